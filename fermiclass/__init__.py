@@ -1,0 +1,1 @@
+"""fermiclass: probabilistic classes for the unassociated sources of the Fermi-LAT catalogue."""

@@ -1,0 +1,31 @@
+"""The errors that a user can cause.
+
+Every message says what was found, what was expected, and what to do about it. The command line prints the message
+alone and exits with status 2; from Python it is an ordinary exception.
+"""
+
+from __future__ import annotations
+
+
+class FermiclassError(Exception):
+    """Base of every error that the user's input can cause."""
+
+
+class CatalogError(FermiclassError, ValueError):
+    """A catalogue file or table cannot be read, or lacks what was asked of it."""
+
+
+class FeatureError(FermiclassError, ValueError):
+    """A feature is unknown, or the catalogue at hand does not support it."""
+
+
+class ClassError(FermiclassError, ValueError):
+    """A grouping of classes cannot be parsed, or a class has too few sources to learn from."""
+
+
+class ModelFolderError(FermiclassError, ValueError):
+    """A model folder is incomplete, damaged, of another version, or does not fit the data."""
+
+
+class OutputError(FermiclassError, OSError):
+    """A result cannot be written where it was asked to go."""
