@@ -1,0 +1,265 @@
+"""Classifiers in scikit-learn style that take the inputs' noise variances: ``fit(X, y, *, X_var=None)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.build import ModelSettings
+    from fermiclass.nimgp.model import NoisyInputGP
+    from fermiclass.nimgp.prediction import Prediction
+    from fermiclass.nimgp.training import TrainingState
+
+
+class NIMGPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Multi-class Gaussian process classifier whose inputs have known noise variances.
+
+    A sparse variational GP for each class (Villacampa-Calvo, Zaldívar, Garrido-Merchán & Hernández-Lobato 2021).
+    Inputs and variances are standardised inside. The order of the training rows changes nothing.
+
+    Parameters
+    ----------
+    method : {'nimgp', 'mgp'}
+        'nimgp' infers the noiseless input of every training source; 'mgp' ignores input noise.
+    likelihood : {'softmax', 'step'}
+        Softmax, or the robust step likelihood of the paper.
+    epsilon : float or None
+        Label noise of the step likelihood: fixed, or learned (None). The paper fixes 10⁻³.
+    num_inducing : int
+        Inducing points a class; never more than there are distinct training inputs.
+    inducing : {'kmeans', 'random'}
+        Where they start.
+    steps, batch_size, learning_rate
+        Adam steps, sources a step (None: all), and the first step size.
+    input_prior_variance : float
+        Of p(x) = N(0, · I) for standardised inputs; ``inf`` is flat. The paper takes 1000.
+    hyper_priors : bool
+        Log-normal priors on the hyper-parameters, or none.
+    clip : float or None
+        Standardised inputs are limited to ±clip, so that no single wild value rules a prediction.
+    max_noise : float or None
+        Limit of a noise variance, in units of the input's variance over the training sources.
+    precision : {'float32', 'float64'}
+        Of training; predictions are always made in double precision.
+    jitter : float
+        Relative to the diagonal of the inducing points' covariance.
+    average_noise : bool
+        Whether predictions are averaged over x* ~ N(x̃*, V*), or made at the observed inputs.
+    num_draws : int
+        Quasi-Monte Carlo draws of each x*, a power of 2.
+    random_state : int, RandomState or None
+        The same integer gives the same classifier.
+
+    Attributes
+    ----------
+    classes_ : ndarray (C,)
+        Class labels, sorted.
+    n_features_in_ : int
+        D.
+    mean_, scale_ : ndarray (D,)
+        By which inputs are standardised.
+    weights_ : dict of ndarray
+        Trained parameters.
+    elbo_ : ndarray
+        The bound as training went on.
+    """
+
+    def __init__(
+        self,
+        method: str = "nimgp",
+        *,
+        likelihood: str = "softmax",
+        epsilon: float | None = None,
+        num_inducing: int = 60,
+        inducing: str = "kmeans",
+        steps: int = 500,
+        batch_size: int | None = None,
+        learning_rate: float = 0.03,
+        input_prior_variance: float = 1.0,
+        hyper_priors: bool = True,
+        clip: float | None = 4.0,
+        max_noise: float | None = 2.0,
+        precision: str = "float32",
+        jitter: float = 1e-3,
+        average_noise: bool = True,
+        num_draws: int = 64,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.method = method
+        self.likelihood = likelihood
+        self.epsilon = epsilon
+        self.num_inducing = num_inducing
+        self.inducing = inducing
+        self.steps = steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.input_prior_variance = input_prior_variance
+        self.hyper_priors = hyper_priors
+        self.clip = clip
+        self.max_noise = max_noise
+        self.precision = precision
+        self.jitter = jitter
+        self.average_noise = average_noise
+        self.num_draws = num_draws
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        X_var: Any = None,
+        progress: Callable[[TrainingState], None] | None = None,
+    ) -> NIMGPClassifier:
+        """Train.
+
+        Parameters
+        ----------
+        X
+            Observed inputs, ``(N, D)``.
+        y
+            Labels, ``(N,)``. Rows whose label is the empty string have none and are left out.
+        X_var
+            Noise variances of X, ``(N, D)``, non-negative; None for noiseless inputs.
+        progress
+            Called with the state of training every few steps.
+
+        Returns
+        -------
+        NIMGPClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            When shapes differ, values are not finite, a variance is negative, or there is only one class.
+        """
+        from fermiclass.nimgp.build import build_model, model_from_weights, weights_of
+        from fermiclass.nimgp.inducing import initial_inducing_points
+        from fermiclass.nimgp.training import TrainingSettings, train
+
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        X_var = self._check_variances(X, X_var)
+        if y.dtype.kind in "UO" and np.any(y == ""):
+            labelled = y != ""
+            X, y, X_var = X[labelled], y[labelled], X_var[labelled]
+        # One order for all permutations of the same rows, so that sums, minibatches and draws are the same, bit by bit.
+        order = np.lexsort((*X_var.T, *X.T, np.unique(y, return_inverse=True)[1]))
+        X, y, X_var = X[order], y[order], X_var[order]
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"a classifier needs sources of at least two classes; found only {len(self.classes_)} class"
+            )
+        self.mean_ = X.mean(axis=0)
+        spread = X.std(axis=0)
+        self.scale_ = np.where(spread > 1e-12 * np.abs(self.mean_), spread, 1.0)  # a constant input is left as it is
+        X, X_var = self._standardise(X, X_var)
+
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        Z = initial_inducing_points(X, self.num_inducing, self.inducing, np.random.default_rng(seed))
+        model = build_model(
+            self._settings(), Z, num_classes=len(self.classes_), num_data=len(X), dtype=self._training_dtype()
+        )
+        history = []
+        schedule = TrainingSettings(self.steps, self.batch_size, self.learning_rate, seed)
+        for state in train(model, X, X_var, labels, schedule):
+            history.append(state.elbo)
+            if progress is not None:
+                progress(state)
+        self.elbo_ = np.array(history)
+        self.weights_ = weights_of(model)
+        self._predictive_model = model_from_weights(self._settings(), self.weights_)
+        return self
+
+    def predict_proba(self, X: Any, *, X_var: Any = None) -> np.ndarray:
+        """Class probabilities, ``(n, C)`` in the order of ``classes_``; see :meth:`predict_distribution`."""
+        return self.predict_distribution(X, X_var=X_var).probabilities
+
+    def predict(self, X: Any, *, X_var: Any = None) -> np.ndarray:
+        """Most probable classes, ``(n,)``; see :meth:`predict_distribution`."""
+        best = np.argmax(self.predict_proba(X, X_var=X_var), axis=1)
+        return self.classes_[best]
+
+    def predict_distribution(self, X: Any, *, X_var: Any = None) -> Prediction:
+        """Probabilities with their uncertainty, and entropies with what they are made of.
+
+        Parameters
+        ----------
+        X
+            Observed inputs, ``(n, D)``.
+        X_var
+            Their noise variances, ``(n, D)``; None for noiseless inputs.
+        """
+        from fermiclass.nimgp.prediction import join
+
+        return join(list(self.predict_blocks(X, X_var=X_var)))
+
+    def predict_blocks(self, X: Any, *, X_var: Any = None) -> Iterator[Prediction]:
+        """Predict as :meth:`predict_distribution` does, a block of rows at a time."""
+        from fermiclass.nimgp.prediction import predict_blocks
+
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X, X_var = self._standardise(X, self._check_variances(X, X_var))
+        if not self.average_noise or self.method == "mgp":
+            X_var = np.zeros_like(X_var)
+        return predict_blocks(self._model(), X, X_var, num_draws=self.num_draws)
+
+    def _settings(self) -> ModelSettings:
+        from fermiclass.nimgp.build import ModelSettings
+
+        return ModelSettings(
+            method=self.method,
+            likelihood=self.likelihood,
+            epsilon=self.epsilon,
+            input_prior_variance=self.input_prior_variance,
+            hyper_priors=self.hyper_priors,
+            jitter=self.jitter,
+        )
+
+    def _training_dtype(self) -> Any:
+        import tensorflow as tf
+
+        if self.precision not in ("float32", "float64"):
+            raise ValueError(f"precision={self.precision!r} is unknown: choose 'float32' or 'float64'")
+        return tf.dtypes.as_dtype(self.precision)
+
+    def _model(self) -> NoisyInputGP:
+        if not hasattr(self, "_predictive_model"):  # unpickled, or read from a model folder
+            from fermiclass.nimgp.build import model_from_weights
+
+            self._predictive_model = model_from_weights(self._settings(), self.weights_)
+        return self._predictive_model
+
+    def _check_variances(self, X: np.ndarray, X_var: Any) -> np.ndarray:
+        if X_var is None:
+            return np.zeros_like(X)
+        X_var = check_array(X_var, dtype=np.float64, input_name="X_var")
+        if X_var.shape != X.shape:
+            raise ValueError(f"X_var has shape {X_var.shape}, X has {X.shape}: every value of X needs its variance")
+        if np.any(X_var < 0):
+            row, column = np.argwhere(X_var < 0)[0]
+            raise ValueError(f"X_var is negative in row {row}, column {column}: variances are zero or positive")
+        return X_var
+
+    def _standardise(self, X: np.ndarray, X_var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        X, X_var = (X - self.mean_) / self.scale_, X_var / self.scale_**2
+        if self.clip is not None:
+            X = np.clip(X, -self.clip, self.clip)
+        if self.max_noise is not None:
+            X_var = np.minimum(X_var, self.max_noise)
+        return X, X_var
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The TensorFlow model is rebuilt from weights_ when it is needed; it can be neither copied nor sent elsewhere.
+        state: dict[str, Any] = super().__getstate__()
+        return {key: value for key, value in state.items() if key != "_predictive_model"}

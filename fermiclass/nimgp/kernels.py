@@ -1,0 +1,143 @@
+"""Covariance functions of all latent functions at once, one set of hyper-parameters a class.
+
+A kernel here is its parameters, batched over the C latent functions, plus one formula. Inputs are ``(n, D)``, shared by
+the latent functions, or ``(C, n, D)``, such as each function's own inducing points; covariances are ``(C, n, n')``.
+Any GPflow kernel can take part through :class:`PerClass`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import gpflow
+import tensorflow as tf
+import tensorflow_probability as tfp
+from gpflow.utilities import positive
+
+
+class Kernel(Protocol):
+    """What the sparse posterior needs of a covariance function."""
+
+    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
+        """Covariances ``(C, n, n')``; without ``X2`` of the points with themselves, white noise included."""
+
+    def K_diag(self, X: tf.Tensor) -> tf.Tensor:
+        """Variances ``(C, n)``, white noise included."""
+
+
+class SquaredExponential(gpflow.Module):
+    """ARD squared exponential, ``σ² exp(−½ Σ_j (x_j − x'_j)² / ℓ_j²)``.
+
+    The length-scales follow GPflow's convention: the ℓ_j of Villacampa-Calvo et al. (2021), section 2, is their square.
+
+    Parameters
+    ----------
+    num_latent, input_dim
+        C and D.
+    variance, lengthscales
+        Initial σ² and ℓ, the same for every class.
+    variance_prior, lengthscales_prior
+        TensorFlow Probability distributions, or None for maximum likelihood.
+    """
+
+    def __init__(
+        self,
+        num_latent: int,
+        input_dim: int,
+        *,
+        variance: float = 1.0,
+        lengthscales: float = 1.0,
+        variance_prior: object = None,
+        lengthscales_prior: object = None,
+        dtype: tf.DType = tf.float64,
+    ) -> None:
+        super().__init__()
+        self.variance = gpflow.Parameter(
+            tf.fill([num_latent], tf.cast(variance, dtype)), dtype=dtype, transform=positive(), prior=variance_prior
+        )
+        self.lengthscales = gpflow.Parameter(
+            tf.fill([num_latent, input_dim], tf.cast(lengthscales, dtype)),
+            dtype=dtype,
+            transform=positive(),
+            prior=lengthscales_prior,
+        )
+
+    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
+        """Covariances, shape ``(C, n, n')``."""
+        # |a − b|² as |a|² + |b|² − 2 ab: one matrix product instead of a (C, n, n', D) tensor of differences.
+        A = X / self.lengthscales[:, None, :]
+        B = A if X2 is None else X2 / self.lengthscales[:, None, :]
+        half_norms = 0.5 * (tf.reduce_sum(tf.square(A), -1)[:, :, None] + tf.reduce_sum(tf.square(B), -1)[:, None, :])
+        return self.variance[:, None, None] * tf.exp(
+            tf.minimum(tf.matmul(A, B, transpose_b=True) - half_norms, tf.zeros((), A.dtype))
+        )
+
+    def K_diag(self, X: tf.Tensor) -> tf.Tensor:
+        """Variances σ², shape ``(C, n)``."""
+        return tf.repeat(self.variance[:, None], tf.shape(X)[-2], axis=1)
+
+
+class White(gpflow.Module):
+    """White noise, ``σ₀² [x = x']``: x = x' means the same point, not merely the same place."""
+
+    def __init__(
+        self, num_latent: int, *, variance: float = 0.01, variance_prior: object = None, dtype: tf.DType = tf.float64
+    ) -> None:
+        super().__init__()
+        self.variance = gpflow.Parameter(
+            tf.fill([num_latent], tf.cast(variance, dtype)),
+            dtype=dtype,
+            transform=tfp.bijectors.Exp(),
+            prior=variance_prior,
+        )
+
+    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
+        """``σ₀² I`` for a set of points with itself, zeros between two sets; shape ``(C, n, n')``."""
+        if X2 is None:
+            return tf.linalg.diag(self.K_diag(X))
+        return tf.zeros([tf.shape(self.variance)[0], tf.shape(X)[-2], tf.shape(X2)[-2]], X.dtype)
+
+    def K_diag(self, X: tf.Tensor) -> tf.Tensor:
+        """Variances σ₀², shape ``(C, n)``."""
+        return tf.repeat(self.variance[:, None], tf.shape(X)[-2], axis=1)
+
+
+class Sum(gpflow.Module):
+    """The sum of kernels."""
+
+    def __init__(self, kernels: Sequence[Kernel]) -> None:
+        super().__init__()
+        self.kernels = list(kernels)
+
+    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
+        """Sum of the covariances, shape ``(C, n, n')``."""
+        return tf.add_n([kernel.K(X, X2) for kernel in self.kernels])
+
+    def K_diag(self, X: tf.Tensor) -> tf.Tensor:
+        """Sum of the variances, shape ``(C, n)``."""
+        return tf.add_n([kernel.K_diag(X) for kernel in self.kernels])
+
+
+class PerClass(gpflow.Module):
+    """One GPflow kernel for each latent function: any kernel works, at the price of a loop over the classes."""
+
+    def __init__(self, kernels: Sequence[gpflow.kernels.Kernel]) -> None:
+        super().__init__()
+        self.kernels = list(kernels)
+
+    def _of_class(self, X: tf.Tensor, c: int) -> tf.Tensor:
+        return X[c] if len(X.shape) == 3 else X
+
+    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
+        """Covariances, shape ``(C, n, n')``."""
+        return tf.stack(
+            [
+                kernel(self._of_class(X, c), None if X2 is None else self._of_class(X2, c))
+                for c, kernel in enumerate(self.kernels)
+            ]
+        )
+
+    def K_diag(self, X: tf.Tensor) -> tf.Tensor:
+        """Variances, shape ``(C, n)``."""
+        return tf.stack([kernel(self._of_class(X, c), full_cov=False) for c, kernel in enumerate(self.kernels)])

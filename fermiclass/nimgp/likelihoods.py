@@ -1,0 +1,166 @@
+"""Likelihoods of a class label given C latent functions.
+
+Training needs ``E_q log p(y | f)`` for independent Gaussian f^c; prediction needs the moments of the class
+probabilities ``π(f) = p(y | f)`` under the same Gaussians. Moments of latent functions have shape ``(C, n)``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from fermiclass.nimgp.posterior import LatentMoments
+
+_TINY = 1e-30
+
+
+class PredictiveMoments(NamedTuple):
+    """Moments of π(f) over f: ``E π`` (C, n), ``E π²`` (C, n), and ``E H[π]``, the mean entropy (n,), in nats."""
+
+    mean: tf.Tensor
+    second: tf.Tensor
+    entropy: tf.Tensor
+
+
+class Likelihood(Protocol):
+    """What training and prediction need of a likelihood."""
+
+    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``E_q log p(y | f)`` for labels ``y`` (n,), shape (n,)."""
+
+    def predict(self, latent: LatentMoments) -> PredictiveMoments:
+        """Moments of the class probabilities."""
+
+
+class Step(gpflow.Module):
+    """Robust step likelihood: the label is ``argmax_c f^c`` with probability 1 − ε, else any other class alike.
+
+    ``E_q log p(y | f) = P_y log(1 − ε) + (1 − P_y) log(ε / (C − 1))`` with the probability that f^y is the largest,
+    ``P_y = ∫ N(g | mean_y, var_y) Π_{c≠y} Φ((g − mean_c) / √var_c) dg``, by Gauss-Hermite quadrature
+    (Villacampa-Calvo et al. 2021, equations 2, 13 and 18).
+
+    Parameters
+    ----------
+    num_classes
+        C.
+    epsilon, learn_epsilon
+        Initial ε in (0, 1), and whether it is learned. Fixed at 10⁻³ (the paper's choice) the model is over-confident.
+    num_points
+        Quadrature points.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        *,
+        epsilon: float = 0.05,
+        learn_epsilon: bool = True,
+        num_points: int = 20,
+        dtype: tf.DType = tf.float64,
+    ) -> None:
+        super().__init__()
+        self.num_classes = num_classes
+        self.epsilon = gpflow.Parameter(
+            tf.cast(epsilon, dtype), dtype=dtype, transform=tfp.bijectors.Sigmoid(), trainable=learn_epsilon
+        )
+        nodes, weights = np.polynomial.hermite_e.hermegauss(num_points)
+        self.nodes, self.weights = nodes, weights / weights.sum()
+
+    def _probability_largest(
+        self, mean: tf.Tensor, var: tf.Tensor, latent: LatentMoments, other: tf.Tensor
+    ) -> tf.Tensor:
+        """Probability (n,) that a function with these moments (n,) exceeds each of the ``other`` (C, n) ∈ {0, 1}."""
+        nodes, weights = tf.constant(self.nodes, mean.dtype), tf.constant(self.weights, mean.dtype)
+        g = mean[:, None] + tf.sqrt(var)[:, None] * nodes  # (n, H): where f^y is integrated
+        z = (g - latent.mean[..., None]) / tf.sqrt(latent.var)[..., None]  # (C, n, H)
+        # A product of Φ by logarithms, so that its gradient needs no division by factors that may vanish.
+        log_cdf = tf.math.log(tf.maximum(0.5 * tf.math.erfc(-z / np.sqrt(2.0)), _TINY))
+        return tf.linalg.matvec(tf.exp(tf.reduce_sum(other[..., None] * log_cdf, axis=0)), weights)
+
+    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``P_y log(1 − ε) + (1 − P_y) log(ε / (C − 1))``, shape (n,)."""
+        own = tf.one_hot(y, self.num_classes, axis=0, dtype=latent.mean.dtype)
+        P_y = self._probability_largest(
+            tf.reduce_sum(own * latent.mean, axis=0), tf.reduce_sum(own * latent.var, axis=0), latent, 1.0 - own
+        )
+        right, wrong = tf.math.log1p(-self.epsilon), tf.math.log(self.epsilon / (self.num_classes - 1.0))
+        return P_y * right + (1.0 - P_y) * wrong
+
+    def predict(self, latent: LatentMoments) -> PredictiveMoments:
+        """``E π = (1 − ε) P + (1 − P) ε / (C − 1)``; given f the label's entropy is that of ε alone."""
+        others = 1.0 - tf.eye(self.num_classes, dtype=latent.mean.dtype)
+        P = tf.stack(
+            [
+                self._probability_largest(latent.mean[c], latent.var[c], latent, others[c][:, None])
+                for c in range(self.num_classes)
+            ]
+        )
+        P /= tf.reduce_sum(P, axis=0)  # what quadrature leaves of a sum of one
+        eps = tf.convert_to_tensor(self.epsilon)
+        low = eps / (self.num_classes - 1.0)
+        entropy = -(1.0 - eps) * tf.math.log1p(-eps) - eps * tf.math.log(low)
+        return PredictiveMoments(
+            mean=(1.0 - eps) * P + low * (1.0 - P),
+            second=tf.square(1.0 - eps) * P + tf.square(low) * (1.0 - P),
+            entropy=tf.fill(tf.shape(P)[1:], entropy),
+        )
+
+
+class Softmax(gpflow.Module):
+    """``p(y | f) = exp(f^y) / Σ_c exp(f^c)``.
+
+    In training ``E_q log p(y | f) = mean_y − E_q log Σ_c exp(f^c)`` by antithetic Monte Carlo, fresh draws every step;
+    in prediction by quasi-Monte Carlo points that are the same for every source.
+
+    Parameters
+    ----------
+    num_classes
+        C.
+    num_draws
+        Draws of f for each source and step; an even number.
+    num_points
+        Quasi-Monte Carlo points in prediction, a power of 2.
+    """
+
+    def __init__(self, num_classes: int, *, num_draws: int = 8, num_points: int = 64) -> None:
+        super().__init__()
+        self.num_draws = num_draws
+        self.points = gaussian_points(num_points, num_classes)  # (S, C)
+
+    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """Monte Carlo ``mean_y − E_q log Σ_c exp(f^c)``, shape (n,)."""
+        shape = tf.concat([[self.num_draws // 2], tf.shape(latent.mean)], axis=0)
+        half = tf.sqrt(latent.var) * tf.random.stateless_normal(shape, seed, dtype=latent.mean.dtype)
+        f = latent.mean + tf.concat([half, -half], axis=0)  # (S, C, n)
+        return _take_class(latent.mean, y) - tf.reduce_mean(tf.reduce_logsumexp(f, axis=1), axis=0)
+
+    def predict(self, latent: LatentMoments) -> PredictiveMoments:
+        """Quasi-Monte Carlo moments of ``softmax(f)``."""
+        points = tf.constant(self.points, latent.mean.dtype)
+        f = latent.mean + tf.sqrt(latent.var) * points[:, :, None]  # (S, C, n)
+        log_pi = f - tf.reduce_logsumexp(f, axis=1, keepdims=True)
+        pi = tf.exp(log_pi)
+        return PredictiveMoments(
+            mean=tf.reduce_mean(pi, axis=0),
+            second=tf.reduce_mean(tf.square(pi), axis=0),
+            entropy=-tf.reduce_mean(tf.reduce_sum(pi * log_pi, axis=1), axis=0),
+        )
+
+
+def gaussian_points(num_points: int, dim: int) -> np.ndarray:
+    """Quasi-Monte Carlo draws of N(0, I), shape ``(num_points, dim)``: a scrambled Sobol set, always the same.
+
+    ``num_points`` is a power of 2, as Sobol sets are balanced only then.
+    """
+    return ndtri(qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(20210107)).random(num_points))
+
+
+def _take_class(values: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    """Of ``values`` (C, n) the row of each point's own label, shape (n,)."""
+    return tf.reduce_sum(values * tf.one_hot(y, tf.shape(values)[0], axis=0, dtype=values.dtype), axis=0)

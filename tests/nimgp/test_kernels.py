@@ -1,0 +1,64 @@
+"""Covariance functions against GPflow's, one class at a time."""
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from fermiclass.nimgp.kernels import PerClass, SquaredExponential, Sum, White
+
+C, D = 3, 2
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(7, D))
+
+
+@pytest.fixture
+def Z(rng):
+    return rng.normal(size=(C, 5, D))
+
+
+@pytest.fixture
+def squared_exponential(rng):
+    kernel = SquaredExponential(C, D)
+    kernel.variance.assign(rng.uniform(0.5, 2, C))
+    kernel.lengthscales.assign(rng.uniform(0.5, 2, (C, D)))
+    return kernel
+
+
+def gpflow_counterpart(kernel):
+    return PerClass(
+        [gpflow.kernels.RBF(variance=kernel.variance[c], lengthscales=kernel.lengthscales[c].numpy()) for c in range(C)]
+    )
+
+
+def test_squared_exponential_is_gpflows(squared_exponential, X, Z):
+    theirs = gpflow_counterpart(squared_exponential)
+    np.testing.assert_allclose(squared_exponential.K(X), theirs.K(X), atol=1e-12)
+    np.testing.assert_allclose(squared_exponential.K(Z), theirs.K(Z), atol=1e-12)
+    np.testing.assert_allclose(squared_exponential.K(Z, X), theirs.K(Z, tf.constant(X)), atol=1e-12)
+    np.testing.assert_allclose(squared_exponential.K_diag(X), theirs.K_diag(X), atol=1e-12)
+
+
+def test_diagonal_is_that_of_the_matrix(squared_exponential, X):
+    kernel = Sum([squared_exponential, White(C, variance=0.3)])
+    np.testing.assert_allclose(kernel.K_diag(X), np.diagonal(kernel.K(X), axis1=1, axis2=2), rtol=1e-12)
+
+
+def test_white_noise_knows_the_same_point_from_the_same_place(X):
+    kernel = White(C, variance=0.3)
+    np.testing.assert_allclose(kernel.K(X), np.tile(0.3 * np.eye(len(X)), (C, 1, 1)))
+    np.testing.assert_array_equal(kernel.K(X, X), np.zeros((C, len(X), len(X))))
+
+
+def test_sum_adds(squared_exponential, X, Z):
+    double = Sum([squared_exponential, squared_exponential])
+    np.testing.assert_allclose(double.K(Z, X), 2 * squared_exponential.K(Z, X))
+
+
+def test_no_covariance_exceeds_the_variance_in_single_precision(rng):
+    kernel = SquaredExponential(1, D, dtype=tf.float32)
+    X = tf.constant(np.repeat(100 + rng.normal(size=(50, D)), 2, axis=0), tf.float32)
+    assert float(tf.reduce_max(kernel.K(X, X))) <= float(kernel.variance[0])

@@ -1,0 +1,87 @@
+"""Prediction: against brute force, what its entropies mean, and independence of the other rows."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy.special import softmax
+
+from fermiclass.nimgp.prediction import predict
+
+from .conftest import COMBINATIONS, D
+
+
+@pytest.fixture
+def targets(rng):
+    return rng.normal(size=(300, D)), rng.uniform(0.0, 0.8, (300, D))
+
+
+def brute_force(model, x, var, rng, outer=400, inner=400):
+    """p(y | f(x)) of every draw of x (outer) and of f given x (inner): (outer, inner, C)."""
+    X = x + np.sqrt(var) * rng.normal(size=(outer, len(x)))
+    latent = model.posterior.latent_moments(model.kernel, tf.constant(X))
+    mean, var = latent.mean.numpy().T[:, None], latent.var.numpy().T[:, None]
+    f = mean + np.sqrt(var) * rng.normal(size=(outer, inner, mean.shape[-1]))
+    if hasattr(model.likelihood, "epsilon"):
+        eps = float(model.likelihood.epsilon.numpy())
+        largest = f.argmax(axis=-1)[..., None] == np.arange(f.shape[-1])
+        return np.where(largest, 1 - eps, eps / (f.shape[-1] - 1))
+    return softmax(f, axis=-1)
+
+
+def entropy(p):
+    return -np.sum(p * np.log(p), axis=-1)
+
+
+@pytest.mark.parametrize("likelihood", ["softmax", "step"])
+def test_against_brute_force(make_model, targets, rng, likelihood):
+    model = make_model("nimgp", likelihood)
+    X, X_var = targets[0][:3], targets[1][:3]
+    prediction = predict(model, X, X_var, num_draws=256)
+    for i in range(3):
+        pi = brute_force(model, X[i], X_var[i], rng)
+        given_x = pi.mean(axis=1)
+        p = given_x.mean(axis=0)
+        np.testing.assert_allclose(prediction.probabilities[i], p, atol=0.02)
+        np.testing.assert_allclose(prediction.std[i], pi.std(axis=(0, 1)), atol=0.02)
+        np.testing.assert_allclose(prediction.entropy[i], entropy(p), atol=0.02)
+        np.testing.assert_allclose(prediction.noise_entropy[i], entropy(p) - entropy(given_x).mean(), atol=0.02)
+        information = entropy(given_x).mean() - entropy(pi).mean()
+        np.testing.assert_allclose(prediction.information[i], information, atol=0.02)
+
+
+@pytest.mark.parametrize(("method", "likelihood"), COMBINATIONS)
+def test_a_source_does_not_depend_on_the_others(make_model, targets, method, likelihood):
+    """Bit by bit the same alone, in another order, and in a longer table."""
+    model, (X, X_var) = make_model(method, likelihood), targets
+    whole = predict(model, X, X_var).probabilities
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_array_equal(predict(model, X[order], X_var[order]).probabilities, whole[order])
+    np.testing.assert_array_equal(predict(model, X[17:18], X_var[17:18]).probabilities, whole[17:18])
+    np.testing.assert_array_equal(predict(model, X[:101], X_var[:101]).probabilities, whole[:101])
+
+
+def test_probabilities_sum_to_one_and_entropies_are_not_negative(make_model, targets):
+    prediction = predict(make_model(), *targets)
+    np.testing.assert_allclose(prediction.probabilities.sum(axis=1), 1.0, atol=1e-12)
+    for part in (prediction.entropy, prediction.information, prediction.noise_entropy):
+        assert np.all(part >= 0)
+        assert np.all(part <= np.log(3) + 1e-12)
+    assert np.all(prediction.information + prediction.noise_entropy <= prediction.entropy + 1e-9)
+
+
+def test_no_noise_has_no_noise_entropy(make_model, targets):
+    X, X_var = targets
+    noiseless = predict(make_model(), X, np.zeros_like(X_var))
+    np.testing.assert_allclose(noiseless.noise_entropy, 0.0, atol=1e-12)
+
+
+def test_vanishing_noise_is_no_noise(make_model, targets):
+    model, (X, X_var) = make_model(), targets
+    tiny, none = predict(model, X, 1e-14 * X_var), predict(model, X, 0 * X_var)
+    np.testing.assert_allclose(tiny.probabilities, none.probabilities, atol=1e-6)
+
+
+def test_more_noise_more_noise_entropy(make_model, targets):
+    model, (X, X_var) = make_model(), targets
+    means = [predict(model, X, scale * X_var).noise_entropy.mean() for scale in (0.1, 1.0, 4.0)]
+    assert means == sorted(means)
