@@ -1,0 +1,34 @@
+"""Features with error bars: definitions, error propagation, imputation, and the table a classifier takes."""
+
+from fermiclass.features.definitions import (
+    DEFAULT_FEATURES,
+    EXTENDED_FEATURES,
+    FEATURE_SETS,
+    FEATURES,
+    HARDNESS_FEATURES,
+    PAPER_FEATURES,
+    Feature,
+    supported_features,
+)
+from fermiclass.features.imputation import Imputation
+from fermiclass.features.parsing import parse_features
+from fermiclass.features.table import FLAG_UNCERTAINTY, FLAG_VALUE, FeatureTable, extract_features
+from fermiclass.features.uncertainty import FeatureImputation
+
+__all__ = [
+    "DEFAULT_FEATURES",
+    "EXTENDED_FEATURES",
+    "FEATURES",
+    "FEATURE_SETS",
+    "FLAG_UNCERTAINTY",
+    "FLAG_VALUE",
+    "HARDNESS_FEATURES",
+    "PAPER_FEATURES",
+    "Feature",
+    "FeatureImputation",
+    "FeatureTable",
+    "Imputation",
+    "extract_features",
+    "parse_features",
+    "supported_features",
+]

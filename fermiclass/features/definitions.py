@@ -1,0 +1,193 @@
+"""Every feature, defined once: which columns, which transformation, how its error follows.
+
+`DEFAULT_FEATURES` are the six of the main paper in a form that suits faint sources too: the flux enters as a logarithm
+and the significance of curvature, which is often 0, as a square root. `PAPER_FEATURES` are the paper's own, to the
+letter. `EXTENDED_FEATURES` add variability, the pulsar-like spectral fit and hardness ratios.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fermiclass.errors import FeatureError
+from fermiclass.features.inputs import Band, Column, Input, Reading, describe
+from fermiclass.features.transforms import HardnessRatio, Identity, Log, RoundedLog, Sqrt, Transform
+
+if TYPE_CHECKING:
+    from fermiclass.catalog import Catalog
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One input dimension of the classifier: g(q_1 ... q_K) of K catalogue quantities.
+
+    Attributes
+    ----------
+    name
+        Unique name; also the column of the feature table.
+    inputs
+        The K quantities.
+    transform
+        The transformation g.
+    description, unit, ucd
+        For the feature table. A logarithm is dimensionless; its description names the unit of the argument.
+    """
+
+    name: str
+    inputs: tuple[Input, ...]
+    transform: Transform
+    description: str
+    unit: str = ""
+    ucd: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The catalogue columns this feature needs, without repetition."""
+        return tuple(dict.fromkeys(name for quantity in self.inputs for name in quantity.columns))
+
+    def measure(self, catalog: Catalog) -> Reading:
+        """Return the feature's value and standard deviation for every source, before any imputation.
+
+        var g = Σ_k (∂g/∂q_k)² σ_k², first order, errors of the quantities independent.
+
+        Parameters
+        ----------
+        catalog
+            A catalogue with N sources.
+
+        Returns
+        -------
+        Reading
+            (N,) values, NaN where unusable; (N,) standard deviations, 0 without uncertainty column, NaN where unknown.
+
+        Raises
+        ------
+        FeatureError
+            If the catalogue lacks a column that the feature needs.
+        """
+        missing = catalog.missing_columns(self.columns)
+        if missing:
+            raise FeatureError(_missing_message(self, missing, catalog))
+        readings = [quantity.read(catalog) for quantity in self.inputs]
+        q = np.stack([reading.value for reading in readings])
+        measured = any(reading.measured for reading in readings)
+        value = self.transform.value(q)
+        if not measured:
+            return Reading(value, np.zeros_like(value), False)
+        sigmas = np.stack([reading.sigma for reading in readings])
+        # Summed term by term: the same operations for one row as for the whole catalogue, so the same bits.
+        variance = np.zeros_like(value)
+        for slope, sigma in zip(self.transform.gradient(q), sigmas, strict=True):
+            variance = variance + (slope * sigma) ** 2
+        return Reading(value, np.sqrt(variance), True)
+
+
+def _missing_message(feature: Feature, missing: Iterable[str], catalog: Catalog) -> str:
+    names = ", ".join(f"'{name}'" for name in missing)
+    supported = [other.name for other in supported_features(catalog)]
+    remedy = (
+        f"Choose among those it supports: --features {','.join(supported)}."
+        if supported
+        else "It supports none of the defined features: name its numeric columns instead, or use a 4FGL catalogue."
+    )
+    return f"feature '{feature.name}' needs column {names}, which {describe(catalog)} does not have. {remedy}"
+
+
+def supported_features(catalog: Catalog) -> tuple[Feature, ...]:
+    """Return the defined features whose columns `catalog` has, in the order of `FEATURES`."""
+    return tuple(feature for feature in FEATURES.values() if not catalog.missing_columns(feature.columns))
+
+
+# The helpers that make each definition below one line: columns with their `Unc_` column, and columns without error.
+def _measured(
+    name: str, column: str, transform: Transform, about: str, ucd: str, *, unit: str = "", cap: float = math.inf
+) -> Feature:
+    return Feature(name, (Column(column, f"Unc_{column}", cap=cap),), transform, about, unit, ucd)
+
+
+def _exact(name: str, column: str, transform: Transform, about: str, ucd: str) -> Feature:
+    return Feature(name, (Column(column),), transform, about, "", ucd)
+
+
+_FLUX = "phot.flux;em.gamma"
+
+_LN_FLUX = _measured("ln_Flux1000", "Flux1000", Log(), "ln of Flux1000 / (ph cm-2 s-1), 1 to 100 GeV", _FLUX)
+_LN_SIGNIF = _exact("ln_Signif_Avg", "Signif_Avg", Log(), "ln of Signif_Avg", "stat.snr")
+_LN_PIVOT = _exact("ln_Pivot_Energy", "Pivot_Energy", Log(), "ln of Pivot_Energy / MeV", "em.energy")
+_LP_INDEX = _measured("LP_Index", "LP_Index", Identity(), "LogParabola: photon index at Pivot_Energy", "spect.index")
+_LP_BETA = _measured("LP_beta", "LP_beta", Identity(), "LogParabola: curvature beta", "spect.index")
+_SQRT_CURV = _exact("sqrt_LP_SigCurv", "LP_SigCurv", Sqrt(), "LogParabola: square root of LP_SigCurv", "stat.snr")
+_FLUX1000 = _measured("Flux1000", "Flux1000", Identity(), "Photon flux, 1 to 100 GeV", _FLUX, unit="ph cm-2 s-1")
+_LN_CURV = _exact("ln_LP_SigCurv", "LP_SigCurv", RoundedLog(), "ln of LP_SigCurv to 0.01, 0 made 0.1", "stat.snr")
+_LN_VARIABILITY = _exact("ln_Variability_Index", "Variability_Index", Log(), "ln of Variability_Index", "src.var.index")
+# The catalogue writes 10 for the error of a fractional variability that it cannot constrain (9.999999 in DR1).
+_FRAC_VARIABILITY = _measured(
+    "Frac_Variability", "Frac_Variability", Identity(), "Fractional variability", "src.var.amplitude", cap=9.99
+)
+_SQRT_PLEC = _exact(
+    "sqrt_PLEC_SigCurv", "PLEC_SigCurv", Sqrt(), "Exponential cutoff: square root of PLEC_SigCurv", "stat.snr"
+)
+_LN_ENERGY_FLUX = _measured(
+    "ln_Energy_Flux100", "Energy_Flux100", Log(), "ln of Energy_Flux100 / (erg cm-2 s-1), 0.1 to 100 GeV", _FLUX
+)
+_PL_INDEX = _measured("PL_Index", "PL_Index", Identity(), "Power law: photon index", "spect.index")
+
+#: The six default features.
+DEFAULT_FEATURES: tuple[Feature, ...] = (_LN_FLUX, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _SQRT_CURV)
+
+#: The main paper's six, as its data set holds them.
+PAPER_FEATURES: tuple[Feature, ...] = (_FLUX1000, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _LN_CURV)
+
+
+def _hardness(number: int, low: float, high: float, labels: tuple[str, str]) -> Feature:
+    return Feature(
+        f"HR_{number}{number + 1}",
+        (Band(low), Band(high)),
+        HardnessRatio(),
+        f"Hardness ratio (b - a)/(b + a) of nuFnu in a = {labels[0]} and b = {labels[1]}",
+        "",
+        "phot.flux;em.gamma;arith.ratio",
+    )
+
+
+#: The bands of the hardness ratios: lower edge in MeV and label.
+_BANDS = (
+    (50.0, "50-100 MeV"),
+    (1e2, "100-300 MeV"),
+    (3e2, "0.3-1 GeV"),
+    (1e3, "1-3 GeV"),
+    (3e3, "3-10 GeV"),
+    (1e4, "10-30 GeV"),
+    (3e4, "30 GeV and more"),
+)
+
+#: Hardness ratios HR_12 ... HR_67 of neighbouring energy bands.
+HARDNESS_FEATURES: tuple[Feature, ...] = tuple(
+    _hardness(k + 1, _BANDS[k][0], _BANDS[k + 1][0], (_BANDS[k][1], _BANDS[k + 1][1])) for k in range(len(_BANDS) - 1)
+)
+
+#: The six default features and eleven more.
+EXTENDED_FEATURES: tuple[Feature, ...] = (
+    *DEFAULT_FEATURES,
+    _LN_VARIABILITY,
+    _FRAC_VARIABILITY,
+    _SQRT_PLEC,
+    _LN_ENERGY_FLUX,
+    _PL_INDEX,
+    *HARDNESS_FEATURES,
+)
+
+#: Sets of features by the name that `--features` takes.
+FEATURE_SETS: dict[str, tuple[Feature, ...]] = {
+    "six": DEFAULT_FEATURES,
+    "paper": PAPER_FEATURES,
+    "extended": EXTENDED_FEATURES,
+}
+
+#: Every defined feature by name.
+FEATURES: dict[str, Feature] = {feature.name: feature for members in FEATURE_SETS.values() for feature in members}

@@ -1,0 +1,98 @@
+"""From what a user writes, `--features six` or `ln_Flux1000,LP_beta,Npred`, to a tuple of features."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from fermiclass.errors import FeatureError
+from fermiclass.features.definitions import FEATURE_SETS, FEATURES, Feature
+from fermiclass.features.inputs import Column
+from fermiclass.features.transforms import Identity, Log
+
+if TYPE_CHECKING:
+    from fermiclass.catalog import Catalog
+
+#: Numeric columns of the 4FGL releases, one number a source, that may be named without having the catalogue at hand.
+RAW_COLUMNS: tuple[str, ...] = (
+    "RAJ2000", "DEJ2000", "GLON", "GLAT",
+    "Conf_68_SemiMajor", "Conf_68_SemiMinor", "Conf_68_PosAng",
+    "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng",
+    "Signif_Avg", "Pivot_Energy", "Flux1000", "Energy_Flux100",
+    "PL_Flux_Density", "PL_Index",
+    "LP_Flux_Density", "LP_Index", "LP_beta", "LP_SigCurv", "LP_EPeak",
+    "PLEC_Flux_Density", "PLEC_Index", "PLEC_Expfactor", "PLEC_IndexS", "PLEC_ExpfactorS", "PLEC_Exp_Index",
+    "PLEC_SigCurv", "PLEC_EPeak",
+    "Npred", "Variability_Index", "Frac_Variability", "Signif_Peak", "Flux_Peak",
+    "Variability2_Index", "Frac2_Variability", "Signif2_Peak", "Flux2_Peak",
+)  # fmt: skip
+
+
+def parse_features(spec: str | Iterable[str | Feature], catalog: Catalog | None = None) -> tuple[Feature, ...]:
+    """Return the features that `spec` names.
+
+    Parameters
+    ----------
+    spec
+        Names separated by commas, or an iterable of names and features. A name is a set (`six`, `paper`,
+        `extended`), a defined feature, or a numeric column of the catalogue, as it is or with `ln_` before it. A raw
+        column takes its uncertainty from `Unc_<column>` where the catalogue has that. A defined feature goes first:
+        `ln_LP_SigCurv` is the main paper's.
+    catalog
+        If given, any of its columns can be named; otherwise those of the 4FGL releases (`RAW_COLUMNS`).
+
+    Returns
+    -------
+    tuple of Feature
+        In the order given.
+
+    Raises
+    ------
+    FeatureError
+        If a name is unknown or repeated, or nothing is named.
+    """
+    items: list[str | Feature] = list(spec.split(",") if isinstance(spec, str) else spec)
+    features: list[Feature] = []
+    for item in items:
+        if isinstance(item, Feature):
+            features.append(item)
+        elif item.strip():
+            features.extend(_resolve(item.strip(), catalog))
+    names = [feature.name for feature in features]
+    if not names:
+        raise FeatureError(
+            f"no features named in {spec!r}; give a set ({', '.join(FEATURE_SETS)}) or names separated by commas"
+        )
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise FeatureError(f"feature named more than once: {', '.join(repeated)}. Name each feature once.")
+    return tuple(features)
+
+
+def raw_feature(name: str) -> Feature:
+    """Return the feature that is column `name` itself, or its logarithm if `name` starts with `ln_`."""
+    column = name.removeprefix("ln_")
+    quantity = Column(column, f"Unc_{column}", optional=True)
+    if column != name:
+        return Feature(name, (quantity,), Log(), f"ln of the catalogue's {column}")
+    return Feature(name, (quantity,), Identity(), f"The catalogue's {column}")
+
+
+def _resolve(name: str, catalog: Catalog | None) -> tuple[Feature, ...]:
+    if name in FEATURE_SETS:
+        return FEATURE_SETS[name]
+    if name in FEATURES:
+        return (FEATURES[name],)
+    column = name.removeprefix("ln_")
+    if column in RAW_COLUMNS or (catalog is not None and catalog.has_column(column)):
+        return (raw_feature(name),)
+    known = {*FEATURE_SETS, *FEATURES, *RAW_COLUMNS, *(catalog.table.colnames if catalog is not None else ())}
+    # Case and the leading ln_ are what people get wrong most.
+    folded = {other.lower(): other for other in sorted(known)}
+    close = [folded[match] for match in difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.6)]
+    hint = f"Did you mean {' or '.join(close)}?" if close else "No known name comes close."
+    raise FeatureError(
+        f"unknown feature '{name}'. {hint} Known are the sets {', '.join(FEATURE_SETS)}, "
+        f"the features {', '.join(FEATURES)}, and the catalogue's numeric columns, also with ln_ before them."
+    )

@@ -1,0 +1,189 @@
+"""The feature table: what a catalogue becomes before a classifier sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.features.definitions import Feature
+from fermiclass.features.imputation import Imputation
+from fermiclass.features.inputs import float_column
+from fermiclass.features.parsing import parse_features
+from fermiclass.features.transforms import FloatArray
+from fermiclass.features.uncertainty import BoolArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from astropy.table import Table
+
+    from fermiclass.catalog import Catalog, ClassGrouping
+
+#: Bits of `FeatureTable.flags`.
+FLAG_UNCERTAINTY = 1
+FLAG_VALUE = 2
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """Features with variances, classes and names of N sources.
+
+    Attributes
+    ----------
+    X
+        (N, D) float64, all finite.
+    X_var
+        (N, D) float64 variances of the errors of `X`, all finite and not negative.
+    y
+        (N,) the source's group in the chosen grouping of classes, '' if it has none.
+    names
+        (N,) Source_Name.
+    features
+        The D features.
+    imputed_uncertainty, imputed_value
+        (N, D) which uncertainties and which values the catalogue did not give.
+    imputation
+        The policy that filled them in; hand it to `extract_features` to treat another catalogue the same.
+    meta
+        Where the sources are from: catalog, sha256, release, classes, features.
+    """
+
+    X: FloatArray
+    X_var: FloatArray
+    y: NDArray[np.str_]
+    names: NDArray[np.str_]
+    features: tuple[Feature, ...]
+    imputed_uncertainty: BoolArray
+    imputed_value: BoolArray
+    imputation: Imputation
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def flags(self) -> NDArray[np.int32]:
+        """(N,) bits: 1 an uncertainty was imputed, 2 a feature was imputed."""
+        bits = FLAG_UNCERTAINTY * self.imputed_uncertainty.any(axis=1) + FLAG_VALUE * self.imputed_value.any(axis=1)
+        return np.asarray(bits, dtype=np.int32)
+
+    @property
+    def labelled(self) -> BoolArray:
+        """(N,) whether the source has a class of the grouping."""
+        return np.asarray(self.y != "")
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, rows: Any) -> FeatureTable:
+        """Return the table of some rows: a mask, indices, a slice or one number; always a table."""
+        index = np.arange(len(self))[rows]
+        chosen = np.atleast_1d(index)
+        return replace(
+            self,
+            X=self.X[chosen],
+            X_var=self.X_var[chosen],
+            y=self.y[chosen],
+            names=self.names[chosen],
+            imputed_uncertainty=self.imputed_uncertainty[chosen],
+            imputed_value=self.imputed_value[chosen],
+        )
+
+    def to_table(self) -> Table:
+        """Return an astropy table: Source_Name, CLASS, each feature with its `Unc_`, FEATURE_FLAGS, and metadata."""
+        from astropy.table import Column, Table
+
+        table = Table(meta=dict(self.meta))
+
+        def add(name: str, data: Any, description: str, unit: str = "", ucd: str = "") -> None:
+            meta = {"ucd": ucd} if ucd else {}
+            table[name] = Column(data, description=description, unit=unit or None, meta=meta)
+
+        add("Source_Name", self.names, "Name in the catalogue", ucd="meta.id;meta.main")
+        add("CLASS", self.y, "Class in the chosen grouping, empty if none", ucd="src.class")
+        sigma = np.sqrt(self.X_var)
+        for j, feature in enumerate(self.features):
+            add(feature.name, self.X[:, j], feature.description, feature.unit, feature.ucd)
+            error_ucd = f"stat.error;{feature.ucd}" if feature.ucd else "stat.error"
+            error = f"Standard deviation of {feature.name}, 0 if the catalogue gives none"
+            add(f"Unc_{feature.name}", sigma[:, j], error, feature.unit, error_ucd)
+        bits = f"Bits: {FLAG_UNCERTAINTY} an uncertainty was imputed, {FLAG_VALUE} a feature was imputed"
+        add("FEATURE_FLAGS", self.flags, bits, ucd="meta.code.qual")
+        return table
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the columns of `to_table` as a pandas data frame."""
+        import pandas as pd
+
+        table = self.to_table()
+        return pd.DataFrame({name: np.asarray(table[name]) for name in table.colnames})
+
+
+def extract_features(
+    catalog: Catalog,
+    features: str | Iterable[str | Feature] = "six",
+    classes: str | ClassGrouping = "bll,fsrq,psr",
+    *,
+    imputation: Imputation | None = None,
+    min_significance: float | None = None,
+) -> FeatureTable:
+    """Turn a catalogue into features with variances.
+
+    Every source of the catalogue gets a row, in the catalogue's order; what is missing is imputed and flagged.
+
+    Parameters
+    ----------
+    catalog
+        As `fermiclass.read_catalog` returns it.
+    features
+        What `parse_features` takes: a set, names, features.
+    classes
+        A grouping of classes, such as ``"bll,fsrq,psr"``.
+    imputation
+        A policy fitted elsewhere, such as on the training catalogue; by default it is fitted on all rows of `catalog`.
+    min_significance
+        Keep only sources with Signif_Avg above this value. Meant for choosing training sources: never use it on
+        sources to be labelled. The imputation is fitted before the choice, so it does not depend on it.
+
+    Returns
+    -------
+    FeatureTable
+        N sources, D features.
+
+    Raises
+    ------
+    FeatureError
+        If a feature is unknown or the catalogue lacks a column of it, or `imputation` is for other features.
+    ClassError
+        If `classes` cannot be parsed.
+    """
+    from fermiclass.catalog import ClassGrouping
+
+    chosen = parse_features(features, catalog)
+    grouping = ClassGrouping.parse(classes) if isinstance(classes, str) else classes
+    names = [feature.name for feature in chosen]
+    readings = [feature.measure(catalog) for feature in chosen]
+    significance = (
+        float_column(catalog, "Signif_Avg") if catalog.has_column("Signif_Avg") else np.full(len(catalog), np.nan)
+    )
+    if imputation is None:
+        imputation = Imputation.fit(names, readings, significance, catalog=str(catalog.release.name))
+    imputed = imputation.apply(names, readings, significance)
+    table = FeatureTable(
+        X=imputed.X,
+        X_var=imputed.X_var,
+        y=np.asarray(grouping.assign(catalog.classes)),
+        names=np.asarray(catalog.names),
+        features=chosen,
+        imputed_uncertainty=imputed.imputed_uncertainty,
+        imputed_value=imputed.imputed_value,
+        imputation=imputation,
+        meta={
+            "catalog": str(catalog.source),
+            "sha256": str(catalog.sha256),
+            "release": str(catalog.release.name),
+            "classes": str(classes),
+            "features": names,
+        },
+    )
+    return table if min_significance is None else table[significance > min_significance]

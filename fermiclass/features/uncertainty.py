@@ -1,0 +1,132 @@
+"""The fitted expectation of one feature's uncertainty; the policy it serves is described in `imputation`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.features.inputs import Reading
+from fermiclass.features.transforms import FloatArray
+
+BoolArray = NDArray[np.bool_]
+
+#: Fewer known uncertainties than this do not support a regression.
+MIN_KNOWN = 20
+
+#: ln of the factor below the expected uncertainty that makes one absurdly small.
+LN_ABSURD = math.log(10.0)
+
+
+@dataclass(frozen=True)
+class FeatureImputation:
+    """The fitted policy for one feature.
+
+    Attributes
+    ----------
+    name
+        The feature.
+    measured
+        Whether the catalogue it was fitted on has uncertainties of it.
+    median, variance
+        What replaces an unusable value, and its variance.
+    intercept, significance_slope, value_slope
+        a, b and c of ln σ = a + b ln Signif_Avg + c x.
+    ln_sigma_min, ln_sigma_max
+        The range that ln σ is clipped to.
+    n_known
+        The number of uncertainties that the fit used.
+    """
+
+    name: str
+    measured: bool
+    median: float
+    variance: float
+    intercept: float
+    significance_slope: float
+    value_slope: float
+    ln_sigma_min: float
+    ln_sigma_max: float
+    n_known: int
+
+    def expected_ln_sigma(self, x: FloatArray, ln_significance: FloatArray) -> FloatArray:
+        """Return a + b ln Signif_Avg + c x, not clipped, (N,)."""
+        return self.intercept + self.significance_slope * ln_significance + self.value_slope * x
+
+    def known(self, x: FloatArray, sigma: FloatArray, ln_significance: FloatArray) -> BoolArray:
+        """Return which uncertainties (N,) are to be believed; rule 2 and 3 of the module."""
+        believable = np.isfinite(x) & np.isfinite(sigma) & (sigma > 0.0)
+        ln_sigma = np.log(np.where(believable, sigma, 1.0))
+        expected = np.minimum(self.expected_ln_sigma(np.where(believable, x, 0.0), ln_significance), self.ln_sigma_max)
+        # Where a tenth of the population's spread is expected, or less, even a much smaller error changes nothing.
+        matters = expected > 0.5 * math.log(self.variance) - LN_ABSURD if self.variance > 0.0 else True
+        return believable & ~((ln_sigma <= expected - LN_ABSURD) & matters)
+
+
+def fit_feature(name: str, reading: Reading, ln_significance: FloatArray) -> FeatureImputation:
+    """Fit the policy for one feature.
+
+    Parameters
+    ----------
+    name
+        The feature.
+    reading
+        Its (N,) values and standard deviations before imputation.
+    ln_significance
+        (N,) ln Signif_Avg, all finite.
+    """
+    values = reading.value[np.isfinite(reading.value)]
+    median, variance = 0.0, 1.0
+    if values.size:
+        low, middle, high = (float(q) for q in np.percentile(values, [16.0, 50.0, 84.0]))
+        median, variance = middle, (0.5 * (high - low)) ** 2
+    # With no uncertainty known at all, σ is the population's.
+    ln_sigma = 0.5 * math.log(variance) if variance > 0.0 else 0.0
+    start = FeatureImputation(name, reading.measured, median, variance, ln_sigma, 0.0, 0.0, ln_sigma, ln_sigma, 0)
+    if not reading.measured:
+        return start
+    known = np.isfinite(reading.value) & np.isfinite(reading.sigma) & (reading.sigma > 0.0)
+    first = _regress(start, reading, ln_significance, known)
+    return _regress(first, reading, ln_significance, first.known(reading.value, reading.sigma, ln_significance))
+
+
+def _regress(
+    start: FeatureImputation, reading: Reading, ln_significance: FloatArray, known: BoolArray
+) -> FeatureImputation:
+    """Fit ln σ = a + b ln Signif_Avg + c x to the known rows; see rule 4 of the module for what limits it."""
+    n = int(known.sum())
+    if n == 0:
+        return start
+    t, x, s = np.log(reading.sigma[known]), reading.value[known], ln_significance[known]
+    low, middle, high = (float(q) for q in np.percentile(t, [1.0, 50.0, 99.0]))
+    a, b, c = middle, 0.0, 0.0
+    if n >= MIN_KNOWN:
+        t_mean, x_mean, s_mean = (math.fsum(column) / n for column in (t, x, s))
+        dt, dx, ds = t - t_mean, x - x_mean, s - s_mean
+        xx, ss, xs, xt, st = (math.fsum(product) for product in (dx * dx, ds * ds, dx * ds, dx * dt, ds * dt))
+        determinant = ss * xx - xs * xs
+        # Below these the columns are constant, or one repeats the other, up to rounding.
+        if determinant > 1e-9 * ss * xx:
+            b, c = (xx * st - xs * xt) / determinant, (ss * xt - xs * st) / determinant
+        elif ss > 1e-12 * n:
+            b = st / ss
+        a = t_mean - b * s_mean - c * x_mean
+    return FeatureImputation(start.name, True, start.median, start.variance, a, b, c, low, high, n)
+
+
+def feature_from_dict(state: Mapping[str, Any]) -> FeatureImputation:
+    """Rebuild a fitted policy; KeyError, TypeError or ValueError if `state` is not one."""
+    types = {"name": str, "measured": bool, "n_known": int}
+    unknown = set(state) - {field.name for field in fields(FeatureImputation)}
+    if unknown:
+        raise KeyError(f"unknown {', '.join(sorted(unknown))}")
+    values = {field.name: types.get(field.name, float)(state[field.name]) for field in fields(FeatureImputation)}
+    if not all(math.isfinite(value) for value in values.values() if isinstance(value, float)):
+        raise ValueError(f"'{values['name']}' has numbers that are not finite")
+    if values["variance"] < 0.0:
+        raise ValueError(f"'{values['name']}' has a negative variance")
+    return FeatureImputation(**values)

@@ -1,0 +1,201 @@
+"""Transformations, inputs and definitions: values against the formula, errors against sampling."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from astropy.io.votable.ucd import check_ucd
+
+from fermiclass.errors import FeatureError
+from fermiclass.features import (
+    DEFAULT_FEATURES,
+    EXTENDED_FEATURES,
+    FEATURES,
+    PAPER_FEATURES,
+    parse_features,
+    supported_features,
+    transforms,
+)
+from fermiclass.features.inputs import BAND_EDGES, Band
+
+# Each transformation with quantities (K, N) inside its domain and a step for central differences; the rounded one needs
+# a step of many units of its rounding.
+TRANSFORMS = [
+    (transforms.Identity(), [[-1.0, 2.0]], 1e-5),
+    (transforms.Log(), [[0.5, 20.0]], 1e-5),
+    (transforms.Log(offset=3.0), [[-0.5, 20.0]], 1e-5),
+    (transforms.Sqrt(), [[0.5, 20.0]], 1e-5),
+    (transforms.RoundedLog(), [[40.0, 90.0]], 1.0),
+    (transforms.HardnessRatio(), [[1.0, 2.0, 0.0], [3.0, 0.5, 1.0]], 1e-5),
+]
+
+
+def test_every_transformation_is_in_the_sweep():
+    defined = {
+        kind for _, kind in inspect.getmembers(transforms, inspect.isclass) if kind.__module__ == transforms.__name__
+    }
+    assert {type(transform) for transform, _, _ in TRANSFORMS} == defined - {transforms.Transform}
+
+
+@pytest.mark.parametrize(("transform", "q", "step"), TRANSFORMS, ids=lambda item: type(item).__name__)
+def test_gradient_agrees_with_central_differences(transform, q, step):
+    q = np.array(q)
+    gradient = transform.gradient(q)
+    assert gradient.shape == q.shape
+    for k in range(len(q)):
+        shift = np.zeros_like(q)
+        shift[k] = step
+        numeric = (transform.value(q + shift) - transform.value(q - shift)) / (2 * step)
+        np.testing.assert_allclose(gradient[k], numeric, rtol=1e-3, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("transform", "q"),
+    [
+        (transforms.Log(), [[0.0, -1.0, np.nan]]),
+        (transforms.Sqrt(), [[-1.0, np.nan]]),
+        (transforms.RoundedLog(), [[-1.0, np.nan]]),
+        (transforms.HardnessRatio(), [[0.0, 1.0, np.nan], [0.0, -2.0, 1.0]]),
+    ],
+)
+def test_outside_the_domain_is_nan(transform, q):
+    assert np.isnan(transform.value(np.array(q))).all()
+
+
+@pytest.mark.parametrize("name", FEATURES)
+@pytest.mark.parametrize("bands", BAND_EDGES)
+def test_every_feature_error_agrees_with_sampling(name, bands, make_catalog):
+    feature = FEATURES[name]
+    rng = np.random.default_rng(1)
+    draws = 20_000
+    catalog = make_catalog(1, bands=bands)
+    table = catalog.table[np.zeros(draws, int)]
+    for column in feature.columns:
+        if column == "Unc_Flux_Band":
+            # Symmetric errors of 1 %, small enough for first order.
+            sigma = 0.01 * table["Flux_Band"]
+            table["Unc_Flux_Band"] = np.stack([-sigma, sigma], axis=-1)
+            table["Flux_Band"] = table["Flux_Band"] + sigma * rng.normal(size=sigma.shape)
+        elif column.startswith("Unc_"):
+            value = table[column.removeprefix("Unc_")]
+            table[column] = 0.01 * np.abs(value)
+            table[column.removeprefix("Unc_")] = value + table[column] * rng.normal(size=draws)
+    catalog.table = table
+    value, sigma, measured = feature.measure(catalog)
+    assert measured == any(column.startswith("Unc_") for column in feature.columns)
+    if measured:
+        np.testing.assert_allclose(np.median(sigma), np.std(value), rtol=0.03)
+    else:
+        assert np.all(sigma == 0.0)
+
+
+def test_sets_have_the_promised_sizes_and_distinct_names():
+    assert [len(members) for members in (DEFAULT_FEATURES, PAPER_FEATURES, EXTENDED_FEATURES)] == [6, 6, 17]
+    assert EXTENDED_FEATURES[:6] == DEFAULT_FEATURES
+    # A name is one definition, whichever set it is taken from.
+    for members in (DEFAULT_FEATURES, PAPER_FEATURES, EXTENDED_FEATURES):
+        assert all(FEATURES[feature.name] is feature for feature in members)
+
+
+@pytest.mark.parametrize("feature", FEATURES.values(), ids=FEATURES)
+def test_descriptions_and_ucds_are_fit_for_publication(feature):
+    assert feature.description
+    assert check_ucd(feature.ucd, check_controlled_vocabulary=True)
+    assert check_ucd(f"stat.error;{feature.ucd}")
+
+
+def test_power_law_of_index_two_has_no_hardness(make_catalog):
+    for bands, edges in BAND_EDGES.items():
+        catalog = make_catalog(3, bands=bands)
+        lower, upper = np.array(edges[:-1]), np.array(edges[1:])
+        catalog.table["Flux_Band"] = np.tile(1e-6 * (1 / lower - 1 / upper), (3, 1))
+        for feature in parse_features("HR_12,HR_23,HR_34,HR_45,HR_56,HR_67"):
+            np.testing.assert_allclose(feature.measure(catalog).value, 0.0, atol=1e-12)
+
+
+def test_upper_limit_counts_as_anything_from_zero_to_the_limit(make_catalog):
+    catalog = make_catalog(2)
+    catalog.table["Flux_Band"][:, 2] = 1e-13
+    catalog.table["Unc_Flux_Band"][:, 2] = [np.nan, 2e-10]
+    value, sigma, _ = Band(3e2).read(catalog)
+    limit = (1e-13 + 2 * 2e-10) * 300 * 1000 / 700
+    np.testing.assert_allclose(value, limit / 2)
+    np.testing.assert_allclose(sigma, limit / np.sqrt(12))
+
+
+def test_unknown_band_errors_are_unknown(make_catalog):
+    catalog = make_catalog(3)
+    catalog.table["Unc_Flux_Band"][:, 2] = [[np.nan, np.nan], [np.nan, 0.0], [-1e-11, np.inf]]
+    assert np.isnan(Band(3e2).read(catalog).sigma).all()
+
+
+def test_unknown_number_of_bands(make_catalog):
+    with pytest.raises(FeatureError, match=r"know the edges of 7 or 8 bands.*--features six"):
+        FEATURES["HR_12"].measure(make_catalog(5, bands=9))
+
+
+def test_unconstrained_fractional_variability_has_no_known_error(make_catalog):
+    catalog = make_catalog(3)
+    catalog.table["Unc_Frac_Variability"] = [0.2, 9.999999, 10.0]
+    np.testing.assert_array_equal(FEATURES["Frac_Variability"].measure(catalog).sigma, [0.2, np.nan, np.nan])
+
+
+def test_masked_and_big_endian_columns_are_read(make_catalog):
+    from astropy.table import MaskedColumn
+
+    catalog = make_catalog(2)
+    catalog.table["LP_Index"] = MaskedColumn(np.array([2.5, 1.0], dtype=">f4"), mask=[False, True])
+    np.testing.assert_array_equal(FEATURES["LP_Index"].measure(catalog).value, [2.5, np.nan])
+
+
+def test_missing_column_names_column_catalogue_and_alternative(make_catalog):
+    catalog = make_catalog(5)
+    catalog.table.remove_columns(["LP_beta", "Unc_LP_beta"])
+    message = r"'LP_beta' needs column 'LP_beta', 'Unc_LP_beta', which Made-up .*made-up\.fits.*--features ln_Flux1000"
+    with pytest.raises(FeatureError, match=message):
+        FEATURES["LP_beta"].measure(catalog)
+    assert "LP_beta" not in {feature.name for feature in supported_features(catalog)}
+    assert len(supported_features(catalog)) == len(FEATURES) - 1
+    catalog.table.keep_columns(["Pivot_Energy"])
+    catalog.table.rename_column("Pivot_Energy", "Other")
+    with pytest.raises(FeatureError, match="supports none of the defined features"):
+        FEATURES["LP_beta"].measure(catalog)
+
+
+def test_columns_that_cannot_be_features(make_catalog):
+    catalog = make_catalog(3)
+    catalog.table["Pivot_Energy"] = ["a", "b", "c"]
+    with pytest.raises(FeatureError, match=r"'Pivot_Energy'.*holds text, not numbers.*numeric column"):
+        FEATURES["ln_Pivot_Energy"].measure(catalog)
+    with pytest.raises(FeatureError, match=r"'Flux_Band'.*one number a source"):
+        parse_features("Flux_Band", catalog)[0].measure(catalog)
+
+
+def test_paper_features_equal_the_papers_data_set(dr1, shared_data):
+    from astropy.table import Table
+
+    from fermiclass.features import extract_features
+
+    folder = shared_data / "data" / "astro454"
+    expected = Table.read(folder / "features.csv", format="ascii.csv")
+    sources = Table.read(folder / "sources.csv", format="ascii.csv")
+    data = extract_features(dr1, "paper", "bll,fsrq,psr", min_significance=30.0)
+    data = data[data.labelled]
+    assert sorted(data.names) == sorted(sources["Source_Name"])
+    row = {name: k for k, name in enumerate(data.names)}
+    data = data[[row[name] for name in sources["Source_Name"]]]
+    np.testing.assert_array_equal(data.y, np.asarray(sources["class"]))
+    assert not data.flags.any()
+    # The file has five digits of the fluxes, but four decimals of LP_Index, LP_beta and their errors.
+    columns = ["flux1000", "ln_signif_avg", "ln_pivot_energy", "lp_index", "lp_beta", "ln_lp_sigcurv"]
+    decimals = [0.0, 0.0, 0.0, 5.01e-5, 5.01e-5]
+    for j, (name, atol) in enumerate(zip(columns[:-1], decimals, strict=True)):
+        np.testing.assert_allclose(data.X[:, j], expected[name], rtol=1e-4 * (atol == 0.0), atol=atol, err_msg=name)
+    np.testing.assert_allclose(data.X[:, 5], expected["ln_lp_sigcurv"], rtol=0, atol=1e-6)
+    for j, name in ((0, "unc_flux1000"), (3, "unc_lp_index"), (4, "unc_lp_beta")):
+        sigma = np.sqrt(data.X_var[:, j])
+        rtol = 1e-4 * (decimals[j] == 0.0)
+        np.testing.assert_allclose(sigma, expected[name], rtol=rtol, atol=decimals[j], err_msg=name)
+    assert not data.X_var[:, [1, 2, 5]].any()

@@ -1,0 +1,70 @@
+"""What a user may write for --features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fermiclass.errors import FeatureError
+from fermiclass.features import DEFAULT_FEATURES, EXTENDED_FEATURES, FEATURES, PAPER_FEATURES, parse_features
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"), [("six", DEFAULT_FEATURES), ("paper", PAPER_FEATURES), ("extended", EXTENDED_FEATURES)]
+)
+def test_sets(spec, expected):
+    assert parse_features(spec) == expected
+
+
+def test_names_keep_their_order_and_sets_mix_with_names():
+    assert [f.name for f in parse_features(" LP_beta, ln_Flux1000,")] == ["LP_beta", "ln_Flux1000"]
+    assert parse_features("six,HR_12") == (*DEFAULT_FEATURES, FEATURES["HR_12"])
+    assert parse_features([FEATURES["HR_12"], "LP_beta"]) == (FEATURES["HR_12"], FEATURES["LP_beta"])
+
+
+def test_names_of_features_parse_to_the_same_features():
+    for members in (DEFAULT_FEATURES, PAPER_FEATURES, EXTENDED_FEATURES):
+        assert parse_features(",".join(feature.name for feature in members)) == members
+
+
+def test_raw_column_takes_the_uncertainty_that_the_catalogue_has(make_catalog):
+    catalog = make_catalog(20)
+    plain, logarithm = parse_features("Npred,ln_Npred")
+    np.testing.assert_array_equal(plain.measure(catalog).sigma, catalog.table["Unc_Npred"])
+    np.testing.assert_allclose(logarithm.measure(catalog).sigma, catalog.table["Unc_Npred"] / catalog.table["Npred"])
+    catalog.table.remove_column("Unc_Npred")
+    value, sigma, measured = logarithm.measure(catalog)
+    np.testing.assert_array_equal(value, np.log(catalog.table["Npred"]))
+    assert not measured
+    assert not sigma.any()
+
+
+def test_columns_of_the_catalogue_at_hand(make_catalog):
+    catalog = make_catalog(5)
+    catalog.table["New_Quantity"] = np.arange(1.0, 6.0)
+    with pytest.raises(FeatureError, match="unknown feature 'New_Quantity'"):
+        parse_features("New_Quantity")
+    (feature,) = parse_features("New_Quantity", catalog)
+    np.testing.assert_array_equal(feature.measure(catalog).value, np.arange(1.0, 6.0))
+
+
+@pytest.mark.parametrize(("name", "guess"), [("lp_Beta", "LP_beta"), ("ln_Flux100", "ln_Flux1000"), ("sixx", "six")])
+def test_unknown_name_suggests_close_ones(name, guess):
+    with pytest.raises(FeatureError, match=rf"unknown feature '{name}'\. Did you mean .*{guess}"):
+        parse_features(name)
+
+
+def test_nothing_close():
+    with pytest.raises(FeatureError, match=r"No known name comes close.*six, paper, extended"):
+        parse_features("qqqqqqqq")
+
+
+@pytest.mark.parametrize("spec", ["", " , ", []])
+def test_nothing_named(spec):
+    with pytest.raises(FeatureError, match=r"no features named.*six, paper, extended"):
+        parse_features(spec)
+
+
+def test_repeated_name():
+    with pytest.raises(FeatureError, match=r"more than once: LP_beta\. Name each"):
+        parse_features("six,LP_beta")

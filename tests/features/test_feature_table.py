@@ -1,0 +1,165 @@
+"""Extraction from whole catalogues, and the table it gives."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fermiclass.errors import FeatureError
+from fermiclass.features import EXTENDED_FEATURES, Imputation, extract_features
+
+
+def same(a, b):
+    """Whether two feature tables agree in every bit of their numbers."""
+    return (
+        a.X.tobytes() == b.X.tobytes()
+        and a.X_var.tobytes() == b.X_var.tobytes()
+        and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("y", "names", "flags"))
+    )
+
+
+def damaged(catalog):
+    """Take away a value here and an uncertainty there."""
+    table = catalog.table
+    table["Unc_LP_beta"][::5] = np.nan
+    table["LP_Index"][3] = np.nan
+    table["Signif_Avg"][4] = np.nan
+    table["Flux1000"][6] = -1.0
+    table["Unc_Flux_Band"][8, 2] = np.nan
+    return catalog
+
+
+@pytest.mark.parametrize(("features", "n_features"), [("six", 6), ("extended", 17), ("paper", 6)])
+def test_every_release_gives_finite_rows_and_right_flags(release, features, n_features):
+    data = extract_features(release, features)
+    assert data.X.shape == data.X_var.shape == (len(release), n_features)
+    assert len(data) == len(release)
+    assert np.isfinite(data.X).all()
+    assert np.isfinite(data.X_var).all()
+    assert (data.X_var >= 0.0).all()
+    np.testing.assert_array_equal(data.names, release.names)
+    np.testing.assert_array_equal(data.flags & 1 != 0, data.imputed_uncertainty.any(axis=1))
+    np.testing.assert_array_equal(data.flags & 2 != 0, data.imputed_value.any(axis=1))
+    j = [feature.name for feature in data.features].index("LP_beta")
+    table = release.table
+    assert data.imputed_value[~np.isfinite(np.asarray(table["LP_beta"])), j].all()
+    unknown = np.isfinite(np.asarray(table["LP_beta"])) & ~np.isfinite(np.asarray(table["Unc_LP_beta"]))
+    assert data.imputed_uncertainty[unknown, j].all()
+    assert unknown.any()
+    # Those whose uncertainty is there but absurd are few.
+    assert (data.imputed_uncertainty[:, j] & ~unknown).sum() < 0.02 * len(data)
+
+
+def test_unassociated_sources_of_a_release_have_no_class(release):
+    data = extract_features(release)
+    assert set(data.y) == {"", "bll", "fsrq", "psr"}
+    assert not data.labelled[release.classes == ""].any()
+    assert data.labelled[np.isin(release.classes, ["bll", "fsrq", "psr", "msp"])].all()
+
+
+def test_slim_catalogue_supports_the_six(slim_dr4):
+    assert np.isfinite(extract_features(slim_dr4).X).all()
+
+
+def test_permuted_rows_give_the_permuted_table_bit_for_bit(make_catalog):
+    catalog = damaged(make_catalog(301))
+    order = np.random.default_rng(0).permutation(len(catalog))
+    assert same(extract_features(catalog, "extended")[order], extract_features(catalog[order], "extended"))
+
+
+def test_neither_order_nor_batch_matters_in_a_real_release(release, wrap):
+    catalog = wrap(release.table)
+    whole = extract_features(catalog, "extended")
+    order = np.random.default_rng(0).permutation(len(catalog))
+    assert same(whole[order], extract_features(catalog[order], "extended"))
+    for row in [*np.flatnonzero(whole.flags)[::200], 17]:
+        one = extract_features(catalog[row : row + 1], "extended", imputation=whole.imputation)
+        assert same(one, whole[row])
+
+
+@pytest.mark.parametrize("row", [0, 3, 4, 6, 8, 300])
+def test_single_row_with_stored_imputation_equals_its_row_of_the_whole(make_catalog, row):
+    catalog = damaged(make_catalog(301))
+    whole = extract_features(catalog, "extended")
+    stored = Imputation.from_dict(json.loads(json.dumps(whole.imputation.to_dict())))
+    assert same(extract_features(catalog[row : row + 1], "extended", imputation=stored), whole[row])
+
+
+def test_flags_of_damaged_rows(make_catalog):
+    data = extract_features(damaged(make_catalog(301)), "extended")
+    assert data.flags[[0, 1, 3, 4, 6, 8]].tolist() == [1, 0, 2, 2, 2, 1]
+
+
+def test_choice_by_significance_does_not_change_the_rows(make_catalog):
+    catalog = damaged(make_catalog(301))
+    whole = extract_features(catalog)
+    bright = extract_features(catalog, min_significance=8.0)
+    chosen = np.asarray(catalog.table["Signif_Avg"]) > 8.0
+    assert 0 < len(bright) < len(whole)
+    assert same(bright, whole[chosen])
+
+
+def test_imputation_for_other_features_is_refused(make_catalog):
+    catalog = make_catalog(50)
+    imputation = extract_features(catalog).imputation
+    with pytest.raises(FeatureError, match=r"Ask for the same features in the same order"):
+        extract_features(catalog, "paper", imputation=imputation)
+
+
+def test_indexing_gives_tables(make_catalog):
+    data = extract_features(make_catalog(20))
+    for rows, n in ((data.labelled, data.labelled.sum()), (slice(5), 5), ([3, 1], 2), (-1, 1), ([], 0)):
+        part = data[np.array(rows, int) if rows == [] else rows] if not isinstance(rows, np.ndarray) else data[rows]
+        assert len(part) == len(part.names) == len(part.flags) == n
+    assert data[[3, 1]].names.tolist() == data.names[[3, 1]].tolist()
+
+
+def test_astropy_table_carries_units_descriptions_ucds_and_origin(make_catalog):
+    data = extract_features(make_catalog(20), "paper")
+    table = data.to_table()
+    expected = ["Source_Name", "CLASS"]
+    for feature in data.features:
+        expected += [feature.name, f"Unc_{feature.name}"]
+    assert table.colnames == [*expected, "FEATURE_FLAGS"]
+    assert str(table["Flux1000"].unit) == str(table["Unc_Flux1000"].unit) == "ph / (s cm2)"
+    assert table["Unc_Flux1000"].meta["ucd"] == "stat.error;phot.flux;em.gamma"
+    assert all(column.description and column.meta["ucd"] for column in table.itercols())
+    np.testing.assert_array_equal(table["Unc_LP_beta"], np.sqrt(data.X_var[:, 4]))
+    assert table.meta == {
+        "catalog": "made-up.fits",
+        "sha256": "0" * 64,
+        "release": "Made-up release",
+        "classes": "bll,fsrq,psr",
+        "features": [feature.name for feature in data.features],
+    }
+
+
+def test_pandas_has_the_same_columns(make_catalog):
+    data = extract_features(make_catalog(20))
+    frame = data.to_pandas()
+    assert list(frame.columns) == data.to_table().colnames
+    np.testing.assert_array_equal(frame["LP_beta"], data.X[:, 4])
+    assert frame["CLASS"].tolist() == data.y.tolist()
+
+
+def test_every_extended_column_can_be_written(make_catalog, tmp_path):
+    from fermiclass.tables import read_table, table_endings, write_table
+
+    table = extract_features(damaged(make_catalog(30)), EXTENDED_FEATURES).to_table()
+    for ending in table_endings:
+        write_table(table, tmp_path / f"features{ending}")
+        back = read_table(tmp_path / f"features{ending}")
+        assert back.colnames == table.colnames
+        np.testing.assert_array_equal(back["HR_12"], table["HR_12"])
+
+
+def test_import_is_light():
+    code = (
+        "import sys, fermiclass.features; print([m for m in ('tensorflow', 'pandas', 'astropy') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
