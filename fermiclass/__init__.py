@@ -1,1 +1,45 @@
-"""fermiclass: probabilistic classes for the unassociated sources of the Fermi-LAT catalogue."""
+"""fermiclass: probabilistic classes for the unassociated sources of the Fermi-LAT catalogue.
+
+>>> import fermiclass as fc
+>>> catalog = fc.read_catalog("4FGL-DR4.fits")
+>>> labels = fc.classify(catalog)
+
+TensorFlow is not imported before a model is built.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from fermiclass._version import __version__
+
+# Where each public name lives; modules are imported when one of their names is first asked for.
+_HOMES = {
+    "Catalog": "fermiclass.catalog",
+    "ClassGrouping": "fermiclass.catalog",
+    "read_catalog": "fermiclass.catalog",
+    "FermiclassError": "fermiclass.errors",
+    "NIMGPClassifier": "fermiclass.estimators",
+    "FeatureTable": "fermiclass.features",
+    "extract_features": "fermiclass.features",
+    "load_model": "fermiclass.model_folder",
+    "save_model": "fermiclass.model_folder",
+    "TrainedModel": "fermiclass.pipeline",
+    "classify": "fermiclass.pipeline",
+    "train": "fermiclass.pipeline",
+    "read_table": "fermiclass.tables",
+    "write_table": "fermiclass.tables",
+}
+
+__all__ = ["__version__", *sorted(_HOMES)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fermiclass' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

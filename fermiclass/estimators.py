@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.build import ModelSettings
-    from fermiclass.nimgp.model import NoisyInputGP
     from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
 
 
-class NIMGPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NIMGPClassifier(ClassifierMixin, BaseEstimator):
     """Multi-class Gaussian process classifier whose inputs have known noise variances.
 
     A sparse variational GP for each class (Villacampa-Calvo, Zaldívar, Garrido-Merchán & Hernández-Lobato 2021).
@@ -141,7 +140,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             When shapes differ, values are not finite, a variance is negative, or there is only one class.
         """
-        from fermiclass.nimgp.build import build_model, model_from_weights, weights_of
+        from fermiclass.nimgp.build import build_model, weights_of
         from fermiclass.nimgp.inducing import initial_inducing_points
         from fermiclass.nimgp.training import TrainingSettings, train
 
@@ -176,7 +175,13 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if progress is not None:
                 progress(state)
         self.elbo_ = np.array(history)
-        self.weights_ = weights_of(model)
+        return self.restore(weights_of(model))
+
+    def restore(self, weights: Mapping[str, np.ndarray]) -> NIMGPClassifier:
+        """Take trained parameters, such as ``weights_`` of another of the same settings, and get ready to predict."""
+        from fermiclass.nimgp.build import model_from_weights
+
+        self.weights_ = dict(weights)
         self._predictive_model = model_from_weights(self._settings(), self.weights_)
         return self
 
@@ -212,7 +217,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, X_var = self._standardise(X, self._check_variances(X, X_var))
         if not self.average_noise or self.method == "mgp":
             X_var = np.zeros_like(X_var)
-        return predict_blocks(self._model(), X, X_var, num_draws=self.num_draws)
+        return predict_blocks(self._predictive_model, X, X_var, num_draws=self.num_draws)
 
     def _settings(self) -> ModelSettings:
         from fermiclass.nimgp.build import ModelSettings
@@ -233,13 +238,6 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"precision={self.precision!r} is unknown: choose 'float32' or 'float64'")
         return tf.dtypes.as_dtype(self.precision)
 
-    def _model(self) -> NoisyInputGP:
-        if not hasattr(self, "_predictive_model"):  # unpickled, or read from a model folder
-            from fermiclass.nimgp.build import model_from_weights
-
-            self._predictive_model = model_from_weights(self._settings(), self.weights_)
-        return self._predictive_model
-
     def _check_variances(self, X: np.ndarray, X_var: Any) -> np.ndarray:
         if X_var is None:
             return np.zeros_like(X)
@@ -259,7 +257,12 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X_var = np.minimum(X_var, self.max_noise)
         return X, X_var
 
+    # The TensorFlow model can be neither copied nor sent elsewhere: it is rebuilt from weights_.
     def __getstate__(self) -> dict[str, Any]:
-        # The TensorFlow model is rebuilt from weights_ when it is needed; it can be neither copied nor sent elsewhere.
         state: dict[str, Any] = super().__getstate__()
         return {key: value for key, value in state.items() if key != "_predictive_model"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "weights_"):
+            self.restore(self.weights_)

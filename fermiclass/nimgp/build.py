@@ -24,7 +24,7 @@ LIKELIHOODS = ("softmax", "step")
 
 # Medians of the log-normal priors, for standardised inputs: latent functions some units high, as log odds are, that
 # vary slowly, with little white noise. Initial values are the medians, but for the variance, which starts lower.
-_VARIANCE, _LENGTHSCALE, _WHITE = 10.0, 5.0, 0.01
+_VARIANCE, _LENGTHSCALE, _WHITE = 10.0, 7.0, 0.01
 _INITIAL_VARIANCE = 5.0
 
 

@@ -78,7 +78,8 @@ def train(
     )
     variables = model.trainable_variables
     optimiser.build(variables)
-    full_batch = settings.batch_size is None or settings.batch_size >= len(y)
+    batch_size = min(settings.batch_size or len(y), len(y))
+    full_batch = batch_size == len(y)
 
     def step(batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
@@ -101,7 +102,7 @@ def train(
         return total
 
     rng = np.random.default_rng(settings.seed)
-    epochs = _minibatches(len(y), len(y) if full_batch else settings.batch_size, rng)
+    epochs = _minibatches(len(y), batch_size, rng)
     done = 0
     while done < settings.steps:
         count = min(_STEPS_PER_CALL, settings.steps - done)

@@ -1,0 +1,28 @@
+"""LAT catalogues: their releases, how they are read, and their classes."""
+
+from fermiclass.catalog.catalog import Catalog
+from fermiclass.catalog.classes import CLASS_CODES, TARGETS, UNCERTAIN_CLASSES, ClassGrouping
+from fermiclass.catalog.reading import read_catalog
+from fermiclass.catalog.releases import (
+    RELEASES,
+    REQUIRED_COLUMNS,
+    CatalogWarning,
+    Release,
+    UnknownReleaseWarning,
+    recognise,
+)
+
+__all__ = [
+    "CLASS_CODES",
+    "RELEASES",
+    "REQUIRED_COLUMNS",
+    "TARGETS",
+    "UNCERTAIN_CLASSES",
+    "Catalog",
+    "CatalogWarning",
+    "ClassGrouping",
+    "Release",
+    "UnknownReleaseWarning",
+    "read_catalog",
+    "recognise",
+]

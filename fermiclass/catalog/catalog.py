@@ -1,0 +1,92 @@
+"""A catalogue in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.catalog.releases import Release
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from astropy.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Catalog:
+    """A LAT catalogue: a table with standard column names, and what its class strings mean.
+
+    Attributes
+    ----------
+    table
+        All columns, with units, descriptions and ``column.meta["ucd"]``; column names are those of 4FGL-DR4.
+    release
+        Which release it is.
+    source
+        Name of the file, or what it was read from.
+    sha256
+        Checksum of the file as it is on disk; of a table, of its content.
+    names
+        Source_Name, ``(N,)``.
+    classes
+        Class codes in lower case without padding, '' for unassociated sources, ``(N,)``.
+    identified
+        Whether the class is an identification (upper case) rather than an association, ``(N,)``.
+    """
+
+    table: Table
+    release: Release
+    source: str
+    sha256: str
+    names: NDArray[np.str_] = field(init=False)
+    classes: NDArray[np.str_] = field(init=False)
+    identified: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        codes = np.asarray(self.table["CLASS1"], dtype=str)
+        set_once = object.__setattr__  # the instance is frozen from here on
+        set_once(self, "names", np.asarray(self.table["Source_Name"], dtype=str))
+        set_once(self, "classes", np.char.lower(codes))
+        set_once(self, "identified", np.array([code.isupper() for code in codes], dtype=bool))
+
+    @property
+    def status(self) -> NDArray[np.str_]:
+        """'identified', 'associated' or 'unassociated', ``(N,)``."""
+        return np.where(self.classes == "", "unassociated", np.where(self.identified, "identified", "associated"))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, rows: Any) -> Catalog:
+        """Return the catalogue of some rows: a mask, indices or a slice."""
+        return Catalog(self.table[np.arange(len(self))[rows]], self.release, self.source, self.sha256)
+
+    def __repr__(self) -> str:
+        classless = int(np.sum(self.classes == ""))
+        return f"<Catalog {self.release.name}: {len(self)} sources, {classless} unassociated, from {self.source}>"
+
+    def has_column(self, name: str) -> bool:
+        """Whether the table has this column."""
+        return name in self.table.colnames
+
+    def missing_columns(self, names: Iterable[str]) -> list[str]:
+        """Return which of these columns the table does not have."""
+        return [name for name in names if not self.has_column(name)]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas data frame; a column of several values a row becomes ``name_1``, ``name_2``, …"""
+        import pandas as pd
+
+        data: dict[str, Any] = {}
+        for name in self.table.colnames:
+            values = np.asarray(self.table[name])
+            if values.ndim == 1:
+                data[name] = values
+            else:
+                flat = values.reshape(len(values), -1)
+                data.update({f"{name}_{k + 1}": flat[:, k] for k in range(flat.shape[1])})
+        return pd.DataFrame(data)

@@ -1,0 +1,105 @@
+"""The label table: what is written for every source that was labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from astropy.table import Column, Table
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from fermiclass.catalog import Catalog
+    from fermiclass.nimgp.prediction import Prediction
+
+#: Bits of LABEL_FLAGS; the first two are those of `FeatureTable.flags`.
+FLAG_UNCERTAINTY_IMPUTED, FLAG_FEATURE_IMPUTED, FLAG_OUTSIDE_DOMAIN, FLAG_CATALOGUE = 1, 2, 4, 8
+
+#: What each bit of LABEL_FLAGS means, in few words.
+LABEL_FLAGS = {
+    FLAG_UNCERTAINTY_IMPUTED: "an uncertainty was imputed",
+    FLAG_FEATURE_IMPUTED: "a feature was imputed",
+    FLAG_OUTSIDE_DOMAIN: "outside the training domain",
+    FLAG_CATALOGUE: "the catalogue flags the source",
+}
+
+#: OOD_SCORE above which a source counts as outside the training domain: 1 in 200 training sources does.
+OOD_LIMIT = 0.995
+
+#: Columns copied from the catalogue, as far as it has them.
+CATALOGUE_COLUMNS = (
+    "Source_Name",
+    "RAJ2000",
+    "DEJ2000",
+    "GLON",
+    "GLAT",
+    "Signif_Avg",
+    "CLASS1",
+    "ASSOC1",
+    "Flags",
+)
+
+_TEXT_COLUMNS = ("CLASS1", "ASSOC1")
+
+
+def label_table(
+    catalog: Catalog,
+    classes: Sequence[str],
+    prediction: Prediction,
+    *,
+    feature_flags: NDArray[np.int32],
+    ood_score: NDArray[np.float64],
+    meta: Mapping[str, Any],
+) -> Table:
+    """Build the label table of n sources.
+
+    Parameters
+    ----------
+    catalog
+        Of the n sources alone.
+    classes
+        Names of the C classes, in the order of the prediction's columns.
+    prediction
+        Probabilities and entropies (in nats).
+    feature_flags
+        Bits 1 and 2 of LABEL_FLAGS, ``(n,)``.
+    ood_score
+        From 0 (typical of the training sources) to 1 (unlike any), ``(n,)``.
+    meta
+        Of the table: catalogue, model, settings, versions.
+
+    Returns
+    -------
+    Table
+        With units, descriptions and UCDs (``column.meta["ucd"]``).
+    """
+    table = Table(meta=dict(meta))
+    for name in CATALOGUE_COLUMNS:
+        if catalog.has_column(name):
+            table[name] = catalog.table[name]
+        elif name in _TEXT_COLUMNS:
+            table[name] = Column(np.full(len(catalog), ""), description=f"{name}: not in the catalogue")
+
+    def add(name: str, data: Any, description: str, ucd: str) -> None:
+        table[name] = Column(data, description=description, meta={"ucd": ucd})
+
+    for c, name in enumerate(classes):
+        add(f"P_{name}", prediction.probabilities[:, c], f"Probability that the source is {name}", "stat.probability")
+    for c, name in enumerate(classes):
+        description = f"Standard deviation of P_{name} over the posterior of latent functions and noiseless features"
+        add(f"Unc_P_{name}", prediction.std[:, c], description, "stat.stdev;stat.probability")
+    add("PRED_CLASS", np.array(classes)[prediction.probabilities.argmax(axis=1)], "Most probable class", "src.class")
+    add("P_MAX", prediction.probabilities.max(axis=1), "Probability of PRED_CLASS", "stat.probability;stat.max")
+    add("ENTROPY", prediction.entropy, "Entropy of the probabilities, in nats", "stat.value")
+    information = "Mutual information of label and latent functions: what more labels could remove, in nats"
+    add("INFORMATION", prediction.information, information, "stat.value")
+    noise = "Mutual information of label and noiseless features: what the error bars add to ENTROPY, in nats"
+    add("NOISE_ENTROPY", prediction.noise_entropy, noise, "stat.value")
+    add("OOD_SCORE", ood_score, "0 typical of the training sources ... 1 unlike any", "stat.value")
+    bits = feature_flags | FLAG_OUTSIDE_DOMAIN * (ood_score > OOD_LIMIT)
+    if catalog.has_column("Flags"):
+        bits = bits | FLAG_CATALOGUE * (np.asarray(catalog.table["Flags"]) != 0)
+    meaning = ", ".join(f"{bit} {words}" for bit, words in LABEL_FLAGS.items())
+    add("LABEL_FLAGS", bits.astype(np.int16), f"Bits: {meaning}", "meta.code.qual")
+    return table
