@@ -70,7 +70,7 @@ class Catalog:
         return f"<Catalog {self.release.name}: {len(self)} sources, {classless} unassociated, from {self.source}>"
 
     def has_column(self, name: str) -> bool:
-        """Whether the table has this column."""
+        """Tell whether the table has this column."""
         return name in self.table.colnames
 
     def missing_columns(self, names: Iterable[str]) -> list[str]:
@@ -78,7 +78,7 @@ class Catalog:
         return [name for name in names if not self.has_column(name)]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas data frame; a column of several values a row becomes ``name_1``, ``name_2``, …"""
+        """Return a pandas data frame; a column of several values a row becomes ``name_1``, ``name_2`` and so on."""
         import pandas as pd
 
         data: dict[str, Any] = {}

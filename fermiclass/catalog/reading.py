@@ -106,7 +106,7 @@ def _open(content: bytes, source: str) -> tuple[Table, dict[str, Any]]:
 
 
 def _check_length(hdus: fits.HDUList, source: str) -> None:
-    """A truncated table must not be read as a shorter one."""
+    """Refuse a truncated file: its table must not be read as a shorter one."""
     for hdu in hdus:
         info = hdu.fileinfo()
         stream = info["file"]
@@ -144,7 +144,7 @@ def _to_table(hdu: fits.BinTableHDU) -> Table:
 
 
 def _column(data: Any, unit: Any, description: Any, ucd: Any) -> Column:
-    """A column in native byte order, text stripped, its unit parsed."""
+    """Build a column in native byte order, text stripped, its unit parsed."""
     from astropy.table import Column
     from astropy.units import Unit
 
