@@ -44,8 +44,17 @@ def read_original(folder: Path, stem: str) -> tuple[str, bytes]:
     for path in (folder / f"{stem}.fit", folder / f"{stem}.fit.gz"):
         if path.is_file():
             content = path.read_bytes()
-            return f"{stem}.fit", gzip.decompress(content) if path.suffix == ".gz" else content
+            content = gzip.decompress(content) if path.suffix == ".gz" else content
+            check_sum(folder / "SHA256SUMS.uncompressed", f"{stem}.fit", content)
+            return f"{stem}.fit", content
     raise SystemExit(f"there is neither {stem}.fit nor {stem}.fit.gz in {folder}")
+
+
+def check_sum(sums: Path, name: str, content: bytes) -> None:
+    """Stop if a list of sums lies beside the released file and names another one for it."""
+    expected = dict(reversed(line.split()) for line in sums.read_text().splitlines()) if sums.is_file() else {}
+    if name in expected and hashlib.sha256(content).hexdigest() != expected[name]:
+        raise SystemExit(f"{name} does not have the SHA-256 that {sums} gives. Download it again.")
 
 
 def slim(name: str, content: bytes) -> bytes:
@@ -59,8 +68,12 @@ def slim(name: str, content: bytes) -> bytes:
         header = table.header
         for card in original.header.cards:
             match = COLUMN_CARD.fullmatch(card.keyword)
-            if match and int(match[2]) in kept and match[1] not in ("TTYPE", "TFORM"):
-                header[f"{match[1]}{kept.index(int(match[2])) + 1}"] = (card.value, card.comment)
+            if match and int(match[2]) in kept:
+                keyword = f"{match[1]}{kept.index(int(match[2])) + 1}"
+                if keyword in header:  # TTYPE and TFORM, which astropy wrote: they lack their comments only
+                    header.comments[keyword] = card.comment
+                else:
+                    header[keyword] = (card.value, card.comment)
         for keyword in TABLE_CARDS:
             if keyword in original.header:
                 header.append(original.header.cards[keyword], end=True)

@@ -125,6 +125,9 @@ class ClassGrouping:
         groups = np.full(codes.shape, "", dtype=f"U{max(map(len, self.names))}")
         for name, members in self.members.items():
             groups[np.isin(codes, members)] = name
+        if any(part.strip().lower() == _OTHER for part in self.spec.split(",")):
+            # A later release may have classes without an entry in CLASS_CODES: they are other, too.
+            groups[~np.isin(codes, ("", *CLASS_CODES))] = _OTHER
         return groups
 
     def is_target(self, classes: ArrayLike, targets: str = "uncertain") -> NDArray[np.bool_]:

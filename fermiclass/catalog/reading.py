@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import io
+import lzma
 import os
 import warnings
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fermiclass.catalog.catalog import Catalog
-from fermiclass.catalog.releases import REQUIRED_COLUMNS, CatalogWarning, recognise
+from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, CatalogWarning, recognise
 from fermiclass.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -23,17 +26,24 @@ if TYPE_CHECKING:
 
 HDU_NAME = "LAT_Point_Source_Catalog"
 
+# First bytes, name and decompressor; astropy does not look into a stream for the last two.
+_COMPRESSIONS = (
+    (b"\x1f\x8b", "gzip", gzip.decompress),
+    (b"BZh", "bzip2", bz2.decompress),
+    (b"\xfd7zXZ", "xz", lzma.decompress),
+)
 _TEXT_COLUMNS = ("Source_Name", "CLASS1")
 _REMEDY = "Use a 4FGL release from the Fermi Science Support Center, such as 4FGL-DR4 (gll_psc_v35.fit)."
 
 
-def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList) -> Catalog:
+def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.BinTableHDU) -> Catalog:
     """Read a LAT catalogue of the 4FGL kind.
 
     Parameters
     ----------
     source
-        A FITS file, compressed or not, as released or slim; an `astropy.table.Table`; or an open `HDUList`.
+        A FITS file, compressed or not, as released or slim; an `astropy.table.Table`; or an open `HDUList`
+        or the table's HDU.
 
     Returns
     -------
@@ -59,7 +69,15 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList) -> Catal
         return _catalog(table, header, path.name, hashlib.sha256(content).hexdigest())
     if hasattr(source, "colnames"):
         return _catalog(source.copy(), source.meta, "<Table>", _digest(source))
-    table, header = _table_of(source, "the HDU list")
+    from astropy.io import fits
+
+    if not isinstance(source, fits.HDUList | fits.BinTableHDU):
+        raise CatalogError(
+            f"a catalogue was {type(source).__name__}, expected a path, an astropy table or an open FITS "
+            "file. Turn a data frame into a table with astropy.table.Table.from_pandas."
+        )
+    hdus = source if isinstance(source, fits.HDUList) else [source]
+    table, header = _table_of(hdus, "the HDU list")
     return _catalog(table, header, "<HDUList>", _digest(table))
 
 
@@ -83,12 +101,15 @@ def _open(content: bytes, source: str) -> tuple[Table, dict[str, Any]]:
     from astropy.io import fits
     from astropy.utils.exceptions import AstropyWarning
 
-    if content[:2] == b"\x1f\x8b":
-        try:
-            content = gzip.decompress(content)
-        except (EOFError, OSError, zlib.error) as error:
-            raise CatalogError(f"{source} is a damaged or truncated gzip file ({error}). Download it again.") from error
-    compressed = (b"BZh", b"\xfd7zXZ", b"PK\x03\x04", b"\x1f\x9d")
+    for magic, name, decompress in _COMPRESSIONS:
+        if content.startswith(magic):
+            try:
+                content = decompress(content)
+            except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+                reason = f"{source} is a damaged or truncated {name} file ({error}). Download it again."
+                raise CatalogError(reason) from error
+            break
+    compressed = (b"PK\x03\x04", b"\x1f\x9d")
     if not content.startswith((b"SIMPLE  =", *compressed)):
         raise CatalogError(f"{source} is not a FITS file: it does not begin with 'SIMPLE  ='. {_REMEDY}")
     try:
@@ -119,7 +140,7 @@ def _check_length(hdus: fits.HDUList, source: str) -> None:
             )
 
 
-def _table_of(hdus: fits.HDUList, source: str) -> tuple[Table, dict[str, Any]]:
+def _table_of(hdus: Iterable[Any], source: str) -> tuple[Table, dict[str, Any]]:
     from astropy.io import fits
 
     tables = [hdu for hdu in hdus if isinstance(hdu, fits.BinTableHDU)]
@@ -164,6 +185,7 @@ def _catalog(table: Table, header: Any, source: str, sha256: str) -> Catalog:
     from astropy.table import Table
 
     shown = source if source.startswith("<") else f"'{source}'"
+    _check_columns(table.colnames, header, shown)  # first: another catalogue is no unknown release of this one
     release = recognise(header, table.colnames, len(table), shown)
     clean = Table(meta={key: header[key] for key in ("CDS-NAME", "VERSION", "DATE") if key in header})
     for name in table.colnames:
@@ -176,8 +198,9 @@ def _catalog(table: Table, header: Any, source: str, sha256: str) -> Catalog:
             data = np.where(mask, "" if kind in "SUO" else np.nan, data.astype(str) if kind in "SUO" else data)
         ucd = (column.info.meta or {}).get("ucd")
         if standard not in clean.colnames:
-            clean[standard] = _column(data, column.info.unit, column.info.description, ucd)
-    _check(clean, header, shown)
+            unit = column.info.unit or release.units.get(standard)
+            clean[standard] = _column(data, unit, column.info.description, ucd)
+    _check_values(clean, shown)
     _add_galactic(clean)
     names, counts = np.unique(np.asarray(clean["Source_Name"]), return_counts=True)
     if np.any(counts > 1):
@@ -190,12 +213,16 @@ def _catalog(table: Table, header: Any, source: str, sha256: str) -> Catalog:
     return Catalog(clean, release, source, sha256)
 
 
-def _check(table: Table, header: Any, source: str) -> None:
-    missing = [name for name in REQUIRED_COLUMNS if name not in table.colnames]
+def _check_columns(columns: Iterable[str], header: Any, source: str) -> None:
+    standard = {new for release in RELEASES for old, new in release.renamed.items() if old in columns}
+    missing = [name for name in REQUIRED_COLUMNS if name not in {*columns, *standard}]
     if missing:
         name = str(header.get("CDS-NAME", "")).strip()
         what = f" (it says it is {name})" if name else ""
         raise CatalogError(f"{source} lacks columns that are needed: {', '.join(missing)}{what}. {_REMEDY}")
+
+
+def _check_values(table: Table, source: str) -> None:
     if not len(table):
         raise CatalogError(f"{source} has no rows. {_REMEDY}")
     for name in REQUIRED_COLUMNS:

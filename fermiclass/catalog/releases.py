@@ -50,6 +50,8 @@ class Release:
         Number of rows, 0 where unknown.
     renamed
         Standard column names (those of DR4) by this release's own, where they differ.
+    units
+        Units that the released file leaves out, by standard column name.
     reference
         The paper to cite.
     """
@@ -61,6 +63,7 @@ class Release:
     sources: int
     reference: str
     renamed: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 _ONE_CLASS_COLUMN = {"CLASS": "CLASS1", "ASSOC": "ASSOC1"}
@@ -72,9 +75,19 @@ RELEASES: tuple[Release, ...] = (
     Release("4FGL-DR3", "4FGL", (28, 31), 12, 6659, "Abdollahi et al. 2022, ApJS 260, 53"),
     Release("4FGL-DR4", "4FGL", (32, 35), 14, 7195, "Ballet et al. 2023, arXiv:2307.12546"),
     Release(
-        "FL8Y", "FL8Y", (1, 9), 8, 5524, "Fermi-LAT collaboration 2018, preliminary eight-year list", _ONE_CLASS_COLUMN
+        "FL8Y",
+        "FL8Y",
+        (1, 9),
+        8,
+        5524,
+        "Fermi-LAT collaboration 2018, preliminary eight-year list",
+        _ONE_CLASS_COLUMN,
+        {"Unc_Flux1000": "ph cm-2 s-1"},
     ),
 )
+
+# File versions of a release differ by a few sources; a table with more is another release, whatever its header says.
+_SLACK = 1.01
 
 _UNKNOWN = Release("unknown", "", (0, 0), 0, 0, "", _ONE_CLASS_COLUMN)
 
@@ -103,7 +116,8 @@ def recognise(header: Mapping[str, object], columns: Collection[str], num_source
     if catalogue and version.isdigit():
         for release in RELEASES:
             first, last = release.versions
-            if release.catalogue == catalogue and first <= int(version) <= last:
+            fits = num_sources <= _SLACK * release.sources
+            if release.catalogue == catalogue and first <= int(version) <= last and fits:
                 return release
     elif not catalogue:
         # A table without its header: DataRelease came with DR2, and each release has its own number of sources.

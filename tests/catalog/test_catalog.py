@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+
+def test_classes_and_status(slim_catalog):
+    assert set(np.unique(slim_catalog.status)) == {"identified", "associated", "unassociated"}
+    np.testing.assert_array_equal(slim_catalog.status == "unassociated", slim_catalog.classes == "")
+    np.testing.assert_array_equal(slim_catalog.status == "identified", slim_catalog.identified)
+    assert all(code == code.strip().lower() for code in np.unique(slim_catalog.classes))
+    assert slim_catalog.classes[slim_catalog.names == "4FGL J0534.5+2200"] == "psr"
+
+
+@pytest.mark.parametrize("rows", [slice(3, 9), [5, 1, 1], np.array([7]), []])
+def test_rows_by_position(dr4, rows):
+    chosen = dr4[rows]
+    expected = dr4.names[np.asarray(rows, dtype=int)] if isinstance(rows, list) else dr4.names[rows]
+    np.testing.assert_array_equal(chosen.names, expected)
+    assert len(chosen) == len(expected)
+    assert (chosen.release, chosen.source, chosen.sha256) == (dr4.release, dr4.source, dr4.sha256)
+
+
+def test_rows_by_mask(dr4):
+    chosen = dr4[dr4.classes == "bll"]
+    assert len(chosen) == 1490
+    assert set(chosen.classes) == {"bll"}
+    np.testing.assert_array_equal(chosen.table["Source_Name"], chosen.names)
+    assert chosen.table["Flux1000"].unit == dr4.table["Flux1000"].unit
+
+
+def test_a_mask_of_another_length_is_an_error(dr4):
+    with pytest.raises(IndexError, match="boolean index did not match"):
+        dr4[np.ones(3, dtype=bool)]
+
+
+def test_missing_columns_keep_their_order(dr4):
+    assert dr4.missing_columns(["z", "Flux1000", "a"]) == ["z", "a"]
+    assert dr4.has_column("Flux1000")
+    assert not dr4.has_column("flux1000")
+
+
+def test_repr_says_what_it_is(dr4):
+    assert repr(dr4) == "<Catalog 4FGL-DR4: 7195 sources, 2423 unassociated, from 4FGL-DR4.fits.gz>"
+
+
+def test_to_pandas_splits_columns_of_several_values(dr4):
+    frame = dr4.to_pandas()
+    assert len(frame) == len(dr4)
+    assert "Flux_Band" not in frame.columns
+    for band in range(8):
+        np.testing.assert_array_equal(frame[f"Flux_Band_{band + 1}"], dr4.table["Flux_Band"][:, band])
+        for side in range(2):
+            split = frame[f"Unc_Flux_Band_{2 * band + side + 1}"]
+            np.testing.assert_array_equal(split, dr4.table["Unc_Flux_Band"][:, band, side])
+    assert frame.loc[0, "Source_Name"] == dr4.names[0]
+    assert frame["Signif_Avg"].dtype == np.float32
+    assert frame.sort_values("Signif_Avg").shape == frame.shape  # big-endian columns cannot be sorted
+
+
+def test_a_catalog_cannot_be_changed_by_accident(dr4):
+    with pytest.raises(AttributeError, match="cannot assign to field 'release'"):
+        dr4.release = None

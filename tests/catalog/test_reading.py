@@ -1,0 +1,154 @@
+import bz2
+import gzip
+import hashlib
+import lzma
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from astropy import units as u
+from astropy.io import fits
+from astropy.table import QTable, Table
+
+from fermiclass.catalog import CatalogWarning, read_catalog
+from tests.conftest import REPOSITORY, slim_path
+
+
+@pytest.fixture(scope="session")
+def plain_bytes():
+    """The slim DR4, uncompressed."""
+    return gzip.decompress(slim_path("4FGL-DR4").read_bytes())
+
+
+@pytest.fixture
+def small(dr4):
+    """A few sources of DR4 as a table to be changed."""
+    return dr4.table[:50].copy()
+
+
+def assert_same(catalog, expected):
+    assert catalog.release is expected.release
+    assert catalog.table.colnames == expected.table.colnames
+    for name in expected.table.colnames:
+        np.testing.assert_array_equal(catalog.table[name], expected.table[name], err_msg=name)
+        assert catalog.table[name].unit == expected.table[name].unit, name
+
+
+def test_units_ucds_and_native_numbers(slim_catalog):
+    table = slim_catalog.table
+    assert table["Flux1000"].unit == u.ph / u.cm**2 / u.s
+    assert table["Energy_Flux100"].unit == u.erg / u.cm**2 / u.s
+    assert table["Pivot_Energy"].unit == u.MeV
+    assert table["RAJ2000"].meta["ucd"] == "pos.eq.ra;meta.main"
+    assert table["Flux1000"].meta["ucd"] == "phot.count;em.gamma"
+    for name in table.colnames:
+        assert table[name].dtype.isnative, name
+        assert table[name].dtype.kind in "Ufi", name
+        if table[name].dtype.kind == "U":
+            assert all(text == text.strip() for text in table[name]), name
+
+
+def test_descriptions_are_kept(shared_data):
+    table = read_catalog(shared_data / "catalogs" / "gll_psc_v35.fit.gz").table
+    assert table["PL_Index"].description == "Column name for PowerLaw_Index"
+
+
+def test_checksum_is_that_of_the_file(dr4):
+    assert dr4.sha256 == hashlib.sha256(slim_path("4FGL-DR4").read_bytes()).hexdigest()
+    assert dr4.source == "4FGL-DR4.fits.gz"
+
+
+@pytest.mark.parametrize(
+    ("ending", "compress"), [("fits", bytes), ("fits.gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)]
+)
+def test_any_compression(dr4, plain_bytes, tmp_path, ending, compress):
+    path = tmp_path / f"catalog.{ending}"
+    path.write_bytes(compress(plain_bytes))
+    assert_same(read_catalog(str(path)), dr4)
+
+
+def test_from_open_files(dr4, plain_bytes, tmp_path):
+    path = tmp_path / "catalog.fits"
+    path.write_bytes(plain_bytes)
+    with fits.open(path) as hdus:
+        assert_same(read_catalog(hdus), dr4)
+        assert_same(read_catalog(hdus[1]), dr4)
+
+
+def test_from_tables(dr4):
+    for kind in (Table, QTable):
+        with_bytes = kind.read(slim_path("4FGL-DR4"), hdu=1)
+        catalog = read_catalog(with_bytes)
+        assert_same(catalog, dr4)
+        assert catalog.source == "<Table>"
+        assert catalog.sha256 == read_catalog(with_bytes).sha256
+
+
+def test_a_catalog_s_own_table_is_read_again_and_not_shared(dr4):
+    table = dr4.table.copy()
+    again = read_catalog(table)
+    assert_same(again, dr4)
+    table["Flux1000"] = 0.0
+    assert_same(again, dr4)
+
+
+def test_the_digest_of_a_table_follows_its_content(small):
+    before = read_catalog(small).sha256
+    small["Flux1000"][0] *= 2
+    assert read_catalog(small).sha256 != before
+
+
+@pytest.mark.parametrize("spelling", ["photon cm-2 s-1", "ph cm-2 s-1", "cm-2 ph s-1", "photon / (s cm2)"])
+def test_spellings_of_units(small, plain_bytes, tmp_path, spelling):
+    path = tmp_path / "catalog.fits"
+    with fits.HDUList.fromstring(plain_bytes) as hdus:
+        number = hdus[1].columns.names.index("Flux1000") + 1
+        hdus[1].header[f"TUNIT{number}"] = spelling
+        hdus.writeto(path)
+    assert read_catalog(path).table["Flux1000"].unit == u.ph / u.cm**2 / u.s
+
+
+def test_masked_values_are_nan_or_empty(small):
+    table = Table(small, masked=True)
+    table["LP_beta"].mask[3] = True
+    table["CLASS1"].mask[4] = True
+    table["Flags"].mask[5] = True
+    catalog = read_catalog(table)
+    assert np.isnan(catalog.table["LP_beta"][3])
+    assert catalog.classes[4] == ""
+    assert np.isnan(catalog.table["Flags"][5])
+    assert not hasattr(catalog.table["LP_beta"], "mask")
+
+
+def test_galactic_coordinates_are_computed_where_missing(small):
+    expected = small["GLON"].data.copy(), small["GLAT"].data.copy()
+    small.remove_columns(["GLON", "GLAT"])
+    catalog = read_catalog(small)
+    np.testing.assert_allclose(catalog.table["GLON"], expected[0], atol=2e-3)
+    np.testing.assert_allclose(catalog.table["GLAT"], expected[1], atol=2e-3)
+    assert catalog.table["GLON"].unit == u.deg
+
+
+def test_repeated_names_are_reported(small):
+    small["Source_Name"][1] = small["Source_Name"][0]
+    with pytest.warns(CatalogWarning, match="1 names of sources more than once, such as 4FGL J0000.3-7355"):
+        assert len(read_catalog(small)) == len(small)
+
+
+def test_the_sole_fitting_table_needs_no_name(plain_bytes, dr4, tmp_path):
+    path = tmp_path / "catalog.fits"
+    with fits.HDUList.fromstring(plain_bytes) as hdus:
+        del hdus[1].header["EXTNAME"]
+        hdus[1].name = ""
+        hdus.writeto(path)
+    assert_same(read_catalog(path), dr4)
+
+
+def test_reading_starts_nothing_heavy():
+    code = (
+        "import sys; from fermiclass.catalog import read_catalog; read_catalog('catalogs/4FGL-DR4.fits.gz');"
+        "print([m for m in ('tensorflow', 'pandas', 'gpflow', 'scipy', 'astropy.coordinates') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

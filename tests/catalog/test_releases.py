@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+
+from fermiclass.catalog import RELEASES, UnknownReleaseWarning, read_catalog, recognise
+from tests.conftest import slim_path
+
+# Counted from the released files.
+COUNTS = {
+    "4FGL-DR1": {"bll": 1131, "fsrq": 694, "psr": 239, "msp": 0, "bcu": 1312, "unk": 92, "": 1337},
+    "4FGL-DR2": {"bll": 1308, "fsrq": 744, "psr": 271, "msp": 0, "bcu": 1384, "unk": 115, "": 1667},
+    "4FGL-DR3": {"bll": 1456, "fsrq": 794, "psr": 137, "msp": 155, "bcu": 1493, "unk": 134, "": 2157},
+    "4FGL-DR4": {"bll": 1490, "fsrq": 820, "psr": 141, "msp": 179, "bcu": 1623, "unk": 140, "": 2423},
+}
+SOURCES = {"4FGL-DR1": 5066, "4FGL-DR2": 5788, "4FGL-DR3": 6659, "4FGL-DR4": 7195}
+BY_NAME = {release.name: release for release in RELEASES}
+
+
+def test_every_slim_release_is_recognised_and_counted(slim_catalog):
+    name = slim_catalog.release.name
+    assert slim_catalog.release is BY_NAME[name]
+    assert len(slim_catalog) == SOURCES[name]
+    assert {code: int(np.sum(slim_catalog.classes == code)) for code in COUNTS[name]} == COUNTS[name]
+
+
+def test_records_do_not_overlap():
+    for number in range(1, 40):
+        for catalogue in ("4FGL", "FL8Y"):
+            fitting = [r for r in RELEASES if r.catalogue == catalogue and r.versions[0] <= number <= r.versions[1]]
+            assert len(fitting) <= 1
+    assert len({r.sources for r in RELEASES}) == len({r.name for r in RELEASES}) == len(RELEASES)
+    assert all(r.reference for r in RELEASES)
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.name)
+def test_header_identifies_a_release_and_a_selection_of_it(release):
+    header = {"CDS-NAME": release.catalogue, "VERSION": f"v{release.versions[1]}"}
+    for rows in (release.sources, 10):
+        assert recognise(header, (), rows, "x") is release
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.name)
+def test_number_of_sources_identifies_a_release_without_header(release):
+    assert recognise({}, (), release.sources, "x") is release
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ({"CDS-NAME": "4FGL", "VERSION": "v99"}, 8000),
+        ({"CDS-NAME": "5FGL", "VERSION": "v1"}, 9000),
+        ({"CDS-NAME": "4FGL", "VERSION": "v35"}, 9000),
+        ({"CDS-NAME": "4FGL", "VERSION": "nightly"}, 7300),
+        ({}, 1234),
+    ],
+)
+def test_what_fits_no_record_is_unknown(header, rows):
+    with pytest.warns(UnknownReleaseWarning, match=f"'x' is of no release that fermiclass knows .*{rows} sources"):
+        release = recognise(header, ("Source_Name", "DataRelease"), rows, "'x'")
+    assert release.name == "unknown"
+
+
+def test_unknown_release_is_read_as_far_as_its_columns_allow(dr4):
+    table = dr4.table.copy()
+    table.meta["VERSION"] = "v40"
+    table["A_New_Column"] = np.arange(len(table))
+    table.remove_columns(["Flux_Band", "PLEC_SigCurv"])
+    with pytest.warns(UnknownReleaseWarning, match="version 40"):
+        catalog = read_catalog(table)
+    assert len(catalog) == len(dr4)
+    assert catalog.has_column("A_New_Column")
+    assert catalog.missing_columns(["Flux_Band", "Flux1000", "PLEC_SigCurv"]) == ["Flux_Band", "PLEC_SigCurv"]
+    np.testing.assert_array_equal(catalog.classes, dr4.classes)
+
+
+def test_first_versions_had_one_class_column():
+    first = read_catalog(slim_path("4FGL-DR1")).table
+    first.remove_column("CLASS2")
+    first.rename_column("CLASS1", "CLASS")
+    first.meta["VERSION"] = "v17"
+    catalog = read_catalog(first)
+    assert catalog.release.name == "4FGL-DR1"
+    assert np.sum(catalog.classes == "bll") == 1131
+
+
+def test_parameters_of_another_meaning_keep_their_names():
+    table = read_catalog(slim_path("4FGL-DR1")).table
+    assert "PLEC_Index" in table.colnames
+    assert "PLEC_IndexS" not in table.colnames
+
+
+def test_fl8y_as_released(shared_data):
+    catalog = read_catalog(shared_data / "catalogs" / "gll_psc_8year_v5.fit.gz")
+    assert catalog.release.name == "FL8Y"
+    assert len(catalog) == 5524
+    assert np.sum(catalog.classes == "bll") == 1029
+    assert catalog.has_column("CLASS1")
+    # the one column that its file leaves without a unit
+    assert catalog.table["Unc_Flux1000"].unit == catalog.table["Flux1000"].unit

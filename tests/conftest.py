@@ -1,0 +1,39 @@
+"""Where the real data are."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parent.parent
+RELEASES = ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3", "4FGL-DR4")
+
+
+def slim_path(release):
+    """The slim catalogue of a release, part of the repository."""
+    return REPOSITORY / "catalogs" / f"{release}.fits.gz"
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """The folder with the larger data: FERMICLASS_DATA, or ../shared beside the repository."""
+    folder = Path(os.environ.get("FERMICLASS_DATA", REPOSITORY.parent / "shared"))
+    if not (folder / "data").is_dir():
+        pytest.skip(f"the larger data are not at hand: no folder {folder / 'data'} (set FERMICLASS_DATA)")
+    return folder
+
+
+@pytest.fixture(scope="session", params=RELEASES)
+def slim_catalog(request):
+    """Each release in turn."""
+    from fermiclass import read_catalog
+
+    return read_catalog(slim_path(request.param))
+
+
+@pytest.fixture(scope="session")
+def dr4():
+    """The current release."""
+    from fermiclass import read_catalog
+
+    return read_catalog(slim_path("4FGL-DR4"))
