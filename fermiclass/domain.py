@@ -16,10 +16,11 @@ _BLOCK = 256  # rows of the distance matrix at a time
 class TrainingDomain:
     """The training sources' features, as the measure of what is typical.
 
-    The distance of two sources is noise-aware, ``d² = Σ_j (x_j − x'_j)² / (σ_j² + V_j + V'_j)``, σ_j² being the variance
-    of feature j over the training sources: what error bars can explain is not far. A source's depth is its distance from
-    its k-th nearest training source, and its score the share of training sources with a smaller depth (each measured
-    against all others): 0 typical, 1 unlike any. For sources drawn like the training sources it is uniform.
+    The distance of two sources is noise-aware, ``d² = Σ_j (x_j − x'_j)² / (σ_j² + V_j + V'_j)``, where σ_j² is the
+    variance of feature j over the training sources: what error bars can explain is not far. A source's depth is its
+    distance from its k-th nearest training source, and its score the share of training sources with a smaller depth
+    (each measured against all others): 0 typical, 1 unlike any. For sources drawn like the training sources it is
+    uniform.
 
     Attributes
     ----------

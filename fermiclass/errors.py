@@ -29,3 +29,7 @@ class ModelFolderError(FermiclassError, ValueError):
 
 class OutputError(FermiclassError, OSError):
     """A result cannot be written where it was asked to go."""
+
+
+class BenchmarkError(FermiclassError, ValueError):
+    """A benchmark is unknown, or its data are not where they were said to be."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
 
+_MAX_BY_FRACTION = 100
+
 
 class NIMGPClassifier(ClassifierMixin, BaseEstimator):
     """Multi-class Gaussian process classifier whose inputs have known noise variances.
@@ -31,12 +33,15 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         Softmax, or the robust step likelihood of the paper.
     epsilon : float or None
         Label noise of the step likelihood: fixed, or learned (None). The paper fixes 10⁻³.
-    num_inducing : int
-        Inducing points a class; never more than there are distinct training inputs.
+    num_inducing : int or float
+        Inducing points a class; never more than there are distinct training inputs. A fraction is one of the training
+        sources, up to 100 points (the paper's rule, 0.05).
     inducing : {'kmeans', 'random'}
         Where they start.
-    steps, batch_size, learning_rate
-        Adam steps, sources a step (None: all), and the first step size.
+    steps, batch_size, learning_rate, decay
+        Adam steps, sources a step (None: all), the first step size, and whether it falls along a cosine or stays.
+    epochs : int or None
+        Passes over the training sources, instead of ``steps``.
     input_prior_variance : float
         Of p(x) = N(0, · I) for standardised inputs; ``inf`` is flat. The paper takes 1000.
     hyper_priors : bool
@@ -46,13 +51,13 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
     max_noise : float or None
         Limit of a noise variance, in units of the input's variance over the training sources.
     precision : {'float32', 'float64'}
-        Of training; predictions are always made in double precision.
+        Of training and prediction.
     jitter : float
         Relative to the diagonal of the inducing points' covariance.
     average_noise : bool
         Whether predictions are averaged over x* ~ N(x̃*, V*), or made at the observed inputs.
     num_draws : int
-        Quasi-Monte Carlo draws of each x*, a power of 2.
+        Quasi-Monte Carlo draws of each x*, best a power of 2.
     random_state : int, RandomState or None
         The same integer gives the same classifier.
 
@@ -76,11 +81,13 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         *,
         likelihood: str = "softmax",
         epsilon: float | None = None,
-        num_inducing: int = 60,
+        num_inducing: int | float = 60,
         inducing: str = "kmeans",
         steps: int = 500,
         batch_size: int | None = None,
         learning_rate: float = 0.03,
+        decay: bool = True,
+        epochs: int | None = None,
         input_prior_variance: float = 1.0,
         hyper_priors: bool = True,
         clip: float | None = 4.0,
@@ -99,6 +106,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         self.steps = steps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.decay = decay
+        self.epochs = epochs
         self.input_prior_variance = input_prior_variance
         self.hyper_priors = hyper_priors
         self.clip = clip
@@ -164,12 +173,16 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         X, X_var = self._standardise(X, X_var)
 
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        Z = initial_inducing_points(X, self.num_inducing, self.inducing, np.random.default_rng(seed))
-        model = build_model(
-            self._settings(), Z, num_classes=len(self.classes_), num_data=len(X), dtype=self._training_dtype()
-        )
+        num_inducing = self.num_inducing
+        if isinstance(num_inducing, float):
+            num_inducing = max(2, min(_MAX_BY_FRACTION, round(num_inducing * len(X))))
+        steps = self.steps
+        if self.epochs is not None:
+            steps = self.epochs * max(1, round(len(X) / min(self.batch_size or len(X), len(X))))
+        Z = initial_inducing_points(X, num_inducing, self.inducing, np.random.default_rng(seed))
+        model = build_model(self._settings(), Z, num_classes=len(self.classes_), num_data=len(X), dtype=self._dtype())
         history = []
-        schedule = TrainingSettings(self.steps, self.batch_size, self.learning_rate, seed)
+        schedule = TrainingSettings(steps, self.batch_size, self.learning_rate, self.decay, seed)
         for state in train(model, X, X_var, labels, schedule):
             history.append(state.elbo)
             if progress is not None:
@@ -182,7 +195,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         from fermiclass.nimgp.build import model_from_weights
 
         self.weights_ = dict(weights)
-        self._predictive_model = model_from_weights(self._settings(), self.weights_)
+        self._predictive_model = model_from_weights(self._settings(), self.weights_, dtype=self._dtype())
         return self
 
     def predict_proba(self, X: Any, *, X_var: Any = None) -> np.ndarray:
@@ -231,7 +244,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
             jitter=self.jitter,
         )
 
-    def _training_dtype(self) -> Any:
+    def _dtype(self) -> Any:
         import tensorflow as tf
 
         if self.precision not in ("float32", "float64"):

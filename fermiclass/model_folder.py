@@ -114,9 +114,7 @@ def load_model(path: str | Path) -> TrainedModel:
     ModelFolderError
         When a file is missing or damaged, of another version, or shapes do not fit each other.
     """
-    folder = Path(path)
-    config = _read_config(folder)
-    arrays = _read_arrays(folder)
+    config, arrays = check_model_folder(path)
     try:
         return _assemble(config, arrays)
     except ModelFolderError as error:
@@ -126,6 +124,11 @@ def load_model(path: str | Path) -> TrainedModel:
         raise ModelFolderError(
             f"the model in '{path}' is damaged: {type(error).__name__}: {reason}. Train it again."
         ) from error
+
+
+def check_model_folder(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+    """Read a model folder as far as is possible without TensorFlow; errors are those of :func:`load_model`."""
+    return _read_config(Path(path)), _read_arrays(Path(path))
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -203,7 +206,7 @@ def _assemble(config: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64
         grouping=ClassGrouping.parse(config["grouping"]),
         imputation=imputation,
         domain=TrainingDomain(
-            *(arrays[f"domain/{name}"] for name in _DOMAIN_ARRAYS), neighbours=int(config["domain_neighbours"])
+            neighbours=int(config["domain_neighbours"]), **{name: arrays[f"domain/{name}"] for name in _DOMAIN_ARRAYS}
         ),
         provenance=config["provenance"],
     )

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from fermiclass.estimators import NIMGPClassifier
     from fermiclass.nimgp.training import TrainingState
 
-TARGETS = ("unassociated", "uncertain", "all")
-
 #: Fewer training sources of a class than this are too few to say anything of it.
 MIN_PER_CLASS = 5
 
@@ -111,6 +109,28 @@ class TrainedModel:
         }
 
 
+def training_table(
+    catalog: Catalog,
+    *,
+    features: str = "six",
+    classes: str = "bll,fsrq,psr",
+    min_significance: float | None = None,
+) -> FeatureTable:
+    """Extract the features of the sources that :func:`train` learns from; parameters and errors are the same."""
+    grouping = ClassGrouping.parse(classes)
+    table = extract_features(catalog, features, grouping, min_significance=min_significance)
+    counts = {name: int(np.sum(table.y == name)) for name in grouping.names}
+    for name, count in counts.items():
+        if count < MIN_PER_CLASS:
+            found = ", ".join(f"{other} {number}" for other, number in counts.items())
+            raise ClassError(
+                f"{catalog.source} has {count} sources of class '{name}' to learn from, at least {MIN_PER_CLASS} are "
+                f"needed (found: {found}). Leave the class out or merge it with another (--classes), lower "
+                "--min-significance, or learn from another catalogue (--train-on)."
+            )
+    return table[table.labelled]
+
+
 def train(
     catalog: Catalog,
     estimator: NIMGPClassifier | None = None,
@@ -144,9 +164,8 @@ def train(
     FeatureError
         When the catalogue does not support a feature.
     """
+    table = training_table(catalog, features=features, classes=classes, min_significance=min_significance)
     grouping = ClassGrouping.parse(classes)
-    table = extract_features(catalog, features, grouping, min_significance=min_significance)
-    counts = _training_counts(table, grouping, catalog)
 
     from sklearn.base import clone
 
@@ -154,20 +173,19 @@ def train(
         from fermiclass.estimators import NIMGPClassifier
 
         estimator = NIMGPClassifier()
-    learned = table[table.labelled]
-    fitted = clone(estimator).fit(learned.X, learned.y, X_var=learned.X_var, progress=progress)
+    fitted = clone(estimator).fit(table.X, table.y, X_var=table.X_var, progress=progress)
     return TrainedModel(
         estimator=fitted,
         features=tuple(feature.name for feature in table.features),
         grouping=grouping,
         imputation=table.imputation,
-        domain=TrainingDomain.fit(learned.X, learned.X_var),
+        domain=TrainingDomain.fit(table.X, table.X_var),
         provenance={
             "catalog": str(catalog.source),
             "sha256": str(catalog.sha256),
             "release": catalog.release.name,
             "min_significance": min_significance,
-            "training_counts": counts,
+            "training_counts": {name: int(np.sum(table.y == name)) for name in grouping.names},
             "versions": _versions(),
         },
     )
@@ -209,19 +227,6 @@ def classify(
         min_significance=min_significance,
     )
     return model.label(catalog, targets)
-
-
-def _training_counts(table: FeatureTable, grouping: ClassGrouping, catalog: Catalog) -> dict[str, int]:
-    counts = {name: int(np.sum(table.y == name)) for name in grouping.names}
-    for name, count in counts.items():
-        if count < MIN_PER_CLASS:
-            found = ", ".join(f"{other} {number}" for other, number in counts.items())
-            raise ClassError(
-                f"{catalog.source} has {count} sources of class '{name}' to learn from, at least {MIN_PER_CLASS} are "
-                f"needed (found: {found}). Leave the class out or merge it with another (--classes), lower "
-                "--min-significance, or learn from another catalogue (--train-on)."
-            )
-    return counts
 
 
 def _versions() -> dict[str, str]:

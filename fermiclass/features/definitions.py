@@ -1,7 +1,7 @@
 """Every feature, defined once: which columns, which transformation, how its error follows.
 
 `DEFAULT_FEATURES` are the six of the main paper in a form that suits faint sources too: the flux enters as a logarithm
-and the significance of curvature, which is often 0, as a square root. `PAPER_FEATURES` are the paper's own, to the
+and the significance of curvature, which is often 0, as its asinh. `PAPER_FEATURES` are the paper's own, to the
 letter. `EXTENDED_FEATURES` add variability, the pulsar-like spectral fit and hardness ratios.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from fermiclass.errors import FeatureError
 from fermiclass.features.inputs import Band, Column, Input, Reading, describe
-from fermiclass.features.transforms import HardnessRatio, Identity, Log, RoundedLog, Sqrt, Transform
+from fermiclass.features.transforms import Asinh, HardnessRatio, Identity, Log, RoundedLog, Transform
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
@@ -121,7 +121,7 @@ _LN_SIGNIF = _exact("ln_Signif_Avg", "Signif_Avg", Log(), "ln of Signif_Avg", "s
 _LN_PIVOT = _exact("ln_Pivot_Energy", "Pivot_Energy", Log(), "ln of Pivot_Energy / MeV", "em.energy")
 _LP_INDEX = _measured("LP_Index", "LP_Index", Identity(), "LogParabola: photon index at Pivot_Energy", "spect.index")
 _LP_BETA = _measured("LP_beta", "LP_beta", Identity(), "LogParabola: curvature beta", "spect.index")
-_SQRT_CURV = _exact("sqrt_LP_SigCurv", "LP_SigCurv", Sqrt(), "LogParabola: square root of LP_SigCurv", "stat.snr")
+_ASINH_CURV = _exact("asinh_LP_SigCurv", "LP_SigCurv", Asinh(), "LogParabola: asinh of LP_SigCurv", "stat.snr")
 _FLUX1000 = _measured("Flux1000", "Flux1000", Identity(), "Photon flux, 1 to 100 GeV", _FLUX, unit="ph cm-2 s-1")
 _LN_CURV = _exact("ln_LP_SigCurv", "LP_SigCurv", RoundedLog(), "ln of LP_SigCurv to 0.01, 0 made 0.1", "stat.snr")
 _LN_VARIABILITY = _exact("ln_Variability_Index", "Variability_Index", Log(), "ln of Variability_Index", "src.var.index")
@@ -129,8 +129,8 @@ _LN_VARIABILITY = _exact("ln_Variability_Index", "Variability_Index", Log(), "ln
 _FRAC_VARIABILITY = _measured(
     "Frac_Variability", "Frac_Variability", Identity(), "Fractional variability", "src.var.amplitude", cap=9.99
 )
-_SQRT_PLEC = _exact(
-    "sqrt_PLEC_SigCurv", "PLEC_SigCurv", Sqrt(), "Exponential cutoff: square root of PLEC_SigCurv", "stat.snr"
+_ASINH_PLEC = _exact(
+    "asinh_PLEC_SigCurv", "PLEC_SigCurv", Asinh(), "Exponential cutoff: asinh of PLEC_SigCurv", "stat.snr"
 )
 _LN_ENERGY_FLUX = _measured(
     "ln_Energy_Flux100", "Energy_Flux100", Log(), "ln of Energy_Flux100 / (erg cm-2 s-1), 0.1 to 100 GeV", _FLUX
@@ -138,7 +138,7 @@ _LN_ENERGY_FLUX = _measured(
 _PL_INDEX = _measured("PL_Index", "PL_Index", Identity(), "Power law: photon index", "spect.index")
 
 #: The six default features.
-DEFAULT_FEATURES: tuple[Feature, ...] = (_LN_FLUX, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _SQRT_CURV)
+DEFAULT_FEATURES: tuple[Feature, ...] = (_LN_FLUX, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _ASINH_CURV)
 
 #: The main paper's six, as its data set holds them.
 PAPER_FEATURES: tuple[Feature, ...] = (_FLUX1000, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _LN_CURV)
@@ -176,7 +176,7 @@ EXTENDED_FEATURES: tuple[Feature, ...] = (
     *DEFAULT_FEATURES,
     _LN_VARIABILITY,
     _FRAC_VARIABILITY,
-    _SQRT_PLEC,
+    _ASINH_PLEC,
     _LN_ENERGY_FLUX,
     _PL_INDEX,
     *HARDNESS_FEATURES,

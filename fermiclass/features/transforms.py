@@ -64,16 +64,16 @@ class Log:
 
 
 @dataclass(frozen=True)
-class Sqrt:
-    """g(q) = √q, for one quantity; dg/dq = 1/(2√q), NaN at q = 0, where first-order propagation says nothing."""
+class Asinh:
+    """g(q) = asinh q, for one quantity: q itself near 0, ln 2q far from it; dg/dq = 1/√(1 + q²)."""
 
     def value(self, q: FloatArray) -> FloatArray:
-        """Return √q, NaN where q is negative."""
-        return np.sqrt(np.where(q[0] >= 0.0, q[0], np.nan))
+        """Return asinh q."""
+        return np.arcsinh(q[0])
 
     def gradient(self, q: FloatArray) -> FloatArray:
-        """Return 1/(2√q), NaN where q is not positive."""
-        return 0.5 / np.sqrt(_positive(q))
+        """Return 1/√(1 + q²)."""
+        return 1.0 / np.sqrt(1.0 + q**2)
 
 
 @dataclass(frozen=True)

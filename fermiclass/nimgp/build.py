@@ -132,8 +132,10 @@ def weights_of(model: NoisyInputGP) -> dict[str, np.ndarray]:
     }
 
 
-def model_from_weights(settings: ModelSettings, weights: Mapping[str, np.ndarray]) -> NoisyInputGP:
-    """Rebuild, in double precision, a model for prediction from :func:`weights_of`.
+def model_from_weights(
+    settings: ModelSettings, weights: Mapping[str, np.ndarray], *, dtype: tf.DType = tf.float64
+) -> NoisyInputGP:
+    """Rebuild a model for prediction from :func:`weights_of`.
 
     Raises
     ------
@@ -143,7 +145,7 @@ def model_from_weights(settings: ModelSettings, weights: Mapping[str, np.ndarray
     if "posterior.Z" not in weights or np.ndim(weights["posterior.Z"]) != 3:
         raise ValueError("the weights hold no inducing points 'posterior.Z' of shape (classes, points, features)")
     num_classes, _, _ = weights["posterior.Z"].shape
-    model = build_model(settings, weights["posterior.Z"][0], num_classes=num_classes, num_data=0)
+    model = build_model(settings, weights["posterior.Z"][0], num_classes=num_classes, num_data=0, dtype=dtype)
     model.input_model = ObservedInputs()
     parameters = {path.lstrip("."): p for path, p in gpflow.utilities.parameter_dict(model).items()}
     if parameters.keys() != weights.keys():
@@ -155,5 +157,5 @@ def model_from_weights(settings: ModelSettings, weights: Mapping[str, np.ndarray
                 f"the weights {name} have shape {weights[name].shape}, a model with these inducing points needs "
                 f"{tuple(parameter.shape)}"
             )
-        parameter.assign(weights[name])
+        parameter.assign(tf.cast(weights[name], dtype))
     return model

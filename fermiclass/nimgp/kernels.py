@@ -29,6 +29,7 @@ class Kernel(Protocol):
 class SquaredExponential(gpflow.Module):
     """ARD squared exponential, ``σ² exp(−½ Σ_j (x_j − x'_j)² / ℓ_j²)``.
 
+    Inputs are best standardised: a thousand length-scales from the origin single precision loses the distances.
     The length-scales follow GPflow's convention: the ℓ_j of Villacampa-Calvo et al. (2021), section 2, is their square.
 
     Parameters
@@ -65,13 +66,14 @@ class SquaredExponential(gpflow.Module):
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances, shape ``(C, n, n')``."""
-        # |a − b|² as |a|² + |b|² − 2 ab: one matrix product instead of a (C, n, n', D) tensor of differences.
         A = X / self.lengthscales[:, None, :]
         B = A if X2 is None else X2 / self.lengthscales[:, None, :]
-        half_norms = 0.5 * (tf.reduce_sum(tf.square(A), -1)[:, :, None] + tf.reduce_sum(tf.square(B), -1)[:, None, :])
-        return self.variance[:, None, None] * tf.exp(
-            tf.minimum(tf.matmul(A, B, transpose_b=True) - half_norms, tf.zeros((), A.dtype))
-        )
+        # log σ² − ½|a − b|² = [a, −½|a|², 1] · [b, 1, log σ² − ½|b|²]: all in one matrix product, and one exponential.
+        log_var = tf.math.log(self.variance)[:, None, None]
+        ones_A, ones_B = tf.ones_like(A[..., :1]), tf.ones_like(B[..., :1])
+        A = tf.concat([A, -0.5 * tf.reduce_sum(tf.square(A), -1, keepdims=True), ones_A], axis=-1)
+        B = tf.concat([B, ones_B, log_var - 0.5 * tf.reduce_sum(tf.square(B), -1, keepdims=True)], axis=-1)
+        return tf.exp(tf.matmul(A, B, transpose_b=True))
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances σ², shape ``(C, n)``."""

@@ -18,6 +18,7 @@ from scipy.stats import qmc
 from fermiclass.nimgp.posterior import LatentMoments
 
 _TINY = 1e-30
+_POINTS_IN_ALL = 256  # at least so many points of f for each input
 
 
 class PredictiveMoments(NamedTuple):
@@ -34,8 +35,8 @@ class Likelihood(Protocol):
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f)`` for labels ``y`` (n,), shape (n,)."""
 
-    def predict(self, latent: LatentMoments) -> PredictiveMoments:
-        """Moments of the class probabilities."""
+    def predict(self, latent: LatentMoments, num_draws: int = 1) -> PredictiveMoments:
+        """Moments of the class probabilities; each ``num_draws`` points in a row are draws of one noisy input."""
 
 
 class Step(gpflow.Module):
@@ -92,15 +93,17 @@ class Step(gpflow.Module):
         right, wrong = tf.math.log1p(-self.epsilon), tf.math.log(self.epsilon / (self.num_classes - 1.0))
         return P_y * right + (1.0 - P_y) * wrong
 
-    def predict(self, latent: LatentMoments) -> PredictiveMoments:
+    def predict(self, latent: LatentMoments, num_draws: int = 1) -> PredictiveMoments:
         """``E π = (1 − ε) P + (1 − P) ε / (C − 1)``; given f the label's entropy is that of ε alone."""
-        others = 1.0 - tf.eye(self.num_classes, dtype=latent.mean.dtype)
-        P = tf.stack(
-            [
-                self._probability_largest(latent.mean[c], latent.var[c], latent, others[c][:, None])
-                for c in range(self.num_classes)
-            ]
-        )
+        nodes, weights = tf.constant(self.nodes, latent.mean.dtype), tf.constant(self.weights, latent.mean.dtype)
+        scale = tf.sqrt(latent.var)
+        P = []
+        for c in range(self.num_classes):
+            others = [k for k in range(self.num_classes) if k != c]
+            g = latent.mean[c, :, None] + scale[c, :, None] * nodes  # (n, H)
+            z = (g - tf.gather(latent.mean, others)[..., None]) / tf.gather(scale, others)[..., None]
+            P.append(tf.linalg.matvec(tf.reduce_prod(0.5 * tf.math.erfc(-z / np.sqrt(2.0)), axis=0), weights))
+        P = tf.stack(P)
         P /= tf.reduce_sum(P, axis=0)  # what quadrature leaves of a sum of one
         eps = tf.convert_to_tensor(self.epsilon)
         low = eps / (self.num_classes - 1.0)
@@ -125,13 +128,14 @@ class Softmax(gpflow.Module):
     num_draws
         Draws of f for each source and step; an even number.
     num_points
-        Quasi-Monte Carlo points in prediction, a power of 2.
+        Quasi-Monte Carlo points of f in prediction for each draw of a noisy input, a power of 2.
     """
 
-    def __init__(self, num_classes: int, *, num_draws: int = 8, num_points: int = 64) -> None:
+    def __init__(self, num_classes: int, *, num_draws: int = 8, num_points: int = 32) -> None:
         super().__init__()
         self.num_draws = num_draws
-        self.points = gaussian_points(num_points, num_classes)  # (S, C)
+        self.num_classes = num_classes
+        self.num_points = num_points
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """Monte Carlo ``mean_y − E_q log Σ_c exp(f^c)``, shape (n,)."""
@@ -140,25 +144,38 @@ class Softmax(gpflow.Module):
         f = latent.mean + tf.concat([half, -half], axis=0)  # (S, C, n)
         return _take_class(latent.mean, y) - tf.reduce_mean(tf.reduce_logsumexp(f, axis=1), axis=0)
 
-    def predict(self, latent: LatentMoments) -> PredictiveMoments:
-        """Quasi-Monte Carlo moments of ``softmax(f)``."""
-        points = tf.constant(self.points, latent.mean.dtype)
-        f = latent.mean + tf.sqrt(latent.var) * points[:, :, None]  # (S, C, n)
-        log_pi = f - tf.reduce_logsumexp(f, axis=1, keepdims=True)
-        pi = tf.exp(log_pi)
+    def predict(self, latent: LatentMoments, num_draws: int = 1) -> PredictiveMoments:
+        """Quasi-Monte Carlo moments of ``softmax(f)``.
+
+        The draws of one noisy input have a stretch of one long Sobol sequence each: together they cover f densely.
+        """
+        num_points = max(self.num_points, _POINTS_IN_ALL // num_draws)
+        points = gaussian_points(num_draws * num_points, self.num_classes)
+        points = points.reshape(num_draws, num_points, self.num_classes).transpose(1, 2, 0)[:, :, None, :]
+        mean, scale = (tf.reshape(a, [self.num_classes, -1, num_draws]) for a in (latent.mean, tf.sqrt(latent.var)))
+        f = mean + scale * tf.constant(points, latent.mean.dtype)
+        f = tf.reshape(f, [num_points, self.num_classes, -1])  # (S, C, n)
+        # softmax and its entropy, log Σ exp f − Σ π f, with a single exponential
+        f -= tf.reduce_max(f, axis=1, keepdims=True)
+        exp_f = tf.exp(f)
+        total = tf.reduce_sum(exp_f, axis=1, keepdims=True)
+        pi = exp_f / total
         return PredictiveMoments(
             mean=tf.reduce_mean(pi, axis=0),
             second=tf.reduce_mean(tf.square(pi), axis=0),
-            entropy=-tf.reduce_mean(tf.reduce_sum(pi * log_pi, axis=1), axis=0),
+            entropy=tf.reduce_mean(tf.math.log(total[:, 0]) - tf.reduce_sum(pi * f, axis=1), axis=0),
         )
 
 
 def gaussian_points(num_points: int, dim: int) -> np.ndarray:
     """Quasi-Monte Carlo draws of N(0, I), shape ``(num_points, dim)``: a scrambled Sobol set, always the same.
 
-    ``num_points`` is a power of 2, as Sobol sets are balanced only then.
+    A power of 2 is the best choice for ``num_points``, as Sobol sets are balanced only then.
     """
-    return ndtri(qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(20210107)).random(num_points))
+    balanced = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(20210107)).random_base2(
+        int(np.ceil(np.log2(num_points)))
+    )
+    return ndtri(balanced[:num_points])
 
 
 def _take_class(values: tf.Tensor, y: tf.Tensor) -> tf.Tensor:

@@ -48,8 +48,8 @@ class SparsePosterior(gpflow.Module):
         self.q_sqrt = gpflow.Parameter(tf.eye(num_inducing, batch_shape=[num_latent], dtype=dtype), dtype=dtype)
         self.jitter = jitter
 
-    def _cholesky(self, kernel: Kernel) -> tf.Tensor:
-        K = kernel.K(self.Z)
+    def _cholesky(self, kernel: Kernel, dtype: tf.DType | None = None) -> tf.Tensor:
+        K = tf.cast(kernel.K(self.Z), dtype or self.q_mu.dtype)
         diagonal = tf.linalg.diag_part(K)
         jitter = tf.cast(self.jitter, K.dtype) * tf.reduce_mean(diagonal, axis=-1, keepdims=True)
         return tf.linalg.cholesky(tf.linalg.set_diag(K, diagonal + jitter))
@@ -79,16 +79,16 @@ class SparsePosterior(gpflow.Module):
 
     def predictor(self, kernel: Kernel) -> PosteriorPredictor:
         """Compute once all of prediction that depends on the inducing points only."""
-        L = self._cholesky(kernel)
-        S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
-        identity = tf.eye(tf.shape(L)[-1], batch_shape=[tf.shape(L)[0]], dtype=L.dtype)
+        double = tf.float64  # inverses are made in double precision, once, and rounded afterwards
+        L = self._cholesky(kernel, double)
+        S_sqrt = tf.cast(tf.linalg.band_part(self.q_sqrt, -1, 0), double)
+        identity = tf.eye(tf.shape(L)[-1], batch_shape=[tf.shape(L)[0]], dtype=double)
         L_inverse = tf.linalg.triangular_solve(L, identity)
         shrink = identity - tf.matmul(S_sqrt, S_sqrt, transpose_b=True)
-        return PosteriorPredictor(
-            Z=tf.convert_to_tensor(self.Z),
-            weights=tf.linalg.matvec(L_inverse, self.q_mu, transpose_a=True),
-            precision=tf.matmul(L_inverse, tf.matmul(shrink, L_inverse), transpose_a=True),
-        )
+        weights = tf.linalg.matvec(L_inverse, tf.cast(self.q_mu, double), transpose_a=True)
+        precision = tf.matmul(L_inverse, tf.matmul(shrink, L_inverse), transpose_a=True)
+        dtype = self.q_mu.dtype
+        return PosteriorPredictor(tf.convert_to_tensor(self.Z), tf.cast(weights, dtype), tf.cast(precision, dtype))
 
 
 class PosteriorPredictor(NamedTuple):

@@ -66,7 +66,7 @@ def predict_blocks(
     X, X_var
         Observed inputs and their noise variances, ``(n, D)``.
     num_draws
-        Draws of each noiseless input, a power of 2. Where no input has noise, one is enough and is all that is used.
+        Draws of each noiseless input, best a power of 2. Where no input has noise, one is used.
 
     Yields
     ------
@@ -84,7 +84,7 @@ def predict_blocks(
     def block_moments(x: tf.Tensor, var: tf.Tensor) -> tuple[tf.Tensor, ...]:
         noiseless = x[:, None, :] + tf.sqrt(var)[:, None, :] * draws  # (block, S, D)
         latent = predictor.latent_moments(model.kernel, tf.reshape(noiseless, [-1, x.shape[1]]))
-        moments = model.likelihood.predict(latent)
+        moments = model.likelihood.predict(latent, num_draws)
 
         def over_draws(values: tf.Tensor) -> tf.Tensor:
             split = tf.concat([tf.shape(values)[:-1], [block_size, num_draws]], axis=0)

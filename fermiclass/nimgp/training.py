@@ -16,7 +16,7 @@ _STEPS_PER_CALL = 20  # steps that run inside TensorFlow before a state is repor
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How a bound is maximised: Adam, the step size falling to a hundredth of its start along a cosine.
+    """How a bound is maximised: by Adam.
 
     Attributes
     ----------
@@ -26,6 +26,8 @@ class TrainingSettings:
         Sources a step; None for all of them.
     learning_rate
         Adam's first step size.
+    decay
+        Whether the step size falls to a hundredth of its start along a cosine, or stays.
     seed
         Of minibatches and draws.
     """
@@ -33,6 +35,7 @@ class TrainingSettings:
     steps: int = 500
     batch_size: int | None = None
     learning_rate: float = 0.01
+    decay: bool = True
     seed: int = 0
 
 
@@ -73,8 +76,9 @@ def train(
     dtype = model.posterior.q_mu.dtype
     data = tuple(tf.constant(a, dtype) for a in (X, X_var))
     labels = tf.constant(y, tf.int32)
+    rate = settings.learning_rate
     optimiser = tf.keras.optimizers.Adam(
-        tf.keras.optimizers.schedules.CosineDecay(settings.learning_rate, settings.steps, alpha=0.01)
+        tf.keras.optimizers.schedules.CosineDecay(rate, settings.steps, alpha=0.01) if settings.decay else rate
     )
     variables = model.trainable_variables
     optimiser.build(variables)

@@ -76,9 +76,12 @@ def test_no_noise_has_no_noise_entropy(make_model, targets):
 
 
 def test_vanishing_noise_is_no_noise(make_model, targets):
-    model, (X, X_var) = make_model(), targets
-    tiny, none = predict(model, X, 1e-14 * X_var), predict(model, X, 0 * X_var)
-    np.testing.assert_allclose(tiny.probabilities, none.probabilities, atol=1e-6)
+    X, X_var = targets
+    model, exact = make_model(), make_model("nimgp", "step")
+    # softmax: up to quasi-Monte Carlo points, of which an input without noise has others
+    for m, tolerance in ((model, 5e-3), (exact, 1e-6)):
+        tiny, none = predict(m, X, 1e-14 * X_var), predict(m, X, 0 * X_var)
+        np.testing.assert_allclose(tiny.probabilities, none.probabilities, atol=tolerance)
 
 
 def test_more_noise_more_noise_entropy(make_model, targets):

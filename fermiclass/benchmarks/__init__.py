@@ -1,0 +1,1 @@
+"""Benchmarks: registered data, methods and protocols, each run by ``fermiclass benchmark NAME``."""

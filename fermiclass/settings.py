@@ -1,0 +1,25 @@
+"""Settings that belong together, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: Estimator settings of the main paper (Villacampa-Calvo et al. 2021, section 5), beside the method.
+PAPER_ESTIMATOR: Mapping[str, Any] = {
+    "likelihood": "step",
+    "epsilon": 1e-3,
+    "num_inducing": 0.05,
+    "batch_size": 50,
+    "epochs": 750,
+    "learning_rate": 0.01,
+    "decay": False,
+    "input_prior_variance": 1000.0,
+    "hyper_priors": False,
+    "clip": None,
+    "max_noise": None,
+    "num_draws": 300,
+}
+
+#: The paper's features, classes and choice of sources (section 5.6).
+PAPER_FEATURES, PAPER_CLASSES, PAPER_MIN_SIGNIFICANCE = "paper", "bll,fsrq,psr", 30.0

@@ -1,0 +1,100 @@
+"""What commands print when they are done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table as RichTable
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+    from fermiclass.catalog import Catalog
+    from fermiclass.pipeline import TrainedModel
+
+#: A label is called confident from this probability on.
+CONFIDENT = 0.9
+
+
+def print_info(catalog: Catalog) -> None:
+    """Print release, classes, and for each feature what is missing and imputed."""
+    from fermiclass.catalog import CLASS_CODES
+    from fermiclass.features import extract_features, supported_features
+
+    console = _console()
+    release = catalog.release
+    about = f", {release.years} years of data ({release.reference})" if release.years else ""
+    console.print(f"[bold]{release.name}[/bold]{about}: {len(catalog)} sources, from {catalog.source}")
+    console.print(f"SHA-256 {catalog.sha256}\n", highlight=False)
+
+    classes = _table("class", "sources", "identified", "associated", "meaning", right=(1, 2, 3))
+    codes, counts = np.unique(catalog.classes, return_counts=True)
+    for k in np.argsort(-counts, kind="stable"):
+        identified = int(np.sum(catalog.identified[catalog.classes == codes[k]]))
+        rest = int(counts[k]) - identified
+        name, meaning = (codes[k], CLASS_CODES.get(codes[k], "")) if codes[k] else ("(none)", "unassociated")
+        split = (str(identified), str(rest)) if codes[k] else ("", "")
+        classes.add_row(name, str(counts[k]), *split, meaning)
+    console.print(classes)
+
+    supported = supported_features(catalog)
+    table = extract_features(catalog, supported)
+    rows = _table("feature", "missing", "error imputed", "with error bar", "description", right=(1, 2))
+    for j, feature in enumerate(supported):
+        has_error = "yes" if np.any(table.X_var[~table.imputed_value[:, j], j] > 0) else "no"
+        missing, imputed = table.imputed_value[:, j].sum(), table.imputed_uncertainty[:, j].sum()
+        rows.add_row(feature.name, str(missing), str(imputed), has_error, feature.description)
+    console.print(rows)
+    flagged = int(np.sum(extract_features(catalog).flags > 0))
+    console.print(
+        f"Missing values become the catalogue's median with the population's variance, unknown uncertainties what is "
+        f"usual at the source's significance; such sources are flagged ({flagged} with the six default features)."
+    )
+
+
+def print_training(model: TrainedModel, folder: Path) -> None:
+    """Print what a model was trained on and where it is."""
+    counts = ", ".join(f"{count} {name}" for name, count in model.provenance["training_counts"].items())
+    console = _console()
+    console.print(f"Trained {model.estimator.method} on {counts} of {model.provenance['catalog']}: {folder}")
+
+
+def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
+    """Print how many sources of each class there are among the labelled, how many are sure, how many flagged."""
+    from fermiclass.labels import LABEL_FLAGS
+
+    console = _console()
+    counts = model.provenance["training_counts"]
+    console.print(
+        f"Learned from {sum(counts.values())} sources of {model.provenance['catalog']} "
+        f"({', '.join(f'{count} {name}' for name, count in counts.items())})."
+    )
+    table = _table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", right=(1, 2, 3))
+    best, sure = np.asarray(labels["PRED_CLASS"]), np.asarray(labels["P_MAX"]) >= CONFIDENT
+    for name in model.estimator.classes_:
+        is_best = best == name
+        expected = f"{np.sum(labels[f'P_{name}']):.0f}"
+        table.add_row(str(name), str(is_best.sum()), str(np.sum(is_best & sure)), expected)
+    table.add_section()
+    table.add_row("all", str(len(labels)), str(sure.sum()), str(len(labels)))
+    console.print(table)
+    flags = np.asarray(labels["LABEL_FLAGS"])
+    parts = [f"{np.sum(flags & bit > 0)} {meaning}" for bit, meaning in LABEL_FLAGS.items() if np.any(flags & bit)]
+    console.print(f"{np.sum(flags > 0)} of {len(labels)} sources are flagged: {'; '.join(parts) or 'none'}.")
+    console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
+
+
+def _console() -> Console:
+    return Console(highlight=False)
+
+
+def _table(*columns: str, right: tuple[int, ...] = ()) -> RichTable:
+    from rich import box
+
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for k, name in enumerate(columns):
+        table.add_column(name, justify="right" if k in right else "left", no_wrap=k == 0)
+    return table
