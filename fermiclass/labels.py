@@ -99,7 +99,8 @@ def label_table(
     add("OOD_SCORE", ood_score, "0 typical of the training sources ... 1 unlike any", "stat.value")
     bits = feature_flags | FLAG_OUTSIDE_DOMAIN * (ood_score > OOD_LIMIT)
     if catalog.has_column("Flags"):
-        bits = bits | FLAG_CATALOGUE * (np.asarray(catalog.table["Flags"]) != 0)
+        # NaN, where a table masks its Flags: what is unknown is no warning.
+        bits = bits | FLAG_CATALOGUE * (np.nan_to_num(np.asarray(catalog.table["Flags"])) != 0)
     meaning = ", ".join(f"{bit} {words}" for bit, words in LABEL_FLAGS.items())
     add("LABEL_FLAGS", bits.astype(np.int16), f"Bits: {meaning}", "meta.code.qual")
     return table

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from astropy.table import Table
 
     from fermiclass.estimators import NIMGPClassifier
+    from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
 
 #: Fewer training sources of a class than this are too few to say anything of it.
@@ -68,14 +69,29 @@ class TrainedModel:
         Returns
         -------
         Table
-            The label table, in the catalogue's order; see :mod:`fermiclass.labels`.
+            The label table, in the catalogue's order, without rows where nothing is to be labelled; see
+            :mod:`fermiclass.labels`.
         """
         from fermiclass.labels import label_table
-        from fermiclass.nimgp.prediction import join
 
         chosen = self.grouping.is_target(catalog.classes, targets)
         sources = catalog[chosen]
         table = extract_features(sources, self.features, self.grouping, imputation=self.imputation)
+        return label_table(
+            sources,
+            list(self.estimator.classes_),
+            self._predict(table, progress),
+            feature_flags=table.flags,
+            ood_score=self.domain.score(table.X, table.X_var),
+            meta=self._metadata(catalog, targets),
+        )
+
+    def _predict(self, table: FeatureTable, progress: Callable[[int, int], None] | None) -> Prediction:
+        from fermiclass.nimgp.prediction import Prediction, join
+
+        if not len(table):
+            none, no_rows = np.empty(0), np.empty((0, len(self.estimator.classes_)))
+            return Prediction(no_rows, no_rows, entropy=none, information=none, noise_entropy=none)
         blocks = []
         done = 0
         for block in self.estimator.predict_blocks(table.X, X_var=table.X_var):
@@ -83,17 +99,14 @@ class TrainedModel:
             done += len(block.entropy)
             if progress is not None:
                 progress(done, len(table))
-        return label_table(
-            sources,
-            list(self.estimator.classes_),
-            join(blocks),
-            feature_flags=table.flags,
-            ood_score=self.domain.score(table.X, table.X_var),
-            meta=self._metadata(catalog, targets),
-        )
+        return join(blocks)
 
     def _metadata(self, catalog: Catalog, targets: str) -> dict[str, Any]:
         trained = {f"trained_on_{key}": value for key, value in self.provenance.items() if key in ("catalog", "sha256")}
+
+        def listed(key: str) -> str:
+            return ",".join(f"{name}={value}" for name, value in self.provenance.get(key, {}).items())
+
         return {
             "creator": f"fermiclass {__version__}",
             "catalog": str(catalog.source),
@@ -102,10 +115,11 @@ class TrainedModel:
             "targets": targets,
             **trained,
             "classes": str(self.grouping),
-            "training_counts": ",".join(f"{k}={v}" for k, v in self.provenance["training_counts"].items()),
+            "training_counts": listed("training_counts"),
+            "min_significance": str(self.provenance.get("min_significance")),
             "features": ",".join(self.features),
             **{key: str(value) for key, value in sorted(self.estimator.get_params().items())},
-            "versions": ",".join(f"{k}={v}" for k, v in self.provenance["versions"].items()),
+            "versions": listed("versions"),
         }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -22,7 +23,7 @@ CONFIDENT = 0.9
 def print_info(catalog: Catalog) -> None:
     """Print release, classes, and for each feature what is missing and imputed."""
     from fermiclass.catalog import CLASS_CODES
-    from fermiclass.features import extract_features, supported_features
+    from fermiclass.features import FEATURE_SETS, extract_features, supported_features
 
     console = _console()
     release = catalog.release
@@ -42,11 +43,12 @@ def print_info(catalog: Catalog) -> None:
 
     supported = supported_features(catalog)
     table = extract_features(catalog, supported)
-    rows = _table("feature", "missing", "error imputed", "with error bar", "description", right=(1, 2))
+    rows = _table("feature", "missing", "errors imputed", "in the set", right=(1, 2))
     for j, feature in enumerate(supported):
-        has_error = "yes" if np.any(table.X_var[~table.imputed_value[:, j], j] > 0) else "no"
+        measured = np.any(table.X_var[~table.imputed_value[:, j], j] > 0)
         missing, imputed = table.imputed_value[:, j].sum(), table.imputed_uncertainty[:, j].sum()
-        rows.add_row(feature.name, str(missing), str(imputed), has_error, feature.description)
+        sets = ", ".join(name for name, members in FEATURE_SETS.items() if feature in members)
+        rows.add_row(feature.name, str(missing), str(imputed) if measured else "no error bar", sets)
     console.print(rows)
     flagged = int(np.sum(extract_features(catalog).flags > 0))
     console.print(
@@ -85,6 +87,32 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     parts = [f"{np.sum(flags & bit > 0)} {meaning}" for bit, meaning in LABEL_FLAGS.items() if np.any(flags & bit)]
     console.print(f"{np.sum(flags > 0)} of {len(labels)} sources are flagged: {'; '.join(parts) or 'none'}.")
     console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
+
+
+def print_benchmark(results: Mapping[str, Any]) -> None:
+    """Print a benchmark's results, beside the paper's figures where it has them."""
+    console = _console()
+    if results["benchmark"] == "cost":
+        for key, title in (("step_ms", "ms a training step"), ("predict_per_second", "sources a second")):
+            table = _table("", title, right=(1,))
+            for name, value in results[key].items():
+                table.add_row(name, f"{value:,.2f}" if key == "step_ms" else f"{value:,.0f}")
+            console.print(table)
+        return
+    from fermiclass.benchmarks.astro454 import PAPER_NLL
+
+    table = _table("method", "NLL", "paper", "error", "seconds a split", right=(1, 2, 3, 4))
+    for name, scores in results["methods"].items():
+        paper = PAPER_NLL.get(name)
+        table.add_row(
+            name,
+            f"{scores['nll']:.4f} ± {scores['nll_se']:.4f}",
+            "" if paper is None else f"{paper:.3f}",
+            f"{scores['error']:.4f} ± {scores['error_se']:.4f}",
+            f"{scores['seconds']:.1f}",
+        )
+    console.print(table)
+    console.print(f"{results['splits']} splits; ± is the standard error of the mean over splits.")
 
 
 def _console() -> Console:

@@ -25,7 +25,6 @@ import json
 import math
 import os
 import re
-import secrets
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -34,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fermiclass.errors import CatalogError, OutputError
+from fermiclass.files import check_place, write_whole
 
 if TYPE_CHECKING:
     from astropy.table import Column, Table
@@ -76,7 +76,7 @@ def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool =
         raise OutputError(
             f"the table cannot be written as {ending} ({error}). Choose another ending: {', '.join(table_endings)}."
         ) from error
-    _write_bytes(target, content)
+    write_whole(target, content)
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
@@ -119,40 +119,11 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
             f"'{path}' has no ending that names a table format; expected one of {', '.join(table_endings)}. "
             f"Rename the output."
         )
-    target = target.resolve()
-    folder = target.parent
-    exists = target.exists()
-    problems = (
-        (not folder.is_dir(), f"there is no folder '{folder}'. Create it first."),
-        (target.is_dir(), "it is a folder. Give the name of a file."),
-        (exists and not target.is_file(), "it is not a regular file. Give the name of a file."),
-        (not os.access(folder, os.W_OK | os.X_OK), f"no permission to write in '{folder}'. Choose another folder."),
-        (exists and not os.access(target, os.W_OK), "the file is read-only. Choose another name, or allow writing it."),
-    )
-    for is_so, what in problems:
-        if is_so:
-            raise OutputError(f"cannot write '{path}': {what}")
-    return target
+    return check_place(target)
 
 
 def _ending(path: Path) -> str:
     return next((ending for ending in _FORMATS if path.name.lower().endswith(ending)), "")
-
-
-def _write_bytes(target: Path, content: bytes) -> None:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    try:
-        try:
-            with temporary.open("xb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OutputError(f"cannot write '{target}': {reason}. Free some space, or choose another folder.") from error
 
 
 def _plain(table: Table) -> Table:
@@ -206,7 +177,7 @@ def _flat_value(value: Any) -> bool | int | float | str:
         return ""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _fits_text(text: str) -> str:

@@ -60,6 +60,30 @@ def load(folder: Path) -> Astro454:
     return Astro454(columns[:, _VALUES], X_var, y, splits)
 
 
+def parse_methods(methods: str, likelihood: str) -> Callable[[], dict[str, NIMGPClassifier]]:
+    """Parse ``mgp,nimgp,default``; the estimators are made when the result is called, since that needs scikit-learn.
+
+    Raises
+    ------
+    BenchmarkError
+        When a method is unknown.
+    """
+    names = [name.strip() for name in methods.split(",")]
+    for name in names:
+        if name not in ("mgp", "nimgp", "default"):
+            raise BenchmarkError(f"the method '{name}' is unknown: choose among mgp, nimgp, default (--methods)")
+
+    def make() -> dict[str, NIMGPClassifier]:
+        from fermiclass.estimators import NIMGPClassifier
+
+        return {
+            name: NIMGPClassifier() if name == "default" else NIMGPClassifier(name, likelihood=likelihood)
+            for name in names
+        }
+
+    return make
+
+
 def run(
     data: Astro454,
     methods: Mapping[str, NIMGPClassifier],

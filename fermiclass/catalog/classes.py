@@ -13,11 +13,11 @@ from fermiclass.errors import ClassError
 
 #: What the catalogue's class codes mean. Upper case in the catalogue: identified; lower case: associated only.
 CLASS_CODES: Mapping[str, str] = {
-    "psr": "pulsar (young, where millisecond pulsars are told apart)",
+    "psr": "pulsar (from DR3 on: young)",
     "msp": "millisecond pulsar",
     "pwn": "pulsar wind nebula",
     "snr": "supernova remnant",
-    "spp": "supernova remnant or pulsar wind nebula, possibly",
+    "spp": "supernova remnant or pulsar wind nebula",
     "glc": "globular cluster",
     "hmb": "high-mass binary",
     "lmb": "low-mass binary",
@@ -36,7 +36,7 @@ CLASS_CODES: Mapping[str, str] = {
     "sey": "Seyfert galaxy",
     "sbg": "starburst galaxy",
     "gal": "normal galaxy",
-    "unk": "associated with a counterpart of unknown nature",
+    "unk": "counterpart of unknown nature",
 }
 
 #: Associated, yet without a class that says what they are.

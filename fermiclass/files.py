@@ -1,0 +1,64 @@
+"""Writing files: checked before any work is done, and whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fermiclass.errors import OutputError
+
+
+def check_place(path: str | os.PathLike[str]) -> Path:
+    """Check that a file can be written at ``path``; return the path with links resolved.
+
+    Raises
+    ------
+    OutputError
+        If the folder is missing or not writable, or ``path`` is a folder, a device or read-only.
+    """
+    target = Path(path).resolve()
+    folder = target.parent
+    exists = target.exists()
+    problems = (
+        (not folder.is_dir(), f"there is no folder '{folder}'. Create it first."),
+        (target.is_dir(), "it is a folder. Give the name of a file."),
+        (exists and not target.is_file(), "it is not a regular file. Give the name of a file."),
+        (not os.access(folder, os.W_OK | os.X_OK), f"no permission to write in '{folder}'. Choose another folder."),
+        (exists and not os.access(target, os.W_OK), "the file is read-only. Choose another name, or allow writing it."),
+    )
+    for is_so, what in problems:
+        if is_so:
+            raise OutputError(f"cannot write '{path}': {what}")
+    return target
+
+
+def write_whole(target: Path, content: bytes) -> None:
+    """Write ``content`` under a temporary name beside ``target``, sync it, and rename it.
+
+    Raises
+    ------
+    OutputError
+        If that fails; ``target`` is as it was before, and nothing is left behind.
+    """
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        try:
+            with temporary.open("xb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"cannot write '{target}': {reason}. Free some space, or choose another folder.") from error
+
+
+def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+    """Write ``content`` as JSON, whole or not at all."""
+    write_whole(check_place(path), (json.dumps(content, indent=1) + "\n").encode())
