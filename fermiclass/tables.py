@@ -197,7 +197,8 @@ def _to_fits(table: Table) -> bytes:
     with warnings.catch_warnings():
         # Units that the FITS standard does not know are written as they are.
         warnings.simplefilter("ignore", AstropyWarning)
-        hdu = fits.table_to_hdu(bare, name="FERMICLASS")
+        hdu = fits.table_to_hdu(bare)
+    hdu.name = "FERMICLASS"
     for number, name in enumerate(table.colnames, start=1):
         for keyword, text in (("TUCD", table[name].meta.get("ucd")), ("TCOMM", table[name].description)):
             if text:

@@ -5,13 +5,436 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fermiclass.estimators import NIMGPClassifier
 
 SMALL = {"steps": 60, "num_inducing": 15, "num_draws": 16, "learning_rate": 0.1}
+TINY = {"steps": 40, "num_inducing": 15, "num_draws": 16, "learning_rate": 0.1}
+VARIANTS = {
+    "nimgp": {"method": "nimgp"},
+    "nimgp step": {"method": "nimgp", "likelihood": "step"},
+    "mgp": {"method": "mgp"},
+    "nimgp minibatch": {"method": "nimgp", "batch_size": 32},
+    "nimgp double": {"method": "nimgp", "precision": "float64"},
+}
 
 
 @parametrize_with_checks([NIMGPClassifier(**SMALL), NIMGPClassifier("mgp", likelihood="step", **SMALL)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+def make_data(n=90, seed=0):
+    """Three classes in two dimensions of different units, every input with its own noise."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    units = np.array([1.0, 1e-3])
+    X_var = rng.gamma(2.0, 0.1, (n, 2)) * units**2
+    centres = np.array([[0.0, 2.0], [-2.0, -1.0], [2.0, -1.0]])
+    X = centres[y] * units + rng.normal(size=(n, 2)) * np.sqrt(0.25 * units**2 + X_var)
+    return X, np.array(["bll", "fsrq", "psr"])[y], X_var
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(scope="module")
+def new():
+    X, _, X_var = make_data(300, seed=1)
+    return X, X_var
+
+
+@pytest.fixture(scope="module", params=VARIANTS, ids=lambda name: name.replace(" ", "-"))
+def fitted(request, data):
+    X, y, X_var = data
+    return NIMGPClassifier(**TINY, **VARIANTS[request.param]).fit(X, y, X_var=X_var)
+
+
+@pytest.fixture(scope="module")
+def usual(data):
+    X, y, X_var = data
+    return NIMGPClassifier(**TINY).fit(X, y, X_var=X_var)
+
+
+def same_weights(one, other):
+    assert one.weights_.keys() == other.weights_.keys()
+    for name in one.weights_:
+        np.testing.assert_array_equal(one.weights_[name], other.weights_[name], err_msg=name)
+
+
+def same_prediction(one, other):
+    for name in ("probabilities", "std", "entropy", "information", "noise_entropy"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+# --- what comes out --------------------------------------------------------------------------------------------------
+
+
+def test_it_learns(fitted, data):
+    X, y, X_var = data
+    assert fitted.score(X, y) > 0.9
+    assert np.all(np.isfinite(fitted.elbo_))
+    assert fitted.elbo_[-1] > fitted.elbo_[0]
+    np.testing.assert_array_equal(fitted.classes_, ["bll", "fsrq", "psr"])
+    assert fitted.n_features_in_ == 2
+
+
+def test_probabilities_sum_to_one(fitted, new):
+    X, X_var = new
+    P = fitted.predict_proba(X, X_var=X_var)
+    assert P.shape == (300, 3)
+    assert P.dtype == np.float64
+    assert P.min() >= 0.0
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(fitted.predict(X, X_var=X_var), fitted.classes_[P.argmax(axis=1)])
+
+
+def test_wild_inputs_have_probabilities(fitted):
+    X = np.array([[1e30, -1e30], [-1e30, 1e30], [0.0, 0.0]])
+    prediction = fitted.predict_distribution(X, X_var=np.full_like(X, 1e60))
+    for values in (prediction.probabilities, prediction.std, prediction.entropy, prediction.information):
+        assert np.all(np.isfinite(values))
+    np.testing.assert_allclose(prediction.probabilities.sum(axis=1), 1.0, rtol=0, atol=1e-6)
+
+
+def test_noise_makes_less_sure(usual, new):
+    X, _ = new
+    sure, unsure = usual.predict_distribution(X), usual.predict_distribution(X, X_var=np.tile([4.0, 4e-6], (len(X), 1)))
+    assert unsure.entropy.mean() > sure.entropy.mean() + 0.05
+    assert np.all(sure.noise_entropy < 1e-5)
+    assert unsure.noise_entropy.mean() > 0.05
+
+
+# --- a source's result is its own ------------------------------------------------------------------------------------
+
+
+def test_a_row_alone_is_the_row_among_others(fitted, new):
+    X, X_var = new
+    whole = fitted.predict_distribution(X, X_var=X_var)
+    for i in (0, 1, 150, 255, 256, 299):  # a block has 256 rows
+        alone = fitted.predict_distribution(X[[i]], X_var=X_var[[i]])
+        for name in ("probabilities", "std", "entropy", "information", "noise_entropy"):
+            np.testing.assert_array_equal(getattr(alone, name)[0], getattr(whole, name)[i], err_msg=name)
+
+
+def test_permuted_rows_have_permuted_predictions(fitted, new):
+    X, X_var = new
+    order = np.random.default_rng(0).permutation(len(X))
+    whole = fitted.predict_proba(X, X_var=X_var)
+    np.testing.assert_array_equal(fitted.predict_proba(X[order], X_var=X_var[order]), whole[order])
+
+
+@pytest.mark.xfail(
+    strict=True, reason="nimgp.prediction uses one draw where no row of the batch has noise, else num_draws for all"
+)
+def test_a_noiseless_row_among_noisy_ones(usual, new):
+    X, X_var = new
+    X_var = X_var.copy()
+    X_var[0] = 0.0
+    whole = usual.predict_proba(X, X_var=X_var)
+    np.testing.assert_array_equal(usual.predict_proba(X[:1], X_var=X_var[:1])[0], whole[0])
+
+
+def test_blocks_are_the_whole(usual, new):
+    X, X_var = new
+    blocks = list(usual.predict_blocks(X, X_var=X_var))
+    assert [len(block.entropy) for block in blocks] == [256, 44]
+    whole = usual.predict_proba(X, X_var=X_var)
+    np.testing.assert_array_equal(np.concatenate([block.probabilities for block in blocks]), whole)
+
+
+# --- training: what changes nothing ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_order_of_training_rows_changes_no_bit(data, variant):
+    X, y, X_var = data
+    order = np.random.default_rng(3).permutation(len(X))
+    estimator = NIMGPClassifier(**TINY, **VARIANTS[variant])
+    one = clone(estimator).fit(X, y, X_var=X_var)
+    other = clone(estimator).fit(X[order], y[order], X_var=X_var[order])
+    same_weights(one, other)
+    np.testing.assert_array_equal(one.elbo_, other.elbo_)
+
+
+def test_order_with_repeated_rows(data):
+    X, y, X_var = (np.concatenate([a, a[:30]]) for a in data)
+    X_var[-30:] *= 2.0  # the same inputs and labels, other noise
+    order = np.random.default_rng(4).permutation(len(X))
+    estimator = NIMGPClassifier(**TINY)
+    same_weights(clone(estimator).fit(X, y, X_var=X_var), clone(estimator).fit(X[order], y[order], X_var=X_var[order]))
+
+
+@pytest.mark.parametrize("as_object", [False, True])
+def test_unlabelled_rows_change_no_bit(usual, data, as_object):
+    X, y, X_var = data
+    rng = np.random.default_rng(5)
+    more = rng.normal(size=(25, 2)) * 50.0
+    where = np.sort(rng.integers(len(X), size=25))
+    X_all, X_var_all = np.insert(X, where, more, axis=0), np.insert(X_var, where, more**2, axis=0)
+    y_all = np.insert(y.astype(object) if as_object else y, where, "")
+    other = NIMGPClassifier(**TINY).fit(X_all, y_all, X_var=X_var_all)
+    same_weights(usual, other)
+    np.testing.assert_array_equal(other.classes_, ["bll", "fsrq", "psr"])
+    np.testing.assert_array_equal(other.mean_, usual.mean_)
+
+
+def test_names_of_classes_do_not_matter(usual, data, new):
+    X, y, X_var = data
+    numbers = np.searchsorted(usual.classes_, y)
+    other = NIMGPClassifier(**TINY).fit(X, numbers, X_var=X_var)
+    same_weights(usual, other)
+    np.testing.assert_array_equal(usual.classes_[other.predict(new[0])], usual.predict(new[0]))
+
+
+@pytest.mark.parametrize("method", ["nimgp", "mgp"])
+def test_no_variances_are_variances_of_zero(data, new, method):
+    X, y, _ = data
+    estimator = NIMGPClassifier(method, **TINY)
+    one, other = clone(estimator).fit(X, y), clone(estimator).fit(X, y, X_var=np.zeros_like(X))
+    same_weights(one, other)
+    same_prediction(one.predict_distribution(new[0]), other.predict_distribution(new[0], X_var=np.zeros_like(new[0])))
+
+
+def test_mgp_ignores_variances(data, new):
+    X, y, X_var = data
+    with_noise, without = (
+        NIMGPClassifier("mgp", **TINY).fit(X, y, X_var=X_var),
+        NIMGPClassifier("mgp", **TINY).fit(X, y),
+    )
+    same_weights(with_noise, without)
+    same_prediction(with_noise.predict_distribution(new[0], X_var=new[1]), without.predict_distribution(new[0]))
+
+
+def test_variances_matter_to_nimgp(usual, data, new):
+    X, y, _ = data
+    without = NIMGPClassifier(**TINY).fit(X, y)
+    assert np.any(without.weights_["posterior.q_mu"] != usual.weights_["posterior.q_mu"])
+    assert np.abs(usual.predict_proba(new[0], X_var=new[1]) - usual.predict_proba(new[0])).max() > 0.01
+
+
+def test_predictions_at_the_observed_inputs(usual, new):
+    X, X_var = new
+    observed = clone(usual).set_params(average_noise=False)
+    for name in ("classes_", "n_features_in_", "mean_", "scale_", "elbo_"):
+        setattr(observed, name, getattr(usual, name))
+    observed.restore(usual.weights_)
+    same_prediction(observed.predict_distribution(X, X_var=X_var), usual.predict_distribution(X))
+
+
+@pytest.mark.parametrize("factor", [2.0**20, 2.0**-20])
+def test_units_do_not_matter(usual, data, new, factor):
+    X, y, X_var = data
+    other = NIMGPClassifier(**TINY).fit(X * factor, y, X_var=X_var * factor**2)
+    P = other.predict_proba(new[0] * factor, X_var=new[1] * factor**2)
+    np.testing.assert_allclose(P, usual.predict_proba(new[0], X_var=new[1]), atol=1e-5)
+
+
+def test_the_seed_decides(usual, data):
+    X, y, X_var = data
+    same_weights(usual, NIMGPClassifier(**TINY, random_state=0).fit(X, y, X_var=X_var))
+    other = NIMGPClassifier(**TINY, random_state=1).fit(X, y, X_var=X_var)
+    assert np.any(other.weights_["posterior.q_mu"] != usual.weights_["posterior.q_mu"])
+
+
+def test_training_data_are_not_changed(data):
+    X, y, X_var = (a.copy() for a in data)
+    NIMGPClassifier(**TINY | {"steps": 2}).fit(X, y, X_var=X_var).predict_proba(X, X_var=X_var)
+    for after, before in zip((X, y, X_var), data, strict=True):
+        np.testing.assert_array_equal(after, before)
+
+
+# --- copies ----------------------------------------------------------------------------------------------------------
+
+
+def test_pickle_round_trip(fitted, new):
+    X, X_var = new
+    back = pickle.loads(pickle.dumps(fitted))
+    same_weights(fitted, back)
+    same_prediction(back.predict_distribution(X, X_var=X_var), fitted.predict_distribution(X, X_var=X_var))
+
+
+def test_an_unfitted_estimator_can_be_pickled():
+    estimator = NIMGPClassifier("mgp", epochs=3)
+    assert pickle.loads(pickle.dumps(estimator)).get_params() == estimator.get_params()
+
+
+def test_a_clone_trained_alike_is_alike(fitted, data, new):
+    X, y, X_var = data
+    again = clone(fitted)
+    assert not hasattr(again, "weights_")
+    again.fit(X, y, X_var=X_var)
+    same_weights(fitted, again)
+    same_prediction(again.predict_distribution(*new[:1]), fitted.predict_distribution(*new[:1]))
+
+
+def test_fitting_again_forgets(usual, data, new):
+    X, y, X_var = data
+    estimator = NIMGPClassifier(**TINY).fit(-X, y)
+    same_prediction(estimator.fit(X, y, X_var=X_var).predict_distribution(new[0]), usual.predict_distribution(new[0]))
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_single_and_double_precision_agree(data, new):
+    X, y, X_var = data
+    # The draws of training differ between precisions, so a longer training whose end depends little on them.
+    settings = TINY | {"steps": 200}
+    single, double = (
+        NIMGPClassifier(**settings, precision=precision).fit(X, y, X_var=X_var).predict_proba(new[0], X_var=new[1])
+        for precision in ("float32", "float64")
+    )
+    np.testing.assert_allclose(single, double, atol=0.03)
+    assert np.abs(single - double).mean() < 0.01
+
+
+def test_precision_of_prediction_alone(usual, new):
+    double = pickle.loads(pickle.dumps(usual)).set_params(precision="float64")
+    double.restore(usual.weights_)
+    X, X_var = new
+    np.testing.assert_allclose(double.predict_proba(X, X_var=X_var), usual.predict_proba(X, X_var=X_var), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "steps"),
+    [
+        ({"epochs": 3, "batch_size": 30}, 9),
+        ({"epochs": 7, "batch_size": None}, 7),
+        ({"epochs": 2, "batch_size": 500}, 2),
+        ({"epochs": 2, "batch_size": 40}, 4),  # 90 / 40, rounded
+    ],
+)
+def test_epochs_are_passes_over_the_sources(data, settings, steps):
+    X, y, X_var = data
+    by_epochs = NIMGPClassifier(**TINY | settings).fit(X, y, X_var=X_var)
+    by_steps = NIMGPClassifier(**TINY | {"steps": steps, "batch_size": settings["batch_size"]}).fit(X, y, X_var=X_var)
+    same_weights(by_epochs, by_steps)
+
+
+def test_progress_counts_the_steps(data):
+    X, y, X_var = data
+    states = []
+    NIMGPClassifier(**TINY | {"steps": 50}).fit(X, y, X_var=X_var, progress=states.append)
+    assert [(state.step, state.steps) for state in states] == [(20, 50), (40, 50), (50, 50)]
+
+
+@pytest.mark.parametrize("inducing", ["kmeans", "random"])
+@pytest.mark.parametrize(
+    ("num_inducing", "expected"), [(12, 12), (0.2, 18), (0.05, 4), (0.001, 2), (1000, 90), (1.0, 90)]
+)
+def test_number_of_inducing_points(data, inducing, num_inducing, expected):
+    X, y, X_var = data
+    settings = TINY | {"steps": 1, "num_inducing": num_inducing}
+    model = NIMGPClassifier(**settings, inducing=inducing).fit(X, y, X_var=X_var)
+    assert model.weights_["posterior.Z"].shape == (3, expected, 2)
+
+
+def test_a_fraction_has_a_limit():
+    X, y, _ = make_data(150)
+    model = NIMGPClassifier(**TINY | {"steps": 1, "num_inducing": 0.9}).fit(X, y)
+    assert model.weights_["posterior.Z"].shape == (3, 100, 2)
+
+
+def test_duplicates_are_no_inducing_points(data):
+    X, y, _ = (a[:10] for a in data)
+    X, y = np.tile(X, (5, 1)), np.tile(y, 5)
+    model = NIMGPClassifier(**TINY | {"steps": 1}).fit(X, y)
+    assert model.weights_["posterior.Z"].shape[1] == 10
+
+
+def test_a_constant_input_is_harmless(data, new):
+    X, y, X_var = data
+
+    def extended(a, value):
+        return np.column_stack([a, np.full(len(a), value)])
+
+    model = NIMGPClassifier(**TINY).fit(extended(X, 7.0), y, X_var=extended(X_var, 0.0))
+    assert model.scale_[2] == 1.0
+    assert model.score(extended(X, 7.0), y) > 0.9
+    assert np.all(np.isfinite(model.predict_proba(extended(new[0], 1e6))))
+
+
+def test_fixed_and_learned_epsilon(data):
+    X, y, X_var = data
+    fixed = NIMGPClassifier(likelihood="step", epsilon=1e-3, **TINY).fit(X, y, X_var=X_var)
+    learned = NIMGPClassifier(likelihood="step", **TINY).fit(X, y, X_var=X_var)
+    assert fixed.weights_["likelihood.epsilon"] == pytest.approx(1e-3, rel=1e-4)
+    assert learned.weights_["likelihood.epsilon"] != pytest.approx(0.05, rel=1e-3)
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda V: V[:-1], r"X_var has shape \(89, 2\), X has \(90, 2\): every value of X needs its variance"),
+        (lambda V: V[:, :1], r"X_var has shape \(90, 1\), X has \(90, 2\): every value of X needs its variance"),
+        (lambda V: V[:, 0], r"(?s)Expected 2D array, got 1D array instead"),
+        (lambda V: 0.1, r"Expected 2D array, got scalar array instead"),
+        (lambda V: np.where(V == V[3, 1], -1e-9, V), r"X_var is negative in row 3, column 1: variances are zero or"),
+        (lambda V: np.where(V == V[3, 1], np.nan, V), r"(?s)Input X_var contains NaN"),
+        (lambda V: np.where(V == V[3, 1], np.inf, V), r"Input X_var contains infinity"),
+        (lambda V: V.astype(str)[:, :1] + "x", r"could not convert string to float"),
+    ],
+    ids=["rows", "columns", "one-dimensional", "scalar", "negative", "nan", "infinite", "text"],
+)
+def test_odd_variances_are_refused(usual, data, change, message):
+    X, y, X_var = data
+    odd = change(X_var)
+    with pytest.raises(ValueError, match=message):
+        NIMGPClassifier(**TINY).fit(X, y, X_var=odd)
+    with pytest.raises(ValueError, match=message):
+        usual.predict_proba(X, X_var=odd)
+
+
+def test_variances_are_by_keyword_only(usual, data):
+    X, y, X_var = data
+    with pytest.raises(TypeError, match="positional argument"):
+        NIMGPClassifier(**TINY).fit(X, y, X_var)
+    with pytest.raises(TypeError, match="positional argument"):
+        usual.predict_proba(X, X_var)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "gp"}, r"method='gp' is unknown: choose one of mgp, nimgp"),
+        ({"likelihood": "probit"}, r"likelihood='probit' is unknown: choose one of softmax, step"),
+        ({"precision": "float16"}, r"precision='float16' is unknown: choose 'float32' or 'float64'"),
+        ({"inducing": "grid"}, r"unknown method 'grid' for the inducing points: choose one of kmeans, random"),
+    ],
+)
+def test_unknown_choices_are_refused(data, settings, message):
+    X, y, X_var = data
+    with pytest.raises(ValueError, match=message):
+        NIMGPClassifier(**TINY | settings).fit(X, y, X_var=X_var)
+
+
+def test_one_class_is_too_few(data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match="needs sources of at least two classes; found only 1 class"):
+        NIMGPClassifier(**TINY).fit(X, np.where(y == "bll", "bll", ""))
+    with pytest.raises(ValueError, match="needs sources of at least two classes; found only 0 class"):
+        NIMGPClassifier(**TINY).fit(X, np.full(len(y), ""))
+
+
+def test_not_fitted(new):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        NIMGPClassifier().predict_proba(new[0])
+
+
+def test_weights_of_another_model_are_refused(usual):
+    other = NIMGPClassifier(likelihood="step", **TINY)
+    with pytest.raises(ValueError, match=r"weights do not fit a step model: likelihood\.epsilon differ"):
+        other.restore(usual.weights_)
+    with pytest.raises(ValueError, match=r"no inducing points 'posterior\.Z' of shape \(classes, points, features\)"):
+        other.restore({})
+    short = usual.weights_ | {"posterior.q_mu": usual.weights_["posterior.q_mu"][:, :-1]}
+    with pytest.raises(ValueError, match=r"weights posterior\.q_mu have shape \(3, 14\), .* needs \(3, 15\)"):
+        NIMGPClassifier(**TINY).restore(short)

@@ -1,0 +1,157 @@
+"""All metrics of one method on one set of sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fermiclass.evaluation import metrics
+from fermiclass.evaluation.metrics import NUM_BINS, ReliabilityBin
+from fermiclass.features.transforms import FloatArray
+
+#: Edges of the bins of Signif_Avg.
+SIGNIFICANCE_EDGES = (0.0, 5.0, 7.0, 10.0, 20.0, np.inf)
+
+
+@dataclass(frozen=True)
+class SignificanceBin:
+    """Metrics of the sources with low <= Signif_Avg < high; None for an open end."""
+
+    low: float | None
+    high: float | None
+    n: int
+    nll: float
+    nll_se: float
+    error: float
+    brier: float
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What :mod:`fermiclass.evaluation.metrics` says of n sources.
+
+    Attributes
+    ----------
+    nll, nll_se
+        Mean negative log probability of the true class, natural logarithm, and its bootstrap standard error.
+    error
+        Fraction whose most probable class is wrong.
+    ece, ece_chance
+        Calibration error of the top probability, and what it would be by chance if calibration were perfect.
+    brier
+        Sum of squares over the classes, mean over the sources.
+    n
+        Number of sources.
+    per_class
+        precision, recall, n and pr_auc of each class.
+    reliability
+        Confidence against accuracy.
+    by_significance
+        The main metrics in bins of Signif_Avg; empty if that is not known.
+    nll_per_source
+        (n,) for paired comparisons; not part of :meth:`to_dict`.
+    """
+
+    nll: float
+    nll_se: float
+    error: float
+    ece: float
+    ece_chance: float
+    brier: float
+    n: int
+    per_class: Mapping[str, Mapping[str, Any]]
+    reliability: tuple[ReliabilityBin, ...]
+    by_significance: tuple[SignificanceBin, ...]
+    nll_per_source: FloatArray = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        probabilities: ArrayLike,
+        labels: ArrayLike,
+        classes: Sequence[str],
+        *,
+        significance: ArrayLike | None = None,
+        num_bins: int = NUM_BINS,
+        seed: int = 0,
+    ) -> Scores:
+        """Score probabilities (n, C), in the order of the C classes, by the true labels (n,).
+
+        Parameters
+        ----------
+        probabilities, labels, classes
+            Each label is one of the classes.
+        significance
+            (n,) Signif_Avg; NaN where unknown, which leaves a source out of the bins.
+        num_bins
+            Of the reliability table.
+        seed
+            Of the bootstrap and of ``ece_chance``.
+
+        Raises
+        ------
+        ValueError
+            See :func:`fermiclass.evaluation.metrics.label_indices`.
+        """
+        p, y = metrics.label_indices(probabilities, labels, classes)
+        loss = metrics.nll_per_source(p, y)
+        table = metrics.reliability(p, y, num_bins)
+        return cls(
+            nll=float(loss.mean()),
+            nll_se=metrics.bootstrap_se(loss, seed),
+            error=float(np.mean(p.argmax(axis=1) != y)),
+            ece=metrics.expected_calibration_error(table),
+            ece_chance=metrics.chance_calibration_error(p, num_bins, seed=seed),
+            brier=metrics.brier(p, y),
+            n=len(p),
+            per_class=metrics.per_class(p, y, classes),
+            reliability=table,
+            by_significance=_by_significance(p, y, loss, significance, seed),
+            nll_per_source=loss,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold, with the keys of the command ``evaluate``."""
+        return {
+            "nll": self.nll,
+            "nll_se": self.nll_se,
+            "error": self.error,
+            "ece": self.ece,
+            "brier": self.brier,
+            "n": self.n,
+            "per_class": {name: dict(values) for name, values in self.per_class.items()},
+            "ece_chance": self.ece_chance,
+            "reliability": [asdict(row) for row in self.reliability],
+            "by_significance": [asdict(row) for row in self.by_significance],
+        }
+
+
+def _by_significance(
+    p: FloatArray, y: metrics.IntArray, loss: FloatArray, significance: ArrayLike | None, seed: int
+) -> tuple[SignificanceBin, ...]:
+    if significance is None:
+        return ()
+    values = np.asarray(significance, dtype=np.float64)
+    if values.shape != loss.shape:
+        raise ValueError(f"significance has shape {values.shape}, expected one value for each of {len(loss)} sources")
+    bins = []
+    for low, high in pairwise(SIGNIFICANCE_EDGES):
+        rows = (values >= low) & (values < high)
+        if np.any(rows):
+            bins.append(
+                SignificanceBin(
+                    low=low,
+                    high=high if np.isfinite(high) else None,
+                    n=int(rows.sum()),
+                    nll=float(loss[rows].mean()),
+                    nll_se=metrics.bootstrap_se(loss[rows], seed),
+                    error=float(np.mean(p[rows].argmax(axis=1) != y[rows])),
+                    brier=metrics.brier(p[rows], y[rows]),
+                )
+            )
+    return tuple(bins)

@@ -1,0 +1,159 @@
+"""Cross-matching releases: positions, names, competition, and the real ones."""
+
+import numpy as np
+import pytest
+
+from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sources
+
+
+def test_target_gets_the_later_class(make_catalog):
+    earlier = make_catalog(["a", "b", "c"], [10.0, 20.0, 30.0], [0.0, 0.0, 0.0], ["", "bcu", "bll"])
+    later = make_catalog(["B", "A", "C"], [20.05, 10.05, 30.0], [0.0, 0.0, 0.0], ["FSRQ", "MSP", "bll"], "4FGL-DR4")
+    matches = later_classes(earlier, later)
+    assert matches.rows.tolist() == [0, 1]
+    assert matches.later_rows.tolist() == [1, 0]
+    assert matches.y.tolist() == ["psr", "fsrq"]
+    assert matches.status.tolist() == ["", "bcu"]
+    assert matches.counts == {"targets": 2, "by_position": 2, "by_name": 0, "unmatched": 0, "scored": 2}
+
+
+def test_still_unclassified_or_of_another_class_is_not_scored(make_catalog):
+    earlier = make_catalog(["a", "b", "c"], [10.0, 20.0, 30.0], [0.0] * 3, ["", "", "unk"])
+    later = make_catalog(["a", "b", "c"], [10.0, 20.0, 30.0], [0.0] * 3, ["bcu", "snr", "bll"], "4FGL-DR4")
+    assert later_classes(earlier, later).rows.tolist() == [2]
+    assert later_classes(earlier, later, "bll,psr,other").y.tolist() == ["other", "bll"]
+
+
+def test_what_the_grouping_trains_on_is_no_target(make_catalog):
+    earlier = make_catalog(["a", "b"], [10.0, 20.0], [0.0] * 2, ["bcu", ""])
+    later = make_catalog(["a", "b"], [10.0, 20.0], [0.0] * 2, ["bll", "psr"], "4FGL-DR4")
+    assert later_classes(earlier, later, "agn=bll+fsrq+bcu,psr").rows.tolist() == [1]
+
+
+@pytest.mark.parametrize(("moved", "found"), [(0.149, True), (0.151, False)])
+def test_radius(make_catalog, moved, found):
+    earlier = make_catalog(["a"], [10.0], [60.0], [""])
+    later = make_catalog(["A"], [10.0], [60.0 + moved], ["psr"], "4FGL-DR4")
+    assert (len(later_classes(earlier, later)) == 1) is found
+
+
+def test_positions_wrap_around(make_catalog):
+    earlier = make_catalog(["a"], [359.99], [0.0], [""])
+    later = make_catalog(["A"], [0.01], [0.0], ["psr"], "4FGL-DR4")
+    assert later_classes(earlier, later).y.tolist() == ["psr"]
+
+
+@pytest.mark.parametrize("column", ["Source_Name", "ASSOC_4FGL", "ASSOC_FGL"])
+@pytest.mark.parametrize("position", [(50.0, 10.0), (np.nan, np.nan)])
+def test_name_where_the_position_fails(make_catalog, column, position):
+    earlier = make_catalog(["4FGL J0040.0+0000", "4FGL J0000.0+0000"], [10.0, 0.0], [0.0, 0.0], ["", "bll"])
+    names = ["4FGL J0040.0+0000" if column == "Source_Name" else "4FGL J0320.0+1000", "other"]
+    more = {} if column == "Source_Name" else {column: ["4FGL J0040.0+0000 ", ""]}
+    later = make_catalog(names, [position[0], 0.0], [position[1], 0.0], ["psr", "bll"], "4FGL-DR4", **more)
+    matches = later_classes(earlier, later)
+    assert matches.y.tolist() == ["psr"]
+    assert matches.counts["by_name"] == 1
+    assert matches.counts["by_position"] == 0
+
+
+def test_missing_position_of_the_earlier_source(make_catalog):
+    earlier = make_catalog(["a", "b"], [np.nan, 20.0], [np.nan, 0.0], ["", ""])
+    later = make_catalog(["a", "x"], [10.0, 20.0], [0.0, 0.0], ["psr", "bll"], "4FGL-DR4")
+    assert later_classes(earlier, later).y.tolist() == ["psr", "bll"]
+
+
+def test_all_positions_missing(make_catalog):
+    earlier = make_catalog(["a", "b"], [np.nan] * 2, [np.nan] * 2, ["", ""])
+    later = make_catalog(["b", "x"], [np.nan] * 2, [np.nan] * 2, ["psr", "bll"], "4FGL-DR4")
+    assert later_classes(earlier, later).rows.tolist() == [1]
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_nearest_of_two_claims_wins(make_catalog, order):
+    lon, names = np.array([10.0, 10.1])[order], np.array(["near", "far"])[order]
+    earlier = make_catalog(names, lon, [0.0, 0.0], ["", ""])
+    later = make_catalog(["A"], [10.01], [0.0], ["psr"], "4FGL-DR4")
+    matches = later_classes(earlier, later)
+    assert names[matches.rows].tolist() == ["near"]
+    assert matches.counts["unmatched"] == 1
+
+
+def test_known_source_competes_with_a_target(make_catalog):
+    earlier = make_catalog(["target", "known"], [10.1, 10.0], [0.0, 0.0], ["", "psr"])
+    later = make_catalog(["known"], [10.0], [0.0], ["psr"], "4FGL-DR4")
+    assert len(later_classes(earlier, later)) == 0
+
+
+def test_loser_of_a_position_is_matched_by_name(make_catalog):
+    earlier = make_catalog(["4FGL a", "4FGL b"], [10.0, 10.1], [0.0, 0.0], ["", ""])
+    later = make_catalog(
+        ["A", "B"], [10.01, 10.4], [0.0, 0.0], ["psr", "bll"], "4FGL-DR4", ASSOC_4FGL=["4FGL a", "4FGL b"]
+    )
+    assert later_classes(earlier, later).y.tolist() == ["psr", "bll"]
+
+
+def test_name_decides_at_one_position(make_catalog):
+    earlier = make_catalog(["i", "s"], [83.63, 83.63], [22.02, 22.02], ["", ""])
+    later = make_catalog(["s", "i"], [83.63, 83.63], [22.02, 22.02], ["bll", "psr"], "4FGL-DR4")
+    assert later_classes(earlier, later).y.tolist() == ["psr", "bll"]
+
+
+def test_source_split_in_two_takes_the_nearer_and_none_if_unknown(make_catalog):
+    earlier = make_catalog(["x"], [10.0], [0.0], [""])
+    lon = np.array([10.5, 10.3])
+    more = {"ASSOC_4FGL": ["x", "x"]}
+    later = make_catalog(["A", "B"], lon, [0.0, 0.0], ["bll", "psr"], "4FGL-DR4", **more)
+    assert later_classes(earlier, later).y.tolist() == ["psr"]
+    later = make_catalog(["A", "B"], lon * np.nan, [np.nan] * 2, ["bll", "psr"], "4FGL-DR4", **more)
+    assert later_classes(earlier, later).counts["unmatched"] == 1
+
+
+def test_agrees_with_a_naive_loop(make_catalog):
+    rng = np.random.default_rng(5)
+    lon, lat = rng.uniform(0, 3, 200), rng.uniform(-1.5, 1.5, 200)
+    earlier = make_catalog([f"e{k}" for k in range(200)], lon, lat, [""] * 200)
+    moved = lon + rng.normal(0, 0.05, 200), lat + rng.normal(0, 0.05, 200)
+    later = make_catalog([f"l{k}" for k in range(200)], *moved, ["psr"] * 200, "4FGL-DR4")
+    pairs = []
+    for i in range(200):
+        distance = [_separation(lon[i], lat[i], moved[0][j], moved[1][j]) for j in range(200)]
+        pairs.append((min(distance), i, int(np.argmin(distance))))
+    expected, taken = np.full(200, UNMATCHED), set()
+    for distance, i, j in sorted(pairs):
+        if distance <= 0.15 and j not in taken:
+            expected[i] = j
+            taken.add(j)
+    counterpart, by_name = match_sources(earlier, later)
+    np.testing.assert_array_equal(counterpart, expected)
+    assert not by_name.any()
+
+
+def _separation(lon1, lat1, lon2, lat2):
+    lon1, lat1, lon2, lat2 = np.radians([lon1, lat1, lon2, lat2])
+    h = np.sin((lat2 - lat1) / 2) ** 2 + np.cos(lat1) * np.cos(lat2) * np.sin((lon2 - lon1) / 2) ** 2
+    return np.degrees(2 * np.arcsin(np.sqrt(h)))
+
+
+def test_radius_must_be_positive(make_catalog):
+    catalog = make_catalog(["a"], [10.0], [0.0], [""])
+    with pytest.raises(ValueError, match="radius_deg=0 is no radius"):
+        later_classes(catalog, catalog, radius_deg=0)
+
+
+def test_a_release_against_itself_is_matched_to_itself(slim_catalog):
+    counterpart, by_name = match_sources(slim_catalog, slim_catalog)
+    np.testing.assert_array_equal(counterpart, np.arange(len(slim_catalog)))
+    assert not by_name.any()
+
+
+def test_dr1_to_dr4(dr1, dr4):
+    matches = later_classes(dr1, dr4)
+    assert len(matches) == 310
+    assert np.sum(matches.status == "") == 67
+    assert set(matches.y[matches.status == ""]) == {"psr"}
+    assert matches.counts == {"targets": 2741, "by_position": 2718, "by_name": 1, "unmatched": 22, "scored": 310}
+    assert len(set(matches.later_rows.tolist())) == 310
+    assert str(matches) == (
+        "Of 2741 sources without a class in 4FGL-DR1, 2718 are found in 4FGL-DR4 by position and 1 by name, 22 are "
+        "not; 310 have a class there (212 bll, 27 fsrq, 71 psr), of which 67 had no association at all."
+    )

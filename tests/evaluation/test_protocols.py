@@ -1,0 +1,184 @@
+"""Across releases and across folds, with methods that cost nothing."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from fermiclass.errors import CatalogError, ClassError
+from fermiclass.evaluation import (
+    EstimatorMethod,
+    evaluate_folds,
+    evaluate_future,
+    later_classes,
+    paired_difference,
+    peer_method,
+    peer_methods,
+)
+from fermiclass.features import extract_features
+
+DESIGN_KEYS = {"nll", "nll_se", "error", "ece", "brier", "fit_seconds", "predict_seconds", "n", "per_class"}
+
+
+@dataclass
+class Constant:
+    """Says the same of every source, and remembers what it was given."""
+
+    name: str = "constant"
+    p: tuple = (0.5, 0.3, 0.2)
+    seen: list = field(default_factory=list)
+
+    def fit(self, table, classes):
+        self.seen.append(table)
+        return self
+
+    def predict(self, table):
+        self.seen.append(table)
+        return np.tile(self.p, (len(table), 1))
+
+
+@pytest.fixture(scope="module")
+def future(dr1, dr4):
+    return evaluate_future(dr1, dr4, peer_methods(["logistic", "svm"]), features="six", seed=1)
+
+
+def test_layout(future):
+    found = json.loads(json.dumps(future.to_dict(), allow_nan=False))
+    assert {"catalog", "protocol", "n", "methods"} < set(found)
+    assert (found["catalog"], found["n"]) == ("4FGL-DR1.fits.gz", 310)
+    assert list(found["methods"]) == ["logistic", "logistic+shares", "svm", "svm+shares"]
+    for method in found["methods"].values():
+        assert set(method) >= DESIGN_KEYS | {"unassociated"}
+        assert method["n"] == 310
+        assert method["unassociated"]["n"] == 67
+        assert method["unassociated"]["per_class"]["psr"]["n"] == 67
+        assert sum(row["n"] for row in method["by_significance"]) == 310
+    shares = found["methods"]["svm+shares"]["shares"]
+    assert set(shares) == {"unassociated", "bcu", "unk"}
+    assert sum(share["mean"] for share in shares["bcu"].values()) == pytest.approx(1)
+    assert "shares" not in found["methods"]["svm"]
+
+
+def test_same_seed_same_figures(future, dr1, dr4):
+    again = evaluate_future(dr1, dr4, [peer_method("logistic")], seed=1)
+    for name, result in again.methods.items():
+        assert result.scores.to_dict() == future.methods[name].scores.to_dict()
+
+
+def test_correction_pays_on_real_data(future):
+    assert future.ranking[0].endswith("+shares")
+    difference = future.difference("logistic+shares", "logistic")
+    assert difference.mean < -0.05
+    a, b = (future.methods[name].scores.nll_per_source for name in ("logistic+shares", "logistic"))
+    assert difference == paired_difference(a, b)
+
+
+def test_only_the_earlier_release_is_seen(dr1, dr4):
+    method = Constant()
+    evaluation = evaluate_future(dr1, dr4, [method], features="extended", shares=False)
+    train, targets = method.seen
+    table = extract_features(dr1, "extended")
+    np.testing.assert_array_equal(train.X, table[table.labelled].X)
+    wanted = table[np.isin(dr1.classes, ["", "bcu", "unk"])]
+    np.testing.assert_array_equal(targets.X, wanted.X)
+    np.testing.assert_array_equal(targets.X_var, wanted.X_var)
+    assert not targets.labelled.any()
+    matches = later_classes(dr1, dr4)
+    np.testing.assert_array_equal(evaluation.names, dr1.names[matches.rows])
+    np.testing.assert_array_equal(evaluation.y, matches.y)
+    loss = -np.log(np.select([evaluation.y == "bll", evaluation.y == "fsrq"], [0.5, 0.3], 0.2))
+    assert list(evaluation.methods) == ["constant"]
+    assert evaluation.methods["constant"].scores.nll == pytest.approx(loss.mean())
+    assert evaluation.methods["constant"].unassociated.nll == pytest.approx(-np.log(0.2))
+
+
+def test_least_significance_is_for_training_only(dr1, dr4):
+    method = Constant()
+    evaluation = evaluate_future(dr1, dr4, [method], min_significance=30.0, shares=False)
+    assert len(method.seen[0]) < 600
+    assert len(method.seen[1]) == 2741
+    assert len(evaluation) == 310
+
+
+def test_releases_in_the_wrong_order(dr1):
+    known = dr1[dr1.classes != ""]
+    with pytest.raises(
+        CatalogError, match=r"none of the \d+ sources without a class .* Give the earlier release first"
+    ):
+        evaluate_future(known, dr1, [Constant()])
+
+
+def test_names_must_differ(dr4):
+    with pytest.raises(ValueError, match=r"repeated: \['constant'\]"):
+        evaluate_folds(dr4, [Constant(), Constant()])
+    with pytest.raises(ValueError, match="one at least"):
+        evaluate_folds(dr4, [])
+
+
+def test_folds(dr4):
+    methods = [peer_method("logistic"), Constant("psr always", (0.0, 0.0, 1.0))]
+    steps = []
+    evaluation = evaluate_folds(dr4, methods, folds=3, progress=lambda *state: steps.append(state))
+    found = json.loads(json.dumps(evaluation.to_dict(), allow_nan=False))
+    table = extract_features(dr4)
+    assert found["n"] == table.labelled.sum()
+    assert set(found["methods"]["logistic"]) >= DESIGN_KEYS
+    assert "unassociated" not in found["methods"]["logistic"]
+    assert found["methods"]["logistic"]["nll"] < 0.4
+    assert steps[:2] == [("logistic", 0, 6), ("logistic", 1, 6)]
+    assert found["methods"]["psr always"]["error"] == pytest.approx(np.mean(evaluation.y != "psr"))
+    assert sum(row["n"] for row in found["methods"]["logistic"]["by_significance"]) == found["n"]
+
+
+def test_every_source_is_predicted_by_a_model_that_has_not_seen_it(dr4):
+    method = Constant()
+    evaluation = evaluate_folds(dr4, [method], folds=4, min_significance=20.0)
+    tested = []
+    for train, test in zip(method.seen[::2], method.seen[1::2], strict=True):
+        assert not set(train.names) & set(test.names)
+        assert len(train) + len(test) == len(evaluation)
+        tested += test.names.tolist()
+    assert sorted(tested) == sorted(evaluation.names.tolist())
+    assert evaluation.methods["constant"].scores.by_significance[0].low == 20.0
+
+
+def test_too_many_folds(dr4):
+    with pytest.raises(ClassError, match=r"sources of class 'psr', which cannot be spread over 1000 folds"):
+        evaluate_folds(dr4, [Constant()], folds=1000)
+    with pytest.raises(ValueError, match="folds=1: cross-validation needs two"):
+        evaluate_folds(dr4, [Constant()], folds=1)
+
+
+def test_probabilities_follow_the_order_of_the_classes(dr4):
+    a, b = (
+        evaluate_folds(dr4, [peer_method("logistic")], folds=2, classes=spec, min_significance=20.0)
+        for spec in ("bll,fsrq,psr", "psr,fsrq,bll")
+    )
+    p, q = (evaluation.methods["logistic"].probabilities for evaluation in (a, b))
+    np.testing.assert_allclose(p, q[:, ::-1])
+    assert b.classes == ("psr", "fsrq", "bll")
+
+
+def test_class_that_training_lacks_gets_probability_zero(dr4):
+    table = extract_features(dr4)
+    two = table[np.isin(table.y, ["bll", "psr"])]
+    p = peer_method("logistic").fit(two, ("bll", "fsrq", "psr")).predict(table[:5])
+    np.testing.assert_array_equal(p[:, 1], 0)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+
+
+def test_any_estimator_is_a_method(dr4):
+    from fermiclass.estimators import NIMGPClassifier
+
+    estimator = NIMGPClassifier(steps=3, num_inducing=3, num_draws=2)
+    evaluation = evaluate_folds(dr4, [EstimatorMethod("nimgp", estimator)], folds=2, min_significance=60.0)
+    np.testing.assert_allclose(evaluation.methods["nimgp"].probabilities.sum(axis=1), 1, atol=1e-6)
+    assert not hasattr(estimator, "classes_")
+
+
+def test_tensorflow_is_not_imported():
+    code = "import sys, fermiclass.evaluation; sys.exit('tensorflow' in sys.modules or 'matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,79 @@
+"""What the package promises as a whole: public names that resolve, and imports that stay light."""
+
+import subprocess
+import sys
+
+import pytest
+
+import fermiclass
+from tests.conftest import slim_path
+
+HEAVY = ("tensorflow", "tensorflow_probability", "gpflow", "pandas", "sklearn", "pyarrow", "matplotlib")
+
+
+def loaded_after(code, *arguments):
+    """Which heavy packages a fresh interpreter has imported after running `code`."""
+    report = f"\nimport sys\nprint([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code + report, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().splitlines()[-1]
+
+
+def test_public_names_resolve():
+    assert len(set(fermiclass.__all__)) == len(fermiclass.__all__)
+    for name in fermiclass.__all__:
+        assert getattr(fermiclass, name) is not None, name
+    assert set(fermiclass.__all__) <= set(dir(fermiclass))
+
+
+def test_star_import():
+    names = {}
+    exec("from fermiclass import *", names)
+    assert set(fermiclass.__all__) <= set(names)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'fermiclass' has no attribute 'clasify'"):
+        fermiclass.clasify  # noqa: B018
+    assert not hasattr(fermiclass, "_no_such_name")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import fermiclass; fermiclass.__version__",
+        "import fermiclass.cli",
+        "import fermiclass.pipeline, fermiclass.model_folder, fermiclass.labels, fermiclass.domain",
+        "import fermiclass as fc; fc.Catalog, fc.FermiclassError, fc.classify, fc.train, fc.load_model, fc.write_table",
+    ],
+)
+def test_imports_are_light(code):
+    assert loaded_after(code) == "[]"
+
+
+def test_reading_and_features_are_light():
+    code = """
+import sys
+import fermiclass as fc
+catalog = fc.read_catalog(sys.argv[1])
+data = fc.extract_features(catalog)
+assert data.X.shape == (7195, 6), data.X.shape
+data.to_table()
+"""
+    assert loaded_after(code, str(slim_path("4FGL-DR4"))) == "[]"
+
+
+def test_too_small_a_class_is_refused_before_tensorflow_is_imported():
+    code = """
+import sys
+import fermiclass as fc
+try:
+    fc.classify(fc.read_catalog(sys.argv[1]), classes="bll,gc")
+except fc.FermiclassError as error:
+    assert "sources of class 'gc'" in str(error), error
+else:
+    raise SystemExit("not refused")
+"""
+    assert loaded_after(code, str(slim_path("4FGL-DR4"))) == "[]"
