@@ -102,20 +102,20 @@ class TrainedModel:
         return join(blocks)
 
     def _metadata(self, catalog: Catalog, targets: str) -> dict[str, Any]:
-        trained = {f"trained_on_{key}": value for key, value in self.provenance.items() if key in ("catalog", "sha256")}
-
         def listed(key: str) -> str:
             return ",".join(f"{name}={value}" for name, value in self.provenance.get(key, {}).items())
 
+        # Keys whose values may be long have 8 letters at most: FITS continues the cards of no others.
         return {
             "creator": f"fermiclass {__version__}",
             "catalog": str(catalog.source),
             "sha256": str(catalog.sha256),
             "release": catalog.release.name,
             "targets": targets,
-            **trained,
+            "train_on": str(self.provenance.get("catalog")),
+            "trainsha": str(self.provenance.get("sha256")),
             "classes": str(self.grouping),
-            "training_counts": listed("training_counts"),
+            "counts": listed("training_counts"),
             "min_significance": str(self.provenance.get("min_significance")),
             "features": ",".join(self.features),
             **{key: str(value) for key, value in sorted(self.estimator.get_params().items())},

@@ -50,7 +50,7 @@ def model_folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("command", ["", "info", "features", "train", "classify", "benchmark"])
+@pytest.mark.parametrize("command", ["", "info", "features", "train", "classify", "evaluate", "benchmark"])
 def test_help_has_an_example(command):
     printed = run_well(*([command] if command else []), "--help")
     assert "Example:\n  fermiclass " in printed.replace("    fermiclass", "  fermiclass")
@@ -133,7 +133,7 @@ def test_label_file_says_what_made_it(labels):
     assert header["RELEASE"] == "4FGL-DR4"
     assert header["METHOD"] == "nimgp"
     assert re.fullmatch("[0-9a-f]{64}", header["SHA256"])
-    assert "bll=1490" in header["training_counts"]
+    assert "bll=1490" in header["COUNTS"]
     units = {header[f"TTYPE{n}"]: header.get(f"TUNIT{n}") for n in range(1, header["TFIELDS"] + 1)}
     assert units["RAJ2000"] == units["GLAT"] == "deg"
     ucds = {header[f"TTYPE{n}"]: header.get(f"TUCD{n}") for n in range(1, header["TFIELDS"] + 1)}
@@ -176,7 +176,7 @@ def test_other_classes_features_targets_and_training_catalogue(tmp_path):
     table = read_table(output)
     assert len(table) == 2423
     assert {"P_agn", "P_psr", "P_msp", "P_other"} <= set(table.colnames)
-    assert table.meta["trained_on_catalog"] == "4FGL-DR3.fits.gz"
+    assert table.meta["train_on"] == "4FGL-DR3.fits.gz"
 
 
 def test_quiet(tmp_path, model_folder):
@@ -194,6 +194,30 @@ def test_benchmark(tmp_path, shared_data):
     assert 0 < results["methods"]["nimgp"]["nll"] < 0.5
     assert set(results["methods"]["nimgp"]) == {"nll", "nll_se", "error", "error_se", "seconds", "settings"}
     assert "nimgp" in printed
+
+
+def test_evaluate_across_releases(tmp_path):
+    """On DR1 -> DR4 with cheap peers: the JSON that other programs rely on, the figure, and what is printed."""
+    json_file, plot = tmp_path / "e.json", tmp_path / "e.png"
+    printed = run_well(
+        "evaluate", slim_path("4FGL-DR1"), "--future", DR4, "--methods", "logistic,svm", "--json", json_file,
+        "--plot", plot,
+    )  # fmt: skip
+    result = json.loads(json_file.read_text())
+    assert {"catalog", "protocol", "n", "methods"} <= set(result)
+    assert set(result["methods"]) == {"logistic", "logistic+shares", "svm", "svm+shares"}
+    scores = result["methods"]["logistic"]
+    assert {"nll", "nll_se", "error", "ece", "brier", "fit_seconds", "predict_seconds", "n", "per_class"} <= set(scores)
+    assert scores["n"] == result["n"] == 310
+    assert scores["unassociated"]["n"] == 67
+    assert set(scores["per_class"]["psr"]) >= {"precision", "recall", "n"}
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert "310 sources" in printed
+
+
+def test_evaluate_by_folds():
+    printed = run_well("evaluate", DR4, "--folds", "3", "--methods", "logistic")
+    assert "3 folds: 2630 sources" in " ".join(printed.split())
 
 
 @pytest.fixture
@@ -271,6 +295,9 @@ def test_bad_catalogues(damaged, tmp_path, kind, message):
         (("features", DR4), "Missing option '-o'"),
         (("train", DR4, "-o", "a/b"), "there is no folder 'a'"),
         (("benchmark", "astro454", "--data", "nowhere"), "cannot be read from 'nowhere.* --data"),
+        (("evaluate", DR4, "--future", DR4, "--folds", "3"), "--future and --folds"),
+        (("evaluate", DR4, "--methods", "magic"), "the method 'magic' is unknown: choose among nimgp, mgp, logistic"),
+        (("evaluate", DR4, "--future", slim_path("4FGL-DR1"), "--json", "no/e.json"), "there is no folder .*no'"),
         (("info",), "Missing argument 'CATALOG'"),
     ],
 )

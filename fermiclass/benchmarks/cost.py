@@ -98,10 +98,10 @@ def _gpflow_steps() -> Callable[[], Any]:
 
 
 def _prediction(likelihood: str) -> Callable[[], Any]:
+    import tensorflow as tf
+
     from fermiclass.nimgp.build import ModelSettings, build_model
     from fermiclass.nimgp.prediction import predict
-
-    import tensorflow as tf
 
     X, X_var, _ = _data(_NUM_TARGETS)
     model = build_model(ModelSettings("nimgp", likelihood), X[:_M], num_classes=_C, num_data=len(X), dtype=tf.float32)

@@ -1,0 +1,143 @@
+"""The main job: ``train`` and ``classify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fermiclass.commands.options import catalog_argument, common_options, feature_options, model_options
+from fermiclass.terminal import load_tensorflow, progress_bar
+
+if TYPE_CHECKING:
+    from fermiclass.catalog import Catalog
+    from fermiclass.pipeline import TrainedModel
+
+
+@click.command()
+@catalog_argument
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The model folder to write.")
+@feature_options
+@model_options
+@common_options
+def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
+    """Train on the associated sources of a catalogue and save the model.
+
+    \b
+    Example:
+      fermiclass train 4FGL-DR4.fits -o dr4-model
+      fermiclass classify 4FGL-DR4.fits --model dr4-model
+    """  # noqa: D301
+    from fermiclass.catalog import read_catalog
+    from fermiclass.model_folder import check_model_folder_writable, save_model
+    from fermiclass.summaries import print_training
+
+    check_model_folder_writable(output)
+    model = _train(read_catalog(catalog), chosen, quiet)
+    save_model(model, output)
+    if not quiet:
+        print_training(model, output)
+
+
+@click.command()
+@catalog_argument
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The label table to write: .fits, .fits.gz, .ecsv, .vot, .csv or .parquet. [default: CATALOG-labels.fits]",
+)
+@click.option("--model", "model_folder", type=click.Path(path_type=Path), help="Use a model that 'train' saved.")
+@click.option("--train-on", type=click.Path(path_type=Path), metavar="CATALOG", help="Learn from another catalogue.")
+@click.option(
+    "--targets",
+    type=click.Choice(["unassociated", "uncertain", "all"]),
+    default="uncertain",
+    show_default=True,
+    help="Which sources to label; 'uncertain': unassociated, bcu and unk.",
+)
+@feature_options
+@model_options
+@common_options
+def classify(
+    catalog: Path,
+    output: Path | None,
+    model_folder: Path | None,
+    train_on: Path | None,
+    targets: str,
+    quiet: bool,
+    **chosen: Any,
+) -> None:
+    """Label the sources of a catalogue that have no class, with a probability for each class.
+
+    \b
+    Example:
+      fermiclass classify 4FGL-DR4.fits
+      fermiclass classify 4FGL-DR4.fits --train-on 4FGL-DR3.fits --targets unassociated -o labels.vot
+    """  # noqa: D301
+    from fermiclass.catalog import read_catalog
+    from fermiclass.summaries import print_labels
+    from fermiclass.tables import check_writable, write_table
+
+    stem = catalog.name.removesuffix(".gz").removesuffix(".fits").removesuffix(".fit")
+    output = output or Path(f"{stem}-labels.fits")
+    check_writable(output)
+    if model_folder is not None:
+        _refuse_with_model(train_on, chosen)
+        model = _load(model_folder, quiet)
+        loaded = read_catalog(catalog)
+    else:
+        loaded = read_catalog(catalog)
+        model = _train(loaded if train_on is None else read_catalog(train_on), chosen, quiet)
+    with progress_bar("labelling", quiet=quiet) as progress:
+        labels = model.label(loaded, targets, progress=progress)
+    write_table(labels, output)
+    if not quiet:
+        print_labels(labels, model, output)
+
+
+def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedModel:
+    from fermiclass import pipeline, settings
+
+    paper = chosen["paper"]
+    if chosen["steps"] and chosen["epochs"]:
+        raise click.UsageError("--steps and --epochs are two ways to say the same: give one of them")
+    data = {
+        "features": chosen["features"] or (settings.PAPER_FEATURES if paper else "six"),
+        "classes": chosen["classes"] or settings.PAPER_CLASSES,
+        "min_significance": chosen["min_significance"],
+    }
+    if paper and data["min_significance"] is None:
+        data["min_significance"] = settings.PAPER_MIN_SIGNIFICANCE
+    pipeline.training_table(catalog, **data)  # faults of the input come to light before TensorFlow starts
+    load_tensorflow(quiet=quiet)
+    from fermiclass.estimators import NIMGPClassifier
+
+    given = {key: chosen[key] for key in ("method", "likelihood", "num_inducing", "steps", "epochs") if chosen[key]}
+    preset = dict(settings.PAPER_ESTIMATOR) if paper else {}
+    if "steps" in given:
+        preset.pop("epochs", None)
+    if given.get("likelihood", "step") != "step":
+        preset.pop("epsilon", None)
+    estimator = NIMGPClassifier(**{**preset, **given}, random_state=chosen["seed"])
+    with progress_bar("training", quiet=quiet) as progress:
+        return pipeline.train(catalog, estimator, **data, progress=lambda state: progress(state.step, state.steps))
+
+
+def _load(folder: Path, quiet: bool) -> TrainedModel:
+    from fermiclass import model_folder
+
+    model_folder.check_model_folder(folder)
+    load_tensorflow(quiet=quiet)
+    return model_folder.load_model(folder)
+
+
+def _refuse_with_model(train_on: Path | None, chosen: dict[str, Any]) -> None:
+    given = [
+        f"--{name.replace('num_', '').replace('_', '-')}" for name, value in chosen.items() if value and name != "seed"
+    ]
+    if train_on is not None:
+        given.append("--train-on")
+    if given:
+        raise click.UsageError(f"--model brings its own settings: leave out {', '.join(given)}")

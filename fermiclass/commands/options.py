@@ -1,0 +1,56 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fermiclass.terminal import debug_option
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _options(*options: Decorator) -> Decorator:
+    def apply(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return apply
+
+
+common_options = _options(
+    click.option("--quiet", is_flag=True, help="Print errors and warnings only."),
+    debug_option,
+)
+
+feature_options = _options(
+    click.option(
+        "--features",
+        metavar="SET|a,b",
+        help="Features: six (default), paper, extended, or names of features and numeric columns.",
+    ),
+    click.option(
+        "--classes",
+        metavar="a,b,c",
+        help="Classes to learn, such as bll,fsrq,psr (default; psr includes msp) or agn=bll+fsrq,psr,other.",
+    ),
+    click.option("--min-significance", type=float, metavar="S", help="Use sources with Signif_Avg above S only."),
+)
+
+model_options = _options(
+    click.option("--method", type=click.Choice(["mgp", "nimgp"]), help="How input noise is treated. [default: nimgp]"),
+    click.option("--likelihood", type=click.Choice(["softmax", "step"]), help="[default: softmax]"),
+    click.option(
+        "--inducing", "num_inducing", type=click.IntRange(min=1), metavar="M", help="Inducing points a class."
+    ),
+    click.option("--steps", type=click.IntRange(min=1), help="Training steps."),
+    click.option("--epochs", type=click.IntRange(min=1), help="Passes over the training sources, instead of --steps."),
+    click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True),
+    click.option("--paper", is_flag=True, help="The protocol of the main paper, for whatever else is not given."),
+)
+
+catalog_argument = click.argument("catalog", type=click.Path(path_type=Path))
