@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fermiclass.errors import OutputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
@@ -62,3 +66,24 @@ def write_whole(target: Path, content: bytes) -> None:
 def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
     """Write ``content`` as JSON, whole or not at all."""
     write_whole(check_place(path), (json.dumps(content, indent=1) + "\n").encode())
+
+
+_FIGURE_ENDINGS = (".png", ".pdf", ".svg")
+
+
+def check_figure_place(path: str | os.PathLike[str]) -> Path:
+    """Check, as :func:`check_place`, that a figure can be written at ``path``, and that its ending names a format."""
+    if Path(path).suffix.lower() not in _FIGURE_ENDINGS:
+        raise OutputError(
+            f"'{path}' has no ending that names a figure format; expected one of {', '.join(_FIGURE_ENDINGS)}. "
+            "Rename it."
+        )
+    return check_place(path)
+
+
+def write_figure(path: str | os.PathLike[str], figure: Figure) -> None:
+    """Write a figure in the format that the ending of ``path`` names, whole or not at all."""
+    target = check_figure_place(path)
+    stream = io.BytesIO()
+    figure.savefig(stream, format=target.suffix.lower()[1:], dpi=150)
+    write_whole(target, stream.getvalue())

@@ -47,13 +47,14 @@ def evaluate(
     """  # noqa: D301
     from fermiclass import evaluation
     from fermiclass.catalog import read_catalog
-    from fermiclass.files import check_place, write_json
+    from fermiclass.files import check_figure_place, check_place, write_figure, write_json
 
     if future is not None and folds is not None:
         raise click.UsageError("--future and --folds are two ways to score: give one of them")
-    for output in (json_file, plot):
-        if output is not None:
-            check_place(output)
+    if json_file is not None:
+        check_place(json_file)
+    if plot is not None:
+        check_figure_place(plot)
     options = {
         "features": chosen["features"] or "six",
         "classes": chosen["classes"] or "bll,fsrq,psr",
@@ -76,7 +77,7 @@ def evaluate(
     if json_file is not None:
         write_json(json_file, result.to_dict())
     if plot is not None:
-        evaluation.reliability_figure(result).savefig(plot, dpi=150)
+        write_figure(plot, evaluation.reliability_figure(result))
     if not quiet:
         evaluation.print_evaluation(result)
 
