@@ -221,8 +221,12 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
 
         return join(list(self.predict_blocks(X, X_var=X_var)))
 
-    def predict_blocks(self, X: Any, *, X_var: Any = None) -> Iterator[Prediction]:
-        """Predict as :meth:`predict_distribution` does, a block of rows at a time."""
+    def predict_blocks(self, X: Any, *, X_var: Any = None, ratio: np.ndarray | None = None) -> Iterator[Prediction]:
+        """Predict as :meth:`predict_distribution` does, a block of rows at a time.
+
+        ``ratio`` (n, C) corrects for other shares of the classes; see
+        :func:`fermiclass.nimgp.prediction.predict_blocks`.
+        """
         from fermiclass.nimgp.prediction import predict_blocks
 
         check_is_fitted(self)
@@ -230,7 +234,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         X, X_var = self._standardise(X, self._check_variances(X, X_var))
         if not self.average_noise or self.method == "mgp":
             X_var = np.zeros_like(X_var)
-        return predict_blocks(self._predictive_model, X, X_var, num_draws=self.num_draws)
+        return predict_blocks(self._predictive_model, X, X_var, num_draws=self.num_draws, ratio=ratio)
 
     def _settings(self) -> ModelSettings:
         from fermiclass.nimgp.build import ModelSettings

@@ -22,7 +22,11 @@ _POINTS_IN_ALL = 256  # at least so many points of f for each input
 
 
 class PredictiveMoments(NamedTuple):
-    """Moments of π(f) over f: ``E π`` (C, n), ``E π²`` (C, n), and ``E H[π]``, the mean entropy (n,), in nats."""
+    """Moments over f of class probabilities π(f), each class weighed by r_c.
+
+    With ``Z = Σ_c r_c π_c`` and the weighed probabilities ``ρ_c = r_c π_c / Z``: ``E[Z ρ_c]`` (C, n), ``E[Z ρ_c²]``
+    (C, n) and ``E[Z H(ρ)]`` (n,), with the entropy H in nats. With all r_c = 1, Z is 1 and ρ is π.
+    """
 
     mean: tf.Tensor
     second: tf.Tensor
@@ -35,8 +39,11 @@ class Likelihood(Protocol):
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f)`` for labels ``y`` (n,), shape (n,)."""
 
-    def predict(self, latent: LatentMoments, num_draws: int = 1) -> PredictiveMoments:
-        """Moments of the class probabilities; each ``num_draws`` points in a row are draws of one noisy input."""
+    def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
+        """Moments of the class probabilities, with weights ``ratio`` (C, n); see `PredictiveMoments`.
+
+        Each ``num_draws`` points in a row are draws of one noisy input.
+        """
 
 
 class Step(gpflow.Module):
@@ -93,8 +100,8 @@ class Step(gpflow.Module):
         right, wrong = tf.math.log1p(-self.epsilon), tf.math.log(self.epsilon / (self.num_classes - 1.0))
         return P_y * right + (1.0 - P_y) * wrong
 
-    def predict(self, latent: LatentMoments, num_draws: int = 1) -> PredictiveMoments:
-        """``E π = (1 − ε) P + (1 − P) ε / (C − 1)``; given f the label's entropy is that of ε alone."""
+    def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
+        """Sum over which function is the largest: ``π_c`` is 1 − ε for that class and ε / (C − 1) for the others."""
         nodes, weights = tf.constant(self.nodes, latent.mean.dtype), tf.constant(self.weights, latent.mean.dtype)
         scale = tf.sqrt(latent.var)
         P = []
@@ -106,12 +113,16 @@ class Step(gpflow.Module):
         P = tf.stack(P)
         P /= tf.reduce_sum(P, axis=0)  # what quadrature leaves of a sum of one
         eps = tf.convert_to_tensor(self.epsilon)
-        low = eps / (self.num_classes - 1.0)
-        entropy = -(1.0 - eps) * tf.math.log1p(-eps) - eps * tf.math.log(low)
+        same = tf.eye(self.num_classes, dtype=P.dtype)
+        pi = (1.0 - eps) * same + eps / (self.num_classes - 1.0) * (1.0 - same)  # (winner, class)
+        weighed = pi[:, :, None] * ratio  # (winner, class, n)
+        total = tf.reduce_sum(weighed, axis=1)
+        rho = weighed / total[:, None]
+        entropy = -tf.reduce_sum(tf.math.xlogy(rho, rho), axis=1)
         return PredictiveMoments(
-            mean=(1.0 - eps) * P + low * (1.0 - P),
-            second=tf.square(1.0 - eps) * P + tf.square(low) * (1.0 - P),
-            entropy=tf.fill(tf.shape(P)[1:], entropy),
+            mean=tf.reduce_sum(P[:, None] * weighed, axis=0),
+            second=tf.reduce_sum(P[:, None] * weighed * rho, axis=0),
+            entropy=tf.reduce_sum(P * total * entropy, axis=0),
         )
 
 
@@ -144,7 +155,7 @@ class Softmax(gpflow.Module):
         f = latent.mean + tf.concat([half, -half], axis=0)  # (S, C, n)
         return _take_class(latent.mean, y) - tf.reduce_mean(tf.reduce_logsumexp(f, axis=1), axis=0)
 
-    def predict(self, latent: LatentMoments, num_draws: int = 1) -> PredictiveMoments:
+    def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
         """Quasi-Monte Carlo moments of ``softmax(f)``.
 
         The draws of one noisy input have a stretch of one long Sobol sequence each: together they cover f densely.
@@ -155,15 +166,19 @@ class Softmax(gpflow.Module):
         mean, scale = (tf.reshape(a, [self.num_classes, -1, num_draws]) for a in (latent.mean, tf.sqrt(latent.var)))
         f = mean + scale * tf.constant(points, latent.mean.dtype)
         f = tf.reshape(f, [num_points, self.num_classes, -1])  # (S, C, n)
-        # softmax and its entropy, log Σ exp f − Σ π f, with a single exponential
-        f -= tf.reduce_max(f, axis=1, keepdims=True)
-        exp_f = tf.exp(f)
-        total = tf.reduce_sum(exp_f, axis=1, keepdims=True)
-        pi = exp_f / total
+        # ρ is the softmax of f + log r, Z its normaliser over that of f; H(ρ) = log Σ exp g − Σ ρ g with g = f + log r.
+        g = f + tf.math.log(ratio)
+        largest = tf.reduce_max(g, axis=1, keepdims=True)
+        g -= largest
+        exp_g = tf.exp(g)
+        sum_g = tf.reduce_sum(exp_g, axis=1, keepdims=True)
+        rho = exp_g / sum_g
+        Z = sum_g / tf.reduce_sum(exp_g / ratio, axis=1, keepdims=True)
+        entropy = tf.math.log(sum_g) - tf.reduce_sum(rho * g, axis=1, keepdims=True)
         return PredictiveMoments(
-            mean=tf.reduce_mean(pi, axis=0),
-            second=tf.reduce_mean(tf.square(pi), axis=0),
-            entropy=tf.reduce_mean(tf.math.log(total[:, 0]) - tf.reduce_sum(pi * f, axis=1), axis=0),
+            mean=tf.reduce_mean(Z * rho, axis=0),
+            second=tf.reduce_mean(Z * tf.square(rho), axis=0),
+            entropy=tf.reduce_mean(Z * entropy, axis=0)[0],
         )
 
 

@@ -53,12 +53,17 @@ def test_twenty_quadrature_points_are_enough(latent):
 def test_step_of_two_classes_in_closed_form(rng):
     mean, var = rng.normal(size=(2, n)), rng.uniform(0.2, 2.0, (2, n))
     P = norm.cdf((mean[0] - mean[1]) / np.sqrt(var.sum(axis=0)))
-    moments = Step(2, epsilon=EPSILON, num_points=60).predict(LatentMoments(tf.constant(mean), tf.constant(var)))
+    moments = Step(2, epsilon=EPSILON, num_points=60).predict(
+        LatentMoments(tf.constant(mean), tf.constant(var)), tf.ones_like(mean)
+    )
     np.testing.assert_allclose(moments.mean[0], (1 - EPSILON) * P + EPSILON * (1 - P), atol=1e-5)
 
 
 def test_step_prediction(latent, f):
-    moments, p = Step(C, epsilon=EPSILON, num_points=60).predict(latent), step_probabilities(f)
+    moments, p = (
+        Step(C, epsilon=EPSILON, num_points=60).predict(latent, tf.ones_like(latent.mean)),
+        step_probabilities(f),
+    )
     assert_is_mean(moments.mean.numpy(), p)
     assert_is_mean(moments.second.numpy(), p**2)
     assert_is_mean(moments.entropy.numpy(), -np.sum(p * np.log(p), axis=1))
@@ -73,24 +78,39 @@ def test_softmax_expectation_is_unbiased(latent, f):
 
 def test_softmax_prediction(latent, f):
     pi = softmax(f, axis=1)
-    moments = Softmax(C, num_points=4096).predict(latent)
+    moments = Softmax(C, num_points=4096).predict(latent, tf.ones_like(latent.mean))
     assert_is_mean(moments.mean.numpy(), pi)
     assert_is_mean(moments.second.numpy(), pi**2)
     assert_is_mean(moments.entropy.numpy(), -np.sum(pi * np.log(pi), axis=1))
 
 
 def test_default_softmax_points_are_enough(latent):
-    few, many = Softmax(C).predict(latent), Softmax(C, num_points=16384).predict(latent)
+    few, many = (
+        Softmax(C).predict(latent, tf.ones_like(latent.mean)),
+        Softmax(C, num_points=16384).predict(latent, tf.ones_like(latent.mean)),
+    )
     np.testing.assert_allclose(few.mean, many.mean, atol=5e-3)
 
 
 @pytest.mark.parametrize("likelihood", [Step(C), Softmax(C, num_points=4096)], ids=["step", "softmax"])
 def test_probabilities_sum_to_one_and_permute_with_the_classes(likelihood, latent):
-    moments = likelihood.predict(latent)
+    moments = likelihood.predict(latent, tf.ones_like(latent.mean))
     np.testing.assert_allclose(tf.reduce_sum(moments.mean, axis=0), 1.0, atol=1e-12)
     order = [2, 0, 1]
-    permuted = likelihood.predict(LatentMoments(*(tf.gather(a, order) for a in latent)))
+    permuted = likelihood.predict(LatentMoments(*(tf.gather(a, order) for a in latent)), tf.ones_like(latent.mean))
     np.testing.assert_allclose(permuted.mean, tf.gather(moments.mean, order), atol=1e-3)
+
+
+@pytest.mark.parametrize("likelihood", [Step(C, epsilon=EPSILON, num_points=60), Softmax(C, num_points=4096)])
+def test_weighed_classes(likelihood, latent, f, rng):
+    ratio = rng.uniform(0.2, 3.0, (C, n))
+    pi = step_probabilities(f) if isinstance(likelihood, Step) else softmax(f, axis=1)
+    Z = np.sum(ratio * pi, axis=1, keepdims=True)
+    rho = ratio * pi / Z
+    moments = likelihood.predict(latent, tf.constant(ratio))
+    assert_is_mean(moments.mean.numpy(), Z * rho)
+    assert_is_mean(moments.second.numpy(), Z * rho**2)
+    assert_is_mean(moments.entropy.numpy(), -Z[:, 0] * np.sum(rho * np.log(rho), axis=1))
 
 
 def test_learned_epsilon_has_a_gradient_and_a_fixed_one_has_none(latent):

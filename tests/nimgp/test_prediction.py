@@ -69,6 +69,17 @@ def test_probabilities_sum_to_one_and_entropies_are_not_negative(make_model, tar
     assert np.all(prediction.information + prediction.noise_entropy <= prediction.entropy + 1e-9)
 
 
+@pytest.mark.parametrize("likelihood", ["softmax", "step"])
+def test_other_shares_of_the_classes(make_model, targets, rng, likelihood):
+    """Probabilities are the plain ones times the ratio, made to sum to 1; the parts of the entropy stay parts of it."""
+    model, ratio = make_model("nimgp", likelihood), rng.uniform(0.1, 4.0, (300, 3))
+    plain, corrected = predict(model, *targets), predict(model, *targets, ratio=ratio)
+    expected = plain.probabilities * ratio
+    np.testing.assert_allclose(corrected.probabilities, expected / expected.sum(axis=1, keepdims=True), atol=1e-9)
+    assert np.all(corrected.information + corrected.noise_entropy <= corrected.entropy + 1e-9)
+    np.testing.assert_allclose(predict(model, *targets, ratio=np.full((300, 3), 2.0)).std, plain.std, atol=1e-9)
+
+
 def test_no_noise_has_no_noise_entropy(make_model, targets):
     X, X_var = targets
     noiseless = predict(make_model(), X, np.zeros_like(X_var))
