@@ -204,7 +204,10 @@ def _read_config(folder: Path) -> dict[str, Any]:
 def _read_arrays(folder: Path) -> dict[str, NDArray[np.float64]]:
     path = folder / _WEIGHTS
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        content = path.read_bytes()
+        if not content.startswith(b"PK"):
+            raise ValueError("it is no zip archive of arrays")
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
     except FileNotFoundError as error:
         raise ModelFolderError(f"'{folder}' has no {_WEIGHTS}. Train the model again.") from error

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fermiclass._version import __version__
-from fermiclass.catalog import Catalog, ClassGrouping
+from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog, ClassGrouping
 from fermiclass.domain import TrainingDomain
 from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable, Imputation, extract_features
+from fermiclass.shares import Shares
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -20,6 +22,15 @@ if TYPE_CHECKING:
     from fermiclass.estimators import NIMGPClassifier
     from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
+
+#: Groups of sources to be labelled whose shares of the classes are estimated apart.
+STATUSES = ("unassociated", *UNCERTAIN_CLASSES)
+
+#: Shares of the classes by status: estimated, or given as numbers by class.
+GroupShares = Mapping[str, Shares | Mapping[str, float]]
+
+_SHARES_KEYS = {"unassociated": "w_unass", "bcu": "w_bcu", "unk": "w_unk"}  # in the label table's metadata
+_LEAST_SHARE = 1e-6
 
 #: Fewer training sources of a class than this are too few to say anything of it.
 MIN_PER_CLASS = 5
@@ -53,7 +64,12 @@ class TrainedModel:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def label(
-        self, catalog: Catalog, targets: str = "uncertain", *, progress: Callable[[int, int], None] | None = None
+        self,
+        catalog: Catalog,
+        targets: str = "uncertain",
+        *,
+        shares: str | GroupShares = "trained",
+        progress: Callable[[int, int], None] | None = None,
     ) -> Table:
         """Label the sources of a catalogue that lack a class.
 
@@ -63,6 +79,10 @@ class TrainedModel:
             Of any release that has the model's features.
         targets
             ``'unassociated'``, ``'uncertain'`` (also bcu and unk, less what the model is trained on) or ``'all'``.
+        shares
+            Shares of the classes among the sources to be labelled, by status ('unassociated', 'bcu', 'unk'):
+            ``'trained'``, as among the training sources; ``'estimated'``, by :meth:`estimate_shares` from this
+            catalogue; or given. A status without shares is left as trained.
         progress
             Called with the number of sources done and of all.
 
@@ -74,19 +94,73 @@ class TrainedModel:
         """
         from fermiclass.labels import label_table
 
+        if isinstance(shares, str):
+            if shares not in ("trained", "estimated"):
+                raise ClassError(f"shares='{shares}' is unknown: choose 'trained', 'estimated', or give the shares")
+            groups: GroupShares = self.estimate_shares(catalog) if shares == "estimated" else {}
+        else:
+            groups, shares = shares, "given"
         chosen = self.grouping.is_target(catalog.classes, targets)
         sources = catalog[chosen]
         table = extract_features(sources, self.features, self.grouping, imputation=self.imputation)
         return label_table(
             sources,
             list(self.estimator.classes_),
-            self._predict(table, progress),
+            self._predict(table, progress, self._ratios(sources, groups)),
             feature_flags=table.flags,
             ood_score=self.domain.score(table.X, table.X_var),
-            meta=self._metadata(catalog, targets),
+            meta=self._metadata(catalog, targets, shares, groups),
         )
 
-    def _predict(self, table: FeatureTable, progress: Callable[[int, int], None] | None) -> Prediction:
+    def estimate_shares(self, catalog: Catalog) -> dict[str, Shares]:
+        """Estimate the classes' shares among a catalogue's unassociated, bcu and unk sources, each group for itself.
+
+        See :func:`fermiclass.shares.estimate_shares`. What it finds holds for a closed world: every source is taken to
+        be of one of the model's classes.
+
+        Returns
+        -------
+        dict
+            By status, as far as the catalogue has sources of it.
+        """
+        from fermiclass.shares import estimate_shares
+
+        sources = catalog[self.grouping.is_target(catalog.classes, "uncertain")]
+        table = extract_features(sources, self.features, self.grouping, imputation=self.imputation)
+        probabilities = self._predict(table, None, None).probabilities
+        status = _status(sources)
+        return {
+            name: estimate_shares(probabilities[status == name], self._training_shares())
+            for name in dict.fromkeys(status)
+        }
+
+    def _training_shares(self) -> NDArray[np.float64]:
+        counts = np.array([self.provenance["training_counts"][name] for name in self.estimator.classes_], float)
+        return counts / counts.sum()
+
+    def _ratios(self, sources: Catalog, groups: GroupShares) -> NDArray[np.float64] | None:
+        if not groups:
+            return None
+        classes = [str(name) for name in self.estimator.classes_]
+        ratios = np.ones((len(sources), len(classes)))
+        status = _status(sources)
+        for name, shares in groups.items():
+            given = shares.mean if isinstance(shares, Shares) else [shares.get(c, np.nan) for c in classes]
+            w = np.maximum(np.asarray(given, float), _LEAST_SHARE)  # so that no class is ruled out for good
+            if name not in STATUSES or not np.all(np.isfinite(w)):
+                raise ClassError(
+                    f"the shares of '{name}' do not fit: expected one of {', '.join(STATUSES)}, with a number for each "
+                    f"of {', '.join(classes)}"
+                )
+            ratios[status == name] = w / w.sum() / self._training_shares()
+        return ratios
+
+    def _predict(
+        self,
+        table: FeatureTable,
+        progress: Callable[[int, int], None] | None,
+        ratio: NDArray[np.float64] | None,
+    ) -> Prediction:
         from fermiclass.nimgp.prediction import Prediction, join
 
         if not len(table):
@@ -94,14 +168,14 @@ class TrainedModel:
             return Prediction(no_rows, no_rows, entropy=none, information=none, noise_entropy=none)
         blocks = []
         done = 0
-        for block in self.estimator.predict_blocks(table.X, X_var=table.X_var):
+        for block in self.estimator.predict_blocks(table.X, X_var=table.X_var, ratio=ratio):
             blocks.append(block)
             done += len(block.entropy)
             if progress is not None:
                 progress(done, len(table))
         return join(blocks)
 
-    def _metadata(self, catalog: Catalog, targets: str) -> dict[str, Any]:
+    def _metadata(self, catalog: Catalog, targets: str, shares: str, groups: GroupShares) -> dict[str, Any]:
         def listed(key: str) -> str:
             return ",".join(f"{name}={value}" for name, value in self.provenance.get(key, {}).items())
 
@@ -116,11 +190,24 @@ class TrainedModel:
             "trainsha": str(self.provenance.get("sha256")),
             "classes": str(self.grouping),
             "counts": listed("training_counts"),
+            "shares": shares,
+            **{_SHARES_KEYS[name]: self._shares_text(of_group) for name, of_group in groups.items()},
             "min_significance": str(self.provenance.get("min_significance")),
             "features": ",".join(self.features),
             **{key: str(value) for key, value in sorted(self.estimator.get_params().items())},
             "versions": listed("versions"),
         }
+
+    def _shares_text(self, shares: Shares | Mapping[str, float]) -> str:
+        if not isinstance(shares, Shares):
+            return ",".join(f"{name}={share:.4g}" for name, share in shares.items())
+        found = zip(self.estimator.classes_, shares.mean, shares.std, strict=True)
+        return ",".join(f"{name}={mean:.4f}+-{std:.4f}" for name, mean, std in found)
+
+
+def _status(catalog: Catalog) -> NDArray[np.str_]:
+    """'unassociated' or the class code, (N,)."""
+    return np.where(catalog.classes == "", STATUSES[0], catalog.classes)
 
 
 def training_table(
@@ -214,6 +301,7 @@ def classify(
     features: str = "six",
     classes: str = "bll,fsrq,psr",
     min_significance: float | None = None,
+    shares: str | GroupShares = "trained",
 ) -> Table:
     """Label the sources of a catalogue that lack a class, learning from those that have one.
 
@@ -223,7 +311,7 @@ def classify(
         The catalogue to label.
     estimator, features, classes, min_significance
         As for :func:`train`.
-    targets
+    targets, shares
         As for :meth:`TrainedModel.label`.
     train_on
         Another catalogue to learn from.
@@ -240,7 +328,7 @@ def classify(
         classes=classes,
         min_significance=min_significance,
     )
-    return model.label(catalog, targets)
+    return model.label(catalog, targets, shares=shares)
 
 
 def _versions() -> dict[str, str]:

@@ -83,6 +83,9 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     table.add_section()
     table.add_row("all", str(len(labels)), str(sure.sum()), str(len(labels)))
     console.print(table)
+    for key, status in (("w_unass", "unassociated"), ("w_bcu", "bcu"), ("w_unk", "unk")):
+        if key in labels.meta:
+            console.print(f"Shares of the classes among {status} sources, {labels.meta['shares']}: {labels.meta[key]}")
     flags = np.asarray(labels["LABEL_FLAGS"])
     parts = [f"{np.sum(flags & bit > 0)} {meaning}" for bit, meaning in LABEL_FLAGS.items() if np.any(flags & bit)]
     console.print(f"{np.sum(flags > 0)} of {len(labels)} sources are flagged: {'; '.join(parts) or 'none'}.")

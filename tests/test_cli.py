@@ -179,6 +179,17 @@ def test_other_classes_features_targets_and_training_catalogue(tmp_path):
     assert table.meta["train_on"] == "4FGL-DR3.fits.gz"
 
 
+def test_shares(tmp_path, model_folder):
+    shares = tmp_path / "shares.json"
+    shares.write_text('{"unassociated": {"bll": 0.4, "fsrq": 0.3, "psr": 0.3}}')
+    for given in ("estimated", shares):
+        output = tmp_path / "labels.ecsv"
+        run_well("classify", DR4, "--model", model_folder, "-o", output, "--shares", given)
+        meta = read_table(output).meta
+        assert meta["shares"] == ("estimated" if given == "estimated" else "given")
+        assert meta["w_unass"].startswith("bll=0.")
+
+
 def test_quiet(tmp_path, model_folder):
     assert run_well("classify", DR4, "--model", model_folder, "-o", tmp_path / "l.ecsv", "--quiet") == ""
 
@@ -289,6 +300,7 @@ def test_bad_catalogues(damaged, tmp_path, kind, message):
         (("classify", DR4, "--classes", "bll", "-o", "l.fits"), "are only one"),
         (("classify", DR4, "--min-significance", "1e6", "-o", "l.fits"), "has 0 sources of class 'bll'"),
         (("classify", DR4, "--model", "nothing", "-o", "l.fits"), "'nothing' is not a model folder"),
+        (("classify", DR4, "--shares", "nothing.json"), "the shares cannot be read from 'nothing.json'"),
         (("classify", DR4, "--method", "svm"), "Invalid value for '--method'"),
         (("classify", DR4, "--steps", "5", "--epochs", "5"), "--steps and --epochs"),
         (("classify", DR4, "--model", "m", "--method", "mgp"), "--model brings its own settings: leave out --method"),

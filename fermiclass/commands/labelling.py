@@ -57,6 +57,14 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
     show_default=True,
     help="Which sources to label; 'uncertain': unassociated, bcu and unk.",
 )
+@click.option(
+    "--shares",
+    default="trained",
+    show_default=True,
+    metavar="trained|estimated|FILE",
+    help="The classes' shares among unassociated, bcu and unk sources: as in training, estimated from these sources, "
+    "or from a JSON file.",
+)
 @feature_options
 @model_options
 @common_options
@@ -66,6 +74,7 @@ def classify(
     model_folder: Path | None,
     train_on: Path | None,
     targets: str,
+    shares: str,
     quiet: bool,
     **chosen: Any,
 ) -> None:
@@ -83,6 +92,7 @@ def classify(
     stem = catalog.name.removesuffix(".gz").removesuffix(".fits").removesuffix(".fit")
     output = output or Path(f"{stem}-labels.fits")
     check_writable(output)
+    group_shares = shares if shares in ("trained", "estimated") else _read_shares(Path(shares))
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
         model = _load(model_folder, quiet)
@@ -91,7 +101,7 @@ def classify(
         loaded = read_catalog(catalog)
         model = _train(loaded if train_on is None else read_catalog(train_on), chosen, quiet)
     with progress_bar("labelling", quiet=quiet) as progress:
-        labels = model.label(loaded, targets, progress=progress)
+        labels = model.label(loaded, targets, shares=group_shares, progress=progress)
     write_table(labels, output)
     if not quiet:
         print_labels(labels, model, output)
@@ -123,6 +133,21 @@ def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedMode
     estimator = NIMGPClassifier(**{**preset, **given}, random_state=chosen["seed"])
     with progress_bar("training", quiet=quiet) as progress:
         return pipeline.train(catalog, estimator, **data, progress=lambda state: progress(state.step, state.steps))
+
+
+def _read_shares(path: Path) -> dict[str, dict[str, float]]:
+    import json
+
+    from fermiclass.errors import ClassError
+
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {str(k): {str(name): float(share) for name, share in v.items()} for k, v in content.items()}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise ClassError(
+            f"the shares cannot be read from '{path}' ({error}). Give 'trained', 'estimated', or a JSON file such as "
+            '{"unassociated": {"bll": 0.5, "fsrq": 0.3, "psr": 0.2}, "bcu": {...}}.'
+        ) from error
 
 
 def _load(folder: Path, quiet: bool) -> TrainedModel:

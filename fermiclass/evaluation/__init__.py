@@ -1,4 +1,4 @@
-"""How good the labels are: tests across releases and folds, metrics, label shift, and what users would pick instead."""
+"""How good the labels are: tests across releases and folds, metrics, and what users would pick instead."""
 
 from fermiclass.evaluation.crossmatch import Matches, later_classes, match_sources
 from fermiclass.evaluation.methods import EstimatorMethod, Method, Predictor, peer_method, peer_methods
@@ -8,7 +8,6 @@ from fermiclass.evaluation.protocols import SHARES_SUFFIX, evaluate_folds, evalu
 from fermiclass.evaluation.report import evaluation_table, print_evaluation, reliability_figure
 from fermiclass.evaluation.results import Evaluation, MethodResult
 from fermiclass.evaluation.scores import Scores, SignificanceBin
-from fermiclass.evaluation.shares import Shares, correct_by_status, correct_shares, estimate_shares
 
 __all__ = [
     "PEERS",
@@ -23,12 +22,8 @@ __all__ = [
     "Predictor",
     "ReliabilityBin",
     "Scores",
-    "Shares",
     "SignificanceBin",
     "available_peers",
-    "correct_by_status",
-    "correct_shares",
-    "estimate_shares",
     "evaluate_folds",
     "evaluate_future",
     "evaluation_table",

@@ -13,10 +13,10 @@ from fermiclass.evaluation.crossmatch import later_classes
 from fermiclass.evaluation.methods import Method
 from fermiclass.evaluation.results import Evaluation, MethodResult
 from fermiclass.evaluation.scores import Scores
-from fermiclass.evaluation.shares import Shares, correct_by_status
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.features.transforms import FloatArray
 from fermiclass.pipeline import training_table
+from fermiclass.shares import Shares, correct_by_status
 
 #: Ends the name of a method whose probabilities are corrected for the shares of the classes among the targets.
 SHARES_SUFFIX = "+shares"
@@ -43,7 +43,7 @@ def evaluate_future(
 
     Features, their errors and what is imputed come from the earlier release alone, for every source; nothing is
     dropped. With `shares`, every method is also scored with its probabilities corrected for the shares of the classes
-    (:mod:`fermiclass.evaluation.shares`), estimated for unassociated, bcu and unk apart from *all* of the earlier
+    (:mod:`fermiclass.shares`), estimated for unassociated, bcu and unk apart from *all* of the earlier
     release's sources of that status, under its name and `SHARES_SUFFIX`.
 
     Which sources get a class meanwhile is not left to chance: unassociated sources mostly do as pulsars are found in

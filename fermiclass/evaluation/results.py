@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from fermiclass.evaluation.metrics import Difference, paired_difference
 from fermiclass.evaluation.scores import Scores
-from fermiclass.evaluation.shares import Shares
 from fermiclass.features.transforms import FloatArray
+from fermiclass.shares import Shares
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,6 +85,7 @@ def estimate_shares(
         When shapes do not fit, a class has no training share, or κ is negative.
     """
     p, pi = _check(probabilities, training_shares)
+    p = p[np.lexsort(p.T)]  # the same sums, bit by bit, whatever the order of the sources
     if not len(p):
         raise ValueError("shares cannot be estimated from no sources: give the probabilities of at least one")
     if not concentration >= 0:
