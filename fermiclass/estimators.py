@@ -95,7 +95,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         precision: str = "float32",
         jitter: float = 1e-3,
         average_noise: bool = True,
-        num_draws: int = 64,
+        num_draws: int = 256,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.method = method

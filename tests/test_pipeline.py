@@ -92,8 +92,7 @@ def test_the_order_of_the_training_catalogue_changes_no_bit(model, few, labels):
     same_rows(other.label(few, "all"), labels)
 
 
-def test_sources_without_a_class_train_nothing_but_the_imputation(model, few):
-    """Other classes of the catalogue change the model through the imputation only, and there is none here."""
+def test_only_sources_with_a_class_are_learned_from(model, few):
     table = training_table(few)
     assert len(table) == sum(model.provenance["training_counts"].values())
     assert set(table.y) == set(CLASSES)
@@ -113,7 +112,7 @@ def test_min_significance_chooses_training_sources(dr4):
             "bll,gc",
             r"4FGL-DR4\.fits\.gz has 1 sources of class 'gc' to learn from, at least 5 are needed .*bll 1490, gc 1",
         ),
-        ("bll,galaxies=sey+gal", r"of class 'galaxies' to learn from, at least 5 .*\(--classes\).*\(--train-on\)"),
+        ("bll,centre=gc", r"of class 'centre' to learn from, at least 5 .*\(--classes\).*\(--train-on\)"),
     ],
 )
 def test_a_class_of_too_few_sources_is_refused(dr4, classes, message):
@@ -137,7 +136,7 @@ def test_too_high_a_significance_is_refused(few):
 def test_other_refusals_happen_before_training(few):
     with pytest.raises(ClassError, match="'blz' is not a class of the catalogue"):
         train(few, TINY, classes="blz,psr")
-    with pytest.raises(FeatureError, match="unknown feature 'LP_Betta'. Did you mean LP_beta"):
+    with pytest.raises(FeatureError, match=r"unknown feature 'LP_Betta'\. Did you mean LP_beta"):
         train(few, TINY, features="LP_Betta")
 
 
@@ -211,7 +210,7 @@ def test_counts_on_the_whole_release(model, dr4):
         assert done[-1] == (expected, expected)
         steps = np.diff([0, *(count for count, of in done if of == expected)])
         assert np.all(steps > 0)
-        codes = set(np.unique(np.asarray(table["CLASS1"])))
+        codes = set(np.char.lower(np.asarray(table["CLASS1"])))
         assert codes == ({""} if targets == "unassociated" else {"", "bcu", "unk"})
     assert len(model.label(dr4, "all")) == 7195
 
@@ -307,8 +306,8 @@ def test_train_on_another_release(few):
     assert len(table) == np.sum(few.classes == "")
     assert table.meta["release"] == "4FGL-DR4"
     assert table.meta["catalog"] == "4FGL-DR4.fits.gz"
-    assert table.meta["trained_on_catalog"] == "4FGL-DR1.fits.gz"
-    assert table.meta["trained_on_sha256"] == earlier.sha256 != table.meta["sha256"]
+    assert table.meta["train_on"] == "4FGL-DR1.fits.gz"
+    assert table.meta["trainsha"] == earlier.sha256 != table.meta["sha256"]
 
 
 @pytest.mark.parametrize("release", ["4FGL-DR1", "4FGL-DR2", "4FGL-DR3"])
@@ -329,7 +328,7 @@ def test_metadata_says_how_it_was_made(few):
     expected = {"targets": "uncertain", "classes": "bll,fsrq,psr", "method": "mgp", "likelihood": "softmax"}
     expected |= {"random_state": "7", "steps": "1", "min_significance": "5.0"}
     assert {key: meta[key] for key in expected} == expected
-    assert re.fullmatch(r"bll=\d+,fsrq=\d+,psr=\d+", meta["training_counts"])
+    assert re.fullmatch(r"bll=\d+,fsrq=\d+,psr=\d+", meta["counts"])
     assert meta["features"].count(",") == 5
     assert "tensorflow=" in meta["versions"]
     assert all(isinstance(value, str) for value in meta.values())
@@ -338,5 +337,5 @@ def test_metadata_says_how_it_was_made(few):
 def test_a_model_without_provenance_can_label(model, few):
     bare = TrainedModel(model.estimator, model.features, model.grouping, model.imputation, model.domain)
     table = bare.label(few[:3], "all")
-    assert table.meta["training_counts"] == ""
+    assert table.meta["counts"] == ""
     assert table.meta["min_significance"] == "None"

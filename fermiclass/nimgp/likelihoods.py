@@ -142,7 +142,7 @@ class Softmax(gpflow.Module):
         Quasi-Monte Carlo points of f in prediction for each draw of a noisy input, a power of 2.
     """
 
-    def __init__(self, num_classes: int, *, num_draws: int = 8, num_points: int = 32) -> None:
+    def __init__(self, num_classes: int, *, num_draws: int = 8, num_points: int = 16) -> None:
         super().__init__()
         self.num_draws = num_draws
         self.num_classes = num_classes
