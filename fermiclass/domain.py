@@ -53,7 +53,12 @@ class TrainingDomain:
 
     def score(self, X: FloatArray, X_var: FloatArray) -> FloatArray:
         """Share of training sources that lie less deep than each row of ``X``, ``X_var`` (n, D); shape (n,)."""
-        depths = self._depth(X, X_var, self.neighbours - 1)
+        # A training source among the rows is its own nearest neighbour, as it was in `fit`.
+        known = {row.tobytes() for row in np.hstack([self.X, self.X_var])}
+        among = np.array([row.tobytes() in known for row in np.hstack([X, X_var])], dtype=bool)
+        depths = np.empty(len(X))
+        for rows, rank in ((among, self.neighbours), (~among, self.neighbours - 1)):
+            depths[rows] = self._depth(X[rows], X_var[rows], rank)
         return np.searchsorted(self.depths, depths, side="left") / len(self.depths)
 
     def _depth(self, X: FloatArray, X_var: FloatArray, rank: int) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.build import ModelSettings
     from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
+
+#: Where inducing points may start; see :func:`fermiclass.nimgp.inducing.initial_inducing_points`.
+INDUCING = ("kmeans", "random")
 
 _MAX_BY_FRACTION = 100
 
@@ -153,6 +157,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         from fermiclass.nimgp.inducing import initial_inducing_points
         from fermiclass.nimgp.training import TrainingSettings, train
 
+        self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         X_var = self._check_variances(X, X_var)
@@ -174,7 +179,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
 
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         num_inducing = self.num_inducing
-        if isinstance(num_inducing, float):
+        if not isinstance(num_inducing, Integral):
             num_inducing = max(2, min(_MAX_BY_FRACTION, round(num_inducing * len(X))))
         steps = self.steps
         if self.epochs is not None:
@@ -193,9 +198,10 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
     def restore(self, weights: Mapping[str, np.ndarray]) -> NIMGPClassifier:
         """Take trained parameters, such as ``weights_`` of another of the same settings, and get ready to predict."""
         from fermiclass.nimgp.build import model_from_weights
+        from fermiclass.nimgp.prediction import Predictor
 
         self.weights_ = dict(weights)
-        self._predictive_model = model_from_weights(self._settings(), self.weights_, dtype=self._dtype())
+        self._predictor = Predictor(model_from_weights(self._settings(), self.weights_, dtype=self._dtype()))
         return self
 
     def predict_proba(self, X: Any, *, X_var: Any = None) -> np.ndarray:
@@ -225,16 +231,39 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         """Predict as :meth:`predict_distribution` does, a block of rows at a time.
 
         ``ratio`` (n, C) corrects for other shares of the classes; see
-        :func:`fermiclass.nimgp.prediction.predict_blocks`.
+        :meth:`fermiclass.nimgp.prediction.Predictor.blocks`.
         """
-        from fermiclass.nimgp.prediction import predict_blocks
-
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         X, X_var = self._standardise(X, self._check_variances(X, X_var))
         if not self.average_noise or self.method == "mgp":
             X_var = np.zeros_like(X_var)
-        return predict_blocks(self._predictive_model, X, X_var, num_draws=self.num_draws, ratio=ratio)
+        return self._predictor.blocks(X, X_var, num_draws=self.num_draws, ratio=ratio)
+
+    def _check_parameters(self) -> None:
+        def number(kind: Any, *names: str, least: float = 0.0, optional: bool = False) -> None:
+            for name in names:
+                value = getattr(self, name)
+                good = isinstance(value, kind) and not isinstance(value, bool) and value > least
+                if not (good or (optional and value is None)):
+                    what = "whole number" if kind is Integral else "number"
+                    extra = ", or None" if optional else ""
+                    raise ValueError(f"{name}={value!r} does not do: expected a {what} above {least:g}{extra}")
+
+        number(Integral, "steps", "num_draws")
+        number(Integral, "batch_size", "epochs", optional=True)
+        number(Real, "learning_rate", "input_prior_variance", "num_inducing")
+        number(Real, "jitter", least=-1e-300)
+        number(Real, "clip", "epsilon", optional=True)
+        number(Real, "max_noise", least=-1e-300, optional=True)
+        if self.epsilon is not None and self.epsilon >= 1:
+            raise ValueError(f"epsilon={self.epsilon!r} does not do: expected a number between 0 and 1, or None")
+        if not isinstance(self.num_inducing, Integral) and self.num_inducing >= 1:
+            raise ValueError(
+                f"num_inducing={self.num_inducing!r} does not do: expected a whole number, or a fraction below 1"
+            )
+        if self.inducing not in INDUCING:
+            raise ValueError(f"inducing={self.inducing!r} is unknown: choose one of {', '.join(INDUCING)}")
 
     def _settings(self) -> ModelSettings:
         from fermiclass.nimgp.build import ModelSettings
@@ -277,7 +306,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
     # The TensorFlow model can be neither copied nor sent elsewhere: it is rebuilt from weights_.
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        return {key: value for key, value in state.items() if key != "_predictive_model"}
+        return {key: value for key, value in state.items() if key != "_predictor"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -302,6 +302,9 @@ def _from_votable(content: bytes) -> Table:
     table = element.to_table(use_names_over_ids=True)
     table.meta.clear()
     table.meta.update({param.name: param.value for param in element.params})
+    for name in table.colnames:  # XML breaks and indents long descriptions
+        about = table[name].description
+        table[name].description = " ".join(about.split()) if about else about
     return _plain(table)
 
 

@@ -127,9 +127,6 @@ def test_permuted_rows_have_permuted_predictions(fitted, new):
     np.testing.assert_array_equal(fitted.predict_proba(X[order], X_var=X_var[order]), whole[order])
 
 
-@pytest.mark.xfail(
-    strict=True, reason="nimgp.prediction uses one draw where no row of the batch has noise, else num_draws for all"
-)
 def test_a_noiseless_row_among_noisy_ones(usual, new):
     X, X_var = new
     X_var = X_var.copy()
@@ -386,7 +383,7 @@ def test_variances_are_by_keyword_only(usual, data):
         ({"method": "gp"}, r"method='gp' is unknown: choose one of mgp, nimgp"),
         ({"likelihood": "probit"}, r"likelihood='probit' is unknown: choose one of softmax, step"),
         ({"precision": "float16"}, r"precision='float16' is unknown: choose 'float32' or 'float64'"),
-        ({"inducing": "grid"}, r"unknown method 'grid' for the inducing points: choose one of kmeans, random"),
+        ({"inducing": "grid"}, r"inducing='grid' is unknown: choose one of kmeans, random"),
     ],
 )
 def test_unknown_choices_are_refused(data, settings, message):
@@ -417,3 +414,28 @@ def test_weights_of_another_model_are_refused(usual):
     short = usual.weights_ | {"posterior.q_mu": usual.weights_["posterior.q_mu"][:, :-1]}
     with pytest.raises(ValueError, match=r"weights posterior\.q_mu have shape \(3, 14\), .* needs \(3, 15\)"):
         NIMGPClassifier(**TINY).restore(short)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"steps": 0}, "steps=0 does not do: expected a whole number above 0"),
+        ({"steps": 2.5}, r"steps=2\.5 does not do"),
+        ({"num_draws": 0}, "num_draws=0 does not do"),
+        ({"batch_size": -1}, "batch_size=-1 does not do: expected a whole number above 0, or None"),
+        ({"epochs": 0}, "epochs=0 does not do"),
+        ({"num_inducing": 0}, "num_inducing=0 does not do"),
+        ({"num_inducing": "a"}, "num_inducing='a' does not do"),
+        ({"num_inducing": 60.0}, r"num_inducing=60\.0 does not do: expected a whole number, or a fraction below 1"),
+        ({"learning_rate": -0.1}, r"learning_rate=-0\.1 does not do"),
+        ({"jitter": -1.0}, r"jitter=-1\.0 does not do"),
+        ({"clip": 0}, "clip=0 does not do"),
+        ({"max_noise": -1}, "max_noise=-1 does not do"),
+        ({"input_prior_variance": 0}, "input_prior_variance=0 does not do"),
+        ({"epsilon": 2}, "epsilon=2 does not do: expected a number between 0 and 1"),
+        ({"inducing": "grid"}, "inducing='grid' is unknown: choose one of kmeans, random"),
+    ],
+)
+def test_settings_that_do_not_do(settings, message):
+    with pytest.raises(ValueError, match=message):
+        NIMGPClassifier(**settings).fit([[0.0], [1.0]], ["a", "b"])

@@ -101,8 +101,9 @@ def _prediction(likelihood: str) -> Callable[[], Any]:
     import tensorflow as tf
 
     from fermiclass.nimgp.build import ModelSettings, build_model
-    from fermiclass.nimgp.prediction import predict
+    from fermiclass.nimgp.prediction import Predictor
 
     X, X_var, _ = _data(_NUM_TARGETS)
     model = build_model(ModelSettings("nimgp", likelihood), X[:_M], num_classes=_C, num_data=len(X), dtype=tf.float32)
-    return lambda: predict(model, X, X_var, num_draws=_NUM_DRAWS)
+    predictor = Predictor(model)
+    return lambda: predictor.predict(X, X_var, num_draws=_NUM_DRAWS)

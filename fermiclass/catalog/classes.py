@@ -90,8 +90,11 @@ class ClassGrouping:
                     f"the classes '{spec}' are malformed at '{item.strip()}': write names separated by commas, groups "
                     "as name=a+b, such as --classes agn=bll+fsrq,psr"
                 )
-            if name in members:
-                raise ClassError(f"the classes '{spec}' name the group '{name}' twice: give each group its own name")
+            if name.lower() in {*map(str.lower, members), "max"}:  # P_MAX is another column of the label table
+                raise ClassError(
+                    f"the classes '{spec}' cannot name a group '{name}' (again): give each group a name of its own, "
+                    "differing in more than case, and none 'max'"
+                )
             members[name] = codes
         named = [code for codes in members.values() for code in codes if code != _OTHER]
         for code in named:

@@ -7,7 +7,7 @@ source: neither on its place in the table nor on how many others are predicted w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -44,11 +44,106 @@ class Prediction:
     noise_entropy: np.ndarray
 
 
-def predict(
-    model: NoisyInputGP, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 64, ratio: np.ndarray | None = None
-) -> Prediction:
-    """Predict n sources; see :func:`predict_blocks`, which does the same a block at a time."""
-    return join(list(predict_blocks(model, X, X_var, num_draws=num_draws, ratio=ratio)))
+class Predictor:
+    """Prediction with a trained model; what depends on the model alone is computed, and graphs are traced, once.
+
+    Parameters
+    ----------
+    model
+        Trained; later changes of it have no effect.
+    """
+
+    def __init__(self, model: NoisyInputGP) -> None:
+        self._kernel, self._likelihood = model.kernel, model.likelihood
+        self._posterior = model.posterior.predictor(model.kernel)
+        self._dtype = model.posterior.q_mu.dtype
+        self._traced: dict[tuple[int, int], Callable[..., tuple[tf.Tensor, ...]]] = {}
+
+    def predict(
+        self, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 256, ratio: np.ndarray | None = None
+    ) -> Prediction:
+        """Predict n sources; see :meth:`blocks`, which does the same a block at a time."""
+        return join(list(self.blocks(X, X_var, num_draws=num_draws, ratio=ratio)))
+
+    def blocks(
+        self, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 256, ratio: np.ndarray | None = None
+    ) -> Iterator[Prediction]:
+        """Predict sources a block at a time, integrating over x* ~ N(x̃*, V*) and over the latent functions.
+
+        Parameters
+        ----------
+        X, X_var
+            Observed inputs and their noise variances, ``(n, D)``.
+        num_draws
+            Draws of each noisy input, best a power of 2; one is enough, and used, for an input without noise.
+        ratio
+            Positive weights of the classes for each source, ``(n, C)``, such as the classes' shares where the source
+            comes from over those in training: probabilities are multiplied by them and made to sum to 1 (label shift).
+            Draws of f and x are weighed accordingly: all of `Prediction` belongs to the corrected probabilities.
+
+        Yields
+        ------
+        Prediction
+            Of the next sources, in order.
+        """
+        block_size = max(1, _POINTS_PER_BLOCK // num_draws)
+        ratio = np.ones((len(X), self._posterior.Z.shape[0])) if ratio is None else ratio
+        for start in range(0, len(X), block_size):
+            rows = slice(start, start + block_size)
+            noisy = np.any(X_var[rows] > 0, axis=1)
+            block = X[rows], X_var[rows], ratio[rows]
+            if noisy.all():
+                yield self._block(block_size, num_draws, *block)
+            elif not noisy.any():
+                yield self._block(block_size, 1, *block)
+            else:
+                both = self._block(block_size, num_draws, *block), self._block(block_size, 1, *block)
+                yield _choose(noisy, *both)
+
+    def _block(
+        self, block_size: int, num_draws: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray
+    ) -> Prediction:
+        count = len(X)
+        padding = ((0, block_size - count), (0, 0))
+        padded = (tf.constant(np.pad(a, padding, mode="edge"), self._dtype) for a in (X, X_var, ratio))
+        if (block_size, num_draws) not in self._traced:
+            self._traced[block_size, num_draws] = self._trace(block_size, num_draws, X.shape[1])
+        mean, second, entropy_given_x, entropy_given_f = (
+            a.numpy()[..., :count].astype(float) for a in self._traced[block_size, num_draws](*padded)
+        )
+        # Rounding and quadrature leave sums a little off 1 and differences of entropies a little below 0.
+        probabilities = (mean / mean.sum(axis=0)).T
+        entropy = -np.sum(probabilities * np.log(np.maximum(probabilities, 1e-300)), axis=1)
+        return Prediction(
+            probabilities=probabilities,
+            std=np.sqrt(np.maximum(second.T - probabilities**2, 0.0)),
+            entropy=entropy,
+            information=np.maximum(entropy_given_x - entropy_given_f, 0.0),
+            noise_entropy=np.maximum(entropy - entropy_given_x, 0.0),
+        )
+
+    def _trace(self, block_size: int, num_draws: int, input_dim: int) -> Callable[..., tuple[tf.Tensor, ...]]:
+        points = gaussian_points(num_draws, input_dim) if num_draws > 1 else np.zeros((1, input_dim))
+        draws = tf.constant(points, self._dtype)
+
+        @tf.function
+        def moments(x: tf.Tensor, var: tf.Tensor, ratio: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            noiseless = x[:, None, :] + tf.sqrt(var)[:, None, :] * draws  # (block, S, D)
+            latent = self._posterior.latent_moments(self._kernel, tf.reshape(noiseless, [-1, input_dim]))
+            weights = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, block · S)
+            at_x = self._likelihood.predict(latent, weights, num_draws)
+            total = tf.reduce_sum(at_x.mean, axis=0)
+            given_x = at_x.mean / total
+            entropy_given_x = -total * tf.reduce_sum(tf.math.xlogy(given_x, given_x), axis=0)  # Z H[E_f ρ] at each draw
+
+            def over_draws(values: tf.Tensor) -> tf.Tensor:
+                split = tf.concat([tf.shape(values)[:-1], [block_size, num_draws]], axis=0)
+                return tf.reduce_mean(tf.reshape(values, split), axis=-1)
+
+            Z = over_draws(total)
+            return tuple(over_draws(v) / Z for v in (at_x.mean, at_x.second, entropy_given_x, at_x.entropy))
+
+        return moments
 
 
 def join(blocks: Sequence[Prediction]) -> Prediction:
@@ -56,68 +151,10 @@ def join(blocks: Sequence[Prediction]) -> Prediction:
     return Prediction(*(np.concatenate([getattr(b, field.name) for b in blocks]) for field in fields(Prediction)))
 
 
-def predict_blocks(
-    model: NoisyInputGP, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 64, ratio: np.ndarray | None = None
-) -> Iterator[Prediction]:
-    """Predict sources a block at a time, integrating over x* ~ N(x̃*, V*) and over the latent functions.
+def _choose(first: np.ndarray, a: Prediction, b: Prediction) -> Prediction:
+    """Of two predictions of the same sources the first where ``first`` (n,), else the second."""
 
-    Parameters
-    ----------
-    model
-        A trained model.
-    X, X_var
-        Observed inputs and their noise variances, ``(n, D)``.
-    num_draws
-        Draws of each noiseless input, best a power of 2. Where no input has noise, one is used.
-    ratio
-        Positive weights of the classes for each source, ``(n, C)``, such as the classes' shares where the source comes
-        from over those in training: probabilities are multiplied by them and made to sum to 1 (label shift). Draws of
-        f and x are weighed accordingly, so that all of `Prediction` belongs to the corrected probabilities.
+    def pick(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.where(first if x.ndim == 1 else first[:, None], x, y)
 
-    Yields
-    ------
-    Prediction
-        Of the next sources, in order.
-    """
-    num_draws = num_draws if np.any(X_var > 0) else 1
-    points = gaussian_points(num_draws, X.shape[1]) if num_draws > 1 else np.zeros((1, X.shape[1]))
-    block_size = max(1, _POINTS_PER_BLOCK // num_draws)
-    dtype = model.posterior.q_mu.dtype
-    draws = tf.constant(points, dtype)
-    predictor = model.posterior.predictor(model.kernel)
-
-    @tf.function
-    def block_moments(x: tf.Tensor, var: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        noiseless = x[:, None, :] + tf.sqrt(var)[:, None, :] * draws  # (block, S, D)
-        latent = predictor.latent_moments(model.kernel, tf.reshape(noiseless, [-1, x.shape[1]]))
-        weights = tf.repeat(tf.transpose(weights), num_draws, axis=1)  # (C, block · S)
-        moments = model.likelihood.predict(latent, weights, num_draws)
-        total = tf.reduce_sum(moments.mean, axis=0)
-        given_x = moments.mean / total
-        entropy_given_x = -total * tf.reduce_sum(tf.math.xlogy(given_x, given_x), axis=0)  # Z H[E_f ρ] at each draw
-
-        def over_draws(values: tf.Tensor) -> tf.Tensor:
-            split = tf.concat([tf.shape(values)[:-1], [block_size, num_draws]], axis=0)
-            return tf.reduce_mean(tf.reshape(values, split), axis=-1)
-
-        Z = over_draws(total)
-        return tuple(over_draws(v) / Z for v in (moments.mean, moments.second, entropy_given_x, moments.entropy))
-
-    ratio = np.ones((len(X), predictor.Z.shape[0])) if ratio is None else ratio
-    for start in range(0, len(X), block_size):
-        stop = min(start + block_size, len(X))
-        padding = ((0, block_size - (stop - start)), (0, 0))
-        block = (tf.constant(np.pad(a[start:stop], padding, mode="edge"), dtype) for a in (X, X_var, ratio))
-        mean, second, entropy_given_x, entropy_given_f = (
-            a.numpy()[..., : stop - start].astype(float) for a in block_moments(*block)
-        )
-        # Rounding and quadrature leave sums a little off 1 and differences of entropies a little below 0.
-        probabilities = (mean / mean.sum(axis=0)).T
-        entropy = -np.sum(probabilities * np.log(np.maximum(probabilities, 1e-300)), axis=1)
-        yield Prediction(
-            probabilities=probabilities,
-            std=np.sqrt(np.maximum(second.T - probabilities**2, 0.0)),
-            entropy=entropy,
-            information=np.maximum(entropy_given_x - entropy_given_f, 0.0),
-            noise_entropy=np.maximum(entropy - entropy_given_x, 0.0),
-        )
+    return Prediction(*(pick(getattr(a, field.name), getattr(b, field.name)) for field in fields(Prediction)))
