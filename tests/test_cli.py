@@ -231,6 +231,11 @@ def test_evaluate_by_folds():
     assert "3 folds: 2630 sources" in " ".join(printed.split())
 
 
+def test_evaluate_from_bright_to_faint():
+    printed = run_well("evaluate", slim_path("4FGL-DR1"), "--faint", "0.5", "--methods", "logistic")
+    assert "the faintest 50% of each class, learned from the others: 1031 sources" in " ".join(printed.split())
+
+
 @pytest.fixture
 def damaged(tmp_path):
     """Make a damaged copy of the real DR4; returns its path."""
@@ -307,7 +312,7 @@ def test_bad_catalogues(damaged, tmp_path, kind, message):
         (("features", DR4), "Missing option '-o'"),
         (("train", DR4, "-o", "a/b"), "there is no folder '.*a'"),
         (("benchmark", "astro454", "--data", "nowhere"), "cannot be read from 'nowhere.* --data"),
-        (("evaluate", DR4, "--future", DR4, "--folds", "3"), "--future and --folds"),
+        (("evaluate", DR4, "--future", DR4, "--folds", "3"), "--future, --folds and --faint are different ways"),
         (("evaluate", DR4, "--plot", "e.xyz"), r"expected one of \.png, \.pdf, \.svg"),
         (("evaluate", DR4, "--methods", "magic"), "the method 'magic' is unknown: choose among nimgp, mgp, logistic"),
         (("evaluate", DR4, "--future", slim_path("4FGL-DR1"), "--json", "no/e.json"), "there is no folder .*no'"),

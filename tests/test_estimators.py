@@ -29,7 +29,7 @@ def scikit_learn_checks():
                 yield pytest.param(instance, check, id=f"{estimator.method}-{name}")
 
 
-@pytest.mark.parametrize(("estimator", "check"), scikit_learn_checks())
+@pytest.mark.parametrize(("estimator", "check"), list(scikit_learn_checks()))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -17,6 +17,12 @@ from fermiclass.terminal import load_tensorflow, progress_bar
 @click.option(
     "--folds", type=click.IntRange(min=2), metavar="K", help="Score by K-fold cross-validation. [default: 10]"
 )
+@click.option(
+    "--faint",
+    type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    metavar="F",
+    help="Score the faintest fraction F of each class, learning from the others.",
+)
 @click.option("--methods", default="nimgp", show_default=True, metavar="a,b", help="Of nimgp, mgp and peers by name.")
 @click.option("--likelihood", type=click.Choice(["softmax", "step"]), default="softmax", show_default=True)
 @click.option("--peers", is_flag=True, help="Also what a user of scikit-learn would pick, on the same sources.")
@@ -29,6 +35,7 @@ def evaluate(
     catalog: Path,
     future: Path | None,
     folds: int | None,
+    faint: float | None,
     methods: str,
     likelihood: str,
     peers: bool,
@@ -49,8 +56,8 @@ def evaluate(
     from fermiclass.catalog import read_catalog
     from fermiclass.files import check_figure_place, check_place, write_figure, write_json
 
-    if future is not None and folds is not None:
-        raise click.UsageError("--future and --folds are two ways to score: give one of them")
+    if sum(way is not None for way in (future, folds, faint)) > 1:
+        raise click.UsageError("--future, --folds and --faint are different ways to score: give one of them")
     if json_file is not None:
         check_place(json_file)
     if plot is not None:
@@ -72,6 +79,8 @@ def evaluate(
 
         if later is not None:
             result = evaluation.evaluate_future(earlier, later, picked, progress=advance, **options)
+        elif faint is not None:
+            result = evaluation.evaluate_faint(earlier, picked, fraction=faint, progress=advance, **options)
         else:
             result = evaluation.evaluate_folds(earlier, picked, folds=folds or 10, progress=advance, **options)
     if json_file is not None:

@@ -4,7 +4,7 @@ from fermiclass.evaluation.crossmatch import Matches, later_classes, match_sourc
 from fermiclass.evaluation.methods import EstimatorMethod, Method, Predictor, peer_method, peer_methods
 from fermiclass.evaluation.metrics import Difference, ReliabilityBin, paired_difference
 from fermiclass.evaluation.peers import PEERS, PeerClassifier, available_peers
-from fermiclass.evaluation.protocols import SHARES_SUFFIX, evaluate_folds, evaluate_future
+from fermiclass.evaluation.protocols import SHARES_SUFFIX, evaluate_faint, evaluate_folds, evaluate_future
 from fermiclass.evaluation.report import evaluation_table, print_evaluation, reliability_figure
 from fermiclass.evaluation.results import Evaluation, MethodResult
 from fermiclass.evaluation.scores import Scores, SignificanceBin
@@ -24,6 +24,7 @@ __all__ = [
     "Scores",
     "SignificanceBin",
     "available_peers",
+    "evaluate_faint",
     "evaluate_folds",
     "evaluate_future",
     "evaluation_table",

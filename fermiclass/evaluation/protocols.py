@@ -1,4 +1,4 @@
-"""Two ways to find out how far probabilities can be trusted: across releases, and across folds of one."""
+"""Ways to find out how far probabilities can be trusted: across releases, from bright to faint, across folds."""
 
 from __future__ import annotations
 
@@ -130,6 +130,77 @@ def evaluate_future(
     )
 
 
+def evaluate_faint(
+    catalog: Catalog,
+    methods: Iterable[Method],
+    *,
+    fraction: float = 0.5,
+    features: str = "six",
+    classes: str = "bll,fsrq,psr",
+    min_significance: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Train on the brighter associated sources of a release, score the fainter ones.
+
+    As labelling does, this goes from bright to faint, and it needs no later release: what a default can be chosen by
+    without a look at the data that it is judged on. In each class the given fraction with the smallest Signif_Avg is
+    scored, so the classes' shares stay as they are.
+
+    Parameters
+    ----------
+    catalog
+        Its sources with a class are used.
+    methods
+        Names must differ.
+    fraction
+        Of each class's sources that are scored, between 0 and 1.
+    features, classes, min_significance
+        As for :func:`fermiclass.pipeline.train`.
+    seed
+        Of the bootstrap.
+    progress
+        See `Progress`.
+
+    Raises
+    ------
+    ValueError
+        When the fraction is not between 0 and 1, or two methods have the same name.
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"fraction={fraction} of the sources cannot be scored: give a number between 0 and 1")
+    grouping = ClassGrouping.parse(classes)
+    methods = _unique(methods)
+    table = training_table(catalog, features=features, classes=classes, min_significance=min_significance)
+    significance = _training_significance(catalog, grouping, min_significance)
+    faint = np.zeros(len(table), dtype=bool)
+    for name in grouping.names:
+        own = table.y == name
+        faint |= own & (significance < np.nanquantile(significance[own], fraction))
+    results = {}
+    for k, method in enumerate(methods):
+        if progress is not None:
+            progress(method.name, k, len(methods))
+        start = perf_counter()
+        predictor = method.fit(table[~faint], grouping.names)
+        fitted = perf_counter()
+        p = predictor.predict(table[faint])
+        predicted = perf_counter()
+        score = Scores.of(p, table.y[faint], grouping.names, significance=significance[faint], seed=seed)
+        results[method.name] = MethodResult(score, None, fitted - start, predicted - fitted, p)
+    return Evaluation(
+        catalog=str(catalog.source),
+        protocol=f"the faintest {fraction:.0%} of each class, learned from the others",
+        classes=grouping.names,
+        features=tuple(feature.name for feature in table.features),
+        names=table.names[faint],
+        y=table.y[faint],
+        status=table.y[faint],
+        methods=results,
+        meta={"seed": seed, "n_train": int(np.sum(~faint))},
+    )
+
+
 def evaluate_folds(
     catalog: Catalog,
     methods: Iterable[Method],
@@ -173,9 +244,7 @@ def evaluate_folds(
     methods = _unique(methods)
     table = training_table(catalog, features=features, classes=classes, min_significance=min_significance)
     _check_folds(folds, table, catalog)
-    significance = _significance(catalog)
-    chosen = grouping.assign(catalog.classes) != ""
-    significance = significance[chosen if min_significance is None else chosen & (significance > min_significance)]
+    significance = _training_significance(catalog, grouping, min_significance)
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(table.X, table.y))
     results = {}
     for k, method in enumerate(methods):
@@ -213,6 +282,13 @@ def _significance(catalog: Catalog) -> FloatArray:
     if not catalog.has_column("Signif_Avg"):
         return np.full(len(catalog), np.nan)
     return np.asarray(catalog.table["Signif_Avg"], dtype=np.float64)
+
+
+def _training_significance(catalog: Catalog, grouping: ClassGrouping, min_significance: float | None) -> FloatArray:
+    """Signif_Avg of the rows of `training_table`."""
+    significance = _significance(catalog)
+    chosen = grouping.assign(catalog.classes) != ""
+    return significance[chosen if min_significance is None else chosen & (significance > min_significance)]
 
 
 def _unique(methods: Iterable[Method]) -> list[Method]:

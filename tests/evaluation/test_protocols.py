@@ -182,3 +182,24 @@ def test_any_estimator_is_a_method(dr4):
 def test_tensorflow_is_not_imported():
     code = "import sys, fermiclass.evaluation; sys.exit('tensorflow' in sys.modules or 'matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_faint_sources_are_scored_by_a_model_of_bright_ones():
+    """In each class the fraction with the smallest significance is scored, and nothing of it is learned."""
+    from fermiclass import ClassGrouping, read_catalog
+    from fermiclass.evaluation import evaluate_faint, peer_method
+
+    from ..conftest import slim_path
+
+    catalog = read_catalog(slim_path("4FGL-DR1"))
+    result = evaluate_faint(catalog, [peer_method("logistic")], fraction=0.3)
+    groups = ClassGrouping.parse("bll,fsrq,psr").assign(catalog.classes)
+    scored = np.isin(catalog.names, result.names)
+    significance = np.asarray(catalog.table["Signif_Avg"])
+    for name in ("bll", "fsrq", "psr"):
+        faint, bright = (np.asarray(significance[(groups == name) & side]) for side in (scored, ~scored))
+        assert np.nanmax(faint) < np.nanmin(bright)
+        assert len(faint) == pytest.approx(0.3 * (len(faint) + len(bright)), abs=1)
+    assert result.meta["n_train"] + len(result) == np.sum(groups != "")
+    with pytest.raises(ValueError, match=r"fraction=1\.5 of the sources cannot be scored"):
+        evaluate_faint(catalog, [peer_method("logistic")], fraction=1.5)
