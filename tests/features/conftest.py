@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from astropy.table import Table
+
+from ..conftest import slim_path
 
 RELEASES = {"DR1": "gll_psc_v20", "DR2": "gll_psc_v27", "DR3": "gll_psc_v29", "DR4": "gll_psc_v35"}
 
@@ -85,10 +86,7 @@ def dr1(shared_data):
 
 @pytest.fixture
 def slim_dr4():
-    path = Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz"
-    if not path.exists():
-        pytest.skip("the repository's slim catalogue is not there")
-    return _read_release(path)
+    return _read_release(slim_path("4FGL-DR4"))
 
 
 @pytest.fixture
