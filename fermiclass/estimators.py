@@ -12,13 +12,12 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fermiclass.nimgp.inducing import INDUCING, initial_inducing_points
+
 if TYPE_CHECKING:
     from fermiclass.nimgp.build import ModelSettings
     from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
-
-#: Where inducing points may start; see :func:`fermiclass.nimgp.inducing.initial_inducing_points`.
-INDUCING = ("kmeans", "random")
 
 _MAX_BY_FRACTION = 100
 
@@ -154,7 +153,6 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
             When shapes differ, values are not finite, a variance is negative, or there is only one class.
         """
         from fermiclass.nimgp.build import build_model, weights_of
-        from fermiclass.nimgp.inducing import initial_inducing_points
         from fermiclass.nimgp.training import TrainingSettings, train
 
         self._check_parameters()

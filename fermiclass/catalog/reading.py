@@ -114,7 +114,7 @@ def _open(content: bytes, source: str) -> tuple[Table, dict[str, Any]]:
         raise CatalogError(f"{source} is not a FITS file: it does not begin with 'SIMPLE  ='. {_REMEDY}")
     try:
         with warnings.catch_warnings():
-            # astropy only warns of a file that ends too early; the lengths are checked in _table_of.
+            # astropy only warns of a file that ends too early; the lengths are checked below.
             warnings.simplefilter("ignore", AstropyWarning)
             with fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False) as hdus:
                 _check_length(hdus, source)

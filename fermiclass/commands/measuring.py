@@ -10,6 +10,8 @@ import click
 from fermiclass.commands.options import catalog_argument, common_options, feature_options
 from fermiclass.terminal import load_tensorflow, progress_bar
 
+_OWN_METHODS = ("nimgp", "mgp")
+
 
 @click.command()
 @catalog_argument
@@ -71,7 +73,8 @@ def evaluate(
     earlier = read_catalog(catalog)
     later = None if future is None else read_catalog(future)
     picked = _methods(methods, likelihood, peers, seed)
-    load_tensorflow(quiet=quiet)
+    if any(method.name in _OWN_METHODS for method in picked):
+        load_tensorflow(quiet=quiet)
     with progress_bar("methods", quiet=quiet) as progress:
 
         def advance(name: str, done: int, total: int) -> None:
@@ -96,15 +99,14 @@ def _methods(names: str, likelihood: str, peers: bool, seed: int) -> list[Any]:
     from fermiclass.estimators import NIMGPClassifier
     from fermiclass.evaluation import EstimatorMethod, available_peers, peer_method, peer_methods
 
-    own = ("nimgp", "mgp")
     methods = []
     for name in [part.strip() for part in names.split(",")]:
-        if name in own:
+        if name in _OWN_METHODS:
             methods.append(EstimatorMethod(name, NIMGPClassifier(name, likelihood=likelihood, random_state=seed)))
         elif name.removesuffix("+unc") in available_peers():
             methods.append(peer_method(name, seed))
         else:
-            known = ", ".join((*own, *available_peers()))
+            known = ", ".join((*_OWN_METHODS, *available_peers()))
             raise BenchmarkError(f"the method '{name}' is unknown: choose among {known} (--methods)")
     if peers:
         taken = {method.name for method in methods}

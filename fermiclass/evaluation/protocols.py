@@ -106,11 +106,7 @@ def evaluate_future(
     for k, method in enumerate(methods):
         if progress is not None:
             progress(method.name, k, len(methods))
-        start = perf_counter()
-        predictor = method.fit(train, grouping.names)
-        fitted = perf_counter()
-        p = predictor.predict(targets)
-        fit_seconds, predict_seconds = fitted - start, perf_counter() - fitted
+        p, fit_seconds, predict_seconds = _run(method, train, targets, grouping.names)
         results[method.name] = result(p, fit_seconds, predict_seconds, {})
         if shares:
             start = perf_counter()
@@ -181,13 +177,9 @@ def evaluate_faint(
     for k, method in enumerate(methods):
         if progress is not None:
             progress(method.name, k, len(methods))
-        start = perf_counter()
-        predictor = method.fit(table[~faint], grouping.names)
-        fitted = perf_counter()
-        p = predictor.predict(table[faint])
-        predicted = perf_counter()
+        p, fit_seconds, predict_seconds = _run(method, table[~faint], table[faint], grouping.names)
         score = Scores.of(p, table.y[faint], grouping.names, significance=significance[faint], seed=seed)
-        results[method.name] = MethodResult(score, None, fitted - start, predicted - fitted, p)
+        results[method.name] = MethodResult(score, None, fit_seconds, predict_seconds, p)
     return Evaluation(
         catalog=str(catalog.source),
         protocol=f"the faintest {fraction:.0%} of each class, learned from the others",
@@ -253,12 +245,8 @@ def evaluate_folds(
         for j, (train, test) in enumerate(splits):
             if progress is not None:
                 progress(method.name, k * folds + j, len(methods) * folds)
-            start = perf_counter()
-            predictor = method.fit(table[train], grouping.names)
-            fitted = perf_counter()
-            p[test] = predictor.predict(table[test])
-            fit_seconds += fitted - start
-            predict_seconds += perf_counter() - fitted
+            p[test], *seconds = _run(method, table[train], table[test], grouping.names)
+            fit_seconds, predict_seconds = fit_seconds + seconds[0], predict_seconds + seconds[1]
         score = Scores.of(p, table.y, grouping.names, significance=significance, seed=seed)
         results[method.name] = MethodResult(score, None, fit_seconds, predict_seconds, p)
     return Evaluation(
@@ -272,6 +260,16 @@ def evaluate_folds(
         methods=results,
         meta={"seed": seed},
     )
+
+
+def _run(
+    method: Method, train: FeatureTable, test: FeatureTable, classes: Sequence[str]
+) -> tuple[FloatArray, float, float]:
+    """Train on one table and predict another: probabilities (n, C), seconds of training and of prediction."""
+    start = perf_counter()
+    predictor = method.fit(train, classes)
+    fitted = perf_counter()
+    return predictor.predict(test), fitted - start, perf_counter() - fitted
 
 
 def _training_shares(table: FeatureTable, classes: Sequence[str]) -> FloatArray:

@@ -124,7 +124,7 @@ def train(
 
 
 def _minibatches(num_data: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Endless minibatches of indices: each source once an epoch, the remainder of an epoch left for the next."""
+    """Endless minibatches of indices: each source at most once an epoch, a remainder too small for a batch left out."""
     while True:
         order = rng.permutation(num_data)
         for start in range(0, num_data - batch_size + 1, batch_size):

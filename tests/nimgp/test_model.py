@@ -1,5 +1,6 @@
 """The bound: its minibatches, and that it is one."""
 
+import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -26,7 +27,7 @@ def test_bound_is_below_the_evidence(rng):
     X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([0, 1, 0])
     model = build_model(ModelSettings("mgp", "step", epsilon=0.1, jitter=1e-6), X, num_classes=2, num_data=3)
     for parameter in (*model.kernel.trainable_parameters, model.posterior.Z):
-        gp_trainable(parameter, False)
+        gpflow.set_trainable(parameter, False)
     K = model.kernel.K(tf.constant(X)).numpy()
     f = np.stack([rng.multivariate_normal(np.zeros(3), K[c], size=400_000) for c in range(2)], axis=1)
     right = f.argmax(axis=1) == y
@@ -37,12 +38,6 @@ def test_bound_is_below_the_evidence(rng):
     end = float(model.elbo(batch, SEED))
     assert start < end < evidence
     assert evidence - end < 0.5
-
-
-def gp_trainable(parameter, value):
-    import gpflow
-
-    gpflow.set_trainable(parameter, value)
 
 
 def test_priors_enter_only_where_asked_for(make_model):
