@@ -207,35 +207,6 @@ def test_benchmark(tmp_path, shared_data):
     assert "nimgp" in printed
 
 
-def test_evaluate_across_releases(tmp_path):
-    """On DR1 -> DR4 with cheap peers: the JSON that other programs rely on, the figure, and what is printed."""
-    json_file, plot = tmp_path / "e.json", tmp_path / "e.png"
-    printed = run_well(
-        "evaluate", slim_path("4FGL-DR1"), "--future", DR4, "--methods", "logistic,svm", "--json", json_file,
-        "--plot", plot,
-    )  # fmt: skip
-    result = json.loads(json_file.read_text())
-    assert {"catalog", "protocol", "n", "methods"} <= set(result)
-    assert set(result["methods"]) == {"logistic", "logistic+shares", "svm", "svm+shares"}
-    scores = result["methods"]["logistic"]
-    assert {"nll", "nll_se", "error", "ece", "brier", "fit_seconds", "predict_seconds", "n", "per_class"} <= set(scores)
-    assert scores["n"] == result["n"] == 310
-    assert scores["unassociated"]["n"] == 67
-    assert set(scores["per_class"]["psr"]) >= {"precision", "recall", "n"}
-    assert plot.read_bytes().startswith(b"\x89PNG")
-    assert "310 sources" in printed
-
-
-def test_evaluate_by_folds():
-    printed = run_well("evaluate", DR4, "--folds", "3", "--methods", "logistic")
-    assert "3 folds: 2630 sources" in " ".join(printed.split())
-
-
-def test_evaluate_from_bright_to_faint():
-    printed = run_well("evaluate", slim_path("4FGL-DR1"), "--faint", "0.5", "--methods", "logistic")
-    assert "the faintest 50% of each class, learned from the others: 1031 sources" in " ".join(printed.split())
-
-
 @pytest.fixture
 def damaged(tmp_path):
     """Make a damaged copy of the real DR4; returns its path."""

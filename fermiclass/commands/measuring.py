@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fermiclass.commands.options import catalog_argument, common_options, feature_options
+from fermiclass.commands.options import catalog_argument, common_options
 from fermiclass.terminal import load_tensorflow, progress_bar
 
 _OWN_METHODS = ("nimgp", "mgp")
@@ -25,13 +25,28 @@ _OWN_METHODS = ("nimgp", "mgp")
     metavar="F",
     help="Score the faintest fraction F of each class, learning from the others.",
 )
+@click.option(
+    "--features",
+    multiple=True,
+    default=("six",),
+    metavar="SET|a,b",
+    help="Features: six (default), paper, extended, or names of features and numeric columns. "
+    "Give it again for another set on the same sources.",
+)
+@click.option(
+    "--classes",
+    default="bll,fsrq,psr",
+    metavar="a,b,c",
+    help="Classes to learn, such as bll,fsrq,psr (default; psr includes msp) or agn=bll+fsrq,psr,other.",
+)
+@click.option("--min-significance", type=float, metavar="S", help="Use sources with Signif_Avg above S only.")
 @click.option("--methods", default="nimgp", show_default=True, metavar="a,b", help="Of nimgp, mgp and peers by name.")
 @click.option("--likelihood", type=click.Choice(["softmax", "step"]), default="softmax", show_default=True)
 @click.option("--peers", is_flag=True, help="Also what a user of scikit-learn would pick, on the same sources.")
+@click.option("--all", "all_rows", is_flag=True, help="Show all peers, not the best three of each kind of many.")
 @click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the results to a file, too.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw reliability diagrams: .png, .pdf or .svg.")
-@feature_options
 @common_options
 def evaluate(
     catalog: Path,
@@ -41,11 +56,12 @@ def evaluate(
     methods: str,
     likelihood: str,
     peers: bool,
+    all_rows: bool,
     seed: int,
     json_file: Path | None,
     plot: Path | None,
     quiet: bool,
-    **chosen: Any,
+    **options: Any,
 ) -> None:
     """Measure how far the probabilities can be trusted, across releases or within one.
 
@@ -53,6 +69,7 @@ def evaluate(
     Example:
       fermiclass evaluate 4FGL-DR1.fits --future 4FGL-DR4.fits --peers
       fermiclass evaluate 4FGL-DR4.fits --folds 5 --methods nimgp,mgp
+      fermiclass evaluate 4FGL-DR1.fits --faint 0.5 --features six --features extended
     """  # noqa: D301
     from fermiclass import evaluation
     from fermiclass.catalog import read_catalog
@@ -64,12 +81,7 @@ def evaluate(
         check_place(json_file)
     if plot is not None:
         check_figure_place(plot)
-    options = {
-        "features": chosen["features"] or "six",
-        "classes": chosen["classes"] or "bll,fsrq,psr",
-        "min_significance": chosen["min_significance"],
-        "seed": seed,
-    }
+    options["seed"] = seed
     earlier = read_catalog(catalog)
     later = None if future is None else read_catalog(future)
     picked = _methods(methods, likelihood, peers, seed)
@@ -91,7 +103,7 @@ def evaluate(
     if plot is not None:
         write_figure(plot, evaluation.reliability_figure(result))
     if not quiet:
-        evaluation.print_evaluation(result)
+        evaluation.print_evaluation(result, all_rows=all_rows)
 
 
 def _methods(names: str, likelihood: str, peers: bool, seed: int) -> list[Any]:

@@ -1,38 +1,71 @@
 """How good the labels are: tests across releases and folds, metrics, and what users would pick instead."""
 
+from fermiclass.evaluation.comparisons import (
+    BinDifference,
+    CorrectionEffect,
+    NoiseGain,
+    PeerComparison,
+    VersusPeers,
+    best_peer,
+    correction_effects,
+    noise_gains,
+    versus_peers,
+)
 from fermiclass.evaluation.crossmatch import Matches, later_classes, match_sources
+from fermiclass.evaluation.feature_sets import name_feature_sets
+from fermiclass.evaluation.figures import reliability_figure
 from fermiclass.evaluation.methods import EstimatorMethod, Method, Predictor, peer_method, peer_methods
 from fermiclass.evaluation.metrics import Difference, ReliabilityBin, paired_difference
 from fermiclass.evaluation.peers import PEERS, PeerClassifier, available_peers
-from fermiclass.evaluation.protocols import SHARES_SUFFIX, evaluate_faint, evaluate_folds, evaluate_future
-from fermiclass.evaluation.report import evaluation_table, print_evaluation, reliability_figure
-from fermiclass.evaluation.results import Evaluation, MethodResult
+from fermiclass.evaluation.protocols import evaluate_faint, evaluate_folds, evaluate_future
+from fermiclass.evaluation.report import (
+    evaluation_table,
+    peers_table,
+    print_evaluation,
+    shares_table,
+    significance_table,
+)
+from fermiclass.evaluation.results import SHARES_SUFFIX, Evaluation, MethodResult, Variant
 from fermiclass.evaluation.scores import Scores, SignificanceBin
 
 __all__ = [
     "PEERS",
     "SHARES_SUFFIX",
+    "BinDifference",
+    "CorrectionEffect",
     "Difference",
     "EstimatorMethod",
     "Evaluation",
     "Matches",
     "Method",
     "MethodResult",
+    "NoiseGain",
     "PeerClassifier",
+    "PeerComparison",
     "Predictor",
     "ReliabilityBin",
     "Scores",
     "SignificanceBin",
+    "Variant",
+    "VersusPeers",
     "available_peers",
+    "best_peer",
+    "correction_effects",
     "evaluate_faint",
     "evaluate_folds",
     "evaluate_future",
     "evaluation_table",
     "later_classes",
     "match_sources",
+    "name_feature_sets",
+    "noise_gains",
     "paired_difference",
     "peer_method",
     "peer_methods",
+    "peers_table",
     "print_evaluation",
     "reliability_figure",
+    "shares_table",
+    "significance_table",
+    "versus_peers",
 ]

@@ -25,7 +25,7 @@ class Predictor(Protocol):
 
 
 class Method(Protocol):
-    """What is evaluated."""
+    """What is evaluated; one that has an attribute ``is_peer`` that is true is what others are compared with."""
 
     @property
     def name(self) -> str:
@@ -55,10 +55,21 @@ class EstimatorPredictor:
 
 @dataclass(frozen=True)
 class EstimatorMethod:
-    """Any estimator with ``fit(X, y, *, X_var)`` and ``predict_proba(X, *, X_var)``; it is copied, not changed."""
+    """Any estimator with ``fit(X, y, *, X_var)`` and ``predict_proba(X, *, X_var)``; it is copied, not changed.
+
+    Attributes
+    ----------
+    name
+        Unique among the methods of an evaluation.
+    estimator
+        Unfitted.
+    is_peer
+        Whether it is what a user would pick instead, which others are compared with.
+    """
 
     name: str
     estimator: Any
+    is_peer: bool = False
 
     def fit(self, table: FeatureTable, classes: Sequence[str]) -> EstimatorPredictor:
         """Train a copy of the estimator."""
@@ -81,7 +92,7 @@ def peer_method(name: str, seed: int = 0) -> EstimatorMethod:
             f"no peer '{peer}': available are {', '.join(available_peers())}, each also with "
             f"'{UNCERTAINTIES_SUFFIX}' (xgboost where the package is installed)"
         )
-    return EstimatorMethod(name, PeerClassifier(peer, uncertainties=name != peer, seed=seed))
+    return EstimatorMethod(name, PeerClassifier(peer, uncertainties=name != peer, seed=seed), is_peer=True)
 
 
 def peer_methods(

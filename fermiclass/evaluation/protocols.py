@@ -1,28 +1,29 @@
-"""Ways to find out how far probabilities can be trusted: across releases, from bright to faint, across folds."""
+"""Ways to find out how far probabilities can be trusted: across releases, from bright to faint, across folds.
+
+Each can be given several sets of features, which are then compared on the same sources. A method's results are found
+under its name; where there are several sets, under ``method@set``, such as ``mlps+unc@six``, for sets as
+:func:`fermiclass.evaluation.feature_sets.name_feature_sets` calls them. What is done to the probabilities comes last:
+``mlps+unc@six+shares``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from time import perf_counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation.crossmatch import later_classes
+from fermiclass.evaluation.feature_sets import name_feature_sets
 from fermiclass.evaluation.methods import Method
-from fermiclass.evaluation.results import Evaluation, MethodResult
-from fermiclass.evaluation.scores import Scores
+from fermiclass.evaluation.results import SHARES_SUFFIX, Evaluation, MethodResult
+from fermiclass.evaluation.running import Correction, Progress, ScoredSources, Split, run_methods, unique_methods
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.features.transforms import FloatArray
 from fermiclass.pipeline import training_table
 from fermiclass.shares import Shares, correct_by_status
-
-#: Ends the name of a method whose probabilities are corrected for the shares of the classes among the targets.
-SHARES_SUFFIX = "+shares"
-
-#: Called with the name of the method that is about to start, how many are done, and how many there are.
-Progress = Callable[[str, int, int], None]
 
 
 def evaluate_future(
@@ -30,7 +31,7 @@ def evaluate_future(
     later: Catalog,
     methods: Iterable[Method],
     *,
-    features: str = "six",
+    features: str | Sequence[str] = "six",
     classes: str = "bll,fsrq,psr",
     min_significance: float | None = None,
     shares: bool = True,
@@ -55,7 +56,9 @@ def evaluate_future(
         Two releases.
     methods
         Names must differ.
-    features, classes, min_significance
+    features
+        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.pipeline.train`.
+    classes, min_significance
         As for :func:`fermiclass.pipeline.train`; a least significance is asked of training sources only.
     shares, concentration
         Whether to correct for label shift, and the weight of the prior.
@@ -71,13 +74,13 @@ def evaluate_future(
     CatalogError
         When the later release gives none of the sources a class.
     ClassError, FeatureError
-        As :func:`fermiclass.pipeline.train`.
+        As :func:`fermiclass.pipeline.train`; also when a set of features is given twice.
     ValueError
         When two methods have the same name.
     """
     grouping = ClassGrouping.parse(classes)
-    methods = _unique(methods)
-    train = training_table(earlier, features=features, classes=classes, min_significance=min_significance)
+    methods = unique_methods(methods)
+    tables = _training_tables(earlier, features, classes, min_significance)
     matches = later_classes(earlier, later, grouping, radius_deg=radius_deg)
     if not len(matches):
         raise CatalogError(
@@ -85,44 +88,40 @@ def evaluate_future(
             f"has one of {', '.join(grouping.names)} in {later.source} ({later.release.name}). Give the earlier "
             "release first and the later one with --future."
         )
-    targets = extract_features(earlier, train.features, grouping, imputation=train.imputation)[matches.targets]
+    targets = {
+        label: extract_features(earlier, train.features, grouping, imputation=train.imputation)[matches.targets]
+        for label, train in tables.items()
+    }
     status = earlier.classes[matches.targets]
-    scored = np.searchsorted(matches.targets, matches.rows)
-    significance = _significance(earlier)[matches.rows]
-    pi = _training_shares(train, grouping.names)
+    train = next(iter(tables.values()))
+    training_shares = np.array([np.mean(train.y == name) for name in grouping.names])
 
-    def result(p: FloatArray, fit_seconds: float, predict_seconds: float, groups: dict[str, Shares]) -> MethodResult:
-        bare = matches.status == ""
-        p = p[scored]
-        score = Scores.of(p, matches.y, grouping.names, significance=significance, seed=seed)
-        alone = (
-            Scores.of(p[bare], matches.y[bare], grouping.names, significance=significance[bare], seed=seed)
-            if bare.any()
-            else None
-        )
-        return MethodResult(score, alone, fit_seconds, predict_seconds, p, groups)
+    def correct(p: FloatArray) -> tuple[FloatArray, dict[str, Shares]]:
+        return correct_by_status(p, training_shares, status, concentration=concentration)
 
-    results: dict[str, MethodResult] = {}
-    for k, method in enumerate(methods):
-        if progress is not None:
-            progress(method.name, k, len(methods))
-        p, fit_seconds, predict_seconds = _run(method, train, targets, grouping.names)
-        results[method.name] = result(p, fit_seconds, predict_seconds, {})
-        if shares:
-            start = perf_counter()
-            corrected, groups = correct_by_status(p, pi, status, concentration=concentration)
-            predict_seconds += perf_counter() - start
-            results[method.name + SHARES_SUFFIX] = result(corrected, fit_seconds, predict_seconds, groups)
-    return Evaluation(
-        catalog=str(earlier.source),
-        protocol=f"future: trained on {matches.earlier}, scored by {matches.later}",
-        classes=grouping.names,
-        features=tuple(feature.name for feature in train.features),
+    corrections: dict[str, Correction] = {SHARES_SUFFIX: correct} if shares else {}
+    sources = ScoredSources(
         names=earlier.names[matches.rows],
         y=matches.y,
         status=matches.status,
-        methods=results,
-        meta={"later_catalog": str(later.source), "matches": dict(matches.counts), "n_train": len(train), "seed": seed},
+        significance=_significance(earlier)[matches.rows],
+        rows=np.searchsorted(matches.targets, matches.rows),
+        classes=grouping.names,
+        seed=seed,
+    )
+    splits = {label: [Split.single(tables[label], targets[label])] for label in tables}
+    groups, sizes = np.unique(status, return_counts=True)
+    return _evaluation(
+        earlier,
+        f"future: trained on {matches.earlier}, scored by {matches.later}",
+        tables,
+        sources,
+        run_methods(methods, splits, sources, corrections=corrections, progress=progress),
+        later_catalog=str(later.source),
+        matches=dict(matches.counts),
+        n_train=len(train),
+        training_shares={name: float(share) for name, share in zip(grouping.names, training_shares, strict=True)},
+        targets_by_status={str(g) or "unassociated": int(size) for g, size in zip(groups, sizes, strict=True)},
     )
 
 
@@ -131,7 +130,7 @@ def evaluate_faint(
     methods: Iterable[Method],
     *,
     fraction: float = 0.5,
-    features: str = "six",
+    features: str | Sequence[str] = "six",
     classes: str = "bll,fsrq,psr",
     min_significance: float | None = None,
     seed: int = 0,
@@ -151,7 +150,9 @@ def evaluate_faint(
         Names must differ.
     fraction
         Of each class's sources that are scored, between 0 and 1.
-    features, classes, min_significance
+    features
+        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.pipeline.train`.
+    classes, min_significance
         As for :func:`fermiclass.pipeline.train`.
     seed
         Of the bootstrap.
@@ -160,36 +161,31 @@ def evaluate_faint(
 
     Raises
     ------
+    ClassError, FeatureError
+        As :func:`fermiclass.pipeline.train`; also when a set of features is given twice.
     ValueError
         When the fraction is not between 0 and 1, or two methods have the same name.
     """
     if not 0 < fraction < 1:
         raise ValueError(f"fraction={fraction} of the sources cannot be scored: give a number between 0 and 1")
     grouping = ClassGrouping.parse(classes)
-    methods = _unique(methods)
-    table = training_table(catalog, features=features, classes=classes, min_significance=min_significance)
+    methods = unique_methods(methods)
+    tables = _training_tables(catalog, features, classes, min_significance)
+    table = next(iter(tables.values()))
     significance = _training_significance(catalog, grouping, min_significance)
     faint = np.zeros(len(table), dtype=bool)
     for name in grouping.names:
         own = table.y == name
         faint |= own & (significance < np.nanquantile(significance[own], fraction))
-    results = {}
-    for k, method in enumerate(methods):
-        if progress is not None:
-            progress(method.name, k, len(methods))
-        p, fit_seconds, predict_seconds = _run(method, table[~faint], table[faint], grouping.names)
-        score = Scores.of(p, table.y[faint], grouping.names, significance=significance[faint], seed=seed)
-        results[method.name] = MethodResult(score, None, fit_seconds, predict_seconds, p)
-    return Evaluation(
-        catalog=str(catalog.source),
-        protocol=f"the faintest {fraction:.0%} of each class, learned from the others",
-        classes=grouping.names,
-        features=tuple(feature.name for feature in table.features),
-        names=table.names[faint],
-        y=table.y[faint],
-        status=table.y[faint],
-        methods=results,
-        meta={"seed": seed, "n_train": int(np.sum(~faint))},
+    sources = _labelled_sources(table[faint], significance[faint], grouping, seed)
+    splits = {label: [Split.single(of_set[~faint], of_set[faint])] for label, of_set in tables.items()}
+    return _evaluation(
+        catalog,
+        f"the faintest {fraction:.0%} of each class, learned from the others",
+        tables,
+        sources,
+        run_methods(methods, splits, sources, progress=progress),
+        n_train=int(np.sum(~faint)),
     )
 
 
@@ -198,7 +194,7 @@ def evaluate_folds(
     methods: Iterable[Method],
     *,
     folds: int = 10,
-    features: str = "six",
+    features: str | Sequence[str] = "six",
     classes: str = "bll,fsrq,psr",
     min_significance: float | None = None,
     seed: int = 0,
@@ -216,7 +212,9 @@ def evaluate_folds(
         Names must differ.
     folds
         K.
-    features, classes, min_significance
+    features
+        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.pipeline.train`.
+    classes, min_significance
         As for :func:`fermiclass.pipeline.train`.
     seed
         Of the folds and of the bootstrap.
@@ -225,55 +223,78 @@ def evaluate_folds(
 
     Raises
     ------
-    ClassError
-        When a class has fewer sources than there are folds.
+    ClassError, FeatureError
+        When a class has fewer sources than there are folds; as :func:`fermiclass.pipeline.train`; when a set of
+        features is given twice.
     ValueError
         When there are fewer than two folds, or two methods have the same name.
     """
     from sklearn.model_selection import StratifiedKFold
 
     grouping = ClassGrouping.parse(classes)
-    methods = _unique(methods)
-    table = training_table(catalog, features=features, classes=classes, min_significance=min_significance)
+    methods = unique_methods(methods)
+    tables = _training_tables(catalog, features, classes, min_significance)
+    table = next(iter(tables.values()))
     _check_folds(folds, table, catalog)
-    significance = _training_significance(catalog, grouping, min_significance)
-    splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(table.X, table.y))
-    results = {}
-    for k, method in enumerate(methods):
-        p = np.empty((len(table), len(grouping.names)))
-        fit_seconds = predict_seconds = 0.0
-        for j, (train, test) in enumerate(splits):
-            if progress is not None:
-                progress(method.name, k * folds + j, len(methods) * folds)
-            p[test], *seconds = _run(method, table[train], table[test], grouping.names)
-            fit_seconds, predict_seconds = fit_seconds + seconds[0], predict_seconds + seconds[1]
-        score = Scores.of(p, table.y, grouping.names, significance=significance, seed=seed)
-        results[method.name] = MethodResult(score, None, fit_seconds, predict_seconds, p)
-    return Evaluation(
-        catalog=str(catalog.source),
-        protocol=f"{folds} folds",
-        classes=grouping.names,
-        features=tuple(feature.name for feature in table.features),
-        names=table.names,
-        y=table.y,
-        status=table.y,
-        methods=results,
-        meta={"seed": seed},
+    sources = _labelled_sources(table, _training_significance(catalog, grouping, min_significance), grouping, seed)
+    rows = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(table.X, table.y))
+    splits = {
+        label: [Split(of_set[train], of_set[test], test) for train, test in rows] for label, of_set in tables.items()
+    }
+    return _evaluation(
+        catalog,
+        f"{folds} folds",
+        tables,
+        sources,
+        run_methods(methods, splits, sources, progress=progress),
     )
 
 
-def _run(
-    method: Method, train: FeatureTable, test: FeatureTable, classes: Sequence[str]
-) -> tuple[FloatArray, float, float]:
-    """Train on one table and predict another: probabilities (n, C), seconds of training and of prediction."""
-    start = perf_counter()
-    predictor = method.fit(train, classes)
-    fitted = perf_counter()
-    return predictor.predict(test), fitted - start, perf_counter() - fitted
+def _training_tables(
+    catalog: Catalog, features: str | Sequence[str], classes: str, min_significance: float | None
+) -> dict[str, FeatureTable]:
+    """Return the features of the sources to learn from, by the name of their set: the same rows in each."""
+    return {
+        label: training_table(catalog, features=spec, classes=classes, min_significance=min_significance)
+        for label, spec in name_feature_sets(features).items()
+    }
 
 
-def _training_shares(table: FeatureTable, classes: Sequence[str]) -> FloatArray:
-    return np.array([np.mean(table.y == name) for name in classes])
+def _labelled_sources(
+    table: FeatureTable, significance: FloatArray, grouping: ClassGrouping, seed: int
+) -> ScoredSources:
+    """Return what to score by where all predicted sources have a class."""
+    return ScoredSources(
+        names=table.names,
+        y=table.y,
+        status=table.y,
+        significance=significance,
+        rows=np.arange(len(table)),
+        classes=grouping.names,
+        seed=seed,
+    )
+
+
+def _evaluation(
+    catalog: Catalog,
+    protocol: str,
+    tables: Mapping[str, FeatureTable],
+    sources: ScoredSources,
+    methods: Mapping[str, MethodResult],
+    **meta: Any,
+) -> Evaluation:
+    return Evaluation(
+        catalog=str(catalog.source),
+        protocol=protocol,
+        classes=sources.classes,
+        features={label: tuple(feature.name for feature in table.features) for label, table in tables.items()},
+        names=sources.names,
+        y=sources.y,
+        status=sources.status,
+        significance=sources.significance,
+        methods=methods,
+        meta={"seed": sources.seed, **meta},
+    )
 
 
 def _significance(catalog: Catalog) -> FloatArray:
@@ -287,15 +308,6 @@ def _training_significance(catalog: Catalog, grouping: ClassGrouping, min_signif
     significance = _significance(catalog)
     chosen = grouping.assign(catalog.classes) != ""
     return significance[chosen if min_significance is None else chosen & (significance > min_significance)]
-
-
-def _unique(methods: Iterable[Method]) -> list[Method]:
-    chosen = list(methods)
-    names = [method.name for method in chosen]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated or not names:
-        raise ValueError(f"methods must have names of their own and be one at least; repeated: {repeated or 'none'}")
-    return chosen
 
 
 def _check_folds(folds: int, table: FeatureTable, catalog: Catalog) -> None:

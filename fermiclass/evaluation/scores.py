@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fermiclass.evaluation import metrics
 from fermiclass.evaluation.metrics import NUM_BINS, ReliabilityBin
@@ -131,6 +131,19 @@ class Scores:
         }
 
 
+def significance_bins(significance: ArrayLike) -> list[tuple[float, float | None, NDArray[np.bool_]]]:
+    """Return the bins of Signif_Avg that have sources: edges (None for an open end), and which of the (n,) are inside.
+
+    A source whose significance is not known (NaN) is in none.
+    """
+    values = np.asarray(significance, dtype=np.float64)
+    bins = (
+        (low, high if np.isfinite(high) else None, (values >= low) & (values < high))
+        for low, high in pairwise(SIGNIFICANCE_EDGES)
+    )
+    return [row for row in bins if np.any(row[2])]
+
+
 def _by_significance(
     p: FloatArray, y: metrics.IntArray, loss: FloatArray, significance: ArrayLike | None, seed: int
 ) -> tuple[SignificanceBin, ...]:
@@ -139,19 +152,15 @@ def _by_significance(
     values = np.asarray(significance, dtype=np.float64)
     if values.shape != loss.shape:
         raise ValueError(f"significance has shape {values.shape}, expected one value for each of {len(loss)} sources")
-    bins = []
-    for low, high in pairwise(SIGNIFICANCE_EDGES):
-        rows = (values >= low) & (values < high)
-        if np.any(rows):
-            bins.append(
-                SignificanceBin(
-                    low=low,
-                    high=high if np.isfinite(high) else None,
-                    n=int(rows.sum()),
-                    nll=float(loss[rows].mean()),
-                    nll_se=metrics.bootstrap_se(loss[rows], seed),
-                    error=float(np.mean(p[rows].argmax(axis=1) != y[rows])),
-                    brier=metrics.brier(p[rows], y[rows]),
-                )
-            )
-    return tuple(bins)
+    return tuple(
+        SignificanceBin(
+            low=low,
+            high=high,
+            n=int(rows.sum()),
+            nll=float(loss[rows].mean()),
+            nll_se=metrics.bootstrap_se(loss[rows], seed),
+            error=float(np.mean(p[rows].argmax(axis=1) != y[rows])),
+            brier=metrics.brier(p[rows], y[rows]),
+        )
+        for low, high, rows in significance_bins(values)
+    )

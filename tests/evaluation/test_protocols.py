@@ -11,6 +11,7 @@ import pytest
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation import (
     EstimatorMethod,
+    evaluate_faint,
     evaluate_folds,
     evaluate_future,
     later_classes,
@@ -60,6 +61,71 @@ def test_layout(future):
     assert set(shares) == {"unassociated", "bcu", "unk"}
     assert sum(share["mean"] for share in shares["bcu"].values()) == pytest.approx(1)
     assert "shares" not in found["methods"]["svm"]
+
+
+def test_several_feature_sets_on_the_same_sources(future, dr1, dr4):
+    """Each set's figures are those that it has alone; nothing but the names tells them apart."""
+    steps = []
+    methods = peer_methods(["svm", "logistic"])
+    both = evaluate_future(
+        dr1, dr4, methods, features=["six", "LP_beta,Npred"], seed=1, progress=lambda *state: steps.append(state)
+    )
+    assert list(both.methods) == [
+        f"{method}@{features}{correction}"
+        for features in ("six", "list1")
+        for method in ("svm", "logistic")
+        for correction in ("", "+shares")
+    ]
+    assert steps == [("svm@six", 0, 4), ("logistic@six", 1, 4), ("svm@list1", 2, 4), ("logistic@list1", 3, 4)]
+    for side_by_side, alone in (("svm@six", "svm"), ("logistic@six+shares", "logistic+shares")):
+        same, expected = both.methods[side_by_side], future.methods[alone]
+        np.testing.assert_array_equal(same.probabilities, expected.probabilities)
+        assert same.unassociated.to_dict() == expected.unassociated.to_dict()
+    assert not np.array_equal(both.methods["svm@six"].probabilities, both.methods["svm@list1"].probabilities)
+    np.testing.assert_array_equal(both.names, future.names)
+    assert both.to_dict()["features"]["list1"] == ["LP_beta", "Npred"]
+    assert future.to_dict()["features"] == list(future.features["six"])
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        lambda catalog, methods: evaluate_folds(catalog, methods, folds=2, features=["six", "extended"]),
+        lambda catalog, methods: evaluate_faint(catalog, methods, features=["six", "extended"]),
+    ],
+    ids=["folds", "faint"],
+)
+def test_every_feature_set_has_the_same_splits(dr4, protocol):
+    method = Constant()
+    evaluation = protocol(dr4, [method])
+    assert list(evaluation.methods) == ["constant@six", "constant@extended"]
+    half = len(method.seen) // 2
+    for six, extended in zip(method.seen[:half], method.seen[half:], strict=True):
+        np.testing.assert_array_equal(six.names, extended.names)
+        assert (six.X.shape[1], extended.X.shape[1]) == (6, 17)
+    assert "unassociated" not in evaluation.to_dict()["methods"]["constant@six"]
+
+
+def test_significance_goes_with_the_sources(future, dr1):
+    at = {name: k for k, name in enumerate(dr1.names.tolist())}
+    expected = [dr1.table["Signif_Avg"][at[name]] for name in future.names.tolist()]
+    np.testing.assert_array_equal(future.significance, expected)
+
+
+def test_peers_are_told_from_other_methods(dr4):
+    evaluation = evaluate_folds(dr4, [Constant(), peer_method("logistic")], folds=2)
+    assert {name: result.variant.is_peer for name, result in evaluation.methods.items()} == {
+        "constant": False,
+        "logistic": True,
+    }
+    assert list(evaluation.to_dict()["versus_peers"]) == ["constant"]
+
+
+def test_shares_are_of_all_targets(future, dr1):
+    found = future.to_dict()
+    assert sum(found["targets_by_status"].values()) == found["matches"]["targets"] == 2741
+    assert found["targets_by_status"]["unassociated"] == np.sum(dr1.classes == "")
+    assert sum(found["training_shares"].values()) == pytest.approx(1)
 
 
 def test_same_seed_same_figures(future, dr1, dr4):

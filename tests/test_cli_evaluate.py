@@ -1,0 +1,127 @@
+"""``fermiclass evaluate`` as a user runs it: a process of its own, on the real catalogues."""
+
+import json
+import os
+import re
+
+import pytest
+
+from .conftest import slim_path
+from .test_cli import run, run_well
+
+DR1, DR4 = slim_path("4FGL-DR1"), slim_path("4FGL-DR4")
+
+
+def test_evaluate_across_releases(tmp_path):
+    """On DR1 -> DR4 with cheap peers: the JSON that other programs rely on, the figure, and what is printed."""
+    json_file, plot = tmp_path / "e.json", tmp_path / "e.png"
+    printed = run_well(
+        "evaluate", DR1, "--future", DR4, "--methods", "logistic,svm", "--json", json_file,
+        "--plot", plot,
+    )  # fmt: skip
+    result = json.loads(json_file.read_text())
+    assert {"catalog", "protocol", "n", "methods"} <= set(result)
+    assert set(result["methods"]) == {"logistic", "logistic+shares", "svm", "svm+shares"}
+    scores = result["methods"]["logistic"]
+    assert {"nll", "nll_se", "error", "ece", "brier", "fit_seconds", "predict_seconds", "n", "per_class"} <= set(scores)
+    assert scores["n"] == result["n"] == 310
+    assert scores["unassociated"]["n"] == 67
+    assert set(scores["per_class"]["psr"]) >= {"precision", "recall", "n"}
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert "310 sources" in printed
+
+
+def test_evaluate_by_folds():
+    printed = run_well("evaluate", DR4, "--folds", "3", "--methods", "logistic")
+    assert "3 folds: 2630 sources" in " ".join(printed.split())
+
+
+def test_evaluate_from_bright_to_faint():
+    printed = run_well("evaluate", DR1, "--faint", "0.5", "--methods", "logistic")
+    assert "the faintest 50% of each class, learned from the others: 1031 sources" in " ".join(printed.split())
+
+
+@pytest.fixture(scope="module")
+def side_by_side(tmp_path_factory):
+    """Two sets of features with both own methods and cheap peers: JSON, and what an 80-column terminal shows."""
+    json_file = tmp_path_factory.mktemp("evaluation") / "e.json"
+    printed = run_well(
+        "evaluate", DR1, "--future", DR4, "--features", "six", "--features", "LP_beta,LP_Index",
+        "--methods", "nimgp,mgp,logistic,svm+unc", "--json", json_file, env={**os.environ, "COLUMNS": "80"},
+    )  # fmt: skip
+    return json.loads(json_file.read_text()), printed
+
+
+def test_evaluate_feature_sets_side_by_side(side_by_side):
+    found, printed = side_by_side
+    assert {label: len(names) for label, names in found["features"].items()} == {"six": 6, "list1": 2}
+    assert set(found["methods"]) == {
+        f"{method}@{features}{correction}"
+        for method in ("nimgp", "mgp", "logistic", "svm+unc")
+        for features in ("six", "list1")
+        for correction in ("", "+shares")
+    }
+    assert {method["n"] for method in found["methods"].values()} == {310}
+    assert {method["unassociated"]["n"] for method in found["methods"].values()} == {67}
+    assert max(map(len, printed.splitlines())) <= 80
+    for group in ("@six", "@six+shares", "@list1", "@list1+shares"):
+        assert re.search(rf"^ {re.escape(group)} *$", printed, re.MULTILINE)
+
+
+def test_evaluate_tells_own_methods_against_peers(side_by_side):
+    found, printed = side_by_side
+    methods = found["methods"]
+    assert set(found["versus_peers"]) == {name for name, method in methods.items() if not method["is_peer"]}
+    against = found["versus_peers"]["nimgp@six+shares"]
+    as_used = {name: m["nll"] for name, m in methods.items() if m["is_peer"] and not m["correction"]}
+    assert against["as_used"]["all"]["peer"] == min(as_used, key=as_used.get)
+    alike = {name: methods[name]["unassociated"]["nll"] for name in ("logistic@six+shares", "svm+unc@six+shares")}
+    row = against["like_for_like"]["unassociated"]
+    assert row["peer"] == min(alike, key=alike.get)
+    assert row["difference"] == pytest.approx(methods["nimgp@six+shares"]["unassociated"]["nll"] - alike[row["peer"]])
+    assert row["n"] == 67
+    assert f"{row['difference']:+.3f}±{row['se']:.3f}" in printed
+
+
+def test_evaluate_tells_what_input_noise_and_shares_change(side_by_side):
+    found, printed = side_by_side
+    pairs = {row["method"]: row for row in found["input_noise"]}
+    assert pairs["nimgp@six"]["other"] == "mgp@six"
+    bins = pairs["nimgp@six"]["by_significance"]
+    assert sum(row["n"] for row in bins) == 310
+    for row, nimgp, mgp in zip(
+        bins, *(found["methods"][name]["by_significance"] for name in ("nimgp@six", "mgp@six")), strict=True
+    ):
+        assert row["difference"] == pytest.approx(nimgp["nll"] - mgp["nll"])
+    assert " ".join(f"{row['difference']:+.3f}" for row in bins) in printed
+    shares = found["methods"]["nimgp@six+shares"]["shares"]["bcu"]
+    assert " ".join(f"{share['mean']:.3f}±{share['std']:.3f}" for share in shares.values()) in printed
+    effect = found["correction"]["nimgp@six+shares"]
+    assert effect["all"]["difference"] < 0
+    assert f"({effect['all']['difference']:+.3f}±" in printed
+
+
+def test_evaluate_shows_all_peers_if_asked():
+    arguments = ("evaluate", DR1, "--faint", "0.3", "--methods", "logistic,svm,logistic-squares,logistic+unc,svm+unc")
+    sets = [argument for name in ("LP_beta", "LP_Index", "Npred", "GLAT", "six") for argument in ("--features", name)]
+    some, every = (run_well(*arguments, *sets, *option) for option in ((), ("--all",)))
+    assert "10 more rows of peers" in " ".join(some.split())
+    assert "more rows" not in every
+    main, every_main = (text[: text.index("perfectly calibrated")] for text in (some, every))
+    assert (main.count("±"), every_main.count("±")) == (15, 25)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (("six", "six"), "features 'six' are named more than once: name each set once"),
+        (("six", "LP_betta"), "unknown feature 'LP_betta'. Did you mean LP_beta"),
+    ],
+)
+def test_evaluate_refuses_feature_sets(tmp_path, features, message):
+    options = [argument for name in features for argument in ("--features", name)]
+    done = run("evaluate", DR1, "--folds", "2", "--methods", "logistic", *options, "--json", "e.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
