@@ -9,25 +9,27 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-_BLOCK = 256  # rows of the distance matrix at a time
-
 
 @dataclass(frozen=True, eq=False)
 class TrainingDomain:
     """The training sources' features, as the measure of what is typical.
 
-    The distance of two sources is noise-aware, ``d² = Σ_j (x_j − x'_j)² / (σ_j² + V_j + V'_j)``, where σ_j² is the
-    variance of feature j over the training sources: what error bars can explain is not far. A source's depth is its
-    distance from its k-th nearest training source, and its score the share of training sources with a smaller depth
-    (each measured against all others): 0 typical, 1 unlike any. For sources drawn like the training sources it is
-    uniform.
+    Two sources of one class differ by a vector whose covariance is 2W, with W the observed covariance within the
+    classes, averaged over the training sources. The distance of a source x with error variances V from a training
+    source x' is ``d² = (x − x')ᵀ (2W + diag V)⁻¹ (x − x')``: what the scatter of a class, the correlations in it, or
+    error bars can explain is not far. (W holds the error bars of a typical source already; V is on top of them.)
+
+    A source's depth is its distance from its k-th nearest training source, and its score the share of training sources
+    with a smaller depth (each measured against all others): 0 typical, 1 unlike any. For sources drawn like the
+    training sources it is uniform, whatever the classes and features: a conformal p-value, counted from the other end
+    (Laxhammar & Falkman 2010). Larger error bars never raise it.
 
     Attributes
     ----------
-    X, X_var
-        Features and variances of the training sources, ``(N, D)``.
-    scale
-        σ_j, ``(D,)``.
+    X
+        Features of the training sources, ``(N, D)``.
+    covariance
+        2W, ``(D, D)``.
     depths
         The training sources' own depths, sorted, ``(N,)``.
     neighbours
@@ -35,27 +37,28 @@ class TrainingDomain:
     """
 
     X: FloatArray
-    X_var: FloatArray
-    scale: FloatArray
+    covariance: FloatArray
     depths: FloatArray
     neighbours: int
 
     @classmethod
-    def fit(cls, X: FloatArray, X_var: FloatArray, *, neighbours: int = 5) -> TrainingDomain:
-        """Measure the depths of the training sources ``X``, ``X_var`` (N, D)."""
+    def fit(cls, X: FloatArray, X_var: FloatArray, y: NDArray[np.str_], *, neighbours: int = 5) -> TrainingDomain:
+        """Measure the depths of the training sources ``X``, ``X_var`` (N, D) of classes ``y`` (N,).
+
+        N is at least 2; of fewer than k + 1 sources the farthest is the k-th nearest.
+        """
         order = np.lexsort((*X_var.T, *X.T))  # the same sums whatever the order of the rows
-        X, X_var = X[order], X_var[order]
-        spread = X.std(axis=0)
+        X, X_var, y = X[order], X_var[order], y[order]
         neighbours = min(neighbours, len(X) - 1)
-        domain = cls(X, X_var, np.where(spread > 0, spread, 1.0), np.empty(0), neighbours)
+        domain = cls(X, 2.0 * _covariance_within(X, y), np.empty(0), neighbours)
         # The nearest training source of a training source is itself: one rank further out.
-        return cls(X, X_var, domain.scale, np.sort(domain._depth(X, X_var, neighbours)), neighbours)
+        return cls(X, domain.covariance, np.sort(domain._depth(X, X_var, neighbours)), neighbours)
 
     def score(self, X: FloatArray, X_var: FloatArray) -> FloatArray:
         """Share of training sources that lie less deep than each row of ``X``, ``X_var`` (n, D); shape (n,)."""
         # A training source among the rows is its own nearest neighbour, as it was in `fit`.
-        known = {row.tobytes() for row in np.hstack([self.X, self.X_var])}
-        among = np.array([row.tobytes() in known for row in np.hstack([X, X_var])], dtype=bool)
+        known = {row.tobytes() for row in self.X}
+        among = np.array([row.tobytes() in known for row in X], dtype=bool)
         depths = np.empty(len(X))
         for rows, rank in ((among, self.neighbours), (~among, self.neighbours - 1)):
             depths[rows] = self._depth(X[rows], X_var[rows], rank)
@@ -63,11 +66,24 @@ class TrainingDomain:
 
     def _depth(self, X: FloatArray, X_var: FloatArray, rank: int) -> FloatArray:
         depths = np.empty(len(X))
-        for start in range(0, len(X), _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            squares = np.zeros((len(X[rows]), len(self.X)))
-            for j, scale in enumerate(self.scale):  # a feature at a time: a fixed order of summation, and less memory
-                difference = X[rows, j, None] - self.X[:, j]
-                squares += difference**2 / (scale**2 + X_var[rows, j, None] + self.X_var[:, j])
-            depths[rows] = np.partition(squares, rank, axis=1)[:, rank]
-        return np.sqrt(depths)
+        for i in range(len(X)):  # a source at a time: the same bits whatever the other rows
+            # d² = |L⁻¹(x − x')|² with LLᵀ = 2W + diag V.
+            whiten = np.linalg.inv(np.linalg.cholesky(self.covariance + np.diag(X_var[i])))
+            distances = np.linalg.norm(whiten @ (X[i] - self.X).T, axis=0)
+            depths[i] = np.partition(distances, rank)[rank]
+        return depths
+
+
+def _covariance_within(X: FloatArray, y: NDArray[np.str_]) -> FloatArray:
+    """Covariance (D, D) of ``X`` (N, D) about the means of the classes, shrunk by D imagined sources to its diagonal.
+
+    Thereby it can be inverted, with fewer sources than features too; with many sources it changes nothing.
+    """
+    N, D = X.shape
+    from_mean = np.empty_like(X)
+    for name in np.unique(y):
+        from_mean[y == name] = X[y == name] - X[y == name].mean(axis=0)
+    covariance = from_mean.T @ from_mean / N
+    variance = np.diag(covariance)
+    variance = np.where(variance > 0.0, variance, 1.0)  # a feature without spread
+    return (N * covariance + D * np.diag(variance)) / (N + D)

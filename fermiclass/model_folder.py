@@ -38,7 +38,7 @@ _CONFIG_KEYS = {
 }
 _PREFIX = "weights/"
 _ESTIMATOR_ARRAYS = ("mean_", "scale_", "elbo_")
-_DOMAIN_ARRAYS = ("X", "X_var", "scale", "depths")
+_DOMAIN_ARRAYS = ("X", "covariance", "depths")
 
 
 def check_model_folder_writable(path: str | Path) -> Path:
@@ -255,8 +255,7 @@ def _check_arrays(arrays: Mapping[str, NDArray[np.float64]], num_classes: int, n
         "estimator/mean_": (num_features,),
         "estimator/scale_": (num_features,),
         "domain/X": (num_training, num_features),
-        "domain/X_var": (num_training, num_features),
-        "domain/scale": (num_features,),
+        "domain/covariance": (num_features, num_features),
         "domain/depths": (num_training,),
     }
     for name, shape in shapes.items():
@@ -267,11 +266,12 @@ def _check_arrays(arrays: Mapping[str, NDArray[np.float64]], num_classes: int, n
         raise ModelFolderError(
             f"weights/posterior.Z has shape {Z.shape}, expected ({num_classes}, any number, {num_features})."
         )
-    for name in ("estimator/scale_", "domain/scale"):
-        if np.any(arrays[name] <= 0):
-            raise ModelFolderError(f"{name} is not positive everywhere.")
-    if np.any(arrays["domain/X_var"] < 0):
-        raise ModelFolderError("domain/X_var is negative somewhere.")
+    if np.any(arrays["estimator/scale_"] <= 0):
+        raise ModelFolderError("estimator/scale_ is not positive everywhere.")
+    try:
+        np.linalg.cholesky(arrays["domain/covariance"])
+    except np.linalg.LinAlgError as error:
+        raise ModelFolderError("domain/covariance is not positive definite.") from error
     if np.any(np.diff(arrays["domain/depths"], prepend=0.0) < 0):
         raise ModelFolderError("domain/depths is negative somewhere, or not sorted.")
 

@@ -280,7 +280,7 @@ def train(
         features=tuple(feature.name for feature in table.features),
         grouping=grouping,
         imputation=table.imputation,
-        domain=TrainingDomain.fit(table.X, table.X_var),
+        domain=TrainingDomain.fit(table.X, table.X_var, table.y),
         provenance={
             "catalog": str(catalog.source),
             "sha256": str(catalog.sha256),

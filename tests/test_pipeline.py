@@ -43,7 +43,7 @@ def same_model(one, other):
     for name, array in one.estimator.weights_.items():
         np.testing.assert_array_equal(array, other.estimator.weights_[name], err_msg=name)
     assert one.imputation == other.imputation
-    for name in ("X", "X_var", "scale", "depths"):
+    for name in ("X", "covariance", "depths"):
         np.testing.assert_array_equal(getattr(one.domain, name), getattr(other.domain, name), err_msg=name)
 
 
