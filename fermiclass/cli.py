@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from fermiclass._version import __version__
+from fermiclass.commands.benchmarking import benchmark
 from fermiclass.commands.catalogues import features, info
 from fermiclass.commands.labelling import classify, train
-from fermiclass.commands.measuring import benchmark, evaluate
+from fermiclass.commands.measuring import evaluate
 from fermiclass.terminal import CommandGroup
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 FloatArray = NDArray[np.float64]
 
@@ -66,11 +67,12 @@ class TrainingDomain:
 
     def _depth(self, X: FloatArray, X_var: FloatArray, rank: int) -> FloatArray:
         depths = np.empty(len(X))
-        for i in range(len(X)):  # a source at a time: the same bits whatever the other rows
-            # d² = |L⁻¹(x − x')|² with LLᵀ = 2W + diag V.
-            whiten = np.linalg.inv(np.linalg.cholesky(self.covariance + np.diag(X_var[i])))
-            distances = np.linalg.norm(whiten @ (X[i] - self.X).T, axis=0)
-            depths[i] = np.partition(distances, rank)[rank]
+        with threadpool_limits(1):  # matrices this small are slower on several threads, much so on a busy machine
+            for i in range(len(X)):  # a source at a time: the same bits whatever the other rows
+                # d² = |L⁻¹(x − x')|² with LLᵀ = 2W + diag V.
+                whiten = np.linalg.inv(np.linalg.cholesky(self.covariance + np.diag(X_var[i])))
+                distances = np.linalg.norm(whiten @ (X[i] - self.X).T, axis=0)
+                depths[i] = np.partition(distances, rank)[rank]
         return depths
 
 

@@ -13,13 +13,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fermiclass.nimgp.inducing import INDUCING, initial_inducing_points
+from fermiclass.nimgp.input_prior import InputPrior
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.build import ModelSettings
     from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
 
+INPUT_PRIORS = ("isotropic", "population")
+
 _MAX_BY_FRACTION = 100
+_INPUT_MEAN, _INPUT_PRECISION, _TEMPERATURE = "input_prior.mean", "input_prior.precision", "temperature"
 
 
 class NIMGPClassifier(ClassifierMixin, BaseEstimator):
@@ -34,6 +38,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         'nimgp' infers the noiseless input of every training source; 'mgp' ignores input noise.
     likelihood : {'softmax', 'step'}
         Softmax, or the robust step likelihood of the paper.
+    kernel : {'se+linear', 'se'}
+        ARD squared exponential with white noise, with or without a linear kernel.
     epsilon : float or None
         Label noise of the step likelihood: fixed, or learned (None). The paper fixes 10⁻³.
     num_inducing : int or float
@@ -45,8 +51,11 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         Adam steps, sources a step (None: all), the first step size, and whether it falls along a cosine or stays.
     epochs : int or None
         Passes over the training sources, instead of ``steps``.
-    input_prior_variance : float
-        Of p(x) = N(0, · I) for standardised inputs; ``inf`` is flat. The paper takes 1000.
+    input_prior : {'isotropic', 'population'}
+        p(x) for standardised inputs: N(0, a I), or N(m, a Σ) with the mean and covariance of the training sources'
+        noiseless inputs (:meth:`fermiclass.nimgp.input_prior.InputPrior.population`).
+    input_prior_variance : float or None
+        a; None is flat. The paper takes 1000 in training and a flat prior in prediction.
     hyper_priors : bool
         Log-normal priors on the hyper-parameters, or none.
     clip : float or None
@@ -58,9 +67,13 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
     jitter : float
         Relative to the diagonal of the inducing points' covariance.
     average_noise : bool
-        Whether predictions are averaged over x* ~ N(x̃*, V*), or made at the observed inputs.
+        Whether predictions are averaged over x* ~ p(x* | x̃*), or made at the observed inputs.
     num_draws : int
         Quasi-Monte Carlo draws of each x*, best a power of 2.
+    temperature : float or 'folds'
+        T of ``softmax(f/T)`` in prediction; 'folds' finds it on held-out sources
+        (:func:`fermiclass.calibration.fold_temperature`), which takes five trainings more. The step likelihood knows
+        no scale of f: leave it at 1.
     random_state : int, RandomState or None
         The same integer gives the same classifier.
 
@@ -73,7 +86,9 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
     mean_, scale_ : ndarray (D,)
         By which inputs are standardised.
     weights_ : dict of ndarray
-        Trained parameters.
+        Trained parameters, with mean and precision of p(x) for standardised inputs, and the temperature.
+    temperature_ : float
+        T.
     elbo_ : ndarray
         The bound as training went on.
     """
@@ -83,6 +98,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         method: str = "nimgp",
         *,
         likelihood: str = "softmax",
+        kernel: str = "se+linear",
         epsilon: float | None = None,
         num_inducing: int | float = 60,
         inducing: str = "kmeans",
@@ -91,7 +107,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         learning_rate: float = 0.03,
         decay: bool = True,
         epochs: int | None = None,
-        input_prior_variance: float = 1.0,
+        input_prior: str = "isotropic",
+        input_prior_variance: float | None = 3.0,
         hyper_priors: bool = True,
         clip: float | None = 4.0,
         max_noise: float | None = 2.0,
@@ -99,10 +116,12 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         jitter: float = 1e-3,
         average_noise: bool = True,
         num_draws: int = 256,
+        temperature: float | str = 1.0,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.method = method
         self.likelihood = likelihood
+        self.kernel = kernel
         self.epsilon = epsilon
         self.num_inducing = num_inducing
         self.inducing = inducing
@@ -111,6 +130,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.decay = decay
         self.epochs = epochs
+        self.input_prior = input_prior
         self.input_prior_variance = input_prior_variance
         self.hyper_priors = hyper_priors
         self.clip = clip
@@ -119,6 +139,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         self.jitter = jitter
         self.average_noise = average_noise
         self.num_draws = num_draws
+        self.temperature = temperature
         self.random_state = random_state
 
     def fit(
@@ -152,6 +173,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             When shapes differ, values are not finite, a variance is negative, or there is only one class.
         """
+        from fermiclass.calibration import fold_temperature
         from fermiclass.nimgp.build import build_model, weights_of
         from fermiclass.nimgp.training import TrainingSettings, train
 
@@ -170,12 +192,14 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"a classifier needs sources of at least two classes; found only {len(self.classes_)} class"
             )
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        temperature = self.temperature
+        if temperature == "folds":
+            temperature = fold_temperature(self, X, y, X_var, seed=seed)
         self.mean_ = X.mean(axis=0)
         spread = X.std(axis=0)
         self.scale_ = np.where(spread > 1e-12 * np.abs(self.mean_), spread, 1.0)  # a constant input is left as it is
         X, X_var = self._standardise(X, X_var)
-
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         num_inducing = self.num_inducing
         if not isinstance(num_inducing, Integral):
             num_inducing = max(2, min(_MAX_BY_FRACTION, round(num_inducing * len(X))))
@@ -183,7 +207,15 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         if self.epochs is not None:
             steps = self.epochs * max(1, round(len(X) / min(self.batch_size or len(X), len(X))))
         Z = initial_inducing_points(X, num_inducing, self.inducing, np.random.default_rng(seed))
-        model = build_model(self._settings(), Z, num_classes=len(self.classes_), num_data=len(X), dtype=self._dtype())
+        prior = self._input_prior(X, X_var)
+        model = build_model(
+            self._settings(),
+            Z,
+            num_classes=len(self.classes_),
+            num_data=len(X),
+            input_prior=prior,
+            dtype=self._dtype(),
+        )
         history = []
         schedule = TrainingSettings(steps, self.batch_size, self.learning_rate, self.decay, seed)
         for state in train(model, X, X_var, labels, schedule):
@@ -191,7 +223,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
             if progress is not None:
                 progress(state)
         self.elbo_ = np.array(history)
-        return self.restore(weights_of(model))
+        known = {_INPUT_MEAN: prior.mean, _INPUT_PRECISION: prior.precision, _TEMPERATURE: np.array(float(temperature))}
+        return self.restore(weights_of(model) | known)
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> NIMGPClassifier:
         """Take trained parameters, such as ``weights_`` of another of the same settings, and get ready to predict."""
@@ -199,7 +232,22 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         from fermiclass.nimgp.prediction import Predictor
 
         self.weights_ = dict(weights)
-        self._predictor = Predictor(model_from_weights(self._settings(), self.weights_, dtype=self._dtype()))
+        parameters = dict(weights)
+        mean, precision, temperature = (
+            parameters.pop(name, np.empty(0)) for name in (_INPUT_MEAN, _INPUT_PRECISION, _TEMPERATURE)
+        )
+        model = model_from_weights(self._settings(), parameters, dtype=self._dtype())
+        input_dim = parameters["posterior.Z"].shape[-1]
+        if (mean.shape, precision.shape, temperature.shape) != ((input_dim,), (input_dim, input_dim), ()):
+            raise ValueError(f"the weights lack p(x) of {input_dim} inputs, or the temperature")
+        self._predictor = Predictor(model, input_prior=InputPrior(mean, precision))
+        return self.at_temperature(float(temperature))
+
+    def at_temperature(self, temperature: float) -> NIMGPClassifier:
+        """Set the temperature of a fitted classifier; see the parameter."""
+        check_is_fitted(self)
+        self.weights_[_TEMPERATURE] = np.array(float(temperature))
+        self.temperature_ = self._predictor.temperature = float(temperature)
         return self
 
     def predict_proba(self, X: Any, *, X_var: Any = None) -> np.ndarray:
@@ -250,18 +298,24 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
 
         number(Integral, "steps", "num_draws")
         number(Integral, "batch_size", "epochs", optional=True)
-        number(Real, "learning_rate", "input_prior_variance", "num_inducing")
+        number(Real, "learning_rate", "num_inducing")
+        number(Real, "input_prior_variance", optional=True)
         number(Real, "jitter", least=-1e-300)
         number(Real, "clip", "epsilon", optional=True)
         number(Real, "max_noise", least=-1e-300, optional=True)
+        if self.temperature != "folds":
+            number(Real, "temperature")
+        if self.temperature != 1 and self.likelihood == "step":
+            raise ValueError(f"temperature={self.temperature!r} does not do: the step likelihood knows no scale of f")
         if self.epsilon is not None and self.epsilon >= 1:
             raise ValueError(f"epsilon={self.epsilon!r} does not do: expected a number between 0 and 1, or None")
         if not isinstance(self.num_inducing, Integral) and self.num_inducing >= 1:
             raise ValueError(
                 f"num_inducing={self.num_inducing!r} does not do: expected a whole number, or a fraction below 1"
             )
-        if self.inducing not in INDUCING:
-            raise ValueError(f"inducing={self.inducing!r} is unknown: choose one of {', '.join(INDUCING)}")
+        for name, known in (("inducing", INDUCING), ("input_prior", INPUT_PRIORS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(known)}")
 
     def _settings(self) -> ModelSettings:
         from fermiclass.nimgp.build import ModelSettings
@@ -269,11 +323,18 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         return ModelSettings(
             method=self.method,
             likelihood=self.likelihood,
+            kernel=self.kernel,
             epsilon=self.epsilon,
-            input_prior_variance=self.input_prior_variance,
             hyper_priors=self.hyper_priors,
             jitter=self.jitter,
         )
+
+    def _input_prior(self, X: np.ndarray, X_var: np.ndarray) -> InputPrior:
+        if self.input_prior == "population":
+            prior = InputPrior.population(X, X_var)
+        else:
+            prior = InputPrior.isotropic(X.shape[1], 1.0)
+        return prior.widened(self.input_prior_variance)
 
     def _dtype(self) -> Any:
         import tensorflow as tf

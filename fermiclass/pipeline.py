@@ -13,7 +13,7 @@ from fermiclass._version import __version__
 from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog, ClassGrouping
 from fermiclass.domain import TrainingDomain
 from fermiclass.errors import ClassError
-from fermiclass.features import FeatureTable, Imputation, extract_features
+from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, Imputation, extract_features
 from fermiclass.shares import Shares
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class TrainedModel:
         catalog: Catalog,
         targets: str = "uncertain",
         *,
-        shares: str | GroupShares = "trained",
+        shares: str | GroupShares = "estimated",
         progress: Callable[[int, int], None] | None = None,
     ) -> Table:
         """Label the sources of a catalogue that lack a class.
@@ -213,7 +213,7 @@ def _status(catalog: Catalog) -> NDArray[np.str_]:
 def training_table(
     catalog: Catalog,
     *,
-    features: str = "six",
+    features: str = DEFAULT_FEATURE_SET,
     classes: str = "bll,fsrq,psr",
     min_significance: float | None = None,
 ) -> FeatureTable:
@@ -236,7 +236,7 @@ def train(
     catalog: Catalog,
     estimator: NIMGPClassifier | None = None,
     *,
-    features: str = "six",
+    features: str = DEFAULT_FEATURE_SET,
     classes: str = "bll,fsrq,psr",
     min_significance: float | None = None,
     progress: Callable[[TrainingState], None] | None = None,
@@ -298,10 +298,10 @@ def classify(
     *,
     targets: str = "uncertain",
     train_on: Catalog | None = None,
-    features: str = "six",
+    features: str = DEFAULT_FEATURE_SET,
     classes: str = "bll,fsrq,psr",
     min_significance: float | None = None,
-    shares: str | GroupShares = "trained",
+    shares: str | GroupShares = "estimated",
 ) -> Table:
     """Label the sources of a catalogue that lack a class, learning from those that have one.
 

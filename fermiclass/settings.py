@@ -8,12 +8,14 @@ from typing import Any
 #: Estimator settings of the main paper (Villacampa-Calvo et al. 2021, section 5), beside the method.
 PAPER_ESTIMATOR: Mapping[str, Any] = {
     "likelihood": "step",
+    "kernel": "se",
     "epsilon": 1e-3,
     "num_inducing": 0.05,
     "batch_size": 50,
     "epochs": 750,
     "learning_rate": 0.01,
     "decay": False,
+    "input_prior": "isotropic",
     "input_prior_variance": 1000.0,
     "hyper_priors": False,
     "clip": None,

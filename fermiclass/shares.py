@@ -18,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from fermiclass.features.transforms import FloatArray
 
+#: Weight of the prior on the shares, in sources: little among a thousand, much where there are only a few.
+DEFAULT_CONCENTRATION = 10.0
+
 
 @dataclass(frozen=True, eq=False)
 class Shares:
@@ -48,7 +51,7 @@ def estimate_shares(
     probabilities: ArrayLike,
     training_shares: ArrayLike,
     *,
-    concentration: float = 1.0,
+    concentration: float = DEFAULT_CONCENTRATION,
     tolerance: float = 1e-9,
     max_iterations: int = 10_000,
 ) -> Shares:
@@ -141,7 +144,11 @@ def correct_shares(probabilities: ArrayLike, training_shares: ArrayLike, shares:
 
 
 def correct_by_status(
-    p: FloatArray, training_shares: FloatArray, status: NDArray[np.str_], *, concentration: float = 1.0
+    p: FloatArray,
+    training_shares: FloatArray,
+    status: NDArray[np.str_],
+    *,
+    concentration: float = DEFAULT_CONCENTRATION,
 ) -> tuple[FloatArray, dict[str, Shares]]:
     """Correct probabilities (n, C) for the shares of the classes, estimated for each status (n,) from all of it.
 

@@ -104,12 +104,13 @@ def print_benchmark(results: Mapping[str, Any]) -> None:
         return
     from fermiclass.benchmarks.astro454 import PAPER_NLL
 
-    table = _table("method", "NLL", "paper", "error", "seconds a split", right=(1, 2, 3, 4))
+    table = _table("method", "NLL", "above the first", "paper", "error", "seconds a split", right=(1, 2, 3, 4, 5))
     for name, scores in results["methods"].items():
-        paper = PAPER_NLL.get(name)
+        paper, above = PAPER_NLL.get(name), scores.get("nll_above_first")
         table.add_row(
             name,
             f"{scores['nll']:.4f} ± {scores['nll_se']:.4f}",
+            f"{above:+.4f} ± {scores['nll_above_first_se']:.4f}" if above is not None else "",
             "" if paper is None else f"{paper:.3f}",
             f"{scores['error']:.4f} ± {scores['error_se']:.4f}",
             f"{scores['seconds']:.1f}",

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -123,5 +125,110 @@ def test_evaluate_refuses_feature_sets(tmp_path, features, message):
     done = run("evaluate", DR1, "--folds", "2", "--methods", "logistic", *options, "--json", "e.json", cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_methods_are_named_once(tmp_path):
+    done = run("evaluate", DR1, "--methods", "logistic,svm,logistic", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "the method 'logistic' is named more than once" in done.stderr
+
+
+def test_evaluate_with_temperature(tmp_path):
+    """The temperature changes the probabilities and hardly the class; its methods are variants like all others."""
+    json_file = tmp_path / "e.json"
+    run_well(
+        "evaluate", DR1, "--future", DR4, "--features", "LP_beta,LP_Index", "--min-significance", "30",
+        "--methods", "mgp,mgp+temperature", "--json", json_file,
+    )  # fmt: skip
+    found = json.loads(json_file.read_text())
+    methods = found["methods"]
+    names = ("mgp", "mgp+temperature")
+    assert set(methods) == {f"{name}{correction}" for name in names for correction in ("", "+shares")}
+    for name in names:
+        described = methods[f"{name}+shares"]
+        assert (described["method"], described["correction"], described["is_peer"]) == (name, "shares", False)
+    plain, scaled = methods["mgp"], methods["mgp+temperature"]
+    assert scaled["nll"] != plain["nll"]
+    assert scaled["error"] == pytest.approx(plain["error"], abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--methods", "nimgp+temperature", "--likelihood", "step"), "'nimgp+temperature' needs a likelihood that a"),
+        (("--methods", "svm+temperature"), "the method 'svm+temperature' is unknown"),
+    ],
+)
+def test_temperature_where_it_does_not_apply(options, message):
+    done = run("evaluate", DR1, *options)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_evaluate_ood(tmp_path):
+    json_file = tmp_path / "ood.json"
+    printed = run_well("evaluate", DR1, "--ood", "--json", json_file, env={**os.environ, "COLUMNS": "80"})
+    found = json.loads(json_file.read_text())
+    assert (found["catalog"], found["n"]) == ("4FGL-DR1.fits.gz", 2325)
+    assert "novel classes" in found["protocol"]
+    assert found["auc"] > 0.8
+    assert max(map(len, printed.splitlines())) <= 80
+    said = " ".join(printed.split())
+    assert f"all {found['auc']:.3f}±{found['auc_se']:.3f} 261 2064" in said
+    assert "A source's OOD_SCORE is the share of training sources that lie less far from the others" in said
+    assert (
+        f"Sources of psr are scattered: half of the held-out ones score above {found['median_score']['psr']:.2f}"
+        in said
+    )
+    assert "Sources of bll" not in said
+
+
+def test_evaluate_ood_of_several_feature_sets(tmp_path):
+    options = ("--classes", "agn=bll+fsrq,psr", "--min-significance", "7", "--seed", "1")
+    sets = ("--features", "six", "--features", "LP_beta,LP_Index")
+    json_file, alone = tmp_path / "ood.json", tmp_path / "alone.json"
+    printed = run_well("evaluate", DR1, "--ood", *sets, *options, "--json", json_file)
+    assert run_well("evaluate", DR1, "--ood", *options, "--json", alone, "--quiet") == ""
+    found = json.loads(json_file.read_text())
+    assert list(found) == ["six", "list1"]
+    assert found["six"] == json.loads(alone.read_text())
+    assert found["six"]["n"] == found["list1"]["n"]
+    assert (found["list1"]["classes"], found["list1"]["features"]) == (["agn", "psr"], ["LP_beta", "LP_Index"])
+    assert (found["list1"]["seed"], found["list1"]["min_significance"]) == (1, 7)
+    said = " ".join(printed.split())
+    assert said.index("6 features (six)") < said.index("2 features (LP_beta,LP_Index)")
+
+
+def test_evaluate_ood_does_without_tensorflow():
+    script = (
+        "import sys; sys.argv = ['fermiclass', 'evaluate', sys.argv[1], '--ood', '--quiet']\n"
+        "from fermiclass.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "assert not {'tensorflow', 'gpflow'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(DR1)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--future", DR4), "leave out --future"),
+        (("--folds", "5"), "leave out --folds"),
+        (("--faint", "0.5", "--methods", "nimgp", "--peers"), "leave out --faint, --methods, --peers"),
+        (("--all", "--likelihood", "softmax", "--plot", "e.png"), "leave out --likelihood, --all, --plot"),
+        (("--json", "no/ood.json"), "there is no folder"),
+        (("--features", "six", "--features", "six"), "features 'six' are named more than once"),
+        (("--features", "six", "--features", "LP_betta", "--json", "ood.json"), "unknown feature 'LP_betta'"),
+        (("--classes", "bll,psr,other"), "leave classes out that shall be novel"),
+    ],
+)
+def test_evaluate_ood_refuses(tmp_path, options, message):
+    done = run("evaluate", DR1, "--ood", *options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -85,7 +85,8 @@ def test_the_same_labels_come_back(model, folder, few):
             {"method": "mgp", "steps": np.int64(5), "average_noise": np.False_, "clip": None},
             {"features": "LP_beta,ln_Npred"},
         ),
-        ({"input_prior_variance": np.inf, "max_noise": None, "random_state": None, "steps": 5}, {}),
+        ({"input_prior": "population", "max_noise": None, "random_state": None, "steps": 5}, {}),
+        ({"input_prior_variance": None, "kernel": "se", "temperature": 1.5}, {}),
     ],
 )
 def test_other_settings_come_back(few, tmp_path, settings, choice):

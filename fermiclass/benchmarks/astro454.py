@@ -10,15 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import BenchmarkError
-
-if TYPE_CHECKING:
-    from fermiclass.estimators import NIMGPClassifier
+from fermiclass.evaluation.peers import PeerClassifier, available_peers
 
 NUM_TRAIN = 408
 NUM_SPLITS = 100
@@ -60,8 +58,8 @@ def load(folder: Path) -> Astro454:
     return Astro454(columns[:, _VALUES], X_var, y, splits)
 
 
-def parse_methods(methods: str, likelihood: str) -> Callable[[], dict[str, NIMGPClassifier]]:
-    """Parse ``mgp,nimgp,default``; the estimators are made when the result is called, since that needs scikit-learn.
+def parse_methods(methods: str, likelihood: str) -> Callable[[], dict[str, Any]]:
+    """Parse ``mgp,nimgp,default,logistic``, peers by name included; the estimators are made when the result is called, since that needs scikit-learn.
 
     Raises
     ------
@@ -69,24 +67,27 @@ def parse_methods(methods: str, likelihood: str) -> Callable[[], dict[str, NIMGP
         When a method is unknown.
     """
     names = [name.strip() for name in methods.split(",")]
+    known = ("default", "mgp", "nimgp", *available_peers())
     for name in names:
-        if name not in ("mgp", "nimgp", "default"):
-            raise BenchmarkError(f"the method '{name}' is unknown: choose among mgp, nimgp, default (--methods)")
+        if name not in known:
+            raise BenchmarkError(f"the method '{name}' is unknown: choose among {', '.join(known)} (--methods)")
 
-    def make() -> dict[str, NIMGPClassifier]:
+    def make() -> dict[str, Any]:
         from fermiclass.estimators import NIMGPClassifier
 
-        return {
-            name: NIMGPClassifier() if name == "default" else NIMGPClassifier(name, likelihood=likelihood)
-            for name in names
-        }
+        def estimator(name: str) -> Any:
+            if name == "default":
+                return NIMGPClassifier()
+            return PeerClassifier(name) if name in available_peers() else NIMGPClassifier(name, likelihood=likelihood)
+
+        return {name: estimator(name) for name in names}
 
     return make
 
 
 def run(
     data: Astro454,
-    methods: Mapping[str, NIMGPClassifier],
+    methods: Mapping[str, Any],
     *,
     num_splits: int = NUM_SPLITS,
     progress: Callable[[int, int], None] | None = None,
@@ -97,9 +98,11 @@ def run(
     -------
     dict
         ``{"benchmark": "astro454", "splits": …, "methods": {NAME: {"nll", "nll_se", "error", "error_se", "seconds",
-        "settings"}}}``; standard errors are those of the mean over splits, seconds those of one split.
+        "settings"}}}``; standard errors are those of the mean over splits, seconds those of one split. Methods after
+        the first also have ``"nll_above_first"`` and ``"nll_above_first_se"``, over the same splits.
     """
-    results = {}
+    results: dict[str, dict[str, Any]] = {}
+    of_first: NDArray[np.float64] = np.empty(0)
     for number, (name, estimator) in enumerate(methods.items()):
         scores, started = [], time.perf_counter()
         for k in range(num_splits):
@@ -107,10 +110,16 @@ def run(
             if progress is not None:
                 progress(number * num_splits + k + 1, len(methods) * num_splits)
         results[name] = _summary(scores, time.perf_counter() - started, estimator)
+        nll = np.array(scores)[:, 0]
+        if number == 0:
+            of_first = nll
+        else:
+            above = nll - of_first
+            results[name] |= {"nll_above_first": float(above.mean()), "nll_above_first_se": _standard_error(above)}
     return {"benchmark": "astro454", "splits": num_splits, "methods": results}
 
 
-def _score_split(estimator: NIMGPClassifier, data: Astro454, split: NDArray[np.int64]) -> tuple[float, float]:
+def _score_split(estimator: Any, data: Astro454, split: NDArray[np.int64]) -> tuple[float, float]:
     from sklearn.base import clone
 
     train, test = split[:NUM_TRAIN], split[NUM_TRAIN:]
@@ -121,14 +130,18 @@ def _score_split(estimator: NIMGPClassifier, data: Astro454, split: NDArray[np.i
     return float(-np.mean(np.log(np.maximum(p_true, _CLIP)))), float(np.mean(probabilities.argmax(axis=1) != truth))
 
 
-def _summary(scores: Sequence[tuple[float, float]], seconds: float, estimator: NIMGPClassifier) -> dict[str, Any]:
+def _standard_error(values: NDArray[np.float64]) -> float:
+    """Of the mean over splits."""
+    return float(values.std() / np.sqrt(max(len(values) - 1, 1)))
+
+
+def _summary(scores: Sequence[tuple[float, float]], seconds: float, estimator: Any) -> dict[str, Any]:
     nll, error = np.array(scores).T
-    root = np.sqrt(max(len(scores) - 1, 1))
     return {
         "nll": float(nll.mean()),
-        "nll_se": float(nll.std() / root),
+        "nll_se": _standard_error(nll),
         "error": float(error.mean()),
-        "error_se": float(error.std() / root),
+        "error_se": _standard_error(error),
         "seconds": seconds / len(scores),
         "settings": estimator.get_params(),
     }

@@ -55,10 +55,12 @@ def _our_steps(method: str, likelihood: str) -> Callable[[], Any]:
     import tensorflow as tf
 
     from fermiclass.nimgp.build import ModelSettings, build_model
+    from fermiclass.nimgp.input_prior import InputPrior
     from fermiclass.nimgp.training import TrainingSettings, train
 
     X, X_var, y = _data(10 * _B)
-    model = build_model(ModelSettings(method, likelihood), X[:_M], num_classes=_C, num_data=len(X), dtype=tf.float32)
+    settings, prior = ModelSettings(method, likelihood), InputPrior.isotropic(_D, 1.0)
+    model = build_model(settings, X[:_M], num_classes=_C, num_data=len(X), input_prior=prior, dtype=tf.float32)
     states = train(model, X, X_var, y, TrainingSettings(steps=10**9, batch_size=_B))
     next(states)  # traces the graph
     return lambda: next(states)

@@ -43,13 +43,13 @@ def features(catalog: Path, output: Path, paper: bool, quiet: bool, **chosen: An
       fermiclass features 4FGL-DR1.fits --paper --min-significance 30 -o astro454.csv
     """  # noqa: D301
     from fermiclass.catalog import read_catalog
-    from fermiclass.features import extract_features
+    from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
     from fermiclass.tables import check_writable, write_table
 
     check_writable(output)
     table = extract_features(
         read_catalog(catalog),
-        chosen["features"] or ("paper" if paper else "six"),
+        chosen["features"] or ("paper" if paper else DEFAULT_FEATURE_SET),
         chosen["classes"] or "bll,fsrq,psr",
         min_significance=chosen["min_significance"],
     )

@@ -59,7 +59,7 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
 )
 @click.option(
     "--shares",
-    default="trained",
+    default="estimated",
     show_default=True,
     metavar="trained|estimated|FILE",
     help="The classes' shares among unassociated, bcu and unk sources: as in training, estimated from these sources, "
@@ -109,12 +109,13 @@ def classify(
 
 def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedModel:
     from fermiclass import pipeline, settings
+    from fermiclass.features import DEFAULT_FEATURE_SET
 
     paper = chosen["paper"]
     if chosen["steps"] and chosen["epochs"]:
         raise click.UsageError("--steps and --epochs are two ways to say the same: give one of them")
     data = {
-        "features": chosen["features"] or (settings.PAPER_FEATURES if paper else "six"),
+        "features": chosen["features"] or (settings.PAPER_FEATURES if paper else DEFAULT_FEATURE_SET),
         "classes": chosen["classes"] or settings.PAPER_CLASSES,
         "min_significance": chosen["min_significance"],
     }
@@ -125,6 +126,8 @@ def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedMode
     from fermiclass.estimators import NIMGPClassifier
 
     given = {key: chosen[key] for key in ("method", "likelihood", "num_inducing", "steps", "epochs") if chosen[key]}
+    if chosen["temperature"]:
+        given["temperature"] = "folds"
     preset = dict(settings.PAPER_ESTIMATOR) if paper else {}
     if "steps" in given:
         preset.pop("epochs", None)

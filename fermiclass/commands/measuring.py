@@ -1,16 +1,25 @@
-"""How good it is: ``evaluate`` and ``benchmark``."""
+"""How good it is on a catalogue: ``evaluate``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from fermiclass.commands.options import catalog_argument, common_options
 from fermiclass.terminal import load_tensorflow, progress_bar
 
+if TYPE_CHECKING:
+    from fermiclass.catalog import Catalog
+    from fermiclass.evaluation import EstimatorMethod, NoveltyResult
+
 _OWN_METHODS = ("nimgp", "mgp")
+_TEMPERATURE = "+temperature"
+
+# Options that mean nothing with --ood, which has folds of its own and trains no method.
+_NOT_WITH_OOD = ("future", "folds", "faint", "methods", "likelihood", "peers", "all_rows", "plot")
 
 
 @click.command()
@@ -25,12 +34,12 @@ _OWN_METHODS = ("nimgp", "mgp")
     metavar="F",
     help="Score the faintest fraction F of each class, learning from the others.",
 )
+@click.option("--ood", is_flag=True, help="Score OOD_SCORE: is it higher for classes that were kept out of training?")
 @click.option(
     "--features",
     multiple=True,
-    default=("six",),
     metavar="SET|a,b",
-    help="Features: six (default), paper, extended, or names of features and numeric columns. "
+    help="Features: extended (default), six, paper, or names of features and numeric columns. "
     "Give it again for another set on the same sources.",
 )
 @click.option(
@@ -40,7 +49,14 @@ _OWN_METHODS = ("nimgp", "mgp")
     help="Classes to learn, such as bll,fsrq,psr (default; psr includes msp) or agn=bll+fsrq,psr,other.",
 )
 @click.option("--min-significance", type=float, metavar="S", help="Use sources with Signif_Avg above S only.")
-@click.option("--methods", default="nimgp", show_default=True, metavar="a,b", help="Of nimgp, mgp and peers by name.")
+@click.option(
+    "--methods",
+    default="nimgp",
+    show_default=True,
+    metavar="a,b",
+    help="Of nimgp, mgp (each also as nimgp+temperature: sharpness set on held-out sources, six trainings for one) "
+    "and peers by name.",
+)
 @click.option("--likelihood", type=click.Choice(["softmax", "step"]), default="softmax", show_default=True)
 @click.option("--peers", is_flag=True, help="Also what a user of scikit-learn would pick, on the same sources.")
 @click.option("--all", "all_rows", is_flag=True, help="Show all peers, not the best three of each kind of many.")
@@ -53,6 +69,7 @@ def evaluate(
     future: Path | None,
     folds: int | None,
     faint: float | None,
+    ood: bool,
     methods: str,
     likelihood: str,
     peers: bool,
@@ -63,18 +80,22 @@ def evaluate(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Measure how far the probabilities can be trusted, across releases or within one.
+    """Measure how far the probabilities can be trusted, across releases or within one; with --ood, OOD_SCORE.
 
     \b
     Example:
       fermiclass evaluate 4FGL-DR1.fits --future 4FGL-DR4.fits --peers
-      fermiclass evaluate 4FGL-DR4.fits --folds 5 --methods nimgp,mgp
-      fermiclass evaluate 4FGL-DR1.fits --faint 0.5 --features six --features extended
+      fermiclass evaluate 4FGL-DR4.fits --folds 5 --methods mgp,nimgp+temperature
+      fermiclass evaluate 4FGL-DR4.fits --features six --features extended
+      fermiclass evaluate 4FGL-DR1.fits --faint 0.5 --plot calibration.png
+      fermiclass evaluate 4FGL-DR1.fits --ood
     """  # noqa: D301
     from fermiclass import evaluation
     from fermiclass.catalog import read_catalog
     from fermiclass.files import check_figure_place, check_place, write_figure, write_json
 
+    if ood:
+        _check_ood_options()
     if sum(way is not None for way in (future, folds, faint)) > 1:
         raise click.UsageError("--future, --folds and --faint are different ways to score: give one of them")
     if json_file is not None:
@@ -83,9 +104,12 @@ def evaluate(
         check_figure_place(plot)
     options["seed"] = seed
     earlier = read_catalog(catalog)
+    if ood:
+        _evaluate_ood(earlier, json_file, quiet, **options)
+        return
     later = None if future is None else read_catalog(future)
     picked = _methods(methods, likelihood, peers, seed)
-    if any(method.name in _OWN_METHODS for method in picked):
+    if not all(method.is_peer for method in picked):
         load_tensorflow(quiet=quiet)
     with progress_bar("methods", quiet=quiet) as progress:
 
@@ -106,61 +130,71 @@ def evaluate(
         evaluation.print_evaluation(result, all_rows=all_rows)
 
 
+def _check_ood_options() -> None:
+    context = click.get_current_context()
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in _NOT_WITH_OOD and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+    ]
+    if given:
+        raise click.UsageError(f"--ood is a way to score of its own and trains no method: leave out {', '.join(given)}")
+
+
+def _evaluate_ood(
+    catalog: Catalog, json_file: Path | None, quiet: bool, *, features: tuple[str, ...], **options: Any
+) -> None:
+    from fermiclass.evaluation import evaluate_novelty, name_feature_sets, print_novelty
+    from fermiclass.files import write_json
+
+    sets = name_feature_sets(features)
+    results: dict[str, NoveltyResult] = {}
+    with progress_bar("feature sets", quiet=quiet) as progress:
+        for label, names in sets.items():
+            progress(len(results), len(sets))
+            results[label] = evaluate_novelty(catalog, features=names, **options)
+    if json_file is not None:
+        layouts = {label: result.to_dict() for label, result in results.items()}
+        write_json(json_file, layouts if len(sets) > 1 else layouts.popitem()[1])
+    if not quiet:
+        for k, (label, result) in enumerate(results.items()):
+            if k:
+                click.echo()
+            print_novelty(result, feature_set=sets[label] if len(sets) > 1 else None)
+
+
 def _methods(names: str, likelihood: str, peers: bool, seed: int) -> list[Any]:
     from fermiclass.errors import BenchmarkError
-    from fermiclass.estimators import NIMGPClassifier
-    from fermiclass.evaluation import EstimatorMethod, available_peers, peer_method, peer_methods
+    from fermiclass.evaluation import available_peers, peer_method, peer_methods
 
+    chosen = [part.strip() for part in names.split(",")]
     methods = []
-    for name in [part.strip() for part in names.split(",")]:
-        if name in _OWN_METHODS:
-            methods.append(EstimatorMethod(name, NIMGPClassifier(name, likelihood=likelihood, random_state=seed)))
+    for name in chosen:
+        if chosen.count(name) > 1:
+            raise BenchmarkError(f"the method '{name}' is named more than once: name each once (--methods)")
+        if name.removesuffix(_TEMPERATURE) in _OWN_METHODS:
+            methods.append(_own_method(name, likelihood, seed))
         elif name.removesuffix("+unc") in available_peers():
             methods.append(peer_method(name, seed))
         else:
             known = ", ".join((*_OWN_METHODS, *available_peers()))
             raise BenchmarkError(f"the method '{name}' is unknown: choose among {known} (--methods)")
     if peers:
-        taken = {method.name for method in methods}
-        methods += [m for m in peer_methods(seed=seed, uncertainties=True) if m.name not in taken]
+        methods += [m for m in peer_methods(seed=seed, uncertainties=True) if m.name not in chosen]
     return methods
 
 
-@click.command()
-@click.argument("name", type=click.Choice(["astro454", "cost"]))
-@click.option("--methods", default="default", metavar="a,b", help="Of mgp, nimgp; default: what classify would use.")
-@click.option("--likelihood", type=click.Choice(["softmax", "step"]), default="softmax", show_default=True)
-@click.option("--splits", type=click.IntRange(1, 100), default=100, show_default=True, help="How many of the splits.")
-@click.option("--data", type=click.Path(path_type=Path), metavar="DIR", help="Folder that holds astro454/.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the results to a file, too.")
-@common_options
-def benchmark(
-    name: str, methods: str, likelihood: str, splits: int, data: Path | None, json_file: Path | None, quiet: bool
-) -> None:
-    """Measure on known data: the main paper's 454 sources, or what steps and predictions cost.
+def _own_method(name: str, likelihood: str, seed: int) -> EstimatorMethod:
+    from fermiclass.errors import BenchmarkError
+    from fermiclass.estimators import NIMGPClassifier
+    from fermiclass.evaluation import EstimatorMethod
 
-    \b
-    Example:
-      fermiclass benchmark astro454 --data DIR --methods mgp,nimgp --splits 20
-      fermiclass benchmark cost
-    """  # noqa: D301
-    from fermiclass.benchmarks import astro454, cost
-    from fermiclass.files import check_place, write_json
-    from fermiclass.summaries import print_benchmark
-
-    if json_file is not None:
-        check_place(json_file)
-    if name == "cost":
-        load_tensorflow(quiet=quiet)
-        with progress_bar("repetitions", quiet=quiet) as progress:
-            results = cost.run(progress=progress)
-    else:
-        loaded = astro454.load(data or Path())
-        chosen = astro454.parse_methods(methods, likelihood)
-        load_tensorflow(quiet=quiet)
-        with progress_bar("splits", quiet=quiet) as progress:
-            results = astro454.run(loaded, chosen(), num_splits=splits, progress=progress)
-    if json_file is not None:
-        write_json(json_file, results)
-    if not quiet:
-        print_benchmark(results)
+    method = name.removesuffix(_TEMPERATURE)
+    if method == name:
+        return EstimatorMethod(name, NIMGPClassifier(method, likelihood=likelihood, random_state=seed))
+    if likelihood != "softmax":
+        raise BenchmarkError(
+            f"'{name}' needs a likelihood that a temperature changes, which {likelihood} is not: give "
+            f"--likelihood softmax, or --methods {method}"
+        )
+    return EstimatorMethod(name, NIMGPClassifier(method, temperature="folds", random_state=seed))

@@ -31,7 +31,7 @@ feature_options = _options(
     click.option(
         "--features",
         metavar="SET|a,b",
-        help="Features: six (default), paper, extended, or names of features and numeric columns.",
+        help="Features: extended (default), six, paper, or names of features and numeric columns.",
     ),
     click.option(
         "--classes",
@@ -49,6 +49,9 @@ model_options = _options(
     ),
     click.option("--steps", type=click.IntRange(min=1), help="Training steps."),
     click.option("--epochs", type=click.IntRange(min=1), help="Passes over the training sources, instead of --steps."),
+    click.option(
+        "--temperature", is_flag=True, help="Set the sharpness of the probabilities on held-out sources: slower."
+    ),
     click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True),
     click.option("--paper", is_flag=True, help="The protocol of the main paper, for whatever else is not given."),
 )

@@ -16,6 +16,13 @@ from fermiclass.evaluation.feature_sets import name_feature_sets
 from fermiclass.evaluation.figures import reliability_figure
 from fermiclass.evaluation.methods import EstimatorMethod, Method, Predictor, peer_method, peer_methods
 from fermiclass.evaluation.metrics import Difference, ReliabilityBin, paired_difference
+from fermiclass.evaluation.novelty import (
+    NoveltyResult,
+    Separation,
+    evaluate_novelty,
+    novelty_table,
+    print_novelty,
+)
 from fermiclass.evaluation.peers import PEERS, PeerClassifier, available_peers
 from fermiclass.evaluation.protocols import evaluate_faint, evaluate_folds, evaluate_future
 from fermiclass.evaluation.report import (
@@ -40,11 +47,13 @@ __all__ = [
     "Method",
     "MethodResult",
     "NoiseGain",
+    "NoveltyResult",
     "PeerClassifier",
     "PeerComparison",
     "Predictor",
     "ReliabilityBin",
     "Scores",
+    "Separation",
     "SignificanceBin",
     "Variant",
     "VersusPeers",
@@ -54,16 +63,19 @@ __all__ = [
     "evaluate_faint",
     "evaluate_folds",
     "evaluate_future",
+    "evaluate_novelty",
     "evaluation_table",
     "later_classes",
     "match_sources",
     "name_feature_sets",
     "noise_gains",
+    "novelty_table",
     "paired_difference",
     "peer_method",
     "peer_methods",
     "peers_table",
     "print_evaluation",
+    "print_novelty",
     "reliability_figure",
     "shares_table",
     "significance_table",

@@ -18,6 +18,7 @@ CLIP = 1e-5
 NUM_BINS = 10
 
 _NUM_RESAMPLES = 1000
+_BLOCK = 2**16  # values that are resampled at a time: they stay in the cache
 
 IntArray = NDArray[np.intp]
 
@@ -80,8 +81,10 @@ def bootstrap_se(values: FloatArray, seed: int = 0, num_resamples: int = _NUM_RE
     """Return the standard error of the mean of `values`, from resampling the n sources with replacement."""
     n = len(values)
     rng = np.random.default_rng(seed)
-    means = [values[rng.integers(n, size=n)].mean() for _ in range(num_resamples)]
-    return float(np.std(means))
+    block = max(1, _BLOCK // n)
+    sizes = [min(block, num_resamples - start) for start in range(0, num_resamples, block)]
+    means = [values[rng.integers(n, size=(size, n))].mean(axis=1) for size in sizes]
+    return float(np.std(np.concatenate(means)))
 
 
 def paired_difference(nll: ArrayLike, other: ArrayLike) -> Difference:
@@ -114,11 +117,10 @@ def reliability(p: FloatArray, y: IntArray, num_bins: int = NUM_BINS) -> tuple[R
     of the sources does not matter. There may therefore be fewer bins than asked for.
     """
     confidence, right = p.max(axis=1), p.argmax(axis=1) == y
-    inner = np.unique(np.quantile(confidence, np.arange(1, num_bins) / num_bins))
-    bins = np.searchsorted(inner, confidence, side="left")
+    bins = _confidence_bins(confidence, num_bins)
     return tuple(
         ReliabilityBin(int(chosen.sum()), float(confidence[chosen].mean()), float(right[chosen].mean()))
-        for chosen in (bins == k for k in np.unique(bins))
+        for chosen in (bins == k for k in range(bins.max() + 1))
     )
 
 
@@ -135,11 +137,18 @@ def chance_calibration_error(p: FloatArray, num_bins: int = NUM_BINS, *, seed: i
     sources and ten bins it is about 0.03.
     """
     rng = np.random.default_rng(seed)
-    cumulative = np.cumsum(p, axis=1)[:, :-1]
+    rows, top = np.arange(len(p)), p.argmax(axis=1)
+    # The classes divide (0, 1): the drawn label is the most probable class if a uniform number falls within its part.
+    end = np.full((len(p), 1), np.inf)
+    edges = np.hstack([-end, np.cumsum(p, axis=1)[:, :-1], end])
+    low, high = edges[rows, top], edges[rows, top + 1]
+    bins = _confidence_bins(p.max(axis=1), num_bins)
+    n, confidence = np.array([(row.n, row.confidence) for row in reliability(p, top, num_bins)]).T
     errors = []
     for _ in range(num_draws):
-        y = np.sum(rng.random((len(p), 1)) > cumulative, axis=1)
-        errors.append(expected_calibration_error(reliability(p, y, num_bins)))
+        u = rng.random(len(p))
+        accuracy = np.bincount(bins, (low < u) & (u <= high)) / n
+        errors.append(sum((n / len(p) * np.abs(accuracy - confidence)).tolist()))
     return float(np.mean(errors))
 
 
@@ -163,6 +172,12 @@ def per_class(p: FloatArray, y: IntArray, classes: Sequence[str]) -> dict[str, d
         }
         for c, name in enumerate(classes)
     }
+
+
+def _confidence_bins(confidence: FloatArray, num_bins: int) -> IntArray:
+    """Return for each source (n,) its bin, counted from 0 without gaps; see `reliability`."""
+    inner = np.unique(np.quantile(confidence, np.arange(1, num_bins) / num_bins))
+    return np.unique(np.searchsorted(inner, confidence, side="left"), return_inverse=True)[1]
 
 
 def _number(value: float) -> float | None:

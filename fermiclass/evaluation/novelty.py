@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog, ClassGrouping
 from fermiclass.domain import TrainingDomain
 from fermiclass.errors import ClassError
-from fermiclass.features import extract_features
+from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
 from fermiclass.features.inputs import float_column
 from fermiclass.features.transforms import FloatArray
 from fermiclass.features.uncertainty import BoolArray
@@ -29,6 +30,7 @@ SIGNIFICANCE_EDGES = (0.0, 7.0, 12.0, 20.0, 40.0, math.inf)
 LATITUDE_EDGES = (0.0, 10.0, math.inf)
 
 _NUM_RESAMPLES = 300
+_SCATTERED = 0.7  # a class is, whose held-out sources have a larger median score; 0.5 is that of all of them
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,11 @@ class NoveltyResult:
         n = sum(found.n_novel for found in bins)
         return sum(found.n_novel * found.auc for found in bins) / n if n else math.nan
 
+    @property
+    def median_score(self) -> dict[str, float]:
+        """Median score of the held-out sources of each trained class; far above 0.5 where they are scattered."""
+        return {name: float(np.median(self.score[self.y == name])) for name in self.classes}
+
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
         equal = self.at_equal_significance
@@ -169,6 +176,7 @@ class NoveltyResult:
             "auc_at_equal_significance": equal if math.isfinite(equal) else None,
             "per_class": {code: found.to_dict() for code, found in self.per_class.items()},
             "against": {name: found.to_dict() for name, found in self.against.items()},
+            "median_score": self.median_score,
             "by_significance": _rows(self.by_significance),
             "by_latitude": _rows(self.by_latitude),
         }
@@ -186,7 +194,7 @@ class NoveltyResult:
 def evaluate_novelty(
     catalog: Catalog,
     *,
-    features: str = "six",
+    features: str = DEFAULT_FEATURE_SET,
     classes: str = "bll,fsrq,psr",
     folds: int = 5,
     seed: int = 0,
@@ -246,10 +254,11 @@ def evaluate_novelty(
         )
     score = np.zeros(len(table))
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed).split(trained, table.y[trained])
-    for others, held_out in ((trained[a], trained[b]) for a, b in splits):
-        domain = TrainingDomain.fit(table.X[others], table.X_var[others], table.y[others])
-        score[held_out] = domain.score(table.X[held_out], table.X_var[held_out])
-        score[novel] += domain.score(table.X[novel], table.X_var[novel]) / folds
+    with threadpool_limits(1):  # matrices this small are slower on several threads, much so on a busy machine
+        for others, held_out in ((trained[a], trained[b]) for a, b in splits):
+            domain = TrainingDomain.fit(table.X[others], table.X_var[others], table.y[others])
+            score[held_out] = domain.score(table.X[held_out], table.X_var[held_out])
+            score[novel] += domain.score(table.X[novel], table.X_var[novel]) / folds
     return NoveltyResult(
         catalog=str(catalog.source),
         classes=grouping.names,
@@ -276,7 +285,8 @@ def novelty_table(result: NoveltyResult) -> Table:
 
     def add(name: str, found: Separation) -> None:
         if found.n_novel and found.n_trained:
-            table.add_row(name, str(found), str(found.n_novel), str(found.n_trained))
+            auc = str(found) if math.isfinite(found.se) else f"{found}      "  # in line with those that have ±0.000
+            table.add_row(name, auc, str(found.n_novel), str(found.n_trained))
 
     add("all", result.overall)
     table.add_section()
@@ -292,23 +302,45 @@ def novelty_table(result: NoveltyResult) -> Table:
     return table
 
 
-def print_novelty(result: NoveltyResult, console: Console | None = None) -> None:
-    """Print what was scored, the table, and what to keep in mind when reading it."""
+def print_novelty(result: NoveltyResult, console: Console | None = None, *, feature_set: str | None = None) -> None:
+    """Print what was scored, the table, and what to keep in mind when reading it.
+
+    Parameters
+    ----------
+    result
+        What to print.
+    console
+        Where; by default the terminal.
+    feature_set
+        What the features are called together, if that is worth saying.
+    """
     from rich.console import Console
 
     console = console or Console(highlight=False)
-    overall = result.overall
-    console.print(
+
+    def say(text: str) -> None:
+        console.print(text, markup=False)
+
+    overall, number = result.overall, len(result.features)
+    called = f" ({feature_set})" if feature_set else ""
+    say(
         f"{result.catalog}: {overall.n_novel} sources of classes kept out of training against {overall.n_trained} "
-        f"held-out ones of {', '.join(result.classes)}, {len(result.features)} features.",
-        markup=False,
+        f"held-out ones of {', '.join(result.classes)}, {number} feature{'s' if number > 1 else ''}{called}."
     )
     console.print(novelty_table(result))
-    console.print(
-        f"AUC: the probability that OOD_SCORE is higher for a novel source than for a trained one. Compared with those "
-        f"about as bright: {result.at_equal_significance:.3f}.",
-        markup=False,
+    say(
+        "A source's OOD_SCORE is the share of training sources that lie less far from the others than it does; AUC is "
+        "the probability that it is higher for a novel source than for a trained one, 0.5 by chance."
     )
+    if math.isfinite(result.at_equal_significance):
+        say(f"AUC among sources of similar Signif_Avg: {result.at_equal_significance:.3f}.")
+    scattered = {name: median for name, median in result.median_score.items() if median > _SCATTERED}
+    if scattered:
+        medians = ", ".join(f"{median:.2f}" for median in scattered.values())
+        say(
+            f"Sources of {', '.join(scattered)} are scattered: half of the held-out ones score above {medians}, so "
+            f"that a high score may mean {' or '.join(scattered)} as well as something new."
+        )
 
 
 def _rows(bins: Mapping[tuple[float, float], Separation]) -> list[dict[str, Any]]:

@@ -20,10 +20,10 @@ from fermiclass.evaluation.feature_sets import name_feature_sets
 from fermiclass.evaluation.methods import Method
 from fermiclass.evaluation.results import SHARES_SUFFIX, Evaluation, MethodResult
 from fermiclass.evaluation.running import Correction, Progress, ScoredSources, Split, run_methods, unique_methods
-from fermiclass.features import FeatureTable, extract_features
+from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
 from fermiclass.features.transforms import FloatArray
 from fermiclass.pipeline import training_table
-from fermiclass.shares import Shares, correct_by_status
+from fermiclass.shares import DEFAULT_CONCENTRATION, Shares, correct_by_status
 
 
 def evaluate_future(
@@ -31,11 +31,11 @@ def evaluate_future(
     later: Catalog,
     methods: Iterable[Method],
     *,
-    features: str | Sequence[str] = "six",
+    features: str | Sequence[str] = DEFAULT_FEATURE_SET,
     classes: str = "bll,fsrq,psr",
     min_significance: float | None = None,
     shares: bool = True,
-    concentration: float = 1.0,
+    concentration: float = DEFAULT_CONCENTRATION,
     radius_deg: float = 0.15,
     seed: int = 0,
     progress: Progress | None = None,
@@ -130,7 +130,7 @@ def evaluate_faint(
     methods: Iterable[Method],
     *,
     fraction: float = 0.5,
-    features: str | Sequence[str] = "six",
+    features: str | Sequence[str] = DEFAULT_FEATURE_SET,
     classes: str = "bll,fsrq,psr",
     min_significance: float | None = None,
     seed: int = 0,
@@ -194,7 +194,7 @@ def evaluate_folds(
     methods: Iterable[Method],
     *,
     folds: int = 10,
-    features: str | Sequence[str] = "six",
+    features: str | Sequence[str] = DEFAULT_FEATURE_SET,
     classes: str = "bll,fsrq,psr",
     min_significance: float | None = None,
     seed: int = 0,

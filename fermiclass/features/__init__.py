@@ -1,12 +1,13 @@
 """Features with error bars: definitions, error propagation, imputation, and the table a classifier takes."""
 
 from fermiclass.features.definitions import (
-    DEFAULT_FEATURES,
+    DEFAULT_FEATURE_SET,
     EXTENDED_FEATURES,
     FEATURE_SETS,
     FEATURES,
     HARDNESS_FEATURES,
     PAPER_FEATURES,
+    SIX_FEATURES,
     Feature,
     supported_features,
 )
@@ -16,7 +17,7 @@ from fermiclass.features.table import FLAG_UNCERTAINTY, FLAG_VALUE, FeatureTable
 from fermiclass.features.uncertainty import FeatureImputation
 
 __all__ = [
-    "DEFAULT_FEATURES",
+    "DEFAULT_FEATURE_SET",
     "EXTENDED_FEATURES",
     "FEATURES",
     "FEATURE_SETS",
@@ -24,6 +25,7 @@ __all__ = [
     "FLAG_VALUE",
     "HARDNESS_FEATURES",
     "PAPER_FEATURES",
+    "SIX_FEATURES",
     "Feature",
     "FeatureImputation",
     "FeatureTable",

@@ -1,6 +1,6 @@
 """Every feature, defined once: which columns, which transformation, how its error follows.
 
-`DEFAULT_FEATURES` are the six of the main paper in a form that suits faint sources too: the flux enters as a logarithm
+`SIX_FEATURES` are the six of the main paper in a form that suits faint sources too: the flux enters as a logarithm
 and the significance of curvature, which is often 0, as its asinh. `PAPER_FEATURES` are the paper's own, to the
 letter. `EXTENDED_FEATURES` add variability, the pulsar-like spectral fit and hardness ratios.
 """
@@ -137,8 +137,8 @@ _LN_ENERGY_FLUX = _measured(
 )
 _PL_INDEX = _measured("PL_Index", "PL_Index", Identity(), "Power law: photon index", "spect.index")
 
-#: The six default features.
-DEFAULT_FEATURES: tuple[Feature, ...] = (_LN_FLUX, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _ASINH_CURV)
+#: The six features of the main paper, in a form that suits faint sources.
+SIX_FEATURES: tuple[Feature, ...] = (_LN_FLUX, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _ASINH_CURV)
 
 #: The main paper's six, as its data set holds them.
 PAPER_FEATURES: tuple[Feature, ...] = (_FLUX1000, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _LN_CURV)
@@ -171,9 +171,9 @@ HARDNESS_FEATURES: tuple[Feature, ...] = tuple(
     _hardness(k + 1, _BANDS[k][0], _BANDS[k + 1][0], (_BANDS[k][1], _BANDS[k + 1][1])) for k in range(len(_BANDS) - 1)
 )
 
-#: The six default features and eleven more.
+#: The six and eleven more: the default.
 EXTENDED_FEATURES: tuple[Feature, ...] = (
-    *DEFAULT_FEATURES,
+    *SIX_FEATURES,
     _LN_VARIABILITY,
     _FRAC_VARIABILITY,
     _ASINH_PLEC,
@@ -184,10 +184,12 @@ EXTENDED_FEATURES: tuple[Feature, ...] = (
 
 #: Sets of features by the name that `--features` takes.
 FEATURE_SETS: dict[str, tuple[Feature, ...]] = {
-    "six": DEFAULT_FEATURES,
+    "six": SIX_FEATURES,
     "paper": PAPER_FEATURES,
     "extended": EXTENDED_FEATURES,
 }
+
+DEFAULT_FEATURE_SET = "extended"
 
 #: Every defined feature by name.
 FEATURES: dict[str, Feature] = {feature.name: feature for members in FEATURE_SETS.values() for feature in members}

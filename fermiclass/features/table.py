@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.features.definitions import Feature
+from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature
 from fermiclass.features.imputation import Imputation
 from fermiclass.features.inputs import float_column
 from fermiclass.features.parsing import parse_features
@@ -121,7 +121,7 @@ class FeatureTable:
 
 def extract_features(
     catalog: Catalog,
-    features: str | Iterable[str | Feature] = "six",
+    features: str | Iterable[str | Feature] = DEFAULT_FEATURE_SET,
     classes: str | ClassGrouping = "bll,fsrq,psr",
     *,
     imputation: Imputation | None = None,

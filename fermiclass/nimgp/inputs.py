@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import gpflow
-import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
+from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.posterior import LatentMoments
 
 _START_VARIANCE = 0.5  # of ξ: q(x) starts at N(x̃, V/2)
@@ -58,19 +58,19 @@ class PerSourceInputs(gpflow.Module):
     ----------
     num_data, input_dim
         N and D.
-    prior_variance
-        Of ``p(x) = N(0, prior_variance · I)``; ``inf`` for a flat prior. The paper takes 1000.
+    prior
+        p(x); None for a flat prior. The paper takes N(0, 1000 · I).
     """
 
     def __init__(
-        self, num_data: int, input_dim: int, *, prior_variance: float = np.inf, dtype: tf.DType = tf.float64
+        self, num_data: int, input_dim: int, *, prior: InputPrior | None = None, dtype: tf.DType = tf.float64
     ) -> None:
         super().__init__()
         self.mean = gpflow.Parameter(tf.zeros([num_data, input_dim], dtype), dtype=dtype)
         self.variance = gpflow.Parameter(
             tf.fill([num_data, input_dim], tf.cast(_START_VARIANCE, dtype)), dtype=dtype, transform=tfp.bijectors.Exp()
         )
-        self.prior_variance = float(prior_variance)
+        self.prior = prior
 
     def latent_moments(
         self, moments: Callable[[tf.Tensor], LatentMoments], batch: InputBatch, seed: tf.Tensor
@@ -81,7 +81,17 @@ class PerSourceInputs(gpflow.Module):
         draw = tf.random.stateless_normal(tf.shape(batch.X), seed, dtype=batch.X.dtype)
         x = batch.X + noise_scale * (m + tf.sqrt(s) * draw)
         terms = -0.5 * tf.reduce_sum(s + tf.square(m) - 1.0 - tf.math.log(s), axis=-1)
-        if np.isfinite(self.prior_variance):
-            square = tf.square(batch.X + noise_scale * m) + batch.X_var * s
-            terms -= 0.5 * tf.reduce_sum(square / self.prior_variance + np.log(2 * np.pi * self.prior_variance), -1)
+        if self.prior is not None:
+            terms += self._expected_log_prior(batch.X + noise_scale * m, batch.X_var * s, self.prior)
         return moments(x), terms
+
+    @staticmethod
+    def _expected_log_prior(mean: tf.Tensor, var: tf.Tensor, prior: InputPrior) -> tf.Tensor:
+        """Return ``E log p(x)`` for ``x ~ N(mean, diag var)``, up to a constant.
+
+        It is ``−½ [(mean − m)ᵀ P (mean − m) + Σ_j P_jj var_j]`` with m and P of the prior.
+        """
+        P = tf.constant(prior.precision, mean.dtype)
+        offset = mean - tf.constant(prior.mean, mean.dtype)
+        square = tf.reduce_sum(offset * tf.matmul(offset, P), axis=-1)
+        return -0.5 * (square + tf.linalg.matvec(var, tf.linalg.diag_part(P)))

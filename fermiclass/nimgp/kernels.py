@@ -80,6 +80,34 @@ class SquaredExponential(gpflow.Module):
         return tf.repeat(self.variance[:, None], tf.shape(X)[-2], axis=1)
 
 
+class Linear(gpflow.Module):
+    """``σ² x · x'``: latent functions that are linear in the inputs, far from the training inputs too.
+
+    Parameters
+    ----------
+    num_latent
+        C.
+    variance
+        Initial σ², the same for every class: the prior variance of each of the D slopes.
+    variance_prior
+        TensorFlow Probability distribution, or None for maximum likelihood.
+    """
+
+    def __init__(
+        self, num_latent: int, *, variance: float = 0.1, variance_prior: object = None, dtype: tf.DType = tf.float64
+    ) -> None:
+        super().__init__()
+        self.variance = _positive_by_exp(num_latent, variance, variance_prior, dtype)
+
+    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
+        """Covariances, shape ``(C, n, n')``."""
+        return self.variance[:, None, None] * tf.matmul(X, X if X2 is None else X2, transpose_b=True)
+
+    def K_diag(self, X: tf.Tensor) -> tf.Tensor:
+        """Variances σ² |x|², shape ``(C, n)``."""
+        return self.variance[:, None] * tf.reduce_sum(tf.square(X), axis=-1)
+
+
 class White(gpflow.Module):
     """White noise, ``σ₀² [x = x']``: x = x' means the same point, not merely the same place."""
 
@@ -87,12 +115,7 @@ class White(gpflow.Module):
         self, num_latent: int, *, variance: float = 0.01, variance_prior: object = None, dtype: tf.DType = tf.float64
     ) -> None:
         super().__init__()
-        self.variance = gpflow.Parameter(
-            tf.fill([num_latent], tf.cast(variance, dtype)),
-            dtype=dtype,
-            transform=tfp.bijectors.Exp(),
-            prior=variance_prior,
-        )
+        self.variance = _positive_by_exp(num_latent, variance, variance_prior, dtype)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """``σ₀² I`` for a set of points with itself, zeros between two sets; shape ``(C, n, n')``."""
@@ -143,3 +166,9 @@ class PerClass(gpflow.Module):
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances, shape ``(C, n)``."""
         return tf.stack([kernel(self._of_class(X, c), full_cov=False) for c, kernel in enumerate(self.kernels)])
+
+
+def _positive_by_exp(num_latent: int, value: float, prior: object, dtype: tf.DType) -> gpflow.Parameter:
+    """Return a positive parameter (C,) that is trained in its logarithm, which suits one that may come close to 0."""
+    start = tf.fill([num_latent], tf.cast(value, dtype))
+    return gpflow.Parameter(start, dtype=dtype, transform=tfp.bijectors.Exp(), prior=prior)

@@ -13,8 +13,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 import tensorflow as tf
 
+from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.likelihoods import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.posterior import LatentMoments
 
 _POINTS_PER_BLOCK = 4096  # input points of one block: large enough to keep the cores busy, small enough for the cache
 
@@ -51,12 +53,23 @@ class Predictor:
     ----------
     model
         Trained; later changes of it have no effect.
+    input_prior
+        p(x) of the sources to be predicted; flat by default. The noiseless input of a source is then distributed as
+        ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)``.
+
+    Attributes
+    ----------
+    temperature
+        T, which latent functions are divided by: more than 1 softens ``softmax(f/T)``. It may be changed.
     """
 
-    def __init__(self, model: NoisyInputGP) -> None:
+    def __init__(self, model: NoisyInputGP, *, input_prior: InputPrior | None = None) -> None:
         self._kernel, self._likelihood = model.kernel, model.likelihood
         self._posterior = model.posterior.predictor(model.kernel)
         self._dtype = model.posterior.q_mu.dtype
+        input_dim = model.posterior.Z.shape[-1]
+        self._input_prior = input_prior or InputPrior.isotropic(input_dim, np.inf)
+        self.temperature = 1.0
         self._traced: dict[tuple[int, int], Callable[..., tuple[tf.Tensor, ...]]] = {}
 
     def predict(
@@ -68,7 +81,7 @@ class Predictor:
     def blocks(
         self, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 256, ratio: np.ndarray | None = None
     ) -> Iterator[Prediction]:
-        """Predict sources a block at a time, integrating over x* ~ N(x̃*, V*) and over the latent functions.
+        """Predict sources a block at a time, integrating over x* ~ p(x* | x̃*) and over the latent functions.
 
         Parameters
         ----------
@@ -105,7 +118,9 @@ class Predictor:
     ) -> Prediction:
         count = len(X)
         padding = ((0, block_size - count), (0, 0))
-        padded = (tf.constant(np.pad(a, padding, mode="edge"), self._dtype) for a in (X, X_var, ratio))
+        mean, factor = self._input_prior.condition(X, X_var)
+        whole = (np.pad(a, (*padding, (0, 0))[: a.ndim], mode="edge") for a in (mean, factor, ratio))
+        padded = (tf.constant(a, self._dtype) for a in (*whole, self.temperature))
         if (block_size, num_draws) not in self._traced:
             self._traced[block_size, num_draws] = self._trace(block_size, num_draws, X.shape[1])
         mean, second, entropy_given_x, entropy_given_f = (
@@ -127,9 +142,12 @@ class Predictor:
         draws = tf.constant(points, self._dtype)
 
         @tf.function
-        def moments(x: tf.Tensor, var: tf.Tensor, ratio: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            noiseless = x[:, None, :] + tf.sqrt(var)[:, None, :] * draws  # (block, S, D)
+        def moments(
+            mean: tf.Tensor, factor: tf.Tensor, ratio: tf.Tensor, temperature: tf.Tensor
+        ) -> tuple[tf.Tensor, ...]:
+            noiseless = mean[:, None, :] + tf.matmul(draws, factor, transpose_b=True)  # (block, S, D)
             latent = self._posterior.latent_moments(self._kernel, tf.reshape(noiseless, [-1, input_dim]))
+            latent = LatentMoments(latent.mean / temperature, latent.var / temperature**2)
             weights = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, block · S)
             at_x = self._likelihood.predict(latent, weights, num_draws)
             total = tf.reduce_sum(at_x.mean, axis=0)

@@ -137,6 +137,14 @@ def test_what_knowing_the_errors_changes(evaluation):
             assert row.difference.se == pytest.approx(d[inside].std(ddof=1) / np.sqrt(inside.sum()))
 
 
+def test_only_what_is_otherwise_the_same_tells_of_the_errors():
+    names = ("nimgp+temperature", "mgp", "mgp+temperature")
+    variants = {Variant(name, "six"): 0.1 * k for k, name in enumerate(names)}
+    assert noise_gains(make_up_evaluation(variants)) == []
+    (gain,) = noise_gains(make_up_evaluation({Variant("nimgp", "six"): 0.5} | variants))
+    assert (gain.method, gain.other) == ("nimgp", "mgp")
+
+
 def test_what_a_correction_changes(evaluation):
     effects = correction_effects(evaluation)
     assert set(effects) == {name for name in evaluation.methods if name.endswith("+shares")}

@@ -43,6 +43,14 @@ def test_bootstrap_se(sample):
     assert metrics.bootstrap_se(np.ones(5)) == 0
 
 
+@pytest.mark.parametrize("n", [1, 67, 400, 70_000])
+def test_bootstrap_in_blocks_draws_what_one_at_a_time_does(n):
+    values = np.random.default_rng(n).exponential(size=n)
+    rng = np.random.default_rng(3)
+    means = [values[rng.integers(n, size=n)].mean() for _ in range(200)]
+    assert metrics.bootstrap_se(values, 3, num_resamples=200) == np.std(means)
+
+
 def test_brier(sample):
     p, y = sample
     expected = np.mean([sum((p[i, c] - (y[i] == c)) ** 2 for c in range(3)) for i in range(len(p))])
@@ -84,6 +92,19 @@ def test_chance_calibration_error_is_that_of_calibrated_probabilities(sample):
         y = np.array([rng.choice(3, p=row) for row in p])
         errors.append(metrics.expected_calibration_error(metrics.reliability(p, y)))
     assert metrics.chance_calibration_error(p) == pytest.approx(np.mean(errors), rel=0.1)
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 15])
+def test_chance_calibration_error_against_a_loop(sample, decimals):
+    """Also with tied confidences, and with classes that are impossible."""
+    p = np.round(sample[0], decimals) + 1e-9
+    p /= p.sum(axis=1, keepdims=True)
+    rng, cumulative = np.random.default_rng(5), np.cumsum(p, axis=1)[:, :-1]
+    errors = []
+    for _ in range(20):
+        y = np.sum(rng.random((len(p), 1)) > cumulative, axis=1)
+        errors.append(metrics.expected_calibration_error(metrics.reliability(p, y)))
+    assert metrics.chance_calibration_error(p, seed=5, num_draws=20) == np.mean(errors)
 
 
 def test_per_class(sample):

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -180,6 +181,7 @@ def test_layout_for_json(result):
     assert layout["by_significance"][-1]["high"] is None
     assert set(layout["against"]) == {"bll", "fsrq", "psr"}
     assert layout["per_class"]["nov"]["auc_se"] is None  # one source only
+    assert layout["median_score"] == {name: np.median(result.score[result.y == name]) for name in result.classes}
 
 
 def test_table_and_print(result):
@@ -188,5 +190,31 @@ def test_table_and_print(result):
     print_novelty(result, console)
     text = console.file.getvalue()
     assert "261 sources of classes kept out of training against 2064 held-out ones of bll, fsrq, psr" in text
-    for part in ("spp", "all, against psr", "Signif_Avg from 40", "|GLAT| 0 to 10", "about as bright: 0.8"):
+    for part in ("spp", "all, against psr", "Signif_Avg from 40", "|GLAT| 0 to 10", "of similar Signif_Avg: 0.8"):
         assert part in text
+    # Pulsars are unlike one another; blazars are not.
+    assert "Sources of psr are scattered" in text
+    assert text.count("are scattered") == 1
+    assert "6 features." in text
+
+
+def test_several_scattered_classes_are_named_together(result):
+    found = replace(result, score=np.where(np.isin(result.y, ("bll", "psr")), 0.8, 0.5))
+    console = Console(width=200, file=io.StringIO())
+    print_novelty(found, console)
+    assert "Sources of bll, psr are scattered: half of the held-out ones score above 0.80, 0.80, so" in " ".join(
+        console.file.getvalue().split()
+    )
+
+
+def test_print_names_the_feature_set_if_asked(result):
+    console = Console(width=200, file=io.StringIO())
+    print_novelty(result, console, feature_set="six")
+    assert "6 features (six)." in console.file.getvalue()
+
+
+def test_single_source_is_in_line_with_the_others(result):
+    area, column = next(iter(result.per_class.values())), novelty_table(result).columns[1]
+    assert str(area) in column.cells
+    assert f"{result.per_class['nov']}      " in column.cells
+    assert {len(cell) for cell in column.cells} == {len("0.800±0.000")}

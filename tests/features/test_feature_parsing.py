@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from fermiclass.errors import FeatureError
-from fermiclass.features import DEFAULT_FEATURES, EXTENDED_FEATURES, FEATURES, PAPER_FEATURES, parse_features
+from fermiclass.features import EXTENDED_FEATURES, FEATURES, PAPER_FEATURES, SIX_FEATURES, parse_features
 
 
 @pytest.mark.parametrize(
-    ("spec", "expected"), [("six", DEFAULT_FEATURES), ("paper", PAPER_FEATURES), ("extended", EXTENDED_FEATURES)]
+    ("spec", "expected"), [("six", SIX_FEATURES), ("paper", PAPER_FEATURES), ("extended", EXTENDED_FEATURES)]
 )
 def test_sets(spec, expected):
     assert parse_features(spec) == expected
@@ -18,12 +18,12 @@ def test_sets(spec, expected):
 
 def test_names_keep_their_order_and_sets_mix_with_names():
     assert [f.name for f in parse_features(" LP_beta, ln_Flux1000,")] == ["LP_beta", "ln_Flux1000"]
-    assert parse_features("six,HR_12") == (*DEFAULT_FEATURES, FEATURES["HR_12"])
+    assert parse_features("six,HR_12") == (*SIX_FEATURES, FEATURES["HR_12"])
     assert parse_features([FEATURES["HR_12"], "LP_beta"]) == (FEATURES["HR_12"], FEATURES["LP_beta"])
 
 
 def test_names_of_features_parse_to_the_same_features():
-    for members in (DEFAULT_FEATURES, PAPER_FEATURES, EXTENDED_FEATURES):
+    for members in (SIX_FEATURES, PAPER_FEATURES, EXTENDED_FEATURES):
         assert parse_features(",".join(feature.name for feature in members)) == members
 
 

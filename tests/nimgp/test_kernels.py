@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.kernels import PerClass, SquaredExponential, Sum, White
+from fermiclass.nimgp.kernels import Linear, PerClass, SquaredExponential, Sum, White
 
 C, D = 3, 2
 
@@ -42,8 +42,18 @@ def test_squared_exponential_is_gpflows(squared_exponential, X, Z):
     np.testing.assert_allclose(squared_exponential.K_diag(X), theirs.K_diag(X), atol=1e-12)
 
 
+def test_linear_is_gpflows(rng, X, Z):
+    kernel = Linear(C)
+    kernel.variance.assign(rng.uniform(0.5, 2, C))
+    theirs = PerClass([gpflow.kernels.Linear(variance=kernel.variance[c]) for c in range(C)])
+    np.testing.assert_allclose(kernel.K(X), theirs.K(X), atol=1e-12)
+    np.testing.assert_allclose(kernel.K(Z), theirs.K(Z), atol=1e-12)
+    np.testing.assert_allclose(kernel.K(Z, X), theirs.K(Z, tf.constant(X)), atol=1e-12)
+    np.testing.assert_allclose(kernel.K_diag(X), theirs.K_diag(X), atol=1e-12)
+
+
 def test_diagonal_is_that_of_the_matrix(squared_exponential, X):
-    kernel = Sum([squared_exponential, White(C, variance=0.3)])
+    kernel = Sum([squared_exponential, White(C, variance=0.3), Linear(C, variance=0.7)])
     np.testing.assert_allclose(kernel.K_diag(X), np.diagonal(kernel.K(X), axis1=1, axis2=2), rtol=1e-12)
 
 

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 from scipy.special import softmax
 
+from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.prediction import Predictor
 
 from .conftest import COMBINATIONS, D
@@ -21,10 +22,14 @@ def targets(rng):
 
 def brute_force(model, x, var, rng, outer=400, inner=400):
     """p(y | f(x)) of every draw of x (outer) and of f given x (inner): (outer, inner, C)."""
-    X = x + np.sqrt(var) * rng.normal(size=(outer, len(x)))
+    return brute_force_at(model, x + np.sqrt(var) * rng.normal(size=(outer, len(x))), rng, inner)
+
+
+def brute_force_at(model, X, rng, inner):
+    """p(y | f(x)) of every row of X (n, D) and of draws of f given x (inner): (n, inner, C)."""
     latent = model.posterior.latent_moments(model.kernel, tf.constant(X))
     mean, var = latent.mean.numpy().T[:, None], latent.var.numpy().T[:, None]
-    f = mean + np.sqrt(var) * rng.normal(size=(outer, inner, mean.shape[-1]))
+    f = mean + np.sqrt(var) * rng.normal(size=(len(X), inner, mean.shape[-1]))
     if hasattr(model.likelihood, "epsilon"):
         eps = float(model.likelihood.epsilon.numpy())
         largest = f.argmax(axis=-1)[..., None] == np.arange(f.shape[-1])
@@ -104,3 +109,28 @@ def test_more_noise_more_noise_entropy(make_model, targets):
     model, (X, X_var) = make_model(), targets
     means = [predict(model, X, scale * X_var).noise_entropy.mean() for scale in (0.1, 1.0, 4.0)]
     assert means == sorted(means)
+
+
+@pytest.mark.parametrize("likelihood", ["softmax", "step"])
+def test_prior_on_the_inputs_against_brute_force(make_model, targets, rng, likelihood):
+    """The noiseless input is drawn from its posterior, weighed by the textbook's formula for Gaussians."""
+    model = make_model("nimgp", likelihood)
+    prior = InputPrior(np.array([0.5, -1.0]), np.array([[2.0, 0.8], [0.8, 1.0]]))
+    X, X_var = targets[0][:3], targets[1][:3] + 0.1
+    prediction = Predictor(model, input_prior=prior).predict(X, X_var)
+    for i in range(3):
+        covariance = np.linalg.inv(np.diag(1 / X_var[i]) + prior.precision)
+        mean = covariance @ (X[i] / X_var[i] + prior.precision @ prior.mean)
+        pi = brute_force_at(model, rng.multivariate_normal(mean, covariance, size=2000), rng, 200)
+        np.testing.assert_allclose(prediction.probabilities[i], pi.mean(axis=(0, 1)), atol=0.02)
+
+
+def test_temperature_divides_the_latent_functions(make_model, targets, rng):
+    model, (X, _) = make_model(), targets
+    predictor = Predictor(model)
+    latent = model.posterior.latent_moments(model.kernel, tf.constant(X[:3]))
+    for temperature in (0.5, 3.0):
+        predictor.temperature = temperature
+        probabilities = predictor.predict(X[:3], np.zeros((3, D))).probabilities
+        f = latent.mean.numpy() + np.sqrt(latent.var.numpy()) * rng.normal(size=(200_000, *latent.mean.shape))
+        np.testing.assert_allclose(probabilities, softmax(f / temperature, axis=1).mean(axis=0).T, atol=0.02)
