@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fermiclass._version import __version__
 from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog, ClassGrouping
 from fermiclass.domain import TrainingDomain
-from fermiclass.errors import ClassError
+from fermiclass.errors import CatalogError, ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, Imputation, extract_features
 from fermiclass.shares import Shares
 
@@ -26,10 +26,23 @@ if TYPE_CHECKING:
 #: Groups of sources to be labelled whose shares of the classes are estimated apart.
 STATUSES = ("unassociated", *UNCERTAIN_CLASSES)
 
+#: Ways to choose the shares.
+SHARES = ("trained", "estimated", "latitude")
+
+#: |GLAT| in degrees that parts the unassociated sources for ``shares="latitude"``, and the names of the parts.
+LATITUDE_EDGE = 10.0
+LOW_LATITUDE, HIGH_LATITUDE = "unassociated low", "unassociated high"
+
 #: Shares of the classes by status: estimated, or given as numbers by class.
 GroupShares = Mapping[str, Shares | Mapping[str, float]]
 
-_SHARES_KEYS = {"unassociated": "w_unass", "bcu": "w_bcu", "unk": "w_unk"}  # in the label table's metadata
+_SHARES_KEYS = {  # in the label table's metadata
+    "unassociated": "w_unass",
+    LOW_LATITUDE: "w_low",
+    HIGH_LATITUDE: "w_high",
+    "bcu": "w_bcu",
+    "unk": "w_unk",
+}
 _LEAST_SHARE = 1e-6
 
 #: Fewer training sources of a class than this are too few to say anything of it.
@@ -82,7 +95,8 @@ class TrainedModel:
         shares
             Shares of the classes among the sources to be labelled, by status ('unassociated', 'bcu', 'unk'):
             ``'trained'``, as among the training sources; ``'estimated'``, by :meth:`estimate_shares` from this
-            catalogue; or given. A status without shares is left as trained.
+            catalogue; ``'latitude'``, the same for unassociated sources near the Galactic plane and far from it apart;
+            or given. A status without shares is left as trained.
         progress
             Called with the number of sources done and of all.
 
@@ -95,9 +109,10 @@ class TrainedModel:
         from fermiclass.labels import label_table
 
         if isinstance(shares, str):
-            if shares not in ("trained", "estimated"):
-                raise ClassError(f"shares='{shares}' is unknown: choose 'trained', 'estimated', or give the shares")
-            groups: GroupShares = self.estimate_shares(catalog) if shares == "estimated" else {}
+            if shares not in SHARES:
+                raise ClassError(f"shares='{shares}' is unknown: choose one of {', '.join(SHARES)}, or give the shares")
+            trained = shares == "trained"
+            groups: GroupShares = {} if trained else self.estimate_shares(catalog, by_latitude=shares == "latitude")
         else:
             groups, shares = shares, "given"
         chosen = self.grouping.is_target(catalog.classes, targets)
@@ -112,11 +127,19 @@ class TrainedModel:
             meta=self._metadata(catalog, targets, shares, groups),
         )
 
-    def estimate_shares(self, catalog: Catalog) -> dict[str, Shares]:
+    def estimate_shares(self, catalog: Catalog, *, by_latitude: bool = False) -> dict[str, Shares]:
         """Estimate the classes' shares among a catalogue's unassociated, bcu and unk sources, each group for itself.
 
         See :func:`fermiclass.shares.estimate_shares`. What it finds holds for a closed world: every source is taken to
         be of one of the model's classes.
+
+        Parameters
+        ----------
+        catalog
+            Of any release that has the model's features.
+        by_latitude
+            Whether unassociated sources with |GLAT| below and from `LATITUDE_EDGE` are groups of their own, as pulsars
+            gather in the plane.
 
         Returns
         -------
@@ -128,7 +151,7 @@ class TrainedModel:
         sources = catalog[self.grouping.is_target(catalog.classes, "uncertain")]
         table = extract_features(sources, self.features, self.grouping, imputation=self.imputation)
         probabilities = self._predict(table, None, None).probabilities
-        status = _status(sources)
+        status = _status(sources, by_latitude=by_latitude)
         return {
             name: estimate_shares(probabilities[status == name], self._training_shares())
             for name in dict.fromkeys(status)
@@ -143,14 +166,14 @@ class TrainedModel:
             return None
         classes = [str(name) for name in self.estimator.classes_]
         ratios = np.ones((len(sources), len(classes)))
-        status = _status(sources)
+        status = _status(sources, by_latitude=any(name in groups for name in (LOW_LATITUDE, HIGH_LATITUDE)))
         for name, shares in groups.items():
             given = shares.mean if isinstance(shares, Shares) else [shares.get(c, np.nan) for c in classes]
             w = np.maximum(np.asarray(given, float), _LEAST_SHARE)  # so that no class is ruled out for good
-            if name not in STATUSES or not np.all(np.isfinite(w)):
+            if name not in _SHARES_KEYS or not np.all(np.isfinite(w)):
                 raise ClassError(
-                    f"the shares of '{name}' do not fit: expected one of {', '.join(STATUSES)}, with a number for each "
-                    f"of {', '.join(classes)}"
+                    f"the shares of '{name}' do not fit: expected one of {', '.join(_SHARES_KEYS)}, with a number "
+                    f"for each of {', '.join(classes)}"
                 )
             ratios[status == name] = w / w.sum() / self._training_shares()
         return ratios
@@ -202,12 +225,20 @@ class TrainedModel:
         if not isinstance(shares, Shares):
             return ",".join(f"{name}={share:.4g}" for name, share in shares.items())
         found = zip(self.estimator.classes_, shares.mean, shares.std, strict=True)
-        return ",".join(f"{name}={mean:.4f}+-{std:.4f}" for name, mean, std in found)
+        return ",".join(f"{name}={mean:.3f}+-{std:.3f}" for name, mean, std in found)
 
 
-def _status(catalog: Catalog) -> NDArray[np.str_]:
-    """'unassociated' or the class code, (N,)."""
-    return np.where(catalog.classes == "", STATUSES[0], catalog.classes)
+def _status(catalog: Catalog, *, by_latitude: bool = False) -> NDArray[np.str_]:
+    """'unassociated', or which part of these, or the class code, (N,)."""
+    unassociated: NDArray[np.str_] = np.full(len(catalog), STATUSES[0])
+    if by_latitude:
+        if not catalog.has_column("GLAT"):
+            raise CatalogError(
+                f"{catalog.source} has no column GLAT: shares by latitude need it. Choose --shares estimated."
+            )
+        near = np.abs(np.asarray(catalog.table["GLAT"], np.float64)) < LATITUDE_EDGE
+        unassociated = np.where(near, LOW_LATITUDE, HIGH_LATITUDE)
+    return np.where(catalog.classes == "", unassociated, catalog.classes)
 
 
 def training_table(

@@ -53,7 +53,7 @@ def print_info(catalog: Catalog) -> None:
     flagged = int(np.sum(extract_features(catalog).flags > 0))
     console.print(
         f"Missing values become the catalogue's median with the population's variance, unknown uncertainties what is "
-        f"usual at the source's significance; such sources are flagged ({flagged} with the six default features)."
+        f"usual at the source's significance; such sources are flagged ({flagged} with the default features)."
     )
 
 
@@ -83,9 +83,22 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     table.add_section()
     table.add_row("all", str(len(labels)), str(sure.sum()), str(len(labels)))
     console.print(table)
-    for key, status in (("w_unass", "unassociated"), ("w_bcu", "bcu"), ("w_unk", "unk")):
-        if key in labels.meta:
-            console.print(f"Shares of the classes among {status} sources, {labels.meta['shares']}: {labels.meta[key]}")
+    kinds = {
+        "w_unass": "unassociated",
+        "w_low": "unassociated, |b| < 10 deg",
+        "w_high": "unassociated, |b| ≥ 10 deg",
+        "w_bcu": "bcu",
+        "w_unk": "unk",
+    }
+    if any(key in labels.meta for key in kinds):
+        classes = [str(name) for name in model.estimator.classes_]
+        shares = _table("shares of the classes", *classes, right=tuple(range(1, len(classes) + 1)))
+        for key, kind in kinds.items():
+            if key in labels.meta:
+                values = [part.partition("=")[2].replace("+-", " ± ") for part in labels.meta[key].split(",")]
+                shares.add_row(kind, *values)
+        console.print(shares)
+        console.print(f"Shares {labels.meta['shares']}, in a world of these classes alone.", markup=False)
     flags = np.asarray(labels["LABEL_FLAGS"])
     parts = [f"{np.sum(flags & bit > 0)} {meaning}" for bit, meaning in LABEL_FLAGS.items() if np.any(flags & bit)]
     console.print(f"{np.sum(flags > 0)} of {len(labels)} sources are flagged: {'; '.join(parts) or 'none'}.")

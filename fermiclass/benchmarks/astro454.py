@@ -59,7 +59,7 @@ def load(folder: Path) -> Astro454:
 
 
 def parse_methods(methods: str, likelihood: str) -> Callable[[], dict[str, Any]]:
-    """Parse ``mgp,nimgp,default,logistic``, peers by name included; the estimators are made when the result is called, since that needs scikit-learn.
+    """Parse ``mgp,nimgp,default,logistic``; the estimators are made when the result is called, which imports much.
 
     Raises
     ------

@@ -61,9 +61,9 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
     "--shares",
     default="estimated",
     show_default=True,
-    metavar="trained|estimated|FILE",
+    metavar="trained|estimated|latitude|FILE",
     help="The classes' shares among unassociated, bcu and unk sources: as in training, estimated from these sources, "
-    "or from a JSON file.",
+    "the same with unassociated sources below and from 10 deg Galactic latitude apart, or from a JSON file.",
 )
 @feature_options
 @model_options
@@ -92,7 +92,7 @@ def classify(
     stem = catalog.name.removesuffix(".gz").removesuffix(".fits").removesuffix(".fit")
     output = output or Path(f"{stem}-labels.fits")
     check_writable(output)
-    group_shares = shares if shares in ("trained", "estimated") else _read_shares(Path(shares))
+    group_shares = shares if shares in ("trained", "estimated", "latitude") else _read_shares(Path(shares))
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
         model = _load(model_folder, quiet)
@@ -148,7 +148,8 @@ def _read_shares(path: Path) -> dict[str, dict[str, float]]:
         return {str(k): {str(name): float(share) for name, share in v.items()} for k, v in content.items()}
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise ClassError(
-            f"the shares cannot be read from '{path}' ({error}). Give 'trained', 'estimated', or a JSON file such as "
+            f"the shares cannot be read from '{path}' ({error}). Give 'trained', 'estimated', 'latitude', or a "
+            "JSON file such as "
             '{"unassociated": {"bll": 0.5, "fsrq": 0.3, "psr": 0.2}, "bcu": {...}}.'
         ) from error
 

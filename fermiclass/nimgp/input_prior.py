@@ -50,16 +50,15 @@ class InputPrior:
         iterations
             Steps.
         """
-        identity = np.eye(X.shape[1])
         # What does not vary has no direction of its own: a little variance keeps the inverse.
         floor = 1e-6 * np.diag(np.maximum(X.var(axis=0), 1e-6))
-        prior = cls(X.mean(axis=0), np.linalg.inv(np.cov(X.T, bias=True).reshape(identity.shape) + floor))
+        spread = np.cov(X.T, bias=True).reshape(floor.shape)
+        prior = cls(X.mean(axis=0), _inverse(spread + floor))
         for _ in range(iterations):
             mean, factor = prior.condition(X, X_var)
             centre = mean.mean(axis=0)
             spread = np.einsum("ni,nj->ij", mean - centre, mean - centre) + np.einsum("nik,njk->ij", factor, factor)
-            precision: FloatArray = np.linalg.inv(spread / len(X) + floor)
-            prior = cls(centre, precision)
+            prior = cls(centre, _inverse(spread / len(X) + floor))
         return prior
 
     def widened(self, factor: float | None) -> InputPrior:
@@ -95,3 +94,8 @@ class InputPrior:
         pull = np.einsum("ij,nj->ni", self.precision, self.mean - X)
         mean = X + np.einsum("nik,njk,nj->ni", factor, factor, pull)
         return mean, factor
+
+
+def _inverse(matrix: FloatArray) -> FloatArray:
+    inverse: FloatArray = np.linalg.inv(matrix).astype(np.float64)
+    return inverse
