@@ -240,6 +240,10 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         input_dim = parameters["posterior.Z"].shape[-1]
         if (mean.shape, precision.shape, temperature.shape) != ((input_dim,), (input_dim, input_dim), ()):
             raise ValueError(f"the weights lack p(x) of {input_dim} inputs, or the temperature")
+        if np.linalg.eigvalsh(precision).min() < -1e-9 * np.abs(precision).max():
+            raise ValueError("the p(x) has a negative precision along some direction")
+        if not temperature > 0:
+            raise ValueError(f"the temperature is {temperature}, not positive")
         self._predictor = Predictor(model, input_prior=InputPrior(mean, precision))
         return self.at_temperature(float(temperature))
 

@@ -81,7 +81,7 @@ class TrainedModel:
         catalog: Catalog,
         targets: str = "uncertain",
         *,
-        shares: str | GroupShares = "estimated",
+        shares: str | GroupShares = "trained",
         progress: Callable[[int, int], None] | None = None,
     ) -> Table:
         """Label the sources of a catalogue that lack a class.
@@ -94,7 +94,8 @@ class TrainedModel:
             ``'unassociated'``, ``'uncertain'`` (also bcu and unk, less what the model is trained on) or ``'all'``.
         shares
             Shares of the classes among the sources to be labelled, by status ('unassociated', 'bcu', 'unk'):
-            ``'trained'``, as among the training sources; ``'estimated'``, by :meth:`estimate_shares` from this
+            ``'trained'``, as among the training sources, so that a source's label does not depend on the others;
+            ``'estimated'``, the default of :func:`classify`, by :meth:`estimate_shares` from this
             catalogue; ``'latitude'``, the same for unassociated sources near the Galactic plane and far from it apart;
             or given. A status without shares is left as trained.
         progress

@@ -22,7 +22,7 @@ def few(dr4):
 
 @pytest.fixture(scope="module")
 def model(few):
-    return train(few, NIMGPClassifier(**TINY), min_significance=4.5)
+    return train(few, NIMGPClassifier(**TINY), features="six", min_significance=4.5)
 
 
 @pytest.fixture
@@ -307,8 +307,8 @@ DAMAGE = {
     "config very deep": (write("config.json", b"[" * 100_000), r"config\.json' cannot be read: .*Train"),
     "config a list": (write("config.json", b"[]"), r"does not describe a fermiclass model"),
     "other format": (config(format="something"), r"does not describe a fermiclass model"),
-    "later version": (config(format_version=2), r"has format version 2, this fermiclass reads version 1\. Train .* or"),
-    "no version": (without("format_version"), r"has format version None, this fermiclass reads version 1"),
+    "later version": (config(format_version=3), r"has format version 3, this fermiclass reads version 2\. Train .* or"),
+    "no version": (without("format_version"), r"has format version None, this fermiclass reads version 2"),
     "missing entry": (without("grouping"), r"has missing or unknown entries: grouping"),
     "unknown entry": (config(colour="red"), r"has missing or unknown entries: colour"),
     "truncated weights": (cut, r"weights\.npz' cannot be read: .*Train the model again"),
@@ -342,6 +342,10 @@ DAMAGE = {
         r"domain/covariance has shape \(5, 6\), expected \(6, 6\)",
     ),
     "no shape at all": (array("domain/X", lambda a: np.array(1.0)), r"domain/X has shape \(\), expected \(\d+, 6\)"),
+    "no prior": (no_array("weights/input_prior.precision"), r"the weights lack p\(x\) of 6 inputs, or the temperature"),
+    "shape of prior": (array("weights/input_prior.mean", lambda a: a[1:]), r"the weights lack p\(x\) of 6 inputs"),
+    "negative precision": (array("weights/input_prior.precision", lambda a: -a), r"p\(x\) has a negative precision"),
+    "temperature of zero": (array("weights/temperature", lambda a: 0 * a), r"temperature is 0\.0, not positive"),
     "scale of zero": (array("estimator/scale_", lambda a: 0 * a), r"estimator/scale_ is not positive everywhere"),
     "negative variance": (array("domain/covariance", lambda a: -a), r"domain/covariance is not positive definite"),
     "unsorted depths": (array("domain/depths", lambda a: a[::-1]), r"domain/depths is negative somewhere, or not sort"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fermiclass.errors import ClassError
+from fermiclass.errors import CatalogError, ClassError
 from fermiclass.shares import Shares, correct_by_status, correct_shares, estimate_shares
 
 PI = np.array([0.5, 0.3, 0.2])
@@ -86,7 +86,7 @@ def test_certain_probabilities_are_counted():
 
 def test_absent_class_gets_a_finite_error():
     shares = estimate_shares(np.tile([0.7, 0.3, 0.0], (50, 1)), PI)
-    assert shares.mean[2] == pytest.approx(PI[2] / 51)
+    assert shares.mean[2] == pytest.approx(10 * PI[2] / 60)
     assert np.all(np.isfinite(shares.std))
 
 
@@ -207,7 +207,35 @@ def test_given_shares(trained):
     bcu = np.char.lower(np.asarray(labels["CLASS1"])) == "bcu"
     assert np.max(labels["P_psr"][bcu]) < 0.01
     np.testing.assert_array_equal(labels["P_psr"][~bcu], model.label(catalog)["P_psr"][~bcu])
-    with pytest.raises(ClassError, match="the shares of 'bcu' do not fit: expected one of unassociated, bcu, unk"):
+    with pytest.raises(
+        ClassError, match="the shares of 'bcu' do not fit: expected one of unassociated, unassociated low, "
+    ):
         model.label(catalog, shares={"bcu": {"bll": 1.0}})
-    with pytest.raises(ClassError, match="shares='guessed' is unknown: choose 'trained', 'estimated'"):
+    with pytest.raises(ClassError, match="shares='guessed' is unknown: choose one of trained, estimated, latitude"):
         model.label(catalog, shares="guessed")
+
+
+def test_shares_by_latitude(trained):
+    """Pulsars gather in the Galactic plane: the unassociated sources of the two parts of the sky differ widely."""
+    model, catalog = trained
+    labels, usual = model.label(catalog, shares="latitude"), model.label(catalog, shares="estimated")
+    low, high = (
+        {part.partition("=")[0]: float(part.partition("=")[2].partition("+-")[0]) for part in meta.split(",")}
+        for meta in (labels.meta["w_low"], labels.meta["w_high"])
+    )
+    assert low["psr"] > high["psr"] + 0.3
+    assert "w_unass" not in labels.meta
+    unassociated = np.asarray(labels["CLASS1"]) == ""
+    near = np.abs(np.asarray(labels["GLAT"])) < 10.0
+    change = np.asarray(labels["P_psr"]) - np.asarray(usual["P_psr"])
+    assert np.all(change[unassociated & near] > 0)
+    assert np.all(change[unassociated & ~near] < 0)
+    np.testing.assert_array_equal(change[~unassociated], 0.0)
+
+
+def test_shares_by_latitude_need_it(trained):
+    model, catalog = trained
+    table = catalog.table.copy()
+    table.remove_column("GLAT")
+    with pytest.raises(CatalogError, match="has no column GLAT: shares by latitude need it"):
+        model.label(type(catalog)(table, catalog.release, catalog.source, catalog.sha256), shares="latitude")

@@ -92,6 +92,7 @@ def evaluate(
     """  # noqa: D301
     from fermiclass import evaluation
     from fermiclass.catalog import read_catalog
+    from fermiclass.features import DEFAULT_FEATURE_SET
     from fermiclass.files import check_figure_place, check_place, write_figure, write_json
 
     if ood:
@@ -102,7 +103,7 @@ def evaluate(
         check_place(json_file)
     if plot is not None:
         check_figure_place(plot)
-    options["seed"] = seed
+    options |= {"seed": seed, "features": options["features"] or (DEFAULT_FEATURE_SET,)}
     earlier = read_catalog(catalog)
     if ood:
         _evaluate_ood(earlier, json_file, quiet, **options)

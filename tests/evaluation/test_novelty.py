@@ -44,7 +44,7 @@ def made_up(make_catalog, shift, seed=0, counts=(("bll", 120), ("psr", 60), ("sn
 
 @pytest.fixture(scope="module")
 def result(dr1):
-    return evaluate_novelty(dr1)
+    return evaluate_novelty(dr1, features="six")
 
 
 def test_area_and_its_error_against_closed_forms():

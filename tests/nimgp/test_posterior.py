@@ -86,11 +86,12 @@ def test_predictor_gives_the_same_moments(parts, rng):
 def test_a_gpflow_kernel_plugs_in(parts, rng):
     posterior, kernel = parts
     X = tf.constant(rng.normal(size=(9, 2)))
-    se, white = kernel.kernels
+    se, white, linear = kernel.kernels
     theirs = PerClass(
         [
             gpflow.kernels.RBF(variance=se.variance[c], lengthscales=se.lengthscales[c].numpy())
             + gpflow.kernels.White(variance=white.variance[c])
+            + gpflow.kernels.Linear(variance=linear.variance[c])
             for c in range(C)
         ]
     )
