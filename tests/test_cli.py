@@ -190,6 +190,33 @@ def test_shares(tmp_path, model_folder):
         assert meta["w_unass"].startswith("bll=0.")
 
 
+def test_shares_by_latitude(tmp_path, model_folder):
+    output = tmp_path / "labels.ecsv"
+    printed = run_well("classify", DR4, "--model", model_folder, "--shares", "latitude", "-o", output)
+    assert "unassociated, |b| ≥ 10 deg" in printed
+    assert "Shares latitude, in a world of these classes alone." in printed
+    meta = read_table(output).meta
+    assert {"w_low", "w_high", "w_bcu", "w_unk"} <= set(meta)
+    assert "w_unass" not in meta
+
+
+def test_temperature_is_set_on_held_out_sources(tmp_path):
+    for name, options in (("plain", ()), ("scaled", ("--temperature",))):
+        settings = ("--steps", "15", "--inducing", "10", "--features", "LP_Index,LP_beta")
+        run_well("train", DR4, "-o", tmp_path / name, *settings, *options)
+    plain, scaled = (np.load(tmp_path / name / "weights.npz")["weights/temperature"] for name in ("plain", "scaled"))
+    assert plain == 1.0
+    assert scaled < 0.95  # so few steps leave a model that is too flat
+
+
+def test_the_papers_protocol_corrects_no_shares(tmp_path):
+    output = tmp_path / "labels.ecsv"
+    run_well("classify", DR4, "--paper", "--epochs", "1", "--targets", "unassociated", "-o", output)
+    meta = read_table(output).meta
+    assert (meta["shares"], meta["kernel"], meta["epsilon"]) == ("trained", "se", "0.001")
+    assert "w_unass" not in meta
+
+
 def test_quiet(tmp_path, model_folder):
     assert run_well("classify", DR4, "--model", model_folder, "-o", tmp_path / "l.ecsv", "--quiet") == ""
 
@@ -279,6 +306,8 @@ def test_bad_catalogues(damaged, tmp_path, kind, message):
         (("classify", DR4, "--shares", "nothing.json"), "the shares cannot be read from 'nothing.json'"),
         (("classify", DR4, "--method", "svm"), "Invalid value for '--method'"),
         (("classify", DR4, "--steps", "5", "--epochs", "5"), "--steps and --epochs"),
+        (("train", DR4, "-o", "m", "--likelihood", "step", "--temperature"), "--temperature is for the softmax"),
+        (("classify", DR4, "--paper", "--temperature"), "--temperature is for the softmax likelihood"),
         (("classify", DR4, "--model", "m", "--method", "mgp"), "--model brings its own settings: leave out --method"),
         (("features", DR4), "Missing option '-o'"),
         (("train", DR4, "-o", "a/b"), "there is no folder '.*a'"),

@@ -59,11 +59,10 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
 )
 @click.option(
     "--shares",
-    default="estimated",
-    show_default=True,
     metavar="trained|estimated|latitude|FILE",
     help="The classes' shares among unassociated, bcu and unk sources: as in training, estimated from these sources, "
-    "the same with unassociated sources below and from 10 deg Galactic latitude apart, or from a JSON file.",
+    "the same with unassociated sources below and from 10 deg Galactic latitude apart, or from a JSON file. "
+    "[default: estimated; with --paper trained]",
 )
 @feature_options
 @model_options
@@ -74,7 +73,7 @@ def classify(
     model_folder: Path | None,
     train_on: Path | None,
     targets: str,
-    shares: str,
+    shares: str | None,
     quiet: bool,
     **chosen: Any,
 ) -> None:
@@ -92,6 +91,7 @@ def classify(
     stem = catalog.name.removesuffix(".gz").removesuffix(".fits").removesuffix(".fit")
     output = output or Path(f"{stem}-labels.fits")
     check_writable(output)
+    shares = shares or ("trained" if chosen["paper"] else "estimated")
     group_shares = shares if shares in ("trained", "estimated", "latitude") else _read_shares(Path(shares))
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
@@ -114,6 +114,8 @@ def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedMode
     paper = chosen["paper"]
     if chosen["steps"] and chosen["epochs"]:
         raise click.UsageError("--steps and --epochs are two ways to say the same: give one of them")
+    if chosen["temperature"] and (chosen["likelihood"] or ("step" if paper else "")) == "step":
+        raise click.UsageError("--temperature is for the softmax likelihood: the step likelihood learns its ε instead")
     data = {
         "features": chosen["features"] or (settings.PAPER_FEATURES if paper else DEFAULT_FEATURE_SET),
         "classes": chosen["classes"] or settings.PAPER_CLASSES,
