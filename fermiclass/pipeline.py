@@ -95,7 +95,7 @@ class TrainedModel:
         shares
             Shares of the classes among the sources to be labelled, by status ('unassociated', 'bcu', 'unk'):
             ``'trained'``, as among the training sources, so that a source's label does not depend on the others;
-            ``'estimated'``, the default of :func:`classify`, by :meth:`estimate_shares` from this
+            ``'estimated'``, by :meth:`estimate_shares` from this
             catalogue; ``'latitude'``, the same for unassociated sources near the Galactic plane and far from it apart;
             or given. A status without shares is left as trained.
         progress
@@ -333,7 +333,7 @@ def classify(
     features: str = DEFAULT_FEATURE_SET,
     classes: str = "bll,fsrq,psr",
     min_significance: float | None = None,
-    shares: str | GroupShares = "estimated",
+    shares: str | GroupShares | None = None,
 ) -> Table:
     """Label the sources of a catalogue that lack a class, learning from those that have one.
 
@@ -343,8 +343,10 @@ def classify(
         The catalogue to label.
     estimator, features, classes, min_significance
         As for :func:`train`.
-    targets, shares
+    targets
         As for :meth:`TrainedModel.label`.
+    shares
+        As for :meth:`TrainedModel.label`; by default those of :func:`default_shares`.
     train_on
         Another catalogue to learn from.
 
@@ -360,7 +362,16 @@ def classify(
         classes=classes,
         min_significance=min_significance,
     )
-    return model.label(catalog, targets, shares=shares)
+    return model.label(catalog, targets, shares=default_shares(model.grouping) if shares is None else shares)
+
+
+def default_shares(grouping: ClassGrouping) -> str:
+    """Return 'estimated', or 'trained' where a class gathers all ``other`` sources.
+
+    That shares can be estimated rests on every class looking the same among the sources to be labelled as among those
+    learned from. A class that is a mixture of kinds does not, and takes over what no class explains well.
+    """
+    return "trained" if "other" in grouping.names else "estimated"
 
 
 def _versions() -> dict[str, str]:

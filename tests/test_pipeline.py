@@ -300,6 +300,16 @@ def test_classify_is_train_and_label(model, few):
     assert table.meta == expected.meta
 
 
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [("bll,fsrq,psr", "estimated"), ("bll,fsrq,psr,other", "trained"), ("agn=bll+fsrq,psr", "estimated")],
+)
+def test_shares_are_estimated_unless_a_class_is_a_mixture(few, classes, expected):
+    """With `other` the estimate runs away: nearly all unassociated sources would be other."""
+    table = classify(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), classes=classes, features="six")
+    assert table.meta["shares"] == expected
+
+
 def test_train_on_another_release(few):
     earlier = read_catalog(slim_path("4FGL-DR1"))[::10]
     table = classify(few, NIMGPClassifier(steps=5, num_inducing=10), train_on=earlier, targets="unassociated")

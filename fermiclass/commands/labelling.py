@@ -62,7 +62,7 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
     metavar="trained|estimated|latitude|FILE",
     help="The classes' shares among unassociated, bcu and unk sources: as in training, estimated from these sources, "
     "the same with unassociated sources below and from 10 deg Galactic latitude apart, or from a JSON file. "
-    "[default: estimated; with --paper trained]",
+    "[default: estimated; trained with --paper, or with a class 'other']",
 )
 @feature_options
 @model_options
@@ -85,14 +85,14 @@ def classify(
       fermiclass classify 4FGL-DR4.fits --train-on 4FGL-DR3.fits --targets unassociated -o labels.vot
     """  # noqa: D301
     from fermiclass.catalog import read_catalog
+    from fermiclass.pipeline import default_shares
     from fermiclass.summaries import print_labels
     from fermiclass.tables import check_writable, write_table
 
     stem = catalog.name.removesuffix(".gz").removesuffix(".fits").removesuffix(".fit")
     output = output or Path(f"{stem}-labels.fits")
     check_writable(output)
-    shares = shares or ("trained" if chosen["paper"] else "estimated")
-    group_shares = shares if shares in ("trained", "estimated", "latitude") else _read_shares(Path(shares))
+    group_shares = None if shares is None else _parse_shares(shares)
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
         model = _load(model_folder, quiet)
@@ -100,6 +100,8 @@ def classify(
     else:
         loaded = read_catalog(catalog)
         model = _train(loaded if train_on is None else read_catalog(train_on), chosen, quiet)
+    if group_shares is None:
+        group_shares = "trained" if chosen["paper"] else default_shares(model.grouping)
     with progress_bar("labelling", quiet=quiet) as progress:
         labels = model.label(loaded, targets, shares=group_shares, progress=progress)
     write_table(labels, output)
@@ -138,6 +140,12 @@ def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedMode
     estimator = NIMGPClassifier(**{**preset, **given}, random_state=chosen["seed"])
     with progress_bar("training", quiet=quiet) as progress:
         return pipeline.train(catalog, estimator, **data, progress=lambda state: progress(state.step, state.steps))
+
+
+def _parse_shares(shares: str) -> str | dict[str, dict[str, float]]:
+    from fermiclass.pipeline import SHARES
+
+    return shares if shares in SHARES else _read_shares(Path(shares))
 
 
 def _read_shares(path: Path) -> dict[str, dict[str, float]]:
