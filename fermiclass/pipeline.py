@@ -95,9 +95,9 @@ class TrainedModel:
         shares
             Shares of the classes among the sources to be labelled, by status ('unassociated', 'bcu', 'unk'):
             ``'trained'``, as among the training sources, so that a source's label does not depend on the others;
-            ``'estimated'``, by :meth:`estimate_shares` from this
-            catalogue; ``'latitude'``, the same for unassociated sources near the Galactic plane and far from it apart;
-            or given. A status without shares is left as trained.
+            ``'estimated'``, by :meth:`estimate_shares` from this catalogue; ``'latitude'``, the same for unassociated
+            sources near the Galactic plane ('unassociated low') and far from it ('unassociated high') apart; or given.
+            A status without shares is left as trained.
         progress
             Called with the number of sources done and of all.
 
@@ -167,7 +167,13 @@ class TrainedModel:
             return None
         classes = [str(name) for name in self.estimator.classes_]
         ratios = np.ones((len(sources), len(classes)))
-        status = _status(sources, by_latitude=any(name in groups for name in (LOW_LATITUDE, HIGH_LATITUDE)))
+        by_latitude = any(name in groups for name in (LOW_LATITUDE, HIGH_LATITUDE))
+        if by_latitude and STATUSES[0] in groups:
+            raise ClassError(
+                f"the shares name '{STATUSES[0]}' and a part of these sources: give '{STATUSES[0]}', or "
+                f"'{LOW_LATITUDE}' and '{HIGH_LATITUDE}'"
+            )
+        status = _status(sources, by_latitude=by_latitude)
         for name, shares in groups.items():
             given = shares.mean if isinstance(shares, Shares) else [shares.get(c, np.nan) for c in classes]
             w = np.maximum(np.asarray(given, float), _LEAST_SHARE)  # so that no class is ruled out for good

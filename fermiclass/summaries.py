@@ -67,6 +67,7 @@ def print_training(model: TrainedModel, folder: Path) -> None:
 def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     """Print how many sources of each class there are among the labelled, how many are sure, how many flagged."""
     from fermiclass.labels import LABEL_FLAGS
+    from fermiclass.pipeline import LATITUDE_EDGE
 
     console = _console()
     counts = model.provenance["training_counts"]
@@ -85,8 +86,8 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     console.print(table)
     kinds = {
         "w_unass": "unassociated",
-        "w_low": "unassociated, |b| < 10 deg",
-        "w_high": "unassociated, |b| ≥ 10 deg",
+        "w_low": f"unassociated, |b| < {LATITUDE_EDGE:g} deg",
+        "w_high": f"unassociated, |b| ≥ {LATITUDE_EDGE:g} deg",
         "w_bcu": "bcu",
         "w_unk": "unk",
     }
@@ -98,7 +99,13 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
                 values = [part.partition("=")[2].replace("+-", " ± ") for part in labels.meta[key].split(",")]
                 shares.add_row(kind, *values)
         console.print(shares)
-        console.print(f"Shares {labels.meta['shares']}, in a world of these classes alone.", markup=False)
+        ways = {"estimated": "Estimated", "latitude": "Estimated by Galactic latitude", "given": "As given"}
+        console.print(f"{ways[labels.meta['shares']]}, in a world of these classes alone.", markup=False)
+        if labels.meta["shares"] == "estimated":
+            console.print(
+                "One share for all latitudes makes pulsars too probable far from the Galactic plane: to look for them "
+                "there, use --shares latitude."
+            )
     flags = np.asarray(labels["LABEL_FLAGS"])
     parts = [f"{np.sum(flags & bit > 0)} {meaning}" for bit, meaning in LABEL_FLAGS.items() if np.any(flags & bit)]
     console.print(f"{np.sum(flags > 0)} of {len(labels)} sources are flagged: {'; '.join(parts) or 'none'}.")

@@ -194,7 +194,7 @@ def test_shares_by_latitude(tmp_path, model_folder):
     output = tmp_path / "labels.ecsv"
     printed = run_well("classify", DR4, "--model", model_folder, "--shares", "latitude", "-o", output)
     assert "unassociated, |b| ≥ 10 deg" in printed
-    assert "Shares latitude, in a world of these classes alone." in printed
+    assert "Estimated by Galactic latitude, in a world of these classes alone." in printed
     meta = read_table(output).meta
     assert {"w_low", "w_high", "w_bcu", "w_unk"} <= set(meta)
     assert "w_unass" not in meta

@@ -211,6 +211,9 @@ def test_given_shares(trained):
         ClassError, match="the shares of 'bcu' do not fit: expected one of unassociated, unassociated low, "
     ):
         model.label(catalog, shares={"bcu": {"bll": 1.0}})
+    third = {"bll": 0.3, "fsrq": 0.3, "psr": 0.4}
+    with pytest.raises(ClassError, match="name 'unassociated' and a part of these sources"):
+        model.label(catalog, shares={"unassociated": third, "unassociated low": third})
     with pytest.raises(ClassError, match="shares='guessed' is unknown: choose one of trained, estimated, latitude"):
         model.label(catalog, shares="guessed")
 

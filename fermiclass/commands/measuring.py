@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from fermiclass.commands.options import catalog_argument, common_options
+from fermiclass.commands.options import catalog_argument, class_options, common_options
 from fermiclass.terminal import load_tensorflow, progress_bar
 
 if TYPE_CHECKING:
@@ -42,13 +42,7 @@ _NOT_WITH_OOD = ("future", "folds", "faint", "methods", "likelihood", "peers", "
     help="Features: extended (default), six, paper, or names of features and numeric columns. "
     "Give it again for another set on the same sources.",
 )
-@click.option(
-    "--classes",
-    default="bll,fsrq,psr",
-    metavar="a,b,c",
-    help="Classes to learn, such as bll,fsrq,psr (default; psr includes msp) or agn=bll+fsrq,psr,other.",
-)
-@click.option("--min-significance", type=float, metavar="S", help="Use sources with Signif_Avg above S only.")
+@class_options
 @click.option(
     "--methods",
     default="nimgp",
@@ -94,6 +88,7 @@ def evaluate(
     from fermiclass.catalog import read_catalog
     from fermiclass.features import DEFAULT_FEATURE_SET
     from fermiclass.files import check_figure_place, check_place, write_figure, write_json
+    from fermiclass.settings import PAPER_CLASSES
 
     if ood:
         _check_ood_options()
@@ -103,7 +98,11 @@ def evaluate(
         check_place(json_file)
     if plot is not None:
         check_figure_place(plot)
-    options |= {"seed": seed, "features": options["features"] or (DEFAULT_FEATURE_SET,)}
+    options |= {
+        "seed": seed,
+        "features": options["features"] or (DEFAULT_FEATURE_SET,),
+        "classes": options["classes"] or PAPER_CLASSES,
+    }
     earlier = read_catalog(catalog)
     if ood:
         _evaluate_ood(earlier, json_file, quiet, **options)

@@ -27,18 +27,22 @@ common_options = _options(
     debug_option,
 )
 
-feature_options = _options(
-    click.option(
-        "--features",
-        metavar="SET|a,b",
-        help="Features: extended (default), six, paper, or names of features and numeric columns.",
-    ),
+class_options = _options(
     click.option(
         "--classes",
         metavar="a,b,c",
         help="Classes to learn, such as bll,fsrq,psr (default; psr includes msp) or agn=bll+fsrq,psr,other.",
     ),
     click.option("--min-significance", type=float, metavar="S", help="Use sources with Signif_Avg above S only."),
+)
+
+feature_options = _options(
+    click.option(
+        "--features",
+        metavar="SET|a,b",
+        help="Features: extended (default), six, paper, or names of features and numeric columns.",
+    ),
+    class_options,
 )
 
 model_options = _options(

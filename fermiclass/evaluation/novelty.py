@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog, ClassGrouping
 from fermiclass.domain import TrainingDomain
@@ -254,11 +253,10 @@ def evaluate_novelty(
         )
     score = np.zeros(len(table))
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed).split(trained, table.y[trained])
-    with threadpool_limits(1):  # matrices this small are slower on several threads, much so on a busy machine
-        for others, held_out in ((trained[a], trained[b]) for a, b in splits):
-            domain = TrainingDomain.fit(table.X[others], table.X_var[others], table.y[others])
-            score[held_out] = domain.score(table.X[held_out], table.X_var[held_out])
-            score[novel] += domain.score(table.X[novel], table.X_var[novel]) / folds
+    for others, held_out in ((trained[a], trained[b]) for a, b in splits):
+        domain = TrainingDomain.fit(table.X[others], table.X_var[others], table.y[others])
+        score[held_out] = domain.score(table.X[held_out], table.X_var[held_out])
+        score[novel] += domain.score(table.X[novel], table.X_var[novel]) / folds
     return NoveltyResult(
         catalog=str(catalog.source),
         classes=grouping.names,
