@@ -46,6 +46,8 @@ def fold_temperature(
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 
+    from fermiclass.fitting import fit_many
+
     labels, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
         raise ValueError(
@@ -53,10 +55,10 @@ def fold_temperature(
             "leave the class out, or give a number"
         )
     folds = StratifiedKFold(min(_MAX_FOLDS, int(counts.min())), shuffle=True, random_state=seed)
-    held_out = []
-    for train, test in folds.split(X, y):
-        fold = clone(estimator).set_params(temperature=1.0, num_draws=min(_NUM_DRAWS, estimator.num_draws))
-        held_out.append((fold.fit(X[train], y[train], X_var=X_var[train]), test))
+    plain = clone(estimator).set_params(temperature=1.0, num_draws=min(_NUM_DRAWS, estimator.num_draws))
+    splits = list(folds.split(X, y))
+    fitted = fit_many(plain, [(X[train], y[train], X_var[train]) for train, _ in splits])
+    held_out = [(fold, test) for fold, (_, test) in zip(fitted, splits, strict=True)]
 
     def nll(ln_temperature: float) -> float:
         total = 0.0

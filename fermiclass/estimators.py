@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fermiclass.nimgp.inducing import INDUCING, initial_inducing_points
-from fermiclass.nimgp.input_prior import InputPrior
+from fermiclass.estimator_settings import (
+    TEMPERATURE,
+    check_variances,
+    model_settings,
+    read_prior,
+    standardise,
+    tensor_type,
+)
+from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
 
 if TYPE_CHECKING:
-    from fermiclass.nimgp.build import ModelSettings
     from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
-
-INPUT_PRIORS = ("isotropic", "population")
-
-_MAX_BY_FRACTION = 100
-_INPUT_MEAN, _INPUT_PRECISION, _TEMPERATURE = "input_prior.mean", "input_prior.precision", "temperature"
 
 
 class NIMGPClassifier(ClassifierMixin, BaseEstimator):
@@ -34,14 +32,23 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    method : {'nimgp', 'mgp'}
-        'nimgp' infers the noiseless input of every training source; 'mgp' ignores input noise.
-    likelihood : {'softmax', 'step'}
-        Softmax, or the robust step likelihood of the paper.
-    kernel : {'se+linear', 'se'}
-        ARD squared exponential with white noise, with or without a linear kernel.
+    method : {'nimgp', 'nimgp-nn', 'nimgp-fo', 'nimgp-fo-marginal', 'mgp', 'mgp-aug', 'mgp-sampling'}
+        'nimgp' infers the noiseless input of every training source, 'nimgp-nn' by a network; 'nimgp-fo' turns input
+        noise into noise of the latent functions, as the paper does, 'nimgp-fo-marginal' the same with the average over
+        the noise inside the logarithm; 'mgp' ignores input noise, 'mgp-aug' and 'mgp-sampling' learn from draws.
+    likelihood : {'softmax', 'softmax-bound', 'step', 'probit', 'logit'}
+        Softmax, by sampling or by a bound in closed form, or the class of the largest latent function, without noise
+        (the paper's robust step) or with Gaussian noise.
+    kernel : str
+        'se' (squared exponential), 'matern32', 'matern52', 'linear', 'polynomial', or several joined by '+'; the
+        stationary ones and the polynomial have ARD length-scales, and white noise is always added.
+    noise : {'given', 'per-feature', 'shared'}
+        V as given with every source, or learned and the same for all sources: a variance of each feature, or one for
+        all standardised features.
+    initial_noise : float
+        Where a learned V starts, and its prior's median, for standardised inputs.
     epsilon : float or None
-        Label noise of the step likelihood: fixed, or learned (None). The paper fixes 10⁻³.
+        Label noise of the step, probit and logit likelihoods: fixed, or learned (None). The paper fixes 10⁻³.
     num_inducing : int or float
         Inducing points a class; never more than there are distinct training inputs. A fraction is one of the training
         sources, up to 100 points (the paper's rule, 0.05).
@@ -51,11 +58,14 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         Adam steps, sources a step (None: all), the first step size, and whether it falls along a cosine or stays.
     epochs : int or None
         Passes over the training sources, instead of ``steps``.
-    input_prior : {'isotropic', 'population'}
+    input_prior : {'isotropic', 'population', 'mixture'}
         p(x) for standardised inputs: N(0, a I), or N(m, a Σ) with the mean and covariance of the training sources'
-        noiseless inputs (:meth:`fermiclass.nimgp.input_prior.InputPrior.population`).
+        noiseless inputs (:meth:`fermiclass.nimgp.input_prior.InputPrior.population`), or a mixture of such Gaussians.
+        The first-order methods do without.
     input_prior_variance : float or None
         a; None is flat. The paper takes 1000 in training and a flat prior in prediction.
+    components : int
+        Gaussians of the mixture.
     hyper_priors : bool
         Log-normal priors on the hyper-parameters, or none.
     clip : float or None
@@ -66,6 +76,10 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         Of training and prediction.
     jitter : float
         Relative to the diagonal of the inducing points' covariance.
+    hidden_units, hidden_layers : int
+        Of the network of 'nimgp-nn'.
+    degree : int
+        Of the polynomial kernel.
     average_noise : bool
         Whether predictions are averaged over x* ~ p(x* | x̃*), or made at the observed inputs.
     num_draws : int
@@ -89,6 +103,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         Trained parameters, with mean and precision of p(x) for standardised inputs, and the temperature.
     temperature_ : float
         T.
+    noise_variance_ : ndarray (D,) or None
+        V where it was learned, in the units of X.
     elbo_ : ndarray
         The bound as training went on.
     """
@@ -99,6 +115,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         *,
         likelihood: str = "softmax",
         kernel: str = "se+linear",
+        noise: str = "given",
+        initial_noise: float = 0.1,
         epsilon: float | None = None,
         num_inducing: int | float = 60,
         inducing: str = "kmeans",
@@ -109,11 +127,15 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         epochs: int | None = None,
         input_prior: str = "isotropic",
         input_prior_variance: float | None = 3.0,
+        components: int = 3,
         hyper_priors: bool = True,
         clip: float | None = 4.0,
         max_noise: float | None = 2.0,
         precision: str = "float32",
         jitter: float = 1e-3,
+        hidden_units: int = 50,
+        hidden_layers: int = 1,
+        degree: int = 3,
         average_noise: bool = True,
         num_draws: int = 256,
         temperature: float | str = 1.0,
@@ -122,6 +144,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         self.method = method
         self.likelihood = likelihood
         self.kernel = kernel
+        self.noise = noise
+        self.initial_noise = initial_noise
         self.epsilon = epsilon
         self.num_inducing = num_inducing
         self.inducing = inducing
@@ -132,11 +156,15 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         self.epochs = epochs
         self.input_prior = input_prior
         self.input_prior_variance = input_prior_variance
+        self.components = components
         self.hyper_priors = hyper_priors
         self.clip = clip
         self.max_noise = max_noise
         self.precision = precision
         self.jitter = jitter
+        self.hidden_units = hidden_units
+        self.hidden_layers = hidden_layers
+        self.degree = degree
         self.average_noise = average_noise
         self.num_draws = num_draws
         self.temperature = temperature
@@ -173,58 +201,11 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             When shapes differ, values are not finite, a variance is negative, or there is only one class.
         """
-        from fermiclass.calibration import fold_temperature
-        from fermiclass.nimgp.build import build_model, weights_of
-        from fermiclass.nimgp.training import TrainingSettings, train
+        from fermiclass.fitting import prepare, train_together
 
-        self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        X_var = self._check_variances(X, X_var)
-        if y.dtype.kind in "UO" and np.any(y == ""):
-            labelled = y != ""
-            X, y, X_var = X[labelled], y[labelled], X_var[labelled]
-        # One order for all permutations of the same rows, so that sums, minibatches and draws are the same, bit by bit.
-        order = np.lexsort((*X_var.T, *X.T, np.unique(y, return_inverse=True)[1]))
-        X, y, X_var = X[order], y[order], X_var[order]
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"a classifier needs sources of at least two classes; found only {len(self.classes_)} class"
-            )
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        temperature = self.temperature
-        if temperature == "folds":
-            temperature = fold_temperature(self, X, y, X_var, seed=seed)
-        self.mean_ = X.mean(axis=0)
-        spread = X.std(axis=0)
-        self.scale_ = np.where(spread > 1e-12 * np.abs(self.mean_), spread, 1.0)  # a constant input is left as it is
-        X, X_var = self._standardise(X, X_var)
-        num_inducing = self.num_inducing
-        if not isinstance(num_inducing, Integral):
-            num_inducing = max(2, min(_MAX_BY_FRACTION, round(num_inducing * len(X))))
-        steps = self.steps
-        if self.epochs is not None:
-            steps = self.epochs * max(1, round(len(X) / min(self.batch_size or len(X), len(X))))
-        Z = initial_inducing_points(X, num_inducing, self.inducing, np.random.default_rng(seed))
-        prior = self._input_prior(X, X_var)
-        model = build_model(
-            self._settings(),
-            Z,
-            num_classes=len(self.classes_),
-            num_data=len(X),
-            input_prior=prior,
-            dtype=self._dtype(),
-        )
-        history = []
-        schedule = TrainingSettings(steps, self.batch_size, self.learning_rate, self.decay, seed)
-        for state in train(model, X, X_var, labels, schedule):
-            history.append(state.elbo)
-            if progress is not None:
-                progress(state)
-        self.elbo_ = np.array(history)
-        known = {_INPUT_MEAN: prior.mean, _INPUT_PRECISION: prior.precision, _TEMPERATURE: np.array(float(temperature))}
-        return self.restore(weights_of(model) | known)
+        train_together([self], [prepare(self, X, y, X_var)], progress)
+        return self
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> NIMGPClassifier:
         """Take trained parameters, such as ``weights_`` of another of the same settings, and get ready to predict."""
@@ -233,24 +214,24 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
 
         self.weights_ = dict(weights)
         parameters = dict(weights)
-        mean, precision, temperature = (
-            parameters.pop(name, np.empty(0)) for name in (_INPUT_MEAN, _INPUT_PRECISION, _TEMPERATURE)
-        )
-        model = model_from_weights(self._settings(), parameters, dtype=self._dtype())
+        prior = read_prior(parameters)
+        temperature = parameters.pop(TEMPERATURE, np.empty(0))
+        settings = model_settings(self)
+        model = model_from_weights(settings, parameters, dtype=tensor_type(self.precision))
         input_dim = parameters["posterior.Z"].shape[-1]
-        if (mean.shape, precision.shape, temperature.shape) != ((input_dim,), (input_dim, input_dim), ()):
+        if prior.mean.shape[-1] != input_dim or temperature.shape != ():
             raise ValueError(f"the weights lack p(x) of {input_dim} inputs, or the temperature")
-        if np.linalg.eigvalsh(precision).min() < -1e-9 * np.abs(precision).max():
-            raise ValueError("the p(x) has a negative precision along some direction")
         if not temperature > 0:
             raise ValueError(f"the temperature is {temperature}, not positive")
-        self._predictor = Predictor(model, input_prior=InputPrior(mean, precision))
+        self._predictor = Predictor(model, input_prior=prior, first_order=settings.first_order)
+        learned = weights.get("noise.variance")
+        self.noise_variance_ = None if learned is None else learned * self.scale_**2
         return self.at_temperature(float(temperature))
 
     def at_temperature(self, temperature: float) -> NIMGPClassifier:
         """Set the temperature of a fitted classifier; see the parameter."""
         check_is_fitted(self)
-        self.weights_[_TEMPERATURE] = np.array(float(temperature))
+        self.weights_[TEMPERATURE] = np.array(float(temperature))
         self.temperature_ = self._predictor.temperature = float(temperature)
         return self
 
@@ -285,86 +266,12 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        X, X_var = self._standardise(X, self._check_variances(X, X_var))
-        if not self.average_noise or self.method == "mgp":
+        X, X_var = standardise(self, X, check_variances(X, X_var))
+        if not self.average_noise or self.method not in (*AVERAGING, *FIRST_ORDER):
             X_var = np.zeros_like(X_var)
+        elif "noise.variance" in self.weights_:
+            X_var = np.broadcast_to(self.weights_["noise.variance"], X.shape)
         return self._predictor.blocks(X, X_var, num_draws=self.num_draws, ratio=ratio)
-
-    def _check_parameters(self) -> None:
-        def number(kind: Any, *names: str, least: float = 0.0, optional: bool = False) -> None:
-            for name in names:
-                value = getattr(self, name)
-                good = isinstance(value, kind) and not isinstance(value, bool) and value > least
-                if not (good or (optional and value is None)):
-                    what = "whole number" if kind is Integral else "number"
-                    extra = ", or None" if optional else ""
-                    raise ValueError(f"{name}={value!r} does not do: expected a {what} above {least:g}{extra}")
-
-        number(Integral, "steps", "num_draws")
-        number(Integral, "batch_size", "epochs", optional=True)
-        number(Real, "learning_rate", "num_inducing")
-        number(Real, "input_prior_variance", optional=True)
-        number(Real, "jitter", least=-1e-300)
-        number(Real, "clip", "epsilon", optional=True)
-        number(Real, "max_noise", least=-1e-300, optional=True)
-        if self.temperature != "folds":
-            number(Real, "temperature")
-        if self.temperature != 1 and self.likelihood == "step":
-            raise ValueError(f"temperature={self.temperature!r} does not do: the step likelihood knows no scale of f")
-        if self.epsilon is not None and self.epsilon >= 1:
-            raise ValueError(f"epsilon={self.epsilon!r} does not do: expected a number between 0 and 1, or None")
-        if not isinstance(self.num_inducing, Integral) and self.num_inducing >= 1:
-            raise ValueError(
-                f"num_inducing={self.num_inducing!r} does not do: expected a whole number, or a fraction below 1"
-            )
-        for name, known in (("inducing", INDUCING), ("input_prior", INPUT_PRIORS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(known)}")
-
-    def _settings(self) -> ModelSettings:
-        from fermiclass.nimgp.build import ModelSettings
-
-        return ModelSettings(
-            method=self.method,
-            likelihood=self.likelihood,
-            kernel=self.kernel,
-            epsilon=self.epsilon,
-            hyper_priors=self.hyper_priors,
-            jitter=self.jitter,
-        )
-
-    def _input_prior(self, X: np.ndarray, X_var: np.ndarray) -> InputPrior:
-        if self.input_prior == "population":
-            prior = InputPrior.population(X, X_var)
-        else:
-            prior = InputPrior.isotropic(X.shape[1], 1.0)
-        return prior.widened(self.input_prior_variance)
-
-    def _dtype(self) -> Any:
-        import tensorflow as tf
-
-        if self.precision not in ("float32", "float64"):
-            raise ValueError(f"precision={self.precision!r} is unknown: choose 'float32' or 'float64'")
-        return tf.dtypes.as_dtype(self.precision)
-
-    def _check_variances(self, X: np.ndarray, X_var: Any) -> np.ndarray:
-        if X_var is None:
-            return np.zeros_like(X)
-        X_var = check_array(X_var, dtype=np.float64, input_name="X_var")
-        if X_var.shape != X.shape:
-            raise ValueError(f"X_var has shape {X_var.shape}, X has {X.shape}: every value of X needs its variance")
-        if np.any(X_var < 0):
-            row, column = np.argwhere(X_var < 0)[0]
-            raise ValueError(f"X_var is negative in row {row}, column {column}: variances are zero or positive")
-        return X_var
-
-    def _standardise(self, X: np.ndarray, X_var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        X, X_var = (X - self.mean_) / self.scale_, X_var / self.scale_**2
-        if self.clip is not None:
-            X = np.clip(X, -self.clip, self.clip)
-        if self.max_noise is not None:
-            X_var = np.minimum(X_var, self.max_noise)
-        return X, X_var
 
     # The TensorFlow model can be neither copied nor sent elsewhere: it is rebuilt from weights_.
     def __getstate__(self) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -110,33 +109,6 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     parts = [f"{np.sum(flags & bit > 0)} {meaning}" for bit, meaning in LABEL_FLAGS.items() if np.any(flags & bit)]
     console.print(f"{np.sum(flags > 0)} of {len(labels)} sources are flagged: {'; '.join(parts) or 'none'}.")
     console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
-
-
-def print_benchmark(results: Mapping[str, Any]) -> None:
-    """Print a benchmark's results, beside the paper's figures where it has them."""
-    console = _console()
-    if results["benchmark"] == "cost":
-        for key, title in (("step_ms", "ms a training step"), ("predict_per_second", "sources a second")):
-            table = _table("", title, right=(1,))
-            for name, value in results[key].items():
-                table.add_row(name, f"{value:,.2f}" if key == "step_ms" else f"{value:,.0f}")
-            console.print(table)
-        return
-    from fermiclass.benchmarks.astro454 import PAPER_NLL
-
-    table = _table("method", "NLL", "above the first", "paper", "error", "seconds a split", right=(1, 2, 3, 4, 5))
-    for name, scores in results["methods"].items():
-        paper, above = PAPER_NLL.get(name), scores.get("nll_above_first")
-        table.add_row(
-            name,
-            f"{scores['nll']:.4f} ± {scores['nll_se']:.4f}",
-            f"{above:+.4f} ± {scores['nll_above_first_se']:.4f}" if above is not None else "",
-            "" if paper is None else f"{paper:.3f}",
-            f"{scores['error']:.4f} ± {scores['error_se']:.4f}",
-            f"{scores['seconds']:.1f}",
-        )
-    console.print(table)
-    console.print(f"{results['splits']} splits; ± is the standard error of the mean over splits.")
 
 
 def _console() -> Console:

@@ -2,54 +2,187 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from fermiclass.benchmarks.registry import STUDIES, TABLES, Source
 from fermiclass.commands.options import common_options
-from fermiclass.terminal import load_tensorflow, progress_bar
+from fermiclass.nimgp.names import LIKELIHOODS
+from fermiclass.terminal import INTERRUPTED, load_tensorflow, progress_bar
+
+if TYPE_CHECKING:
+    from fermiclass.benchmarks.executors import Executor
+    from fermiclass.benchmarks.records import RecordFile
+
+# What every benchmark takes, and what is no setting of the run: places of files, and where the work is done.
+_GENERAL = {"name", "json_file", "quiet", "debug"}
+_NO_SETTING = {"json_file", "quiet", "data", "results", "workers", "dask"}
 
 
 @click.command()
-@click.argument("name", type=click.Choice(["astro454", "cost"]))
+@click.argument("name", type=click.Choice([*TABLES, *STUDIES]))
 @click.option(
     "--methods",
     default="default",
+    show_default=True,
     metavar="a,b",
-    help="Of mgp, nimgp, peers such as logistic; default: what classify would use.",
+    help="Of mgp, nimgp, nimgp-nn, nimgp-fo, mgp-aug, mgp-sampling (as in the paper), default (what classify would "
+    "use), default:nimgp-nn and so on (the same with another method), and peers such as logistic.",
 )
-@click.option("--likelihood", type=click.Choice(["softmax", "step"]), default="softmax", show_default=True)
-@click.option("--splits", type=click.IntRange(1, 100), default=100, show_default=True, help="How many of the splits.")
-@click.option("--data", type=click.Path(path_type=Path), metavar="DIR", help="Folder that holds astro454/.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the results to a file, too.")
+@click.option("--datasets", metavar="a,b", help="Which data sets of the benchmark.")
+@click.option("--noise", multiple=True, metavar="V", help="Which variances of the noise put into the inputs.")
+@click.option("--splits", type=click.IntRange(min=1), metavar="N", help="How many of the splits. [default: all]")
+@click.option("--paper", is_flag=True, help="The paper's optimiser, too; slower.")
+@click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Of our methods, instead of their own.")
+@click.option(
+    "--noise-model",
+    type=click.Choice(["given", "learned"]),
+    help="Whether the noise's variance is given to our methods. [default: as in the paper]",
+)
+@click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
+@click.option(
+    "--data", type=click.Path(path_type=Path), default=".", metavar="DIR", help="Folder that holds astro454/, uci/ …"
+)
+@click.option("--openml", is_flag=True, help="Fetch data sets that are not in DIR from OpenML.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep what is done in FILE, split by split; the same command goes on where it was stopped.",
+)
+@click.option("--block", type=click.IntRange(min=1), default=25, show_default=True, help="Splits trained together.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write the table, too.")
 @common_options
-def benchmark(
-    name: str, methods: str, likelihood: str, splits: int, data: Path | None, json_file: Path | None, quiet: bool
-) -> None:
-    """Measure on known data: the main paper's 454 sources, or what steps and predictions cost.
+def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) -> None:
+    """Measure on known data, beside what was published; or what steps and predictions cost (timing).
 
     \b
     Example:
-      fermiclass benchmark astro454 --data DIR --methods mgp,nimgp --splits 20
-      fermiclass benchmark cost
+      fermiclass benchmark astro454 --data DIR --methods mgp,nimgp,default,logistic --splits 20
+      fermiclass benchmark astro454 --data DIR --datasets six,four --paper
+      fermiclass benchmark uci --data DIR --datasets glass,wine --noise 0.25 --workers 2 --results uci.jsonl
+      fermiclass benchmark timing
     """  # noqa: D301
-    from fermiclass.benchmarks import astro454, cost
+    from fermiclass.benchmarks.environment import machine, versions
     from fermiclass.files import check_place, write_json
-    from fermiclass.summaries import print_benchmark
 
     if json_file is not None:
         check_place(json_file)
-    if name == "cost":
-        load_tensorflow(quiet=quiet)
-        with progress_bar("repetitions", quiet=quiet) as progress:
-            results = cost.run(progress=progress)
-    else:
-        loaded = astro454.load(data or Path())
-        chosen = astro454.parse_methods(methods, likelihood)
-        load_tensorflow(quiet=quiet)
-        with progress_bar("splits", quiet=quiet) as progress:
-            results = astro454.run(loaded, chosen(), num_splits=splits, progress=progress)
+    head = {"command": _settings_given(), "versions": versions(), "machine": machine()}
+    results = (_table if name in TABLES else _timing)(name, head=head, quiet=quiet, **options)
     if json_file is not None:
-        write_json(json_file, results)
+        write_json(json_file, results | head)
     if not quiet:
-        print_benchmark(results)
+        _print(results)
+
+
+def _table(
+    name: str,
+    *,
+    head: dict[str, Any],
+    quiet: bool,
+    methods: str,
+    datasets: str | None,
+    noise: tuple[str, ...],
+    splits: int | None,
+    data: Path,
+    openml: bool,
+    results: Path | None,
+    block: int,
+    workers: int,
+    dask: str | None,
+    **options: Any,
+) -> dict[str, Any]:
+    from fermiclass.benchmarks.methods import MethodOptions, is_own, make_estimator, parse_methods
+    from fermiclass.benchmarks.records import RecordFile
+    from fermiclass.benchmarks.runner import run
+    from fermiclass.benchmarks.selection import choose_cells, choose_splits
+    from fermiclass.benchmarks.summary import summarise
+
+    if dask is not None and workers > 1:
+        raise click.UsageError("--workers and --dask are different ways to share the work: give one of them")
+    # Workers of Dask have working folders of their own.
+    chosen = TABLES[name](Source(data if dask is None else data.resolve(), openml))
+    cells, num_splits = choose_cells(chosen, datasets, noise), choose_splits(chosen, splits)
+    for cell in cells:
+        chosen.problem(cell, 0)  # what cannot be read is said before any work is done
+    names = parse_methods(methods)
+    file = None if results is None else RecordFile(results, {"benchmark": name, **head})
+    if workers == 1 and dask is None and any(is_own(method) for method in names):
+        load_tensorflow(quiet=quiet)
+    like = MethodOptions(**options)
+    estimators = {(cell, m): make_estimator(m, chosen.settings(cell), like) for cell in cells for m in names}
+    done = [0, 0]
+    try:
+        with progress_bar("splits", quiet=quiet) as show:
+
+            def progress(*counts: int) -> None:
+                done[:] = counts
+                show(*counts)
+
+            records = run(
+                chosen,
+                estimators,
+                num_splits=num_splits,
+                block_size=block,
+                execute=_executor(workers, dask),
+                file=file,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        _interrupted(file, done)
+    return summarise(chosen, records, num_splits)
+
+
+def _executor(workers: int, dask: str | None) -> Executor:
+    from fermiclass.benchmarks import executors
+
+    if dask is not None:
+        return executors.dask(dask)
+    return executors.here if workers == 1 else executors.processes(workers)
+
+
+def _interrupted(file: RecordFile | None, done: list[int]) -> None:
+    if file is None:
+        raise KeyboardInterrupt
+    click.echo(
+        f"fermiclass: interrupted; {done[0]} of {done[1]} splits are kept, the same command does the rest", err=True
+    )
+    sys.exit(INTERRUPTED)
+
+
+def _timing(name: str, *, head: dict[str, Any], quiet: bool, **options: Any) -> dict[str, Any]:
+    from fermiclass.benchmarks import timing
+
+    context = click.get_current_context()
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name not in _GENERAL and context.get_parameter_source(str(option.name)) != ParameterSource.DEFAULT
+    ]
+    if given:
+        raise click.UsageError(f"the benchmark '{name}' knows nothing of {', '.join(given)}: leave that out")
+    load_tensorflow(quiet=quiet)
+    with progress_bar("repetitions", quiet=quiet) as progress:
+        return timing.run(progress=progress)
+
+
+def _settings_given() -> dict[str, Any]:
+    """Return the options that decide the figures, by their names on the command line."""
+    context = click.get_current_context()
+    kept = {p.opts[-1].lstrip("-"): context.params[p.name] for p in context.command.params if p.name in context.params}
+    dropped = {p.opts[-1].lstrip("-") for p in context.command.params if p.name in _NO_SETTING}
+    return {name: value for name, value in kept.items() if name not in dropped and value not in (None, (), False)}
+
+
+def _print(results: dict[str, Any]) -> None:
+    from fermiclass.benchmarks.tables import print_benchmark
+    from fermiclass.benchmarks.timing import print_timing
+
+    (print_timing if results["benchmark"] == "timing" else print_benchmark)(results)

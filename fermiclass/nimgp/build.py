@@ -1,11 +1,11 @@
-"""Models from settings: the four independent choices by name, with the hyper-parameters' priors and initial values.
+"""Models from settings: the independent choices by name, with the hyper-parameters' priors and initial values.
 
 A user of the core may as well compose :class:`~fermiclass.nimgp.model.NoisyInputGP` from parts of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import gpflow
@@ -13,16 +13,26 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
+from fermiclass.nimgp.dot_product import Linear, Polynomial
 from fermiclass.nimgp.input_prior import InputPrior
-from fermiclass.nimgp.inputs import InputModel, ObservedInputs, PerSourceInputs
-from fermiclass.nimgp.kernels import Kernel, Linear, SquaredExponential, Sum, White
-from fermiclass.nimgp.likelihoods import Likelihood, Softmax, Step
+from fermiclass.nimgp.inputs import (
+    AugmentedInputs,
+    FirstOrderInputs,
+    InputModel,
+    ObservedInputs,
+    PerSourceInputs,
+    SampledInputs,
+)
+from fermiclass.nimgp.kernels import Kernel, Sum, White
+from fermiclass.nimgp.likelihoods import ARGMAX_NOISE, Argmax, Likelihood, Softmax, SoftmaxBound
 from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LIKELIHOODS, METHODS, NOISES
+from fermiclass.nimgp.network import AmortisedInputs
+from fermiclass.nimgp.noise import GivenNoise, InputNoise, LearnedNoise
 from fermiclass.nimgp.posterior import SparsePosterior
+from fermiclass.nimgp.stationary import MATERN32, MATERN52, SQUARED_EXPONENTIAL, Stationary
 
-METHODS = ("mgp", "nimgp")
-LIKELIHOODS = ("softmax", "step")
-KERNELS = ("se", "se+linear")
+_FORMS = {"se": SQUARED_EXPONENTIAL, "matern32": MATERN32, "matern52": MATERN52}
 
 # Medians of the log-normal priors, for standardised inputs: latent functions some units high, as log odds are, that
 # vary slowly, with little white noise. Initial values are the medians, but for the variance, which starts lower.
@@ -40,15 +50,25 @@ class ModelSettings:
     Attributes
     ----------
     method
-        ``'mgp'`` ignores input noise, ``'nimgp'`` has a q(x) for each source.
+        One of `METHODS`: ``'mgp'`` ignores input noise, ``'nimgp'`` has a q(x) for each source, ``'nimgp-nn'`` one
+        network for all of them, ``'nimgp-fo'`` treats it to first order, as the paper does, ``'nimgp-fo-marginal'``
+        the same inside the logarithm; ``'mgp-aug'`` and ``'mgp-sampling'`` learn from draws.
     likelihood
-        ``'softmax'`` or ``'step'``.
+        One of `LIKELIHOODS`.
     kernel
-        ``'se'``: ARD squared exponential and white noise; ``'se+linear'``: a linear kernel, too.
+        One of `KERNELS`, or several joined by ``+``; white noise is always added.
+    noise
+        One of `NOISES`: V ``'given'``, or learned, one variance ``'per-feature'`` or ``'shared'`` by all.
+    initial_noise
+        Where a learned V starts.
     epsilon
-        Of the step likelihood: a fixed value, or None to learn it.
+        Of the step, probit and logit likelihoods: a fixed value, or None to learn it.
     hyper_priors
         Whether hyper-parameters have log-normal priors (MAP) or none (maximum likelihood).
+    hidden_units, hidden_layers
+        Of the network of ``'nimgp-nn'``.
+    degree
+        Of the polynomial kernel.
     jitter
         Relative to the mean of the diagonal of K(Z, Z).
     """
@@ -56,98 +76,183 @@ class ModelSettings:
     method: str = "nimgp"
     likelihood: str = "softmax"
     kernel: str = "se+linear"
+    noise: str = "given"
+    initial_noise: float = 0.1
     epsilon: float | None = None
     hyper_priors: bool = True
+    hidden_units: int = 50
+    hidden_layers: int = 1
+    degree: int = 3
     jitter: float = 1e-3
 
     def __post_init__(self) -> None:
-        for name, known in (("method", METHODS), ("likelihood", LIKELIHOODS), ("kernel", KERNELS)):
+        for name, known in (("method", METHODS), ("likelihood", LIKELIHOODS), ("noise", NOISES)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(known)}")
+        if not set(self.kernel.split("+")) <= set(KERNELS):
+            raise ValueError(f"kernel={self.kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+'")
+
+    @property
+    def first_order(self) -> bool:
+        """Whether input noise is treated as noise of the latent functions, in prediction too."""
+        return self.method in FIRST_ORDER
 
 
 def build_model(
     settings: ModelSettings,
     Z: np.ndarray,
     *,
+    num_data: int | np.ndarray,
     num_classes: int,
-    num_data: int,
-    input_prior: InputPrior | None = None,
+    input_priors: Sequence[InputPrior] | None = None,
+    seed: int = 0,
     dtype: tf.DType = tf.float64,
 ) -> NoisyInputGP:
-    """Compose an untrained model.
+    """Compose an untrained model, or several that are trained at once.
 
     Parameters
     ----------
     settings
         The choices.
     Z
-        Initial inducing points ``(M, D)``, the same for every class.
-    num_classes, num_data
-        C and N.
-    input_prior
-        p(x) of the training inputs; None for a flat one.
+        Initial inducing points ``(M, D)``, or ``(S, M, D)`` for S models, the same for every class.
+    num_data
+        N, or ``(S,)`` of them.
+    num_classes
+        C.
+    input_priors
+        p(x) of the training inputs, one for each model; None for flat ones.
+    seed
+        Of a network's first weights, and of draws that are made once.
     dtype
         Of all parameters and of the arithmetic.
     """
-    input_dim = Z.shape[1]
+    *leading, num_inducing, input_dim = Z.shape
+    shape = (*leading, num_classes)
+    tiled = np.broadcast_to(Z[..., None, :, :], (*shape, num_inducing, input_dim))
     return NoisyInputGP(
-        _kernel(settings, num_classes, input_dim, dtype),
-        _likelihood(settings, num_classes, dtype),
-        _input_model(settings, num_data, input_dim, input_prior, dtype),
-        SparsePosterior(np.tile(Z, (num_classes, 1, 1)), jitter=settings.jitter, dtype=dtype),
+        _kernel(settings, shape, input_dim, dtype),
+        _likelihood(settings, shape, dtype),
+        _input_model(settings, shape, int(np.max(num_data)), input_dim, input_priors, seed, dtype),
+        _noise(settings, leading, input_dim, dtype),
+        SparsePosterior(tiled, jitter=settings.jitter, dtype=dtype),
         num_data=num_data,
     )
 
 
-def _kernel(settings: ModelSettings, num_classes: int, input_dim: int, dtype: tf.DType) -> Kernel:
+def _log_normal(settings: ModelSettings, median: float, width: float, dtype: tf.DType) -> object:
+    if not settings.hyper_priors:
+        return None
+    return tfp.distributions.LogNormal(tf.cast(np.log(median), dtype), tf.cast(width, dtype))
+
+
+def _kernel(settings: ModelSettings, shape: Sequence[int], input_dim: int, dtype: tf.DType) -> Kernel:
     def prior(median: float, width: float) -> object:
-        if not settings.hyper_priors:
-            return None
-        return tfp.distributions.LogNormal(tf.cast(np.log(median), dtype), tf.cast(width, dtype))
+        return _log_normal(settings, median, width, dtype)
 
     lengthscale = _LENGTHSCALE_OVER_ROOT_D * np.sqrt(input_dim)
-    kernels: list[Kernel] = [
-        SquaredExponential(
-            num_classes,
-            input_dim,
-            variance=_INITIAL_VARIANCE,
-            lengthscales=lengthscale,
-            variance_prior=prior(_VARIANCE, _WIDE),
-            lengthscales_prior=prior(lengthscale, _NARROW),
-            dtype=dtype,
-        ),
-        White(num_classes, variance=_WHITE, variance_prior=prior(_WHITE, _WIDE), dtype=dtype),
-    ]
-    if settings.kernel == "se+linear":
-        slopes = prior(_SLOPE_VARIANCE, _NARROW)
-        kernels.append(Linear(num_classes, variance=_SLOPE_VARIANCE, variance_prior=slopes, dtype=dtype))
+    kernels: list[Kernel] = []
+    for name in settings.kernel.split("+"):
+        if name == "linear":
+            slopes = prior(_SLOPE_VARIANCE, _NARROW)
+            kernels.append(Linear(shape, variance=_SLOPE_VARIANCE, prior=slopes, dtype=dtype))
+            continue
+        scales = {
+            "variance": _INITIAL_VARIANCE,
+            "lengthscales": lengthscale,
+            "variance_prior": prior(_VARIANCE, _WIDE),
+            "lengthscales_prior": prior(lengthscale, _NARROW),
+            "dtype": dtype,
+        }
+        if name == "polynomial":
+            kernels.append(Polynomial(shape, input_dim, degree=settings.degree, **scales))
+        else:
+            kernels.append(Stationary(shape, input_dim, form=_FORMS[name], **scales))
+    kernels.append(White(shape, variance=_WHITE, prior=prior(_WHITE, _WIDE), dtype=dtype))
     return Sum(kernels)
 
 
-def _likelihood(settings: ModelSettings, num_classes: int, dtype: tf.DType) -> Likelihood:
+def _likelihood(settings: ModelSettings, shape: Sequence[int], dtype: tf.DType) -> Likelihood:
+    *leading, num_classes = shape
     if settings.likelihood == "softmax":
         return Softmax(num_classes)
+    if settings.likelihood == "softmax-bound":
+        return SoftmaxBound(num_classes)
+    noise = ARGMAX_NOISE[settings.likelihood]
     if settings.epsilon is None:
-        return Step(num_classes, dtype=dtype)
-    return Step(num_classes, epsilon=settings.epsilon, learn_epsilon=False, dtype=dtype)
+        return Argmax(num_classes, noise=noise, shape=leading, dtype=dtype)
+    return Argmax(num_classes, noise=noise, epsilon=settings.epsilon, learn_epsilon=False, shape=leading, dtype=dtype)
 
 
 def _input_model(
-    settings: ModelSettings, num_data: int, input_dim: int, prior: InputPrior | None, dtype: tf.DType
+    settings: ModelSettings,
+    shape: Sequence[int],
+    num_data: int,
+    input_dim: int,
+    input_priors: Sequence[InputPrior] | None,
+    seed: int,
+    dtype: tf.DType,
 ) -> InputModel:
-    if settings.method == "mgp":
-        return ObservedInputs()
-    return PerSourceInputs(num_data, input_dim, prior=prior, dtype=dtype)
+    *leading, num_classes = shape
+    priors = None if input_priors is None else list(input_priors)
+    if settings.method == "nimgp":
+        return PerSourceInputs((*leading, num_data, input_dim), priors=priors, dtype=dtype)
+    if settings.method == "nimgp-nn":
+        hidden = (settings.hidden_units,) * settings.hidden_layers
+        sees_noise = settings.noise == "given"
+        return AmortisedInputs(
+            leading, input_dim, num_classes, hidden=hidden, sees_noise=sees_noise, priors=priors, seed=seed, dtype=dtype
+        )
+    if settings.first_order:
+        return FirstOrderInputs(marginal=settings.method == "nimgp-fo-marginal")
+    if settings.method == "mgp-aug":
+        return AugmentedInputs(num_data, input_dim, seed=seed, dtype=dtype)
+    return SampledInputs() if settings.method == "mgp-sampling" else ObservedInputs()
+
+
+def _noise(settings: ModelSettings, leading: Sequence[int], input_dim: int, dtype: tf.DType) -> InputNoise:
+    if settings.noise == "given":
+        return GivenNoise()
+    size = 1 if settings.noise == "shared" else input_dim
+    prior = _log_normal(settings, settings.initial_noise, _WIDE, dtype)
+    return LearnedNoise((*leading, size), variance=settings.initial_noise, prior=prior, dtype=dtype)
 
 
 def weights_of(model: NoisyInputGP) -> dict[str, np.ndarray]:
-    """All that prediction needs of a trained model, as float64 arrays by name (``kernel.kernels[0].variance``, …)."""
+    """All that prediction needs of a trained model, as float64 arrays by name (``kernel.kernels[0].variance``, …).
+
+    With the leading axis of models that were trained at once.
+    """
     return {
         path.lstrip("."): np.asarray(parameter.numpy(), np.float64)
         for path, parameter in gpflow.utilities.parameter_dict(model).items()
         if not path.startswith(".input_model")
     }
+
+
+def assign_weights(model: NoisyInputGP, weights: Mapping[str, np.ndarray]) -> None:
+    """Set a model's parameters, but for those of its input model, to what :func:`weights_of` returned.
+
+    Raises
+    ------
+    ValueError
+        When names or shapes are not those of such a model.
+    """
+    parameters = {
+        path.lstrip("."): parameter
+        for path, parameter in gpflow.utilities.parameter_dict(model).items()
+        if not path.startswith(".input_model")
+    }
+    if parameters.keys() != weights.keys():
+        odd = sorted(parameters.keys() ^ weights.keys())
+        raise ValueError(f"the weights do not fit such a model: {', '.join(odd)} differ")
+    for name, parameter in parameters.items():
+        if parameter.shape != weights[name].shape:
+            raise ValueError(
+                f"the weights {name} have shape {weights[name].shape}, a model with these inducing points needs "
+                f"{tuple(parameter.shape)}"
+            )
+        parameter.assign(tf.cast(weights[name], parameter.dtype))
 
 
 def model_from_weights(
@@ -165,15 +270,5 @@ def model_from_weights(
     num_classes, _, _ = weights["posterior.Z"].shape
     model = build_model(settings, weights["posterior.Z"][0], num_classes=num_classes, num_data=0, dtype=dtype)
     model.input_model = ObservedInputs()
-    parameters = {path.lstrip("."): p for path, p in gpflow.utilities.parameter_dict(model).items()}
-    if parameters.keys() != weights.keys():
-        odd = sorted(parameters.keys() ^ weights.keys())
-        raise ValueError(f"the weights do not fit a {settings.likelihood} model: {', '.join(odd)} differ")
-    for name, parameter in parameters.items():
-        if parameter.shape != weights[name].shape:
-            raise ValueError(
-                f"the weights {name} have shape {weights[name].shape}, a model with these inducing points needs "
-                f"{tuple(parameter.shape)}"
-            )
-        parameter.assign(tf.cast(weights[name], dtype))
+    assign_weights(model, weights)
     return model

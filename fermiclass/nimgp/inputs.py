@@ -2,49 +2,153 @@
 
 Each model says where the latent functions are evaluated in training, and what it adds to the bound. Noiseless
 inputs are written in units of their own noise, ``x = x̃ + √V ξ``, so that V = 0 is an ordinary value: x is then x̃, and
-every model reduces to the one that ignores noise, exactly.
+every model reduces to the one that ignores noise, exactly. The same units make V learnable: a larger V moves all x at
+once, where a q(x) in other units would have to follow it source by source.
+
+Leading axes ``...`` are those of models that are trained at once, and may be none. Draws are shared by these models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import gpflow
 import tensorflow as tf
 import tensorflow_probability as tfp
 
+from fermiclass.nimgp.gaussian_inputs import expected_log_prior, kl_to_noise
 from fermiclass.nimgp.input_prior import InputPrior
-from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.likelihoods import Likelihood
+from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments
 
 _START_VARIANCE = 0.5  # of ξ: q(x) starts at N(x̃, V/2)
 
 
-class InputBatch(NamedTuple):
-    """A minibatch: which sources (B,), their observed inputs (B, D), their noise variances (B, D)."""
+class Batch(NamedTuple):
+    """A minibatch of B sources of each model.
 
-    index: tf.Tensor
+    Attributes
+    ----------
+    rows
+        Which sources, ``(..., B)``; None for all of them, in their order.
+    X, X_var
+        Observed inputs and their noise variances, ``(..., B, D)``.
+    y
+        Labels 0 … C − 1, ``(..., B)``.
+    weight
+        ``(..., B)``: 1, or 0 for a row that only fills the array; None if all count.
+    """
+
+    rows: tf.Tensor | None
     X: tf.Tensor
     X_var: tf.Tensor
+    y: tf.Tensor
+    weight: tf.Tensor | None = None
 
 
 class InputModel(Protocol):
     """How input noise enters the bound."""
 
-    def latent_moments(
-        self, moments: Callable[[tf.Tensor], LatentMoments], batch: InputBatch, seed: tf.Tensor
-    ) -> tuple[LatentMoments, tf.Tensor]:
-        """Moments (C, B) of the latent functions, and each source's terms (B,) of the bound."""
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """Each source's terms of the bound, shape ``(..., B)``."""
 
 
-class ObservedInputs:
+class ObservedInputs(gpflow.Module):
     """Noise ignored: MGP. The latent functions are evaluated at x̃."""
 
-    def latent_moments(
-        self, moments: Callable[[tf.Tensor], LatentMoments], batch: InputBatch, seed: tf.Tensor
-    ) -> tuple[LatentMoments, tf.Tensor]:
-        """Moments at the observed inputs; nothing is added to the bound."""
-        return moments(batch.X), tf.zeros([tf.shape(batch.X)[0]], batch.X.dtype)
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """``E_q log p(y | f(x̃))``."""
+        return likelihood.variational_expectations(functions.moments(batch.X), batch.y, seed)
+
+
+class SampledInputs(gpflow.Module):
+    """MGP (sampling): the latent functions are evaluated at a fresh draw from N(x̃, V) every step."""
+
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """``E_q log p(y | f(x̃ + √V ξ))`` for a draw ξ ~ N(0, I)."""
+        input_seed, seed = split(seed)
+        x = batch.X + tf.sqrt(batch.X_var) * noise_like(batch.X, input_seed)
+        return likelihood.variational_expectations(functions.moments(x), batch.y, seed)
+
+
+class AugmentedInputs(gpflow.Module):
+    """MGP (aug.): each source is there several times, once as observed and as draws from N(x̃, V) made beforehand.
+
+    Parameters
+    ----------
+    num_data, input_dim
+        N and D.
+    copies
+        Draws of each source (the paper: 2).
+    seed
+        Of the draws.
+    """
+
+    def __init__(
+        self, num_data: int, input_dim: int, *, copies: int = 2, seed: int = 0, dtype: tf.DType = tf.float64
+    ) -> None:
+        super().__init__()
+        self._draws = tf.random.stateless_normal([copies, num_data, input_dim], [seed, 1], dtype=dtype)
+
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """``Σ_k E_q log p(y | f(x_k))`` over what is observed and its copies."""
+        scale = tf.sqrt(batch.X_var)
+        total = likelihood.variational_expectations(functions.moments(batch.X), batch.y, seed)
+        for draws in tf.unstack(self._draws):
+            x = batch.X + scale * (draws if batch.rows is None else tf.gather(draws, batch.rows))
+            total += likelihood.variational_expectations(functions.moments(x), batch.y, seed)
+        return total
+
+
+class FirstOrderInputs(gpflow.Module):
+    """Input noise as noise of the latent functions, to first order: NIMGP_FO.
+
+    ``var_c(x̃) + ∇mean_c(x̃)ᵀ V ∇mean_c(x̃)`` (Villacampa-Calvo et al. 2021, equation 16), which is exact where the
+    mean is linear.
+
+    Parameters
+    ----------
+    marginal
+        Whether the noise is averaged over inside the logarithm, ``E_q log E_noise p(y | f + noise)``, as noise is,
+        or outside with the uncertainty of f, as in the paper. Outside, noise never pays: a label drawn from a
+        blurred function is right less often than its mode, so that a learned V goes to zero.
+    num_draws
+        Draws of f for each source and step where ``marginal``; an even number.
+    """
+
+    def __init__(self, *, marginal: bool = False, num_draws: int = 4) -> None:
+        super().__init__()
+        self.marginal = marginal
+        self.num_draws = num_draws
+
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """``E_q log p(y | f)`` with the enlarged variance, or the average inside the logarithm."""
+        latent = functions.moments(batch.X)
+        gradient = functions.mean_gradient(batch.X)
+        noise = tf.reduce_sum(tf.square(gradient) * batch.X_var[..., None, :, :], axis=-1)
+        if not self.marginal:
+            return likelihood.variational_expectations(LatentMoments(latent.mean, latent.var + noise), batch.y, seed)
+        draw_seed, seed = split(seed)
+        half = tf.random.stateless_normal(
+            tf.concat([[self.num_draws // 2], tf.shape(latent.mean)[-2:]], 0), draw_seed, dtype=latent.mean.dtype
+        )
+        scale, noise = tf.sqrt(latent.var), noise + tf.cast(1e-8, noise.dtype)
+        terms = [
+            likelihood.log_predictive(LatentMoments(latent.mean + sign * scale * draw, noise), batch.y, seed)
+            for draw in tf.unstack(half, self.num_draws // 2)
+            for sign in (1.0, -1.0)
+        ]
+        return tf.add_n(terms) / float(self.num_draws)
 
 
 class PerSourceInputs(gpflow.Module):
@@ -56,42 +160,57 @@ class PerSourceInputs(gpflow.Module):
 
     Parameters
     ----------
-    num_data, input_dim
-        N and D.
-    prior
-        p(x); None for a flat prior. The paper takes N(0, 1000 · I).
+    shape
+        ``(..., N, D)``.
+    priors
+        p(x) of each model, in the order of the leading axis; None for a flat prior. The paper takes N(0, 1000 · I).
     """
 
     def __init__(
-        self, num_data: int, input_dim: int, *, prior: InputPrior | None = None, dtype: tf.DType = tf.float64
+        self, shape: tuple[int, ...], *, priors: list[InputPrior] | None = None, dtype: tf.DType = tf.float64
     ) -> None:
         super().__init__()
-        self.mean = gpflow.Parameter(tf.zeros([num_data, input_dim], dtype), dtype=dtype)
+        self.mean = gpflow.Parameter(tf.zeros(shape, dtype), dtype=dtype)
         self.variance = gpflow.Parameter(
-            tf.fill([num_data, input_dim], tf.cast(_START_VARIANCE, dtype)), dtype=dtype, transform=tfp.bijectors.Exp()
+            tf.fill(shape, tf.cast(_START_VARIANCE, dtype)), dtype=dtype, transform=tfp.bijectors.Exp()
         )
-        self.prior = prior
+        self.priors = priors
 
-    def latent_moments(
-        self, moments: Callable[[tf.Tensor], LatentMoments], batch: InputBatch, seed: tf.Tensor
-    ) -> tuple[LatentMoments, tf.Tensor]:
-        """Moments at a reparametrised draw of x, and each source's ``−KL(q(ξ) ‖ N(0, I)) + E_q log p(x)``."""
-        m, s = tf.gather(self.mean, batch.index), tf.gather(self.variance, batch.index)
-        noise_scale = tf.sqrt(batch.X_var)
-        draw = tf.random.stateless_normal(tf.shape(batch.X), seed, dtype=batch.X.dtype)
-        x = batch.X + noise_scale * (m + tf.sqrt(s) * draw)
-        terms = -0.5 * tf.reduce_sum(s + tf.square(m) - 1.0 - tf.math.log(s), axis=-1)
-        if self.prior is not None:
-            terms += self._expected_log_prior(batch.X + noise_scale * m, batch.X_var * s, self.prior)
-        return moments(x), terms
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
+        m, s = tf.convert_to_tensor(self.mean), tf.convert_to_tensor(self.variance)
+        if batch.rows is not None:
+            m, s = (tf.gather(a, batch.rows, batch_dims=len(batch.rows.shape) - 1) for a in (m, s))
+        return terms_of_gaussian(m, s, self.priors, functions, likelihood, batch, seed)
 
-    @staticmethod
-    def _expected_log_prior(mean: tf.Tensor, var: tf.Tensor, prior: InputPrior) -> tf.Tensor:
-        """Return ``E log p(x)`` for ``x ~ N(mean, diag var)``, up to a constant.
 
-        It is ``−½ [(mean − m)ᵀ P (mean − m) + Σ_j P_jj var_j]`` with m and P of the prior.
-        """
-        P = tf.constant(prior.precision, mean.dtype)
-        offset = mean - tf.constant(prior.mean, mean.dtype)
-        square = tf.reduce_sum(offset * tf.matmul(offset, P), axis=-1)
-        return -0.5 * (square + tf.linalg.matvec(var, tf.linalg.diag_part(P)))
+def terms_of_gaussian(
+    m: tf.Tensor,
+    s: tf.Tensor,
+    priors: list[InputPrior] | None,
+    functions: LatentFunctions,
+    likelihood: Likelihood,
+    batch: Batch,
+    seed: tf.Tensor,
+) -> tf.Tensor:
+    """Each source's terms of the bound for ``q(ξ) = N(m, diag s)``, shapes ``(..., B, D)``; see `PerSourceInputs`."""
+    input_seed, likelihood_seed = split(seed)
+    noise_scale = tf.sqrt(batch.X_var)
+    x = batch.X + noise_scale * (m + tf.sqrt(s) * noise_like(batch.X, input_seed))
+    terms = likelihood.variational_expectations(functions.moments(x), batch.y, likelihood_seed) - kl_to_noise(m, s)
+    if priors is not None:
+        terms += expected_log_prior(batch.X + noise_scale * m, batch.X_var * s, priors)
+    return terms
+
+
+def split(seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Two seeds from one."""
+    first, second = tf.unstack(tf.random.experimental.stateless_split(seed, 2))
+    return first, second
+
+
+def noise_like(X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Draw N(0, 1) for every input ``(B, D)``, the same for all leading axes."""
+    return tf.random.stateless_normal(tf.shape(X)[-2:], seed, dtype=X.dtype)

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import gpflow
+import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.inputs import InputBatch, InputModel
+from fermiclass.nimgp.inputs import Batch, InputModel
 from fermiclass.nimgp.kernels import Kernel
 from fermiclass.nimgp.likelihoods import Likelihood
-from fermiclass.nimgp.posterior import LatentMoments, SparsePosterior
-
-
-class Batch(NamedTuple):
-    """A minibatch: the sources' inputs and their labels (B,) in 0 … C − 1."""
-
-    inputs: InputBatch
-    y: tf.Tensor
+from fermiclass.nimgp.noise import InputNoise
+from fermiclass.nimgp.posterior import SparsePosterior
 
 
 class NoisyInputGP(gpflow.Module):
-    """Sparse variational multi-class GP whose inputs may be noisy.
+    """Sparse variational multi-class GP whose inputs may be noisy, or several of them that are trained at once.
 
-    Kernel, likelihood and input model are three independent choices.
+    Kernel, likelihood, input model and noise are four independent choices.
 
     Parameters
     ----------
-    kernel, likelihood, input_model, posterior
-        The parts.
+    kernel, likelihood, input_model, noise, posterior
+        The parts, all with the same leading axes.
     num_data
-        N, which scales a minibatch's terms.
+        N, which scales a minibatch's terms: a number, or one for each model.
     """
 
     def __init__(
@@ -38,19 +31,21 @@ class NoisyInputGP(gpflow.Module):
         kernel: Kernel,
         likelihood: Likelihood,
         input_model: InputModel,
+        noise: InputNoise,
         posterior: SparsePosterior,
         *,
-        num_data: int,
+        num_data: int | np.ndarray,
     ) -> None:
         super().__init__()
         self.kernel = kernel
         self.likelihood = likelihood
         self.input_model = input_model
+        self.noise = noise
         self.posterior = posterior
         self.num_data = num_data
 
     def elbo(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """Unbiased estimate of the evidence lower bound, a scalar.
+        """Unbiased estimate of the evidence lower bound of each model, shape ``(...)``.
 
         ``(N/B) Σ_i { E_q(x_i) E_q(f) log p(y_i | f(x_i)) + [terms of q(x_i)] } − Σ_c KL(q(u_c) ‖ p(u_c))``
         (Villacampa-Calvo et al. 2021, equation 10 and appendix A, whose scale is inverted in print).
@@ -62,17 +57,16 @@ class NoisyInputGP(gpflow.Module):
         seed
             Of all draws in this estimate, int32 (2,).
         """
-        input_seed, likelihood_seed = tf.unstack(tf.random.experimental.stateless_split(seed, 2))
-
-        def moments(X: tf.Tensor) -> LatentMoments:
-            return self.posterior.latent_moments(self.kernel, X)
-
-        latent, input_terms = self.input_model.latent_moments(moments, batch.inputs, input_seed)
-        data_terms = self.likelihood.variational_expectations(latent, batch.y, likelihood_seed)
-        scale = tf.cast(self.num_data, data_terms.dtype) / tf.cast(tf.shape(batch.y)[0], data_terms.dtype)
-        return scale * tf.reduce_sum(data_terms + input_terms) - self.posterior.kl_divergence()
+        batch = batch._replace(X_var=self.noise.variances(batch.X_var))
+        functions = self.posterior.functions(self.kernel)
+        terms = self.input_model.source_terms(functions, self.likelihood, batch, seed)
+        if batch.weight is None:
+            total, count = tf.reduce_sum(terms, axis=-1), tf.cast(tf.shape(terms)[-1], terms.dtype)
+        else:
+            total, count = tf.reduce_sum(terms * batch.weight, axis=-1), tf.reduce_sum(batch.weight, axis=-1)
+        return tf.cast(self.num_data, terms.dtype) / count * total - self.posterior.kl_divergence()
 
     def log_prior_density(self) -> tf.Tensor:
-        """Log density of the hyper-parameters' priors, a scalar."""
+        """Log density of the hyper-parameters' priors, summed over all models, a scalar."""
         densities = [p.log_prior_density() for p in self.trainable_parameters if p.prior is not None]
         return tf.add_n(densities) if densities else tf.zeros((), self.posterior.q_mu.dtype)

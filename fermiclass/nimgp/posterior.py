@@ -8,11 +8,12 @@ Each latent function f^c has its own inducing points ``Z_c`` (M, D) and values `
     var_c(x)  = k(x, x) − aᵀ a + aᵀ S_c a
 
 which is the posterior of Villacampa-Calvo et al. (2021), equation (13); its (5) and (15) print other signs.
+Leading axes ``...`` are those of models that are trained at once, and may be none.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import gpflow
 import numpy as np
@@ -22,10 +23,20 @@ from fermiclass.nimgp.kernels import Kernel
 
 
 class LatentMoments(NamedTuple):
-    """Mean and variance of every latent function at every point, each of shape ``(C, n)``."""
+    """Mean and variance of every latent function at every point, each of shape ``(..., C, n)``."""
 
     mean: tf.Tensor
     var: tf.Tensor
+
+
+class LatentFunctions(Protocol):
+    """Latent functions that can be asked for anywhere."""
+
+    def moments(self, X: tf.Tensor) -> LatentMoments:
+        """Mean and variance at ``X`` (..., n, D)."""
+
+    def mean_gradient(self, X: tf.Tensor) -> tf.Tensor:
+        """``∇ mean_c`` at ``X`` (..., n, D), shape ``(..., C, n, D)``."""
 
 
 class SparsePosterior(gpflow.Module):
@@ -34,18 +45,18 @@ class SparsePosterior(gpflow.Module):
     Parameters
     ----------
     Z
-        Initial inducing points, ``(C, M, D)``.
+        Initial inducing points, ``(..., C, M, D)``.
     jitter
         Added to the diagonal of K(Z, Z), relative to its mean.
     """
 
     def __init__(self, Z: np.ndarray, *, jitter: float, dtype: tf.DType = tf.float64) -> None:
         super().__init__()
-        num_latent, num_inducing, _ = Z.shape
+        *shape, num_inducing, _ = Z.shape
         self.Z = gpflow.Parameter(tf.cast(Z, dtype), dtype=dtype)
-        self.q_mu = gpflow.Parameter(tf.zeros([num_latent, num_inducing], dtype), dtype=dtype)
+        self.q_mu = gpflow.Parameter(tf.zeros([*shape, num_inducing], dtype), dtype=dtype)
         # Only the lower triangle takes part: the upper one has no gradient and stays as it is.
-        self.q_sqrt = gpflow.Parameter(tf.eye(num_inducing, batch_shape=[num_latent], dtype=dtype), dtype=dtype)
+        self.q_sqrt = gpflow.Parameter(tf.eye(num_inducing, batch_shape=shape, dtype=dtype), dtype=dtype)
         self.jitter = jitter
 
     def _cholesky(self, kernel: Kernel, dtype: tf.DType | None = None) -> tf.Tensor:
@@ -54,56 +65,81 @@ class SparsePosterior(gpflow.Module):
         jitter = tf.cast(self.jitter, K.dtype) * tf.reduce_mean(diagonal, axis=-1, keepdims=True)
         return tf.linalg.cholesky(tf.linalg.set_diag(K, diagonal + jitter))
 
-    def latent_moments(self, kernel: Kernel, X: tf.Tensor) -> LatentMoments:
-        """Mean and variance of the latent functions at ``X`` (n, D)."""
-        A = tf.linalg.triangular_solve(self._cholesky(kernel), kernel.K(self.Z, X))  # (C, M, n)
+    def functions(self, kernel: Kernel) -> TrainingFunctions:
+        """Return the latent functions as training sees them, with all that they share computed once."""
         S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
-        mean = tf.linalg.matvec(A, self.q_mu, transpose_a=True)
-        var = (
-            kernel.K_diag(X)
-            - tf.reduce_sum(tf.square(A), axis=1)
-            + tf.reduce_sum(tf.square(tf.matmul(S_sqrt, A, transpose_a=True)), axis=1)
-        )
-        return LatentMoments(mean, _positive(var))
+        return TrainingFunctions(kernel, tf.convert_to_tensor(self.Z), self._cholesky(kernel), self.q_mu, S_sqrt)
 
     def kl_divergence(self) -> tf.Tensor:
-        """``Σ_c KL(q(v_c) ‖ N(0, I)) = ½ Σ_c [tr S_c + m_cᵀ m_c − M − log |S_c|]``, a scalar."""
+        """``Σ_c KL(q(v_c) ‖ N(0, I)) = ½ Σ_c [tr S_c + m_cᵀ m_c − M − log |S_c|]``, shape ``(...)``."""
         S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
-        log_det = tf.reduce_sum(tf.math.log(tf.square(tf.linalg.diag_part(S_sqrt))))
-        return 0.5 * (
-            tf.reduce_sum(tf.square(S_sqrt))
-            + tf.reduce_sum(tf.square(self.q_mu))
-            - tf.cast(tf.size(self.q_mu), log_det.dtype)
-            - log_det
-        )
+        log_det = tf.reduce_sum(tf.math.log(tf.square(tf.linalg.diag_part(S_sqrt))), axis=(-2, -1))
+        num_values = self.q_mu.shape[-2] * self.q_mu.shape[-1]
+        squares = tf.reduce_sum(tf.square(S_sqrt), axis=(-3, -2, -1)) + tf.reduce_sum(tf.square(self.q_mu), (-2, -1))
+        return 0.5 * (squares - num_values - log_det)
 
-    def predictor(self, kernel: Kernel) -> PosteriorPredictor:
+    def predictor(self, kernel: Kernel) -> PredictiveFunctions:
         """Compute once all of prediction that depends on the inducing points only."""
         double = tf.float64  # inverses are made in double precision, once, and rounded afterwards
         L = self._cholesky(kernel, double)
         S_sqrt = tf.cast(tf.linalg.band_part(self.q_sqrt, -1, 0), double)
-        identity = tf.eye(tf.shape(L)[-1], batch_shape=[tf.shape(L)[0]], dtype=double)
+        identity = tf.eye(tf.shape(L)[-1], batch_shape=tf.shape(L)[:-2], dtype=double)
         L_inverse = tf.linalg.triangular_solve(L, identity)
         shrink = identity - tf.matmul(S_sqrt, S_sqrt, transpose_b=True)
         weights = tf.linalg.matvec(L_inverse, tf.cast(self.q_mu, double), transpose_a=True)
         precision = tf.matmul(L_inverse, tf.matmul(shrink, L_inverse), transpose_a=True)
         dtype = self.q_mu.dtype
-        return PosteriorPredictor(tf.convert_to_tensor(self.Z), tf.cast(weights, dtype), tf.cast(precision, dtype))
+        return PredictiveFunctions(
+            kernel, tf.convert_to_tensor(self.Z), tf.cast(weights, dtype), tf.cast(precision, dtype)
+        )
 
 
-class PosteriorPredictor(NamedTuple):
-    """``mean = kᵀ α`` and ``var = k(x, x) − kᵀ P k`` with α = L⁻ᵀ m (C, M) and P = L⁻ᵀ (I − S) L⁻¹ (C, M, M)."""
+class TrainingFunctions(NamedTuple):
+    """Latent functions by triangular solves with ``L = chol K(Z, Z)``, whose gradients are stable."""
 
+    kernel: Kernel
+    Z: tf.Tensor
+    L: tf.Tensor
+    q_mu: tf.Tensor
+    S_sqrt: tf.Tensor
+
+    def moments(self, X: tf.Tensor) -> LatentMoments:
+        """Mean and variance at ``X`` (..., n, D)."""
+        X = X[..., None, :, :]
+        A = tf.linalg.triangular_solve(self.L, self.kernel.K(self.Z, X))  # (..., C, M, n)
+        mean = tf.linalg.matvec(A, self.q_mu, transpose_a=True)
+        var = (
+            self.kernel.K_diag(X)
+            - tf.reduce_sum(tf.square(A), axis=-2)
+            + tf.reduce_sum(tf.square(tf.matmul(self.S_sqrt, A, transpose_a=True)), axis=-2)
+        )
+        return LatentMoments(mean, _positive(var))
+
+    def mean_gradient(self, X: tf.Tensor) -> tf.Tensor:
+        """``∇ mean_c`` at ``X`` (..., n, D), shape ``(..., C, n, D)``."""
+        weights = tf.linalg.triangular_solve(self.L, self.q_mu[..., None], adjoint=True)[..., 0]
+        return self.kernel.mean_gradient(X[..., None, :, :], self.Z, weights)
+
+
+class PredictiveFunctions(NamedTuple):
+    """``mean = kᵀ α`` and ``var = k(x, x) − kᵀ P k`` with α = L⁻ᵀ m (..., C, M), P = L⁻ᵀ (I − S) L⁻¹ (..., C, M, M)."""
+
+    kernel: Kernel
     Z: tf.Tensor
     weights: tf.Tensor
     precision: tf.Tensor
 
-    def latent_moments(self, kernel: Kernel, X: tf.Tensor) -> LatentMoments:
-        """Mean and variance of the latent functions at ``X`` (n, D)."""
-        k = kernel.K(X, self.Z)  # (C, n, M)
+    def moments(self, X: tf.Tensor) -> LatentMoments:
+        """Mean and variance at ``X`` (..., n, D)."""
+        X = X[..., None, :, :]
+        k = self.kernel.K(X, self.Z)  # (..., C, n, M)
         mean = tf.linalg.matvec(k, self.weights)
-        var = kernel.K_diag(X) - tf.reduce_sum(k * tf.matmul(k, self.precision), axis=-1)
+        var = self.kernel.K_diag(X) - tf.reduce_sum(k * tf.matmul(k, self.precision), axis=-1)
         return LatentMoments(mean, _positive(var))
+
+    def mean_gradient(self, X: tf.Tensor) -> tf.Tensor:
+        """``∇ mean_c`` at ``X`` (..., n, D), shape ``(..., C, n, D)``."""
+        return self.kernel.mean_gradient(X[..., None, :, :], self.Z, self.weights)
 
 
 def _positive(var: tf.Tensor) -> tf.Tensor:

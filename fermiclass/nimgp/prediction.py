@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import tensorflow as tf
+from scipy.special import ndtr
 
 from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.likelihoods import gaussian_points
@@ -56,6 +57,9 @@ class Predictor:
     input_prior
         p(x) of the sources to be predicted; flat by default. The noiseless input of a source is then distributed as
         ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)``.
+    first_order
+        Whether noise enters as noise of the latent functions instead, ``var_c + ∇mean_cᵀ V ∇mean_c`` at the observed
+        input; p(x) then plays no part.
 
     Attributes
     ----------
@@ -63,12 +67,15 @@ class Predictor:
         T, which latent functions are divided by: more than 1 softens ``softmax(f/T)``. It may be changed.
     """
 
-    def __init__(self, model: NoisyInputGP, *, input_prior: InputPrior | None = None) -> None:
-        self._kernel, self._likelihood = model.kernel, model.likelihood
-        self._posterior = model.posterior.predictor(model.kernel)
+    def __init__(
+        self, model: NoisyInputGP, *, input_prior: InputPrior | None = None, first_order: bool = False
+    ) -> None:
+        self._functions, self._likelihood = model.posterior.predictor(model.kernel), model.likelihood
         self._dtype = model.posterior.q_mu.dtype
-        input_dim = model.posterior.Z.shape[-1]
-        self._input_prior = input_prior or InputPrior.isotropic(input_dim, np.inf)
+        self._num_classes, _, input_dim = model.posterior.Z.shape
+        flat = InputPrior.isotropic(input_dim, np.inf)
+        self._input_prior = flat if first_order or input_prior is None else input_prior
+        self._first_order = first_order
         self.temperature = 1.0
         self._traced: dict[tuple[int, int], Callable[..., tuple[tf.Tensor, ...]]] = {}
 
@@ -99,8 +106,9 @@ class Predictor:
         Prediction
             Of the next sources, in order.
         """
+        num_draws = 1 if self._first_order else num_draws
         block_size = max(1, _POINTS_PER_BLOCK // num_draws)
-        ratio = np.ones((len(X), self._posterior.Z.shape[0])) if ratio is None else ratio
+        ratio = np.ones((len(X), self._num_classes)) if ratio is None else ratio
         for start in range(0, len(X), block_size):
             rows = slice(start, start + block_size)
             noisy = np.any(X_var[rows] > 0, axis=1)
@@ -117,12 +125,13 @@ class Predictor:
         self, block_size: int, num_draws: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray
     ) -> Prediction:
         count = len(X)
-        padding = ((0, block_size - count), (0, 0))
-        mean, factor = self._input_prior.condition(X, X_var)
-        whole = (np.pad(a, (*padding, (0, 0))[: a.ndim], mode="edge") for a in (mean, factor, ratio))
+        conditional = self._input_prior.condition(X, X_var)
+        whole = (
+            np.pad(a, [(0, block_size - count)] + [(0, 0)] * (a.ndim - 1), mode="edge") for a in (*conditional, ratio)
+        )
         padded = (tf.constant(a, self._dtype) for a in (*whole, self.temperature))
         if (block_size, num_draws) not in self._traced:
-            self._traced[block_size, num_draws] = self._trace(block_size, num_draws, X.shape[1])
+            self._traced[block_size, num_draws] = self._trace(num_draws, X.shape[1])
         mean, second, entropy_given_x, entropy_given_f = (
             a.numpy()[..., :count].astype(float) for a in self._traced[block_size, num_draws](*padded)
         )
@@ -137,31 +146,59 @@ class Predictor:
             noise_entropy=np.maximum(entropy - entropy_given_x, 0.0),
         )
 
-    def _trace(self, block_size: int, num_draws: int, input_dim: int) -> Callable[..., tuple[tf.Tensor, ...]]:
-        points = gaussian_points(num_draws, input_dim) if num_draws > 1 else np.zeros((1, input_dim))
-        draws = tf.constant(points, self._dtype)
+    def _trace(self, num_draws: int, input_dim: int) -> Callable[..., tuple[tf.Tensor, ...]]:
+        inputs = _Draws(num_draws, input_dim, self._dtype)
 
         @tf.function
         def moments(
-            mean: tf.Tensor, factor: tf.Tensor, ratio: tf.Tensor, temperature: tf.Tensor
+            weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor, ratio: tf.Tensor, temperature: tf.Tensor
         ) -> tuple[tf.Tensor, ...]:
-            noiseless = mean[:, None, :] + tf.matmul(draws, factor, transpose_b=True)  # (block, S, D)
-            latent = self._posterior.latent_moments(self._kernel, tf.reshape(noiseless, [-1, input_dim]))
+            if self._first_order:
+                latent = self._functions.moments(mean[:, 0])
+                slopes = tf.matmul(tf.linalg.matrix_transpose(factor[:, 0]), self._slopes(mean[:, 0]))  # (n, D, C)
+                noise = tf.linalg.matrix_transpose(tf.reduce_sum(tf.square(slopes), axis=1))
+                latent = LatentMoments(latent.mean, latent.var + noise)
+            else:
+                latent = self._functions.moments(inputs.noiseless(weights, mean, factor))
             latent = LatentMoments(latent.mean / temperature, latent.var / temperature**2)
-            weights = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, block · S)
-            at_x = self._likelihood.predict(latent, weights, num_draws)
+            of_draws = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, block · S)
+            at_x = self._likelihood.predict(latent, of_draws, num_draws)
             total = tf.reduce_sum(at_x.mean, axis=0)
             given_x = at_x.mean / total
             entropy_given_x = -total * tf.reduce_sum(tf.math.xlogy(given_x, given_x), axis=0)  # Z H[E_f ρ] at each draw
 
             def over_draws(values: tf.Tensor) -> tf.Tensor:
-                split = tf.concat([tf.shape(values)[:-1], [block_size, num_draws]], axis=0)
+                split = tf.concat([tf.shape(values)[:-1], [-1, num_draws]], axis=0)
                 return tf.reduce_mean(tf.reshape(values, split), axis=-1)
 
             Z = over_draws(total)
             return tuple(over_draws(v) / Z for v in (at_x.mean, at_x.second, entropy_given_x, at_x.entropy))
 
         return moments
+
+    def _slopes(self, X: tf.Tensor) -> tf.Tensor:
+        """``∇mean_c`` at ``X`` (n, D), shape (n, D, C)."""
+        return tf.transpose(self._functions.mean_gradient(X), [1, 2, 0])
+
+
+class _Draws:
+    """Draws of noiseless inputs: a quasi-Monte Carlo set, one coordinate more than D to choose among components."""
+
+    def __init__(self, num_draws: int, input_dim: int, dtype: tf.DType) -> None:
+        points = gaussian_points(num_draws, input_dim + 1) if num_draws > 1 else np.zeros((1, input_dim + 1))
+        self._draws = tf.constant(points[:, :-1], dtype)
+        self._level = tf.constant(ndtr(points[:, -1]), dtype)
+        self._input_dim = input_dim
+
+    def noiseless(self, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
+        """Draws from ``Σ_k weights_k N(mean_k, F_k F_kᵀ)`` of n inputs, shape ``(n · S, D)``."""
+        x = mean[:, :, None, :] + tf.matmul(self._draws, factor, transpose_b=True)  # (n, K, S, D)
+        if weights.shape[1] == 1:
+            return tf.reshape(x, [-1, self._input_dim])
+        begins = tf.cumsum(weights, axis=1, exclusive=True)[:, :, None]  # of each component's stretch of (0, 1)
+        component = tf.reduce_sum(tf.cast(self._level >= begins, tf.int32), axis=1) - 1  # (n, S)
+        chosen = tf.linalg.matrix_transpose(tf.one_hot(component, weights.shape[1], dtype=x.dtype))  # (n, K, S)
+        return tf.reshape(tf.reduce_sum(chosen[..., None] * x, axis=1), [-1, self._input_dim])
 
 
 def join(blocks: Sequence[Prediction]) -> Prediction:

@@ -1,0 +1,112 @@
+"""Where blocks are run: here, in processes, or by a Dask scheduler. The records are the same."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
+from typing import Any
+
+from fermiclass.benchmarks.blocks import Block, Record, run_block
+from fermiclass.benchmarks.environment import usable_cores
+from fermiclass.errors import BenchmarkError
+
+#: Runs blocks in any order, and yields the records of each when it is done.
+Executor = Callable[[Sequence[Block]], Generator[list[Record], None, None]]
+
+_CONNECT_SECONDS, _WORKER_SECONDS = 10, 30
+
+
+def here(blocks: Sequence[Block]) -> Generator[list[Record], None, None]:
+    """Run blocks one after another in this process."""
+    for block in blocks:
+        yield run_block(block)
+
+
+def processes(workers: int) -> Executor:
+    """Run blocks in ``workers`` processes, each with its share of the cores."""
+
+    def execute(blocks: Sequence[Block]) -> Generator[list[Record], None, None]:
+        others = multiprocessing.active_children()
+        pool = ProcessPoolExecutor(
+            min(workers, len(blocks)),
+            mp_context=multiprocessing.get_context("spawn"),  # TensorFlow does not survive a fork
+            initializer=_start_worker,
+            initargs=(max(1, usable_cores() // workers),),
+        )
+        try:
+            for future in as_completed([pool.submit(run_block, block) for block in blocks]):
+                yield future.result()
+        except BrokenProcessPool as error:
+            raise BenchmarkError(
+                f"one of {workers} worker processes was ended from outside, most often for want of memory. Give fewer "
+                "--workers, or a smaller --block."
+            ) from error
+        except BaseException:  # an interruption, or the end of who asked: do not wait for what is under way
+            for child in multiprocessing.active_children():
+                if child not in others:
+                    child.terminate()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    return execute
+
+
+def _start_worker(threads: int) -> None:
+    from threadpoolctl import threadpool_limits
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started us decides
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    for library in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
+        os.environ[library] = str(threads)
+    threadpool_limits(threads)  # NumPy is loaded already
+
+
+def dask(address: str) -> Executor:
+    """Run blocks on the workers of the Dask scheduler at ``address``, each of which must see the data's folder.
+
+    Raises
+    ------
+    BenchmarkError
+        When blocks are run: Dask is not installed, or the scheduler cannot be reached or has no workers.
+    """
+
+    def execute(blocks: Sequence[Block]) -> Generator[list[Record], None, None]:
+        try:
+            distributed: Any = import_module("distributed")
+        except ImportError as error:
+            raise BenchmarkError(
+                "--dask needs the package distributed: pip install 'fermiclass[benchmarks]'"
+            ) from error
+        try:
+            client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:  # a TimeoutError is an OSError
+            raise BenchmarkError(
+                f"there is no Dask scheduler at '{address}' ({error}). Start one with 'dask scheduler' and give the "
+                "address that it prints."
+            ) from error
+        with client:
+            try:
+                client.wait_for_workers(1, timeout=_WORKER_SECONDS)
+            except TimeoutError as error:
+                raise BenchmarkError(
+                    f"the Dask scheduler at '{address}' has no workers. Start some with 'dask worker {address}'."
+                ) from error
+            futures = client.map(run_block, list(blocks), pure=False)
+            try:
+                for _, records in distributed.as_completed(futures, with_results=True):
+                    yield records
+            except distributed.KilledWorker as error:
+                raise BenchmarkError(
+                    f"workers of the Dask scheduler died ({error}), most often for want of memory. Give them more, or "
+                    "a smaller --block."
+                ) from error
+            finally:
+                client.cancel(futures)
+
+    return execute

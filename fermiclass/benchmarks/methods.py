@@ -1,0 +1,114 @@
+"""What a benchmark compares: the paper's methods, the default, and what users would pick instead, all by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from fermiclass.errors import BenchmarkError
+from fermiclass.nimgp.names import METHODS
+
+DEFAULT = "default"
+
+#: Estimator settings that stand in for the paper's optimiser unless its whole protocol is asked for.
+FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType({})
+
+_GIVEN, _LEARNED = "given", "learned"
+NOISE_MODELS = (_GIVEN, _LEARNED)
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """What is the same for all of our own methods.
+
+    Attributes
+    ----------
+    paper
+        The paper's optimiser, not one that is as good and faster.
+    likelihood
+        Instead of the paper's, or of the default's.
+    noise_model
+        ``'given'`` or ``'learned'`` variances of input noise; None for what the benchmark says.
+    seed
+        Of initial values, minibatches and draws.
+    """
+
+    paper: bool = False
+    likelihood: str | None = None
+    noise_model: str | None = None
+    seed: int = 0
+
+
+def parse_methods(text: str) -> tuple[str, ...]:
+    """Parse ``mgp,nimgp,default,default:nimgp-nn,logistic``.
+
+    Raises
+    ------
+    BenchmarkError
+        When a method is unknown, or named twice.
+    """
+    from fermiclass.evaluation.peers import available_peers
+
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name.removeprefix(f"{DEFAULT}:") not in METHODS and name not in (DEFAULT, *available_peers()):
+            known = ", ".join((*METHODS, DEFAULT, f"{DEFAULT}:METHOD", *available_peers()))
+            raise BenchmarkError(f"the method '{name}' is unknown: choose among {known} (--methods)")
+        if names.count(name) > 1:
+            raise BenchmarkError(f"the method '{name}' is named more than once: name each once (--methods)")
+    return names
+
+
+def is_own(name: str) -> bool:
+    """Whether a method is ours, and needs TensorFlow."""
+    return name in METHODS or name.partition(":")[0] == DEFAULT
+
+
+def make_estimator(name: str, settings: Mapping[str, Any], options: MethodOptions) -> Any:
+    """Make an unfitted estimator.
+
+    Parameters
+    ----------
+    name
+        One that :func:`parse_methods` returns.
+    settings
+        The paper's for this cell of the benchmark, which its methods take; the default is what it is.
+    options
+        What is the same for all.
+
+    Raises
+    ------
+    BenchmarkError
+        When given noise is asked for where the paper has to learn it.
+    """
+    if not is_own(name):
+        from fermiclass.evaluation.peers import PeerClassifier
+
+        return PeerClassifier(name, seed=options.seed)
+    from fermiclass.estimators import NIMGPClassifier
+    from fermiclass.settings import PAPER_ESTIMATOR
+
+    chosen: dict[str, Any] = {"random_state": options.seed}
+    if name in METHODS:
+        chosen |= {**PAPER_ESTIMATOR, **settings, "method": name}
+        if not options.paper:
+            chosen |= FAST_OPTIMISER
+    elif name != DEFAULT:
+        chosen["method"] = name.removeprefix(f"{DEFAULT}:")
+    if options.likelihood is not None:
+        chosen["likelihood"] = options.likelihood
+    if options.noise_model is not None:
+        chosen["noise"] = _noise(options.noise_model, settings.get("noise", _GIVEN))
+    return NIMGPClassifier(**chosen)
+
+
+def _noise(model: str, of_benchmark: str) -> str:
+    if model == _LEARNED:
+        return "shared" if of_benchmark == _GIVEN else of_benchmark
+    if of_benchmark != _GIVEN:
+        raise BenchmarkError(
+            "the variances of this benchmark's input noise are not known to the methods: leave out --noise-model given"
+        )
+    return _GIVEN

@@ -1,0 +1,50 @@
+"""Which benchmarks there are. To add one, add it here.
+
+Modules are imported when one of their benchmarks is asked for, so that the command line knows the names for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fermiclass.benchmarks.problem import Benchmark
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where data come from: a folder laid out as the benchmarks say, and OpenML for what is not in it."""
+
+    folder: Path
+    openml: bool = False
+
+
+def _astro454(source: Source) -> Benchmark:
+    from fermiclass.benchmarks.astro454 import Astro454
+
+    return Astro454(source.folder)
+
+
+def _uci(source: Source) -> Benchmark:
+    from fermiclass.benchmarks.uci import UCI
+
+    return UCI(source.folder, source.openml)
+
+
+def _synthetic(source: Source) -> Benchmark:
+    from fermiclass.benchmarks.synthetic import Synthetic
+
+    return Synthetic()
+
+
+#: Tables of methods by cells, which the runner makes.
+TABLES: Mapping[str, Callable[[Source], Benchmark]] = MappingProxyType(
+    {"astro454": _astro454, "uci": _uci, "synthetic": _synthetic}
+)
+
+#: Benchmarks that run themselves.
+STUDIES = ("timing",)

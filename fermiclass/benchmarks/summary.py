@@ -1,0 +1,102 @@
+"""From records of single splits to the figures of a table: means with their standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fermiclass.benchmarks.blocks import Record
+from fermiclass.benchmarks.problem import Benchmark, FloatArray
+
+
+def summarise(benchmark: Benchmark, records: Sequence[Record], num_splits: int) -> dict[str, Any]:
+    """Summarise a run.
+
+    Parameters
+    ----------
+    benchmark
+        What was run: its name, and what was published.
+    records
+        Of every cell, method and split; the order of cells and methods is that of the tables.
+    num_splits
+        How many splits of each.
+
+    Returns
+    -------
+    dict
+        ``{"benchmark", "splits", "methods": {NAME: …}}`` or, of several cells, ``{"benchmark", "splits", "datasets":
+        {CELL: {"methods": {NAME: …}}}, "mean_rank": {NAME: …}}``; see :func:`_figures`.
+    """
+    by_cell: dict[str, dict[str, list[Record]]] = {}
+    for record in records:
+        by_cell.setdefault(record["cell"], {}).setdefault(record["method"], []).append(record)
+    tables = {cell: {"methods": _methods(benchmark, cell, of_cell)} for cell, of_cell in by_cell.items()}
+    head = {"benchmark": benchmark.name, "splits": num_splits}
+    if len(tables) == 1:
+        return head | tables.popitem()[1]
+    return head | {"datasets": tables, "mean_rank": _mean_rank(by_cell)}
+
+
+def _methods(benchmark: Benchmark, cell: str, by_method: Mapping[str, Sequence[Record]]) -> dict[str, Any]:
+    figures = {}
+    first = _column(next(iter(by_method.values())), "nll")
+    for k, (method, records) in enumerate(by_method.items()):
+        figures[method] = _figures(records)
+        if k:
+            figures[method] |= _mean("nll_above_first", _column(records, "nll") - first)
+        published = benchmark.published.get((cell, method))
+        if published is not None:
+            known = {"nll": published.nll, "error": published.error}
+            figures[method]["published"] = {name: v for name, v in known.items() if not np.isnan(v)}
+    return figures
+
+
+def _figures(records: Sequence[Record]) -> dict[str, Any]:
+    """Means over the splits of one method and cell, with standard errors of the mean (``…_se``).
+
+    ``"nll"``, ``"error"``; ``"seconds"`` of one split and what of it is ``"fit_seconds"`` and ``"predict_seconds"``;
+    ``"confusion"``: predicted classes by true ones, a mean number of test rows each (the paper's table 10);
+    ``"settings"``. Where known ``"excess"`` of the NLL over ``"bayes_nll"``; where learned the ``"noise"`` variance of
+    each feature, over splits; and the mean of the last ``"elbo"``.
+    """
+    figures: dict[str, Any] = {}
+    for name in ("nll", "error", "bayes_nll", "excess"):
+        if name in records[0]:
+            figures |= _mean(name, _column(records, name))
+    for name in ("seconds", "fit_seconds", "predict_seconds", "elbo"):
+        if name in records[0]:
+            figures[name] = float(_column(records, name).mean())
+    if "noise" in records[0]:
+        figures["noise"] = _column(records, "noise").mean(axis=0).tolist()
+    return figures | {"confusion": _confusion(records), "settings": records[0]["settings"]}
+
+
+def _column(records: Sequence[Record], name: str) -> FloatArray:
+    return np.array([record[name] for record in records], np.float64)
+
+
+def _mean(name: str, values: FloatArray) -> dict[str, float]:
+    """Mean over splits and its standard error."""
+    return {name: float(values.mean()), f"{name}_se": float(values.std() / np.sqrt(max(len(values) - 1, 1)))}
+
+
+def _confusion(records: Sequence[Record]) -> dict[str, Any]:
+    """Mean over splits, which need not have the same classes."""
+    classes = list(dict.fromkeys(name for record in records for name in record["classes"]))
+    total = np.zeros((len(classes), len(classes)))
+    for record in records:
+        places = [classes.index(name) for name in record["classes"]]
+        total[np.ix_(places, places)] += np.array(record["confusion"])
+    return {"classes": classes, "predicted_by_true": (total / len(records)).tolist()}
+
+
+def _mean_rank(by_cell: Mapping[str, Mapping[str, Sequence[Record]]]) -> dict[str, dict[str, float]]:
+    """Rank of each method by NLL, 1 the best, over all cells and splits (the last rows of the paper's tables)."""
+    from scipy.stats import rankdata
+
+    nll = [np.stack([_column(records, "nll") for records in cell.values()], axis=1) for cell in by_cell.values()]
+    ranks = rankdata(np.concatenate(nll), axis=1)
+    methods = next(iter(by_cell.values()))
+    return {method: _mean("nll", ranks[:, k]) for k, method in enumerate(methods)}

@@ -1,0 +1,115 @@
+"""Problems drawn from the GP prior: the main paper's section 5.2 and appendix B, tables 2, 3 and 11 to 16.
+
+A data set such as ``n500-d5-c3`` has N = 500 training rows, D = 5 inputs and C = 3 classes; its cells are named
+``n500-d5-c3/0.25``, by the variance of the noise. In ``n1000-d2-c3-learned`` that variance is not given but learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fermiclass.benchmarks.bayes import bayes_probabilities
+from fermiclass.benchmarks.gp_draws import LatentFunctions
+from fermiclass.benchmarks.gp_problems import draw_problem
+from fermiclass.benchmarks.problem import Problem, Published
+from fermiclass.benchmarks.synthetic_tables import published
+from fermiclass.errors import BenchmarkError
+from fermiclass.settings import PAPER_ESTIMATOR
+
+NOISES = ("0.1", "0.25", "0.5")
+NUM_TEST = 1000
+HALF_WIDTH = 2.5
+VARIANCE = 0.5  # σ²
+
+#: ℓ by D, a squared length-scale. The paper states ℓ = 2, and its errors in two dimensions are those of ℓ = 2; but at
+#: D = 5 and 10 they are far below what even the Bayes classifier reaches with it. With D²/2 its errors are just below
+#: the paper's methods' for all D.
+LENGTHSCALES = {2: 2.0, 5: 12.5, 10: 50.0}
+
+
+class DataSet(NamedTuple):
+    """N, D, C, and whether methods have to learn the noise."""
+
+    num_train: int
+    input_dim: int
+    num_classes: int
+    learned: bool = False
+
+    def __str__(self) -> str:
+        name = f"n{self.num_train}-d{self.input_dim}-c{self.num_classes}"
+        return f"{name}-learned" if self.learned else name
+
+
+_MAIN = DataSet(1000, 2, 3)
+_DATA_SETS = (
+    _MAIN,
+    _MAIN._replace(learned=True),
+    *(DataSet(n, d, 3) for n in (100, 500, 1000) for d in (2, 5, 10) if (n, d) != (1000, 2)),
+    *(_MAIN._replace(num_classes=c) for c in (4, 5, 6, 7)),
+)
+
+
+class Synthetic:
+    """The benchmark ``synthetic``.
+
+    A split is a problem of its own, whose functions, rows and (scaled) noise are shared by the cells of the same D and
+    C. Functions that leave a class without training row are drawn again, so that C is what the name says.
+    """
+
+    name: str = "synthetic"
+    cells: Sequence[str] = tuple(f"{data_set}/{noise}" for data_set in _DATA_SETS for noise in NOISES)
+    default_cells: Sequence[str] = tuple(f"{_MAIN}/{noise}" for noise in NOISES)
+    num_splits: int = 100
+    published: Mapping[tuple[str, str], Published] = published()
+
+    def problem(self, cell: str, split: int) -> Problem:
+        """Draw a problem, with the probabilities of the Bayes classifier."""
+        data_set, noise_variance = _parse(cell)
+        attempt = 0
+        while True:
+            rng = np.random.default_rng((data_set.input_dim, data_set.num_classes, split, attempt))
+            functions = LatentFunctions.draw(
+                data_set.num_classes,
+                data_set.input_dim,
+                rng,
+                variance=VARIANCE,
+                lengthscale=LENGTHSCALES[data_set.input_dim],
+            )
+            problem = draw_problem(
+                functions,
+                rng,
+                num_train=data_set.num_train,
+                num_test=NUM_TEST,
+                noise_variance=noise_variance,
+                half_width=HALF_WIDTH,
+            )
+            if len(np.unique(problem.y)) == data_set.num_classes:
+                bayes = bayes_probabilities(functions, problem.X_test, noise_variance, HALF_WIDTH)
+                return replace(problem, bayes=bayes)
+            attempt += 1
+
+    def settings(self, cell: str) -> Mapping[str, Any]:
+        """Settings of sections 5.1 and 5.2: 100 inducing points, batches of 200, a network of two layers."""
+        return {
+            **PAPER_ESTIMATOR,
+            "num_inducing": 100,
+            "batch_size": 200,
+            "hidden_layers": 2,
+            "hidden_units": 50,
+            "noise": "shared" if _parse(cell)[0].learned else "given",
+        }
+
+
+def _parse(cell: str) -> tuple[DataSet, float]:
+    for data_set in _DATA_SETS:
+        for noise in NOISES:
+            if cell == f"{data_set}/{noise}":
+                return data_set, float(noise)
+    raise BenchmarkError(
+        f"the benchmark 'synthetic' has no cell '{cell}': its data sets are {', '.join(map(str, _DATA_SETS))}, its noises "
+        f"{', '.join(NOISES)}"
+    )

@@ -1,0 +1,134 @@
+"""A benchmark's results as tables in the terminal, beside the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+Methods = Mapping[str, Mapping[str, Any]]
+Column = Sequence[Text]  # its title, then an entry for every row
+
+_GAP = 2  # between columns
+_FULL_TABLES = 3  # more cells than that share a table
+
+
+def print_benchmark(results: Mapping[str, Any], console: Console | None = None) -> None:
+    """Print a table of methods for each of a few cells, or tables of cells by methods for many."""
+    console = console or Console(highlight=False)
+    cells = {"": results["methods"]} if "methods" in results else _of(results["datasets"])
+    notes = [f"Means over {results['splits']} split{'s' if results['splits'] > 1 else ''}"]
+    if len(cells) <= _FULL_TABLES:
+        for cell, methods in cells.items():
+            _print(console, _methods_down(cell, methods))
+        notes.append("± is the standard error of the mean")
+    else:
+        _print(console, _cells_down(cells, "nll", "NLL", results["mean_rank"]))
+        console.print()
+        _print(console, _cells_down(cells, "error", "error"))
+        if any("published" in figures for methods in cells.values() for figures in methods.values()):
+            notes.append("what the paper has in brackets")
+    if any(len(methods) > 1 for methods in cells.values()):
+        notes.append("the best in bold")
+    console.print("; ".join(notes) + ".")
+
+
+def _of(data_sets: Mapping[str, Any]) -> dict[str, Methods]:
+    return {cell: table["methods"] for cell, table in data_sets.items()}
+
+
+def _methods_down(cell: str, methods: Methods) -> list[list[Column]]:
+    """Columns of the table of one cell: the paper's where it has a figure, the excess over Bayes where it is known."""
+    every = list(methods.values())
+    paper = any("published" in figures for figures in every)
+    best = min(figures["nll"] for figures in every) if len(every) > 1 else None
+    nll: list[Column] = [[Text("NLL"), *(Text(_pm(f, "nll", 4), "bold" if f["nll"] == best else "") for f in every)]]
+    if paper:
+        nll.append(_column("paper", [_published(f, "nll") for f in every]))
+    if len(every) > 1:
+        nll.append(_column("above first", [_pm(f, "nll_above_first", 4, sign="+") for f in every]))
+    if "excess" in every[0]:
+        nll.append(_column("above Bayes", [_pm(f, "excess", 4, sign="+") for f in every]))
+    others: list[Column] = [_column("error", [_pm(f, "error", 3) for f in every])]
+    if paper:
+        others.append(_column("paper", [_published(f, "error") for f in every]))
+    others.append(_column("s/split", [_seconds(f["seconds"]) for f in every]))
+    return [[_column(cell or "method", methods)], nll, others]
+
+
+def _cells_down(
+    cells: Mapping[str, Methods], figure: str, title: str, ranks: Mapping[str, Any] | None = None
+) -> list[list[Column]]:
+    """Columns of the table of many cells, one for each method, with an empty row between data sets."""
+    rows: list[str | None] = []
+    for cell in cells:
+        if rows and str(rows[-1]).partition("/")[0] != cell.partition("/")[0]:
+            rows.append(None)
+        rows.append(cell)
+    columns: list[Column] = [_column(title, [row or "" for row in rows])]
+    for name in next(iter(cells.values())):
+        column = [Text(name)]
+        for row in rows:
+            if row is None:
+                column.append(Text())
+                continue
+            figures, best = cells[row][name], min(f[figure] for f in cells[row].values())
+            paper = _published(figures, figure)
+            column.append(Text(f"{figures[figure]:.3f}", "bold" if figures[figure] == best else ""))
+            column[-1].append(f" ({paper})" if paper else "", "not bold")
+        columns.append(column)
+    if ranks is not None:
+        columns = [[*column, Text()] for column in columns]
+        last = ["mean rank", *(f"{rank['nll']:.2f}" for rank in ranks.values())]
+        columns = [[*column, Text(entry)] for column, entry in zip(columns, last, strict=True)]
+    return [[column] for column in columns]
+
+
+def _print(console: Console, groups: Sequence[Sequence[Column]]) -> None:
+    """Print as many tables as the terminal's width asks for, each with the first column; groups stay together."""
+    (first,), *others = groups
+    for part in _parts(others, console.width - _width([first])):
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, _GAP - 1, 0, 0))
+        for k, column in enumerate((first, *part)):
+            table.add_column(column[0], justify="right" if k else "left", no_wrap=True)
+        for row in zip(*(column[1:] for column in (first, *part)), strict=True):
+            table.add_row(*row)
+        console.print(table)
+        console.print()
+
+
+def _parts(groups: Sequence[Sequence[Column]], room: int) -> Iterator[list[Column]]:
+    part: list[Column] = []
+    for group in groups:
+        if part and _width([*part, *group]) > room:
+            yield part
+            part = []
+        part.extend(group)
+    yield part
+
+
+def _width(columns: Sequence[Column]) -> int:
+    return sum(max(len(entry) for entry in column) + _GAP for column in columns)
+
+
+def _column(title: str, entries: Any) -> list[Text]:
+    return [Text(title), *map(Text, entries)]
+
+
+def _pm(figures: Mapping[str, Any], name: str, digits: int, *, sign: str = "") -> str:
+    if name not in figures:
+        return ""
+    return f"{figures[name]:{sign}.{digits}f} ± {figures[f'{name}_se']:.{digits}f}"
+
+
+def _published(figures: Mapping[str, Any], name: str) -> str:
+    value = figures.get("published", {}).get(name)
+    return "" if value is None else f"{value:.3f}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f}" if value >= 1 else f"{value:.2g}"

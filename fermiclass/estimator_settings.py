@@ -1,0 +1,144 @@
+"""What an estimator's parameters mean: their checks, the model they ask for, and what is kept beside its weights."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from fermiclass.nimgp.inducing import INDUCING
+from fermiclass.nimgp.input_prior import InputPrior
+
+if TYPE_CHECKING:
+    from fermiclass.estimators import NIMGPClassifier
+    from fermiclass.nimgp.build import ModelSettings
+
+INPUT_PRIORS = ("isotropic", "population", "mixture")
+#: Names, among the weights, of what is not the model's.
+TEMPERATURE = "temperature"
+_PRIOR = ("input_prior.weights", "input_prior.mean", "input_prior.precision")
+
+
+def check_parameters(estimator: NIMGPClassifier) -> None:
+    """Check all parameters but for the names that `ModelSettings` checks.
+
+    Raises
+    ------
+    ValueError
+        When a parameter has a value that does not do; the message says which do.
+    """
+
+    def number(kind: Any, *names: str, least: float = 0.0, optional: bool = False) -> None:
+        for name in names:
+            value = getattr(estimator, name)
+            good = isinstance(value, kind) and not isinstance(value, bool) and value > least
+            if not (good or (optional and value is None)):
+                what = "whole number" if kind is Integral else "number"
+                extra = ", or None" if optional else ""
+                raise ValueError(f"{name}={value!r} does not do: expected a {what} above {least:g}{extra}")
+
+    number(Integral, "steps", "num_draws", "components", "hidden_units", "hidden_layers", "degree")
+    number(Integral, "batch_size", "epochs", optional=True)
+    number(Real, "learning_rate", "num_inducing", "initial_noise")
+    number(Real, "input_prior_variance", optional=True)
+    number(Real, "jitter", least=-1e-300)
+    number(Real, "clip", "epsilon", optional=True)
+    number(Real, "max_noise", least=-1e-300, optional=True)
+    if estimator.temperature != "folds":
+        number(Real, "temperature")
+    if estimator.temperature != 1 and estimator.likelihood == "step":
+        raise ValueError(f"temperature={estimator.temperature!r} does not do: the step likelihood knows no scale of f")
+    if estimator.epsilon is not None and estimator.epsilon >= 1:
+        raise ValueError(f"epsilon={estimator.epsilon!r} does not do: expected a number between 0 and 1, or None")
+    if not isinstance(estimator.num_inducing, Integral) and estimator.num_inducing >= 1:
+        raise ValueError(
+            f"num_inducing={estimator.num_inducing!r} does not do: expected a whole number, or a fraction below 1"
+        )
+    for name, known in (("inducing", INDUCING), ("input_prior", INPUT_PRIORS)):
+        if getattr(estimator, name) not in known:
+            raise ValueError(f"{name}={getattr(estimator, name)!r} is unknown: choose one of {', '.join(known)}")
+    tensor_type(estimator.precision)
+
+
+def model_settings(estimator: NIMGPClassifier) -> ModelSettings:
+    """Return the settings of the model: the estimator's parameters of the same names."""
+    from dataclasses import fields
+
+    from fermiclass.nimgp.build import ModelSettings
+
+    return ModelSettings(**{field.name: getattr(estimator, field.name) for field in fields(ModelSettings)})
+
+
+def tensor_type(precision: str) -> Any:
+    """Return the TensorFlow type of a precision."""
+    if precision not in ("float32", "float64"):
+        raise ValueError(f"precision={precision!r} is unknown: choose 'float32' or 'float64'")
+    import tensorflow as tf
+
+    return tf.dtypes.as_dtype(precision)
+
+
+def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
+    """Return the variances of X, zeros for None.
+
+    Raises
+    ------
+    ValueError
+        When their shape is not that of X, or one is negative or not finite.
+    """
+    if X_var is None:
+        return np.zeros_like(X)
+    X_var = check_array(X_var, dtype=np.float64, input_name="X_var")
+    if X_var.shape != X.shape:
+        raise ValueError(f"X_var has shape {X_var.shape}, X has {X.shape}: every value of X needs its variance")
+    if np.any(X_var < 0):
+        row, column = np.argwhere(X_var < 0)[0]
+        raise ValueError(f"X_var is negative in row {row}, column {column}: variances are zero or positive")
+    return X_var
+
+
+def standardise(estimator: NIMGPClassifier, X: np.ndarray, X_var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return inputs and variances in units of the training inputs' spread, within the estimator's limits."""
+    X, X_var = (X - estimator.mean_) / estimator.scale_, X_var / estimator.scale_**2
+    if estimator.clip is not None:
+        X = np.clip(X, -estimator.clip, estimator.clip)
+    if estimator.max_noise is not None:
+        X_var = np.minimum(X_var, estimator.max_noise)
+    return X, X_var
+
+
+def input_prior(estimator: NIMGPClassifier, X: np.ndarray, X_var: np.ndarray, seed: int) -> InputPrior:
+    """Return p(x) for standardised inputs."""
+    if estimator.input_prior == "isotropic":
+        prior = InputPrior.isotropic(X.shape[1], 1.0)
+    else:
+        components = estimator.components if estimator.input_prior == "mixture" else 1
+        prior = InputPrior.population(X, X_var, components=components, seed=seed)
+    return prior.widened(estimator.input_prior_variance)
+
+
+def written_prior(prior: InputPrior) -> dict[str, np.ndarray]:
+    """Return p(x) as arrays to keep among the weights."""
+    return dict(zip(_PRIOR, (prior.weights, prior.mean, prior.precision), strict=True))
+
+
+def read_prior(weights: dict[str, np.ndarray]) -> InputPrior:
+    """Take p(x) out of the weights.
+
+    Raises
+    ------
+    ValueError
+        When it is not there, or is no mixture of Gaussians.
+    """
+    shares, mean, precision = (weights.pop(name, np.empty(0)) for name in _PRIOR)
+    components, input_dim = mean.shape if mean.ndim == 2 else (0, 0)
+    if not components or (shares.shape, precision.shape) != ((components,), (components, input_dim, input_dim)):
+        raise ValueError("the weights lack p(x) of the inputs, or the temperature")
+    if np.any(shares <= 0) or abs(shares.sum() - 1.0) > 1e-6:
+        raise ValueError("the components of p(x) have weights that are not positive, or do not sum to one")
+    least = np.linalg.eigvalsh(precision).min()
+    if least < -1e-9 * np.abs(precision).max() or (components > 1 and least <= 0):
+        raise ValueError("the p(x) has a negative precision along some direction")
+    return InputPrior(shares, mean, precision)

@@ -1,0 +1,14 @@
+"""The choices by name, importable without TensorFlow."""
+
+from __future__ import annotations
+
+#: Input models.
+METHODS = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo", "nimgp-fo-marginal", "mgp-aug", "mgp-sampling")
+#: Those that turn input noise into noise of the latent functions, in prediction too.
+FIRST_ORDER = ("nimgp-fo", "nimgp-fo-marginal")
+#: Those that average predictions over what a source's noise leaves open.
+AVERAGING = ("nimgp", "nimgp-nn")
+LIKELIHOODS = ("softmax", "softmax-bound", "step", "probit", "logit")
+#: Kernels, which may be joined by +.
+KERNELS = ("se", "linear", "polynomial", "matern32", "matern52")
+NOISES = ("given", "per-feature", "shared")

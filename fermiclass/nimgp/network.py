@@ -1,0 +1,81 @@
+"""NIMGP_NN: the Gaussian q(x) of every source from one network, so that nothing is stored for each source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+
+from fermiclass.nimgp.input_prior import InputPrior
+from fermiclass.nimgp.inputs import Batch, terms_of_gaussian
+from fermiclass.nimgp.likelihoods import Likelihood
+from fermiclass.nimgp.posterior import LatentFunctions
+
+_LOG_VARIANCE_RANGE = 8.0  # of ξ: variances from e⁻⁸ to e⁸
+
+
+class AmortisedInputs(gpflow.Module):
+    """``q(ξ_i) = N(m, diag s)`` with m and log s from a network of ``(x̃, one-hot y [, √V])``: NIMGP_NN.
+
+    Hidden layers are ReLU units, the last layer is linear and starts at zero, so that q(x) starts at N(x̃, V)
+    (Villacampa-Calvo et al. 2021, section 3.2). The terms of a source are those of
+    :class:`~fermiclass.nimgp.inputs.PerSourceInputs`.
+
+    Parameters
+    ----------
+    shape
+        Leading axes: those of models that are trained at once.
+    input_dim, num_classes
+        D and C.
+    hidden
+        Units of each hidden layer.
+    sees_noise
+        Whether √V is an input of the network, which a V that is the same for all sources need not be.
+    priors
+        p(x) of each model; None for a flat prior.
+    seed
+        Of the initial weights, the same for all models.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        input_dim: int,
+        num_classes: int,
+        *,
+        hidden: Sequence[int] = (50,),
+        sees_noise: bool = True,
+        priors: list[InputPrior] | None = None,
+        seed: int = 0,
+        dtype: tf.DType = tf.float64,
+    ) -> None:
+        super().__init__()
+        self.num_classes, self.sees_noise, self.priors = num_classes, sees_noise, priors
+        rng = np.random.default_rng(seed)
+        sizes = [input_dim * (2 if sees_noise else 1) + num_classes, *hidden]
+        self.weights: list[gpflow.Parameter] = []
+        self.biases: list[gpflow.Parameter] = []
+        for fan_in, fan_out in zip(sizes, [*hidden, 2 * input_dim], strict=True):
+            last = len(self.weights) == len(hidden)
+            start = np.zeros((fan_in, fan_out)) if last else rng.normal(size=(fan_in, fan_out)) * np.sqrt(2.0 / fan_in)
+            self.weights.append(gpflow.Parameter(np.broadcast_to(start, (*shape, fan_in, fan_out)), dtype=dtype))
+            self.biases.append(gpflow.Parameter(np.zeros((*shape, fan_out)), dtype=dtype))
+
+    def moments(self, batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
+        """M and s of each source, ``(..., B, D)``."""
+        label = tf.one_hot(batch.y, self.num_classes, dtype=batch.X.dtype)
+        parts = [batch.X, label, tf.sqrt(batch.X_var)] if self.sees_noise else [batch.X, label]
+        layer = tf.concat(parts, axis=-1)
+        for k, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            layer = tf.matmul(tf.nn.relu(layer) if k else layer, weights) + bias[..., None, :]
+        m, log_s = tf.split(layer, 2, axis=-1)
+        return m, tf.exp(tf.clip_by_value(log_s, -_LOG_VARIANCE_RANGE, _LOG_VARIANCE_RANGE))
+
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
+        m, s = self.moments(batch)
+        return terms_of_gaussian(m, s, self.priors, functions, likelihood, batch, seed)
