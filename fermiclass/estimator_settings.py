@@ -14,10 +14,14 @@ from fermiclass.nimgp.input_prior import InputPrior
 if TYPE_CHECKING:
     from fermiclass.estimators import NIMGPClassifier
     from fermiclass.nimgp.build import ModelSettings
+    from fermiclass.nimgp.model import NoisyInputGP
+    from fermiclass.nimgp.prediction_graphs import PredictionGraphs
 
 INPUT_PRIORS = ("isotropic", "population", "mixture")
 #: Names, among the weights, of what is not the model's.
 TEMPERATURE = "temperature"
+_GRAPHS_KEPT = 8
+_GRAPHS: dict[Any, PredictionGraphs] = {}
 _PRIOR = ("input_prior.weights", "input_prior.mean", "input_prior.precision")
 
 
@@ -69,6 +73,18 @@ def model_settings(estimator: NIMGPClassifier) -> ModelSettings:
     from fermiclass.nimgp.build import ModelSettings
 
     return ModelSettings(**{field.name: getattr(estimator, field.name) for field in fields(ModelSettings)})
+
+
+def shared_graphs(settings: ModelSettings, model: NoisyInputGP) -> PredictionGraphs:
+    """Return the graphs of prediction for models like this one, traced once and used by the next of its kind, too."""
+    from fermiclass.nimgp.prediction_graphs import PredictionGraphs
+
+    kind = (settings, tuple(model.posterior.Z.shape), model.posterior.q_mu.dtype)
+    if kind not in _GRAPHS:
+        while len(_GRAPHS) >= _GRAPHS_KEPT:
+            del _GRAPHS[next(iter(_GRAPHS))]
+        _GRAPHS[kind] = PredictionGraphs(model, first_order=settings.first_order)
+    return _GRAPHS[kind]
 
 
 def tensor_type(precision: str) -> Any:

@@ -14,6 +14,7 @@ from fermiclass.estimator_settings import (
     check_variances,
     model_settings,
     read_prior,
+    shared_graphs,
     standardise,
     tensor_type,
 )
@@ -223,7 +224,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"the weights lack p(x) of {input_dim} inputs, or the temperature")
         if not temperature > 0:
             raise ValueError(f"the temperature is {temperature}, not positive")
-        self._predictor = Predictor(model, input_prior=prior, first_order=settings.first_order)
+        graphs = shared_graphs(settings, model)
+        self._predictor = Predictor(model, input_prior=prior, first_order=settings.first_order, graphs=graphs)
         learned = weights.get("noise.variance")
         self.noise_variance_ = None if learned is None else learned * self.scale_**2
         return self.at_temperature(float(temperature))

@@ -90,7 +90,7 @@ def dask(address: str) -> Executor:
                 f"there is no Dask scheduler at '{address}' ({error}). Start one with 'dask scheduler' and give the "
                 "address that it prints."
             ) from error
-        with client:
+        with client, client.as_current():
             try:
                 client.wait_for_workers(1, timeout=_WORKER_SECONDS)
             except TimeoutError as error:

@@ -101,12 +101,12 @@ def _our_steps(method: str, likelihood: str) -> Callable[[], Any]:
 
     from fermiclass.nimgp.build import ModelSettings, build_model
     from fermiclass.nimgp.input_prior import InputPrior
-    from fermiclass.nimgp.training import TrainingSettings, train
+    from fermiclass.nimgp.training import TrainingData, TrainingSettings, train
 
     X, X_var, y = _data(10 * _B)
-    settings, prior = ModelSettings(method, likelihood), InputPrior.isotropic(_D, 1.0)
-    model = build_model(settings, X[:_M], num_classes=_C, num_data=len(X), input_prior=prior, dtype=tf.float32)
-    states = train(model, X, X_var, y, TrainingSettings(steps=10**9, batch_size=_B))
+    settings, priors = ModelSettings(method, likelihood), [InputPrior.isotropic(_D, 1.0)]
+    model = build_model(settings, X[:_M], num_classes=_C, num_data=len(X), input_priors=priors, dtype=tf.float32)
+    states = train(model, TrainingData(X, X_var, y), TrainingSettings(steps=10**9, batch_size=_B))
     next(states)  # traces the graph
     return lambda: next(states)
 

@@ -7,17 +7,15 @@ source: neither on its place in the table nor on how many others are predicted w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 import tensorflow as tf
-from scipy.special import ndtr
 
 from fermiclass.nimgp.input_prior import InputPrior
-from fermiclass.nimgp.likelihoods import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.prediction_graphs import PredictionGraphs, numbers_of
 
 _POINTS_PER_BLOCK = 4096  # input points of one block: large enough to keep the cores busy, small enough for the cache
 
@@ -48,7 +46,7 @@ class Prediction:
 
 
 class Predictor:
-    """Prediction with a trained model; what depends on the model alone is computed, and graphs are traced, once.
+    """Prediction with a trained model; what depends on the model alone is computed once.
 
     Parameters
     ----------
@@ -60,6 +58,8 @@ class Predictor:
     first_order
         Whether noise enters as noise of the latent functions instead, ``var_c + ∇mean_cᵀ V ∇mean_c`` at the observed
         input; p(x) then plays no part.
+    graphs
+        Those of a model of the same settings and sizes, which saves tracing them.
 
     Attributes
     ----------
@@ -68,16 +68,21 @@ class Predictor:
     """
 
     def __init__(
-        self, model: NoisyInputGP, *, input_prior: InputPrior | None = None, first_order: bool = False
+        self,
+        model: NoisyInputGP,
+        *,
+        input_prior: InputPrior | None = None,
+        first_order: bool = False,
+        graphs: PredictionGraphs | None = None,
     ) -> None:
-        self._functions, self._likelihood = model.posterior.predictor(model.kernel), model.likelihood
+        self._numbers = numbers_of(model)
+        self._graphs = graphs or PredictionGraphs(model, first_order=first_order)
         self._dtype = model.posterior.q_mu.dtype
         self._num_classes, _, input_dim = model.posterior.Z.shape
         flat = InputPrior.isotropic(input_dim, np.inf)
         self._input_prior = flat if first_order or input_prior is None else input_prior
         self._first_order = first_order
         self.temperature = 1.0
-        self._traced: dict[tuple[int, int], Callable[..., tuple[tf.Tensor, ...]]] = {}
 
     def predict(
         self, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 256, ratio: np.ndarray | None = None
@@ -130,10 +135,8 @@ class Predictor:
             np.pad(a, [(0, block_size - count)] + [(0, 0)] * (a.ndim - 1), mode="edge") for a in (*conditional, ratio)
         )
         padded = (tf.constant(a, self._dtype) for a in (*whole, self.temperature))
-        if (block_size, num_draws) not in self._traced:
-            self._traced[block_size, num_draws] = self._trace(num_draws, X.shape[1])
         mean, second, entropy_given_x, entropy_given_f = (
-            a.numpy()[..., :count].astype(float) for a in self._traced[block_size, num_draws](*padded)
+            a.numpy()[..., :count].astype(float) for a in self._graphs.run(self._numbers, num_draws, *padded)
         )
         # Rounding and quadrature leave sums a little off 1 and differences of entropies a little below 0.
         probabilities = (mean / mean.sum(axis=0)).T
@@ -145,60 +148,6 @@ class Predictor:
             information=np.maximum(entropy_given_x - entropy_given_f, 0.0),
             noise_entropy=np.maximum(entropy - entropy_given_x, 0.0),
         )
-
-    def _trace(self, num_draws: int, input_dim: int) -> Callable[..., tuple[tf.Tensor, ...]]:
-        inputs = _Draws(num_draws, input_dim, self._dtype)
-
-        @tf.function
-        def moments(
-            weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor, ratio: tf.Tensor, temperature: tf.Tensor
-        ) -> tuple[tf.Tensor, ...]:
-            if self._first_order:
-                latent = self._functions.moments(mean[:, 0])
-                slopes = tf.matmul(tf.linalg.matrix_transpose(factor[:, 0]), self._slopes(mean[:, 0]))  # (n, D, C)
-                noise = tf.linalg.matrix_transpose(tf.reduce_sum(tf.square(slopes), axis=1))
-                latent = LatentMoments(latent.mean, latent.var + noise)
-            else:
-                latent = self._functions.moments(inputs.noiseless(weights, mean, factor))
-            latent = LatentMoments(latent.mean / temperature, latent.var / temperature**2)
-            of_draws = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, block · S)
-            at_x = self._likelihood.predict(latent, of_draws, num_draws)
-            total = tf.reduce_sum(at_x.mean, axis=0)
-            given_x = at_x.mean / total
-            entropy_given_x = -total * tf.reduce_sum(tf.math.xlogy(given_x, given_x), axis=0)  # Z H[E_f ρ] at each draw
-
-            def over_draws(values: tf.Tensor) -> tf.Tensor:
-                split = tf.concat([tf.shape(values)[:-1], [-1, num_draws]], axis=0)
-                return tf.reduce_mean(tf.reshape(values, split), axis=-1)
-
-            Z = over_draws(total)
-            return tuple(over_draws(v) / Z for v in (at_x.mean, at_x.second, entropy_given_x, at_x.entropy))
-
-        return moments
-
-    def _slopes(self, X: tf.Tensor) -> tf.Tensor:
-        """``∇mean_c`` at ``X`` (n, D), shape (n, D, C)."""
-        return tf.transpose(self._functions.mean_gradient(X), [1, 2, 0])
-
-
-class _Draws:
-    """Draws of noiseless inputs: a quasi-Monte Carlo set, one coordinate more than D to choose among components."""
-
-    def __init__(self, num_draws: int, input_dim: int, dtype: tf.DType) -> None:
-        points = gaussian_points(num_draws, input_dim + 1) if num_draws > 1 else np.zeros((1, input_dim + 1))
-        self._draws = tf.constant(points[:, :-1], dtype)
-        self._level = tf.constant(ndtr(points[:, -1]), dtype)
-        self._input_dim = input_dim
-
-    def noiseless(self, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
-        """Draws from ``Σ_k weights_k N(mean_k, F_k F_kᵀ)`` of n inputs, shape ``(n · S, D)``."""
-        x = mean[:, :, None, :] + tf.matmul(self._draws, factor, transpose_b=True)  # (n, K, S, D)
-        if weights.shape[1] == 1:
-            return tf.reshape(x, [-1, self._input_dim])
-        begins = tf.cumsum(weights, axis=1, exclusive=True)[:, :, None]  # of each component's stretch of (0, 1)
-        component = tf.reduce_sum(tf.cast(self._level >= begins, tf.int32), axis=1) - 1  # (n, S)
-        chosen = tf.linalg.matrix_transpose(tf.one_hot(component, weights.shape[1], dtype=x.dtype))  # (n, K, S)
-        return tf.reshape(tf.reduce_sum(chosen[..., None] * x, axis=1), [-1, self._input_dim])
 
 
 def join(blocks: Sequence[Prediction]) -> Prediction:

@@ -1,0 +1,89 @@
+"""Figures of the benchmarks: the one-dimensional problem (the main paper's figure 2), active learning (6 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.benchmarks.problem import FloatArray
+from fermiclass.benchmarks.toy import Curves
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Colours that colour-blind readers can tell apart (Okabe & Ito).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+
+_TITLES = {
+    "mgp": "MGP",
+    "nimgp": "NIMGP",
+    "nimgp-nn": r"NIMGP$_\mathregular{NN}$",
+    "nimgp-fo": r"NIMGP$_\mathregular{FO}$",
+    "mgp-aug": "MGP (augmented)",
+    "mgp-sampling": "MGP (sampling)",
+}
+_RUG_BOTTOM, _RUG_STEP = 1.05, 0.055
+
+
+def title_of(method: str) -> str:
+    """Return a method's name as the paper sets it."""
+    return _TITLES.get(method, method)
+
+
+def toy_figure(
+    curves: Curves, X: FloatArray, y: NDArray[Any], scores: Mapping[str, float] | None = None
+) -> Figure:
+    """Draw the predicted class probabilities against x̃, a panel a method.
+
+    Solid lines are the method's, dashed ones the Bayes classifier's; the bars on top are the training rows.
+
+    Parameters
+    ----------
+    curves
+        What to draw; see :meth:`fermiclass.benchmarks.toy.Toy.curves`.
+    X, y
+        Inputs ``(N, 1)`` and labels 0 … C−1, ``(N,)``, of the training rows.
+    scores
+        NLL by method, if they are to be named.
+    """
+    from matplotlib.figure import Figure
+
+    num_columns = min(2, len(curves.predictions))
+    num_rows = -(-len(curves.predictions) // num_columns)
+    figure = Figure(figsize=(3.6 * num_columns, 2.5 * num_rows + 0.35), layout="constrained")
+    panels = figure.subplots(num_rows, num_columns, sharex=True, sharey=True, squeeze=False)
+    for axes, (name, probabilities) in zip(panels.flat, curves.predictions.items(), strict=False):
+        for c, colour in enumerate(COLOURS[: probabilities.shape[1]]):
+            axes.plot(curves.x, probabilities[:, c], color=colour, linewidth=1.6, label=f"class {c + 1}")
+            axes.plot(curves.x, curves.bayes[:, c], color="black", linewidth=0.8, dashes=(4, 2))
+            at = X[y == c, 0]
+            axes.vlines(at, _RUG_BOTTOM + _RUG_STEP * c, _RUG_BOTTOM + _RUG_STEP * (c + 0.8), colour, linewidth=0.3)
+        axes.set_title(title_of(name), fontsize="medium", loc="left")
+        if scores is not None and name in scores:
+            axes.set_title(f"NLL {scores[name]:.3f}", fontsize="small", loc="right")
+    first = panels.flat[0]
+    first.set_xlim(curves.x[0], curves.x[-1])
+    first.set_ylim(-0.02, _RUG_BOTTOM + _RUG_STEP * curves.bayes.shape[1])
+    first.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
+    _finish(figure, panels, len(curves.predictions), "observed input", "class probability")
+    handles = [line for line in first.get_lines() if line.get_label().startswith("class")]
+    handles += first.plot([], [], color="black", linewidth=0.8, dashes=(4, 2), label="best possible")
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize="small")
+    return figure
+
+
+def _finish(figure: Figure, panels: Any, num_used: int, xlabel: str, ylabel: str) -> None:
+    """Label the outer axes, and remove panels that are not used."""
+    for k, axes in enumerate(panels.flat):
+        if k >= num_used:
+            axes.remove()
+            continue
+        axes.spines[["top", "right"]].set_visible(False)
+        if k + panels.shape[1] >= num_used:
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel(xlabel)
+        if k % panels.shape[1] == 0:
+            axes.set_ylabel(ylabel)
