@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,6 +75,10 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         Limit of a noise variance, in units of the input's variance over the training sources.
     precision : {'float32', 'float64'}
         Of training and prediction.
+    initial_lengthscale : float or None
+        Where length-scales start, for standardised inputs; None for the median of their prior, 3√D.
+    initial_white : float
+        Where the variance of the white noise starts.
     jitter : float
         Relative to the diagonal of the inducing points' covariance.
     hidden_units, hidden_layers : int
@@ -133,6 +137,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         clip: float | None = 4.0,
         max_noise: float | None = 2.0,
         precision: str = "float32",
+        initial_lengthscale: float | None = None,
+        initial_white: float = 0.01,
         jitter: float = 1e-3,
         hidden_units: int = 50,
         hidden_layers: int = 1,
@@ -162,6 +168,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         self.clip = clip
         self.max_noise = max_noise
         self.precision = precision
+        self.initial_lengthscale = initial_lengthscale
+        self.initial_white = initial_white
         self.jitter = jitter
         self.hidden_units = hidden_units
         self.hidden_layers = hidden_layers
@@ -207,6 +215,14 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64)
         train_together([self], [prepare(self, X, y, X_var)], progress)
         return self
+
+    def fit_many(
+        self, data: Sequence[tuple[Any, Any, Any]], *, progress: Callable[[TrainingState], None] | None = None
+    ) -> list[NIMGPClassifier]:
+        """Train copies on several ``(X, y, X_var)`` at once; see :func:`fermiclass.fitting.fit_many`."""
+        from fermiclass.fitting import fit_many
+
+        return fit_many(self, data, progress=progress)
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> NIMGPClassifier:
         """Take trained parameters, such as ``weights_`` of another of the same settings, and get ready to predict."""

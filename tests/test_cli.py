@@ -1,7 +1,6 @@
 """Every command as a user runs it: a process of its own, on the real catalogue and on damaged input."""
 
 import gzip
-import json
 import re
 import shutil
 import signal
@@ -221,19 +220,6 @@ def test_quiet(tmp_path, model_folder):
     assert run_well("classify", DR4, "--model", model_folder, "-o", tmp_path / "l.ecsv", "--quiet") == ""
 
 
-def test_benchmark(tmp_path, shared_data):
-    output = tmp_path / "results.json"
-    printed = run_well(
-        "benchmark", "astro454", "--data", shared_data / "data", "--methods", "nimgp", "--splits", "1", "--json", output
-    )
-    results = json.loads(output.read_text())
-    assert results["benchmark"] == "astro454"
-    assert results["splits"] == 1
-    assert 0 < results["methods"]["nimgp"]["nll"] < 0.5
-    assert set(results["methods"]["nimgp"]) == {"nll", "nll_se", "error", "error_se", "seconds", "settings"}
-    assert "nimgp" in printed
-
-
 @pytest.fixture
 def damaged(tmp_path):
     """Make a damaged copy of the real DR4; returns its path."""
@@ -306,12 +292,11 @@ def test_bad_catalogues(damaged, tmp_path, kind, message):
         (("classify", DR4, "--shares", "nothing.json"), "the shares cannot be read from 'nothing.json'"),
         (("classify", DR4, "--method", "svm"), "Invalid value for '--method'"),
         (("classify", DR4, "--steps", "5", "--epochs", "5"), "--steps and --epochs"),
-        (("train", DR4, "-o", "m", "--likelihood", "step", "--temperature"), "--temperature is for the softmax"),
-        (("classify", DR4, "--paper", "--temperature"), "--temperature is for the softmax likelihood"),
+        (("train", DR4, "-o", "m", "--likelihood", "step", "--temperature"), "--temperature is not for the step"),
+        (("classify", DR4, "--paper", "--temperature"), "--temperature is not for the step likelihood"),
         (("classify", DR4, "--model", "m", "--method", "mgp"), "--model brings its own settings: leave out --method"),
         (("features", DR4), "Missing option '-o'"),
         (("train", DR4, "-o", "a/b"), "there is no folder '.*a'"),
-        (("benchmark", "astro454", "--data", "nowhere"), "cannot be read from 'nowhere.* --data"),
         (("evaluate", DR4, "--future", DR4, "--folds", "3"), "--future, --folds and --faint are different ways"),
         (("evaluate", DR4, "--plot", "e.xyz"), r"expected one of \.png, \.pdf, \.svg"),
         (("evaluate", DR4, "--methods", "magic"), "the method 'magic' is unknown: choose among nimgp, mgp, logistic"),

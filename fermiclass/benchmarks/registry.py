@@ -41,9 +41,21 @@ def _synthetic(source: Source) -> Benchmark:
     return Synthetic()
 
 
+def _toy(source: Source) -> Benchmark:
+    from fermiclass.benchmarks.toy import Toy
+
+    return Toy()
+
+
+def _mnist(source: Source) -> Benchmark:
+    from fermiclass.benchmarks.mnist import MNIST
+
+    return MNIST(source.folder)
+
+
 #: Tables of methods by cells, which the runner makes.
 TABLES: Mapping[str, Callable[[Source], Benchmark]] = MappingProxyType(
-    {"astro454": _astro454, "uci": _uci, "synthetic": _synthetic}
+    {"astro454": _astro454, "uci": _uci, "toy": _toy, "synthetic": _synthetic, "mnist": _mnist}
 )
 
 #: Benchmarks that run themselves.

@@ -47,10 +47,16 @@ def _methods(benchmark: Benchmark, cell: str, by_method: Mapping[str, Sequence[R
         if k:
             figures[method] |= _mean("nll_above_first", _column(records, "nll") - first)
         published = benchmark.published.get((cell, method))
-        if published is not None:
+        if published is not None and _same_noise(benchmark.settings(cell), records[0]["settings"]):
             known = {"nll": published.nll, "error": published.error}
             figures[method]["published"] = {name: v for name, v in known.items() if not np.isnan(v)}
     return figures
+
+
+def _same_noise(paper: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Whether noise was learned where the paper learned it, so that its figures are to be compared."""
+    known = "given"
+    return (paper.get("noise", known) == known) == (settings.get("noise", known) == known)
 
 
 def _figures(records: Sequence[Record]) -> dict[str, Any]:

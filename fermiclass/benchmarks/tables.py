@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from rich import box
@@ -89,7 +90,10 @@ def _cells_down(
 
 
 def _print(console: Console, groups: Sequence[Sequence[Column]]) -> None:
-    """Print as many tables as the terminal's width asks for, each with the first column; groups stay together."""
+    """Print as many tables as the terminal's width asks for, each with the first column.
+
+    The columns of a group stay together, if they fit into one table at all.
+    """
     (first,), *others = groups
     for part in _parts(others, console.width - _width([first])):
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, _GAP - 1, 0, 0))
@@ -103,7 +107,8 @@ def _print(console: Console, groups: Sequence[Sequence[Column]]) -> None:
 
 def _parts(groups: Sequence[Sequence[Column]], room: int) -> Iterator[list[Column]]:
     part: list[Column] = []
-    for group in groups:
+    whole = [[group] if _width(group) <= room else [[column] for column in group] for group in groups]
+    for group in chain.from_iterable(whole):
         if part and _width([*part, *group]) > room:
             yield part
             part = []

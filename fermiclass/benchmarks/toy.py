@@ -18,7 +18,6 @@ from fermiclass.benchmarks.bayes import bayes_probabilities
 from fermiclass.benchmarks.gp_draws import LatentFunctions
 from fermiclass.benchmarks.gp_problems import draw_problem
 from fermiclass.benchmarks.problem import FloatArray, Problem, Published
-from fermiclass.settings import PAPER_ESTIMATOR
 
 CELL = "toy/0.1"
 NUM_ROWS = 1000  # for training, and as many to test
@@ -66,9 +65,8 @@ class Toy:
         return replace(problem, bayes=self._bayes(problem.X_test))
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Settings of section 5.1: 100 inducing points, batches of 200, a network of two layers, 700 draws."""
+        """Return those of section 5.1: 100 inducing points, batches of 200, a network of two layers, 700 draws."""
         return {
-            **PAPER_ESTIMATOR,
             "num_inducing": 100,
             "batch_size": 200,
             "hidden_layers": 2,

@@ -16,7 +16,6 @@ from fermiclass.terminal import INTERRUPTED, load_tensorflow, progress_bar
 
 if TYPE_CHECKING:
     from fermiclass.benchmarks.executors import Executor
-    from fermiclass.benchmarks.records import RecordFile
 
 # What every benchmark takes, and what is no setting of the run: places of files, and where the work is done.
 _GENERAL = {"name", "json_file", "quiet", "debug"}
@@ -118,14 +117,8 @@ def _table(
         load_tensorflow(quiet=quiet)
     like = MethodOptions(**options)
     estimators = {(cell, m): make_estimator(m, chosen.settings(cell), like) for cell in cells for m in names}
-    done = [0, 0]
     try:
-        with progress_bar("splits", quiet=quiet) as show:
-
-            def progress(*counts: int) -> None:
-                done[:] = counts
-                show(*counts)
-
+        with progress_bar("splits", quiet=quiet) as progress:
             records = run(
                 chosen,
                 estimators,
@@ -136,7 +129,10 @@ def _table(
                 progress=progress,
             )
     except KeyboardInterrupt:
-        _interrupted(file, done)
+        if file is None:
+            raise
+        click.echo("fermiclass: interrupted; the same command goes on from here", err=True)
+        sys.exit(INTERRUPTED)
     return summarise(chosen, records, num_splits)
 
 
@@ -146,15 +142,6 @@ def _executor(workers: int, dask: str | None) -> Executor:
     if dask is not None:
         return executors.dask(dask)
     return executors.here if workers == 1 else executors.processes(workers)
-
-
-def _interrupted(file: RecordFile | None, done: list[int]) -> None:
-    if file is None:
-        raise KeyboardInterrupt
-    click.echo(
-        f"fermiclass: interrupted; {done[0]} of {done[1]} splits are kept, the same command does the rest", err=True
-    )
-    sys.exit(INTERRUPTED)
 
 
 def _timing(name: str, *, head: dict[str, Any], quiet: bool, **options: Any) -> dict[str, Any]:
@@ -178,7 +165,7 @@ def _settings_given() -> dict[str, Any]:
     context = click.get_current_context()
     kept = {p.opts[-1].lstrip("-"): context.params[p.name] for p in context.command.params if p.name in context.params}
     dropped = {p.opts[-1].lstrip("-") for p in context.command.params if p.name in _NO_SETTING}
-    return {name: value for name, value in kept.items() if name not in dropped and value not in (None, (), False)}
+    return {name: v for name, v in kept.items() if name not in dropped and not (v is None or v is False or v == ())}
 
 
 def _print(results: dict[str, Any]) -> None:

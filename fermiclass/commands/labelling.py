@@ -117,7 +117,7 @@ def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedMode
     if chosen["steps"] and chosen["epochs"]:
         raise click.UsageError("--steps and --epochs are two ways to say the same: give one of them")
     if chosen["temperature"] and (chosen["likelihood"] or ("step" if paper else "")) == "step":
-        raise click.UsageError("--temperature is for the softmax likelihood: the step likelihood learns its ε instead")
+        raise click.UsageError("--temperature is not for the step likelihood, which learns its ε instead")
     data = {
         "features": chosen["features"] or (settings.PAPER_FEATURES if paper else DEFAULT_FEATURE_SET),
         "classes": chosen["classes"] or settings.PAPER_CLASSES,
@@ -135,7 +135,7 @@ def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedMode
     preset = dict(settings.PAPER_ESTIMATOR) if paper else {}
     if "steps" in given:
         preset.pop("epochs", None)
-    if given.get("likelihood", "step") != "step":
+    if given.get("likelihood", "step") in ("softmax", "softmax-bound"):
         preset.pop("epsilon", None)
     estimator = NIMGPClassifier(**{**preset, **given}, random_state=chosen["seed"])
     with progress_bar("training", quiet=quiet) as progress:

@@ -9,13 +9,13 @@ import click
 from click.core import ParameterSource
 
 from fermiclass.commands.options import catalog_argument, class_options, common_options
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.terminal import load_tensorflow, progress_bar
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
     from fermiclass.evaluation import EstimatorMethod, NoveltyResult
 
-_OWN_METHODS = ("nimgp", "mgp")
 _TEMPERATURE = "+temperature"
 
 # Options that mean nothing with --ood, which has folds of its own and trains no method.
@@ -48,10 +48,10 @@ _NOT_WITH_OOD = ("future", "folds", "faint", "methods", "likelihood", "peers", "
     default="nimgp",
     show_default=True,
     metavar="a,b",
-    help="Of nimgp, mgp (each also as nimgp+temperature: sharpness set on held-out sources, six trainings for one) "
-    "and peers by name.",
+    help=f"Of {', '.join(METHODS)} (each also as nimgp+temperature: sharpness set on held-out sources, six trainings "
+    "for one) and peers by name.",
 )
-@click.option("--likelihood", type=click.Choice(["softmax", "step"]), default="softmax", show_default=True)
+@click.option("--likelihood", type=click.Choice(LIKELIHOODS), default="softmax", show_default=True)
 @click.option("--peers", is_flag=True, help="Also what a user of scikit-learn would pick, on the same sources.")
 @click.option("--all", "all_rows", is_flag=True, help="Show all peers, not the best three of each kind of many.")
 @click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
@@ -172,12 +172,12 @@ def _methods(names: str, likelihood: str, peers: bool, seed: int) -> list[Any]:
     for name in chosen:
         if chosen.count(name) > 1:
             raise BenchmarkError(f"the method '{name}' is named more than once: name each once (--methods)")
-        if name.removesuffix(_TEMPERATURE) in _OWN_METHODS:
+        if name.removesuffix(_TEMPERATURE) in METHODS:
             methods.append(_own_method(name, likelihood, seed))
         elif name.removesuffix("+unc") in available_peers():
             methods.append(peer_method(name, seed))
         else:
-            known = ", ".join((*_OWN_METHODS, *available_peers()))
+            known = ", ".join((*METHODS, *available_peers()))
             raise BenchmarkError(f"the method '{name}' is unknown: choose among {known} (--methods)")
     if peers:
         methods += [m for m in peer_methods(seed=seed, uncertainties=True) if m.name not in chosen]
@@ -192,9 +192,10 @@ def _own_method(name: str, likelihood: str, seed: int) -> EstimatorMethod:
     method = name.removesuffix(_TEMPERATURE)
     if method == name:
         return EstimatorMethod(name, NIMGPClassifier(method, likelihood=likelihood, random_state=seed))
-    if likelihood != "softmax":
+    if likelihood == "step":
         raise BenchmarkError(
             f"'{name}' needs a likelihood that a temperature changes, which {likelihood} is not: give "
             f"--likelihood softmax, or --methods {method}"
         )
-    return EstimatorMethod(name, NIMGPClassifier(method, temperature="folds", random_state=seed))
+    estimator = NIMGPClassifier(method, likelihood=likelihood, temperature="folds", random_state=seed)
+    return EstimatorMethod(name, estimator)

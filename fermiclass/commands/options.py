@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.terminal import debug_option
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -46,8 +47,8 @@ feature_options = _options(
 )
 
 model_options = _options(
-    click.option("--method", type=click.Choice(["mgp", "nimgp"]), help="How input noise is treated. [default: nimgp]"),
-    click.option("--likelihood", type=click.Choice(["softmax", "step"]), help="[default: softmax]"),
+    click.option("--method", type=click.Choice(METHODS), help="How input noise is treated. [default: nimgp]"),
+    click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="[default: softmax]"),
     click.option(
         "--inducing", "num_inducing", type=click.IntRange(min=1), metavar="M", help="Inducing points a class."
     ),

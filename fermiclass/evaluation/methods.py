@@ -25,7 +25,10 @@ class Predictor(Protocol):
 
 
 class Method(Protocol):
-    """What is evaluated; one that has an attribute ``is_peer`` that is true is what others are compared with."""
+    """What is evaluated; one that has an attribute ``is_peer`` that is true is what others are compared with.
+
+    One that has ``fit_many(tables, classes)`` is given all training tables of a protocol at once.
+    """
 
     @property
     def name(self) -> str:
@@ -73,9 +76,18 @@ class EstimatorMethod:
 
     def fit(self, table: FeatureTable, classes: Sequence[str]) -> EstimatorPredictor:
         """Train a copy of the estimator."""
+        return self.fit_many([table], classes)[0]
+
+    def fit_many(self, tables: Sequence[FeatureTable], classes: Sequence[str]) -> list[EstimatorPredictor]:
+        """Train a copy of the estimator on each table, at once where the estimator can."""
         from sklearn.base import clone
 
-        return EstimatorPredictor(clone(self.estimator).fit(table.X, table.y, X_var=table.X_var), tuple(classes))
+        data = [(table.X, table.y, table.X_var) for table in tables]
+        if hasattr(self.estimator, "fit_many"):
+            fitted = self.estimator.fit_many(data)
+        else:
+            fitted = [clone(self.estimator).fit(X, y, X_var=X_var) for X, y, X_var in data]
+        return [EstimatorPredictor(estimator, tuple(classes)) for estimator in fitted]
 
 
 def peer_method(name: str, seed: int = 0) -> EstimatorMethod:

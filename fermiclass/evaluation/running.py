@@ -139,11 +139,17 @@ def run_methods(
             name = variant.name(several)
             p = np.empty((sum(len(split.test) for split in of_set), len(sources.classes)))
             fit_seconds = predict_seconds = 0.0
-            for split in of_set:
+            fit_many = getattr(method, "fit_many", None)
+            together = None
+            for k, split in enumerate(of_set):
                 if progress is not None:
                     progress(name, done, total)
                 start = perf_counter()
-                predictor = method.fit(split.train, sources.classes)
+                if fit_many is None:
+                    predictor = method.fit(split.train, sources.classes)
+                else:
+                    together = together or fit_many([of.train for of in of_set], sources.classes)
+                    predictor = together[k]
                 fitted = perf_counter()
                 p[split.rows] = predictor.predict(split.test)
                 fit_seconds, predict_seconds = fit_seconds + fitted - start, predict_seconds + perf_counter() - fitted

@@ -63,6 +63,10 @@ class ModelSettings:
         Where a learned V starts.
     epsilon
         Of the step, probit and logit likelihoods: a fixed value, or None to learn it.
+    initial_lengthscale
+        Where length-scales start, for standardised inputs; None for the median of their prior, 3√D.
+    initial_white
+        Where the variance of the white noise starts.
     hyper_priors
         Whether hyper-parameters have log-normal priors (MAP) or none (maximum likelihood).
     hidden_units, hidden_layers
@@ -79,6 +83,8 @@ class ModelSettings:
     noise: str = "given"
     initial_noise: float = 0.1
     epsilon: float | None = None
+    initial_lengthscale: float | None = None
+    initial_white: float = _WHITE
     hyper_priors: bool = True
     hidden_units: int = 50
     hidden_layers: int = 1
@@ -159,7 +165,7 @@ def _kernel(settings: ModelSettings, shape: Sequence[int], input_dim: int, dtype
             continue
         scales = {
             "variance": _INITIAL_VARIANCE,
-            "lengthscales": lengthscale,
+            "lengthscales": settings.initial_lengthscale or lengthscale,
             "variance_prior": prior(_VARIANCE, _WIDE),
             "lengthscales_prior": prior(lengthscale, _NARROW),
             "dtype": dtype,
@@ -168,7 +174,7 @@ def _kernel(settings: ModelSettings, shape: Sequence[int], input_dim: int, dtype
             kernels.append(Polynomial(shape, input_dim, degree=settings.degree, **scales))
         else:
             kernels.append(Stationary(shape, input_dim, form=_FORMS[name], **scales))
-    kernels.append(White(shape, variance=_WHITE, prior=prior(_WHITE, _WIDE), dtype=dtype))
+    kernels.append(White(shape, variance=settings.initial_white, prior=prior(_WHITE, _WIDE), dtype=dtype))
     return Sum(kernels)
 
 

@@ -1,4 +1,4 @@
-"""Small models with parameters far from their starting values."""
+"""Small models with parameters far from their starting values, and parts that stand in for others."""
 
 import itertools
 
@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.build import LIKELIHOODS, METHODS, ModelSettings, build_model
-from fermiclass.nimgp.inputs import InputBatch
-from fermiclass.nimgp.model import Batch
+from fermiclass.nimgp.build import ModelSettings, build_model
+from fermiclass.nimgp.input_prior import InputPrior
+from fermiclass.nimgp.inputs import Batch
+from fermiclass.nimgp.names import KERNELS, LIKELIHOODS, METHODS
+from fermiclass.nimgp.posterior import LatentMoments
 
 C, N, M, D = 3, 12, 5, 2
 SEED = tf.constant([3, 4], tf.int32)
 COMBINATIONS = list(itertools.product(METHODS, LIKELIHOODS))
+KERNEL_SUMS = (*KERNELS, "se+linear", "matern32+polynomial")
+#: Methods whose bound has a q(x), and so a p(x).
+WITH_PRIOR = ("nimgp", "nimgp-nn")
 
 
 @pytest.fixture
@@ -26,6 +31,14 @@ def data(rng):
     return rng.normal(size=(N, D)), rng.uniform(0.05, 0.4, (N, D)), np.arange(N) % C
 
 
+@pytest.fixture
+def eagerly():
+    """No graphs: to trace one costs more than to run it on a few sources."""
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
 def perturbed(model, rng, scale=0.3):
     """The same model, every unconstrained parameter moved."""
     for variable in model.trainable_variables:
@@ -37,16 +50,62 @@ def perturbed(model, rng, scale=0.3):
 def make_model(rng):
     """A perturbed model of the method and likelihood asked for."""
 
-    def make(method="nimgp", likelihood="softmax", **settings):
+    def make(method="nimgp", likelihood="softmax", input_priors=None, **settings):
         model = build_model(
-            ModelSettings(method, likelihood, **settings), rng.normal(size=(M, D)), num_classes=C, num_data=N
+            ModelSettings(method, likelihood, **settings),
+            rng.normal(size=(M, D)),
+            num_classes=C,
+            num_data=N,
+            input_priors=input_priors,
         )
         return perturbed(model, rng)
 
     return make
 
 
-def batch_of(X, X_var, y, index=None):
-    index = np.arange(len(y)) if index is None else index
-    inputs = InputBatch(tf.constant(index), tf.constant(X[index]), tf.constant(X_var[index]))
-    return Batch(inputs, tf.constant(y[index], tf.int32))
+def batch_of(X, X_var, y, rows=None):
+    """All sources, or those in `rows`."""
+    chosen = slice(None) if rows is None else rows
+    index = None if rows is None else tf.constant(rows, tf.int32)
+    return Batch(index, tf.constant(X[chosen]), tf.constant(X_var[chosen]), tf.constant(y[chosen], tf.int32))
+
+
+def gaussian(mean, covariance):
+    """p(x) of one component."""
+    return InputPrior(np.ones(1), np.asarray(mean, float)[None], np.linalg.inv(covariance)[None])
+
+
+def mixture(rng, components=2, input_dim=D):
+    """p(x) of several components of different shapes."""
+    A = rng.normal(size=(components, input_dim, input_dim))
+    precision = A @ A.swapaxes(-1, -2) + 0.3 * np.eye(input_dim)
+    return InputPrior(rng.dirichlet(np.full(components, 5.0)), rng.normal(size=(components, input_dim)), precision)
+
+
+def draw(prior, count, rng):
+    """Draws of p(x), (count, D)."""
+    component = rng.choice(len(prior.weights), size=count, p=prior.weights)
+    factors = np.linalg.cholesky(np.linalg.inv(prior.precision))
+    normal = rng.normal(size=(count, prior.mean.shape[1]))
+    return prior.mean[component] + np.einsum("nij,nj->ni", factors[component], normal)
+
+
+class Coordinates:
+    """Latent functions that are known exactly, f^d(x) = x_d: their means are the inputs they are asked for."""
+
+    def moments(self, X):
+        mean = tf.linalg.matrix_transpose(X)
+        return LatentMoments(mean, tf.zeros_like(mean))
+
+
+class Recorder:
+    """A likelihood that says nothing and keeps what it was asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def variational_expectations(self, latent, y, seed):
+        self.asked.append(latent)
+        return tf.zeros(tf.shape(y), latent.mean.dtype)
+
+    log_predictive = variational_expectations

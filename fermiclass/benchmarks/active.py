@@ -1,0 +1,244 @@
+"""Active learning on waveform: which rows to label next (the main paper's section 5.5, figures 6 and 7).
+
+A repetition divides the 1,000 rows into 100 to learn from, 500 to test with and a pool of 400. Every round the
+classifier is trained, tested, and asked which row of the pool to label; the next training starts where the last one
+ended. The repetitions of a block advance in step, so that their classifiers are trained together.
+
+The data are ``X.txt`` and ``Y.txt`` in ``DATA/uci/waveform``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.benchmarks.problem import FloatArray
+from fermiclass.errors import BenchmarkError
+
+if TYPE_CHECKING:
+    from fermiclass.estimators import NIMGPClassifier
+    from fermiclass.nimgp.prediction import Prediction
+
+    Fit = Callable[..., list[NIMGPClassifier]]
+
+METHODS = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo")
+NOISES = ("0", "0.1", "0.25", "0.5")
+NUM_REPETITIONS = 100
+NUM_ADDED = 100
+NUM_TRAIN, NUM_TEST, NUM_POOL = 100, 500, 400
+
+#: Score of every row of the pool from what is predicted of it: the row with the largest one is labelled next.
+ACQUISITIONS: Mapping[str, Callable[[Prediction], FloatArray] | None] = MappingProxyType(
+    {
+        "entropy": lambda prediction: prediction.entropy,
+        "bald": lambda prediction: prediction.information,
+        "random": None,
+    }
+)
+
+#: The paper's settings of the estimator, beside the method; the noise that it starts from is that of its authors' code.
+SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {
+        "num_inducing": 50,
+        "epochs": 1000,
+        "batch_size": 50,
+        "learning_rate": 1e-3,
+        "noise": "per-feature",
+        "initial_noise": 0.1,
+    }
+)
+
+_CLIP = 1e-5  # of probabilities, before the logarithm
+
+
+class Rows(NamedTuple):
+    """Inputs ``(n, D)`` and classes ``(n,)``."""
+
+    X: FloatArray
+    y: NDArray[np.int64]
+
+    def take(self, indices: Any) -> Rows:
+        """Return some of the rows."""
+        return Rows(self.X[indices], self.y[indices])
+
+
+def load(folder: Path) -> Rows:
+    """Read the 1,000 rows of ``folder/uci/waveform``.
+
+    Raises
+    ------
+    BenchmarkError
+        When a file is missing or damaged, or there are fewer rows.
+    """
+    home = folder / "uci" / "waveform"
+    needed = NUM_TRAIN + NUM_TEST + NUM_POOL
+    try:
+        rows = Rows(np.loadtxt(home / "X.txt", ndmin=2), np.loadtxt(home / "Y.txt", dtype=np.int64))
+        if len(rows.X) != len(rows.y) or len(rows.y) < needed:
+            raise ValueError(f"{len(rows.X)} rows, {len(rows.y)} classes, where there should be {needed} of both")
+    except (OSError, ValueError) as error:
+        raise BenchmarkError(
+            f"the data of the benchmark 'active' cannot be read from '{home}' ({error}). Give the folder that holds "
+            "uci/waveform/ with --data."
+        ) from error
+    return rows
+
+
+class _Repetition:
+    """A learner's rows: those to learn from grow by what it takes from the pool."""
+
+    def __init__(self, data: Rows, noise_variance: float, repetition: int) -> None:
+        self.number = repetition
+        self._rng = np.random.default_rng((5, repetition))
+        rows = data.take(self._rng.permutation(len(data.y)))
+        # Standardised by the first training rows, then the noise, which is the same, scaled, for all its variances.
+        start = rows.X[:NUM_TRAIN]
+        X = (rows.X - start.mean(axis=0)) / start.std(axis=0)
+        X += np.sqrt(noise_variance) * self._rng.standard_normal(X.shape)
+        rows = rows._replace(X=X)
+        self.train, self.test, self.pool = (
+            rows.take(slice(first, first + num))
+            for first, num in ((0, NUM_TRAIN), (NUM_TRAIN, NUM_TEST), (NUM_TRAIN + NUM_TEST, NUM_POOL))
+        )
+        self._noise_variance = noise_variance
+        self.error: list[float] = []
+        self.nll: list[float] = []
+
+    def variances(self, rows: Rows) -> FloatArray:
+        """Return the true X_var, at which methods that learn the noise do not look."""
+        return np.full_like(rows.X, self._noise_variance)
+
+    def score(self, fitted: Any) -> None:
+        """Note the error and the NLL of the test rows."""
+        p = fitted.predict_proba(self.test.X, X_var=self.variances(self.test))
+        self.error.append(float(np.mean(fitted.classes_[p.argmax(axis=1)] != self.test.y)))
+        p_true = np.sum(p * (fitted.classes_ == self.test.y[:, None]), axis=1)  # 0 for a class not learned yet
+        self.nll.append(float(-np.mean(np.log(np.maximum(p_true, _CLIP)))))
+
+    def label_more(self, fitted: Any, acquisition: str, num: int) -> None:
+        """Move the rows with the largest scores from the pool to the training rows."""
+        score = ACQUISITIONS[acquisition]
+        if score is None:
+            values = self._rng.random(len(self.pool.y))
+        else:
+            values = score(fitted.predict_distribution(self.pool.X, X_var=self.variances(self.pool)))
+        best = np.argsort(-values, kind="stable")[:num]
+        new = self.pool.take(best)
+        self.train = Rows(np.concatenate([self.train.X, new.X]), np.concatenate([self.train.y, new.y]))
+        self.pool = self.pool.take(np.delete(np.arange(len(self.pool.y)), best))
+
+
+def run_block(
+    data: Rows,
+    estimator: NIMGPClassifier,
+    acquisition: str,
+    noise: float,
+    repetitions: Sequence[int],
+    *,
+    rounds: int = NUM_ADDED,
+    per_round: int = 1,
+    refit: Mapping[str, Any] = MappingProxyType({}),
+    fit: Fit | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Let classifiers choose what to learn from, several repetitions at once.
+
+    Parameters
+    ----------
+    data
+        The rows; see :func:`load`.
+    estimator
+        Settings of the classifiers.
+    acquisition
+        Of :data:`ACQUISITIONS`: ``'entropy'`` of the predicted label, ``'bald'`` (the mutual information of the label
+        and the latent functions), or ``'random'``.
+    noise
+        Variance of the noise put into all inputs.
+    repetitions
+        Their numbers; each divides the rows in its own way, the same for every method, acquisition and noise.
+    rounds, per_round
+        How often rows are labelled, and how many at a time.
+    refit
+        Settings that differ when training goes on, such as fewer epochs; the paper's are the same.
+    fit
+        Stands in for :func:`fermiclass.fitting.fit_many`.
+    progress
+        Called with the numbers of trainings done and to do.
+
+    Returns
+    -------
+    list of dict
+        For each repetition ``"repetition"``, and ``"added"`` (numbers of rows labelled so far), ``"error"`` and
+        ``"nll"`` on the test rows, a list of ``rounds + 1`` each.
+
+    Raises
+    ------
+    BenchmarkError
+        When the acquisition is unknown, or the pool does not hold as many rows.
+    """
+    if acquisition not in ACQUISITIONS:
+        raise BenchmarkError(f"the acquisition '{acquisition}' is unknown: choose among {', '.join(ACQUISITIONS)}")
+    if rounds * per_round > NUM_POOL:
+        raise BenchmarkError(
+            f"{rounds} rounds of {per_round} rows are more than the {NUM_POOL} of the pool: label fewer rows"
+        )
+    if fit is None:
+        from fermiclass.fitting import fit_many
+
+        fit = fit_many
+    from sklearn.base import clone
+
+    states = [_Repetition(data, noise, k) for k in repetitions]
+    again = clone(estimator).set_params(**refit)
+    fitted: list[NIMGPClassifier] | None = None
+    for k in range(rounds + 1):
+        training = [(state.train.X, state.train.y, state.variances(state.train)) for state in states]
+        fitted = fit(estimator if fitted is None else again, training, start=fitted)
+        for state, classifier in zip(states, fitted, strict=True):
+            state.score(classifier)
+            if k < rounds:
+                state.label_more(classifier, acquisition, per_round)
+        if progress is not None:
+            progress(k + 1, rounds + 1)
+    added = [k * per_round for k in range(rounds + 1)]
+    return [{"repetition": s.number, "added": added, "error": s.error, "nll": s.nll} for s in states]
+
+
+class Curve(NamedTuple):
+    """Means over repetitions by the number of rows added, and their standard errors, ``(rounds + 1,)`` each."""
+
+    added: FloatArray
+    mean: FloatArray
+    se: FloatArray
+
+
+def learning_curve(records: Iterable[Mapping[str, Any]], figure: str = "error", *, reduction: bool = False) -> Curve:
+    """Average the repetitions that :func:`run_block` returned.
+
+    Parameters
+    ----------
+    records
+        Of one method, acquisition and noise.
+    figure
+        ``'error'`` or ``'nll'``.
+    reduction
+        By how much it fell since nothing was added, as in the paper's figure 7, instead of the figure itself.
+
+    Raises
+    ------
+    ValueError
+        When there are no records, or some have other rounds.
+    """
+    records = list(records)
+    if len({tuple(record["added"]) for record in records}) != 1:
+        raise ValueError(f"{len(records)} records of different rounds, or none: expected some of the same rounds")
+    values = np.array([record[figure] for record in records], dtype=np.float64)
+    if reduction:
+        values = values[:, :1] - values
+    se = values.std(axis=0) / np.sqrt(max(len(values) - 1, 1))
+    return Curve(np.array(records[0]["added"], dtype=np.float64), values.mean(axis=0), se)

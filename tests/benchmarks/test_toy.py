@@ -1,0 +1,107 @@
+"""The one-dimensional problem, and the figure of what methods make of it."""
+
+import numpy as np
+import pytest
+
+from fermiclass.benchmarks.figures import toy_figure
+from fermiclass.benchmarks.toy import CELL, Toy
+from fermiclass.estimators import NIMGPClassifier
+from fermiclass.files import write_figure
+
+
+class Constant:
+    """Predicts the same everywhere, and notes what it is asked."""
+
+    def __init__(self, *p):
+        self.p = np.array(p)
+
+    def predict_proba(self, X, *, X_var):
+        self.asked = X, X_var
+        return np.tile(self.p, (len(X), 1))
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return Toy()
+
+
+@pytest.fixture(scope="module")
+def problem(toy):
+    return toy.problem(CELL, 0)
+
+
+def test_it_is_the_problem_that_the_paper_describes(toy, problem):
+    assert toy.cells == (CELL,)
+    assert problem.X.shape == problem.X_test.shape == (1000, 1)
+    assert np.all(problem.X_var == 0.1)  # a variance
+    assert np.bincount(problem.y).min() > 100
+    assert np.quantile(np.abs(problem.X), 0.5) == pytest.approx(1.5, abs=0.15)
+
+
+def test_the_bayes_classifier_is_as_good_as_the_papers_methods(toy):
+    problems = [toy.problem(CELL, split) for split in range(4)]
+    p, y = np.concatenate([q.bayes for q in problems]), np.concatenate([q.y_test for q in problems])
+    assert np.mean(p.argmax(axis=1) != y) == pytest.approx(0.125, abs=4 * np.sqrt(0.125 * 0.875 / 4000))
+    nll = -np.log(p[np.arange(len(y)), y]).mean()
+    assert nll == pytest.approx(0.28, abs=0.03)
+    assert nll < toy.published[CELL, "nimgp"].nll + 0.03
+
+
+def test_splits_are_new_rows_of_the_same_functions(toy, problem):
+    other, same = toy.problem(CELL, 1), toy.problem(CELL, 0)
+    assert np.array_equal(problem.X, same.X)
+    assert not np.array_equal(problem.X, other.X)
+    at = np.array([[0.0]])
+    assert np.array_equal(toy._bayes(at), Toy()._bayes(at))
+
+
+def test_published_figures_and_settings(toy):
+    assert toy.published[CELL, "mgp"] == (0.884, 0.125)
+    assert toy.published[CELL, "nimgp"] == (0.286, 0.129)
+    assert toy.published[CELL, "nimgp-nn"] == (0.347, 0.125)
+    assert toy.published[CELL, "nimgp-fo"] == (0.495, 0.128)
+    settings = toy.settings(CELL)
+    assert settings["hidden_layers"] == 2
+    assert settings["batch_size"] == 200
+    assert settings.keys() <= NIMGPClassifier().get_params().keys()
+
+
+def test_curves_are_predictions_at_noisy_points(toy):
+    estimator = Constant(0.2, 0.3, 0.5)
+    curves = toy.curves({"mgp": estimator})
+    X, X_var = estimator.asked
+    assert X.shape == X_var.shape == (len(curves.x), 1)
+    assert np.array_equal(X[:, 0], curves.x)
+    assert np.all(X_var == 0.1)
+    assert curves.x[0] < -3.0 < 3.0 < curves.x[-1]
+    assert np.allclose(curves.bayes.sum(axis=1), 1.0)
+    assert set(curves.bayes.argmax(axis=1)) == {0, 1, 2}
+
+
+def test_the_figure_shows_every_method_beside_the_best(toy, problem, tmp_path):
+    names = ("mgp", "nimgp", "nimgp-fo")
+    curves = toy.curves({name: Constant(0.2, 0.3, 0.5) for name in names})
+    figure = toy_figure(curves, problem.X, problem.y, {"nimgp": 0.2861})
+    assert [axes.get_title("left") for axes in figure.axes] == ["MGP", "NIMGP", r"NIMGP$_\mathregular{FO}$"]
+    assert [axes.get_title("right") for axes in figure.axes] == ["", "NLL 0.286", ""]
+    for axes in figure.axes:
+        shown = [line.get_ydata() for line in axes.get_lines() if len(line.get_ydata())]
+        assert np.array_equal(np.stack(shown[::2], axis=1), curves.predictions["mgp"])
+        assert np.array_equal(np.stack(shown[1::2], axis=1), curves.bayes)
+        rugs = [len(bars.get_segments()) for bars in axes.collections]
+        assert rugs == np.bincount(problem.y).tolist()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "class 1",
+        "class 2",
+        "class 3",
+        "best possible",
+    ]
+    write_figure(tmp_path / "toy.png", figure)
+    assert (tmp_path / "toy.png").stat().st_size > 10_000
+
+
+def test_a_figure_of_one_method(toy, problem):
+    figure = toy_figure(toy.curves({"my own": Constant(1.0, 0.0, 0.0)}), problem.X, problem.y)
+    (axes,) = figure.axes
+    assert axes.get_title("left") == "my own"
+    assert axes.get_xlabel() == "observed input"

@@ -1,0 +1,140 @@
+"""``fermiclass benchmark`` as a user runs it: a process of its own, on the real data."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from .test_cli import run, run_well
+
+FIGURES = {"nll", "nll_se", "error", "error_se", "seconds", "fit_seconds", "predict_seconds", "confusion", "settings"}
+
+
+@pytest.fixture
+def data(shared_data):
+    return shared_data / "data"
+
+
+def test_one_cell(tmp_path, data):
+    """The JSON that other programs rely on, and what is printed."""
+    output = tmp_path / "results.json"
+    printed = run_well(
+        "benchmark", "astro454", "--data", data, "--methods", "logistic,logistic-squares", "--splits", "3",
+        "--json", output,
+    )  # fmt: skip
+    results = json.loads(output.read_text())
+    assert set(results) == {"benchmark", "splits", "methods", "command", "versions", "machine"}
+    assert (results["benchmark"], results["splits"]) == ("astro454", 3)
+    assert results["command"] == {
+        "name": "astro454",
+        "methods": "logistic,logistic-squares",
+        "splits": 3,
+        "seed": 0,
+        "block": 25,
+    }
+    assert {"python", "fermiclass", "tensorflow", "numpy"} <= set(results["versions"])
+    assert set(results["machine"]) == {"system", "cpu", "cores"}
+    first, second = results["methods"].values()
+    assert set(first) == FIGURES
+    assert set(second) == FIGURES | {"nll_above_first", "nll_above_first_se"}
+    assert 0.1 < first["nll"] < 0.3
+    assert sum(map(sum, first["confusion"]["predicted_by_true"])) == pytest.approx(46)
+    assert re.search(rf"logistic +{first['nll']:.4f} ± {first['nll_se']:.4f}", printed)
+    assert "Means over 3 splits" in printed
+
+
+def test_several_cells(tmp_path, data):
+    output = tmp_path / "results.json"
+    printed = run_well(
+        "benchmark", "uci", "--data", data, "--datasets", "wine,new-thyroid", "--noise", "0,0.5", "--splits", "2",
+        "--methods", "logistic", "--json", output,
+    )  # fmt: skip
+    results = json.loads(output.read_text())
+    assert list(results["datasets"]) == ["new-thyroid/0", "new-thyroid/0.5", "wine/0", "wine/0.5"]
+    assert set(results["datasets"]["wine/0"]["methods"]["logistic"]) == FIGURES
+    assert "wine/0.5" in printed
+
+
+def test_our_methods(tmp_path, data):
+    output = tmp_path / "results.json"
+    printed = run_well(
+        "benchmark", "astro454", "--data", data, "--methods", "default,default:mgp", "--splits", "1", "--json", output
+    )
+    figures = json.loads(output.read_text())["methods"]
+    assert figures["default"]["settings"]["method"] == "nimgp"
+    assert figures["default:mgp"]["settings"]["method"] == "mgp"
+    assert all(0.05 < of_one["nll"] < 0.4 for of_one in figures.values())
+    assert figures["default"]["nll"] != figures["default:mgp"]["nll"]
+    assert "default:mgp" in printed
+
+
+def test_an_interrupted_run_goes_on(tmp_path, data):
+    """What was done when it was stopped is kept, and is not done again."""
+    file, whole = tmp_path / "some.jsonl", tmp_path / "whole.jsonl"
+    arguments = ["benchmark", "astro454", "--data", data, "--methods", "logistic,forest", "--splits", "6"]
+    arguments += ["--block", "1", "--results"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fermiclass", *map(str, arguments), str(file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and not (file.exists() and file.read_bytes().count(b"\n") > 7):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    printed, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert printed == ""
+    before = file.read_text()
+    assert errors == "fermiclass: interrupted; the same command goes on from here\n"
+    assert "Means over 6 splits" in run_well(*arguments, file)
+    assert file.read_text().startswith(before)
+    run_well(*arguments, whole)
+    assert records_of(file) == records_of(whole)
+
+
+def records_of(file):
+    """Split by split, without the times."""
+    lines = map(json.loads, file.read_text().splitlines())
+    return [{key: v for key, v in line.items() if "seconds" not in key} for line in lines if "benchmark" not in line]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("astro454", "--data", "nowhere"), "cannot be read from 'nowhere.* --data"),
+        (("uci",), "'glass' of the benchmark 'uci' cannot be read from 'uci/glass'.*--data"),
+        (("nothing",), "Invalid value for .*'nothing' is not one of"),
+        (("timing", "--splits", "3", "--paper"), "the benchmark 'timing' knows nothing of --splits, --paper"),
+        (("toy", "--methods", "magic"), "the method 'magic' is unknown: choose among mgp, nimgp"),
+        (("toy", "--splits", "99"), "the benchmark 'toy' has 10 splits, not 99"),
+        (("toy", "--datasets", "glass"), "the benchmark 'toy' has no data set 'glass': choose among toy"),
+        (("toy", "--likelihood", "poisson"), "Invalid value for '--likelihood'"),
+        (("toy", "--workers", "2", "--dask", "tcp://a:1"), "--workers and --dask are different ways"),
+        (("toy", "--results", "nowhere/r.jsonl"), "there is no folder '.*nowhere'"),
+        (("toy", "--json", "nowhere/r.json"), "there is no folder '.*nowhere'"),
+    ],
+)
+def test_bad_arguments(tmp_path, arguments, message):
+    done = run("benchmark", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.search(message, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_does_without_tensorflow_and_numpy():
+    script = (
+        "import sys; sys.argv = ['fermiclass', 'benchmark', '--help']\n"
+        "from fermiclass.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "assert not {'tensorflow', 'gpflow', 'numpy', 'sklearn'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
