@@ -45,7 +45,7 @@ def check_parameters(estimator: NIMGPClassifier) -> None:
 
     number(Integral, "steps", "num_draws", "components", "hidden_units", "hidden_layers", "degree")
     number(Integral, "batch_size", "epochs", optional=True)
-    number(Real, "learning_rate", "num_inducing", "initial_noise", "initial_white")
+    number(Real, "learning_rate", "num_inducing", "initial_noise", "initial_white", "initial_spread")
     number(Real, "input_prior_variance", "initial_lengthscale", optional=True)
     number(Real, "jitter", least=-1e-300)
     number(Real, "clip", "epsilon", optional=True)

@@ -79,6 +79,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         Where length-scales start, for standardised inputs; None for the median of their prior, 3√D.
     initial_white : float
         Where the variance of the white noise starts.
+    initial_spread : float
+        Where the variances of the q(x) of 'nimgp' start, in units of V.
     jitter : float
         Relative to the diagonal of the inducing points' covariance.
     hidden_units, hidden_layers : int
@@ -139,6 +141,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         precision: str = "float32",
         initial_lengthscale: float | None = None,
         initial_white: float = 0.01,
+        initial_spread: float = 0.5,
         jitter: float = 1e-3,
         hidden_units: int = 50,
         hidden_layers: int = 1,
@@ -170,6 +173,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         self.precision = precision
         self.initial_lengthscale = initial_lengthscale
         self.initial_white = initial_white
+        self.initial_spread = initial_spread
         self.jitter = jitter
         self.hidden_units = hidden_units
         self.hidden_layers = hidden_layers

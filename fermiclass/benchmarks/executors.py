@@ -14,6 +14,7 @@ from typing import Any
 from fermiclass.benchmarks.blocks import Block, Record, run_block
 from fermiclass.benchmarks.environment import usable_cores
 from fermiclass.errors import BenchmarkError
+from fermiclass.terminal import load_tensorflow
 
 #: Runs blocks in any order, and yields the records of each when it is done.
 Executor = Callable[[Sequence[Block]], Generator[list[Record], None, None]]
@@ -27,8 +28,8 @@ def here(blocks: Sequence[Block]) -> Generator[list[Record], None, None]:
         yield run_block(block)
 
 
-def processes(workers: int) -> Executor:
-    """Run blocks in ``workers`` processes, each with its share of the cores."""
+def processes(workers: int, *, tensorflow: bool = False) -> Executor:
+    """Run blocks in ``workers`` processes, each with its share of the cores, and with TensorFlow if that is needed."""
 
     def execute(blocks: Sequence[Block]) -> Generator[list[Record], None, None]:
         others = multiprocessing.active_children()
@@ -36,7 +37,7 @@ def processes(workers: int) -> Executor:
             min(workers, len(blocks)),
             mp_context=multiprocessing.get_context("spawn"),  # TensorFlow does not survive a fork
             initializer=_start_worker,
-            initargs=(max(1, usable_cores() // workers),),
+            initargs=(max(1, usable_cores() // workers), tensorflow),
         )
         try:
             for future in as_completed([pool.submit(run_block, block) for block in blocks]):
@@ -57,14 +58,15 @@ def processes(workers: int) -> Executor:
     return execute
 
 
-def _start_worker(threads: int) -> None:
+def _start_worker(threads: int, tensorflow: bool) -> None:
     from threadpoolctl import threadpool_limits
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started us decides
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     for library in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
         os.environ[library] = str(threads)
     threadpool_limits(threads)  # NumPy is loaded already
+    if tensorflow:
+        load_tensorflow(quiet=True)
 
 
 def dask(address: str) -> Executor:

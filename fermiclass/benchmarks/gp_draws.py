@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
+from threadpoolctl import threadpool_limits
 
 from fermiclass.benchmarks.problem import FloatArray
 
@@ -59,12 +60,13 @@ class LatentFunctions:
         )  # (C, F, D + 1): ω·x + φ is a product
         values = np.empty((len(X), len(waves)), np.float32)
         angles = np.empty((_BLOCK, waves.shape[1]), np.float32)
-        for start in range(0, len(X), _BLOCK):
-            block = X[start : start + _BLOCK]
-            out = angles[: len(block)]
-            for c, (wave, amplitudes) in enumerate(zip(waves, self.amplitudes, strict=True)):
-                np.matmul(block, wave.T, out=out)
-                values[start : start + _BLOCK, c] = np.cos(out, out=out) @ amplitudes
+        with threadpool_limits(limits=1):  # on products as small as these threads wait for each other
+            for start in range(0, len(X), _BLOCK):
+                block = X[start : start + _BLOCK]
+                out = angles[: len(block)]
+                for c, (wave, amplitudes) in enumerate(zip(waves, self.amplitudes, strict=True)):
+                    np.matmul(block, wave.T, out=out)
+                    values[start : start + _BLOCK, c] = np.cos(out, out=out) @ amplitudes
         return values
 
     def labels(self, X: FloatArray) -> NDArray[np.intp]:

@@ -113,7 +113,8 @@ def _table(
         chosen.problem(cell, 0)  # what cannot be read is said before any work is done
     names = parse_methods(methods)
     file = None if results is None else RecordFile(results, {"benchmark": name, **head})
-    if workers == 1 and dask is None and any(is_own(method) for method in names):
+    tensorflow = any(is_own(method) for method in names)
+    if tensorflow and workers == 1 and dask is None:
         load_tensorflow(quiet=quiet)
     like = MethodOptions(**options)
     estimators = {(cell, m): make_estimator(m, chosen.settings(cell), like) for cell in cells for m in names}
@@ -124,7 +125,7 @@ def _table(
                 estimators,
                 num_splits=num_splits,
                 block_size=block,
-                execute=_executor(workers, dask),
+                execute=_executor(workers, dask, tensorflow),
                 file=file,
                 progress=progress,
             )
@@ -136,12 +137,12 @@ def _table(
     return summarise(chosen, records, num_splits)
 
 
-def _executor(workers: int, dask: str | None) -> Executor:
+def _executor(workers: int, dask: str | None, tensorflow: bool) -> Executor:
     from fermiclass.benchmarks import executors
 
     if dask is not None:
         return executors.dask(dask)
-    return executors.here if workers == 1 else executors.processes(workers)
+    return executors.here if workers == 1 else executors.processes(workers, tensorflow=tensorflow)
 
 
 def _timing(name: str, *, head: dict[str, Any], quiet: bool, **options: Any) -> dict[str, Any]:

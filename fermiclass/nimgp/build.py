@@ -67,6 +67,8 @@ class ModelSettings:
         Where length-scales start, for standardised inputs; None for the median of their prior, 3√D.
     initial_white
         Where the variance of the white noise starts.
+    initial_spread
+        Where the variances of the q(x) of ``'nimgp'`` start, in units of V.
     hyper_priors
         Whether hyper-parameters have log-normal priors (MAP) or none (maximum likelihood).
     hidden_units, hidden_layers
@@ -85,6 +87,7 @@ class ModelSettings:
     epsilon: float | None = None
     initial_lengthscale: float | None = None
     initial_white: float = _WHITE
+    initial_spread: float = 0.5
     hyper_priors: bool = True
     hidden_units: int = 50
     hidden_layers: int = 1
@@ -202,7 +205,8 @@ def _input_model(
     *leading, num_classes = shape
     priors = None if input_priors is None else list(input_priors)
     if settings.method == "nimgp":
-        return PerSourceInputs((*leading, num_data, input_dim), priors=priors, dtype=dtype)
+        sizes = (*leading, num_data, input_dim)
+        return PerSourceInputs(sizes, spread=settings.initial_spread, priors=priors, dtype=dtype)
     if settings.method == "nimgp-nn":
         hidden = (settings.hidden_units,) * settings.hidden_layers
         sees_noise = settings.noise == "given"

@@ -21,8 +21,6 @@ from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.likelihoods import Likelihood
 from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments
 
-_START_VARIANCE = 0.5  # of ξ: q(x) starts at N(x̃, V/2)
-
 
 class Batch(NamedTuple):
     """A minibatch of B sources of each model.
@@ -162,17 +160,24 @@ class PerSourceInputs(gpflow.Module):
     ----------
     shape
         ``(..., N, D)``.
+    spread
+        Where s starts: q(x) at N(x̃, spread · V).
     priors
         p(x) of each model, in the order of the leading axis; None for a flat prior. The paper takes N(0, 1000 · I).
     """
 
     def __init__(
-        self, shape: tuple[int, ...], *, priors: list[InputPrior] | None = None, dtype: tf.DType = tf.float64
+        self,
+        shape: tuple[int, ...],
+        *,
+        spread: float = 0.5,
+        priors: list[InputPrior] | None = None,
+        dtype: tf.DType = tf.float64,
     ) -> None:
         super().__init__()
         self.mean = gpflow.Parameter(tf.zeros(shape, dtype), dtype=dtype)
         self.variance = gpflow.Parameter(
-            tf.fill(shape, tf.cast(_START_VARIANCE, dtype)), dtype=dtype, transform=tfp.bijectors.Exp()
+            tf.fill(shape, tf.cast(spread, dtype)), dtype=dtype, transform=tfp.bijectors.Exp()
         )
         self.priors = priors
 

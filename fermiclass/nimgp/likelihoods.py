@@ -189,9 +189,10 @@ class Softmax(gpflow.Module):
 
     def _draws(self, latent: LatentMoments, seed: tf.Tensor) -> tf.Tensor:
         """Antithetic draws of f, shape (S, ..., C, n), their scatter shared by all leading axes."""
-        shape = tf.shape(latent.mean)[-2:]
-        half = tf.random.stateless_normal(
-            tf.concat([[self.num_draws // 2], shape], axis=0), seed, dtype=latent.mean.dtype
+        num_classes, num_inputs = tf.unstack(tf.shape(latent.mean)[-2:])
+        # A row at a time: what a row draws does not depend on how many follow it.
+        half = tf.transpose(
+            tf.random.stateless_normal([num_inputs, num_classes, self.num_draws // 2], seed, dtype=latent.mean.dtype)
         )
         for _ in range(len(latent.mean.shape) - 2):
             half = half[:, None]

@@ -1,13 +1,26 @@
 """The bound: its minibatches, and that it is one."""
 
+import re
+
 import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
+from scipy.stats import lognorm
 
-from fermiclass.nimgp.build import ModelSettings, build_model, model_from_weights, weights_of
+from fermiclass.nimgp.build import ModelSettings, assign_weights, build_model, model_from_weights, weights_of
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
+from fermiclass.nimgp.stationary import MATERN32, MATERN52, SQUARED_EXPONENTIAL
 
-from .conftest import COMBINATIONS, SEED, C, N, batch_of
+from .conftest import KERNEL_SUMS, SEED, C, D, M, N, batch_of, perturbed
+
+SETTINGS = [
+    {},
+    *({"method": method} for method in METHODS),
+    *({"likelihood": likelihood} for likelihood in LIKELIHOODS),
+    *({"kernel": kernel} for kernel in KERNEL_SUMS),
+    *({"noise": noise} for noise in NOISES[1:]),
+]
 
 
 @pytest.mark.parametrize("likelihood", ["step", "softmax"])
@@ -22,19 +35,19 @@ def test_minibatches_add_up_to_the_full_bound(make_model, data, likelihood):
 
 def test_bound_is_below_the_evidence(rng):
     """``L ≤ log ∫ p(y|f) p(f) df`` of the step likelihood, by drawing f from the prior; close to it after training."""
-    from fermiclass.nimgp.training import TrainingSettings, train
+    from fermiclass.nimgp.training import TrainingData, TrainingSettings, train
 
     X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([0, 1, 0])
     model = build_model(ModelSettings("mgp", "step", epsilon=0.1, jitter=1e-6), X, num_classes=2, num_data=3)
     for parameter in (*model.kernel.trainable_parameters, model.posterior.Z):
         gpflow.set_trainable(parameter, False)
-    K = model.kernel.K(tf.constant(X)).numpy()
+    K = model.kernel.K(tf.constant(X[None])).numpy()
     f = np.stack([rng.multivariate_normal(np.zeros(3), K[c], size=400_000) for c in range(2)], axis=1)
     right = f.argmax(axis=1) == y
     evidence = np.log(np.mean(np.prod(np.where(right, 0.9, 0.1), axis=1)))
     batch = batch_of(X, np.zeros_like(X), y)
     start = float(model.elbo(batch, SEED))
-    list(train(model, X, np.zeros_like(X), y, TrainingSettings(steps=400, learning_rate=0.05)))
+    list(train(model, TrainingData(X, np.zeros_like(X), y), TrainingSettings(steps=400, learning_rate=0.05)))
     end = float(model.elbo(batch, SEED))
     assert start < end < evidence
     assert evidence - end < 0.5
@@ -46,15 +59,66 @@ def test_priors_enter_only_where_asked_for(make_model):
     assert without.log_prior_density() == 0
 
 
-@pytest.mark.parametrize(("method", "likelihood"), COMBINATIONS)
-def test_weights_round_trip(make_model, data, method, likelihood):
-    model, X = make_model(method, likelihood), data[0]
+def test_rows_that_only_fill_the_arrays_do_not_count(make_model, data):
+    """A weight of 0 takes a row out, whatever is in it; weights of 1 are no weights."""
+    model, (X, X_var, y) = make_model("mgp", "step"), data
+    short = batch_of(X[:9], X_var[:9], y[:9])
+    filled = batch_of(np.concatenate([X[:9], 1e3 * X[9:]]), X_var, y)
+    weight = tf.constant(np.arange(N) < 9, tf.float64)
+    np.testing.assert_allclose(model.elbo(filled._replace(weight=weight), SEED), model.elbo(short, SEED), rtol=1e-12)
+    ones = tf.ones(9, tf.float64)
+    np.testing.assert_allclose(model.elbo(short._replace(weight=ones), SEED), model.elbo(short, SEED), rtol=1e-12)
+
+
+def test_number_of_sources_may_differ_between_models(rng, data):
+    """Each bound is scaled by the model's own N."""
+    model = build_model(ModelSettings("mgp", "step"), rng.normal(size=(2, M, D)), num_classes=C, num_data=[N, 5 * N])
+    X, X_var, y = (np.stack([a, a]) for a in data)
+    batch = batch_of(X, X_var, y)
+    terms = model.input_model.source_terms(model.posterior.functions(model.kernel), model.likelihood, batch, SEED)
+    kl = model.posterior.kl_divergence()
+    np.testing.assert_allclose(model.elbo(batch, SEED), np.sum(terms, axis=1) * [1, 5] - kl, rtol=1e-12)
+
+
+def test_priors_pull_the_hyper_parameters(make_model):
+    """The density of a log-normal prior, as SciPy has it, summed over all that have one."""
+    model = make_model(kernel="se", noise="shared")
+    density = 0.0
+    for parameter in (model.noise.variance, *model.kernel.trainable_parameters):
+        log_normal = lognorm(s=float(parameter.prior.scale), scale=np.exp(float(parameter.prior.loc)))
+        density += np.sum(log_normal.logpdf(parameter.numpy()))
+    np.testing.assert_allclose(model.log_prior_density(), density, rtol=1e-10)
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda s: "-".join(map(str, s.values())))
+def test_weights_round_trip(make_model, data, settings):
+    model, X = make_model(**settings), tf.constant(data[0])
     weights = weights_of(model)
-    again = model_from_weights(ModelSettings(method, likelihood), weights)
-    ours, theirs = (m.posterior.latent_moments(m.kernel, tf.constant(X)) for m in (model, again))
-    np.testing.assert_allclose(theirs.mean, ours.mean, rtol=1e-12)
-    np.testing.assert_allclose(theirs.var, ours.var, rtol=1e-12)
+    again = model_from_weights(ModelSettings(**settings), weights)
+    for ours, theirs in zip(*(m.posterior.functions(m.kernel).moments(X) for m in (model, again)), strict=True):
+        np.testing.assert_allclose(theirs, ours, rtol=1e-9, atol=1e-12)
     assert all(a.dtype == np.float64 for a in weights.values())
+    assert ("noise.variance" in weights) == ("noise" in settings)
+    assert not any(name.startswith("input_model") for name in weights)
+    for name, values in weights_of(again).items():
+        np.testing.assert_allclose(values, weights[name], rtol=1e-12, err_msg=name)
+
+
+def test_the_sweep_of_settings_is_complete():
+    swept = [{s.get(key) for s in SETTINGS} for key in ("method", "likelihood", "kernel", "noise")]
+    for found, known in zip(swept, (METHODS, LIKELIHOODS, KERNEL_SUMS, NOISES[1:]), strict=True):
+        assert found == {*known, None}
+
+
+def test_models_trained_at_once_have_weights_with_a_leading_axis(rng):
+    settings, Z = ModelSettings(noise="per-feature", likelihood="probit"), rng.normal(size=(4, M, D))
+    many = perturbed(build_model(settings, Z, num_classes=C, num_data=np.full(4, N)), rng)
+    weights = weights_of(many)
+    assert {name: a.shape[0] for name, a in weights.items()} == dict.fromkeys(weights, 4)
+    one = build_model(settings, Z[2], num_classes=C, num_data=N)
+    assign_weights(one, {name: a[2] for name, a in weights.items()})
+    for name, values in weights_of(one).items():
+        np.testing.assert_allclose(values, weights[name][2], rtol=1e-12)
 
 
 def test_weights_that_do_not_fit_are_refused(make_model):
@@ -71,5 +135,29 @@ def test_weights_that_do_not_fit_are_refused(make_model):
 def test_unknown_choices_are_refused():
     with pytest.raises(ValueError, match="method='svm' is unknown: choose one of mgp, nimgp"):
         ModelSettings(method="svm")
-    with pytest.raises(ValueError, match="likelihood='gauss' is unknown: choose one of softmax, step"):
+    with pytest.raises(ValueError, match="likelihood='gauss' is unknown: choose one of softmax, softmax-bound, step"):
         ModelSettings(likelihood="gauss")
+    with pytest.raises(ValueError, match="noise='some' is unknown: choose one of given, per-feature, shared"):
+        ModelSettings(noise="some")
+    for kernel in ("rbf", "se+rbf", "se,linear", "", "se+"):
+        with pytest.raises(
+            ValueError, match=rf"kernel='{re.escape(kernel)}' is unknown: join some of se, linear, poly"
+        ):
+            ModelSettings(kernel=kernel)
+
+
+def test_settings_reach_the_parts(rng):
+    def build(**settings):
+        return build_model(ModelSettings(**settings), rng.normal(size=(M, D)), num_classes=C, num_data=N)
+
+    assert build(kernel="polynomial", degree=4).kernel.kernels[0].degree == 4
+    assert build(jitter=0.5).posterior.jitter == 0.5
+    assert build(likelihood="logit").likelihood.noise == 2.897
+    fixed = build(likelihood="step", epsilon=1e-3).likelihood.epsilon
+    assert not fixed.trainable
+    np.testing.assert_allclose(fixed, 1e-3)
+    assert build(likelihood="probit").likelihood.epsilon.trainable
+    assert build(method="nimgp-fo-marginal").input_model.marginal
+    assert not build(method="nimgp-fo").input_model.marginal
+    forms = [part._form for part in build(kernel="se+matern32+matern52").kernel.kernels[:3]]
+    assert forms == [SQUARED_EXPONENTIAL, MATERN32, MATERN52]

@@ -7,6 +7,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from fermiclass.nimgp.kernels import PerClass
+from fermiclass.nimgp.posterior import SparsePosterior
 
 from .conftest import C, M
 
@@ -21,8 +22,8 @@ def parts(make_model):
 def test_moments_against_dense_formulae(parts, rng):
     posterior, kernel = parts
     X = rng.normal(size=(9, 2))
-    moments = posterior.latent_moments(kernel, tf.constant(X))
-    K, k, k_diag = kernel.K(posterior.Z).numpy(), kernel.K(posterior.Z, X).numpy(), kernel.K_diag(X).numpy()
+    moments, x = posterior.functions(kernel).moments(tf.constant(X)), tf.constant(X[None])
+    K, k, k_diag = kernel.K(posterior.Z).numpy(), kernel.K(posterior.Z, x).numpy(), kernel.K_diag(x).numpy()
     for c in range(C):
         K_c = K[c] + 1e-6 * np.mean(np.diag(K[c])) * np.eye(M)
         L = np.linalg.cholesky(K_c)
@@ -38,7 +39,7 @@ def test_moments_against_gpflows_svgp(parts, rng):
     posterior, kernel = parts
     X = rng.normal(size=(9, 2))
     se = kernel.kernels[0]
-    moments = posterior.latent_moments(se, tf.constant(X))
+    moments = posterior.functions(se).moments(tf.constant(X))
     for c in range(C):
         svgp = gpflow.models.SVGP(
             gpflow.kernels.RBF(variance=se.variance[c], lengthscales=se.lengthscales[c].numpy()),
@@ -78,15 +79,44 @@ def test_kl_divergence_vanishes_at_the_prior(parts):
 def test_predictor_gives_the_same_moments(parts, rng):
     posterior, kernel = parts
     X = tf.constant(rng.normal(size=(9, 2)))
-    direct, prepared = posterior.latent_moments(kernel, X), posterior.predictor(kernel).latent_moments(kernel, X)
-    np.testing.assert_allclose(prepared.mean, direct.mean, rtol=1e-6)
-    np.testing.assert_allclose(prepared.var, direct.var, rtol=1e-6)
+    training, prepared = posterior.functions(kernel), posterior.predictor(kernel)
+    for ours, theirs in zip(prepared.moments(X), training.moments(X), strict=True):
+        assert ours.shape == (C, 9)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    np.testing.assert_allclose(prepared.mean_gradient(X), training.mean_gradient(X), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("prepare", ["functions", "predictor"])
+def test_mean_gradient_is_the_derivative_of_the_mean(parts, rng, prepare):
+    posterior, kernel = parts
+    functions, X = getattr(posterior, prepare)(kernel), tf.constant(rng.normal(size=(9, 2)))
+    gradient = functions.mean_gradient(X)
+    assert gradient.shape == (C, 9, 2)
+    for c in range(C):
+        with tf.GradientTape() as tape:
+            tape.watch(X)
+            total = tf.reduce_sum(functions.moments(X).mean[c])
+        np.testing.assert_allclose(gradient[c], tape.gradient(total, X), rtol=1e-7, atol=1e-9)
+
+
+def test_kl_divergence_of_models_trained_at_once_is_that_of_each(rng):
+    def with_values(Z, q_mu, q_sqrt):
+        posterior = SparsePosterior(Z, jitter=1e-6)
+        posterior.q_mu.assign(q_mu)
+        posterior.q_sqrt.assign(q_sqrt)
+        return posterior.kl_divergence()
+
+    values = rng.normal(size=(2, C, M, 2)), rng.normal(size=(2, C, M)), rng.normal(size=(2, C, M, M))
+    together = with_values(*values)
+    assert together.shape == (2,)
+    for k in range(2):
+        np.testing.assert_allclose(together[k], with_values(*(a[k] for a in values)), rtol=1e-12)
 
 
 def test_a_gpflow_kernel_plugs_in(parts, rng):
     posterior, kernel = parts
     X = tf.constant(rng.normal(size=(9, 2)))
-    se, white, linear = kernel.kernels
+    se, linear, white = kernel.kernels
     theirs = PerClass(
         [
             gpflow.kernels.RBF(variance=se.variance[c], lengthscales=se.lengthscales[c].numpy())
@@ -95,6 +125,6 @@ def test_a_gpflow_kernel_plugs_in(parts, rng):
             for c in range(C)
         ]
     )
-    ours, plugged = posterior.latent_moments(kernel, X), posterior.latent_moments(theirs, X)
+    ours, plugged = (posterior.functions(k).moments(X) for k in (kernel, theirs))
     np.testing.assert_allclose(plugged.mean, ours.mean, rtol=1e-8)
     np.testing.assert_allclose(plugged.var, ours.var, rtol=1e-8)
