@@ -55,6 +55,8 @@ class Benchmark(Protocol):
         How many there are.
     published
         The paper's figures by cell and method.
+
+    One that has an attribute ``fast`` says what stands in for the paper's optimiser, a mapping of estimator settings.
     """
 
     name: str

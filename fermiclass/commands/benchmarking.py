@@ -117,7 +117,8 @@ def _table(
     if tensorflow and workers == 1 and dask is None:
         load_tensorflow(quiet=quiet)
     like = MethodOptions(**options)
-    estimators = {(cell, m): make_estimator(m, chosen.settings(cell), like) for cell in cells for m in names}
+    fast = getattr(chosen, "fast", None)
+    estimators = {(cell, m): make_estimator(m, chosen.settings(cell), like, fast=fast) for cell in cells for m in names}
     try:
         with progress_bar("splits", quiet=quiet) as progress:
             records = run(
