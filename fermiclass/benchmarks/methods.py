@@ -18,7 +18,7 @@ FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType(
     {
         "batch_size": None,
         "epochs": None,
-        "steps": 300,
+        "steps": 350,
         "learning_rate": 0.03,
         "decay": True,
         "inducing": "kmeans",

@@ -31,8 +31,9 @@ _OPENML: Mapping[str, tuple[str, int]] = MappingProxyType(
     {"glass": ("glass", 1), "new-thyroid": ("thyroid-new", 1), "wine": ("wine", 1)}
 )
 
-# By data set: a row of NLL (table 5) and a row of errors (table 6) for each noise; columns as in _METHODS.
 _INPUT_DIM = {"glass": 9, "new-thyroid": 5, "svmguide2": 20, "waveform": 21, "wine": 13}
+
+# By data set: a row of NLL (table 5) and a row of errors (table 6) for each noise; columns as in _METHODS.
 _PUBLISHED = {
     "glass": (
         ((1.63, 1.28, 1.17, 1.19), (0.346, 0.387, 0.375, 0.345)),

@@ -32,17 +32,18 @@ class PredictionGraphs:
     Parameters
     ----------
     model
-        Any of the kind; its kernel and likelihood become the graphs' own.
+        Any of the kind; it is left as it is.
     first_order
         Whether noise is turned into noise of the latent functions; see :class:`~fermiclass.nimgp.prediction.Predictor`.
     """
 
     def __init__(self, model: NoisyInputGP, *, first_order: bool) -> None:
         functions = model.posterior.predictor(model.kernel)
+        # Copies: to load the numbers of another model must not change this one, nor its training what is loaded.
+        kernel, self._likelihood = (gpflow.utilities.deepcopy(part) for part in (model.kernel, model.likelihood))
         own = [tf.Variable(a, trainable=False) for a in (functions.Z, functions.weights, functions.precision)]
-        self._functions = PredictiveFunctions(model.kernel, *own)
-        self._variables = [*own, *(p.unconstrained_variable for p in _parameters(model))]
-        self._likelihood = model.likelihood
+        self._functions = PredictiveFunctions(kernel, *own)
+        self._variables = [*own, *(p.unconstrained_variable for p in (*_of(kernel), *_of(self._likelihood)))]
         self._first_order = first_order
         self._loaded: Sequence[tf.Tensor] | None = None
         self._traced: dict[int, Callable[..., tuple[tf.Tensor, ...]]] = {}

@@ -119,7 +119,9 @@ def train(model: NoisyInputGP, data: TrainingData, settings: TrainingSettings) -
             tape.watch(variables)
             elbo = model.elbo(batch, seed)
             loss = -tf.reduce_sum(elbo) - model.log_prior_density()
-        optimiser.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+        # Zeros for what the bound does not depend on, such as a V learned by a method that ignores it.
+        gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        optimiser.apply_gradients(zip(gradients, variables, strict=True))
         return elbo
 
     @tf.function(reduce_retracing=True)

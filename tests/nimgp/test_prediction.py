@@ -11,7 +11,7 @@ from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS
 from fermiclass.nimgp.prediction import Predictor
 from fermiclass.nimgp.prediction_graphs import PredictionGraphs
 
-from .conftest import C, D, draw, gaussian, mixture
+from .conftest import C, D, M, draw, gaussian, mixture
 
 
 def predict(model, *data, **options):
@@ -23,13 +23,27 @@ def targets(rng):
     return rng.normal(size=(300, D)), rng.uniform(0.0, 0.8, (300, D))
 
 
+@pytest.fixture
+def make_steep(make_model, rng):
+    """A model whose latent functions are well known and vary within an error bar."""
+
+    def make(method="nimgp", likelihood="softmax"):
+        model = make_model(method, likelihood)
+        model.kernel.kernels[0].lengthscales.assign(rng.uniform(0.6, 1.0, (C, D)))
+        model.posterior.q_mu.assign(1.5 * rng.normal(size=(C, M)))
+        model.posterior.q_sqrt.assign(0.3 * model.posterior.q_sqrt)
+        return model
+
+    return make
+
+
 def latent_at(model, X):
     """Means and variances of the latent functions at X (n, D): (n, C), (n, C)."""
     latent = model.posterior.functions(model.kernel).moments(tf.constant(X))
     return latent.mean.numpy().T, latent.var.numpy().T
 
 
-def brute_force(model, x, var, rng, outer=400, inner=400):
+def brute_force(model, x, var, rng, outer=1200, inner=150):
     """p(y | f(x)) of every draw of x (outer) and of f given x (inner): (outer, inner, C)."""
     return brute_force_at(model, x + np.sqrt(var) * rng.normal(size=(outer, len(x))), rng, inner)
 
@@ -48,7 +62,7 @@ def given_functions(likelihood, f):
     if likelihood.noise == 0:
         P[:] = f.argmax(axis=-1)[..., None] == np.arange(C)
     else:
-        nodes, weights = np.polynomial.hermite_e.hermegauss(30)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(16)
         for node, weight in zip(nodes, weights / weights.sum(), strict=True):
             for c in range(C):
                 z = f[..., c, None] / np.sqrt(likelihood.noise) + node - f / np.sqrt(likelihood.noise)
@@ -65,13 +79,12 @@ def entropy(p):
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
-def test_against_brute_force(make_model, targets, rng, likelihood):
-    model = make_model("nimgp", likelihood)
+def test_against_brute_force(make_steep, targets, rng, likelihood):
+    model = make_steep("nimgp", likelihood)
     X, X_var = targets[0][:3], targets[1][:3]
     prediction = predict(model, X, X_var, num_draws=256)
-    outer, inner = (400, 400) if likelihood in ("softmax", "step") else (300, 100)
     for i in range(3):
-        pi = brute_force(model, X[i], X_var[i], rng, outer, inner)
+        pi = brute_force(model, X[i], X_var[i], rng)
         given_x = pi.mean(axis=1)
         p = given_x.mean(axis=0)
         np.testing.assert_allclose(prediction.probabilities[i], p, atol=0.02)
@@ -80,13 +93,14 @@ def test_against_brute_force(make_model, targets, rng, likelihood):
         np.testing.assert_allclose(prediction.noise_entropy[i], entropy(p) - entropy(given_x).mean(), atol=0.025)
         information = entropy(given_x).mean() - entropy(pi).mean()
         np.testing.assert_allclose(prediction.information[i], information, atol=0.025)
+    assert prediction.noise_entropy.max() > 0.05
 
 
 @pytest.mark.parametrize("likelihood", ["softmax", "step", "probit"])
 @pytest.mark.parametrize("components", [1, 3])
-def test_prior_on_the_inputs_against_brute_force(make_model, targets, rng, likelihood, components):
+def test_prior_on_the_inputs_against_brute_force(make_steep, targets, rng, likelihood, components):
     """The noiseless input is drawn from its posterior: draws of p(x), weighed by the density of what was observed."""
-    model, prior = make_model("nimgp", likelihood), mixture(rng, components)
+    model, prior = make_steep("nimgp", likelihood), mixture(rng, components)
     X, X_var = targets[0][:3], targets[1][:3] + 0.3
     prediction = Predictor(model, input_prior=prior).predict(X, X_var)
     flat = Predictor(model).predict(X, X_var)
@@ -99,13 +113,13 @@ def test_prior_on_the_inputs_against_brute_force(make_model, targets, rng, likel
         np.testing.assert_allclose(prediction.probabilities[i], p, atol=0.025)
         np.testing.assert_allclose(prediction.std[i], pi.std(axis=(0, 1)), atol=0.025)
         assert abs(prediction.noise_entropy[i] - (entropy(p) - entropy(given_x).mean())) < 0.03
-    assert np.abs(prediction.probabilities - flat.probabilities).max() > 0.05
+    assert np.abs(prediction.probabilities - flat.probabilities).max() > 0.03
 
 
-def test_draws_of_a_mixture_are_shared_out_by_weight(make_model, targets, rng):
+def test_draws_of_a_mixture_are_shared_out_by_weight(make_steep, targets, rng):
     """Components far apart in p(x), a source that may belong to either: the average of two predictions."""
     prior = InputPrior(np.array([0.2, 0.8]), np.array([[-2.0, 0.0], [2.0, 0.0]]), np.tile(1e4 * np.eye(D), (2, 1, 1)))
-    model, X, X_var = make_model(), np.array([[0.1, 0.0]]), np.full((1, D), 5.0)
+    model, X, X_var = make_steep(), np.array([[0.1, 0.0]]), np.full((1, D), 5.0)
     weights = prior.condition(X, X_var).weights[0]
     assert 0.15 < weights[0] < 0.25
     ends = predict(model, prior.mean, np.zeros((2, D))).probabilities
@@ -115,9 +129,9 @@ def test_draws_of_a_mixture_are_shared_out_by_weight(make_model, targets, rng):
 
 
 @pytest.mark.parametrize("likelihood", ["softmax", "step", "logit"])
-def test_first_order_against_brute_force(make_model, targets, rng, likelihood):
+def test_first_order_against_brute_force(make_steep, targets, rng, likelihood):
     """Noise of the latent functions by their slopes at the observed input, found by differences."""
-    model = make_model("nimgp-fo", likelihood)
+    model = make_steep("nimgp-fo", likelihood)
     X, X_var = targets[0][:3], targets[1][:3]
     prediction = Predictor(model, first_order=True).predict(X, X_var)
     mean, var = latent_at(model, X)
@@ -127,14 +141,14 @@ def test_first_order_against_brute_force(make_model, targets, rng, likelihood):
     pi = given_functions(model.likelihood, mean + np.sqrt(var) * rng.normal(size=(20_000, 3, C)))
     np.testing.assert_allclose(prediction.probabilities, pi.mean(axis=0), atol=0.02)
     np.testing.assert_allclose(prediction.std, pi.std(axis=0), atol=0.02)
-    np.testing.assert_array_equal(prediction.noise_entropy, 0.0)
+    np.testing.assert_allclose(prediction.noise_entropy, 0.0, atol=1e-12)
     exact = Predictor(model, first_order=True).predict(X, 0 * X_var)
     np.testing.assert_allclose(exact.probabilities, predict(model, X, 0 * X_var).probabilities, atol=1e-12)
     assert np.abs(exact.probabilities - prediction.probabilities).max() > 0.01
 
 
-def test_first_order_knows_no_prior_of_the_inputs(make_model, targets, rng):
-    model, prior = make_model("nimgp-fo"), gaussian([3.0, 3.0], 0.1 * np.eye(D))
+def test_first_order_knows_no_prior_of_the_inputs(make_steep, targets, rng):
+    model, prior = make_steep("nimgp-fo"), gaussian([3.0, 3.0], 0.1 * np.eye(D))
     with_prior, without = (Predictor(model, input_prior=p, first_order=True).predict(*targets) for p in (prior, None))
     np.testing.assert_array_equal(with_prior.probabilities, without.probabilities)
     assert {ModelSettings(m).first_order for m in FIRST_ORDER} == {True}
@@ -152,11 +166,11 @@ def test_a_source_does_not_depend_on_the_others(make_model, targets, rng, method
     X_var = np.where(np.arange(len(X))[:, None] % 7, X_var, 0.0)  # some without noise
     prior = mixture(rng, components) if components else None
     predictor = Predictor(model, input_prior=prior, first_order=method == "nimgp-fo")
-    whole = predictor.predict(X, X_var).probabilities
+    whole = predictor.predict(X, X_var, num_draws=64).probabilities
     order = np.random.default_rng(0).permutation(len(X))
-    np.testing.assert_array_equal(predictor.predict(X[order], X_var[order]).probabilities, whole[order])
-    np.testing.assert_array_equal(predictor.predict(X[17:18], X_var[17:18]).probabilities, whole[17:18])
-    np.testing.assert_array_equal(predictor.predict(X[:101], X_var[:101]).probabilities, whole[:101])
+    for rows in (order, slice(17, 18), slice(101)):
+        some = predictor.predict(X[rows], X_var[rows], num_draws=64).probabilities
+        np.testing.assert_array_equal(some, whole[rows])
 
 
 @pytest.mark.parametrize("after_a_prediction", [True, False])
@@ -201,11 +215,13 @@ def test_probabilities_sum_to_one_and_entropies_are_not_negative(make_model, tar
 def test_other_shares_of_the_classes(make_model, targets, rng, likelihood):
     """Probabilities are the plain ones times the ratio, made to sum to 1; the parts of the entropy stay parts of it."""
     model, ratio = make_model("nimgp", likelihood), rng.uniform(0.1, 4.0, (300, 3))
-    plain, corrected = predict(model, *targets), predict(model, *targets, ratio=ratio)
+    plain, corrected, doubled = (
+        predict(model, *targets, num_draws=32, ratio=r) for r in (None, ratio, np.full((300, 3), 2.0))
+    )
     expected = plain.probabilities * ratio
     np.testing.assert_allclose(corrected.probabilities, expected / expected.sum(axis=1, keepdims=True), atol=1e-9)
     assert np.all(corrected.information + corrected.noise_entropy <= corrected.entropy + 1e-9)
-    np.testing.assert_allclose(predict(model, *targets, ratio=np.full((300, 3), 2.0)).std, plain.std, atol=1e-9)
+    np.testing.assert_allclose(doubled.std, plain.std, atol=1e-9)
 
 
 def test_no_noise_has_no_noise_entropy(make_model, targets):
