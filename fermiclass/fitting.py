@@ -140,7 +140,8 @@ def train_together(
     """Train estimators of the same settings, each on its own data; those whose arrays fit each other at once."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for k, (estimator, problem) in enumerate(zip(estimators, prepared, strict=True)):
-        sizes = (len(estimator.classes_), *problem.Z.shape, len(problem.prior.weights), problem.seed)
+        shapes = len(estimator.classes_), *problem.Z.shape, len(problem.prior.weights)
+        sizes = (*shapes, problem.seed, *_schedule(estimator, len(problem.labels)))
         groups.setdefault(sizes, []).append(k)
     for members in groups.values():
         _train_group(
@@ -149,6 +150,15 @@ def train_together(
             progress,
             None if start is None else [start[k] for k in members],
         )
+
+
+def _schedule(estimator: NIMGPClassifier, num_data: int) -> tuple[int, bool]:
+    """Return the number of steps, and whether each takes all sources."""
+    batch_size = min(estimator.batch_size or num_data, num_data)
+    steps = estimator.steps
+    if estimator.epochs is not None:
+        steps = estimator.epochs * max(1, round(num_data / batch_size))
+    return steps, batch_size == num_data
 
 
 def _train_group(
@@ -174,10 +184,7 @@ def _train_group(
     if start is not None:
         names = weights_of(model)
         assign_weights(model, {name: np.stack([one.weights_[name] for one in start]) for name in names})
-    batch_size = first.batch_size or int(counts.max())
-    steps = first.steps
-    if first.epochs is not None:
-        steps = first.epochs * max(1, round(counts.max() / min(batch_size, counts.max())))
+    steps, _ = _schedule(first, counts[0])
     data = TrainingData(
         _padded([problem.X for problem in problems]),
         _padded([problem.X_var for problem in problems]),

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from fermiclass.estimators import NIMGPClassifier
+from fermiclass.nimgp.names import METHODS
 
 SMALL = {"steps": 60, "num_inducing": 15, "num_draws": 16, "learning_rate": 0.1}
 TINY = {"steps": 40, "num_inducing": 15, "num_draws": 16, "learning_rate": 0.1}
@@ -17,6 +18,9 @@ VARIANTS = {
     "nimgp": {},
     "mgp step": {"method": "mgp", "likelihood": "step"},
     "minibatch double": {"batch_size": 32, "precision": "float64"},
+    "network learned": {"method": "nimgp-nn", "noise": "per-feature"},
+    "first order": {"method": "nimgp-fo", "likelihood": "softmax-bound"},
+    "mixture": {"input_prior": "mixture", "components": 2},
 }
 
 
@@ -386,21 +390,6 @@ def test_variances_are_by_keyword_only(usual, data):
         usual.predict_proba(X, X_var)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"method": "gp"}, r"method='gp' is unknown: choose one of mgp, nimgp"),
-        ({"likelihood": "probit"}, r"likelihood='probit' is unknown: choose one of softmax, step"),
-        ({"precision": "float16"}, r"precision='float16' is unknown: choose 'float32' or 'float64'"),
-        ({"inducing": "grid"}, r"inducing='grid' is unknown: choose one of kmeans, random"),
-    ],
-)
-def test_unknown_choices_are_refused(data, settings, message):
-    X, y, X_var = data
-    with pytest.raises(ValueError, match=message):
-        NIMGPClassifier(**TINY | settings).fit(X, y, X_var=X_var)
-
-
 def test_one_class_is_too_few(data):
     X, y, _ = data
     with pytest.raises(ValueError, match="needs sources of at least two classes; found only 1 class"):
@@ -416,35 +405,80 @@ def test_not_fitted(new):
 
 def test_weights_of_another_model_are_refused(usual):
     other = NIMGPClassifier(likelihood="step", **TINY)
-    with pytest.raises(ValueError, match=r"weights do not fit a step model: likelihood\.epsilon differ"):
+    with pytest.raises(ValueError, match=r"weights do not fit such a model: likelihood\.epsilon differ"):
         other.restore(usual.weights_)
-    with pytest.raises(ValueError, match=r"no inducing points 'posterior\.Z' of shape \(classes, points, features\)"):
+    with pytest.raises(ValueError, match=r"the weights lack p\(x\) of the inputs, or the temperature"):
         other.restore({})
+    without = {name: array for name, array in usual.weights_.items() if name != "posterior.Z"}
+    with pytest.raises(ValueError, match=r"no inducing points 'posterior\.Z' of shape \(classes, points, features\)"):
+        other.restore(without)
     short = usual.weights_ | {"posterior.q_mu": usual.weights_["posterior.q_mu"][:, :-1]}
     with pytest.raises(ValueError, match=r"weights posterior\.q_mu have shape \(3, 14\), .* needs \(3, 15\)"):
         NIMGPClassifier(**TINY).restore(short)
+    with pytest.raises(ValueError, match=r"weights do not fit such a model: noise\.variance differ"):
+        NIMGPClassifier(noise="shared", **TINY).restore(usual.weights_)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"steps": 0}, "steps=0 does not do: expected a whole number above 0"),
-        ({"steps": 2.5}, r"steps=2\.5 does not do"),
-        ({"num_draws": 0}, "num_draws=0 does not do"),
-        ({"batch_size": -1}, "batch_size=-1 does not do: expected a whole number above 0, or None"),
-        ({"epochs": 0}, "epochs=0 does not do"),
-        ({"num_inducing": 0}, "num_inducing=0 does not do"),
-        ({"num_inducing": "a"}, "num_inducing='a' does not do"),
-        ({"num_inducing": 60.0}, r"num_inducing=60\.0 does not do: expected a whole number, or a fraction below 1"),
-        ({"learning_rate": -0.1}, r"learning_rate=-0\.1 does not do"),
-        ({"jitter": -1.0}, r"jitter=-1\.0 does not do"),
-        ({"clip": 0}, "clip=0 does not do"),
-        ({"max_noise": -1}, "max_noise=-1 does not do"),
-        ({"input_prior_variance": 0}, "input_prior_variance=0 does not do"),
-        ({"epsilon": 2}, "epsilon=2 does not do: expected a number between 0 and 1"),
-        ({"inducing": "grid"}, "inducing='grid' is unknown: choose one of kmeans, random"),
-    ],
-)
-def test_settings_that_do_not_do(settings, message):
-    with pytest.raises(ValueError, match=message):
-        NIMGPClassifier(**settings).fit([[0.0], [1.0]], ["a", "b"])
+# --- learned noise ---------------------------------------------------------------------------------------------------
+
+LEARNED = TINY | {"method": "nimgp-nn", "precision": "float64"}
+
+
+@pytest.fixture(scope="module", params=["shared", "per-feature"])
+def learned(request, data):
+    X, y, _ = data
+    return NIMGPClassifier(noise=request.param, **LEARNED).fit(X, y)
+
+
+def test_learned_noise_is_in_the_units_of_the_inputs(learned, data):
+    X, y, _ = data
+    factor = np.array([10.0, 0.5])
+    other = clone(learned).fit(X * factor, y)
+    assert learned.noise_variance_.shape == (2,)
+    assert np.all(learned.noise_variance_ > 0)
+    np.testing.assert_allclose(other.noise_variance_, learned.noise_variance_ * factor**2, rtol=1e-6)
+    standardised = learned.noise_variance_ / learned.scale_**2
+    assert np.all(np.abs(standardised / 0.1 - 1) > 0.01)  # where it started
+    assert np.isclose(*standardised) == (learned.noise == "shared")
+
+
+def test_given_noise_is_not_learned(usual):
+    assert usual.noise_variance_ is None
+    assert not any(name.startswith("noise") for name in usual.weights_)
+
+
+def test_predictions_are_averaged_over_learned_noise(learned, new):
+    """As if the learned variances had been given; what is given is not looked at."""
+    X, X_var = new
+    prediction = learned.predict_distribution(X)
+    same_prediction(prediction, learned.predict_distribution(X, X_var=X_var))
+    given = clone(learned).set_params(noise="given", max_noise=None)
+    for name in ("classes_", "n_features_in_", "mean_", "scale_", "elbo_"):
+        setattr(given, name, getattr(learned, name))
+    given.restore({name: array for name, array in learned.weights_.items() if name != "noise.variance"})
+    V = np.broadcast_to(learned.noise_variance_, X.shape)
+    np.testing.assert_allclose(given.predict_proba(X, X_var=V), prediction.probabilities, atol=1e-9)
+    assert prediction.noise_entropy.mean() > 0.01
+    assert np.all(given.predict_distribution(X).noise_entropy < 1e-9)
+
+
+@pytest.mark.parametrize("method", ["mgp", "mgp-aug", "mgp-sampling"])
+def test_methods_that_do_not_average(data, new, method):
+    (X, y, X_var), (X_new, X_var_new) = data, new
+    model = NIMGPClassifier(method, **FEW).fit(X, y, X_var=X_var)
+    same_prediction(model.predict_distribution(X_new), model.predict_distribution(X_new, X_var=X_var_new))
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"nimgp", "nimgp-nn", "nimgp-fo", "mgp"}))
+def test_the_order_of_training_rows_changes_no_bit_of_other_methods(data, method):
+    X, y, X_var = data
+    order = np.random.default_rng(3).permutation(len(X))
+    one, other = (
+        NIMGPClassifier(method, **FEW).fit(X[rows], y[rows], X_var=X_var[rows]) for rows in (np.arange(len(X)), order)
+    )
+    same_weights(one, other)
+
+
+def test_variants_cover_every_method():
+    in_order_test = {settings.get("method", "nimgp") for settings in VARIANTS.values()}
+    assert in_order_test == {"nimgp", "nimgp-nn", "nimgp-fo", "mgp"}
