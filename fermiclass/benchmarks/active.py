@@ -9,6 +9,7 @@ The data are ``X.txt`` and ``Y.txt`` in ``DATA/uci/waveform``.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -17,10 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.problem import FloatArray
+from fermiclass.benchmarks.blocks import settings_of
+from fermiclass.benchmarks.methods import authors_start
+from fermiclass.benchmarks.problem import FloatArray, Problem, Published
 from fermiclass.errors import BenchmarkError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from fermiclass.estimators import NIMGPClassifier
     from fermiclass.nimgp.prediction import Prediction
 
@@ -31,6 +36,8 @@ NOISES = ("0", "0.1", "0.25", "0.5")
 NUM_REPETITIONS = 100
 NUM_ADDED = 100
 NUM_TRAIN, NUM_TEST, NUM_POOL = 100, 500, 400
+#: Steps when training goes on, with the fast optimiser: what is new are a few rows.
+_REFIT = {"steps": 100}
 
 #: Score of every row of the pool from what is predicted of it: the row with the largest one is labelled next.
 ACQUISITIONS: Mapping[str, Callable[[Prediction], FloatArray] | None] = MappingProxyType(
@@ -108,6 +115,7 @@ class _Repetition:
         self._noise_variance = noise_variance
         self.error: list[float] = []
         self.nll: list[float] = []
+        self.confusion = np.zeros((0, 0), int)
 
     def variances(self, rows: Rows) -> FloatArray:
         """Return the true X_var, at which methods that learn the noise do not look."""
@@ -117,6 +125,10 @@ class _Repetition:
         """Note the error and the NLL of the test rows."""
         p = fitted.predict_proba(self.test.X, X_var=self.variances(self.test))
         self.error.append(float(np.mean(fitted.classes_[p.argmax(axis=1)] != self.test.y)))
+        classes = np.unique(np.concatenate([self.test.y, fitted.classes_]))
+        self.confusion = np.zeros((len(classes), len(classes)), int)
+        best = np.searchsorted(classes, fitted.classes_[p.argmax(axis=1)])
+        np.add.at(self.confusion, (best, np.searchsorted(classes, self.test.y)), 1)
         p_true = np.sum(p * (fitted.classes_ == self.test.y[:, None]), axis=1)  # 0 for a class not learned yet
         self.nll.append(float(-np.mean(np.log(np.maximum(p_true, _CLIP)))))
 
@@ -206,7 +218,17 @@ def run_block(
         if progress is not None:
             progress(k + 1, rounds + 1)
     added = [k * per_round for k in range(rounds + 1)]
-    return [{"repetition": s.number, "added": added, "error": s.error, "nll": s.nll} for s in states]
+    return [
+        {
+            "repetition": s.number,
+            "added": added,
+            "error": s.error,
+            "nll": s.nll,
+            "classes": [str(name) for name in np.unique(data.y)],
+            "confusion": s.confusion.tolist(),
+        }
+        for s in states
+    ]
 
 
 class Curve(NamedTuple):
@@ -242,3 +264,88 @@ def learning_curve(records: Iterable[Mapping[str, Any]], figure: str = "error", 
         values = values[:, :1] - values
     se = values.std(axis=0) / np.sqrt(max(len(values) - 1, 1))
     return Curve(np.array(records[0]["added"], dtype=np.float64), values.mean(axis=0), se)
+
+
+class Active:
+    """The benchmark ``active``: cells ``entropy/0.25`` and so on, whose splits are repetitions.
+
+    Parameters
+    ----------
+    folder
+        That holds ``uci/waveform``.
+    per_round
+        Rows labelled before the next training; the paper labels one.
+    """
+
+    name: str = "active"
+    cells: Sequence[str] = tuple(f"{acquisition}/{noise}" for acquisition in ACQUISITIONS for noise in NOISES)
+    default_cells: Sequence[str] = tuple(f"{acquisition}/0.25" for acquisition in ACQUISITIONS)
+    num_splits: int = NUM_REPETITIONS
+    published: Mapping[tuple[str, str], Published] = MappingProxyType({})  # the paper has figures only
+
+    def __init__(self, folder: Path, *, per_round: int = 1) -> None:
+        self.folder, self.per_round = folder, per_round
+
+    def problem(self, cell: str, split: int) -> Problem:
+        """Return what a repetition starts from: its first training rows, and its test rows."""
+        state = _Repetition(load(self.folder), float(cell.partition("/")[2]), split)
+        train, test = state.train, state.test
+        return Problem(train.X, state.variances(train), train.y, test.X, state.variances(test), test.y)
+
+    def settings(self, cell: str) -> Mapping[str, Any]:
+        """Return those of section 5.5, with first values from its authors' code."""
+        return {**SETTINGS, **authors_start(21)}
+
+    def run(self, cell: str, method: str, estimator: Any, splits: Sequence[int]) -> list[dict[str, Any]]:
+        """Return a record for each repetition; its ``"error"`` and ``"nll"`` are those after the last round.
+
+        Raises
+        ------
+        BenchmarkError
+            When the method cannot go on from where a training ended.
+        """
+        if not hasattr(estimator, "fit_many"):
+            raise BenchmarkError(
+                f"the benchmark 'active' trains again and again, which '{method}' does not: leave it out"
+            )
+        acquisition, _, noise = cell.partition("/")
+        started = time.perf_counter()
+        repetitions = run_block(
+            load(self.folder),
+            estimator,
+            acquisition,
+            float(noise),
+            splits,
+            rounds=NUM_ADDED // self.per_round,
+            per_round=self.per_round,
+            refit=_REFIT if estimator.epochs is None else {},
+        )
+        seconds = (time.perf_counter() - started) / len(splits)
+        return [
+            {
+                **repetition,
+                "cell": cell,
+                "method": method,
+                "split": repetition["repetition"],
+                "curves": {"added": repetition["added"], "error": repetition["error"], "nll": repetition["nll"]},
+                "error": repetition["error"][-1],
+                "nll": repetition["nll"][-1],
+                "n_test": NUM_TEST,
+                "seconds": seconds,
+                "settings": settings_of(estimator),
+            }
+            for repetition in repetitions
+        ]
+
+    def figure(self, estimators: Mapping[tuple[str, str], Any], records: Sequence[Mapping[str, Any]]) -> Figure:
+        """Draw test error against labels added: a panel for each method and noise, a line for each acquisition."""
+        from fermiclass.benchmarks.figures import active_figure, title_of
+
+        panels: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
+        for record in records:
+            acquisition, _, noise = record["cell"].partition("/")
+            panel = f"{title_of(record['method'])}, noise {noise}"
+            panels.setdefault(panel, {}).setdefault(acquisition, []).append(record["curves"])
+        return active_figure(
+            {panel: {name: learning_curve(of) for name, of in lines.items()} for panel, lines in panels.items()}
+        )

@@ -56,7 +56,9 @@ class Benchmark(Protocol):
     published
         The paper's figures by cell and method.
 
-    One that has an attribute ``fast`` says what stands in for the paper's optimiser, a mapping of estimator settings.
+    One that has an attribute ``fast`` says what stands in for the paper's optimiser, a mapping of estimator settings;
+    one that has ``run(cell, method, estimator, splits)`` makes the records of a block itself, and one that has
+    ``figure(estimators, records)`` can be drawn.
     """
 
     name: str

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """Where data come from: a folder laid out as the benchmarks say, and OpenML for what is not in it."""
+    """Where data come from: a folder laid out as the benchmarks say, and OpenML for what is not in it.
+
+    `per_round` is for active learning: rows labelled at a time.
+    """
 
     folder: Path
     openml: bool = False
+    per_round: int = 1
 
 
 def _astro454(source: Source) -> Benchmark:
@@ -53,9 +57,15 @@ def _mnist(source: Source) -> Benchmark:
     return MNIST(source.folder)
 
 
+def _active(source: Source) -> Benchmark:
+    from fermiclass.benchmarks.active import Active
+
+    return Active(source.folder, per_round=source.per_round)
+
+
 #: Tables of methods by cells, which the runner makes.
 TABLES: Mapping[str, Callable[[Source], Benchmark]] = MappingProxyType(
-    {"astro454": _astro454, "uci": _uci, "toy": _toy, "synthetic": _synthetic, "mnist": _mnist}
+    {"astro454": _astro454, "uci": _uci, "toy": _toy, "synthetic": _synthetic, "mnist": _mnist, "active": _active}
 )
 
 #: Benchmarks that run themselves.

@@ -65,7 +65,7 @@ def _figures(records: Sequence[Record]) -> dict[str, Any]:
     ``"nll"``, ``"error"``; ``"seconds"`` of one split and what of it is ``"fit_seconds"`` and ``"predict_seconds"``;
     ``"confusion"``: predicted classes by true ones, a mean number of test rows each (the paper's table 10);
     ``"settings"``. Where known ``"excess"`` of the NLL over ``"bayes_nll"``; where learned the ``"noise"`` variance of
-    each feature, over splits; and the mean of the last ``"elbo"``.
+    each feature, over splits; and the mean of the last ``"elbo"``. Where there are, mean ``"curves"`` of error and NLL.
     """
     figures: dict[str, Any] = {}
     for name in ("nll", "error", "bayes_nll", "excess"):
@@ -76,6 +76,10 @@ def _figures(records: Sequence[Record]) -> dict[str, Any]:
             figures[name] = float(_column(records, name).mean())
     if "noise" in records[0]:
         figures["noise"] = _column(records, "noise").mean(axis=0).tolist()
+    if "curves" in records[0]:
+        figures["curves"] = {"added": records[0]["curves"]["added"]} | {
+            name: np.mean([record["curves"][name] for record in records], axis=0).tolist() for name in ("error", "nll")
+        }
     return figures | {"confusion": _confusion(records), "settings": records[0]["settings"]}
 
 

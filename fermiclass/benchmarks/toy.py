@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from fermiclass.benchmarks.bayes import bayes_probabilities
 from fermiclass.benchmarks.gp_draws import LatentFunctions
 from fermiclass.benchmarks.gp_problems import draw_problem
 from fermiclass.benchmarks.problem import FloatArray, Problem, Published
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CELL = "toy/0.1"
 NUM_ROWS = 1000  # for training, and as many to test
@@ -82,6 +85,17 @@ class Toy:
         X_var = np.full_like(X, NOISE_VARIANCE)
         predictions = {name: estimator.predict_proba(X, X_var=X_var) for name, estimator in fitted.items()}
         return Curves(x, self._bayes(X), predictions)
+
+    def figure(self, estimators: Mapping[tuple[str, str], Any], records: Sequence[Mapping[str, Any]]) -> Figure:
+        """Draw what each method makes of the first split, trained anew, with its NLL there (the paper's figure 2)."""
+        from sklearn.base import clone
+
+        from fermiclass.benchmarks.figures import toy_figure
+
+        problem = self.problem(CELL, 0)
+        fitted = {name: clone(e).fit(problem.X, problem.y, X_var=problem.X_var) for (_, name), e in estimators.items()}
+        scores = {record["method"]: record["nll"] for record in records if record["split"] == 0}
+        return toy_figure(self.curves(fitted), problem.X, problem.y, scores)
 
     def _bayes(self, X: FloatArray) -> FloatArray:
         return bayes_probabilities(self._functions, X, NOISE_VARIANCE, HALF_WIDTH)

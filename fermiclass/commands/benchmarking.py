@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # What every benchmark takes, and what is no setting of the run: places of files, and where the work is done.
 _GENERAL = {"name", "json_file", "quiet", "debug"}
-_NO_SETTING = {"json_file", "quiet", "data", "results", "workers", "dask"}
+_NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask"}
 
 
 @click.command()
@@ -53,6 +53,14 @@ _NO_SETTING = {"json_file", "quiet", "data", "results", "workers", "dask"}
     metavar="FILE",
     help="Keep what is done in FILE, split by split; the same command goes on where it was stopped.",
 )
+@click.option(
+    "--per-round",
+    type=click.IntRange(min=1, max=100),
+    default=1,
+    show_default=True,
+    help="Rows labelled before the next training, in the benchmark 'active'.",
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw toy or active: .png, .pdf or .svg.")
 @click.option("--block", type=click.IntRange(min=1), default=25, show_default=True, help="Splits trained together.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
@@ -96,6 +104,8 @@ def _table(
     block: int,
     workers: int,
     dask: str | None,
+    per_round: int,
+    plot: Path | None,
     **options: Any,
 ) -> dict[str, Any]:
     from fermiclass.benchmarks.methods import MethodOptions, is_own, make_estimator, parse_methods
@@ -103,11 +113,16 @@ def _table(
     from fermiclass.benchmarks.runner import run
     from fermiclass.benchmarks.selection import choose_cells, choose_splits
     from fermiclass.benchmarks.summary import summarise
+    from fermiclass.files import check_figure_place, write_figure
 
     if dask is not None and workers > 1:
         raise click.UsageError("--workers and --dask are different ways to share the work: give one of them")
     # Workers of Dask have working folders of their own.
-    chosen = TABLES[name](Source(data if dask is None else data.resolve(), openml))
+    chosen = TABLES[name](Source(data if dask is None else data.resolve(), openml, per_round))
+    if plot is not None:
+        if not hasattr(chosen, "figure"):
+            raise click.UsageError(f"the benchmark '{name}' has no figure: leave out --plot")
+        check_figure_place(plot)
     cells, num_splits = choose_cells(chosen, datasets, noise), choose_splits(chosen, splits)
     for cell in cells:
         chosen.problem(cell, 0)  # what cannot be read is said before any work is done
@@ -135,6 +150,8 @@ def _table(
             raise
         click.echo("fermiclass: interrupted; the same command goes on from here", err=True)
         sys.exit(INTERRUPTED)
+    if plot is not None:
+        write_figure(plot, chosen.figure(estimators, records))
     return summarise(chosen, records, num_splits)
 
 

@@ -9,7 +9,7 @@ from fermiclass.benchmarks.methods import MethodOptions, make_estimator
 from fermiclass.benchmarks.registry import STUDIES, TABLES, Source
 from fermiclass.nimgp.names import METHODS
 
-EXPECTED = {"astro454", "uci", "toy", "synthetic", "mnist"}
+EXPECTED = {"astro454", "uci", "toy", "synthetic", "mnist", "active"}
 
 
 @pytest.fixture(params=sorted(TABLES))
