@@ -21,7 +21,7 @@ from fermiclass.pipeline import TrainedModel
 if TYPE_CHECKING:
     from fermiclass.estimators import NIMGPClassifier
 
-FORMAT, FORMAT_VERSION = "fermiclass model", 2
+FORMAT, FORMAT_VERSION = "fermiclass model", 3
 
 _CONFIG, _WEIGHTS = "config.json", "weights.npz"
 _SCRATCH = ".fermiclass-model."

@@ -37,3 +37,13 @@ def dr4():
     from fermiclass import read_catalog
 
     return read_catalog(slim_path("4FGL-DR4"))
+
+
+@pytest.fixture
+def eagerly():
+    """No graphs: to trace one costs more than to run it for a few steps or sources."""
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)

@@ -34,12 +34,19 @@ REFUSED = [
     ),
     *(
         ({name: value}, rf"^{name}={value!r} does not do: {NUMBER}$")
-        for name in ("learning_rate", "num_inducing", "initial_noise", "temperature")
+        for name in (
+            "learning_rate",
+            "num_inducing",
+            "initial_noise",
+            "initial_white",
+            "initial_spread",
+            "temperature",
+        )  # fmt: skip
         for value in (0, -0.1, float("nan"), "a", None, True)
     ),
     *(
         ({name: value}, rf"^{name}={value!r} does not do: {NUMBER}, or None$")
-        for name in ("clip", "epsilon", "input_prior_variance")
+        for name in ("clip", "epsilon", "input_prior_variance", "initial_lengthscale")
         for value in (0, -0.1, float("nan"), "a", True)
     ),
     *(({"jitter": value}, rf"^jitter={value!r} does not do: expected a number") for value in (-1.0, "a", None)),

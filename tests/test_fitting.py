@@ -9,7 +9,7 @@ from sklearn.base import clone
 from fermiclass.estimators import NIMGPClassifier
 from fermiclass.fitting import fit_many
 
-SMALL = {"steps": 20, "num_inducing": 12, "num_draws": 16, "learning_rate": 0.1, "precision": "float64"}
+SMALL = {"steps": 4, "num_inducing": 12, "num_draws": 16, "learning_rate": 0.1, "precision": "float64"}
 
 
 def make_data(n, seed, classes=("bll", "fsrq", "psr")):
@@ -49,6 +49,7 @@ def assert_same(one, other, new):
     ],
     ids=lambda settings: "-".join(map(str, settings.values())) or "default",
 )
+@pytest.mark.usefixtures("eagerly")
 def test_each_is_what_fit_alone_makes_of_it(settings, new):
     """Also where data sets are of unequal size: what fills up an array counts for nothing."""
     data = [make_data(40, 1), make_data(30, 2)]
@@ -60,6 +61,7 @@ def test_each_is_what_fit_alone_makes_of_it(settings, new):
     assert np.abs(many[0].weights_["posterior.q_mu"] - many[1].weights_["posterior.q_mu"]).max() > 0.01
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_data_sets_of_other_shapes_are_trained_in_groups_of_their_own(new):
     """Of other classes, or of too few inputs for the inducing points; results come in the order of the data."""
     data = [
@@ -80,6 +82,7 @@ def test_data_sets_of_other_shapes_are_trained_in_groups_of_their_own(new):
 
 
 @pytest.mark.parametrize("settings", [{"epochs": 2, "batch_size": 15}, {"batch_size": 35}], ids=["epochs", "batch"])
+@pytest.mark.usefixtures("eagerly")
 def test_each_has_the_steps_it_would_have_alone(settings, new):
     """Passes over unequal data sets have unequal steps; a batch that holds one set may be a part of another."""
     data = [make_data(60, 1), make_data(30, 2)]
@@ -88,6 +91,13 @@ def test_each_has_the_steps_it_would_have_alone(settings, new):
         assert_same(model, clone(estimator).fit(X, y, X_var=X_var), new)
 
 
+def test_each_is_what_fit_alone_makes_of_it_after_many_steps_in_graphs(new):
+    estimator, data = NIMGPClassifier(**SMALL | {"steps": 40}), [make_data(40, 1), make_data(30, 2)]
+    X, y, X_var = data[1]
+    assert_same(fit_many(estimator, data)[1], clone(estimator).fit(X, y, X_var=X_var), new)
+
+
+@pytest.mark.usefixtures("eagerly")
 def test_they_can_be_copied(new):
     X, X_var = new
     estimator = NIMGPClassifier(**SMALL | {"steps": 3})
@@ -102,6 +112,7 @@ def test_nothing_to_train_is_no_error():
     assert fit_many(NIMGPClassifier(**SMALL), []) == []
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_rows_without_a_label_are_left_out(new):
     X, y, X_var = make_data(30, 1)
     y = y.astype(object)
@@ -144,6 +155,7 @@ def test_a_warm_start_goes_on_where_the_first_ended(noise):
             np.testing.assert_allclose(second[k].weights_[name], values, atol=1e-3, err_msg=name)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_warm_start_keeps_the_standardisation_and_the_inducing_points():
     """Of data that grow: the parameters mean something in the first data's units."""
     X, y, X_var = make_data(60, 1)
@@ -156,6 +168,7 @@ def test_a_warm_start_keeps_the_standardisation_and_the_inducing_points():
     np.testing.assert_allclose(second.weights_["posterior.q_mu"], first[0].weights_["posterior.q_mu"], atol=1e-5)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_the_first_is_not_changed_by_a_warm_start(new):
     X, X_var = new
     data = [make_data(30, 1)]

@@ -28,6 +28,8 @@ FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType(
     }
 )
 
+_FEWER_STEPS = {"mgp": 300, "nimgp": 300}  # their bounds get there sooner
+
 _GIVEN, _LEARNED = "given", "learned"
 NOISE_MODELS = (_GIVEN, _LEARNED)
 
@@ -125,7 +127,9 @@ def make_estimator(
     if name in METHODS:
         chosen |= {**PAPER_ESTIMATOR, **settings, "method": name}
         if not options.paper:
-            chosen |= FAST_OPTIMISER if fast is None else fast
+            chosen |= (
+                {**FAST_OPTIMISER, "steps": _FEWER_STEPS.get(name, FAST_OPTIMISER["steps"])} if fast is None else fast
+            )
     elif name != DEFAULT:
         chosen["method"] = name.removeprefix(f"{DEFAULT}:")
     if options.likelihood is not None:

@@ -119,8 +119,9 @@ def _table(
         raise click.UsageError("--workers and --dask are different ways to share the work: give one of them")
     # Workers of Dask have working folders of their own.
     chosen = TABLES[name](Source(data if dask is None else data.resolve(), openml, per_round))
+    draw = getattr(chosen, "figure", None)
     if plot is not None:
-        if not hasattr(chosen, "figure"):
+        if draw is None:
             raise click.UsageError(f"the benchmark '{name}' has no figure: leave out --plot")
         check_figure_place(plot)
     cells, num_splits = choose_cells(chosen, datasets, noise), choose_splits(chosen, splits)
@@ -150,8 +151,8 @@ def _table(
             raise
         click.echo("fermiclass: interrupted; the same command goes on from here", err=True)
         sys.exit(INTERRUPTED)
-    if plot is not None:
-        write_figure(plot, chosen.figure(estimators, records))
+    if plot is not None and draw is not None:
+        write_figure(plot, draw(estimators, records))
     return summarise(chosen, records, num_splits)
 
 

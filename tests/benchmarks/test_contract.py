@@ -25,7 +25,7 @@ def test_no_benchmark_is_missing():
 def test_cells_and_published_figures(benchmark):
     assert len(set(benchmark.cells)) == len(benchmark.cells) > 0
     assert set(getattr(benchmark, "default_cells", benchmark.cells)) <= set(benchmark.cells)
-    assert benchmark.published
+    assert benchmark.published or benchmark.name == "active"  # of which the paper has figures only
     for (_, method), published in benchmark.published.items():
         assert method in METHODS
         assert np.isnan(published.nll) or published.nll > 0

@@ -31,14 +31,6 @@ def data(rng):
     return rng.normal(size=(N, D)), rng.uniform(0.05, 0.4, (N, D)), np.arange(N) % C
 
 
-@pytest.fixture
-def eagerly():
-    """No graphs: to trace one costs more than to run it on a few sources."""
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
-
-
 def perturbed(model, rng, scale=0.3):
     """The same model, every unconstrained parameter moved."""
     for variable in model.trainable_variables:

@@ -81,9 +81,9 @@ def test_every_kernel_and_noise(method, likelihood, rng):
 def test_every_prior_of_the_inputs(method, likelihood, rng):
     X, X_var = rng.normal(size=(40, D)), rng.uniform(0.05, 0.4, (40, D))
     population = InputPrior.population(X, X_var, iterations=5)
-    for prior in (InputPrior.isotropic(D, np.inf), InputPrior.isotropic(D, 2.0), population, mixture(rng, 3)):
-        for noise in NOISES:
-            model = check(ModelSettings(method, likelihood, "se", noise, hyper_priors=False), rng, [prior])
+    flat, isotropic = (InputPrior.isotropic(D, variance) for variance in (np.inf, 2.0))
+    for prior, noise in zip((flat, isotropic, population, mixture(rng, 3)), (*NOISES, "given"), strict=True):
+        model = check(ModelSettings(method, likelihood, "se", noise, hyper_priors=False), rng, [prior])
         check_prediction(model, rng, prior)
 
 

@@ -44,9 +44,10 @@ def test_bound_rises(problem, method, likelihood, batch_size, dtype):
 
 @pytest.mark.parametrize("noise", NOISES[1:])
 @pytest.mark.parametrize("method", ["nimgp-nn", "nimgp-fo-marginal", "mgp"])
+@pytest.mark.usefixtures("eagerly")
 def test_learned_noise_is_learned(problem, method, noise):
     """Or left where it starts, by the method that knows of none, without a prior to move it."""
-    settings = TrainingSettings(steps=20, learning_rate=0.05)
+    settings = TrainingSettings(steps=3, learning_rate=0.05)
     model, _ = trained(problem, settings, method=method, noise=noise, initial_noise=0.3, hyper_priors=False)
     V = model.noise.variance.numpy()
     assert V.shape == ((1,) if noise == "shared" else (2,))
