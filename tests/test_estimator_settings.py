@@ -41,7 +41,7 @@ REFUSED = [
             "initial_white",
             "initial_spread",
             "temperature",
-        )  # fmt: skip
+        )
         for value in (0, -0.1, float("nan"), "a", None, True)
     ),
     *(
