@@ -9,7 +9,8 @@ import fermiclass
 
 CORE = sorted((Path(fermiclass.__file__).parent / "nimgp").glob("**/*.py"))
 ALLOWED = {
-    "__future__", "collections", "dataclasses", "typing", "gpflow", "numpy", "scipy", "sklearn", "tensorflow",
+    "__future__", "collections", "dataclasses", "threading", "typing",
+    "gpflow", "numpy", "scipy", "sklearn", "tensorflow",
     "tensorflow_probability", "threadpoolctl",
 }  # fmt: skip
 
