@@ -1,5 +1,6 @@
 """What every combination of input model, likelihood, kernel, noise and p(x) has to do."""
 
+import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -7,7 +8,8 @@ import tensorflow as tf
 from fermiclass.nimgp.build import ModelSettings, build_model
 from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.inputs import Batch
-from fermiclass.nimgp.names import KERNELS, LIKELIHOODS, METHODS, NOISES
+from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LIKELIHOODS, METHODS, NOISES
 from fermiclass.nimgp.prediction import Predictor
 
 from .conftest import COMBINATIONS, KERNEL_SUMS, SEED, WITH_PRIOR, mixture, perturbed
@@ -22,34 +24,63 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("fermiclass.nimgp.prediction._POINTS_PER_BLOCK", TARGETS * DRAWS)
 
 
-def check(settings, rng, priors=None):
-    """The contract: shapes, finite gradients, the same seed the same value, probabilities."""
-    about = str(settings)
+class Recorded(gpflow.Module):
+    """An input model that keeps what it was asked for and what it returned."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner, self.calls = inner, []
+
+    def source_terms(self, functions, likelihood, batch, seed):
+        terms = self.inner.source_terms(functions, likelihood, batch, seed)
+        self.calls.append((batch, terms))
+        return terms
+
+
+def built(method="mgp", likelihood="step", kernel="se", noise="given", priors=None):
+    """A model by name, its parameters moved."""
+    rng = np.random.default_rng(5)
+    settings = ModelSettings(method, likelihood, kernel, noise, hyper_priors=False)
+    Z = rng.normal(size=(M, D))
+    return perturbed(build_model(settings, Z, num_classes=C, num_data=N, input_priors=priors), rng, 0.2)
+
+
+@pytest.fixture(scope="module")
+def functions():
+    """Models of every kernel and noise, of which the sweep takes these and the inducing points."""
+    return {(kernel, noise): built(kernel=kernel, noise=noise) for kernel in KERNEL_SUMS for noise in NOISES}
+
+
+def composed(own, functions):
+    """Input model and likelihood of the one, kernel, noise and inducing points of the other."""
+    return NoisyInputGP(
+        functions.kernel, own.likelihood, Recorded(own.input_model), functions.noise, functions.posterior, num_data=N
+    )
+
+
+def check(model, about, *, knows_noise, seed_too):
+    """Shapes, finite gradients, the same seed the same value."""
+    rng = np.random.default_rng(6)
     X, X_var, y = rng.normal(size=(N, D)), rng.uniform(0.05, 0.4, (N, D)), np.arange(N) % C
-    model = build_model(settings, rng.normal(size=(M, D)), num_classes=C, num_data=N, input_priors=priors)
-    perturbed(model, rng, 0.2)
     batch = Batch(None, tf.constant(X), tf.constant(X_var), tf.constant(y, tf.int32))
     variables = model.trainable_variables
-    recorded, source_terms = [], model.input_model.source_terms
-    model.input_model.source_terms = lambda *parts: recorded.append((parts, source_terms(*parts))) or recorded[-1][1]
     with tf.GradientTape() as tape:
         elbo = model.elbo(batch, SEED)
-    (_, _, asked, _), terms = recorded[0]
+    ((asked, terms),) = model.input_model.calls
     assert asked.X_var.shape == (N, D), about
     assert terms.shape == (N,), about
     assert elbo.shape == (), about
     assert np.isfinite(elbo), about
     assert elbo < 0, about  # of the probability of labels
-    if settings.kernel == "se":
-        assert model.elbo(batch, SEED) == elbo, about
-    unused = model.noise.trainable_variables if settings.method == "mgp" else ()  # which knows of no V
+    unused = () if knows_noise else model.noise.trainable_variables
     for gradient, variable in zip(tape.gradient(elbo, variables), variables, strict=True):
         if any(variable is one for one in unused):
             assert gradient is None, about
         else:
-            assert np.all(np.isfinite(tf.convert_to_tensor(gradient))), f"{about}: {variable.name}"
-            assert np.any(gradient), f"{about}: {variable.name}"
-    return model
+            assert np.all(np.isfinite(tf.convert_to_tensor(gradient))), (about, variable.name)
+            assert np.any(gradient), (about, variable.name)
+    if seed_too:
+        assert model.elbo(batch, SEED) == elbo, about
 
 
 def check_prediction(model, rng, prior=None, first_order=False):
@@ -67,23 +98,26 @@ def check_prediction(model, rng, prior=None, first_order=False):
 
 @pytest.mark.parametrize(("method", "likelihood"), COMBINATIONS)
 @pytest.mark.usefixtures("eagerly", "small_blocks")
-def test_every_kernel_and_noise(method, likelihood, rng):
-    for kernel in KERNEL_SUMS:
-        for noise in NOISES:
-            settings = ModelSettings(method, likelihood, kernel, noise, hyper_priors=False)
-            model = check(settings, rng)
-        check_prediction(model, rng, first_order=settings.first_order)  # which knows nothing of where V comes from
+def test_every_kernel_and_noise(functions, rng, method, likelihood):
+    for noise in NOISES:
+        own = built(method, likelihood, noise=noise)
+        for kernel in KERNEL_SUMS:
+            model = composed(own, functions[kernel, noise])
+            check(model, (kernel, noise), knows_noise=method != "mgp", seed_too=kernel == "se")
+            if noise == "given":  # prediction knows nothing of where V comes from
+                check_prediction(model, rng, first_order=method in FIRST_ORDER)
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 @pytest.mark.parametrize("method", WITH_PRIOR)
 @pytest.mark.usefixtures("eagerly", "small_blocks")
-def test_every_prior_of_the_inputs(method, likelihood, rng):
+def test_every_prior_of_the_inputs(functions, rng, method, likelihood):
     X, X_var = rng.normal(size=(40, D)), rng.uniform(0.05, 0.4, (40, D))
     population = InputPrior.population(X, X_var, iterations=5)
     flat, isotropic = (InputPrior.isotropic(D, variance) for variance in (np.inf, 2.0))
     for prior, noise in zip((flat, isotropic, population, mixture(rng, 3)), (*NOISES, "given"), strict=True):
-        model = check(ModelSettings(method, likelihood, "se", noise, hyper_priors=False), rng, [prior])
+        model = composed(built(method, likelihood, noise=noise, priors=[prior]), functions["se", noise])
+        check(model, (prior, noise), knows_noise=True, seed_too=False)
         check_prediction(model, rng, prior)
 
 
