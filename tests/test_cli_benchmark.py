@@ -115,6 +115,8 @@ def records_of(file):
         (("toy", "--datasets", "glass"), "the benchmark 'toy' has no data set 'glass': choose among toy"),
         (("toy", "--likelihood", "poisson"), "Invalid value for '--likelihood'"),
         (("toy", "--workers", "2", "--dask", "tcp://a:1"), "--workers and --dask are different ways"),
+        (("synthetic", "--plot", "a.png"), "the benchmark 'synthetic' has no figure: leave out --plot"),
+        (("toy", "--per-round", "5"), "the benchmark 'toy' labels no rows: leave out --per-round"),
         (("toy", "--results", "nowhere/r.jsonl"), "there is no folder '.*nowhere'"),
         (("toy", "--json", "nowhere/r.json"), "there is no folder '.*nowhere'"),
     ],

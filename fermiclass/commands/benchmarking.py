@@ -56,9 +56,8 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
 @click.option(
     "--per-round",
     type=click.IntRange(min=1, max=100),
-    default=1,
-    show_default=True,
-    help="Rows labelled before the next training, in the benchmark 'active'.",
+    metavar="K",
+    help="Rows labelled before the next training, in the benchmark 'active'. [default: 1]",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw toy or active: .png, .pdf or .svg.")
 @click.option("--block", type=click.IntRange(min=1), default=25, show_default=True, help="Splits trained together.")
@@ -104,7 +103,7 @@ def _table(
     block: int,
     workers: int,
     dask: str | None,
-    per_round: int,
+    per_round: int | None,
     plot: Path | None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -118,7 +117,9 @@ def _table(
     if dask is not None and workers > 1:
         raise click.UsageError("--workers and --dask are different ways to share the work: give one of them")
     # Workers of Dask have working folders of their own.
-    chosen = TABLES[name](Source(data if dask is None else data.resolve(), openml, per_round))
+    chosen = TABLES[name](Source(data if dask is None else data.resolve(), openml, per_round or 1))
+    if per_round is not None and not hasattr(chosen, "per_round"):
+        raise click.UsageError(f"the benchmark '{name}' labels no rows: leave out --per-round")
     draw = getattr(chosen, "figure", None)
     if plot is not None:
         if draw is None:

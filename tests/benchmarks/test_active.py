@@ -9,10 +9,12 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 from fermiclass.benchmarks import active
-from fermiclass.benchmarks.active import Curve, Rows, learning_curve, run_block
+from fermiclass.benchmarks.active import Active, Curve, Rows, learning_curve, run_block
 from fermiclass.benchmarks.figures import active_figure
+from fermiclass.benchmarks.summary import summarise
 from fermiclass.errors import BenchmarkError
 from fermiclass.estimators import NIMGPClassifier
+from fermiclass.evaluation.peers import PeerClassifier
 from fermiclass.files import write_figure
 
 
@@ -253,3 +255,27 @@ def test_the_settings_are_those_of_the_estimator():
     assert active.SETTINGS["num_inducing"] == 50
     assert active.SETTINGS["learning_rate"] == 1e-3
     assert active.SETTINGS.keys() <= NIMGPClassifier().get_params().keys()
+
+
+def test_a_table_of_repetitions(shared_data):
+    """A record for each repetition with its curve, as the runner wants them, and a figure of them."""
+    table = Active(shared_data / "data", per_round=50)
+    estimator = NIMGPClassifier("mgp", num_inducing=5, steps=3)
+    records = table.run("entropy/0.25", "mgp", estimator, (0, 3))
+    assert [(record["cell"], record["method"], record["split"]) for record in records] == [
+        ("entropy/0.25", "mgp", 0),
+        ("entropy/0.25", "mgp", 3),
+    ]
+    for record in records:
+        assert record["curves"]["added"] == [0, 50, 100]
+        assert record["error"] == record["curves"]["error"][-1]
+        assert np.sum(record["confusion"]) == record["n_test"] == 500
+        assert 1 - np.trace(record["confusion"]) / 500 == pytest.approx(record["error"])
+    summary = summarise(table, records, 2)["methods"]["mgp"]
+    assert summary["curves"]["error"][0] == pytest.approx(np.mean([r["curves"]["error"][0] for r in records]))
+    assert len(table.figure({}, records).axes) == 1
+
+
+def test_what_cannot_go_on_is_refused(shared_data):
+    with pytest.raises(BenchmarkError, match="which 'logistic' does not: leave it out"):
+        Active(shared_data / "data").run("entropy/0", "logistic", PeerClassifier("logistic"), (0,))
