@@ -92,7 +92,9 @@ class AugmentedInputs(gpflow.Module):
         self, num_data: int, input_dim: int, *, copies: int = 2, seed: int = 0, dtype: tf.DType = tf.float64
     ) -> None:
         super().__init__()
-        self._draws = tf.random.stateless_normal([copies, num_data, input_dim], [seed, 1], dtype=dtype)
+        # A row at a time: what a row draws does not depend on how many follow it.
+        draws = tf.random.stateless_normal([num_data, copies, input_dim], [seed, 1], dtype=dtype)
+        self._draws = tf.transpose(draws, [1, 0, 2])
 
     def source_terms(
         self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
@@ -137,9 +139,10 @@ class FirstOrderInputs(gpflow.Module):
         if not self.marginal:
             return likelihood.variational_expectations(LatentMoments(latent.mean, latent.var + noise), batch.y, seed)
         draw_seed, seed = split(seed)
-        half = tf.random.stateless_normal(
-            tf.concat([[self.num_draws // 2], tf.shape(latent.mean)[-2:]], 0), draw_seed, dtype=latent.mean.dtype
-        )
+        num_classes, num_inputs = tf.unstack(tf.shape(latent.mean)[-2:])
+        # A row at a time: what a row draws does not depend on how many follow it.
+        shape = [num_inputs, num_classes, self.num_draws // 2]
+        half = tf.transpose(tf.random.stateless_normal(shape, draw_seed, dtype=latent.mean.dtype))
         scale, noise = tf.sqrt(latent.var), noise + tf.cast(1e-8, noise.dtype)
         terms = [
             likelihood.log_predictive(LatentMoments(latent.mean + sign * scale * draw, noise), batch.y, seed)
