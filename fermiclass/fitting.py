@@ -80,6 +80,8 @@ def fit_many(
         As by ``fit``.
     """
     copies = [clone(estimator) for _ in data]
+    if start is not None:
+        _check_start(estimator, start)
     prepared = []
     for k, (copy, (X, y, X_var)) in enumerate(zip(copies, data, strict=True)):
         X, y = validate_data(copy, X, y, dtype=np.float64)
@@ -113,6 +115,11 @@ def prepare(
         from fermiclass.calibration import fold_temperature
 
         temperature = fold_temperature(estimator, X, y, X_var, seed=seed)
+    if start is not None and not np.array_equal(start.classes_, estimator.classes_):
+        raise ValueError(
+            f"a classifier of {', '.join(map(str, start.classes_))} cannot be the start of one of "
+            f"{', '.join(map(str, estimator.classes_))}"
+        )
     if start is None:
         estimator.mean_ = X.mean(axis=0)
         spread = X.std(axis=0)
@@ -129,6 +136,15 @@ def prepare(
     else:
         Z = start.weights_["posterior.Z"][0]
     return Prepared(X, X_var, labels, Z, input_prior(estimator, X, X_var, seed), seed, float(temperature))
+
+
+def _check_start(estimator: NIMGPClassifier, start: Sequence[NIMGPClassifier]) -> None:
+    """Raise ValueError unless the parameters of `start` are those of such a model."""
+    for one in start:
+        for name in ("method", "likelihood", "kernel", "noise", "degree"):
+            theirs, ours = getattr(one, name), getattr(estimator, name)
+            if theirs != ours:
+                raise ValueError(f"a classifier with {name}={theirs!r} cannot be the start of one with {name}={ours!r}")
 
 
 def train_together(

@@ -177,3 +177,14 @@ def test_the_first_is_not_changed_by_a_warm_start(new):
     second = fit_many(NIMGPClassifier(**SMALL), data, start=first)
     np.testing.assert_array_equal(first[0].predict_proba(X, X_var=X_var), before)
     assert np.any(second[0].predict_proba(X, X_var=X_var) != before)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_a_start_that_does_not_fit_is_refused():
+    X, y, X_var = make_data(30, 1)
+    first = fit_many(NIMGPClassifier(**SMALL), [(X, y, X_var)])
+    with pytest.raises(ValueError, match="with method='nimgp' cannot be the start of one with method='mgp'"):
+        fit_many(NIMGPClassifier("mgp", **SMALL), [(X, y, X_var)], start=first)
+    others = np.char.add("other-", y.astype(str))
+    with pytest.raises(ValueError, match="cannot be the start of one of other-"):
+        fit_many(NIMGPClassifier(**SMALL), [(X, others, X_var)], start=first)

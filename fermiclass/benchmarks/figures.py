@@ -22,6 +22,7 @@ _TITLES = {
     "nimgp": "NIMGP",
     "nimgp-nn": r"NIMGP$_\mathregular{NN}$",
     "nimgp-fo": r"NIMGP$_\mathregular{FO}$",
+    "nimgp-fo-marginal": r"NIMGP$_\mathregular{FO}$, marginal",
     "mgp-aug": "MGP (augmented)",
     "mgp-sampling": "MGP (sampling)",
     "bald": "BALD",

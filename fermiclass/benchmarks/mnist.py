@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +52,7 @@ class MNIST:
     """
 
     name: str = "mnist"
+    fast: Mapping[str, Any] = MappingProxyType({})  # all images in every step would be slower than the paper's
 
     def __init__(self, folder: Path | None = None) -> None:
         home = None if folder is None else folder / "mnist"

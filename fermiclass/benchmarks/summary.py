@@ -87,9 +87,10 @@ def _column(records: Sequence[Record], name: str) -> FloatArray:
     return np.array([record[name] for record in records], np.float64)
 
 
-def _mean(name: str, values: FloatArray) -> dict[str, float]:
-    """Mean over splits and its standard error."""
-    return {name: float(values.mean()), f"{name}_se": float(values.std() / np.sqrt(max(len(values) - 1, 1)))}
+def _mean(name: str, values: FloatArray) -> dict[str, float | None]:
+    """Mean over splits and its standard error, which one split alone does not have."""
+    se = None if len(values) == 1 else float(values.std() / np.sqrt(len(values) - 1))
+    return {name: float(values.mean()), f"{name}_se": se}
 
 
 def _confusion(records: Sequence[Record]) -> dict[str, Any]:
@@ -102,7 +103,7 @@ def _confusion(records: Sequence[Record]) -> dict[str, Any]:
     return {"classes": classes, "predicted_by_true": (total / len(records)).tolist()}
 
 
-def _mean_rank(by_cell: Mapping[str, Mapping[str, Sequence[Record]]]) -> dict[str, dict[str, float]]:
+def _mean_rank(by_cell: Mapping[str, Mapping[str, Sequence[Record]]]) -> dict[str, dict[str, float | None]]:
     """Rank of each method by NLL, 1 the best, over all cells and splits (the last rows of the paper's tables)."""
     from scipy.stats import rankdata
 

@@ -26,7 +26,8 @@ def print_benchmark(results: Mapping[str, Any], console: Console | None = None) 
     if len(cells) <= _FULL_TABLES:
         for cell, methods in cells.items():
             _print(console, _methods_down(cell, methods))
-        notes.append("± is the standard error of the mean")
+        if results["splits"] > 1:
+            notes.append("± is the standard error of the mean")
     else:
         _print(console, _cells_down(cells, "nll", "NLL", results["mean_rank"]))
         console.print()
@@ -127,7 +128,8 @@ def _column(title: str, entries: Any) -> list[Text]:
 def _pm(figures: Mapping[str, Any], name: str, digits: int, *, sign: str = "") -> str:
     if name not in figures:
         return ""
-    return f"{figures[name]:{sign}.{digits}f} ± {figures[f'{name}_se']:.{digits}f}"
+    mean, se = figures[name], figures[f"{name}_se"]
+    return f"{mean:{sign}.{digits}f}" + ("" if se is None else f" ± {se:.{digits}f}")
 
 
 def _published(figures: Mapping[str, Any], name: str) -> str:

@@ -27,7 +27,9 @@ NUM_ROWS = 1000  # for training, and as many to test
 NOISE_VARIANCE = 0.1
 HALF_WIDTH = 3.0
 
-_SEED = 58  # of the functions
+# Of the functions, chosen so that the Bayes classifier errs in an eighth of the rows, as the paper's methods do: that
+# the level of the figures is the paper's is no result.
+_SEED = 58
 _NUM_POINTS = 701
 
 

@@ -131,3 +131,13 @@ def test_the_best_is_bold():
         print_benchmark(summarise(FakeBenchmark(), records("easy/0"), 3), console)
     assert "\x1b[1m0.3000 ± 0.1000" in capture.get()
     assert "\x1b[1m0.4000" not in capture.get()
+
+
+def test_one_split_has_no_standard_error():
+    results = summarise(FakeBenchmark(), [record(CELLS[0], "mgp", 0, 0.3)], 1)
+    assert results["methods"]["mgp"]["nll"] == 0.3
+    assert results["methods"]["mgp"]["nll_se"] is None
+    assert json.loads(json.dumps(results)) == results
+    printed = shown(results, 80)
+    assert "0.3000" in printed
+    assert "±" not in printed
