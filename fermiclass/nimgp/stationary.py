@@ -11,45 +11,67 @@ from gpflow.utilities import positive
 
 
 class Form(NamedTuple):
-    """How a correlation falls with the square of the scaled distance: κ(r²), and its slope −2 κ'(r²)."""
+    """How covariances σ² κ(r²) fall with the square of the scaled distance, and their slopes −2 σ² κ'(r²).
 
-    value: Callable[[tf.Tensor], tf.Tensor]
-    slope: Callable[[tf.Tensor], tf.Tensor]
+    Both are functions of σ² and of :class:`Distances`, which multiplies and adds at no cost.
+    """
 
-
-def _root(square: tf.Tensor, factor: float) -> tf.Tensor:
-    """``√(factor · square)``, kept off 0, where it has no derivative."""
-    return tf.sqrt(factor * tf.maximum(square, tf.cast(1e-12, square.dtype)))
+    value: Callable[[Distances, tf.Tensor], tf.Tensor]
+    slope: Callable[[Distances, tf.Tensor], tf.Tensor]
 
 
-def _half_exponential(square: tf.Tensor) -> tf.Tensor:
-    return tf.exp(-0.5 * square)
+class Distances(NamedTuple):
+    """The points ``A`` and ``B`` in length-scales, ``(..., C, n, D)`` and ``(..., C, n', D)``."""
+
+    A: tf.Tensor
+    B: tf.Tensor
+
+    def scaled(self, factor: float, offset: tf.Tensor | None = None) -> tf.Tensor:
+        """``factor · r² + offset``, ``(..., C, n, n')``, with an offset ``(..., C)``."""
+        # |a − b|² = [−2a, |a|², 1] · [b, 1, |b|²]: one matrix product for all, factor and offset included.
+        A, B = self.A, self.B
+        A_squares = factor * tf.reduce_sum(tf.square(A), -1, keepdims=True)
+        if offset is not None:
+            A_squares += offset[..., None, None]
+        B_squares = factor * tf.reduce_sum(tf.square(B), -1, keepdims=True)
+        A = tf.concat([-2.0 * factor * A, A_squares, tf.ones_like(A_squares)], axis=-1)
+        B = tf.concat([B, tf.ones_like(B_squares), B_squares], axis=-1)
+        return tf.matmul(A, B, transpose_b=True)
+
+    def root(self, factor: float) -> tf.Tensor:
+        """``√(factor · r²)``, kept off 0, where it has no derivative."""
+        square = self.scaled(factor)
+        return tf.sqrt(tf.maximum(square, tf.cast(factor * 1e-12, square.dtype)))
 
 
-def _matern32(square: tf.Tensor) -> tf.Tensor:
-    r = _root(square, 3.0)
-    return (1.0 + r) * tf.exp(-r)
+def _exponential(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
+    return tf.exp(distances.scaled(-0.5, tf.math.log(variance)))
 
 
-def _matern32_slope(square: tf.Tensor) -> tf.Tensor:
-    return 3.0 * tf.exp(-_root(square, 3.0))
+def _matern32(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
+    r = distances.root(3.0)
+    return variance[..., None, None] * (1.0 + r) * tf.exp(-r)
 
 
-def _matern52(square: tf.Tensor) -> tf.Tensor:
-    r = _root(square, 5.0)
-    return (1.0 + r + tf.square(r) / 3.0) * tf.exp(-r)
+def _matern32_slope(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
+    return 3.0 * variance[..., None, None] * tf.exp(-distances.root(3.0))
 
 
-def _matern52_slope(square: tf.Tensor) -> tf.Tensor:
-    r = _root(square, 5.0)
-    return 5.0 / 3.0 * (1.0 + r) * tf.exp(-r)
+def _matern52(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
+    r = distances.root(5.0)
+    return variance[..., None, None] * (1.0 + r + tf.square(r) / 3.0) * tf.exp(-r)
 
 
-#: ``exp(−r²/2)``.
-SQUARED_EXPONENTIAL = Form(_half_exponential, _half_exponential)
-#: ``(1 + √3 r) exp(−√3 r)``.
+def _matern52_slope(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
+    r = distances.root(5.0)
+    return 5.0 / 3.0 * variance[..., None, None] * (1.0 + r) * tf.exp(-r)
+
+
+#: ``σ² exp(−r²/2)``.
+SQUARED_EXPONENTIAL = Form(_exponential, _exponential)
+#: ``σ² (1 + √3 r) exp(−√3 r)``.
 MATERN32 = Form(_matern32, _matern32_slope)
-#: ``(1 + √5 r + 5/3 r²) exp(−√5 r)``.
+#: ``σ² (1 + √5 r + 5/3 r²) exp(−√5 r)``.
 MATERN52 = Form(_matern52, _matern52_slope)
 
 
@@ -99,7 +121,7 @@ class Stationary(gpflow.Module):
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
-        return self.variance[..., None, None] * self._form.value(self._square_distances(X, X2))
+        return self._form.value(self._distances(X, X2), self.variance)
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances σ²."""
@@ -107,15 +129,10 @@ class Stationary(gpflow.Module):
 
     def mean_gradient(self, X: tf.Tensor, Z: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         """``σ² Σ_m w_m s(r²) (z_m − x) / ℓ²`` with the form's slope s."""
-        ws = self._form.slope(self._square_distances(Z, X)) * (self.variance[..., None] * weights)[..., None]
+        ws = self._form.slope(self._distances(Z, X), self.variance) * weights[..., None]
         pull = tf.matmul(ws, Z, transpose_a=True) - tf.reduce_sum(ws, axis=-2)[..., None] * X
         return pull / tf.square(self.lengthscales)[..., None, :]
 
-    def _square_distances(self, X: tf.Tensor, X2: tf.Tensor | None) -> tf.Tensor:
+    def _distances(self, X: tf.Tensor, X2: tf.Tensor | None) -> Distances:
         A = X / self.lengthscales[..., None, :]
-        B = A if X2 is None else X2 / self.lengthscales[..., None, :]
-        # |a − b|² = [−2a, |a|², 1] · [b, 1, |b|²]: all in one matrix product.
-        ones_A, ones_B = tf.ones_like(A[..., :1]), tf.ones_like(B[..., :1])
-        A = tf.concat([-2.0 * A, tf.reduce_sum(tf.square(A), -1, keepdims=True), ones_A], axis=-1)
-        B = tf.concat([B, ones_B, tf.reduce_sum(tf.square(B), -1, keepdims=True)], axis=-1)
-        return tf.matmul(A, B, transpose_b=True)
+        return Distances(A, A if X2 is None else X2 / self.lengthscales[..., None, :])
