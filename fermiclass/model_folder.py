@@ -16,12 +16,13 @@ from fermiclass.catalog import ClassGrouping
 from fermiclass.domain import TrainingDomain
 from fermiclass.errors import ClassError, ModelFolderError, OutputError
 from fermiclass.features import Imputation
+from fermiclass.nimgp.names import num_functions
 from fermiclass.pipeline import TrainedModel
 
 if TYPE_CHECKING:
     from fermiclass.estimators import NIMGPClassifier
 
-FORMAT, FORMAT_VERSION = "fermiclass model", 3
+FORMAT, FORMAT_VERSION = "fermiclass model", 4
 
 _CONFIG, _WEIGHTS = "config.json", "weights.npz"
 _SCRATCH = ".fermiclass-model."
@@ -262,9 +263,10 @@ def _check_arrays(arrays: Mapping[str, NDArray[np.float64]], num_classes: int, n
         if arrays[name].shape != shape:
             raise ModelFolderError(f"{name} has shape {arrays[name].shape}, expected {shape}.")
     Z = arrays[f"{_PREFIX}posterior.Z"]
-    if Z.ndim != 3 or (Z.shape[0], Z.shape[2]) != (num_classes, num_features):
+    functions = num_functions(num_classes)
+    if Z.ndim != 3 or (Z.shape[0], Z.shape[2]) != (functions, num_features):
         raise ModelFolderError(
-            f"weights/posterior.Z has shape {Z.shape}, expected ({num_classes}, any number, {num_features})."
+            f"weights/posterior.Z has shape {Z.shape}, expected ({functions}, any number, {num_features})."
         )
     if np.any(arrays["estimator/scale_"] <= 0):
         raise ModelFolderError("estimator/scale_ is not positive everywhere.")

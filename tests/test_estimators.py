@@ -451,7 +451,7 @@ def test_weights_of_another_model_are_refused(usual):
     with pytest.raises(ValueError, match=r"the weights lack p\(x\) of the inputs, or the temperature"):
         other.restore({})
     without = {name: array for name, array in usual.weights_.items() if name != "posterior.Z"}
-    with pytest.raises(ValueError, match=r"no inducing points 'posterior\.Z' of shape \(classes, points, features\)"):
+    with pytest.raises(ValueError, match=r"no inducing points 'posterior\.Z' of shape \(functions, points, features\)"):
         other.restore(without)
     short = usual.weights_ | {"posterior.q_mu": usual.weights_["posterior.q_mu"][:, :-1]}
     with pytest.raises(ValueError, match=r"weights posterior\.q_mu have shape \(3, 14\), .* needs \(3, 15\)"):

@@ -24,9 +24,9 @@ from fermiclass.nimgp.inputs import (
     SampledInputs,
 )
 from fermiclass.nimgp.kernels import Kernel, Sum, White
-from fermiclass.nimgp.likelihoods import ARGMAX_NOISE, Argmax, Likelihood, Softmax, SoftmaxBound
+from fermiclass.nimgp.likelihoods import make_likelihood
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LIKELIHOODS, METHODS, NOISES
+from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LIKELIHOODS, METHODS, NOISES, num_functions
 from fermiclass.nimgp.network import AmortisedInputs
 from fermiclass.nimgp.noise import GivenNoise, InputNoise, LearnedNoise
 from fermiclass.nimgp.posterior import SparsePosterior
@@ -137,12 +137,12 @@ def build_model(
         Of all parameters and of the arithmetic.
     """
     *leading, num_inducing, input_dim = Z.shape
-    shape = (*leading, num_classes)
+    shape = (*leading, num_functions(num_classes))
     tiled = np.broadcast_to(Z[..., None, :, :], (*shape, num_inducing, input_dim))
     return NoisyInputGP(
         _kernel(settings, shape, input_dim, dtype),
-        _likelihood(settings, shape, dtype),
-        _input_model(settings, shape, int(np.max(num_data)), input_dim, input_priors, seed, dtype),
+        make_likelihood(settings.likelihood, num_classes, epsilon=settings.epsilon, shape=leading, dtype=dtype),
+        _input_model(settings, (*leading, num_classes), int(np.max(num_data)), input_dim, input_priors, seed, dtype),
         _noise(settings, leading, input_dim, dtype),
         SparsePosterior(tiled, jitter=settings.jitter, dtype=dtype),
         num_data=num_data,
@@ -179,18 +179,6 @@ def _kernel(settings: ModelSettings, shape: Sequence[int], input_dim: int, dtype
             kernels.append(Stationary(shape, input_dim, form=_FORMS[name], **scales))
     kernels.append(White(shape, variance=settings.initial_white, prior=prior(_WHITE, _WIDE), dtype=dtype))
     return Sum(kernels)
-
-
-def _likelihood(settings: ModelSettings, shape: Sequence[int], dtype: tf.DType) -> Likelihood:
-    *leading, num_classes = shape
-    if settings.likelihood == "softmax":
-        return Softmax(num_classes)
-    if settings.likelihood == "softmax-bound":
-        return SoftmaxBound(num_classes)
-    noise = ARGMAX_NOISE[settings.likelihood]
-    if settings.epsilon is None:
-        return Argmax(num_classes, noise=noise, shape=leading, dtype=dtype)
-    return Argmax(num_classes, noise=noise, epsilon=settings.epsilon, learn_epsilon=False, shape=leading, dtype=dtype)
 
 
 def _input_model(
@@ -276,8 +264,9 @@ def model_from_weights(
         When names or shapes are not those of such a model.
     """
     if "posterior.Z" not in weights or np.ndim(weights["posterior.Z"]) != 3:
-        raise ValueError("the weights hold no inducing points 'posterior.Z' of shape (classes, points, features)")
-    num_classes, _, _ = weights["posterior.Z"].shape
+        raise ValueError("the weights hold no inducing points 'posterior.Z' of shape (functions, points, features)")
+    functions = len(weights["posterior.Z"])
+    num_classes = 2 if functions == 1 else functions
     model = build_model(settings, weights["posterior.Z"][0], num_classes=num_classes, num_data=0, dtype=dtype)
     model.input_model = ObservedInputs()
     assign_weights(model, weights)

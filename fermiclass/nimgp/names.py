@@ -12,3 +12,8 @@ LIKELIHOODS = ("softmax", "softmax-bound", "step", "probit", "logit")
 #: Kernels, which may be joined by +.
 KERNELS = ("se", "linear", "polynomial", "matern32", "matern52")
 NOISES = ("given", "per-feature", "shared")
+
+
+def num_functions(num_classes: int) -> int:
+    """Return the number of latent functions: two classes share one, more have one each."""
+    return 1 if num_classes == 2 else num_classes

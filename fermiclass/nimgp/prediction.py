@@ -78,7 +78,8 @@ class Predictor:
         self._numbers = numbers_of(model)
         self._graphs = graphs or PredictionGraphs(model, first_order=first_order)
         self._dtype = model.posterior.q_mu.dtype
-        self._num_classes, _, input_dim = model.posterior.Z.shape
+        self._num_classes = model.likelihood.num_classes
+        input_dim = model.posterior.Z.shape[-1]
         flat = InputPrior.isotropic(input_dim, np.inf)
         self._input_prior = flat if first_order or input_prior is None else input_prior
         self._first_order = first_order

@@ -14,9 +14,9 @@ import numpy as np
 import tensorflow as tf
 from scipy.special import ndtr
 
-from fermiclass.nimgp.likelihoods import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.posterior import LatentMoments, PredictiveFunctions
+from fermiclass.nimgp.predictive_moments import gaussian_points
 
 
 def numbers_of(model: NoisyInputGP) -> list[tf.Tensor]:

@@ -15,9 +15,9 @@ from fermiclass.nimgp.inputs import (
     SampledInputs,
     split,
 )
-from fermiclass.nimgp.likelihoods import Argmax
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import SparsePosterior
+from fermiclass.nimgp.robust import Largest, Robust
 
 from .conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, draw, gaussian, mixture, perturbed
 
@@ -162,7 +162,7 @@ def test_a_linear_mean_makes_first_order_exact(data, rng):
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 def test_marginal_first_order_against_monte_carlo(rng, noise):
     """``E_q log E_noise p(y | f + noise)``, never below ``E_q E_noise log p`` of the same noise (Jensen)."""
-    count, likelihood = 40_000, Argmax(C, noise=noise, epsilon=0.1, num_points=40)
+    count, likelihood = 40_000, Robust(Largest(C, 40), noise=noise, epsilon=0.1)
     X, X_var, y = np.array([0.4, -0.8]), np.array([0.5, 0.9]), 1
     functions = linear_functions(rng)
     batch = batch_of(np.tile(X, (count, 1)), np.tile(X_var, (count, 1)), np.full(count, y))

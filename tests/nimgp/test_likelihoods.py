@@ -6,15 +6,18 @@ import tensorflow as tf
 from scipy.special import log_softmax, logsumexp, ndtr, softmax
 from scipy.stats import norm
 
-from fermiclass.nimgp.likelihoods import ARGMAX_NOISE, Argmax, Softmax, SoftmaxBound, gaussian_points
+from fermiclass.nimgp.likelihoods import NOISE_VARIANCE
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.predictive_moments import gaussian_points
+from fermiclass.nimgp.robust import Largest, Robust
+from fermiclass.nimgp.softmax import Softmax, SoftmaxBound
 
 from .conftest import SEED
 
 C, n, DRAWS = 3, 6, 400_000
 EPSILON = 0.07
-NOISES = sorted(ARGMAX_NOISE.values())
+NOISES = sorted(NOISE_VARIANCE.values())
 Y = np.arange(n) % C
 
 
@@ -55,7 +58,7 @@ def assert_is_mean(value, values, extra=2e-4):
 
 
 def test_every_likelihood_is_tested():
-    assert set(LIKELIHOODS) == {"softmax", "softmax-bound", *ARGMAX_NOISE}
+    assert set(LIKELIHOODS) == {"softmax", "softmax-bound", *NOISE_VARIANCE}
     assert NOISES == [0.0, 1.0, 2.897]
 
 
@@ -66,7 +69,7 @@ def test_every_likelihood_is_tested():
 @pytest.mark.parametrize("noise", NOISES)
 def test_argmax_expectation(latent, rng, noise, epsilon):
     """``E_q E_noise log p(y | g)``."""
-    likelihood = Argmax(C, noise=noise, epsilon=epsilon, num_points=60)
+    likelihood = Robust(Largest(C, 60), noise=noise, epsilon=epsilon)
     value = likelihood.variational_expectations(latent, tf.constant(Y), SEED)
     assert_is_mean(value.numpy(), np.log(given_largest(draws(latent, rng, noise=noise), epsilon))[:, Y, np.arange(n)])
 
@@ -74,9 +77,7 @@ def test_argmax_expectation(latent, rng, noise, epsilon):
 @pytest.mark.parametrize("noise", NOISES)
 def test_argmax_expectation_is_a_bound(latent, rng, noise):
     """``E_q log p(y | f)``, the noise inside the logarithm, is no lower; without noise it is the same."""
-    value = Argmax(C, noise=noise, epsilon=EPSILON, num_points=60).variational_expectations(
-        latent, tf.constant(Y), SEED
-    )
+    value = Robust(Largest(C, 60), noise=noise, epsilon=EPSILON).variational_expectations(latent, tf.constant(Y), SEED)
     log_p = np.log(given_functions(draws(latent, rng, 20_000), noise))[:, Y, np.arange(n)]
     error = 5 * log_p.std(axis=0) / np.sqrt(len(log_p)) + 1e-3
     if noise:
@@ -87,7 +88,7 @@ def test_argmax_expectation_is_a_bound(latent, rng, noise):
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_argmax_log_predictive(latent, rng, noise):
-    likelihood = Argmax(C, noise=noise, epsilon=EPSILON, num_points=60)
+    likelihood = Robust(Largest(C, 60), noise=noise, epsilon=EPSILON)
     p = np.exp(likelihood.log_predictive(latent, tf.constant(Y), SEED))
     assert_is_mean(p, given_largest(draws(latent, rng, noise=noise))[:, Y, np.arange(n)])
 
@@ -96,7 +97,7 @@ def test_argmax_log_predictive(latent, rng, noise):
 def test_argmax_prediction(latent, rng, noise):
     """The noise is part of p(y | f), whose second moment and entropy it changes."""
     pi = given_functions(draws(latent, rng, 40_000), noise)
-    moments = Argmax(C, noise=noise, epsilon=EPSILON, num_points=60).predict(latent, tf.ones_like(latent.mean))
+    moments = Robust(Largest(C, 60), noise=noise, epsilon=EPSILON).predict(latent, tf.ones_like(latent.mean))
     extra = 4e-3 if noise else 2e-4  # quasi-Monte Carlo over f
     assert_is_mean(moments.mean.numpy(), pi, extra)
     assert_is_mean(moments.second.numpy(), pi**2, extra)
@@ -110,7 +111,7 @@ def test_argmax_of_two_classes_in_closed_form(rng, noise):
     mean, var = rng.normal(size=(2, n)), rng.uniform(0.2, 2.0, (2, n))
     latent = LatentMoments(tf.constant(mean), tf.constant(var))
     P = norm.cdf((mean[0] - mean[1]) / np.sqrt(var.sum(axis=0) + 2 * noise))
-    likelihood, y = Argmax(2, noise=noise, epsilon=EPSILON, num_points=60), tf.zeros(n, tf.int32)
+    likelihood, y = Robust(Largest(2, 60), noise=noise, epsilon=EPSILON), tf.zeros(n, tf.int32)
     p = (1 - EPSILON) * P + EPSILON * (1 - P)
     expected = P * np.log(1 - EPSILON) + (1 - P) * np.log(EPSILON)
     np.testing.assert_allclose(likelihood.variational_expectations(latent, y, SEED), expected, atol=1e-5)
@@ -122,14 +123,14 @@ def test_argmax_of_two_classes_in_closed_form(rng, noise):
 @pytest.mark.parametrize("noise", NOISES)
 def test_twenty_quadrature_points_are_enough(latent, noise):
     few, many = (
-        Argmax(C, noise=noise, num_points=H).variational_expectations(latent, tf.constant(Y), SEED) for H in (20, 200)
+        Robust(Largest(C, H), noise=noise).variational_expectations(latent, tf.constant(Y), SEED) for H in (20, 200)
     )
     np.testing.assert_allclose(few, many, atol=2e-3)
 
 
 def test_learned_epsilon_has_a_gradient_and_a_fixed_one_has_none(latent):
     for learn in (True, False):
-        likelihood = Argmax(C, learn_epsilon=learn)
+        likelihood = Robust(Largest(C), learn_epsilon=learn)
         assert len(likelihood.trainable_variables) == learn
         with tf.GradientTape() as tape:
             tape.watch(likelihood.epsilon.unconstrained_variable)
@@ -142,7 +143,7 @@ def test_learned_epsilon_has_a_gradient_and_a_fixed_one_has_none(latent):
 @pytest.mark.parametrize("noise", NOISES)
 def test_argmax_is_finite_far_into_the_tails(noise):
     latent = LatentMoments(tf.constant([[40.0], [-40.0], [0.0]]), tf.fill([3, 1], 1e-6))
-    likelihood = Argmax(3, noise=noise, dtype=tf.float32)
+    likelihood = Robust(Largest(3), noise=noise, dtype=tf.float32)
     for method in (likelihood.variational_expectations, likelihood.log_predictive):
         with tf.GradientTape() as tape:
             tape.watch(latent.mean)
@@ -250,8 +251,8 @@ def test_softmax_bound_is_finite_far_from_zero():
 
 MANY_POINTS = {
     "softmax": Softmax(C, num_points=4096),
-    "step": Argmax(C, epsilon=EPSILON, num_points=60),
-    "probit": Argmax(C, noise=1.0, epsilon=EPSILON, num_points=60),
+    "step": Robust(Largest(C, 60), epsilon=EPSILON),
+    "probit": Robust(Largest(C, 60), noise=1.0, epsilon=EPSILON),
 }
 
 
@@ -292,7 +293,7 @@ def test_models_trained_at_once_are_each_alone(kind, method, rng):
     def make(shape, values):
         if kind.startswith("softmax"):
             return Softmax(C) if kind == "softmax" else SoftmaxBound(C)
-        likelihood = Argmax(C, noise=ARGMAX_NOISE[kind], shape=shape)
+        likelihood = Robust(Largest(C), noise=NOISE_VARIANCE[kind], shape=shape)
         likelihood.epsilon.assign(values)
         return likelihood
 
