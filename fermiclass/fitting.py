@@ -184,7 +184,8 @@ def _train_group(
     start: Sequence[NIMGPClassifier] | None,
 ) -> None:
     from fermiclass.nimgp.build import assign_weights, build_model, weights_of
-    from fermiclass.nimgp.training import TrainingData, TrainingSettings, train
+    from fermiclass.nimgp.feeds import TrainingData
+    from fermiclass.nimgp.training import TrainingSettings, train
 
     first = estimators[0]
     counts = np.array([len(problem.labels) for problem in problems])

@@ -104,8 +104,9 @@ def _our_steps(method: str, likelihood: str) -> tuple[Callable[[], Any], int]:
     import tensorflow as tf
 
     from fermiclass.nimgp.build import ModelSettings, build_model
+    from fermiclass.nimgp.feeds import TrainingData
     from fermiclass.nimgp.input_prior import InputPrior
-    from fermiclass.nimgp.training import TrainingData, TrainingSettings, train
+    from fermiclass.nimgp.training import TrainingSettings, train
 
     X, X_var, y = _data(10 * _B)
     settings, priors = ModelSettings(method, likelihood), [InputPrior.isotropic(_D, 1.0)]

@@ -47,7 +47,7 @@ class SparsePosterior(gpflow.Module):
     Z
         Initial inducing points, ``(..., C, M, D)``.
     jitter
-        Added to the diagonal of K(Z, Z), relative to its mean.
+        Added to the diagonal of K(Z, Z), relative to its mean; training may raise it.
     """
 
     def __init__(self, Z: np.ndarray, *, jitter: float, dtype: tf.DType = tf.float64) -> None:
@@ -57,12 +57,13 @@ class SparsePosterior(gpflow.Module):
         self.q_mu = gpflow.Parameter(tf.zeros([*shape, num_inducing], dtype), dtype=dtype)
         # Only the lower triangle takes part: the upper one has no gradient and stays as it is.
         self.q_sqrt = gpflow.Parameter(tf.eye(num_inducing, batch_shape=shape, dtype=dtype), dtype=dtype)
-        self.jitter = jitter
+        # A parameter, so that prediction has the one that training ended with.
+        self.jitter = gpflow.Parameter(tf.fill(shape[:-1], tf.cast(jitter, dtype)), dtype=dtype, trainable=False)
 
     def _cholesky(self, kernel: Kernel, dtype: tf.DType | None = None) -> tf.Tensor:
         K = tf.cast(kernel.K(self.Z), dtype or self.q_mu.dtype)
         diagonal = tf.linalg.diag_part(K)
-        jitter = tf.cast(self.jitter, K.dtype) * tf.reduce_mean(diagonal, axis=-1, keepdims=True)
+        jitter = tf.cast(self.jitter, K.dtype)[..., None, None] * tf.reduce_mean(diagonal, axis=-1, keepdims=True)
         return tf.linalg.cholesky(tf.linalg.set_diag(K, diagonal + jitter))
 
     def functions(self, kernel: Kernel) -> TrainingFunctions:

@@ -8,20 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
+from fermiclass.nimgp.checkpoints import Checkpoint
+from fermiclass.nimgp.feeds import Data, Tensors
 from fermiclass.nimgp.inputs import Batch
 from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.natural_gradient import NaturalGradient
 
 _STEPS_PER_CALL = 20  # steps that run inside TensorFlow before a state is reported
+_LARGEST_JITTER = 0.1  # relative; more would be another kernel
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How a bound is maximised: by Adam.
+    """How a bound is maximised: by Adam, with natural gradients for q(u) if asked for.
 
     Attributes
     ----------
     steps
-        Number of steps.
+        Number of steps, at most.
     batch_size
         Sources a step; None for all of them.
     learning_rate
@@ -30,6 +34,10 @@ class TrainingSettings:
         Whether the step size falls to a hundredth of its start along a cosine, or stays.
     seed
         Of minibatches and draws.
+    natural_gradient
+        γ of natural gradient steps for m and S of q(u); None for Adam.
+    patience
+        Stop when the smoothed bound of no model has risen for so many steps; None to do all steps.
     """
 
     steps: int = 500
@@ -37,6 +45,8 @@ class TrainingSettings:
     learning_rate: float = 0.01
     decay: bool = True
     seed: int = 0
+    natural_gradient: float | None = None
+    patience: int | None = None
 
 
 @dataclass(frozen=True)
@@ -52,37 +62,16 @@ class TrainingError(ArithmeticError):
     """The bound is no longer a number."""
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingData:
-    """Sources of one model, or of S models that are trained at once.
-
-    Attributes
-    ----------
-    X, X_var
-        Observed inputs and their noise variances, ``(N, D)`` or ``(S, N, D)``.
-    y
-        Labels 0 … C − 1, ``(N,)`` or ``(S, N)``.
-    count
-        ``(S,)`` how many of the N rows are sources, the first ones; None for all.
-    """
-
-    X: np.ndarray
-    X_var: np.ndarray
-    y: np.ndarray
-    count: np.ndarray | None = None
-
-    @property
-    def counts(self) -> np.ndarray:
-        """``(S,)`` number of sources of each model; S is 1 without a leading axis."""
-        rows = np.full(self.y.shape[:-1], self.y.shape[-1]) if self.count is None else self.count
-        return np.atleast_1d(rows)
-
-
-def train(model: NoisyInputGP, data: TrainingData, settings: TrainingSettings) -> Iterator[TrainingState]:
+def train(
+    model: NoisyInputGP, data: Data, settings: TrainingSettings, *, checkpoint: Checkpoint | None = None
+) -> Iterator[TrainingState]:
     """Maximise ``model.elbo`` plus the priors' log density, yielding a state every few steps.
 
-    Models that are trained at once have nothing in common but the draws: Adam treats every parameter by itself, so that
-    each ends where it would have ended alone, but for rounding.
+    Models that are trained at once have nothing in common but the draws: every parameter is moved by itself, so that
+    each model ends where it would have ended alone, but for rounding.
+
+    A covariance that rounding leaves without a Cholesky factor gets a ten times larger jitter, of all models that are
+    trained at once, and training goes on.
 
     Parameters
     ----------
@@ -92,73 +81,110 @@ def train(model: NoisyInputGP, data: TrainingData, settings: TrainingSettings) -
         With the leading axes of the model.
     settings
         Steps, minibatch, step size, seed.
+    checkpoint
+        Where training is kept as it goes on, and resumed from.
 
     Raises
     ------
     TrainingError
-        When a bound becomes NaN or infinite; the message says at which step and what to try.
+        When a bound becomes NaN or infinite, or a jitter of 0.1 is too small; the message says at which step and what
+        to try.
     """
     dtype = model.posterior.q_mu.dtype
-    X, X_var, y = tf.constant(data.X, dtype), tf.constant(data.X_var, dtype), tf.constant(data.y, tf.int32)
-    leading = len(y.shape) - 1
-    counts = data.counts
-    weight = None
-    if data.count is not None and np.any(counts < y.shape[-1]):
-        weight = tf.constant(np.arange(y.shape[-1]) < counts[:, None], dtype)
     rate = settings.learning_rate
     optimiser = tf.keras.optimizers.Adam(
         tf.keras.optimizers.schedules.CosineDecay(rate, settings.steps, alpha=0.01) if settings.decay else rate
     )
-    variables = model.trainable_variables
+    natural = None
+    if settings.natural_gradient is not None:
+        natural = NaturalGradient(model.posterior, settings.natural_gradient)
+    of_posterior = [] if natural is None else natural.variables
+    variables = [v for v in model.trainable_variables if not any(v is own for own in of_posterior)]
     optimiser.build(variables)
-    batch_size = min(settings.batch_size or y.shape[-1], int(counts.min()))
-    full_batch = batch_size == counts.min() and (settings.batch_size or counts.max()) >= counts.max()
 
     def step(batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(variables)
+            tape.watch([*of_posterior, *variables])
             elbo = model.elbo(batch, seed)
             loss = -tf.reduce_sum(elbo) - model.log_prior_density()
         # Zeros for what the bound does not depend on, such as a V learned by a method that ignores it.
-        gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-        optimiser.apply_gradients(zip(gradients, variables, strict=True))
+        gradients = tape.gradient(loss, [*of_posterior, *variables], unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        if natural is not None:
+            natural.apply_gradients(*gradients[: len(of_posterior)])
+        optimiser.apply_gradients(zip(gradients[len(of_posterior) :], variables, strict=True))
         return elbo
 
+    rng = np.random.default_rng([settings.seed, 1])
+    everything = [*of_posterior, *variables, model.posterior.jitter.unconstrained_variable, *optimiser.variables]
+    everything += [] if natural is None else [natural.state]
+    done = 0 if checkpoint is None else checkpoint.restore(everything)
+    rng.integers(0, 2**31 - 1, size=(done, 2), dtype=np.int32)  # those of the steps that are done
+    feed = data.feed(settings.batch_size, settings.seed, dtype, first=done)
+
     @tf.function(reduce_retracing=True)
-    def run(seeds: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-        total = tf.zeros(y.shape[:-1], dtype)
+    def run(seeds: tf.Tensor, taken: Tensors) -> tf.Tensor:
+        total = tf.zeros(feed.leading, dtype)
         for k in tf.range(tf.shape(seeds)[0]):
-            if full_batch:
-                batch = Batch(None, X, X_var, y, weight)
-            else:
-                batch = Batch(indices[k], *(tf.gather(a, indices[k], batch_dims=leading) for a in (X, X_var, y)))
-            total += step(batch, seeds[k])
+            total += step(feed.batch(taken, k), seeds[k])
         return total
 
-    rng = np.random.default_rng([settings.seed, 1])
-    epochs = [_minibatches(int(n), batch_size, np.random.default_rng([settings.seed, 2])) for n in counts]
-    done = 0
-    while done < settings.steps:
+    smoothed = _Smoothed(settings.patience)
+    while done < settings.steps and not smoothed.has_stopped_rising:
         count = min(_STEPS_PER_CALL, settings.steps - done)
         seeds = rng.integers(0, 2**31 - 1, size=(count, 2), dtype=np.int32)
-        if full_batch:
-            indices = np.zeros((count, *y.shape[:-1], 0), np.int32)
-        else:
-            drawn = [[next(batches) for batches in epochs] for _ in range(count)]
-            indices = np.reshape(drawn, (count, *y.shape[:-1], batch_size)).astype(np.int32)
-        elbo = run(tf.constant(seeds), tf.constant(indices)).numpy() / count
+        taken = feed.take(count)
+        try:
+            elbo = run(tf.constant(seeds), taken).numpy() / count
+        except tf.errors.InvalidArgumentError as error:
+            _raise_jitter(model, error, done)
+            continue
         done += count
         if not np.all(np.isfinite(elbo)):
             raise TrainingError(
                 f"the bound became {np.min(elbo)} between steps {done - count} and {done}: "
                 "try a smaller learning rate, a larger jitter, or precision 'float64'"
             )
+        smoothed.add(done, elbo)
+        if checkpoint is not None:
+            checkpoint.save(everything, done, last=done == settings.steps or smoothed.has_stopped_rising)
         yield TrainingState(done, settings.steps, elbo)
 
 
-def _minibatches(num_data: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Endless minibatches of indices: each source at most once an epoch, a remainder too small for a batch left out."""
-    while True:
-        order = rng.permutation(num_data)
-        for start in range(0, num_data - batch_size + 1, batch_size):
-            yield order[start : start + batch_size]
+def _raise_jitter(model: NoisyInputGP, error: tf.errors.InvalidArgumentError, done: int) -> None:
+    """Multiply the jitter by ten, unless the error is another or the jitter would become too large."""
+    if "Cholesky" not in error.message:
+        raise error
+    jitter = model.posterior.jitter
+    larger = 10.0 * np.maximum(jitter.numpy(), 1e-6)
+    if np.max(larger) > _LARGEST_JITTER:
+        raise TrainingError(
+            f"the covariance of the inducing points has no Cholesky factor after step {done}, even with a jitter of "
+            f"{np.max(larger) / 10:g}: try a smaller learning rate, fewer inducing points, or precision 'float64'"
+        ) from None
+    jitter.assign(larger)
+
+
+class _Smoothed:
+    """Running means of the bounds, and whether one of them still rises."""
+
+    def __init__(self, patience: int | None) -> None:
+        self._patience = patience
+        self._mean: np.ndarray | None = None
+        self._best: np.ndarray | None = None
+        self._last_rise = self._last = 0
+
+    def add(self, step: int, elbo: np.ndarray) -> None:
+        if self._patience is None:
+            return
+        if self._mean is None or self._best is None:
+            self._mean, self._best = elbo, np.full_like(elbo, -np.inf)
+        # So that what is seen is mostly the last third of the steps that patience counts.
+        share = min(1.0, 3.0 * (step - self._last) / self._patience)
+        self._mean = self._mean + share * (elbo - self._mean)
+        if np.any(self._mean > self._best):
+            self._last_rise = step
+        self._best, self._last = np.maximum(self._best, self._mean), step
+
+    @property
+    def has_stopped_rising(self) -> bool:
+        return self._patience is not None and self._last - self._last_rise >= self._patience

@@ -36,7 +36,8 @@ def test_minibatches_add_up_to_the_full_bound(make_model, data, likelihood):
 @pytest.mark.parametrize("num_classes", [2, 3])
 def test_bound_is_below_the_evidence(rng, num_classes):
     """``L ≤ log ∫ p(y|f) p(f) df`` of the step likelihood, by drawing f from the prior; close to it after training."""
-    from fermiclass.nimgp.training import TrainingData, TrainingSettings, train
+    from fermiclass.nimgp.feeds import TrainingData
+    from fermiclass.nimgp.training import TrainingSettings, train
 
     X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([0, 1, 0])
     model = build_model(ModelSettings("mgp", "step", epsilon=0.1, jitter=1e-6), X, num_classes=num_classes, num_data=3)
@@ -152,7 +153,7 @@ def test_settings_reach_the_parts(rng):
         return build_model(ModelSettings(**settings), rng.normal(size=(M, D)), num_classes=C, num_data=N)
 
     assert build(kernel="polynomial", degree=4).kernel.kernels[0].degree == 4
-    assert build(jitter=0.5).posterior.jitter == 0.5
+    assert build(jitter=0.5).posterior.jitter.numpy() == 0.5
     assert build(likelihood="logit").likelihood.noise == 2.897
     fixed = build(likelihood="step", epsilon=1e-3).likelihood.epsilon
     assert not fixed.trainable

@@ -15,7 +15,7 @@ from .conftest import C, M
 @pytest.fixture
 def parts(make_model):
     model = make_model("mgp")
-    model.posterior.jitter = 1e-6
+    model.posterior.jitter.assign(1e-6)
     return model.posterior, model.kernel
 
 

@@ -5,9 +5,10 @@ import pytest
 import tensorflow as tf
 
 from fermiclass.nimgp.build import ModelSettings, build_model, weights_of
+from fermiclass.nimgp.feeds import TrainingData
 from fermiclass.nimgp.inducing import initial_inducing_points
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
-from fermiclass.nimgp.training import TrainingData, TrainingError, TrainingSettings, train
+from fermiclass.nimgp.training import TrainingError, TrainingSettings, train
 
 from .conftest import C, D, M, mixture
 

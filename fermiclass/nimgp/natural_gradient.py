@@ -1,0 +1,72 @@
+"""Natural gradient steps for Gaussian ``q(v) = N(m, S)``, batched over all leading axes."""
+
+from __future__ import annotations
+
+import gpflow
+import tensorflow as tf
+
+from fermiclass.nimgp.posterior import SparsePosterior
+
+_RAMP = 50  # steps over which the step size grows: the first q(v) is far from where its natural parameters are flat
+
+
+class NaturalGradient:
+    """Steps of size γ along the natural gradient of a loss in the natural parameters of q(v).
+
+    ``S_new⁻¹ = S⁻¹ + 2γ ∂loss/∂S``, ``m_new = m − γ S_new ∂loss/∂m`` (Salimbeni, Eleftheriadis & Hensman 2018), as
+    ``gpflow.optimizers.NaturalGradient`` does for one model. With ``S = L Lᵀ``, ``G = ∂loss/∂L`` and Φ the lower
+    triangle with half of the diagonal, ``2 Lᵀ (∂loss/∂S) L = Φ(LᵀG) + Φ(LᵀG)ᵀ``, so that no inverse of S is needed:
+    ``S_new = L [I + γ (Φ + Φᵀ)]⁻¹ Lᵀ``.
+
+    Parameters
+    ----------
+    posterior
+        Whose `q_mu` and `q_sqrt` are moved.
+    gamma
+        γ in (0, 1], reached after a ramp of 50 steps.
+    """
+
+    def __init__(self, posterior: SparsePosterior, gamma: float) -> None:
+        self.parameters = posterior.q_mu, posterior.q_sqrt
+        self._gamma = gamma
+        self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
+
+    @property
+    def variables(self) -> list[tf.Variable]:
+        """The variables that are moved."""
+        return [parameter.unconstrained_variable for parameter in self.parameters]
+
+    @property
+    def state(self) -> tf.Variable:
+        """Number of steps done."""
+        return self._step
+
+    def apply_gradients(self, of_mean: tf.Tensor, of_sqrt: tf.Tensor) -> None:
+        """Move m and S, given the loss's gradients by m (..., C, M) and by L (..., C, M, M)."""
+        self._step.assign_add(1)
+        ramp = tf.minimum(tf.cast(self._step, tf.float64) / _RAMP, 1.0)
+        q_mu, q_sqrt = self.parameters
+        mean, sqrt = natural_step(q_mu, q_sqrt, of_mean, of_sqrt, tf.cast(self._gamma * ramp, q_mu.dtype))
+        q_mu.assign(mean)
+        q_sqrt.assign(sqrt)
+
+
+def natural_step(
+    mean: tf.Tensor | gpflow.Parameter,
+    sqrt: tf.Tensor | gpflow.Parameter,
+    of_mean: tf.Tensor,
+    of_sqrt: tf.Tensor,
+    gamma: tf.Tensor | float,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return m and the Cholesky factor of S after one step, in double precision inside."""
+    m, L, g, G = (tf.cast(tf.convert_to_tensor(a), tf.float64) for a in (mean, sqrt, of_mean, of_sqrt))
+    L = tf.linalg.band_part(L, -1, 0)
+    half = tf.linalg.band_part(tf.matmul(L, G, transpose_a=True), -1, 0)
+    half = tf.linalg.set_diag(half, 0.5 * tf.linalg.diag_part(half))
+    gamma = tf.cast(gamma, tf.float64)
+    identity = tf.eye(L.shape[-1], dtype=tf.float64)
+    factor = tf.linalg.cholesky(identity + gamma * (half + tf.linalg.matrix_transpose(half)))
+    root = tf.linalg.triangular_solve(factor, tf.linalg.matrix_transpose(L))  # S_new = rootᵀ root
+    S = tf.matmul(root, root, transpose_a=True)
+    m = m - gamma * tf.linalg.matvec(S, g)
+    return tf.cast(m, mean.dtype), tf.cast(tf.linalg.cholesky(S), sqrt.dtype)
