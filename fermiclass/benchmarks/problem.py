@@ -57,7 +57,8 @@ class Benchmark(Protocol):
         The paper's figures by cell and method.
 
     One that has an attribute ``fast`` says what stands in for the paper's optimiser, a mapping of estimator settings;
-    one that has ``run(cell, method, estimator, splits)`` makes the records of a block itself, and one that has
+    one that has ``largest_block`` how many splits of it may be trained at once, where memory is short for more; one
+    that has ``run(cell, method, estimator, splits)`` makes the records of a block itself, and one that has
     ``figure(estimators, records)`` can be drawn.
     """
 

@@ -63,9 +63,30 @@ def _active(source: Source) -> Benchmark:
     return Active(source.folder, per_round=source.per_round)
 
 
+def _gpc(source: Source) -> Benchmark:
+    from fermiclass.benchmarks.gpc import GPC
+
+    return GPC()
+
+
+def _flights(source: Source) -> Benchmark:
+    from fermiclass.benchmarks.flights import Flights
+
+    return Flights()
+
+
 #: Tables of methods by cells, which the runner makes.
 TABLES: Mapping[str, Callable[[Source], Benchmark]] = MappingProxyType(
-    {"astro454": _astro454, "uci": _uci, "toy": _toy, "synthetic": _synthetic, "mnist": _mnist, "active": _active}
+    {
+        "astro454": _astro454,
+        "uci": _uci,
+        "toy": _toy,
+        "synthetic": _synthetic,
+        "mnist": _mnist,
+        "active": _active,
+        "gpc": _gpc,
+        "flights": _flights,
+    }
 )
 
 #: Benchmarks that run themselves.

@@ -30,13 +30,15 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
     show_default=True,
     metavar="a,b",
     help="Of mgp, nimgp, nimgp-nn, nimgp-fo, mgp-aug, mgp-sampling (as in the paper), default (what classify would "
-    "use), default:nimgp-nn and so on (the same with another method), and peers such as logistic.",
+    "use), default:nimgp-nn and so on (the same with another method), and peers such as logistic. Ours also with a "
+    f"likelihood, as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed (label noise of "
+    "0.001, not learned).",
 )
 @click.option("--datasets", metavar="a,b", help="Which data sets of the benchmark.")
 @click.option("--noise", multiple=True, metavar="V", help="Which variances of the noise put into the inputs.")
 @click.option("--splits", type=click.IntRange(min=1), metavar="N", help="How many of the splits. [default: all]")
 @click.option("--paper", is_flag=True, help="The paper's optimiser, too; slower.")
-@click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Of our methods, instead of their own.")
+@click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Of our methods that have no @.")
 @click.option(
     "--noise-model",
     type=click.Choice(["given", "learned"]),
@@ -60,7 +62,13 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
     help="Rows labelled before the next training, in the benchmark 'active'. [default: 1]",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw toy or active: .png, .pdf or .svg.")
-@click.option("--block", type=click.IntRange(min=1), default=25, show_default=True, help="Splits trained together.")
+@click.option(
+    "--block",
+    type=click.IntRange(min=1),
+    default=25,
+    show_default=True,
+    help="Splits trained together; of gpc and flights one at a time.",
+)
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write the table, too.")
@@ -73,6 +81,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
       fermiclass benchmark astro454 --data DIR --methods mgp,nimgp,default,logistic --splits 20
       fermiclass benchmark astro454 --data DIR --datasets six,four --paper
       fermiclass benchmark uci --data DIR --datasets glass,wine --noise 0.25 --workers 2 --results uci.jsonl
+      fermiclass benchmark gpc --datasets letter,ring --methods mgp@step,mgp@softmax-bound,forest --results gpc.jsonl
       fermiclass benchmark timing
     """  # noqa: D301
     from fermiclass.benchmarks.environment import machine, versions
@@ -142,7 +151,7 @@ def _table(
                 chosen,
                 estimators,
                 num_splits=num_splits,
-                block_size=block,
+                block_size=min(block, getattr(chosen, "largest_block", block)),
                 execute=_executor(workers, dask, tensorflow),
                 file=file,
                 progress=progress,

@@ -8,6 +8,8 @@ from threadpoolctl import threadpool_limits
 
 INDUCING = ("kmeans", "random")
 
+_ENOUGH = 20_000  # rows for k-means: with more it takes long, and its centres are hardly better
+
 
 def initial_inducing_points(X: np.ndarray, num_inducing: int, method: str, rng: np.random.Generator) -> np.ndarray:
     """Up to ``num_inducing`` points ``(M, D)`` that represent ``X`` (N, D).
@@ -19,7 +21,7 @@ def initial_inducing_points(X: np.ndarray, num_inducing: int, method: str, rng: 
     num_inducing
         M.
     method
-        ``'kmeans'``: cluster centres; ``'random'``: a random subset.
+        ``'kmeans'``: cluster centres, of a random 20,000 rows where there are more; ``'random'``: a random subset.
     rng
         Source of randomness.
     """
@@ -30,5 +32,8 @@ def initial_inducing_points(X: np.ndarray, num_inducing: int, method: str, rng: 
     if method != "kmeans":
         raise ValueError(f"unknown method {method!r} for the inducing points: choose one of {', '.join(INDUCING)}")
     seed = int(rng.integers(2**31))
+    enough = max(_ENOUGH, num_inducing)
+    if len(distinct) > enough:
+        distinct = distinct[rng.choice(len(distinct), enough, replace=False)]
     with threadpool_limits(limits=1):  # threads would add partial sums in the order in which they finish
         return KMeans(num_inducing, n_init=1, random_state=seed).fit(distinct).cluster_centers_

@@ -6,7 +6,7 @@ from fermiclass.benchmarks import methods
 from fermiclass.benchmarks.methods import MethodOptions, make_estimator, parse_methods
 from fermiclass.errors import BenchmarkError
 from fermiclass.estimators import NIMGPClassifier
-from fermiclass.nimgp.names import METHODS
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.settings import PAPER_ESTIMATOR
 
 
@@ -15,7 +15,8 @@ def made(name, settings=None, **options):
 
 
 def test_every_kind_of_name():
-    names = (*METHODS, "default", "default:nimgp-nn", "logistic")
+    own = (*METHODS, "default", "default:nimgp-nn", "mgp@step", "nimgp-fo@softmax-bound", "default@logit-fixed")
+    names = (*own, "default:nimgp-nn@probit", "logistic")
     assert parse_methods(", ".join(names)) == names
     assert [methods.is_own(name) for name in names] == [True] * (len(names) - 1) + [False]
 
@@ -54,6 +55,37 @@ def test_another_likelihood_for_all_of_ours():
     for name in ("nimgp", "default"):
         assert made(name, likelihood="softmax-bound")["likelihood"] == "softmax-bound"
     assert "likelihood" not in made("logistic", likelihood="softmax")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("mgp@gauss", "'gauss' of the method 'mgp@gauss' is unknown: choose among softmax, .*, logit-fixed"),
+        ("mgp@", "'' of the method 'mgp@' is unknown"),
+        ("default@softmax-fixed", "'softmax-fixed' of the method 'default@softmax-fixed' is unknown"),
+        ("mgp@step@probit", "'step@probit' of the method 'mgp@step@probit' is unknown"),
+        ("magic@step", "the method 'magic' is unknown"),
+        ("svm@step", "the method 'svm' has no choice of likelihoods: leave out '@step'"),
+    ],
+)
+def test_unknown_likelihoods(name, message):
+    with pytest.raises(BenchmarkError, match=message):
+        parse_methods(name)
+
+
+@pytest.mark.parametrize("name", ["mgp", "nimgp-fo", "default", "default:nimgp-nn"])
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_a_method_with_a_likelihood(name, likelihood):
+    """It differs from the method alone in nothing but the likelihood, whose label noise is learned."""
+    for options in ({}, {"likelihood": "probit"}):
+        assert made(f"{name}@{likelihood}", **options) == made(name) | {"likelihood": likelihood, "epsilon": None}
+
+
+@pytest.mark.parametrize("likelihood", ["step", "probit", "logit"])
+def test_label_noise_may_be_fixed(likelihood):
+    fixed = made(f"default:mgp@{likelihood}-fixed")
+    assert fixed == made("default:mgp") | {"likelihood": likelihood, "epsilon": 1e-3}
+    assert made(f"mgp@{likelihood}-fixed", {"epsilon": None})["epsilon"] == 1e-3
 
 
 @pytest.mark.parametrize(
