@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,11 @@ class Checkpoint:
         if not self._path.exists():
             return 0
         try:
-            with np.load(self._path, allow_pickle=False) as file:
-                saved = {key: file[key] for key in file.files}
+            with self._path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                saved = dict(arrays)
             step, about = int(saved["step"]), dict(zip(saved["names"].tolist(), saved["values"].tolist(), strict=True))
             values = [saved[f"variable{k}"] for k in range(len(saved) - 3)]
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise CheckpointError(f"'{self._path}' is no checkpoint, or a damaged one ({error}): remove it") from error
         odd = sorted(key for key in self._about.keys() | about.keys() if self._about.get(key) != about.get(key))
         if odd:

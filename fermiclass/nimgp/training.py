@@ -15,6 +15,7 @@ from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.natural_gradient import NaturalGradient
 
 _STEPS_PER_CALL = 20  # steps that run inside TensorFlow before a state is reported
+_LEAST_RISE = 1e-3  # of a smoothed bound, relative, that makes more steps worth their while
 _LARGEST_JITTER = 0.1  # relative; more would be another kernel
 
 
@@ -37,7 +38,7 @@ class TrainingSettings:
     natural_gradient
         γ of natural gradient steps for m and S of q(u); None for Adam.
     patience
-        Stop when the smoothed bound of no model has risen for so many steps; None to do all steps.
+        Stop when the smoothed bound of no model has risen by a thousandth for so many steps; None to do all steps.
     """
 
     steps: int = 500
@@ -70,8 +71,8 @@ def train(
     Models that are trained at once have nothing in common but the draws: every parameter is moved by itself, so that
     each model ends where it would have ended alone, but for rounding.
 
-    A covariance that rounding leaves without a Cholesky factor gets a ten times larger jitter, of all models that are
-    trained at once, and training goes on.
+    Where rounding leaves a covariance without a Cholesky factor the bound is no number: the jitter becomes ten times
+    larger, for all models that are trained at once, and training goes on.
 
     Parameters
     ----------
@@ -87,8 +88,8 @@ def train(
     Raises
     ------
     TrainingError
-        When a bound becomes NaN or infinite, or a jitter of 0.1 is too small; the message says at which step and what
-        to try.
+        When a bound becomes NaN or infinite whatever the jitter, up to 0.1; the message says at which step and what to
+        try.
     """
     dtype = model.posterior.q_mu.dtype
     rate = settings.learning_rate
@@ -109,9 +110,10 @@ def train(
             loss = -tf.reduce_sum(elbo) - model.log_prior_density()
         # Zeros for what the bound does not depend on, such as a V learned by a method that ignores it.
         gradients = tape.gradient(loss, [*of_posterior, *variables], unconnected_gradients=tf.UnconnectedGradients.ZERO)
-        if natural is not None:
-            natural.apply_gradients(*gradients[: len(of_posterior)])
-        optimiser.apply_gradients(zip(gradients[len(of_posterior) :], variables, strict=True))
+        if tf.reduce_all(tf.math.is_finite(elbo)):  # else nothing moves, and there is something to go on from
+            if natural is not None:
+                natural.apply_gradients(*gradients[: len(of_posterior)])
+            optimiser.apply_gradients(zip(gradients[len(of_posterior) :], variables, strict=True))
         return elbo
 
     rng = np.random.default_rng([settings.seed, 1])
@@ -133,35 +135,29 @@ def train(
         count = min(_STEPS_PER_CALL, settings.steps - done)
         seeds = rng.integers(0, 2**31 - 1, size=(count, 2), dtype=np.int32)
         taken = feed.take(count)
-        try:
-            elbo = run(tf.constant(seeds), taken).numpy() / count
-        except tf.errors.InvalidArgumentError as error:
-            _raise_jitter(model, error, done)
-            continue
-        done += count
+        elbo = run(tf.constant(seeds), taken).numpy() / count
         if not np.all(np.isfinite(elbo)):
+            if _raise_jitter(model):
+                continue
             raise TrainingError(
-                f"the bound became {np.min(elbo)} between steps {done - count} and {done}: "
-                "try a smaller learning rate, a larger jitter, or precision 'float64'"
+                f"the bound became {np.min(elbo)} between steps {done} and {done + count}, and a larger jitter does "
+                "not help: try a smaller learning rate, fewer inducing points, or precision 'float64'"
             )
+        done += count
         smoothed.add(done, elbo)
         if checkpoint is not None:
             checkpoint.save(everything, done, last=done == settings.steps or smoothed.has_stopped_rising)
         yield TrainingState(done, settings.steps, elbo)
 
 
-def _raise_jitter(model: NoisyInputGP, error: tf.errors.InvalidArgumentError, done: int) -> None:
-    """Multiply the jitter by ten, unless the error is another or the jitter would become too large."""
-    if "Cholesky" not in error.message:
-        raise error
+def _raise_jitter(model: NoisyInputGP) -> bool:
+    """Multiply the jitter by ten, unless it would become too large."""
     jitter = model.posterior.jitter
     larger = 10.0 * np.maximum(jitter.numpy(), 1e-6)
-    if np.max(larger) > _LARGEST_JITTER:
-        raise TrainingError(
-            f"the covariance of the inducing points has no Cholesky factor after step {done}, even with a jitter of "
-            f"{np.max(larger) / 10:g}: try a smaller learning rate, fewer inducing points, or precision 'float64'"
-        ) from None
+    if np.max(larger) > 1.001 * _LARGEST_JITTER:
+        return False
     jitter.assign(larger)
+    return True
 
 
 class _Smoothed:
@@ -177,13 +173,16 @@ class _Smoothed:
         if self._patience is None:
             return
         if self._mean is None or self._best is None:
-            self._mean, self._best = elbo, np.full_like(elbo, -np.inf)
+            self._mean = self._best = elbo
+            self._last_rise = step
         # So that what is seen is mostly the last third of the steps that patience counts.
         share = min(1.0, 3.0 * (step - self._last) / self._patience)
         self._mean = self._mean + share * (elbo - self._mean)
-        if np.any(self._mean > self._best):
+        self._last = step
+        rises = self._mean > self._best + _LEAST_RISE * np.abs(self._best)
+        if np.any(rises):
             self._last_rise = step
-        self._best, self._last = np.maximum(self._best, self._mean), step
+        self._best = np.where(rises, self._mean, self._best)
 
     @property
     def has_stopped_rising(self) -> bool:

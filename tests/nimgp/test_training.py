@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp import inducing
 from fermiclass.nimgp.build import ModelSettings, build_model, weights_of
-from fermiclass.nimgp.feeds import TrainingData
+from fermiclass.nimgp.feeds import StreamedData, TrainingData
 from fermiclass.nimgp.inducing import initial_inducing_points
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
 from fermiclass.nimgp.training import TrainingError, TrainingSettings, train
@@ -71,7 +71,7 @@ def test_a_bound_that_is_no_number_is_an_error(problem):
     X, X_var, y = problem
     X_var = X_var.copy()
     X_var[3, 0] = np.nan
-    with pytest.raises(TrainingError, match="the bound became nan between steps 0 and 20: try a smaller learning rate"):
+    with pytest.raises(TrainingError, match="nan between steps 0 and 20, and a larger jitter does not help"):
         trained((X, X_var, y), TrainingSettings(steps=20))
 
 
@@ -179,3 +179,53 @@ def test_kmeans_of_many_rows_takes_a_part(rng, monkeypatch):
     assert not np.array_equal(np.sort(Z, axis=0), np.sort(whole, axis=0))
     np.testing.assert_allclose(np.sort(Z, axis=0), np.sort(whole, axis=0), atol=1.0)
     assert initial_inducing_points(X, 80, "kmeans", np.random.default_rng(0)).shape == (80, 2)
+
+
+# --- streams, stopping, jitter ---------------------------------------------------------------------------------------
+
+
+def test_a_stream_of_the_same_batches_trains_the_same_model(problem):
+    """Random numbers, step sizes and scale of the bound are those of training in memory."""
+    X, _, y = problem
+    settings = TrainingSettings(steps=30, batch_size=20, learning_rate=0.05, seed=4)
+    feed = TrainingData(*problem).feed(20, 4, tf.float64)
+
+    def opened(first):
+        while True:
+            (rows,) = feed.take(1)
+            yield tuple(a[rows[0].numpy()] for a in problem)
+
+    Z = initial_inducing_points(X, 12, "kmeans", np.random.default_rng(0))
+    weights = []
+    for data in (TrainingData(*problem), StreamedData(opened)):
+        model = build_model(ModelSettings("nimgp-nn"), Z, num_classes=3, num_data=len(y))
+        *_, last = train(model, data, settings)
+        weights.append(weights_of(model))
+        assert last.elbo.shape == ()
+    for name, values in weights[0].items():
+        np.testing.assert_array_equal(weights[1][name], values)
+
+
+def test_it_stops_when_the_bound_no_longer_rises(problem):
+    _, all_steps = trained(problem, TrainingSettings(steps=400, learning_rate=0.1, decay=False), method="mgp")
+    _, states = trained(problem, TrainingSettings(steps=400, learning_rate=0.1, decay=False, patience=40), method="mgp")
+    assert all_steps[-1].step == 400
+    assert 60 <= states[-1].step < 400
+    assert states[-1].elbo > all_steps[0].elbo + 10
+
+
+def test_the_jitter_adapts(problem):
+    """Inducing points in one place, in single precision, without jitter and white noise: no Cholesky factor."""
+    settings = ModelSettings("mgp", jitter=0.0, initial_white=1e-12, kernel="se")
+    model = build_model(settings, np.zeros((12, 2)), num_classes=3, num_data=90, dtype=tf.float32)
+    *_, last = train(model, TrainingData(*problem), TrainingSettings(steps=20))
+    assert np.isfinite(last.elbo)
+    assert 1e-6 < model.posterior.jitter.numpy() < 0.1
+    assert weights_of(model)["posterior.jitter"] == model.posterior.jitter.numpy()
+
+
+def test_no_jitter_helps_against_a_hopeless_covariance(problem):
+    model = build_model(ModelSettings("mgp"), problem[0][:12], num_classes=3, num_data=90)
+    model.kernel.kernels[0].variance.unconstrained_variable.assign(np.full(3, np.nan))
+    with pytest.raises(TrainingError, match="between steps 0 and 20, and a larger jitter does not help"):
+        list(train(model, TrainingData(*problem), TrainingSettings(steps=20)))

@@ -1,0 +1,77 @@
+"""An interrupted training goes on where it was, bit for bit."""
+
+import numpy as np
+import pytest
+
+from fermiclass.nimgp.build import ModelSettings, build_model, weights_of
+from fermiclass.nimgp.checkpoints import Checkpoint, CheckpointError
+from fermiclass.nimgp.feeds import StreamedData, TrainingData
+from fermiclass.nimgp.training import TrainingSettings, train
+
+from .conftest import C, D, M
+
+N, STEPS = 30, 60
+
+
+@pytest.fixture
+def arrays(rng):
+    return rng.normal(size=(N, D)), rng.uniform(0.05, 0.3, (N, D)), rng.integers(0, C, N)
+
+
+def stream(arrays):
+    """Batches that depend on nothing but their number."""
+
+    def opened(first):
+        step = first
+        while True:
+            rows = np.random.default_rng([1, step]).permutation(N)[:10]
+            yield tuple(a[rows] for a in arrays)
+            step += 1
+
+    return StreamedData(opened)
+
+
+def run(data, checkpoint=None, until=STEPS, gamma=None, method="nimgp-nn"):
+    rng = np.random.default_rng(3)
+    model = build_model(ModelSettings(method), rng.normal(size=(M, D)), num_classes=C, num_data=N)
+    settings = TrainingSettings(STEPS, 10, 0.05, natural_gradient=gamma)
+    states = []
+    for state in train(model, data, settings, checkpoint=checkpoint):
+        states.append(state)
+        if state.step >= until:
+            break
+    return weights_of(model), states
+
+
+@pytest.mark.parametrize("gamma", [None, 0.1])
+@pytest.mark.parametrize("make", [lambda arrays: TrainingData(*arrays), stream], ids=["memory", "stream"])
+def test_resumed_training_ends_where_the_other_does(arrays, tmp_path, make, gamma):
+    whole, _ = run(make(arrays), gamma=gamma)
+    path = tmp_path / "training.npz"
+    run(make(arrays), Checkpoint(path, {"N": N}, seconds=0), until=20, gamma=gamma)
+    resumed, states = run(make(arrays), Checkpoint(path, {"N": N}), gamma=gamma)
+    assert [state.step for state in states] == [40, 60]
+    for name, values in whole.items():
+        np.testing.assert_array_equal(resumed[name], values)
+    again, states = run(make(arrays), Checkpoint(path, {"N": N}), gamma=gamma)  # the last step is written, too
+    assert states == []
+    np.testing.assert_array_equal(again["posterior.q_mu"], whole["posterior.q_mu"])
+    assert [file.name for file in tmp_path.iterdir()] == ["training.npz"]
+
+
+def test_it_is_not_written_all_the_time(arrays, tmp_path):
+    path = tmp_path / "training.npz"
+    run(TrainingData(*arrays), Checkpoint(path, {}, seconds=1000), until=40)
+    assert not path.exists()
+
+
+def test_of_another_training(arrays, tmp_path):
+    path = tmp_path / "training.npz"
+    run(TrainingData(*arrays), Checkpoint(path, {"N": N, "method": "mgp"}, seconds=0), until=20)
+    with pytest.raises(CheckpointError, match=r"another training, with N=30 \(now 31\): name another file"):
+        run(TrainingData(*arrays), Checkpoint(path, {"N": 31, "method": "mgp"}))
+    with pytest.raises(CheckpointError, match="of a model of another size"):
+        run(TrainingData(*arrays), Checkpoint(path, {"N": N, "method": "mgp"}), method="mgp")
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(CheckpointError, match=r"is no checkpoint, or a damaged one \(.*\): remove it"):
+        run(TrainingData(*arrays), Checkpoint(path, {"N": N, "method": "mgp"}))
