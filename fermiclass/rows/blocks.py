@@ -53,9 +53,13 @@ def filled(empty: Table, block: Mapping[str, ArrayLike] | Table) -> Table:
         missing, more = sorted(set(empty.colnames) - names), sorted(names - set(empty.colnames))
         what = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has {', '.join(more)} beside"] * bool(more)
         raise OutputError(f"a block of rows {' and '.join(what)}; expected the columns {', '.join(empty.colnames)}")
+    arrays = {name: np.asarray(block[name]) for name in empty.colnames}
+    if len({values.size for values in arrays.values()}) > 1:
+        found = ", ".join(f"{name} {values.size}" for name, values in arrays.items())
+        raise OutputError(f"a block has columns of different lengths: {found}")
     rows = Table(meta=empty.meta)
-    for name in empty.colnames:
-        values, dtype = np.asarray(block[name]), empty[name].dtype
+    for name, values in arrays.items():
+        dtype = empty[name].dtype
         if values.dtype.kind == "S":
             values = np.char.decode(values, "ascii", "replace")
         if values.ndim != 1 or not _can_hold(dtype, values):

@@ -87,10 +87,10 @@ def plain_labels(values: NDArray[Any], column: str, source: str) -> NDArray[Any]
     RowsError
         If they are neither.
     """
-    if values.dtype.kind == "S":
-        values = np.char.decode(values, "ascii", "replace")
-    elif values.dtype.kind in "OT":
+    if values.dtype.kind in "OT":
         values = np.array(["" if value is None else value for value in values.tolist()] or [""])[: len(values)]
+    if values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8", "replace")
     if values.dtype.kind == "U":
         return np.char.rstrip(np.asarray(values))
     if values.dtype.kind in "biu":

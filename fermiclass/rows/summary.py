@@ -47,7 +47,7 @@ def summarise(rows: Rows) -> Summary:
         If no row has a label, or there are no rows at all.
     """
     count = 0
-    mean = squares = np.zeros(len(rows.feature_names))
+    offset = mean = squares = np.zeros(len(rows.feature_names))
     counts: dict[Any, int] = {}
     has_labels = False
     for chunk in read_in_order(rows):
@@ -58,7 +58,10 @@ def summarise(rows: Rows) -> Summary:
             for name, number in zip(*np.unique(chunk.y[labelled], return_counts=True), strict=True):
                 counts[name] = counts.get(name, 0) + int(number)
         if len(X):
-            # Chan, Golub & LeVeque (1979): each chunk about its own mean, as one sum of squares would cancel.
+            # Chan, Golub & LeVeque (1979): each chunk about its own mean, as one sum of squares would cancel; and all
+            # about the first row, as means of numbers that are far from zero are rounded.
+            offset = X[0].copy() if count == 0 else offset
+            X -= offset
             own = X.mean(axis=0)
             difference = own - mean
             squares = squares + ((X - own) ** 2).sum(axis=0) + difference**2 * (count * len(X) / (count + len(X)))
@@ -70,7 +73,7 @@ def summarise(rows: Rows) -> Summary:
     return Summary(
         rows.num_rows,
         count,
-        mean,
+        offset + mean,
         np.sqrt(squares / count),
         np.array(classes) if has_labels else None,
         np.array([counts[name] for name in classes], np.int64) if has_labels else None,
