@@ -9,7 +9,7 @@ from astropy.io import fits
 
 from fermiclass.errors import RowsError
 from fermiclass.rows import FITSRows
-from tests.rows.conftest import FEATURES, NAMES, Data, make_rows, write_fits
+from tests.rows.conftest import FEATURES, NAMES, Data, write_fits
 
 
 def written(path, *columns):
@@ -99,19 +99,18 @@ def test_files_that_cannot_be_read(data, tmp_path):
             FITSRows(path, FEATURES)
 
 
-@pytest.mark.parametrize("form", ["fits", "fits-scaled"])
-def test_memory_is_flat(tmp_path, form):
+@pytest.mark.parametrize("scaled", [(), ("flux", "index", "e_curvature")])
+def test_memory_is_flat(tmp_path, scaled):
     peaks = []
-    for N in (8000, 64000):
-        (tmp_path / str(N)).mkdir()
-        rows = make_rows(form, Data(N), tmp_path / str(N))
-        rows.read(0, 1000)
+    for N in (8000, 8000, 64000):  # the first for what astropy itself keeps
+        path = write_fits(tmp_path / f"{len(peaks)}.fits", Data(N).columns, scaled)
         tracemalloc.start()
-        for start in range(0, N, 1000):
-            rows.read(start, start + 1000)
+        rows = FITSRows(path, FEATURES, **NAMES)
+        for start in range(0, N, 4000):
+            rows.read(start, start + 4000)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 1.1 * peaks[0]
+    assert peaks[2] < 1.1 * peaks[1]
 
 
 def test_read_twice_after_the_file_is_closed(data, tmp_path):

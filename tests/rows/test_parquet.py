@@ -1,6 +1,8 @@
 """Rows of Parquet files."""
 
 import decimal
+import gc
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -131,20 +133,30 @@ def test_files_of_other_programs_in_a_folder_are_left_alone(tmp_path):
     assert ParquetRows(tmp_path, FEATURES, **NAMES).num_rows == 10
 
 
-def test_memory_is_that_of_a_row_group(tmp_path):
+def test_memory_is_that_of_a_row_group(tmp_path, monkeypatch):
     path = tmp_path / "rows.parquet"
+    read = pq.ParquetFile.read_row_group
+    in_use = []
+
+    def spy(*arguments, **options):
+        table = read(*arguments, **options)
+        in_use.append(pa.total_allocated_bytes() - before + tracemalloc.get_traced_memory()[0])
+        return table
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", spy)
     peaks = []
-    usual = pa.default_memory_pool()
     for groups in (2, 16):
         write_parquet(path, Data(8192 * groups).columns, group=8192)
-        pool = pa.proxy_memory_pool(usual)
-        pa.set_memory_pool(pool)
-        try:
-            rows = ParquetRows(path, FEATURES, **NAMES)
-            for start in range(0, rows.num_rows, 1000):
-                rows.read(start, min(start + 1000, rows.num_rows))
-            peaks.append(pool.max_memory())
-        finally:
-            pa.set_memory_pool(usual)
+        gc.collect()
+        before = pa.total_allocated_bytes()
+        tracemalloc.start()
+        rows = ParquetRows(path, FEATURES, **NAMES)
+        for start in range(0, rows.num_rows, 1000):
+            rows.read(start, min(start + 1000, rows.num_rows))
+        tracemalloc.stop()
+        assert len(in_use) == groups
+        peaks.append(max(in_use))
+        in_use.clear()
+        del rows
     assert peaks[0] > 8192 * 5 * 8
     assert peaks[1] < 1.2 * peaks[0]
