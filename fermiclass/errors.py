@@ -23,6 +23,10 @@ class ClassError(FermiclassError, ValueError):
     """A grouping of classes cannot be parsed, or a class has too few sources to learn from."""
 
 
+class RowsError(FermiclassError, ValueError):
+    """Rows on disk cannot be read, do not fit together, or hold what cannot be learned from."""
+
+
 class ModelFolderError(FermiclassError, ValueError):
     """A model folder is incomplete, damaged, of another version, or does not fit the data."""
 

@@ -6,7 +6,8 @@ import io
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,39 @@ def check_place(path: str | os.PathLike[str]) -> Path:
     return target
 
 
+@contextmanager
+def whole_file(target: Path) -> Iterator[Path]:
+    """Give a temporary name beside ``target`` to write to; then sync that file and rename it.
+
+    Raises
+    ------
+    OutputError
+        If that fails. Then, and when the body raises, ``target`` is as it was before, and nothing is left behind.
+    """
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        yield temporary
+        with reported(target):
+            with temporary.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            temporary.replace(target)
+    finally:
+        with reported(target):
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def reported(target: Path) -> Iterator[None]:
+    """Turn what the system has against writing ``target`` into an OutputError."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"cannot write '{target}': {reason}. Free some space, or choose another folder.") from error
+
+
 def write_whole(target: Path, content: bytes) -> None:
     """Write ``content`` under a temporary name beside ``target``, sync it, and rename it.
 
@@ -48,19 +82,8 @@ def write_whole(target: Path, content: bytes) -> None:
     OutputError
         If that fails; ``target`` is as it was before, and nothing is left behind.
     """
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    try:
-        try:
-            with temporary.open("xb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OutputError(f"cannot write '{target}': {reason}. Free some space, or choose another folder.") from error
+    with whole_file(target) as temporary, reported(target), temporary.open("xb") as stream:
+        stream.write(content)
 
 
 def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:

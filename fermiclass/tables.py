@@ -36,6 +36,8 @@ from fermiclass.errors import CatalogError, OutputError
 from fermiclass.files import check_place, write_whole
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    from astropy.io import fits
     from astropy.table import Column, Table
 
 #: Keywords that describe a FITS table itself; all others are metadata.
@@ -130,7 +132,7 @@ def _plain(table: Table) -> Table:
     """Copy `table` to columns of bool, int, float and str without masks, and metadata of plain Python types."""
     from astropy.table import Table
 
-    plain = Table(meta={str(key): _plain_value(value) for key, value in table.meta.items()})
+    plain = Table(meta={str(key): plain_value(value) for key, value in table.meta.items()})
     for name in table.colnames:
         column = table[name]
         data, mask = np.asarray(np.ma.getdata(column)), np.ma.getmaskarray(column)
@@ -156,14 +158,14 @@ def _column(data: Any, unit: Any, description: str | None, ucd: str | None) -> C
     return Column(data, unit=parsed, description=description, meta={"ucd": str(ucd)} if ucd else {})
 
 
-def _plain_value(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """Turn numpy scalars, arrays, tuples and mappings into what JSON, YAML and FITS know."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): _plain_value(item) for key, item in value.items()}
+        return {str(key): plain_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain_value(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
+        return [plain_value(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
@@ -184,7 +186,8 @@ def _fits_text(text: str) -> str:
     return " ".join(text.encode("ascii", "replace").decode("ascii").split())
 
 
-def _to_fits(table: Table) -> bytes:
+def fits_hdu(table: Table) -> fits.BinTableHDU:
+    """Return a table of bool, int, float and text as the HDU that `write_table` writes."""
     from astropy.io import fits
     from astropy.table import Table
     from astropy.utils.exceptions import AstropyWarning
@@ -208,8 +211,14 @@ def _to_fits(table: Table) -> bytes:
         if keyword.removeprefix("HIERARCH ") in hdu.header:
             raise ValueError(f"the metadata key '{key}' differs from another only in case")
         hdu.header.append(fits.Card(keyword, _fits_text(value) if isinstance(value, str) else value), end=True)
+    return hdu
+
+
+def _to_fits(table: Table) -> bytes:
+    from astropy.io import fits
+
     stream = io.BytesIO()
-    fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(stream)
+    fits.HDUList([fits.PrimaryHDU(), fits_hdu(table)]).writeto(stream)
     return stream.getvalue()
 
 
@@ -328,9 +337,9 @@ def _at_most(ndim: int, table: Table) -> Table:
     return table
 
 
-def _to_parquet(table: Table) -> bytes:
+def arrow_table(table: Table) -> pa.Table:
+    """Return a table of bool, int, float and text as the Arrow table that `write_table` writes to Parquet."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     arrays, schema = [], []
     for name in _at_most(1, table).colnames:
@@ -341,8 +350,14 @@ def _to_parquet(table: Table) -> bytes:
         arrays.append(array)
         schema.append(pa.field(name, array.type, metadata={key: str(text) for key, text in about.items() if text}))
     metadata = {_META_KEY: json.dumps(table.meta).encode()}
+    return pa.Table.from_arrays(arrays, schema=pa.schema(schema, metadata=metadata))
+
+
+def _to_parquet(table: Table) -> bytes:
+    import pyarrow.parquet as pq
+
     stream = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(schema, metadata=metadata)), stream)
+    pq.write_table(arrow_table(table), stream)
     return stream.getvalue()
 
 

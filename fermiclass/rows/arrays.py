@@ -1,0 +1,98 @@
+"""Rows from arrays in memory, or from .npy files that stay on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from fermiclass.errors import RowsError
+from fermiclass.rows.checks import check_chunk, check_dtype, check_span, plain_labels
+from fermiclass.rows.chunk import Chunk
+
+
+class ArrayRows:
+    """Rows of arrays.
+
+    Parameters
+    ----------
+    X
+        Features ``(N, D)``: an array, or the path of a .npy file, of which only what is read comes into memory.
+    y
+        Labels ``(N,)``, text or whole numbers, '' for none; an array or a path. None where there are no labels.
+    X_var
+        Variances ``(N, D)`` of the errors of `X`, an array or a path; None for zeros.
+    feature_names
+        D names; by default x0, x1, …
+    dtype
+        Of the chunks: float32 or float64.
+
+    Raises
+    ------
+    RowsError
+        If a file is missing or damaged, or shapes or types do not fit.
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike | os.PathLike[str],
+        y: ArrayLike | os.PathLike[str] | None = None,
+        *,
+        X_var: ArrayLike | os.PathLike[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+        dtype: DTypeLike = np.float32,
+    ):
+        self._dtype = check_dtype(dtype)
+        self._source = f"'{X}'" if isinstance(X, str | os.PathLike) else "X"
+        self._X = _array(X)
+        if self._X.ndim != 2 or self._X.shape[1] == 0 or self._X.dtype.kind not in "biuf":
+            raise RowsError(
+                f"{self._source} holds {self._X.dtype} of shape {self._X.shape}; expected numbers, a row for each "
+                "source and a column for each feature"
+            )
+        self.num_rows, num_features = self._X.shape
+        self.feature_names = tuple(feature_names or (f"x{j}" for j in range(num_features)))
+        if len(self.feature_names) != num_features:
+            raise RowsError(
+                f"there are {len(self.feature_names)} names for the {num_features} columns of {self._source}"
+            )
+        self._X_var = None if X_var is None else _array(X_var)
+        if self._X_var is not None and (self._X_var.shape != self._X.shape or self._X_var.dtype.kind not in "biuf"):
+            raise RowsError(
+                f"X_var holds {self._X_var.dtype} of shape {self._X_var.shape}; expected a number for each of X, "
+                f"{self._X.shape}"
+            )
+        self._y = None if y is None else _array(y)
+        if self._y is not None:
+            if self._y.shape != (self.num_rows,):
+                raise RowsError(f"y has the shape {self._y.shape}; expected a label for each row, ({self.num_rows},)")
+            plain_labels(self._y[:0] if self._y.dtype.kind != "O" else self._y, "y", self._source)
+
+    def read(self, start: int, stop: int) -> Chunk:
+        """Return rows `start` to `stop` − 1; see :meth:`fermiclass.rows.Rows.read`."""
+        check_span(start, stop, self.num_rows, self._source)
+        with np.errstate(over="ignore"):  # an infinity is told of below
+            X = np.array(self._X[start:stop], self._dtype)
+            X_var = np.zeros_like(X) if self._X_var is None else np.array(self._X_var[start:stop], self._dtype)
+        y = None if self._y is None else plain_labels(np.array(self._y[start:stop]), "y", self._source)
+        noise_names = [f"X_var of {name}" for name in self.feature_names]
+        return check_chunk(Chunk(X, X_var, y), start, self.feature_names, noise_names, self._source)
+
+
+def _array(given: ArrayLike | os.PathLike[str]) -> NDArray[Any]:
+    if not isinstance(given, str | os.PathLike):
+        return np.asarray(given)
+    path = Path(given)
+    try:
+        with path.open("rb") as stream:
+            np.lib.format.read_magic(stream)  # or numpy takes the file for a pickle, and says so
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError as error:
+        raise RowsError(f"there is no file '{path}'. Check the name and the folder.") from error
+    except (OSError, ValueError, EOFError) as error:
+        reason = " ".join(str(error).split())
+        raise RowsError(f"'{path}' cannot be read as a .npy file ({reason}). Write it with numpy.save.") from error

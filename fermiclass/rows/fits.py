@@ -1,0 +1,117 @@
+"""Rows from a binary table in a FITS file."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from fermiclass.errors import RowsError
+from fermiclass.rows.checks import check_chunk, check_dtype, check_span
+from fermiclass.rows.chunk import Chunk
+from fermiclass.rows.columns import Columns
+
+if TYPE_CHECKING:
+    from astropy.io import fits
+
+
+class FITSRows:
+    """Rows of a binary table, mapped into memory: only the rows that are read are converted.
+
+    Parameters
+    ----------
+    path
+        A FITS file that is not compressed.
+    features
+        D names of columns with one number a row.
+    uncertainties
+        For each feature the name of the column with its standard deviation, None for a feature without error; or None
+        if no feature has one.
+    label
+        The column of labels, text ('' for none) or whole numbers; None for no labels.
+    hdu
+        Number or name of the table's HDU.
+    dtype
+        Of the chunks: float32 or float64.
+
+    Raises
+    ------
+    RowsError
+        If the file is missing, damaged or compressed, has no such table, or a column is missing or of another type.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        features: Sequence[str],
+        *,
+        uncertainties: Sequence[str | None] | None = None,
+        label: str | None = None,
+        hdu: int | str = 1,
+        dtype: DTypeLike = np.float32,
+    ):
+        self._dtype = check_dtype(dtype)
+        self._columns = Columns.of(features, uncertainties, label)
+        self.feature_names = self._columns.features
+        self._source = f"'{path}'"
+        self._data = _table(Path(path), hdu)
+        self.num_rows = len(self._data)
+        self._nulls = {column.name: column.null for column in self._data.columns if column.null not in (None, "")}
+        described = self._data.columns
+
+        def is_number(name: str) -> bool:
+            return self._data.dtype[name].shape in ((), (1,)) and described[name].format.lstrip("1")[0] in "LBIJKED"
+
+        self._columns.check(described.names, is_number, self._source)
+        if label is not None and self._data.dtype[label].shape not in ((), (1,)):
+            raise RowsError(f"the column '{label}' of {self._source} does not hold one label a row. Choose another.")
+        self.read(0, 0)  # the label's type
+
+    def read(self, start: int, stop: int) -> Chunk:
+        """Return rows `start` to `stop` − 1; see :meth:`fermiclass.rows.Rows.read`."""
+        check_span(start, stop, self.num_rows, self._source)
+        block = self._data[start:stop]  # sliced first, or astropy would convert scaled columns from end to end
+
+        def column(name: str) -> NDArray[Any]:
+            values = np.asarray(block[name]).reshape(len(block))
+            if name in self._nulls:
+                missing = block.view(np.ndarray)[name].reshape(len(block)) == self._nulls[name]
+                values = np.where(missing, np.nan, values) if missing.any() else values
+            return values
+
+        chunk = self._columns.chunk(column, self._dtype, self._source)
+        return check_chunk(chunk, start, self.feature_names, self._columns.uncertainties, self._source)
+
+
+def _table(path: Path, hdu: int | str) -> fits.FITS_rec:
+    from astropy.io import fits
+    from astropy.utils.exceptions import AstropyWarning
+
+    try:
+        with path.open("rb") as stream:
+            if stream.read(2) == b"\x1f\x8b":
+                raise RowsError(f"'{path}' is compressed, and cannot be read in parts. Decompress it first (gunzip).")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AstropyWarning)  # of a file that ends too early; checked below
+            with fits.open(path, memmap=True) as hdus:
+                found = hdus[hdu]
+                if not isinstance(found, fits.BinTableHDU):
+                    raise RowsError(f"HDU {hdu!r} of '{path}' is no binary table. Choose another with hdu.")
+                end = found.fileinfo()["datLoc"] + found.size
+                if path.stat().st_size < end:
+                    raise RowsError(f"'{path}' is truncated: its table should end at byte {end}. Write it again.")
+                return found.data  # the map stays open as long as it is in use
+    except RowsError:
+        raise
+    except FileNotFoundError as error:
+        raise RowsError(f"there is no file '{path}'. Check the name and the folder.") from error
+    except (KeyError, IndexError) as error:
+        raise RowsError(f"'{path}' has no HDU {hdu!r}. Choose another with hdu.") from error
+    except Exception as error:  # astropy has no common exception for damaged files
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise RowsError(f"'{path}' cannot be read as a FITS file ({reason}). Write it again.") from error

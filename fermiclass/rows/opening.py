@@ -1,0 +1,80 @@
+"""Rows of a file, by its ending."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from fermiclass.errors import RowsError
+from fermiclass.rows.arrays import ArrayRows
+from fermiclass.rows.chunk import Rows
+from fermiclass.rows.fits import FITSRows
+from fermiclass.rows.parquet import ParquetRows
+
+_EXPECTED = (
+    "a Parquet file or a folder of them, a FITS file (.fits, .fit), a .npy file, or a folder with X.npy, and X_var.npy "
+    "and y.npy if there are error bars and labels"
+)
+
+
+def open_rows(
+    path: str | os.PathLike[str],
+    features: Sequence[str] | None = None,
+    *,
+    uncertainties: Sequence[str | None] | None = None,
+    label: str | None = None,
+    hdu: int | str = 1,
+    dtype: DTypeLike = np.float32,
+) -> Rows:
+    """Open rows on disk; nothing but what describes them is read yet.
+
+    Parameters
+    ----------
+    path
+        ========================== ===================================================================
+        .parquet, or a folder      :class:`fermiclass.rows.ParquetRows`
+        .fits, .fit                :class:`fermiclass.rows.FITSRows`; compressed ones must be unpacked
+        .npy                       features alone: no error bars, no labels
+        a folder with X.npy        X.npy (N, D), and X_var.npy (N, D) and y.npy (N,) if they are there
+        ========================== ===================================================================
+    features
+        Columns of a Parquet or FITS table, which needs them; for .npy, names of the columns of X.
+    uncertainties, label
+        Columns of a Parquet or FITS table.
+    hdu
+        Number or name of the table's HDU in a FITS file.
+    dtype
+        Of the chunks: float32 or float64.
+
+    Raises
+    ------
+    RowsError
+        If the file is missing, damaged or of another kind, or lacks what was asked of it.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise RowsError(f"there is no file or folder '{path}'. Check the name and the folder.")
+    ending = place.name.lower()
+    is_folder = place.is_dir()
+    if (is_folder and (place / "X.npy").exists()) or ending.endswith(".npy"):
+        if uncertainties is not None or label is not None:
+            raise RowsError(f"'{path}' has no named columns: put the variances and labels into X_var.npy and y.npy")
+        X, X_var, y = place, None, None
+        if is_folder:
+            X, X_var, y = place / "X.npy", _if_there(place / "X_var.npy"), _if_there(place / "y.npy")
+        return ArrayRows(X, y, X_var=X_var, feature_names=features, dtype=dtype)
+    if not is_folder and not ending.endswith((".parquet", ".fits", ".fit", ".fits.gz", ".fit.gz")):
+        raise RowsError(f"'{path}' has no ending that names rows; expected {_EXPECTED}. Rename or convert it.")
+    if features is None:
+        raise RowsError(f"which columns of '{path}' are the features? Name them.")
+    if is_folder or ending.endswith(".parquet"):
+        return ParquetRows(place, features, uncertainties=uncertainties, label=label, dtype=dtype)
+    return FITSRows(place, features, uncertainties=uncertainties, label=label, hdu=hdu, dtype=dtype)
+
+
+def _if_there(path: Path) -> Path | None:
+    return path if path.exists() else None

@@ -1,0 +1,71 @@
+"""Rows of arrays and .npy files."""
+
+import numpy as np
+import pytest
+
+from fermiclass.errors import RowsError
+from fermiclass.rows import ArrayRows
+
+
+def test_defaults():
+    rows = ArrayRows(np.arange(6).reshape(3, 2))
+    chunk = rows.read(1, 3)
+    assert rows.feature_names == ("x0", "x1")
+    assert chunk.X.tolist() == [[2.0, 3.0], [4.0, 5.0]]
+    assert not chunk.X_var.any()
+    assert chunk.y is None
+    assert chunk.labelled.tolist() == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        ([3, 0, 3], [3, 0, 3]),
+        ([True, False, True], [True, False, True]),
+        (np.array([b"bll ", b"", b"psr"]), ["bll", "", "psr"]),
+        (np.array(["bll", None, "psr  "], dtype=object), ["bll", "", "psr"]),
+        (np.array([2, 1, 2], ">i2"), [2, 1, 2]),
+    ],
+)
+def test_labels(y, expected):
+    chunk = ArrayRows(np.zeros((3, 1)), y).read(0, 3)
+    assert chunk.y.tolist() == expected
+    assert chunk.y.dtype.isnative
+    assert chunk.labelled.tolist() == [label != "" for label in expected]
+
+
+def test_files_stay_on_disk(tmp_path):
+    np.save(tmp_path / "X.npy", np.asfortranarray(np.arange(20.0).reshape(10, 2)))
+    rows = ArrayRows(str(tmp_path / "X.npy"), X_var=tmp_path / "X.npy")
+    assert isinstance(rows._X, np.memmap)
+    assert rows.read(4, 5).X_var.tolist() == [[8.0, 9.0]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"X": np.zeros(3)}, r"X holds float64 of shape \(3,\); expected numbers, a row for each source"),
+        ({"X": np.zeros((3, 0))}, r"X holds float64 of shape \(3, 0\)"),
+        ({"X": np.full((3, 1), "a")}, r"X holds <U1 of shape \(3, 1\)"),
+        ({"X": np.zeros((3, 2)), "X_var": np.zeros((3, 1))}, r"X_var holds float64 of shape \(3, 1\); .* \(3, 2\)"),
+        ({"X": np.zeros((3, 2)), "y": ["a"]}, r"y has the shape \(1,\); expected a label for each row, \(3,\)"),
+        ({"X": np.zeros((3, 2)), "y": [0.5, 1.0, 2.0]}, r"labels in column 'y' are of type float64; expected text"),
+        ({"X": np.zeros((3, 2)), "feature_names": ["a"]}, r"1 names for the 2 columns of X"),
+    ],
+)
+def test_what_does_not_fit(arguments, message):
+    with pytest.raises(RowsError, match=message):
+        ArrayRows(**arguments)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(RowsError, match=r"there is no file '.*X\.npy'"):
+        ArrayRows(tmp_path / "X.npy")
+    np.save(tmp_path / "X.npy", np.zeros((100, 2)))
+    whole = (tmp_path / "X.npy").read_bytes()
+    np.save(tmp_path / "object.npy", np.array([[None]]), allow_pickle=True)
+    objects = (tmp_path / "object.npy").read_bytes()
+    for content in (b"", b"not an array", whole[:50], whole[:-1], objects):
+        (tmp_path / "X.npy").write_bytes(content)
+        with pytest.raises(RowsError, match=r"X\.npy' cannot be read as a \.npy file \(.+\)\. Write it"):
+            ArrayRows(tmp_path / "X.npy")

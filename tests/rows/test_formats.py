@@ -1,0 +1,110 @@
+"""Every format gives the same rows, and refuses the same faults."""
+
+import numpy as np
+import pytest
+
+from fermiclass.errors import RowsError
+from fermiclass.rows import Blocked, read_in_order
+from tests.rows.conftest import FEATURES, FORMATS, Data, make_rows
+
+
+def check(chunk, data, start, stop):
+    np.testing.assert_array_equal(chunk.X, data.X[start:stop])
+    np.testing.assert_array_equal(chunk.X_var, data.X_var[start:stop])
+    assert chunk.y.tolist() == data.y[start:stop].tolist()
+    assert chunk.y.dtype.kind == "U"
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"), [(0, 1000), (0, 1), (999, 1000), (63, 65), (100, 700), (5, 5), (1000, 1000)]
+)
+def test_rows_are_those_that_were_written(any_rows, data, start, stop):
+    assert (any_rows.num_rows, any_rows.feature_names) == (1000, tuple(FEATURES))
+    check(any_rows.read(start, stop), data, start, stop)
+    assert any_rows.read(start, stop).X.shape == any_rows.read(start, stop).X_var.shape == (stop - start, 3)
+
+
+def test_any_order_of_reading(any_rows, data):
+    for start in np.random.default_rng(0).integers(0, 990, 50):
+        check(any_rows.read(start, start + 10), data, start, start + 10)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_type_of_chunks(form, data, tmp_path, dtype):
+    chunk = make_rows(form, data, tmp_path, dtype=dtype).read(0, 3)
+    assert chunk.X.dtype == chunk.X_var.dtype == dtype
+    assert chunk.X.dtype.isnative
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_other_types_are_refused(form, data, tmp_path):
+    with pytest.raises(RowsError, match=r"asked for as int32; expected float32 or float64"):
+        make_rows(form, data, tmp_path, dtype=np.int32)
+
+
+@pytest.mark.parametrize(("start", "stop"), [(-1, 5), (5, 4), (0, 1001), (1001, 1001)])
+def test_rows_that_are_not_there(any_rows, start, stop):
+    with pytest.raises(RowsError, match=rf"rows {start} to {stop} were asked of .*, which has rows 0 to 1000"):
+        any_rows.read(start, stop)
+
+
+def test_what_was_read_belongs_to_the_reader(any_rows, data):
+    chunk = any_rows.read(10, 20)
+    for array in chunk:
+        array[:] = array[0]
+    check(any_rows.read(10, 20), data, 10, 20)
+
+
+def test_in_order(any_rows, data):
+    chunks = list(read_in_order(any_rows, 300))
+    assert [len(chunk.X) for chunk in chunks] == [300, 300, 300, 100]
+    for start, chunk in zip((0, 300, 600, 900), chunks, strict=True):
+        check(chunk, data, start, min(start + 300, 1000))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_one_row_and_none(form, tmp_path):
+    for N in (1, 0):
+        (tmp_path / str(N)).mkdir()
+        rows = make_rows(form, Data(N), tmp_path / str(N))
+        assert rows.num_rows == N
+        check(rows.read(0, N), Data(N), 0, N)
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "fits-scaled"])
+@pytest.mark.parametrize(("value", "found"), [(np.nan, "nan"), (-np.inf, "-inf"), (1e300, "inf")])
+def test_values_that_are_not_finite(form, tmp_path, value, found):
+    data = Data()
+    data.X[700, 1] = value
+    rows = make_rows(form, data, tmp_path)
+    rows.read(650, 700)
+    with pytest.raises(RowsError, match=rf"has {found} in row 700 \(counted from 0\) of column 'index'.*leave it out"):
+        rows.read(650, 800)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(("sigma", "found"), [(-0.5, "a negative number"), (np.nan, "nan")])
+def test_uncertainties_that_are_none(form, tmp_path, sigma, found):
+    data = Data()
+    data.sigma[999, 0] = sigma
+    if form in ("arrays", "npy"):
+        data = Signed(data)
+    rows = make_rows(form, data, tmp_path)
+    with pytest.raises(RowsError, match=rf"has {found} in row 999 .*of column '(e_flux|X_var of flux)', expected"):
+        rows.read(990, 1000)
+
+
+class Signed:
+    """Data whose variances are as wrong as the uncertainties."""
+
+    def __init__(self, data):
+        self.X, self.y, self.X_var = data.X, data.y, data.sigma * np.abs(data.sigma)
+
+
+def test_blocks_are_row_groups(data, tmp_path):
+    assert not isinstance(make_rows("arrays", data, tmp_path), Blocked)
+    rows = make_rows("parquet-folder", data, tmp_path)
+    assert isinstance(rows, Blocked)
+    edges = [*range(0, 333, 64), *range(333, 1000, 64), 1000]
+    assert sorted(set(rows.block_edges.tolist())) == edges
