@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.build import ModelSettings
     from fermiclass.nimgp.model import NoisyInputGP
     from fermiclass.nimgp.prediction_graphs import PredictionGraphs
+    from fermiclass.nimgp.training import TrainingSettings
 
 INPUT_PRIORS = ("isotropic", "population", "mixture")
 #: Names, among the weights, of what is not the model's.
@@ -44,11 +45,11 @@ def check_parameters(estimator: NIMGPClassifier) -> None:
                 raise ValueError(f"{name}={value!r} does not do: expected a {what} above {least:g}{extra}")
 
     number(Integral, "steps", "num_draws", "components", "hidden_units", "hidden_layers", "degree")
-    number(Integral, "batch_size", "epochs", optional=True)
+    number(Integral, "batch_size", "epochs", "patience", optional=True)
     number(Real, "learning_rate", "num_inducing", "initial_noise", "initial_white", "initial_spread")
     number(Real, "input_prior_variance", "initial_lengthscale", optional=True)
     number(Real, "jitter", least=-1e-300)
-    number(Real, "clip", "epsilon", optional=True)
+    number(Real, "clip", "epsilon", "natural_gradient", optional=True)
     number(Real, "max_noise", least=-1e-300, optional=True)
     if estimator.temperature != "folds":
         number(Real, "temperature")
@@ -56,6 +57,10 @@ def check_parameters(estimator: NIMGPClassifier) -> None:
         raise ValueError(f"temperature={estimator.temperature!r} does not do: the step likelihood knows no scale of f")
     if estimator.epsilon is not None and estimator.epsilon >= 1:
         raise ValueError(f"epsilon={estimator.epsilon!r} does not do: expected a number between 0 and 1, or None")
+    if estimator.natural_gradient is not None and estimator.natural_gradient > 1:
+        raise ValueError(
+            f"natural_gradient={estimator.natural_gradient!r} does not do: expected a number up to 1, or None"
+        )
     if not isinstance(estimator.num_inducing, Integral) and estimator.num_inducing >= 1:
         raise ValueError(
             f"num_inducing={estimator.num_inducing!r} does not do: expected a whole number, or a fraction below 1"
@@ -73,6 +78,31 @@ def model_settings(estimator: NIMGPClassifier) -> ModelSettings:
     from fermiclass.nimgp.build import ModelSettings
 
     return ModelSettings(**{field.name: getattr(estimator, field.name) for field in fields(ModelSettings)})
+
+
+def num_steps(estimator: NIMGPClassifier, num_data: int) -> int:
+    """Return the number of training steps with `num_data` sources."""
+    if estimator.epochs is None:
+        return estimator.steps
+    batch_size = min(estimator.batch_size or num_data, num_data)
+    return estimator.epochs * max(1, round(num_data / batch_size))
+
+
+def training_settings(
+    estimator: NIMGPClassifier, num_data: int, seed: int, *, batch_size: int | None = None
+) -> TrainingSettings:
+    """Return how the bound is maximised: the estimator's parameters of the same names."""
+    from fermiclass.nimgp.training import TrainingSettings
+
+    return TrainingSettings(
+        num_steps(estimator, num_data),
+        estimator.batch_size if batch_size is None else batch_size,
+        estimator.learning_rate,
+        estimator.decay,
+        seed,
+        estimator.natural_gradient,
+        estimator.patience,
+    )
 
 
 def shared_graphs(settings: ModelSettings, model: NoisyInputGP) -> PredictionGraphs:

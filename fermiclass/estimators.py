@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
 if TYPE_CHECKING:
     from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
+    from fermiclass.rows import Rows
 
 
 class NIMGPClassifier(ClassifierMixin, BaseEstimator):
@@ -59,6 +61,11 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         Adam steps, sources a step (None: all), the first step size, and whether it falls along a cosine or stays.
     epochs : int or None
         Passes over the training sources, instead of ``steps``.
+    natural_gradient : float or None
+        Step size γ, up to 1, of natural gradient steps for the variational distribution of the inducing values, which
+        Adam moves otherwise; 0.1 is a common choice.
+    patience : int or None
+        Stop when the smoothed bound has not risen by a thousandth for so many steps.
     input_prior : {'isotropic', 'population', 'mixture'}
         p(x) for standardised inputs: N(0, a I), or N(m, a Σ) with the mean and covariance of the training sources'
         noiseless inputs (:meth:`fermiclass.nimgp.input_prior.InputPrior.population`), or a mixture of such Gaussians.
@@ -132,6 +139,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         learning_rate: float = 0.03,
         decay: bool = True,
         epochs: int | None = None,
+        natural_gradient: float | None = None,
+        patience: int | None = None,
         input_prior: str = "isotropic",
         input_prior_variance: float | None = 3.0,
         components: int = 3,
@@ -164,6 +173,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.decay = decay
         self.epochs = epochs
+        self.natural_gradient = natural_gradient
+        self.patience = patience
         self.input_prior = input_prior
         self.input_prior_variance = input_prior_variance
         self.components = components
@@ -227,6 +238,25 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         from fermiclass.fitting import fit_many
 
         return fit_many(self, data, progress=progress)
+
+    def fit_rows(
+        self,
+        rows: Rows,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Callable[[TrainingState], None] | None = None,
+    ) -> NIMGPClassifier:
+        """Train on rows on disk, of any number; see :func:`fermiclass.streaming.fit_rows`."""
+        from fermiclass.streaming import fit_rows
+
+        return fit_rows(self, rows, checkpoint=checkpoint, progress=progress)
+
+    def predict_rows(self, rows: Rows, path: str | os.PathLike[str], **options: Any) -> None:
+        """Label rows on disk, to a file that grows; see :func:`fermiclass.streaming.predict_rows`."""
+        from fermiclass.streaming import predict_rows
+
+        check_is_fitted(self)
+        predict_rows(self, rows, path, **options)
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> NIMGPClassifier:
         """Take trained parameters, such as ``weights_`` of another of the same settings, and get ready to predict."""

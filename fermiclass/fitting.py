@@ -18,8 +18,10 @@ from fermiclass.estimator_settings import (
     check_variances,
     input_prior,
     model_settings,
+    num_steps,
     standardise,
     tensor_type,
+    training_settings,
     written_prior,
 )
 from fermiclass.nimgp.inducing import initial_inducing_points
@@ -157,7 +159,9 @@ def train_together(
     groups: dict[tuple[int, ...], list[int]] = {}
     for k, (estimator, problem) in enumerate(zip(estimators, prepared, strict=True)):
         shapes = len(estimator.classes_), *problem.Z.shape, len(problem.prior.weights)
-        sizes = (*shapes, problem.seed, *_schedule(estimator, len(problem.labels)))
+        num_data = len(problem.labels)
+        full_batch = (estimator.batch_size or num_data) >= num_data
+        sizes = (*shapes, problem.seed, num_steps(estimator, num_data), full_batch)
         groups.setdefault(sizes, []).append(k)
     for members in groups.values():
         _train_group(
@@ -168,15 +172,6 @@ def train_together(
         )
 
 
-def _schedule(estimator: NIMGPClassifier, num_data: int) -> tuple[int, bool]:
-    """Return the number of steps, and whether each takes all sources."""
-    batch_size = min(estimator.batch_size or num_data, num_data)
-    steps = estimator.steps
-    if estimator.epochs is not None:
-        steps = estimator.epochs * max(1, round(num_data / batch_size))
-    return steps, batch_size == num_data
-
-
 def _train_group(
     estimators: Sequence[NIMGPClassifier],
     problems: Sequence[Prepared],
@@ -185,7 +180,7 @@ def _train_group(
 ) -> None:
     from fermiclass.nimgp.build import assign_weights, build_model, weights_of
     from fermiclass.nimgp.feeds import TrainingData
-    from fermiclass.nimgp.training import TrainingSettings, train
+    from fermiclass.nimgp.training import train
 
     first = estimators[0]
     counts = np.array([len(problem.labels) for problem in problems])
@@ -201,14 +196,13 @@ def _train_group(
     if start is not None:
         names = weights_of(model)
         assign_weights(model, {name: np.stack([one.weights_[name] for one in start]) for name in names})
-    steps, _ = _schedule(first, counts[0])
     data = TrainingData(
         _padded([problem.X for problem in problems]),
         _padded([problem.X_var for problem in problems]),
         _padded([problem.labels for problem in problems]),
         counts,
     )
-    schedule = TrainingSettings(steps, first.batch_size, first.learning_rate, first.decay, problems[0].seed)
+    schedule = training_settings(first, counts[0], problems[0].seed)
     history = []
     for state in train(model, data, schedule):
         history.append(state.elbo)

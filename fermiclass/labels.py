@@ -81,26 +81,39 @@ def label_table(
         elif name in _TEXT_COLUMNS:
             table[name] = Column(np.full(len(catalog), ""), description=f"{name}: not in the catalogue")
 
-    def add(name: str, data: Any, description: str, ucd: str) -> None:
-        table[name] = Column(data, description=description, meta={"ucd": ucd})
-
-    for c, name in enumerate(classes):
-        add(f"P_{name}", prediction.probabilities[:, c], f"Probability that the source is {name}", "stat.probability")
-    for c, name in enumerate(classes):
-        description = f"Standard deviation of P_{name} over the posterior of latent functions and noiseless features"
-        add(f"Unc_P_{name}", prediction.std[:, c], description, "stat.stdev;stat.probability")
-    add("PRED_CLASS", np.array(classes)[prediction.probabilities.argmax(axis=1)], "Most probable class", "src.class")
-    add("P_MAX", prediction.probabilities.max(axis=1), "Probability of PRED_CLASS", "stat.probability;stat.max")
-    add("ENTROPY", prediction.entropy, "Entropy of the probabilities, in nats", "stat.value")
-    information = "Mutual information of label and latent functions: what more labels could remove, in nats"
-    add("INFORMATION", prediction.information, information, "stat.value")
-    noise = "Mutual information of label and noiseless features: what the error bars add to ENTROPY, in nats"
-    add("NOISE_ENTROPY", prediction.noise_entropy, noise, "stat.value")
-    add("OOD_SCORE", ood_score, "0 typical of the training sources ... 1 unlike any", "stat.value")
+    add_prediction(table, classes, prediction)
+    _add(table, "OOD_SCORE", ood_score, "0 typical of the training sources ... 1 unlike any", "stat.value")
     bits = feature_flags | FLAG_OUTSIDE_DOMAIN * (ood_score > OOD_LIMIT)
     if catalog.has_column("Flags"):
         # NaN, where a table masks its Flags: what is unknown is no warning.
         bits = bits | FLAG_CATALOGUE * (np.nan_to_num(np.asarray(catalog.table["Flags"])) != 0)
     meaning = ", ".join(f"{bit} {words}" for bit, words in LABEL_FLAGS.items())
-    add("LABEL_FLAGS", bits.astype(np.int16), f"Bits: {meaning}", "meta.code.qual")
+    _add(table, "LABEL_FLAGS", bits.astype(np.int16), f"Bits: {meaning}", "meta.code.qual")
     return table
+
+
+def add_prediction(table: Table, classes: Sequence[str], prediction: Prediction) -> None:
+    """Add the columns of what was predicted, ``P_<class>`` to ``NOISE_ENTROPY``."""
+    P = prediction.probabilities
+    for c, name in enumerate(classes):
+        _add(table, f"P_{name}", P[:, c], f"Probability that the source is {name}", "stat.probability")
+    for c, name in enumerate(classes):
+        description = f"Standard deviation of P_{name} over the posterior of latent functions and noiseless features"
+        _add(table, f"Unc_P_{name}", prediction.std[:, c], description, "stat.stdev;stat.probability")
+    _add(
+        table,
+        "PRED_CLASS",
+        np.array(classes)[P.argmax(axis=1)],
+        "Most probable class",
+        "src.class",
+    )
+    _add(table, "P_MAX", P.max(axis=1), "Probability of PRED_CLASS", "stat.probability;stat.max")
+    _add(table, "ENTROPY", prediction.entropy, "Entropy of the probabilities, in nats", "stat.value")
+    information = "Mutual information of label and latent functions: what more labels could remove, in nats"
+    _add(table, "INFORMATION", prediction.information, information, "stat.value")
+    noise = "Mutual information of label and noiseless features: what the error bars add to ENTROPY, in nats"
+    _add(table, "NOISE_ENTROPY", prediction.noise_entropy, noise, "stat.value")
+
+
+def _add(table: Table, name: str, data: Any, description: str, ucd: str) -> None:
+    table[name] = Column(data, description=description, meta={"ucd": ucd})

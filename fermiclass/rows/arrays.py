@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ class ArrayRows:
         feature_names: Sequence[str] | None = None,
         dtype: DTypeLike = np.float32,
     ):
+        self._opened = partial(ArrayRows, X, y, X_var=X_var, feature_names=feature_names, dtype=dtype)
         self._dtype = check_dtype(dtype)
         self._source = f"'{X}'" if isinstance(X, str | os.PathLike) else "X"
         self._X = _array(X)
@@ -71,6 +73,10 @@ class ArrayRows:
             if self._y.shape != (self.num_rows,):
                 raise RowsError(f"y has the shape {self._y.shape}; expected a label for each row, ({self.num_rows},)")
             plain_labels(self._y[:0] if self._y.dtype.kind != "O" else self._y, "y", self._source)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rows that are sent to another process are opened there."""
+        return self._opened, ()
 
     def read(self, start: int, stop: int) -> Chunk:
         """Return rows `start` to `stop` − 1; see :meth:`fermiclass.rows.Rows.read`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,7 @@ class FITSRows:
         hdu: int | str = 1,
         dtype: DTypeLike = np.float32,
     ):
+        self._opened = partial(FITSRows, path, features, uncertainties=uncertainties, label=label, hdu=hdu, dtype=dtype)
         self._dtype = check_dtype(dtype)
         self._columns = Columns.of(features, uncertainties, label)
         self.feature_names = self._columns.features
@@ -71,6 +73,10 @@ class FITSRows:
         if label is not None and self._data.dtype[label].shape not in ((), (1,)):
             raise RowsError(f"the column '{label}' of {self._source} does not hold one label a row. Choose another.")
         self.read(0, 0)  # the label's type
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rows that are sent to another process are opened there."""
+        return self._opened, ()
 
     def read(self, start: int, stop: int) -> Chunk:
         """Return rows `start` to `stop` − 1; see :meth:`fermiclass.rows.Rows.read`."""

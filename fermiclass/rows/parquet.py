@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,7 @@ class ParquetRows:
         label: str | None = None,
         dtype: DTypeLike = np.float32,
     ):
+        self._opened = partial(ParquetRows, path, features, uncertainties=uncertainties, label=label, dtype=dtype)
         self._dtype = check_dtype(dtype)
         self._columns = Columns.of(features, uncertainties, label)
         self.feature_names = self._columns.features
@@ -76,6 +78,10 @@ class ParquetRows:
         self._file: tuple[int, pq.ParquetFile] | None = None
         self._last: tuple[int, Chunk] | None = None
         self._lock = Lock()  # a background thread may read ahead while another reads, too
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rows that are sent to another process are opened there."""
+        return self._opened, ()
 
     def read(self, start: int, stop: int) -> Chunk:
         """Return rows `start` to `stop` − 1; see :meth:`fermiclass.rows.Rows.read`."""

@@ -1,5 +1,7 @@
 """Every format gives the same rows, and refuses the same faults."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,10 @@ def test_rows_are_those_that_were_written(any_rows, data, start, stop):
     assert (any_rows.num_rows, any_rows.feature_names) == (1000, tuple(FEATURES))
     check(any_rows.read(start, stop), data, start, stop)
     assert any_rows.read(start, stop).X.shape == any_rows.read(start, stop).X_var.shape == (stop - start, 3)
+
+
+def test_rows_are_sent_as_what_to_open(any_rows, data):
+    check(pickle.loads(pickle.dumps(any_rows)).read(100, 700), data, 100, 700)
 
 
 def test_any_order_of_reading(any_rows, data):

@@ -1,0 +1,209 @@
+"""Training and labelling with more rows than memory holds: estimators and rows on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from fermiclass.estimator_settings import (
+    TEMPERATURE,
+    check_parameters,
+    input_prior,
+    model_settings,
+    standardise,
+    tensor_type,
+    training_settings,
+    written_prior,
+)
+from fermiclass.nimgp.inducing import initial_inducing_points
+from fermiclass.rows import Chunk, Rows, open_writer, sample, shuffled_minibatches, summarise
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+    from distributed import Client
+
+    from fermiclass.estimators import NIMGPClassifier
+    from fermiclass.nimgp.training import TrainingState
+
+BATCH_SIZE = 1024  # where the estimator says that all rows are in every step
+_SAMPLE = 20_000  # rows that inducing points and p(x) are chosen from
+_IN_MEMORY = ("nimgp", "mgp-aug")  # methods that keep something for every source
+
+
+def fit_rows(
+    estimator: NIMGPClassifier,
+    rows: Rows,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Callable[[TrainingState], None] | None = None,
+) -> NIMGPClassifier:
+    """Train on rows that are read as they are needed; memory does not grow with their number.
+
+    One pass finds their mean, spread and classes; another draws the rows that inducing points and p(x) are chosen from;
+    then come shuffled minibatches of `batch_size` rows, 1,024 if that is None.
+
+    Parameters
+    ----------
+    estimator
+        Its method must not keep anything for every source: neither 'nimgp' nor 'mgp-aug'.
+    rows
+        With labels; see :func:`fermiclass.rows.open_rows`.
+    checkpoint
+        A file, ``.npz``, that training is kept in once a minute. If it is there, training goes on from it, with the
+        rows in another order.
+    progress
+        Called with the state of training every few steps.
+
+    Returns
+    -------
+    NIMGPClassifier
+        The estimator, fitted.
+
+    Raises
+    ------
+    ValueError
+        When the method does not do, there are no labels or only one class, or the checkpoint is of another training.
+    RowsError
+        When rows cannot be read.
+    """
+    check_parameters(estimator)
+    settings = model_settings(estimator)
+    if estimator.method in _IN_MEMORY:
+        raise ValueError(
+            f"method={estimator.method!r} keeps something for every source in memory: choose 'nimgp-nn', 'nimgp-fo', "
+            "'nimgp-fo-marginal', 'mgp' or 'mgp-sampling'"
+        )
+    if not isinstance(estimator.temperature, float | int):
+        raise ValueError("temperature='folds' needs the rows in memory: give a number")
+    summary = summarise(rows)
+    if summary.classes is None or len(summary.classes) < 2:
+        found = "no labels" if summary.classes is None else "only 1 class"
+        raise ValueError(f"a classifier needs sources of at least two classes; found {found}")
+    estimator.n_features_in_ = len(rows.feature_names)
+    estimator.classes_ = summary.classes
+    estimator.mean_ = summary.mean
+    constant = summary.std <= 1e-12 * np.abs(summary.mean)
+    estimator.scale_ = np.where(constant, 1.0, summary.std)
+    seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
+    X, X_var, _ = _numbers(estimator, sample(rows, _SAMPLE, seed=seed))
+    num_inducing = int(estimator.num_inducing if estimator.num_inducing >= 1 else 100)
+    Z = initial_inducing_points(X, num_inducing, estimator.inducing, np.random.default_rng(seed))
+    prior = input_prior(estimator, X, X_var, seed)
+
+    from fermiclass.nimgp.build import build_model, weights_of
+    from fermiclass.nimgp.checkpoints import Checkpoint
+    from fermiclass.nimgp.feeds import StreamedData
+    from fermiclass.nimgp.training import train
+
+    batch_size = min(estimator.batch_size or BATCH_SIZE, summary.num_labelled)
+    model = build_model(
+        settings,
+        Z,
+        num_data=summary.num_labelled,
+        num_classes=len(summary.classes),
+        input_priors=[prior],
+        seed=seed,
+        dtype=tensor_type(estimator.precision),
+    )
+
+    def minibatches(first: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        for chunk in shuffled_minibatches(rows, batch_size, seed=seed + first):
+            yield _numbers(estimator, chunk)
+
+    schedule = training_settings(estimator, summary.num_labelled, seed, batch_size=batch_size)
+    kept = None
+    if checkpoint is not None:
+        about = {"rows": summary.num_labelled, "schedule": schedule, "model": settings, "classes": len(summary.classes)}
+        kept = Checkpoint(Path(checkpoint), about)
+    history = []
+    for state in train(model, StreamedData(minibatches), schedule, checkpoint=kept):
+        history.append(state.elbo)
+        if progress is not None:
+            progress(state)
+    estimator.elbo_ = np.array(history, np.float64)
+    temperature = {TEMPERATURE: np.array(float(estimator.temperature))}
+    return estimator.restore(weights_of(model) | written_prior(prior) | temperature)
+
+
+def _numbers(estimator: NIMGPClassifier, chunk: Chunk) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return standardised inputs, their variances, and labels 0 … C − 1."""
+    y = np.zeros(len(chunk.X), int) if chunk.y is None else np.searchsorted(estimator.classes_, chunk.y)
+    return (*standardise(estimator, chunk.X.astype(np.float64), chunk.X_var.astype(np.float64)), y)
+
+
+def predict_rows(
+    estimator: NIMGPClassifier,
+    rows: Rows,
+    path: str | os.PathLike[str],
+    *,
+    block_rows: int = 65536,
+    client: Client | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Label rows a block at a time, to a file that grows.
+
+    Parameters
+    ----------
+    estimator
+        Fitted.
+    rows
+        Any number, in the file's order.
+    path
+        ``.parquet`` or ``.fits``, with the columns ``P_<class>``, ``Unc_P_<class>``, ``PRED_CLASS``, ``P_MAX``,
+        ``ENTROPY``, ``INFORMATION`` and ``NOISE_ENTROPY`` of the label table, a row for each row.
+    block_rows
+        Rows in memory at a time.
+    client
+        Of a Dask cluster, whose workers label a block each; they must be able to read the rows.
+    progress
+        Called with the number of rows done.
+
+    Raises
+    ------
+    RowsError
+        When rows cannot be read.
+    OutputError
+        When the file cannot be written; nothing is left behind.
+    """
+    spans = [(a, min(a + block_rows, rows.num_rows)) for a in range(0, rows.num_rows, block_rows)]
+    template = label_block(estimator, rows, (0, min(1, rows.num_rows)))[:0]
+    with open_writer(path, template, num_rows=rows.num_rows) as writer:
+        for (_, stop), table in zip(spans, _labelled(estimator, rows, spans, client), strict=True):
+            writer.write(table)
+            if progress is not None:
+                progress(stop)
+
+
+def label_block(estimator: NIMGPClassifier, rows: Rows, span: tuple[int, int]) -> Table:
+    """Return the label table of rows `span[0]` to `span[1]` − 1."""
+    from astropy.table import Table
+
+    from fermiclass.labels import add_prediction
+
+    chunk = rows.read(*span)
+    table = Table()
+    add_prediction(
+        table, list(map(str, estimator.classes_)), estimator.predict_distribution(chunk.X, X_var=chunk.X_var)
+    )
+    return table
+
+
+def _labelled(estimator: NIMGPClassifier, rows: Rows, spans: list[tuple[int, int]], client: Any) -> Iterator[Any]:
+    """Label tables in order; on a cluster, two blocks for each thread of a worker are under way at a time."""
+    if client is None:
+        yield from (label_block(estimator, rows, span) for span in spans)
+        return
+    shared = client.scatter(estimator, broadcast=True)
+    ahead = 2 * max(1, sum(client.nthreads().values()))
+    waiting: list[Any] = []
+    for span in spans:
+        waiting.append(client.submit(label_block, shared, rows, span, pure=False))
+        if len(waiting) >= ahead:
+            yield waiting.pop(0).result()
+    for future in waiting:
+        yield future.result()
