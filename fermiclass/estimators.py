@@ -319,11 +319,12 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         X, X_var = standardise(self, X, check_variances(X, X_var))
+        num_draws = self.num_draws
         if not self.average_noise or self.method not in (*AVERAGING, *FIRST_ORDER):
-            X_var = np.zeros_like(X_var)
+            X_var, num_draws = np.zeros_like(X_var), 1
         elif "noise.variance" in self.weights_:
             X_var = np.broadcast_to(self.weights_["noise.variance"], X.shape)
-        return self._predictor.blocks(X, X_var, num_draws=self.num_draws, ratio=ratio)
+        return self._predictor.blocks(X, X_var, num_draws=num_draws, ratio=ratio)
 
     # The TensorFlow model can be neither copied nor sent elsewhere: it is rebuilt from weights_.
     def __getstate__(self) -> dict[str, Any]:

@@ -90,4 +90,4 @@ TABLES: Mapping[str, Callable[[Source], Benchmark]] = MappingProxyType(
 )
 
 #: Benchmarks that run themselves.
-STUDIES = ("timing",)
+STUDIES = ("timing", "scale")

@@ -117,36 +117,10 @@ def _our_steps(method: str, likelihood: str) -> tuple[Callable[[], Any], int]:
 
 
 def _gpflow_steps() -> tuple[Callable[[], Any], int]:
-    import gpflow
-    import tensorflow as tf
+    from fermiclass.benchmarks.gpflow_svgp import svgp_steps
 
     X, _, y = _data(10 * _B)
-    Z = [gpflow.inducing_variables.InducingPoints(X[:_M].copy()) for _ in range(_C)]
-    model = gpflow.models.SVGP(
-        gpflow.kernels.SeparateIndependent([gpflow.kernels.RBF(lengthscales=np.ones(_D)) for _ in range(_C)]),
-        gpflow.likelihoods.Softmax(_C),
-        gpflow.inducing_variables.SeparateIndependentInducingVariables(Z),
-        num_latent_gps=_C,
-        num_data=len(X),
-    )
-    batches = iter(
-        tf.data.Dataset.from_tensor_slices((X, y[:, None])).repeat().shuffle(len(X), seed=0).batch(_B).prefetch(4)
-    )
-    optimiser = tf.keras.optimizers.Adam(0.01)
-    variables = model.trainable_variables
-    optimiser.build(variables)
-
-    @tf.function
-    def steps() -> None:
-        for _ in tf.range(_STEPS_A_CALL):
-            batch = next(batches)
-            with tf.GradientTape(watch_accessed_variables=False) as tape:
-                tape.watch(variables)
-                loss = model.training_loss(batch)
-            optimiser.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
-
-    steps()
-    return steps, _STEPS_A_CALL
+    return svgp_steps(X, y, num_inducing=_M, batch_size=_B, steps_a_call=_STEPS_A_CALL), _STEPS_A_CALL
 
 
 def _prediction(likelihood: str) -> Callable[[], Any]:

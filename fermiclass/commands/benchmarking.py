@@ -74,7 +74,9 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
 @click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write the table, too.")
 @common_options
 def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) -> None:
-    """Measure on known data, beside what was published; or what steps and predictions cost (timing).
+    """Measure on known data, beside what was published.
+
+    Or what steps and predictions cost: a few sources (timing), or more than memory holds (scale).
 
     \b
     Example:
@@ -83,6 +85,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
       fermiclass benchmark uci --data DIR --datasets glass,wine --noise 0.25 --workers 2 --results uci.jsonl
       fermiclass benchmark gpc --datasets letter,ring --methods mgp@step,mgp@softmax-bound,forest --results gpc.jsonl
       fermiclass benchmark timing
+      fermiclass benchmark scale
     """  # noqa: D301
     from fermiclass.benchmarks.environment import machine, versions
     from fermiclass.files import check_place, write_json
@@ -90,7 +93,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
     if json_file is not None:
         check_place(json_file)
     head = {"command": _settings_given(), "versions": versions(), "machine": machine()}
-    results = (_table if name in TABLES else _timing)(name, head=head, quiet=quiet, **options)
+    results = (_table if name in TABLES else _study)(name, head=head, quiet=quiet, **options)
     if json_file is not None:
         write_json(json_file, results | head)
     if not quiet:
@@ -174,9 +177,7 @@ def _executor(workers: int, dask: str | None, tensorflow: bool) -> Executor:
     return executors.here if workers == 1 else executors.processes(workers, tensorflow=tensorflow)
 
 
-def _timing(name: str, *, head: dict[str, Any], quiet: bool, **options: Any) -> dict[str, Any]:
-    from fermiclass.benchmarks import timing
-
+def _study(name: str, *, head: dict[str, Any], quiet: bool, **options: Any) -> dict[str, Any]:
     context = click.get_current_context()
     given = [
         option.opts[0]
@@ -185,6 +186,13 @@ def _timing(name: str, *, head: dict[str, Any], quiet: bool, **options: Any) -> 
     ]
     if given:
         raise click.UsageError(f"the benchmark '{name}' knows nothing of {', '.join(given)}: leave that out")
+    if name == "scale":  # its processes load TensorFlow
+        from fermiclass.benchmarks import scale
+
+        with progress_bar("processes", quiet=quiet) as progress:
+            return scale.run(progress=progress)
+    from fermiclass.benchmarks import timing
+
     load_tensorflow(quiet=quiet)
     with progress_bar("repetitions", quiet=quiet) as progress:
         return timing.run(progress=progress)
@@ -199,7 +207,8 @@ def _settings_given() -> dict[str, Any]:
 
 
 def _print(results: dict[str, Any]) -> None:
+    from fermiclass.benchmarks.scale import print_scale
     from fermiclass.benchmarks.tables import print_benchmark
     from fermiclass.benchmarks.timing import print_timing
 
-    (print_timing if results["benchmark"] == "timing" else print_benchmark)(results)
+    {"timing": print_timing, "scale": print_scale}.get(results["benchmark"], print_benchmark)(results)

@@ -112,8 +112,8 @@ class Predictor:
         Prediction
             Of the next sources, in order.
         """
-        block_size = max(1, _POINTS_PER_BLOCK // num_draws)
         num_draws = 1 if self._first_order else num_draws
+        block_size = max(1, _POINTS_PER_BLOCK // num_draws)
         ratio = np.ones((len(X), self._num_classes)) if ratio is None else ratio
         for start in range(0, len(X), block_size):
             rows = slice(start, start + block_size)

@@ -1,0 +1,169 @@
+"""Training and labelling from disk: what a step costs, and how much memory, however many rows there are.
+
+Each number of rows has a process of its own, so that its peak memory can be told. GPflow's SVGP, with the rows in
+memory, does the same steps in the same run.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from fermiclass.terminal import load_tensorflow
+
+SIZES = (10_000, 100_000, 500_000, 2_000_000)
+METHODS = ("mgp", "nimgp-fo", "nimgp-nn")
+_C, _M, _D, _B = 3, 200, 10, 1024
+_ALL_SIZES = "mgp"  # the method that is timed with every number of rows; the others with the second only
+_STEPS, _STEPS_A_CALL = 200, 20
+_ROW_GROUP = 50_000
+_FEATURES, _ERRORS = ([f"{prefix}x{j}" for j in range(_D)] for prefix in ("", "Unc_"))
+
+
+def run(
+    *, sizes: tuple[int, ...] = SIZES, steps: int = _STEPS, progress: Callable[[int, int], None] | None = None
+) -> dict[str, Any]:
+    """Train, then label 100,000 rows, with the rows of each size on disk.
+
+    Returns
+    -------
+    dict
+        ``"rows"``: by method and number of rows (``"mgp 100000"``) milliseconds a training step, the median of calls of
+        20 (``"ms"``), rows a second in training (``"rows_per_second"``) and labelling (``"labels_per_second"``),
+        seconds of the passes before training (``"pass_seconds"``) and peak memory in MB (``"peak_mb"``).
+        ``"gpflow-svgp"``: its milliseconds a step (``"ms"``).
+    """
+    cases = [(_ALL_SIZES, size) for size in sizes]
+    cases += [(method, sizes[min(1, len(sizes) - 1)]) for method in METHODS if method != _ALL_SIZES]
+    total, done = len(cases) + 1, 0
+    results: dict[str, Any] = {"benchmark": "scale", "steps": steps, "rows": {}}
+    with TemporaryDirectory() as folder:
+        for size in sizes:
+            write_rows(Path(folder) / f"{size}.parquet", size)
+        gpflow = _alone(_gpflow, Path(folder) / f"{sizes[min(1, len(sizes) - 1)]}.parquet", steps)
+        results["gpflow-svgp"] = {"ms": gpflow}
+        for method, size in cases:
+            done += 1
+            if progress is not None:
+                progress(done, total)
+            results["rows"][f"{method} {size}"] = _alone(_ours, Path(folder) / f"{size}.parquet", steps, method)
+    if progress is not None:
+        progress(total, total)
+    return results
+
+
+def write_rows(path: Path, num_rows: int) -> None:
+    """Write rows of 3 classes whose features have error bars, as Parquet."""
+    from astropy.table import Table as Rows
+
+    from fermiclass.rows import open_writer
+
+    def block(rng: np.random.Generator, count: int) -> Rows:
+        y = rng.integers(0, _C, count)
+        noise = rng.uniform(0.05, 0.3, (count, _D)).astype(np.float32)
+        X = rng.normal(size=(count, _D)).astype(np.float32) + noise * rng.normal(size=(count, _D)).astype(np.float32)
+        X[np.arange(count), y] += 1.5
+        columns = dict(zip([*_FEATURES, *_ERRORS], [*X.T, *noise.T], strict=True))
+        return Rows(columns | {"CLASS1": np.array(["bll", "fsrq", "psr"])[y]})
+
+    with open_writer(path, block(np.random.default_rng(0), 1)[:0]) as writer:
+        for k, start in enumerate(range(0, num_rows, _ROW_GROUP)):
+            writer.write(block(np.random.default_rng([1, k]), min(_ROW_GROUP, num_rows - start)))
+
+
+def print_scale(results: Mapping[str, Any], console: Console | None = None) -> None:
+    """Print what steps, labels and memory cost by the number of rows."""
+    console = console or Console(highlight=False)
+    table = Table("method", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for name in ("rows", "ms/step", "over GPflow", "trained/s", "labelled/s", "passes/s", "peak/MB"):
+        table.add_column(name, justify="right")
+    gpflow = results["gpflow-svgp"]["ms"]
+    table.add_row("gpflow-svgp", "", f"{gpflow:.1f}")
+    table.add_section()
+    for name, case in results["rows"].items():
+        method, size = name.split()
+        table.add_row(
+            method,
+            f"{int(size):,}",
+            f"{case['ms']:.1f}",
+            f"{case['ms'] / gpflow:.2f}",
+            f"{case['rows_per_second']:,.0f}",
+            f"{case['labels_per_second']:,.0f}",
+            f"{case['pass_seconds']:.1f}",
+            f"{case['peak_mb']:,.0f}",
+        )
+    console.print(table)
+    console.print()
+    console.print(
+        f"{results['steps']} steps of {_B} rows with {_C} classes, {_D} features and {_M} inducing points a class in "
+        "single precision, rows read from a Parquet file; GPflow's are in memory. passes/s: seconds of the two passes "
+        "before training. A label: an average over 16 draws where the method knows input noise and draws it."
+    )
+
+
+def _alone(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a function returns in a new process."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(work, *arguments).result()
+
+
+def _rows(path: Path) -> Any:
+    from fermiclass.rows import open_rows
+
+    return open_rows(path, _FEATURES, uncertainties=_ERRORS, label="CLASS1")
+
+
+def _ours(path: Path, steps: int, method: str) -> dict[str, float]:
+    load_tensorflow(quiet=True)
+    from fermiclass.estimators import NIMGPClassifier
+
+    rows, times = _rows(path), [time.perf_counter()]
+    model = NIMGPClassifier(method, kernel="se", num_inducing=_M, batch_size=_B, steps=steps, num_draws=16)
+    model.fit_rows(rows, progress=lambda _: times.append(time.perf_counter()))
+    calls = np.diff(times)
+    step = float(np.median(calls[1:])) / _STEPS_A_CALL if len(calls) > 1 else float(calls[0]) / steps
+    started = time.perf_counter()
+    with TemporaryDirectory() as folder:
+        model.predict_rows(rows, Path(folder) / "labels.parquet")
+    labelling = time.perf_counter() - started
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # kilobytes, but bytes on macOS
+    return {
+        "ms": 1e3 * step,
+        "rows_per_second": _B / step,
+        "labels_per_second": rows.num_rows / labelling,
+        "pass_seconds": float(calls[0] - step * min(steps, _STEPS_A_CALL)),
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit,
+    }
+
+
+def _gpflow(path: Path, steps: int) -> float:
+    load_tensorflow(quiet=True)
+    import gpflow
+
+    from fermiclass.benchmarks.gpflow_svgp import svgp_steps
+
+    rows = _rows(path)
+    chunk = rows.read(0, rows.num_rows)
+    gpflow.config.set_default_float(np.float32)
+    gpflow.config.set_default_jitter(1e-3)
+    labels = np.unique(chunk.y, return_inverse=True)[1]
+    call = svgp_steps(chunk.X, labels, num_inducing=_M, batch_size=_B, steps_a_call=_STEPS_A_CALL)
+    times = []
+    for _ in range(max(1, steps // _STEPS_A_CALL)):
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return float(1e3 * np.median(times) / _STEPS_A_CALL)
