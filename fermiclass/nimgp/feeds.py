@@ -146,6 +146,16 @@ class _Stream(NamedTuple):
         return Batch(None, *(a[step] for a in taken))
 
 
+def shard(batch: Batch, part: tf.Tensor, parts: int) -> Batch:
+    """Return one of several parts of a minibatch, which differ by one source at most."""
+    size = tf.shape(batch.y)[-1]
+    begin, end = part * size // parts, (part + 1) * size // parts
+    rows = tf.broadcast_to(tf.range(size), tf.shape(batch.y)) if batch.rows is None else batch.rows
+    X, X_var = (a[..., begin:end, :] for a in (batch.X, batch.X_var))
+    weight = None if batch.weight is None else batch.weight[..., begin:end]
+    return Batch(rows[..., begin:end], X, X_var, batch.y[..., begin:end], weight)
+
+
 def _minibatches(num_data: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Endless minibatches of indices: each source at most once an epoch, a remainder too small for a batch left out."""
     while True:

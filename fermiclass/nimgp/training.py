@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.checkpoints import Checkpoint
-from fermiclass.nimgp.feeds import Data, Tensors
+from fermiclass.nimgp.feeds import Data, Tensors, shard
 from fermiclass.nimgp.inputs import Batch
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.natural_gradient import NaturalGradient
@@ -74,6 +74,9 @@ def train(
     Where rounding leaves a covariance without a Cholesky factor the bound is no number: the jitter becomes ten times
     larger, for all models that are trained at once, and training goes on.
 
+    Under the scope of a ``tf.distribute`` strategy, in which the model was made, too, each device takes its part of
+    every minibatch, and their gradients are averaged; parts that differ by a source count the same.
+
     Parameters
     ----------
     model
@@ -87,6 +90,8 @@ def train(
 
     Raises
     ------
+    ValueError
+        When natural gradients are asked for on several devices.
     TrainingError
         When a bound becomes NaN or infinite whatever the jitter, up to 0.1; the message says at which step and what to
         try.
@@ -96,8 +101,14 @@ def train(
     optimiser = tf.keras.optimizers.Adam(
         tf.keras.optimizers.schedules.CosineDecay(rate, settings.steps, alpha=0.01) if settings.decay else rate
     )
+    strategy = tf.distribute.get_strategy()
+    devices = strategy.num_replicas_in_sync
     natural = None
     if settings.natural_gradient is not None:
+        if devices > 1:
+            raise ValueError(
+                "natural gradients need all of the posterior on one device: leave them out, or the strategy"
+            )
         natural = NaturalGradient(model.posterior, settings.natural_gradient)
     of_posterior = [] if natural is None else natural.variables
     variables = [v for v in model.trainable_variables if not any(v is own for own in of_posterior)]
@@ -110,11 +121,26 @@ def train(
             loss = -tf.reduce_sum(elbo) - model.log_prior_density()
         # Zeros for what the bound does not depend on, such as a V learned by a method that ignores it.
         gradients = tape.gradient(loss, [*of_posterior, *variables], unconnected_gradients=tf.UnconnectedGradients.ZERO)
-        if tf.reduce_all(tf.math.is_finite(elbo)):  # else nothing moves, and there is something to go on from
-            if natural is not None:
-                natural.apply_gradients(*gradients[: len(of_posterior)])
-            optimiser.apply_gradients(zip(gradients[len(of_posterior) :], variables, strict=True))
+        if devices > 1:
+            context = tf.distribute.get_replica_context()
+            elbo, *gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, [elbo, *gradients])
+        # Without a bound nothing moves but by momentum, so that there is something to go on from.
+        usable = tf.reduce_all(tf.math.is_finite(elbo))
+        gradients = [tf.where(usable, gradient, tf.zeros_like(gradient)) for gradient in gradients]
+        if natural is not None:
+            natural.apply_gradients(*gradients[: len(of_posterior)])
+        optimiser.apply_gradients(zip(gradients[len(of_posterior) :], variables, strict=True))
         return elbo
+
+    def step_of_device(batch: Batch, seed: tf.Tensor) -> tf.Tensor:
+        device = tf.distribute.get_replica_context().replica_id_in_sync_group
+        return step(shard(batch, device, devices), tf.random.experimental.stateless_fold_in(seed, device))
+
+    def step_of_all(batch: Batch, seed: tf.Tensor) -> tf.Tensor:
+        if devices == 1:
+            return step(batch, seed)
+        elbo = strategy.run(step_of_device, args=(batch, seed))
+        return strategy.reduce(tf.distribute.ReduceOp.MEAN, elbo, axis=None)
 
     rng = np.random.default_rng([settings.seed, 1])
     everything = [*of_posterior, *variables, model.posterior.jitter.unconstrained_variable, *optimiser.variables]
@@ -127,7 +153,7 @@ def train(
     def run(seeds: tf.Tensor, taken: Tensors) -> tf.Tensor:
         total = tf.zeros(feed.leading, dtype)
         for k in tf.range(tf.shape(seeds)[0]):
-            total += step(feed.batch(taken, k), seeds[k])
+            total += step_of_all(feed.batch(taken, k), seeds[k])
         return total
 
     smoothed = _Smoothed(settings.patience)
