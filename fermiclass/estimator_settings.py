@@ -35,22 +35,23 @@ def check_parameters(estimator: NIMGPClassifier) -> None:
         When a parameter has a value that does not do; the message says which do.
     """
 
-    def number(kind: Any, *names: str, least: float = 0.0, optional: bool = False) -> None:
+    def number(kind: Any, *names: str, zero: bool = False, optional: bool = False) -> None:
         for name in names:
             value = getattr(estimator, name)
-            good = isinstance(value, kind) and not isinstance(value, bool) and value > least
+            good = isinstance(value, kind) and not isinstance(value, bool) and (value > 0 or (zero and value == 0))
             if not (good or (optional and value is None)):
                 what = "whole number" if kind is Integral else "number"
                 extra = ", or None" if optional else ""
-                raise ValueError(f"{name}={value!r} does not do: expected a {what} above {least:g}{extra}")
+                limit = "of 0 or more" if zero else "above 0"
+                raise ValueError(f"{name}={value!r} does not do: expected a {what} {limit}{extra}")
 
     number(Integral, "steps", "num_draws", "components", "hidden_units", "hidden_layers", "degree")
     number(Integral, "batch_size", "epochs", "patience", optional=True)
     number(Real, "learning_rate", "num_inducing", "initial_noise", "initial_white", "initial_spread")
     number(Real, "input_prior_variance", "initial_lengthscale", optional=True)
-    number(Real, "jitter", least=-1e-300)
+    number(Real, "jitter", zero=True)
     number(Real, "clip", "epsilon", "natural_gradient", optional=True)
-    number(Real, "max_noise", least=-1e-300, optional=True)
+    number(Real, "max_noise", zero=True, optional=True)
     if estimator.temperature != "folds":
         number(Real, "temperature")
     if estimator.temperature != 1 and estimator.likelihood == "step":

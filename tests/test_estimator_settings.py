@@ -49,8 +49,11 @@ REFUSED = [
         for name in ("clip", "epsilon", "input_prior_variance", "initial_lengthscale")
         for value in (0, -0.1, float("nan"), "a", True)
     ),
-    *(({"jitter": value}, rf"^jitter={value!r} does not do: expected a number") for value in (-1.0, "a", None)),
-    *(({"max_noise": value}, rf"^max_noise={value!r} does not do: expected a number") for value in (-1.0, "a")),
+    *(({"jitter": value}, rf"^jitter={value!r} does not do: expected a number of 0 or more$") for value in (-1.0, "a", None)),
+    *(({"max_noise": value}, rf"^max_noise={value!r} does not do: expected a number of 0 or more, or None$") for value in (-1.0, "a")),
+    ({"patience": 0}, rf"^patience=0 does not do: {WHOLE}, or None$"),
+    ({"natural_gradient": 0.0}, rf"^natural_gradient=0\.0 does not do: {NUMBER}, or None$"),
+    ({"natural_gradient": 1.5}, r"^natural_gradient=1\.5 does not do: expected a number up to 1, or None$"),
     ({"epsilon": 1}, "^epsilon=1 does not do: expected a number between 0 and 1, or None$"),
     ({"num_inducing": 60.0}, r"^num_inducing=60\.0 does not do: expected a whole number, or a fraction below 1$"),
     ({"likelihood": "step", "temperature": 2.0}, r"^temperature=2\.0 does not do: the step likelihood knows no scale"),
