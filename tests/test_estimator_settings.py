@@ -20,6 +20,7 @@ from fermiclass.estimators import NIMGPClassifier
 from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.names import KERNELS, LIKELIHOODS, METHODS, NOISES
 
+NOT_NEGATIVE = "expected a number of 0 or more"
 WHOLE, NUMBER = "expected a whole number above 0", "expected a number above 0"
 REFUSED = [
     *(
@@ -49,8 +50,8 @@ REFUSED = [
         for name in ("clip", "epsilon", "input_prior_variance", "initial_lengthscale")
         for value in (0, -0.1, float("nan"), "a", True)
     ),
-    *(({"jitter": value}, rf"^jitter={value!r} does not do: expected a number of 0 or more$") for value in (-1.0, "a", None)),
-    *(({"max_noise": value}, rf"^max_noise={value!r} does not do: expected a number of 0 or more, or None$") for value in (-1.0, "a")),
+    *(({"jitter": value}, rf"^jitter={value!r} does not do: {NOT_NEGATIVE}$") for value in (-1.0, "a", None)),
+    *(({"max_noise": value}, rf"^max_noise={value!r} does not do: {NOT_NEGATIVE}, or None$") for value in (-1.0, "a")),
     ({"patience": 0}, rf"^patience=0 does not do: {WHOLE}, or None$"),
     ({"natural_gradient": 0.0}, rf"^natural_gradient=0\.0 does not do: {NUMBER}, or None$"),
     ({"natural_gradient": 1.5}, r"^natural_gradient=1\.5 does not do: expected a number up to 1, or None$"),
