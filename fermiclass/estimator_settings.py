@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 INPUT_PRIORS = ("isotropic", "population", "mixture")
 #: Names, among the weights, of what is not the model's.
 TEMPERATURE = "temperature"
+_MAX_BY_FRACTION = 100
 _GRAPHS_KEPT = 8
 _GRAPHS: dict[Any, PredictionGraphs] = {}
 _PRIOR = ("input_prior.weights", "input_prior.mean", "input_prior.precision")
@@ -81,11 +82,18 @@ def model_settings(estimator: NIMGPClassifier) -> ModelSettings:
     return ModelSettings(**{field.name: getattr(estimator, field.name) for field in fields(ModelSettings)})
 
 
-def num_steps(estimator: NIMGPClassifier, num_data: int) -> int:
-    """Return the number of training steps with `num_data` sources."""
+def num_inducing_points(estimator: NIMGPClassifier, num_data: int) -> int:
+    """Return the number of inducing points a class with `num_data` sources."""
+    if isinstance(estimator.num_inducing, Integral):
+        return int(estimator.num_inducing)
+    return max(2, min(_MAX_BY_FRACTION, round(estimator.num_inducing * num_data)))
+
+
+def num_steps(estimator: NIMGPClassifier, num_data: int, batch_size: int | None = None) -> int:
+    """Return the number of training steps with `num_data` sources; the estimator's batch size may be replaced."""
     if estimator.epochs is None:
         return estimator.steps
-    batch_size = min(estimator.batch_size or num_data, num_data)
+    batch_size = min(batch_size or estimator.batch_size or num_data, num_data)
     return estimator.epochs * max(1, round(num_data / batch_size))
 
 
@@ -96,7 +104,7 @@ def training_settings(
     from fermiclass.nimgp.training import TrainingSettings
 
     return TrainingSettings(
-        num_steps(estimator, num_data),
+        num_steps(estimator, num_data, batch_size),
         estimator.batch_size if batch_size is None else batch_size,
         estimator.learning_rate,
         estimator.decay,

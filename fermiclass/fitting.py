@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from fermiclass.estimator_settings import (
     check_variances,
     input_prior,
     model_settings,
+    num_inducing_points,
     num_steps,
     standardise,
     tensor_type,
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.training import TrainingState
 
 Progress = Callable[["TrainingState"], None]
-
-_MAX_BY_FRACTION = 100
 
 
 class Prepared(NamedTuple):
@@ -58,7 +56,7 @@ def fit_many(
     """Train copies of a classifier on several data sets at once, such as the splits of one.
 
     Small matrices leave a machine idle: trained together, twenty take little longer than two. Each copy is what
-    ``fit`` alone would make of it, but for rounding.
+    ``fit`` alone would make of it, but for rounding, and for the jitter, which all of a group raise if one has to.
 
     Parameters
     ----------
@@ -130,11 +128,10 @@ def prepare(
     else:
         estimator.mean_, estimator.scale_ = start.mean_, start.scale_
     X, X_var = standardise(estimator, X, X_var)
-    num_inducing = estimator.num_inducing
-    if not isinstance(num_inducing, Integral):
-        num_inducing = max(2, min(_MAX_BY_FRACTION, round(num_inducing * len(X))))
     if start is None:
-        Z = initial_inducing_points(X, int(num_inducing), estimator.inducing, np.random.default_rng(seed))
+        Z = initial_inducing_points(
+            X, num_inducing_points(estimator, len(X)), estimator.inducing, np.random.default_rng(seed)
+        )
     else:
         Z = start.weights_["posterior.Z"][0]
     return Prepared(X, X_var, labels, Z, input_prior(estimator, X, X_var, seed), seed, float(temperature))
@@ -158,10 +155,11 @@ def train_together(
     """Train estimators of the same settings, each on its own data; those whose arrays fit each other at once."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for k, (estimator, problem) in enumerate(zip(estimators, prepared, strict=True)):
+        alone = k if estimator.patience is not None else -1  # each is to stop when its own bound does
         shapes = len(estimator.classes_), *problem.Z.shape, len(problem.prior.weights)
         num_data = len(problem.labels)
         full_batch = (estimator.batch_size or num_data) >= num_data
-        sizes = (*shapes, problem.seed, num_steps(estimator, num_data), full_batch)
+        sizes = (alone, *shapes, problem.seed, num_steps(estimator, num_data), full_batch)
         groups.setdefault(sizes, []).append(k)
     for members in groups.values():
         _train_group(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,13 @@ from fermiclass.estimator_settings import (
     check_parameters,
     input_prior,
     model_settings,
+    num_inducing_points,
     standardise,
     tensor_type,
     training_settings,
     written_prior,
 )
+from fermiclass.files import check_place
 from fermiclass.nimgp.inducing import initial_inducing_points
 from fermiclass.rows import Chunk, Rows, open_writer, sample, shuffled_minibatches, summarise
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from fermiclass.estimators import NIMGPClassifier
+    from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
 
 BATCH_SIZE = 1024  # where the estimator says that all rows are in every step
@@ -55,7 +59,7 @@ def fit_rows(
         With labels; see :func:`fermiclass.rows.open_rows`.
     checkpoint
         A file, ``.npz``, that training is kept in once a minute. If it is there, training goes on from it, with the
-        rows in another order.
+        rows in another order; `random_state` must be a whole number.
     progress
         Called with the state of training every few steps.
 
@@ -78,6 +82,10 @@ def fit_rows(
             f"method={estimator.method!r} keeps something for every source in memory: choose 'nimgp-nn', 'nimgp-fo', "
             "'nimgp-fo-marginal', 'mgp' or 'mgp-sampling'"
         )
+    if checkpoint is not None:
+        check_place(checkpoint)
+        if not isinstance(estimator.random_state, Integral):
+            raise ValueError("a training that may be resumed needs a whole number as random_state")
     if not isinstance(estimator.temperature, float | int):
         raise ValueError("temperature='folds' needs the rows in memory: give a number")
     summary = summarise(rows)
@@ -85,13 +93,14 @@ def fit_rows(
         found = "no labels" if summary.classes is None else "only 1 class"
         raise ValueError(f"a classifier needs sources of at least two classes; found {found}")
     estimator.n_features_in_ = len(rows.feature_names)
+    estimator.row_features_ = rows.feature_names
     estimator.classes_ = summary.classes
     estimator.mean_ = summary.mean
     constant = summary.std <= 1e-12 * np.abs(summary.mean)
     estimator.scale_ = np.where(constant, 1.0, summary.std)
     seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
     X, X_var, _ = _numbers(estimator, sample(rows, _SAMPLE, seed=seed))
-    num_inducing = int(estimator.num_inducing if estimator.num_inducing >= 1 else 100)
+    num_inducing = num_inducing_points(estimator, summary.num_labelled)
     Z = initial_inducing_points(X, num_inducing, estimator.inducing, np.random.default_rng(seed))
     prior = input_prior(estimator, X, X_var, seed)
 
@@ -118,7 +127,14 @@ def fit_rows(
     schedule = training_settings(estimator, summary.num_labelled, seed, batch_size=batch_size)
     kept = None
     if checkpoint is not None:
-        about = {"rows": summary.num_labelled, "schedule": schedule, "model": settings, "classes": len(summary.classes)}
+        about = {
+            **estimator.get_params(),
+            "features": rows.feature_names,
+            "rows": summary.num_labelled,
+            "classes": estimator.classes_.tolist(),
+            "mean": summary.mean.tolist(),
+            "std": summary.std.tolist(),
+        }
         kept = Checkpoint(Path(checkpoint), about)
     history = []
     for state in train(model, StreamedData(minibatches), schedule, checkpoint=kept):
@@ -165,13 +181,20 @@ def predict_rows(
 
     Raises
     ------
+    ValueError
+        When the rows have other features than those that were learned from.
     RowsError
         When rows cannot be read.
     OutputError
         When the file cannot be written; nothing is left behind.
     """
     spans = [(a, min(a + block_rows, rows.num_rows)) for a in range(0, rows.num_rows, block_rows)]
-    template = label_block(estimator, rows, (0, min(1, rows.num_rows)))[:0]
+    learned = getattr(estimator, "row_features_", rows.feature_names)
+    if learned != rows.feature_names:
+        raise ValueError(
+            f"the classifier learned from {', '.join(learned)}, these rows have {', '.join(rows.feature_names)}"
+        )
+    template = _template(estimator)
     with open_writer(path, template, num_rows=rows.num_rows) as writer:
         for (_, stop), table in zip(spans, _labelled(estimator, rows, spans, client), strict=True):
             writer.write(table)
@@ -181,15 +204,25 @@ def predict_rows(
 
 def label_block(estimator: NIMGPClassifier, rows: Rows, span: tuple[int, int]) -> Table:
     """Return the label table of rows `span[0]` to `span[1]` − 1."""
+    chunk = rows.read(*span)
+    return _table(estimator, estimator.predict_distribution(chunk.X, X_var=chunk.X_var))
+
+
+def _template(estimator: NIMGPClassifier) -> Table:
+    from fermiclass.nimgp.prediction import Prediction
+
+    # One row, as no rows have no most probable class.
+    one = np.full((1, len(estimator.classes_)), 1.0)
+    return _table(estimator, Prediction(one, one, *np.zeros((3, 1))))[:0]
+
+
+def _table(estimator: NIMGPClassifier, prediction: Prediction) -> Table:
     from astropy.table import Table
 
     from fermiclass.labels import add_prediction
 
-    chunk = rows.read(*span)
     table = Table()
-    add_prediction(
-        table, list(map(str, estimator.classes_)), estimator.predict_distribution(chunk.X, X_var=chunk.X_var)
-    )
+    add_prediction(table, [str(name) for name in estimator.classes_], prediction)
     return table
 
 
@@ -198,11 +231,11 @@ def _labelled(estimator: NIMGPClassifier, rows: Rows, spans: list[tuple[int, int
     if client is None:
         yield from (label_block(estimator, rows, span) for span in spans)
         return
-    shared = client.scatter(estimator, broadcast=True)
+    shared, opened = client.scatter([estimator, rows], broadcast=True)
     ahead = 2 * max(1, sum(client.nthreads().values()))
     waiting: list[Any] = []
     for span in spans:
-        waiting.append(client.submit(label_block, shared, rows, span, pure=False))
+        waiting.append(client.submit(label_block, shared, opened, span, pure=False))
         if len(waiting) >= ahead:
             yield waiting.pop(0).result()
     for future in waiting:

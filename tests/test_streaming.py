@@ -1,12 +1,14 @@
 """Training and labelling with rows on disk."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from astropy.table import Table
 
 import fermiclass as fc
 from fermiclass.errors import OutputError
-from fermiclass.nimgp.checkpoints import CheckpointError
+from fermiclass.nimgp.checkpoints import Checkpoint, CheckpointError
 from fermiclass.rows import ArrayRows, ParquetRows, open_rows
 from fermiclass.tables import write_table
 
@@ -82,8 +84,63 @@ def test_a_checkpoint(rows, tmp_path):
     again = fc.NIMGPClassifier(**few).fit_rows(rows, checkpoint=path)
     assert len(again.elbo_) == 0
     np.testing.assert_array_equal(first.weights_["posterior.q_mu"], again.weights_["posterior.q_mu"])
-    with pytest.raises(CheckpointError, match="a checkpoint of another training, with schedule="):
+    with pytest.raises(CheckpointError, match="a checkpoint of another training, with steps="):
         fc.NIMGPClassifier(**SMALL).fit_rows(rows, checkpoint=path)
+
+
+def test_resumed_half_way(rows, tmp_path, monkeypatch):
+    """It goes on where it was, with the rows in another order, and says so if it cannot."""
+
+    def stop(state):
+        if state.step == 40:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "training.npz"
+    keep = partial(Checkpoint, seconds=0)
+    monkeypatch.setattr("fermiclass.nimgp.checkpoints.Checkpoint", keep)
+    with pytest.raises(KeyboardInterrupt):
+        fc.NIMGPClassifier(**SMALL).fit_rows(rows, checkpoint=path, progress=stop)
+    steps = []
+    resumed = fc.NIMGPClassifier(**SMALL).fit_rows(rows, checkpoint=path, progress=lambda s: steps.append(s.step))
+    assert steps == [60]
+    X, X_var, y = make_data(np.random.default_rng(2))
+    assert np.mean(resumed.predict(X, X_var=X_var) == y) > 0.9
+    with pytest.raises(OutputError, match="there is no folder"):
+        fc.NIMGPClassifier(**SMALL).fit_rows(rows, checkpoint=tmp_path / "nowhere" / "training.npz")
+    with pytest.raises(ValueError, match="needs a whole number as random_state"):
+        fc.NIMGPClassifier(random_state=None, **SMALL).fit_rows(rows, checkpoint=path)
+
+
+def test_a_checkpoint_of_other_rows(rows, data, tmp_path):
+    X, X_var, y = data
+    path = tmp_path / "training.npz"
+    few = {**SMALL, "steps": 20}
+    first = ArrayRows(X, y, X_var=X_var)
+    fc.NIMGPClassifier(**few).fit_rows(first, checkpoint=path)
+    for other, odd in (
+        (ArrayRows(2 * X, y, X_var=X_var), "mean=.*std="),
+        (ArrayRows(X, np.char.add("x", y), X_var=X_var), "classes="),
+        (ArrayRows(X, y, X_var=X_var, feature_names=FEATURES[::-1]), "features="),
+    ):
+        with pytest.raises(CheckpointError, match=f"a checkpoint of another training, with {odd}"):
+            fc.NIMGPClassifier(**few).fit_rows(other, checkpoint=path)
+
+
+def test_epochs_are_passes_over_the_rows(rows):
+    steps = []
+    settings = {**SMALL, "batch_size": None, "epochs": 40}
+    fc.NIMGPClassifier(**settings).fit_rows(rows, progress=lambda state: steps.append(state.steps))
+    assert set(steps) == {40}  # 514 rows with a label, all in one batch of up to 1,024
+    steps.clear()
+    settings = {**SMALL, "epochs": 3}
+    fc.NIMGPClassifier(**settings).fit_rows(rows, progress=lambda state: steps.append(state.steps))
+    assert set(steps) == {3 * 8}
+
+
+def test_no_rows_to_label(fitted, tmp_path):
+    none = ArrayRows(np.empty((0, 3)), feature_names=FEATURES)
+    fitted.predict_rows(none, tmp_path / "labels.parquet")
+    assert len(fc.read_table(tmp_path / "labels.parquet")) == 0
 
 
 @pytest.mark.parametrize("ending", ["parquet", "fits"])
@@ -117,6 +174,8 @@ def test_what_cannot_be(fitted, rows, data, tmp_path):
         fc.NIMGPClassifier("mgp").fit_rows(ArrayRows(X, np.full(len(X), "psr")))
     with pytest.raises(ValueError, match="temperature='folds' needs the rows in memory"):
         fc.NIMGPClassifier("mgp", temperature="folds").fit_rows(rows)
+    with pytest.raises(ValueError, match="learned from x0, x1, x2, these rows have x2, x1, x0"):
+        fitted.predict_rows(ArrayRows(X, feature_names=FEATURES[::-1]), tmp_path / "labels.parquet")
     with pytest.raises(OutputError, match="cannot grow a block at a time"):
         fitted.predict_rows(rows, tmp_path / "labels.csv")
     assert list(tmp_path.iterdir()) == []

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+_PROGRESS = "progress_"
+
 
 class CheckpointError(ValueError):
     """A file that is no checkpoint of this training."""
 
 
 class Checkpoint:
-    """A file ``.npz`` that holds variables, the step, and what the training was.
+    """A file ``.npz`` that holds variables, how far training is, and what the training was.
 
     Parameters
     ----------
@@ -35,8 +37,8 @@ class Checkpoint:
         self._seconds = seconds
         self._written = time.monotonic()
 
-    def restore(self, variables: Sequence[tf.Variable]) -> int:
-        """Set variables to what was saved and return the step; 0, and nothing is set, where there is no file.
+    def restore(self, variables: Sequence[tf.Variable]) -> dict[str, np.ndarray]:
+        """Set variables to what was saved and return the progress; nothing is set or returned where there is no file.
 
         Raises
         ------
@@ -44,13 +46,14 @@ class Checkpoint:
             When the file is of another training, or damaged.
         """
         if not self._path.exists():
-            return 0
+            return {}
         try:
             with self._path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 saved = dict(arrays)
-            step, about = int(saved["step"]), dict(zip(saved["names"].tolist(), saved["values"].tolist(), strict=True))
-            values = [saved[f"variable{k}"] for k in range(len(saved) - 3)]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            about = dict(zip(saved["names"].tolist(), saved["values"].tolist(), strict=True))
+            progress = {name[len(_PROGRESS) :]: saved[name] for name in saved if name.startswith(_PROGRESS)}
+            values = [saved[f"variable{k}"] for k in range(len(saved) - len(progress) - 2)]
+        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise CheckpointError(f"'{self._path}' is no checkpoint, or a damaged one ({error}): remove it") from error
         odd = sorted(key for key in self._about.keys() | about.keys() if self._about.get(key) != about.get(key))
         if odd:
@@ -60,16 +63,22 @@ class Checkpoint:
             raise CheckpointError(f"'{self._path}' is a checkpoint of a model of another size: name another file")
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
-        return step
+        return progress
 
-    def save(self, variables: Sequence[tf.Variable], step: int, *, last: bool = False) -> None:
+    def save(
+        self, variables: Sequence[tf.Variable], progress: Mapping[str, np.ndarray | int], *, last: bool = False
+    ) -> None:
         """Write the file, if it is time to."""
         if not last and time.monotonic() - self._written < self._seconds:
             return
         arrays: dict[str, Any] = {f"variable{k}": variable.numpy() for k, variable in enumerate(variables)}
-        arrays |= {"step": step, "names": list(self._about), "values": list(self._about.values())}
+        arrays |= {f"{_PROGRESS}{name}": value for name, value in progress.items()}
+        arrays |= {"names": list(self._about), "values": list(self._about.values())}
         partial = self._path.with_name(f"{self._path.name}.partial")
-        with partial.open("wb") as file:
-            np.savez(file, **arrays)
-        partial.replace(self._path)
+        try:
+            with partial.open("wb") as file:
+                np.savez(file, **arrays)
+            partial.replace(self._path)
+        finally:
+            partial.unlink(missing_ok=True)
         self._written = time.monotonic()

@@ -23,7 +23,7 @@ class NaturalGradient:
     posterior
         Whose `q_mu` and `q_sqrt` are moved.
     gamma
-        γ in (0, 1], reached after a ramp of 50 steps.
+        γ in (0, 1], reached after a ramp of 50 steps; less for a matrix that would lose its positive definiteness.
     """
 
     def __init__(self, posterior: SparsePosterior, gamma: float) -> None:
@@ -63,10 +63,32 @@ def natural_step(
     L = tf.linalg.band_part(L, -1, 0)
     half = tf.linalg.band_part(tf.matmul(L, G, transpose_a=True), -1, 0)
     half = tf.linalg.set_diag(half, 0.5 * tf.linalg.diag_part(half))
-    gamma = tf.cast(gamma, tf.float64)
-    identity = tf.eye(L.shape[-1], dtype=tf.float64)
-    factor = tf.linalg.cholesky(identity + gamma * (half + tf.linalg.matrix_transpose(half)))
+    change = half + tf.linalg.matrix_transpose(half)
+    gamma = _largest_step(change, tf.cast(gamma, tf.float64))[..., None, None]
+    factor = tf.linalg.cholesky(tf.eye(L.shape[-1], dtype=tf.float64) + gamma * change)
     root = tf.linalg.triangular_solve(factor, tf.linalg.matrix_transpose(L))  # S_new = rootᵀ root
     S = tf.matmul(root, root, transpose_a=True)
-    m = m - gamma * tf.linalg.matvec(S, g)
+    m = m - gamma[..., 0] * tf.linalg.matvec(S, g)
     return tf.cast(m, mean.dtype), tf.cast(tf.linalg.cholesky(S), sqrt.dtype)
+
+
+def _largest_step(change: tf.Tensor, gamma: tf.Tensor) -> tf.Tensor:
+    """Halve γ for each matrix until ``I + γ · change`` has no eigenvalue below 0.1; 0 where thirty times are too few.
+
+    Likelihoods that are not log-concave, such as the step, may ask for a negative precision.
+    """
+    rest = 0.9 * tf.eye(change.shape[-1], dtype=change.dtype)
+
+    def too_large(gamma: tf.Tensor) -> tf.Tensor:
+        factor = tf.linalg.cholesky(rest + gamma[..., None, None] * change)
+        return tf.reduce_any(tf.math.is_nan(factor), axis=(-2, -1))
+
+    def halve(gamma: tf.Tensor, bad: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        gamma = tf.where(bad, 0.5 * gamma, gamma)
+        return gamma, too_large(gamma)
+
+    gamma = tf.fill(tf.shape(change)[:-2], gamma)
+    gamma, bad = tf.while_loop(
+        lambda _, bad: tf.reduce_any(bad), halve, (gamma, too_large(gamma)), maximum_iterations=30
+    )
+    return tf.where(bad, tf.zeros_like(gamma), gamma)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,9 +145,10 @@ def train(
     rng = np.random.default_rng([settings.seed, 1])
     everything = [*of_posterior, *variables, model.posterior.jitter.unconstrained_variable, *optimiser.variables]
     everything += [] if natural is None else [natural.state]
-    done = 0 if checkpoint is None else checkpoint.restore(everything)
-    rng.integers(0, 2**31 - 1, size=(done, 2), dtype=np.int32)  # those of the steps that are done
-    feed = data.feed(settings.batch_size, settings.seed, dtype, first=done)
+    kept = {} if checkpoint is None else checkpoint.restore(everything)
+    done, drawn = int(kept.get("done", 0)), int(kept.get("drawn", 0))
+    rng.integers(0, 2**31 - 1, size=(drawn, 2), dtype=np.int32)  # those of the steps that are done
+    feed = data.feed(settings.batch_size, settings.seed, dtype, first=drawn)
 
     @tf.function(reduce_retracing=True)
     def run(seeds: tf.Tensor, taken: Tensors) -> tf.Tensor:
@@ -156,11 +157,12 @@ def train(
             total += step_of_all(feed.batch(taken, k), seeds[k])
         return total
 
-    smoothed = _Smoothed(settings.patience)
+    smoothed = _Smoothed(settings.patience, kept)
     while done < settings.steps and not smoothed.has_stopped_rising:
         count = min(_STEPS_PER_CALL, settings.steps - done)
         seeds = rng.integers(0, 2**31 - 1, size=(count, 2), dtype=np.int32)
         taken = feed.take(count)
+        drawn += count
         elbo = run(tf.constant(seeds), taken).numpy() / count
         if not np.all(np.isfinite(elbo)):
             if _raise_jitter(model):
@@ -172,7 +174,8 @@ def train(
         done += count
         smoothed.add(done, elbo)
         if checkpoint is not None:
-            checkpoint.save(everything, done, last=done == settings.steps or smoothed.has_stopped_rising)
+            progress = {"done": done, "drawn": drawn, **smoothed.state}
+            checkpoint.save(everything, progress, last=done == settings.steps or smoothed.has_stopped_rising)
         yield TrainingState(done, settings.steps, elbo)
 
 
@@ -189,11 +192,17 @@ def _raise_jitter(model: NoisyInputGP) -> bool:
 class _Smoothed:
     """Running means of the bounds, and whether one of them still rises."""
 
-    def __init__(self, patience: int | None) -> None:
+    def __init__(self, patience: int | None, state: Mapping[str, np.ndarray]) -> None:
         self._patience = patience
-        self._mean: np.ndarray | None = None
-        self._best: np.ndarray | None = None
-        self._last_rise = self._last = 0
+        self._mean, self._best = state.get("mean"), state.get("best")
+        self._last_rise, self._last = int(state.get("last_rise", 0)), int(state.get("last", 0))
+
+    @property
+    def state(self) -> dict[str, np.ndarray | int]:
+        """What another needs to go on."""
+        if self._mean is None or self._best is None:
+            return {}
+        return {"mean": self._mean, "best": self._best, "last_rise": self._last_rise, "last": self._last}
 
     def add(self, step: int, elbo: np.ndarray) -> None:
         if self._patience is None:

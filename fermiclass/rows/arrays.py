@@ -47,7 +47,9 @@ class ArrayRows:
         feature_names: Sequence[str] | None = None,
         dtype: DTypeLike = np.float32,
     ):
-        self._opened = partial(ArrayRows, X, y, X_var=X_var, feature_names=feature_names, dtype=dtype)
+        self._opened = partial(
+            ArrayRows, _place(X), _place(y), X_var=_place(X_var), feature_names=feature_names, dtype=dtype
+        )
         self._dtype = check_dtype(dtype)
         self._source = f"'{X}'" if isinstance(X, str | os.PathLike) else "X"
         self._X = _array(X)
@@ -87,6 +89,11 @@ class ArrayRows:
         y = None if self._y is None else plain_labels(np.array(self._y[start:stop]), "y", self._source)
         noise_names = [f"X_var of {name}" for name in self.feature_names]
         return check_chunk(Chunk(X, X_var, y), start, self.feature_names, noise_names, self._source)
+
+
+def _place(given: Any) -> Any:
+    """Return paths in full, as they are opened elsewhere, and arrays as they are."""
+    return Path(given).resolve() if isinstance(given, str | os.PathLike) else given
 
 
 def _array(given: ArrayLike | os.PathLike[str]) -> NDArray[Any]:

@@ -53,7 +53,7 @@ def filled(empty: Table, block: Mapping[str, ArrayLike] | Table) -> Table:
         missing, more = sorted(set(empty.colnames) - names), sorted(names - set(empty.colnames))
         what = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has {', '.join(more)} beside"] * bool(more)
         raise OutputError(f"a block of rows {' and '.join(what)}; expected the columns {', '.join(empty.colnames)}")
-    arrays = {name: np.asarray(block[name]) for name in empty.colnames}
+    arrays = {name: _unmasked(block[name]) for name in empty.colnames}
     if len({values.size for values in arrays.values()}) > 1:
         found = ", ".join(f"{name} {values.size}" for name, values in arrays.items())
         raise OutputError(f"a block has columns of different lengths: {found}")
@@ -69,6 +69,14 @@ def filled(empty: Table, block: Mapping[str, ArrayLike] | Table) -> Table:
             )
         rows[name] = column_like(empty[name], values if dtype.kind == "U" else values.astype(dtype))
     return rows
+
+
+def _unmasked(values: Any) -> NDArray[Any]:
+    """Return '' or NaN for what is masked."""
+    mask, data = np.ma.getmaskarray(values), np.asarray(np.ma.getdata(values))
+    if not mask.any():
+        return data
+    return np.where(mask, "", data) if data.dtype.kind in "US" else np.where(mask, np.nan, data)
 
 
 def _can_hold(dtype: np.dtype[Any], values: NDArray[Any]) -> bool:

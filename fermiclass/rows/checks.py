@@ -80,7 +80,7 @@ def check_columns(wanted: Collection[str], found: Collection[str], source: str) 
 
 
 def plain_labels(values: NDArray[Any], column: str, source: str) -> NDArray[Any]:
-    """Return labels ``(n,)`` as text without blanks at its end, or as whole numbers; a missing text is ''.
+    """Return labels ``(n,)`` as text without blanks at its end, or as whole numbers; a missing text (None, NaN) is ''.
 
     Raises
     ------
@@ -88,7 +88,16 @@ def plain_labels(values: NDArray[Any], column: str, source: str) -> NDArray[Any]
         If they are neither.
     """
     if values.dtype.kind in "OT":
-        values = np.array(["" if value is None else value for value in values.tolist()] or [""])[: len(values)]
+        import pandas as pd
+
+        missing = pd.isna(np.asarray(values, object))
+        present = values[~missing].tolist()
+        if all(isinstance(value, str) for value in present):
+            text = np.full(len(values), "", f"<U{max([1, *map(len, present)])}")
+            text[~missing] = present
+            values = text
+        elif not missing.any():
+            values = np.array(present)
     if values.dtype.kind == "S":
         values = np.char.decode(values, "utf-8", "replace")
     if values.dtype.kind == "U":

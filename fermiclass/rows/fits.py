@@ -56,7 +56,9 @@ class FITSRows:
         hdu: int | str = 1,
         dtype: DTypeLike = np.float32,
     ):
-        self._opened = partial(FITSRows, path, features, uncertainties=uncertainties, label=label, hdu=hdu, dtype=dtype)
+        self._opened = partial(
+            FITSRows, Path(path).resolve(), features, uncertainties=uncertainties, label=label, hdu=hdu, dtype=dtype
+        )
         self._dtype = check_dtype(dtype)
         self._columns = Columns.of(features, uncertainties, label)
         self.feature_names = self._columns.features

@@ -57,7 +57,9 @@ class ParquetRows:
         label: str | None = None,
         dtype: DTypeLike = np.float32,
     ):
-        self._opened = partial(ParquetRows, path, features, uncertainties=uncertainties, label=label, dtype=dtype)
+        self._opened = partial(
+            ParquetRows, Path(path).resolve(), features, uncertainties=uncertainties, label=label, dtype=dtype
+        )
         self._dtype = check_dtype(dtype)
         self._columns = Columns.of(features, uncertainties, label)
         self.feature_names = self._columns.features

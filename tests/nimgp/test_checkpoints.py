@@ -59,6 +59,19 @@ def test_resumed_training_ends_where_the_other_does(arrays, tmp_path, make, gamm
     assert [file.name for file in tmp_path.iterdir()] == ["training.npz"]
 
 
+def test_a_training_that_has_stopped_stays_stopped(arrays, tmp_path):
+    path = tmp_path / "training.npz"
+
+    def go():
+        model = build_model(ModelSettings("mgp"), arrays[0][:M], num_classes=C, num_data=N)
+        settings = TrainingSettings(1000, None, 0.1, decay=False, patience=40)
+        return [s.step for s in train(model, TrainingData(*arrays), settings, checkpoint=Checkpoint(path, {}))]
+
+    steps = go()
+    assert steps[-1] < 1000
+    assert go() == []
+
+
 def test_it_is_not_written_all_the_time(arrays, tmp_path):
     path = tmp_path / "training.npz"
     run(TrainingData(*arrays), Checkpoint(path, {}, seconds=1000), until=40)

@@ -78,6 +78,26 @@ def test_the_step_size_grows_at_first(rng):
     assert natural.state.numpy() == 60
 
 
+def test_a_step_that_would_leave_no_covariance_is_shorter(rng):
+    """The first function asks for a negative precision, the second not."""
+    mean, L = np.zeros((2, M)), np.broadcast_to(np.eye(M), (2, M, M))
+    slopes = np.stack([-3.0 * np.eye(M), 3.0 * np.eye(M)])
+    _, sqrt = natural_step(*(tf.constant(a) for a in (mean, L, mean, slopes)), 1.0)
+    # I + γ (Φ + Φᵀ) = 1 ∓ 3 γ: γ is halved until that is 0.1 at least.
+    np.testing.assert_allclose(sqrt[0], np.eye(M) / np.sqrt(1 - 3 * 0.25), atol=1e-12)
+    np.testing.assert_allclose(sqrt[1], np.eye(M) / np.sqrt(1 + 3 * 1.0), atol=1e-12)
+
+
+@pytest.mark.parametrize("likelihood", ["step", "probit"])
+def test_likelihoods_that_are_not_log_concave(rng, likelihood):
+    y = rng.integers(0, C, 100)
+    X = rng.normal(size=(100, D))
+    model = build_model(ModelSettings("mgp", likelihood, "se"), X[:M], num_classes=C, num_data=100, dtype=tf.float32)
+    settings = TrainingSettings(100, 30, learning_rate=0.03, natural_gradient=0.5)
+    states = list(train(model, TrainingData(X, np.zeros_like(X), y), settings))
+    assert states[-1].elbo > states[0].elbo
+
+
 @pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
 def test_few_steps_go_further_than_those_of_adam(rng, dtype):
     y = rng.integers(0, C, 60)

@@ -24,6 +24,7 @@ def test_defaults():
         ([True, False, True], [True, False, True]),
         (np.array([b"bll ", b"", b"psr"]), ["bll", "", "psr"]),
         (np.array(["bll", None, "psr  "], dtype=object), ["bll", "", "psr"]),
+        (np.array(["bll", np.nan, "psr  "], dtype=object), ["bll", "", "psr"]),
         (np.array([2, 1, 2], ">i2"), [2, 1, 2]),
     ],
 )

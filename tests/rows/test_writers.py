@@ -94,6 +94,15 @@ def test_what_is_written_can_be_read_as_rows(table, tmp_path, ending):
     assert chunk.y.tolist() == table["CLASS"][300:900].tolist()
 
 
+def test_what_is_masked_is_missing(tmp_path):
+    template = Table({"x": np.empty(0), "name": np.empty(0, "U3")})
+    with open_writer(tmp_path / "rows.parquet", template) as writer:
+        writer.write({"x": np.ma.array([1.0, 99.0], mask=[0, 1]), "name": np.ma.array(["bll", "psr"], mask=[1, 0])})
+    written = read_table(tmp_path / "rows.parquet")
+    np.testing.assert_array_equal(written["x"], [1.0, np.nan])
+    assert list(written["name"]) == ["", "psr"]
+
+
 def test_row_groups_are_bounded(tmp_path):
     with ParquetRowWriter(tmp_path / "t.parquet", Table({"a": [0.0]})) as writer:
         writer.write({"a": np.zeros(100_000)})
