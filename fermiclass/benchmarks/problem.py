@@ -56,7 +56,8 @@ class Benchmark(Protocol):
     published
         The paper's figures by cell and method.
 
-    One that has an attribute ``fast`` says what stands in for the paper's optimiser, a mapping of estimator settings;
+    One that has an attribute ``fast`` says what stands in for the paper's optimiser, a mapping of estimator settings,
+    or a function that returns it for a cell;
     one that has ``largest_block`` how many splits of it may be trained at once, where memory is short for more; one
     that has ``run(cell, method, estimator, splits)`` makes the records of a block itself, and one that has
     ``figure(estimators, records)`` can be drawn.

@@ -72,8 +72,8 @@ class Synthetic:
     fast: Mapping[str, Any] = MappingProxyType(
         {
             "epochs": None,
-            "steps": 2000,  # of 200 rows: with larger steps, or fewer, bounds end lower
-            "learning_rate": 0.01,
+            "steps": 800,
+            "learning_rate": 0.05,
             "decay": True,
             "initial_white": 0.01,
             "initial_spread": 0.5,

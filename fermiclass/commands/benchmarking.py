@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from fermiclass.terminal import INTERRUPTED, load_tensorflow, progress_bar
 
 if TYPE_CHECKING:
     from fermiclass.benchmarks.executors import Executor
+    from fermiclass.benchmarks.problem import Benchmark
 
 # What every benchmark takes, and what is no setting of the run: places of files, and where the work is done.
 _GENERAL = {"name", "json_file", "quiet", "debug"}
@@ -146,8 +148,11 @@ def _table(
     if tensorflow and workers == 1 and dask is None:
         load_tensorflow(quiet=quiet)
     like = MethodOptions(**options)
-    fast = getattr(chosen, "fast", None)
-    estimators = {(cell, m): make_estimator(m, chosen.settings(cell), like, fast=fast) for cell in cells for m in names}
+    estimators = {
+        (cell, method): make_estimator(method, chosen.settings(cell), like, fast=_fast(chosen, cell))
+        for cell in cells
+        for method in names
+    }
     try:
         with progress_bar("splits", quiet=quiet) as progress:
             records = run(
@@ -167,6 +172,11 @@ def _table(
     if plot is not None and draw is not None:
         write_figure(plot, draw(estimators, records))
     return summarise(chosen, records, num_splits)
+
+
+def _fast(benchmark: Benchmark, cell: str) -> Mapping[str, Any] | None:
+    fast = getattr(benchmark, "fast", None)
+    return fast(cell) if callable(fast) else fast
 
 
 def _executor(workers: int, dask: str | None, tensorflow: bool) -> Executor:
