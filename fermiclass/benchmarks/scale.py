@@ -88,7 +88,7 @@ def print_scale(results: Mapping[str, Any], console: Console | None = None) -> N
     """Print what steps, labels and memory cost by the number of rows."""
     console = console or Console(highlight=False)
     table = Table("method", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for name in ("rows", "ms/step", "over GPflow", "trained/s", "labelled/s", "start/s", "peak/MB"):
+    for name in ("rows", "ms/step", "/GPflow", "rows/s", "labels/s", "start/s", "peak/MB"):
         table.add_column(name, justify="right")
     gpflow = results["gpflow-svgp"]["ms"]
     table.add_row("gpflow-svgp", "", f"{gpflow:.1f}")
@@ -109,8 +109,8 @@ def print_scale(results: Mapping[str, Any], console: Console | None = None) -> N
     console.print()
     console.print(
         f"{results['steps']} steps of {_B} rows with {_C} classes, {_D} features and {_M} inducing points a class in "
-        "single precision, rows read from a Parquet file; GPflow's are in memory. start/s: seconds before "
-        "the first step. A label: an average over 16 draws where the method knows input noise and draws it."
+        "single precision, rows read from a Parquet file; GPflow's are in memory. rows/s are trained on, "
+        "start/s: seconds before the first step. A label: an average over 16 draws where the method knows input noise and draws it."
     )
 
 

@@ -31,6 +31,7 @@ def test_table(results):
         scale.print_scale(results, console)
     lines = capture.get().splitlines()
     assert max(map(len, lines)) <= 80
+    assert "…" not in capture.get()
     assert any(line.split()[:2] == ["nimgp-nn", "1,200"] for line in lines)
 
 
