@@ -110,7 +110,8 @@ def print_scale(results: Mapping[str, Any], console: Console | None = None) -> N
     console.print(
         f"{results['steps']} steps of {_B} rows with {_C} classes, {_D} features and {_M} inducing points a class in "
         "single precision, rows read from a Parquet file; GPflow's are in memory. rows/s are trained on, "
-        "start/s: seconds before the first step. A label: an average over 16 draws where the method knows input noise and draws it."
+        "start/s: seconds before the first step. A label: an average over 16 draws where the method knows input noise "
+        "and draws it."
     )
 
 
