@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
+import threading
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -62,11 +64,20 @@ def _start_worker(threads: int, tensorflow: bool) -> None:
     from threadpoolctl import threadpool_limits
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started us decides
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     for library in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
         os.environ[library] = str(threads)
     threadpool_limits(threads)  # NumPy is loaded already
     if tensorflow:
         load_tensorflow(quiet=True)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, killed for instance, and nobody waits for the result."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def dask(address: str) -> Executor:
