@@ -154,6 +154,12 @@ def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
     return X_var
 
 
+def set_standardisation(estimator: NIMGPClassifier, mean: np.ndarray, spread: np.ndarray) -> None:
+    """Set what inputs are standardised by; a constant input is left as wide as it is."""
+    estimator.mean_ = mean
+    estimator.scale_ = np.where(spread <= 1e-12 * np.abs(mean), 1.0, spread)
+
+
 def standardise(estimator: NIMGPClassifier, X: np.ndarray, X_var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return inputs and variances in units of the training inputs' spread, within the estimator's limits."""
     X, X_var = (X - estimator.mean_) / estimator.scale_, X_var / estimator.scale_**2

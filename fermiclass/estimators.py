@@ -119,6 +119,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         T.
     noise_variance_ : ndarray (D,) or None
         V where it was learned, in the units of X.
+    row_features_ : tuple of str
+        After :meth:`fit_rows`: the features' names, which rows to be labelled must have, too.
     elbo_ : ndarray
         The bound as training went on.
     """

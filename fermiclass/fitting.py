@@ -19,6 +19,7 @@ from fermiclass.estimator_settings import (
     model_settings,
     num_inducing_points,
     num_steps,
+    set_standardisation,
     standardise,
     tensor_type,
     training_settings,
@@ -96,6 +97,8 @@ def prepare(
     """Check and standardise training data; the estimator learns classes, means and scales."""
     check_parameters(estimator)
     model_settings(estimator)  # checks the names
+    if hasattr(estimator, "row_features_"):
+        del estimator.row_features_  # of an earlier training on rows
     check_classification_targets(y)
     X_var = check_variances(X, X_var)
     if y.dtype.kind in "UO" and np.any(y == ""):
@@ -121,10 +124,7 @@ def prepare(
             f"{', '.join(map(str, estimator.classes_))}"
         )
     if start is None:
-        estimator.mean_ = X.mean(axis=0)
-        spread = X.std(axis=0)
-        constant = spread <= 1e-12 * np.abs(estimator.mean_)  # a constant input is left as it is
-        estimator.scale_ = np.where(constant, 1.0, spread)
+        set_standardisation(estimator, X.mean(axis=0), X.std(axis=0))
     else:
         estimator.mean_, estimator.scale_ = start.mean_, start.scale_
     X, X_var = standardise(estimator, X, X_var)

@@ -17,6 +17,7 @@ from fermiclass.estimator_settings import (
     input_prior,
     model_settings,
     num_inducing_points,
+    set_standardisation,
     standardise,
     tensor_type,
     training_settings,
@@ -95,9 +96,7 @@ def fit_rows(
     estimator.n_features_in_ = len(rows.feature_names)
     estimator.row_features_ = rows.feature_names
     estimator.classes_ = summary.classes
-    estimator.mean_ = summary.mean
-    constant = summary.std <= 1e-12 * np.abs(summary.mean)
-    estimator.scale_ = np.where(constant, 1.0, summary.std)
+    set_standardisation(estimator, summary.mean, summary.std)
     seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
     X, X_var, _ = _numbers(estimator, sample(rows, _SAMPLE, seed=seed))
     num_inducing = num_inducing_points(estimator, summary.num_labelled)

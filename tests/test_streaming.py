@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from astropy.table import Table
+from sklearn.base import clone
 
 import fermiclass as fc
 from fermiclass.errors import OutputError
@@ -164,7 +165,7 @@ def test_labels_by_the_workers_of_a_cluster(fitted, rows, tmp_path):
 
 
 def test_what_cannot_be(fitted, rows, data, tmp_path):
-    X, _, _ = data
+    X, _, y = data
     for method in ("nimgp", "mgp-aug"):
         with pytest.raises(ValueError, match=f"method='{method}' keeps something for every source in memory: choose"):
             fc.NIMGPClassifier(method).fit_rows(rows)
@@ -176,6 +177,10 @@ def test_what_cannot_be(fitted, rows, data, tmp_path):
         fc.NIMGPClassifier("mgp", temperature="folds").fit_rows(rows)
     with pytest.raises(ValueError, match="learned from x0, x1, x2, these rows have x2, x1, x0"):
         fitted.predict_rows(ArrayRows(X, feature_names=FEATURES[::-1]), tmp_path / "labels.parquet")
+    other = clone(fitted).set_params(steps=1)
+    other.row_features_ = ("of", "another", "training")
+    other.fit(X[:50], y[:50]).predict_rows(ArrayRows(X[:5]), tmp_path / "labels.parquet")
+    (tmp_path / "labels.parquet").unlink()
     with pytest.raises(OutputError, match="cannot grow a block at a time"):
         fitted.predict_rows(rows, tmp_path / "labels.csv")
     assert list(tmp_path.iterdir()) == []
