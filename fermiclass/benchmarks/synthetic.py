@@ -72,8 +72,8 @@ class Synthetic:
     fast: Mapping[str, Any] = MappingProxyType(
         {
             "epochs": None,
-            "steps": 800,
-            "learning_rate": 0.05,
+            "steps": 2000,
+            "learning_rate": 0.01,
             "decay": True,
             "initial_white": 0.01,
             "initial_spread": 0.5,
