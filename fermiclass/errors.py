@@ -31,6 +31,10 @@ class ModelFolderError(FermiclassError, ValueError):
     """A model folder is incomplete, damaged, of another version, or does not fit the data."""
 
 
+class ClusterError(FermiclassError, RuntimeError):
+    """A Dask cluster cannot be reached, or its workers died."""
+
+
 class OutputError(FermiclassError, OSError):
     """A result cannot be written where it was asked to go."""
 

@@ -325,7 +325,7 @@ def train(
             "release": catalog.release.name,
             "min_significance": min_significance,
             "training_counts": {name: int(np.sum(table.y == name)) for name in grouping.names},
-            "versions": _versions(),
+            "versions": versions(),
         },
     )
 
@@ -380,7 +380,8 @@ def default_shares(grouping: ClassGrouping) -> str:
     return "trained" if "other" in grouping.names else "estimated"
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return those of what a model is made with."""
     from importlib.metadata import version
 
     return {name: version(name) for name in ("fermiclass", "gpflow", "tensorflow", "numpy", "astropy")}

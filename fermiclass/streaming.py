@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from fermiclass.errors import OutputError, RowsError
 from fermiclass.estimator_settings import (
     TEMPERATURE,
     check_parameters,
@@ -72,9 +73,9 @@ def fit_rows(
     Raises
     ------
     ValueError
-        When the method does not do, there are no labels or only one class, or the checkpoint is of another training.
+        When the method does not do, or the checkpoint is of another training.
     RowsError
-        When rows cannot be read.
+        When rows cannot be read, or have no labels or only one class.
     """
     check_parameters(estimator)
     settings = model_settings(estimator)
@@ -92,7 +93,7 @@ def fit_rows(
     summary = summarise(rows)
     if summary.classes is None or len(summary.classes) < 2:
         found = "no labels" if summary.classes is None else "only 1 class"
-        raise ValueError(f"a classifier needs sources of at least two classes; found {found}")
+        raise RowsError(f"a classifier needs rows of at least two classes; found {found}")
     estimator.n_features_in_ = len(rows.feature_names)
     estimator.row_features_ = rows.feature_names
     estimator.classes_ = summary.classes
@@ -169,8 +170,9 @@ def predict_rows(
     rows
         Any number, in the file's order.
     path
-        ``.parquet`` or ``.fits``, with the columns ``P_<class>``, ``Unc_P_<class>``, ``PRED_CLASS``, ``P_MAX``,
-        ``ENTROPY``, ``INFORMATION`` and ``NOISE_ENTROPY`` of the label table, a row for each row.
+        ``.parquet`` or ``.fits``: a row for each row, with the columns that the rows keep, and ``P_<class>``,
+        ``Unc_P_<class>``, ``PRED_CLASS``, ``P_MAX``, ``ENTROPY``, ``INFORMATION`` and ``NOISE_ENTROPY`` of the label
+        table.
     block_rows
         Rows in memory at a time.
     client
@@ -180,20 +182,19 @@ def predict_rows(
 
     Raises
     ------
-    ValueError
-        When the rows have other features than those that were learned from.
     RowsError
-        When rows cannot be read.
+        When rows cannot be read, have other features than those that were learned from, or a column that they keep has
+        the name of a result.
     OutputError
         When the file cannot be written; nothing is left behind.
     """
     spans = [(a, min(a + block_rows, rows.num_rows)) for a in range(0, rows.num_rows, block_rows)]
     learned = getattr(estimator, "row_features_", rows.feature_names)
     if learned != rows.feature_names:
-        raise ValueError(
+        raise RowsError(
             f"the classifier learned from {', '.join(learned)}, these rows have {', '.join(rows.feature_names)}"
         )
-    template = _template(estimator)
+    template = _template(estimator, rows, os.fspath(path))
     with open_writer(path, template, num_rows=rows.num_rows) as writer:
         for (_, stop), table in zip(spans, _labelled(estimator, rows, spans, client), strict=True):
             writer.write(table)
@@ -204,23 +205,36 @@ def predict_rows(
 def label_block(estimator: NIMGPClassifier, rows: Rows, span: tuple[int, int]) -> Table:
     """Return the label table of rows `span[0]` to `span[1]` − 1."""
     chunk = rows.read(*span)
-    return _table(estimator, estimator.predict_distribution(chunk.X, X_var=chunk.X_var))
+    return _table(estimator, chunk.kept, estimator.predict_distribution(chunk.X, X_var=chunk.X_var))
 
 
-def _template(estimator: NIMGPClassifier) -> Table:
+def _template(estimator: NIMGPClassifier, rows: Rows, path: str) -> Table:
     from fermiclass.nimgp.prediction import Prediction
 
     # One row, as no rows have no most probable class.
     one = np.full((1, len(estimator.classes_)), 1.0)
-    return _table(estimator, Prediction(one, one, *np.zeros((3, 1))))[:0]
+    template = _table(estimator, {}, Prediction(one, one, *np.zeros((3, 1))))[:0]
+    kept = rows.read(0, 0).kept
+    both = sorted(kept.keys() & set(template.colnames))
+    if both:
+        raise RowsError(f"columns to be kept have names of the results: {', '.join(both)}. Rename them, or leave out.")
+    no_width = [name for name, values in kept.items() if values.dtype == "<U1"]
+    if no_width and not path.lower().endswith(".parquet"):
+        raise OutputError(
+            f"'{path}' needs the width of its texts beforehand, which is not known of {', '.join(no_width)}. "
+            "Write a .parquet file."
+        )
+    for k, (name, values) in enumerate(kept.items()):
+        template.add_column(values, name=name, index=k)
+    return template
 
 
-def _table(estimator: NIMGPClassifier, prediction: Prediction) -> Table:
+def _table(estimator: NIMGPClassifier, kept: Mapping[str, np.ndarray], prediction: Prediction) -> Table:
     from astropy.table import Table
 
     from fermiclass.labels import add_prediction
 
-    table = Table()
+    table = Table(dict(kept))
     add_prediction(table, [str(name) for name in estimator.classes_], prediction)
     return table
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from fermiclass.catalog import Catalog
     from fermiclass.pipeline import TrainedModel
+    from fermiclass.rows_model import RowsModel
 
 #: A label is called confident from this probability on.
 CONFIDENT = 0.9
@@ -61,6 +62,18 @@ def print_training(model: TrainedModel, folder: Path) -> None:
     counts = ", ".join(f"{count} {name}" for name, count in model.provenance["training_counts"].items())
     console = _console()
     console.print(f"Trained {model.estimator.method} on {counts} of {model.provenance['catalog']}: {folder}")
+
+
+def print_rows_training(model: RowsModel, folder: Path) -> None:
+    """Print what a model of rows was trained on, where it is, and which columns it needs."""
+    columns, about = model.columns, model.provenance
+    without = [f for f, noise in zip(columns.features, columns.uncertainties, strict=True) if noise is None]
+    exact = f" (taken as exact: {', '.join(without)})" if without else ""
+    console = _console()
+    console.print(
+        f"Trained {model.estimator.method} on {about['rows']}, {about['num_rows']:,} rows, to tell "
+        f"{', '.join(map(str, model.estimator.classes_))} by {', '.join(columns.features)}{exact}: {folder}"
+    )
 
 
 def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from fermiclass.errors import FermiclassError
+from fermiclass.nimgp.errors import NIMGPError
 
 USER_ERROR, BUG, INTERRUPTED = 2, 1, 130
 
@@ -28,7 +29,7 @@ class CommandGroup(click.Group):
         warnings.showwarning = _show_warning
         try:
             return super().invoke(ctx)
-        except FermiclassError as error:
+        except (FermiclassError, NIMGPError) as error:
             self._fail(ctx, str(error), USER_ERROR)
         except KeyboardInterrupt:
             self._fail(ctx, "interrupted; nothing was written", INTERRUPTED)

@@ -9,7 +9,8 @@ from sklearn.base import clone
 
 import fermiclass as fc
 from fermiclass.errors import OutputError
-from fermiclass.nimgp.checkpoints import Checkpoint, CheckpointError
+from fermiclass.nimgp.checkpoints import Checkpoint
+from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.rows import ArrayRows, ParquetRows, open_rows
 from fermiclass.tables import write_table
 

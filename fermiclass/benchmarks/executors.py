@@ -11,17 +11,15 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
-from typing import Any
 
 from fermiclass.benchmarks.blocks import Block, Record, run_block
 from fermiclass.benchmarks.environment import usable_cores
+from fermiclass.cluster import connected
 from fermiclass.errors import BenchmarkError
 from fermiclass.terminal import load_tensorflow
 
 #: Runs blocks in any order, and yields the records of each when it is done.
 Executor = Callable[[Sequence[Block]], Generator[list[Record], None, None]]
-
-_CONNECT_SECONDS, _WORKER_SECONDS = 10, 30
 
 
 def here(blocks: Sequence[Block]) -> Generator[list[Record], None, None]:
@@ -85,40 +83,17 @@ def dask(address: str) -> Executor:
 
     Raises
     ------
-    BenchmarkError
-        When blocks are run: Dask is not installed, or the scheduler cannot be reached or has no workers.
+    ClusterError
+        When blocks are run; see :func:`fermiclass.cluster.connected`.
     """
 
     def execute(blocks: Sequence[Block]) -> Generator[list[Record], None, None]:
-        try:
-            distributed: Any = import_module("distributed")
-        except ImportError as error:
-            raise BenchmarkError(
-                "--dask needs the package distributed: pip install 'fermiclass[benchmarks]'"
-            ) from error
-        try:
-            client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError) as error:  # a TimeoutError is an OSError
-            raise BenchmarkError(
-                f"there is no Dask scheduler at '{address}' ({error}). Start one with 'dask scheduler' and give the "
-                "address that it prints."
-            ) from error
-        with client, client.as_current():
-            try:
-                client.wait_for_workers(1, timeout=_WORKER_SECONDS)
-            except TimeoutError as error:
-                raise BenchmarkError(
-                    f"the Dask scheduler at '{address}' has no workers. Start some with 'dask worker {address}'."
-                ) from error
+        with connected(address) as client:
+            distributed = import_module("distributed")
             futures = client.map(run_block, list(blocks), pure=False)
             try:
                 for _, records in distributed.as_completed(futures, with_results=True):
                     yield records
-            except distributed.KilledWorker as error:
-                raise BenchmarkError(
-                    f"workers of the Dask scheduler died ({error}), most often for want of memory. Give them more, or "
-                    "a smaller --block."
-                ) from error
             finally:
                 client.cancel(futures)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fermiclass.commands.models import load_catalogue_model
 from fermiclass.commands.options import catalog_argument, common_options, feature_options, model_options
 from fermiclass.terminal import load_tensorflow, progress_bar
 
@@ -95,7 +96,7 @@ def classify(
     group_shares = None if shares is None else _parse_shares(shares)
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
-        model = _load(model_folder, quiet)
+        model = load_catalogue_model(model_folder, quiet=quiet)
         loaded = read_catalog(catalog)
     else:
         loaded = read_catalog(catalog)
@@ -162,14 +163,6 @@ def _read_shares(path: Path) -> dict[str, dict[str, float]]:
             "JSON file such as "
             '{"unassociated": {"bll": 0.5, "fsrq": 0.3, "psr": 0.2}, "bcu": {...}}.'
         ) from error
-
-
-def _load(folder: Path, quiet: bool) -> TrainedModel:
-    from fermiclass import model_folder
-
-    model_folder.check_model_folder(folder)
-    load_tensorflow(quiet=quiet)
-    return model_folder.load_model(folder)
 
 
 def _refuse_with_model(train_on: Path | None, chosen: dict[str, Any]) -> None:

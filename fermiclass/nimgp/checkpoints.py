@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from fermiclass.nimgp.errors import CheckpointError
+
 _PROGRESS = "progress_"
-
-
-class CheckpointError(ValueError):
-    """A file that is no checkpoint of this training."""
 
 
 class Checkpoint:

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.checkpoints import Checkpoint
+from fermiclass.nimgp.errors import TrainingError
 from fermiclass.nimgp.feeds import Data, Tensors, shard
 from fermiclass.nimgp.inputs import Batch
 from fermiclass.nimgp.model import NoisyInputGP
@@ -57,10 +58,6 @@ class TrainingState:
     step: int
     steps: int
     elbo: np.ndarray
-
-
-class TrainingError(ArithmeticError):
-    """The bound is no longer a number."""
 
 
 def train(

@@ -108,3 +108,21 @@ def plain_labels(values: NDArray[Any], column: str, source: str) -> NDArray[Any]
         f"{source}: the labels in column '{column}' are of type {values.dtype}; expected text, or whole numbers of "
         "which none is missing"
     )
+
+
+def plain_values(values: NDArray[Any], column: str, source: str) -> NDArray[Any]:
+    """Return numbers ``(n,)`` of this machine's byte order, or text without blanks at its end, '' where it is missing.
+
+    Raises
+    ------
+    RowsError
+        If they are neither.
+    """
+    if values.ndim == 1 and values.dtype.kind == "f":
+        return values.astype(values.dtype.newbyteorder("="))
+    try:
+        return plain_labels(values, column, source)
+    except RowsError as error:
+        raise RowsError(
+            f"{source}: the column '{column}' holds {values.dtype}, which cannot be kept; expected numbers or text"
+        ) from error

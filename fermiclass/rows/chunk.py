@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -23,11 +24,14 @@ class Chunk(NamedTuple):
         (n, D) variances of the errors of `X`, all finite and not negative.
     y
         (n,) labels as they are in the file, text or whole numbers; '' is no label. None where there are no labels.
+    kept
+        Further columns by name, each (n,): what is to stand beside the results.
     """
 
     X: NDArray[Any]
     X_var: NDArray[Any]
     y: NDArray[Any] | None
+    kept: Mapping[str, NDArray[Any]] = MappingProxyType({})
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
@@ -36,9 +40,10 @@ class Chunk(NamedTuple):
             return np.ones(len(self.X), bool)
         return np.asarray(self.y != "")
 
-    def take(self, index: NDArray[Any]) -> Chunk:
-        """Return the rows of a mask or of indices, copied."""
-        return Chunk(self.X[index], self.X_var[index], None if self.y is None else self.y[index])
+    def take(self, index: NDArray[Any] | slice) -> Chunk:
+        """Return the rows of a mask or of indices, copied, or of a slice, not copied."""
+        kept = {name: values[index] for name, values in self.kept.items()}
+        return Chunk(self.X[index], self.X_var[index], None if self.y is None else self.y[index], kept)
 
 
 class Rows(Protocol):
@@ -74,8 +79,13 @@ class Blocked(Protocol):
 
 def join(chunks: Sequence[Chunk]) -> Chunk:
     """Return the rows of several chunks, at least one, as one chunk."""
-    X, X_var, y = zip(*chunks, strict=True)
-    return Chunk(np.concatenate(X), np.concatenate(X_var), None if y[0] is None else np.concatenate(y))
+    X, X_var, y, kept = zip(*chunks, strict=True)
+    return Chunk(
+        np.concatenate(X),
+        np.concatenate(X_var),
+        None if y[0] is None else np.concatenate(y),
+        {name: np.concatenate([part[name] for part in kept]) for name in kept[0]},
+    )
 
 
 def read_in_order(rows: Rows, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
-from fermiclass.rows.checks import check_columns, plain_labels
+from fermiclass.rows.checks import check_columns, plain_labels, plain_values
 from fermiclass.rows.chunk import Chunk
 
 
@@ -26,14 +26,23 @@ class Columns:
         For each feature the name of the column with its standard deviation, or None where it has no error.
     label
         A name, or None.
+    keep
+        Columns that are to stand beside the results.
     """
 
     features: tuple[str, ...]
     uncertainties: tuple[str | None, ...]
     label: str | None
+    keep: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, features: Sequence[str], uncertainties: Sequence[str | None] | None, label: str | None) -> Columns:
+    def of(
+        cls,
+        features: Sequence[str],
+        uncertainties: Sequence[str | None] | None,
+        label: str | None,
+        keep: Sequence[str] = (),
+    ) -> Columns:
         """Return the roles as users give them.
 
         Raises
@@ -41,7 +50,7 @@ class Columns:
         RowsError
             If there are no features, one is named twice, or the uncertainties are not as many.
         """
-        if isinstance(features, str) or isinstance(uncertainties, str):
+        if any(isinstance(names, str) for names in (features, uncertainties, keep)):
             raise RowsError("the columns were given as one text; expected a list of names")
         chosen = tuple(features)
         noise = (None,) * len(chosen) if uncertainties is None else tuple(uncertainties)
@@ -55,19 +64,24 @@ class Columns:
                 f"{len(noise)} columns of uncertainties were named for {len(chosen)} features; expected one for each, "
                 "None for a feature without"
             )
-        return cls(chosen, noise, label)
+        return cls(chosen, noise, label, tuple(dict.fromkeys(keep)))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns to read, each once."""
-        every = (*self.features, *self.uncertainties, self.label)
+        every = (*self.features, *self.uncertainties, self.label, *self.keep)
         return tuple(dict.fromkeys(name for name in every if name is not None))
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The columns that have to hold numbers."""
+        return frozenset(name for name in (*self.features, *self.uncertainties) if name is not None)
 
     def check(self, found: Collection[str], is_number: Callable[[str], bool], source: str) -> None:
         """Raise RowsError if a column is missing from those found, or a feature or its error is not of numbers."""
         check_columns(self.names, found, source)
-        for name in dict.fromkeys((*self.features, *self.uncertainties)):
-            if name is not None and not is_number(name):
+        for name in self.names:
+            if name in self.numbers and not is_number(name):
                 raise RowsError(f"the column '{name}' of {source} does not hold one number a row. Choose another.")
 
     def chunk(self, column: Callable[[str], NDArray[Any]], dtype: np.dtype[Any], source: str) -> Chunk:
@@ -84,4 +98,4 @@ class Columns:
                     sigma = np.asarray(column(noise), np.float64)
                     X_var[:, j] = sigma * np.abs(sigma)
         y = None if self.label is None else plain_labels(column(self.label), self.label, source)
-        return Chunk(X, X_var, y)
+        return Chunk(X, X_var, y, {name: plain_values(column(name), name, source) for name in self.keep})

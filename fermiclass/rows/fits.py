@@ -35,6 +35,10 @@ class FITSRows:
         if no feature has one.
     label
         The column of labels, text ('' for none) or whole numbers; None for no labels.
+    keep
+        Columns, one number or text a row, that are to stand beside the results.
+    keep
+        Columns, one number or text a row, that are to stand beside the results.
     hdu
         Number or name of the table's HDU.
     dtype
@@ -53,14 +57,22 @@ class FITSRows:
         *,
         uncertainties: Sequence[str | None] | None = None,
         label: str | None = None,
+        keep: Sequence[str] = (),
         hdu: int | str = 1,
         dtype: DTypeLike = np.float32,
     ):
         self._opened = partial(
-            FITSRows, Path(path).resolve(), features, uncertainties=uncertainties, label=label, hdu=hdu, dtype=dtype
+            FITSRows,
+            Path(path).resolve(),
+            features,
+            uncertainties=uncertainties,
+            label=label,
+            keep=keep,
+            hdu=hdu,
+            dtype=dtype,
         )
         self._dtype = check_dtype(dtype)
-        self._columns = Columns.of(features, uncertainties, label)
+        self._columns = Columns.of(features, uncertainties, label, keep)
         self.feature_names = self._columns.features
         self._source = f"'{path}'"
         self._data = _table(Path(path), hdu)
@@ -72,9 +84,10 @@ class FITSRows:
             return self._data.dtype[name].shape in ((), (1,)) and described[name].format.lstrip("1")[0] in "LBIJKED"
 
         self._columns.check(described.names, is_number, self._source)
-        if label is not None and self._data.dtype[label].shape not in ((), (1,)):
-            raise RowsError(f"the column '{label}' of {self._source} does not hold one label a row. Choose another.")
-        self.read(0, 0)  # the label's type
+        for name in self._columns.names:
+            if self._data.dtype[name].shape not in ((), (1,)):
+                raise RowsError(f"the column '{name}' of {self._source} does not hold one value a row. Choose another.")
+        self.read(0, 0)  # the types of label and kept columns
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Rows that are sent to another process are opened there."""
@@ -94,6 +107,11 @@ class FITSRows:
 
         chunk = self._columns.chunk(column, self._dtype, self._source)
         return check_chunk(chunk, start, self.feature_names, self._columns.uncertainties, self._source)
+
+
+def fits_columns(path: Path, hdu: int | str) -> list[str]:
+    """Return the columns of a binary table."""
+    return list(_table(path, hdu).columns.names)
 
 
 def _table(path: Path, hdu: int | str) -> fits.FITS_rec:

@@ -12,8 +12,8 @@ from numpy.typing import DTypeLike
 from fermiclass.errors import RowsError
 from fermiclass.rows.arrays import ArrayRows
 from fermiclass.rows.chunk import Rows
-from fermiclass.rows.fits import FITSRows
-from fermiclass.rows.parquet import ParquetRows
+from fermiclass.rows.fits import FITSRows, fits_columns
+from fermiclass.rows.parquet import ParquetRows, parquet_columns
 
 _EXPECTED = (
     "a Parquet file or a folder of them, a FITS file (.fits, .fit), a .npy file, or a folder with X.npy, and X_var.npy "
@@ -27,6 +27,7 @@ def open_rows(
     *,
     uncertainties: Sequence[str | None] | None = None,
     label: str | None = None,
+    keep: Sequence[str] = (),
     hdu: int | str = 1,
     dtype: DTypeLike = np.float32,
 ) -> Rows:
@@ -43,7 +44,7 @@ def open_rows(
         ========================== ===================================================================
     features
         Columns of a Parquet or FITS table, which needs them; for .npy, names of the columns of X.
-    uncertainties, label
+    uncertainties, label, keep
         Columns of a Parquet or FITS table.
     hdu
         Number or name of the table's HDU in a FITS file.
@@ -60,8 +61,8 @@ def open_rows(
         raise RowsError(f"there is no file or folder '{path}'. Check the name and the folder.")
     ending = place.name.lower()
     is_folder = place.is_dir()
-    if (is_folder and (place / "X.npy").exists()) or ending.endswith(".npy"):
-        if uncertainties is not None or label is not None:
+    if holds_arrays(place):
+        if uncertainties is not None or label is not None or keep:
             raise RowsError(f"'{path}' has no named columns: put the variances and labels into X_var.npy and y.npy")
         X, X_var, y = place, None, None
         if is_folder:
@@ -72,9 +73,24 @@ def open_rows(
     if features is None:
         raise RowsError(f"which columns of '{path}' are the features? Name them.")
     if is_folder or ending.endswith(".parquet"):
-        return ParquetRows(place, features, uncertainties=uncertainties, label=label, dtype=dtype)
-    return FITSRows(place, features, uncertainties=uncertainties, label=label, hdu=hdu, dtype=dtype)
+        return ParquetRows(place, features, uncertainties=uncertainties, label=label, keep=keep, dtype=dtype)
+    return FITSRows(place, features, uncertainties=uncertainties, label=label, keep=keep, hdu=hdu, dtype=dtype)
 
 
 def _if_there(path: Path) -> Path | None:
     return path if path.exists() else None
+
+
+def holds_arrays(path: Path) -> bool:
+    """Whether rows are in .npy files, whose columns have no names."""
+    return path.name.lower().endswith(".npy") or (path / "X.npy").exists()
+
+
+def column_names(path: str | os.PathLike[str], hdu: int | str = 1) -> list[str]:
+    """Return the columns of a Parquet or FITS table; errors as :func:`open_rows`."""
+    place = Path(path)
+    if not place.exists():
+        raise RowsError(f"there is no file or folder '{path}'. Check the name and the folder.")
+    if place.is_dir() or place.name.lower().endswith(".parquet"):
+        return parquet_columns(place)
+    return fits_columns(place, hdu)

@@ -39,6 +39,8 @@ class ParquetRows:
         if no feature has one.
     label
         The column of labels, text (null or '' for none) or whole numbers; None for no labels.
+    keep
+        Columns, one number or text a row, that are to stand beside the results.
     dtype
         Of the chunks: float32 or float64.
 
@@ -55,13 +57,20 @@ class ParquetRows:
         *,
         uncertainties: Sequence[str | None] | None = None,
         label: str | None = None,
+        keep: Sequence[str] = (),
         dtype: DTypeLike = np.float32,
     ):
         self._opened = partial(
-            ParquetRows, Path(path).resolve(), features, uncertainties=uncertainties, label=label, dtype=dtype
+            ParquetRows,
+            Path(path).resolve(),
+            features,
+            uncertainties=uncertainties,
+            label=label,
+            keep=keep,
+            dtype=dtype,
         )
         self._dtype = check_dtype(dtype)
-        self._columns = Columns.of(features, uncertainties, label)
+        self._columns = Columns.of(features, uncertainties, label, keep)
         self.feature_names = self._columns.features
         self._files = _files(Path(path))
         self._source = f"'{path}'"
@@ -94,8 +103,7 @@ class ParquetRows:
         for block in range(first, last):
             edge = int(self.block_edges[block])
             chunk = self._block(block)
-            part = slice(max(start - edge, 0), stop - edge)
-            parts.append(Chunk(chunk.X[part], chunk.X_var[part], None if chunk.y is None else chunk.y[part]))
+            parts.append(chunk.take(slice(max(start - edge, 0), stop - edge)))
         noise_names = self._columns.uncertainties
         return check_chunk(join(parts), start, self.feature_names, noise_names, self._source)
 
@@ -124,7 +132,7 @@ class ParquetRows:
             values = table[name]
             if pa.types.is_dictionary(values.type):
                 values = values.cast(values.type.value_type)
-            if name != self._columns.label and not pa.types.is_floating(values.type):
+            if name in self._columns.numbers and not pa.types.is_floating(values.type):
                 values = values.cast(pa.float64(), safe=False)
             return np.asarray(values.to_numpy())
 
@@ -139,6 +147,11 @@ class ParquetRows:
             return any(check(kind) for check in checks)
 
         self._columns.check(schema.names, is_number, source)
+
+
+def parquet_columns(path: Path) -> list[str]:
+    """Return the columns of a file, or of the first one of a folder."""
+    return list(_open(_files(path)[0]).schema_arrow.names)
 
 
 def _files(path: Path) -> list[Path]:

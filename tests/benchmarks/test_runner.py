@@ -1,7 +1,6 @@
 """Plans, executors and going on: the records are the same whichever way they came about."""
 
 import json
-import sys
 
 import pytest
 
@@ -168,28 +167,3 @@ def test_dask(path, expected):
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
     ) as cluster:
         assert go(path, execute=executors.dask(cluster.scheduler_address)) == expected
-
-
-@pytest.mark.filterwarnings("default")
-def test_dask_without_workers(monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(executors, "_WORKER_SECONDS", 0.2)
-    with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=None, host="127.0.0.1") as cluster,
-        pytest.raises(BenchmarkError, match=r"has no workers\. Start some with 'dask worker"),
-    ):
-        run(FakeBenchmark(), ESTIMATORS, num_splits=1, execute=executors.dask(cluster.scheduler_address))
-
-
-@pytest.mark.filterwarnings("default")
-def test_no_dask_scheduler(monkeypatch):
-    pytest.importorskip("distributed")
-    monkeypatch.setattr(executors, "_CONNECT_SECONDS", 0.5)
-    with pytest.raises(BenchmarkError, match=r"no Dask scheduler at 'tcp://127\.0\.0\.1:9'.*dask scheduler"):
-        run(FakeBenchmark(), ESTIMATORS, num_splits=1, execute=executors.dask("tcp://127.0.0.1:9"))
-
-
-def test_dask_is_not_installed(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(BenchmarkError, match=r"pip install 'fermiclass\[benchmarks\]'"):
-        run(FakeBenchmark(), ESTIMATORS, num_splits=1, execute=executors.dask("tcp://127.0.0.1:9"))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from fermiclass.nimgp.build import ModelSettings, build_model, weights_of
-from fermiclass.nimgp.checkpoints import Checkpoint, CheckpointError
+from fermiclass.nimgp.checkpoints import Checkpoint
+from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.feeds import StreamedData, TrainingData
 from fermiclass.nimgp.training import TrainingSettings, train
 

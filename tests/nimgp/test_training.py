@@ -6,10 +6,11 @@ import tensorflow as tf
 
 from fermiclass.nimgp import inducing
 from fermiclass.nimgp.build import ModelSettings, build_model, weights_of
+from fermiclass.nimgp.errors import TrainingError
 from fermiclass.nimgp.feeds import StreamedData, TrainingData
 from fermiclass.nimgp.inducing import initial_inducing_points
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
-from fermiclass.nimgp.training import TrainingError, TrainingSettings, train
+from fermiclass.nimgp.training import TrainingSettings, train
 
 from .conftest import C, D, M, mixture
 

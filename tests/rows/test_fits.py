@@ -74,7 +74,7 @@ def test_columns_that_do_not_fit(tmp_path):
     for name in ("bands", "any", "names", "word"):
         with pytest.raises(RowsError, match=rf"column '{name}' of .* does not hold one number a row"):
             FITSRows(path, ["flux", name])
-    with pytest.raises(RowsError, match=r"column 'names' of .* does not hold one label a row"):
+    with pytest.raises(RowsError, match=r"column 'names' of .* does not hold one value a row"):
         FITSRows(path, ["flux"], label="names")
     with pytest.raises(RowsError, match=r"has no column 'Flux'\. Did you mean flux\?"):
         FITSRows(path, ["Flux"])

@@ -1,0 +1,175 @@
+"""The files of a model folder, whatever kind of model is in it: written whole, read with suspicion."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.errors import ModelFolderError, OutputError
+
+FORMAT, FORMAT_VERSION = "fermiclass model", 5
+
+_CONFIG, _WEIGHTS = "config.json", "weights.npz"
+_SCRATCH = ".fermiclass-model."
+
+#: Kinds of models, and what ``config.json`` says of each beside its format.
+CATALOGUE, ROWS = "catalogue", "rows"
+_ENTRIES = {
+    CATALOGUE: {"estimator", "classes", "grouping", "features", "imputation", "domain_neighbours", "provenance"},
+    ROWS: {"estimator", "classes", "features", "uncertainties", "label", "provenance"},
+}
+
+Config = Mapping[str, Any]
+Arrays = Mapping[str, NDArray[np.float64]]
+
+
+def check_model_folder_writable(path: str | Path) -> Path:
+    """Check, before any work is done, that a model can be saved in ``path``; return the path with links resolved.
+
+    It may be a new folder, an empty one, or one that holds a model and nothing else.
+
+    Raises
+    ------
+    OutputError
+        When the folder above is missing, or something else is in the way.
+    """
+    try:
+        folder = Path(path).resolve()
+        obstacle = _obstacle(folder)
+        if not obstacle:
+            with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_SCRATCH):
+                pass
+    except OSError as error:
+        raise OutputError(
+            f"cannot save a model in '{path}': {error.strerror or error}. Choose another place."
+        ) from error
+    if obstacle:
+        raise OutputError(f"cannot save a model in '{path}': {obstacle}")
+    return folder
+
+
+def _obstacle(folder: Path) -> str:
+    """Say what keeps a model from being saved in ``folder``, '' if nothing does."""
+    if not folder.parent.is_dir():
+        return f"there is no folder '{folder.parent}'. Create it first."
+    if not folder.exists():
+        return ""
+    if not folder.is_dir():
+        return "it is a file. Give the name of a folder."
+    entries = {entry.name for entry in folder.iterdir()}
+    # Saving removes what is there: nothing but a model, whatever else calls its settings config.json.
+    if entries and not (entries <= {_CONFIG, _WEIGHTS} and _declares_model(folder)):
+        return "the folder holds other files. Give the name of a new one."
+    return ""
+
+
+def _declares_model(folder: Path) -> bool:
+    try:
+        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(config, dict) and config.get("format") == FORMAT
+
+
+def write_folder(path: str | Path, kind: str, entries: Config, arrays: Arrays) -> None:
+    """Write a model, whole or not at all; one that is there already is replaced.
+
+    Raises
+    ------
+    OutputError
+        When the folder cannot be written.
+    """
+    folder = check_model_folder_writable(path)
+    config = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **entries}
+    text = json.dumps(config, indent=1) + "\n"
+    stream = io.BytesIO()
+    named: dict[str, Any] = dict(arrays)
+    np.savez_compressed(stream, **named)
+    try:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_SCRATCH) as scratch:
+            fresh = Path(scratch, "new")
+            fresh.mkdir()
+            (fresh / _CONFIG).write_text(text, encoding="utf-8")
+            (fresh / _WEIGHTS).write_bytes(stream.getvalue())
+            _put_in_place(fresh, folder, Path(scratch, "old"))
+    except OSError as error:
+        raise OutputError(
+            f"cannot save a model in '{path}': {error.strerror or error}. Choose another place."
+        ) from error
+
+
+def _put_in_place(fresh: Path, folder: Path, aside: Path) -> None:
+    """Rename ``fresh`` to ``folder``; what was there goes ``aside``, and comes back if that fails."""
+    try:
+        if folder.exists():
+            folder.rename(aside)
+        fresh.rename(folder)
+    except BaseException:
+        if aside.exists() and not folder.exists():
+            aside.rename(folder)
+        raise
+
+
+def check_model_folder(path: str | Path) -> tuple[Config, Arrays]:
+    """Read a model folder as far as is possible without TensorFlow.
+
+    Raises
+    ------
+    ModelFolderError
+        When a file is missing or damaged, or of another version.
+    """
+    return _read_config(Path(path)), _read_arrays(Path(path))
+
+
+def _read_config(folder: Path) -> Config:
+    if not (folder / _CONFIG).is_file():
+        raise ModelFolderError(
+            f"'{folder}' is not a model folder: it has no {_CONFIG}. Give a folder that 'fermiclass train' made."
+        )
+    try:
+        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelFolderError(f"'{folder / _CONFIG}' cannot be read: {error}. Train the model again.") from error
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise ModelFolderError(f"'{folder / _CONFIG}' does not describe a {FORMAT}. Train the model again.")
+    if config.get("format_version") != FORMAT_VERSION:
+        raise ModelFolderError(
+            f"'{folder}' has format version {config.get('format_version')!r}, this fermiclass reads version "
+            f"{FORMAT_VERSION}. Train the model again, or use the fermiclass that made it."
+        )
+    kind = config.get("kind")
+    if kind not in (CATALOGUE, ROWS):
+        raise ModelFolderError(f"'{folder / _CONFIG}' has a model of unknown kind, {kind!r}. Train the model again.")
+    expected = {"format", "format_version", "kind", *_ENTRIES[kind]}
+    if config.keys() != expected:
+        odd = ", ".join(sorted(config.keys() ^ expected))
+        raise ModelFolderError(f"'{folder / _CONFIG}' has missing or unknown entries: {odd}. Train the model again.")
+    return config
+
+
+def _read_arrays(folder: Path) -> Arrays:
+    path = folder / _WEIGHTS
+    try:
+        content = path.read_bytes()
+        if not content.startswith(b"PK"):
+            raise ValueError("it is no zip archive of arrays")
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except FileNotFoundError as error:
+        raise ModelFolderError(f"'{folder}' has no {_WEIGHTS}. Train the model again.") from error
+    except Exception as error:  # the readers of zip archives and of what is in them have no common exception
+        reason = " ".join(str(error).split())
+        raise ModelFolderError(
+            f"'{path}' cannot be read: {type(error).__name__}: {reason}. Train the model again."
+        ) from error
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not np.all(np.isfinite(array)):
+            raise ModelFolderError(f"'{path}': {name} is not all finite double precision. Train the model again.")
+    return arrays
