@@ -25,6 +25,7 @@ _HOMES = {
     "extract_features": "fermiclass.features",
     "load_model": "fermiclass.model_folder",
     "save_model": "fermiclass.model_folder",
+    "find_outliers": "fermiclass.outliers",
     "TrainedModel": "fermiclass.pipeline",
     "classify": "fermiclass.pipeline",
     "train": "fermiclass.pipeline",

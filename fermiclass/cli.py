@@ -10,6 +10,7 @@ from fermiclass.commands.catalogues import features, info
 from fermiclass.commands.labelling import classify, train
 from fermiclass.commands.measuring import evaluate
 from fermiclass.commands.streaming import classify_rows, train_rows
+from fermiclass.commands.suspecting import outliers
 from fermiclass.terminal import CommandGroup
 
 
@@ -24,5 +25,5 @@ def main() -> None:
     """  # noqa: D301 (\b keeps click from re-wrapping)
 
 
-for command in (info, features, train, classify, evaluate, train_rows, classify_rows, benchmark):
+for command in (info, features, train, classify, outliers, evaluate, train_rows, classify_rows, benchmark):
     main.add_command(command)

@@ -51,7 +51,10 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
     initial_noise : float
         Where a learned V starts, and its prior's median, for standardised inputs.
     epsilon : float or None
-        Label noise of the step, probit and logit likelihoods: fixed, or learned (None). The paper fixes 10⁻³.
+        ε of the step, probit and logit likelihoods: fixed, or learned (None). The paper fixes 10⁻³.
+    label_noise : float or 'learned'
+        ρ, the share of labels that are anyone's guess (:class:`fermiclass.nimgp.contaminated.Contaminated`): 0 trusts
+        them all, 'learned' has a Beta(1, 9) prior. Probabilities are those of the classes, not of labels.
     num_inducing : int or float
         Inducing points a class; never more than there are distinct training inputs. A fraction is one of the training
         sources, up to 100 points (the paper's rule, 0.05).
@@ -119,6 +122,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         T.
     noise_variance_ : ndarray (D,) or None
         V where it was learned, in the units of X.
+    label_noise_ : float
+        ρ, given or learned.
     row_features_ : tuple of str
         After :meth:`fit_rows`: the features' names, which rows to be labelled must have, too.
     elbo_ : ndarray
@@ -134,6 +139,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         noise: str = "given",
         initial_noise: float = 0.1,
         epsilon: float | None = None,
+        label_noise: float | str = 0.0,
         num_inducing: int | float = 60,
         inducing: str = "kmeans",
         steps: int = 500,
@@ -168,6 +174,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         self.noise = noise
         self.initial_noise = initial_noise
         self.epsilon = epsilon
+        self.label_noise = label_noise
         self.num_inducing = num_inducing
         self.inducing = inducing
         self.steps = steps
@@ -280,6 +287,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         self._predictor = Predictor(model, input_prior=prior, first_order=settings.first_order, graphs=graphs)
         learned = weights.get("noise.variance")
         self.noise_variance_ = None if learned is None else learned * self.scale_**2
+        self.label_noise_ = float(weights.get("likelihood.rate", 0.0))
         return self.at_temperature(float(temperature))
 
     def at_temperature(self, temperature: float) -> NIMGPClassifier:
@@ -297,6 +305,40 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         """Most probable classes, ``(n,)``; see :meth:`predict_distribution`."""
         best = np.argmax(self.predict_proba(X, X_var=X_var), axis=1)
         return self.classes_[best]
+
+    def predict_wrong_label(self, X: Any, y: Any, *, X_var: Any = None) -> np.ndarray:
+        """Probabilities ``(n,)`` that labels are wrong, ``(ρ/C) (1 − P_y) / [ρ/C + (1 − ρ) P_y]``.
+
+        ρ is that of `label_noise`, P_y the probability of the class that the label names.
+
+        The sources should not be those that were learned from: a label there vouches for itself.
+
+        Parameters
+        ----------
+        X, X_var
+            As for :meth:`predict_distribution`.
+        y
+            Their labels, ``(n,)``, each one of `classes_`.
+
+        Raises
+        ------
+        ValueError
+            When all labels are trusted (`label_noise` is 0), or one is of no class.
+        """
+        from fermiclass.nimgp.contaminated import probability_of_wrong_label
+
+        probabilities = self.predict_proba(X, X_var=X_var)
+        if not self.label_noise_:
+            raise ValueError("label_noise=0 trusts every label: train with label_noise='learned'")
+        labels = np.asarray(y)
+        unknown = sorted({str(name) for name in labels} - {str(name) for name in self.classes_})
+        if unknown or labels.shape != (len(probabilities),):
+            raise ValueError(
+                f"labels of shape {labels.shape} do not fit {len(probabilities)} sources of the classes "
+                f"{', '.join(map(str, self.classes_))}" + f"; unknown: {', '.join(unknown)}" * bool(unknown)
+            )
+        p = probabilities[np.arange(len(labels)), np.searchsorted(self.classes_, labels)]
+        return probability_of_wrong_label(p, self.label_noise_, len(self.classes_))
 
     def predict_distribution(self, X: Any, *, X_var: Any = None) -> Prediction:
         """Probabilities with their uncertainty, and entropies with what they are made of.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 #: A label is called confident from this probability on.
 CONFIDENT = 0.9
+_MOST_SUSPICIOUS = 10
 
 
 def print_info(catalog: Catalog) -> None:
@@ -74,6 +76,37 @@ def print_rows_training(model: RowsModel, folder: Path) -> None:
         f"Trained {model.estimator.method} on {about['rows']}, {about['num_rows']:,} rows, to tell "
         f"{', '.join(map(str, model.estimator.classes_))} by {', '.join(columns.features)}{exact}: {folder}"
     )
+
+
+def print_outliers(outliers: Table, path: Path) -> None:
+    """Print how many labels are suspicious, and the most suspicious ones."""
+    from fermiclass.outliers import ASSOCIATION_COLUMNS
+
+    console = _console()
+    wrong = np.asarray(outliers["P_WRONG"])
+    console.print(
+        f"Of {len(outliers)} sources with a class it is expected to be wrong of {wrong.sum():.0f}, and of "
+        f"{np.sum(wrong > 0.5)} more probably than not. Those to be looked at first:",
+        highlight=False,
+    )
+    has = [name for name in ASSOCIATION_COLUMNS if name in outliers.colnames]
+    columns = ("source", "class", "wrong", "looks like", "nearest", *(name.rpartition("_")[2] for name in has))
+    table = _table(*columns, right=(2, *range(5, len(columns))))
+    for row in outliers[:_MOST_SUSPICIOUS]:
+        best = row["PRED_CLASS"]
+        nearest = Counter(str(row["NEIGHBOUR_CLASSES"]).split(", ")).most_common()
+        table.add_row(
+            str(row["Source_Name"]),
+            str(row["CLASS1"]),
+            f"{row['P_WRONG']:.2f}",
+            f"{best} {row[f'P_{best}']:.2f}",
+            " ".join(f"{count} {name}" for name, count in nearest),
+            *(f"{row[name]:.3f}" for name in has),
+        )
+    console.print(table)
+    if has:
+        console.print("BAY, LR: the catalogue's own probabilities of the association, 0 where it gives none.")
+    console.print(f"All of them, the most suspicious first: {path}")
 
 
 def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:

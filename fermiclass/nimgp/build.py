@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import gpflow
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
+from fermiclass.nimgp.contaminated import Contaminated
 from fermiclass.nimgp.dot_product import Linear, Polynomial
 from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.inputs import (
@@ -24,9 +26,9 @@ from fermiclass.nimgp.inputs import (
     SampledInputs,
 )
 from fermiclass.nimgp.kernels import Kernel, Sum, White
-from fermiclass.nimgp.likelihoods import make_likelihood
+from fermiclass.nimgp.likelihoods import Likelihood, make_likelihood
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LIKELIHOODS, METHODS, NOISES, num_functions
+from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LEARNED, LIKELIHOODS, METHODS, NOISES, num_functions
 from fermiclass.nimgp.network import AmortisedInputs
 from fermiclass.nimgp.noise import GivenNoise, InputNoise, LearnedNoise
 from fermiclass.nimgp.posterior import SparsePosterior
@@ -63,6 +65,8 @@ class ModelSettings:
         Where a learned V starts.
     epsilon
         Of the step, probit and logit likelihoods: a fixed value, or None to learn it.
+    label_noise
+        ρ, how probably a label is wrong, any class then being as probable: a fixed value, ``'learned'``, or 0.
     initial_lengthscale
         Where length-scales start, for standardised inputs; None for the median of their prior, 3√D.
     initial_white
@@ -85,6 +89,7 @@ class ModelSettings:
     noise: str = "given"
     initial_noise: float = 0.1
     epsilon: float | None = None
+    label_noise: float | str = 0.0
     initial_lengthscale: float | None = None
     initial_white: float = _WHITE
     initial_spread: float = 0.5
@@ -100,6 +105,9 @@ class ModelSettings:
                 raise ValueError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(known)}")
         if not set(self.kernel.split("+")) <= set(KERNELS):
             raise ValueError(f"kernel={self.kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+'")
+        rate = self.label_noise
+        if rate != LEARNED and not (isinstance(rate, Real) and 0 <= rate < 1):
+            raise ValueError(f"label_noise={rate!r} does not do: expected '{LEARNED}', or a number from 0 to below 1")
 
     @property
     def first_order(self) -> bool:
@@ -141,12 +149,21 @@ def build_model(
     tiled = np.broadcast_to(Z[..., None, :, :], (*shape, num_inducing, input_dim))
     return NoisyInputGP(
         _kernel(settings, shape, input_dim, dtype),
-        make_likelihood(settings.likelihood, num_classes, epsilon=settings.epsilon, shape=leading, dtype=dtype),
+        _likelihood(settings, num_classes, leading, dtype),
         _input_model(settings, (*leading, num_classes), int(np.max(num_data)), input_dim, input_priors, seed, dtype),
         _noise(settings, leading, input_dim, dtype),
         SparsePosterior(tiled, jitter=settings.jitter, dtype=dtype),
         num_data=num_data,
     )
+
+
+def _likelihood(settings: ModelSettings, num_classes: int, leading: Sequence[int], dtype: tf.DType) -> Likelihood:
+    right = make_likelihood(settings.likelihood, num_classes, epsilon=settings.epsilon, shape=leading, dtype=dtype)
+    if settings.label_noise == LEARNED:
+        return Contaminated(right, shape=leading, dtype=dtype)
+    if settings.label_noise:
+        return Contaminated(right, rate=float(settings.label_noise), learn_rate=False, shape=leading, dtype=dtype)
+    return right
 
 
 def _log_normal(settings: ModelSettings, median: float, width: float, dtype: tf.DType) -> object:

@@ -12,6 +12,8 @@ LIKELIHOODS = ("softmax", "softmax-bound", "step", "probit", "logit")
 #: Kernels, which may be joined by +.
 KERNELS = ("se", "linear", "polynomial", "matern32", "matern52")
 NOISES = ("given", "per-feature", "shared")
+#: A number that is to be learned.
+LEARNED = "learned"
 
 
 def num_functions(num_classes: int) -> int:

@@ -44,6 +44,10 @@ class Prediction:
     information: np.ndarray
     noise_entropy: np.ndarray
 
+    def take(self, rows: np.ndarray) -> Prediction:
+        """Return the prediction of some of the sources."""
+        return Prediction(*(getattr(self, field.name)[rows] for field in fields(self)))
+
 
 class Predictor:
     """Prediction with a trained model; what depends on the model alone is computed once.
