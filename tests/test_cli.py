@@ -292,6 +292,7 @@ def test_bad_catalogues(damaged, tmp_path, kind, message):
         (("classify", DR4, "--shares", "nothing.json"), "the shares cannot be read from 'nothing.json'"),
         (("classify", DR4, "--method", "svm"), "Invalid value for '--method'"),
         (("classify", DR4, "--steps", "5", "--epochs", "5"), "--steps and --epochs"),
+        (("train", DR4, "-o", "m", "--label-noise", "1"), "'1' is neither 'learned' nor a number from 0 to below 1"),
         (("train", DR4, "-o", "m", "--likelihood", "step", "--temperature"), "--temperature is not for the step"),
         (("classify", DR4, "--paper", "--temperature"), "--temperature is not for the step likelihood"),
         (("classify", DR4, "--model", "m", "--method", "mgp"), "--model brings its own settings: leave out --method"),

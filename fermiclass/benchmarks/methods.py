@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fermiclass.errors import BenchmarkError
-from fermiclass.nimgp.names import LIKELIHOODS, METHODS
+from fermiclass.nimgp.names import LEARNED, LIKELIHOODS, METHODS
 
 DEFAULT = "default"
 
@@ -30,10 +30,17 @@ FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType(
 
 _FEWER_STEPS = {"mgp": 300, "nimgp": 300}  # their bounds get there sooner, as measured on astro454
 
-#: What may follow the @ of a method: estimator settings. ε is learned, or fixed to what the main paper has.
+_RULES = ("step", "probit", "logit")
+
+#: What may follow the @ of a method: estimator settings. ε is learned, or fixed to what the main paper has; where it is
+#: learned how many labels are wrong, they say nothing at all, and ε is fixed.
 LIKELIHOOD_SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {name: {"likelihood": name, "epsilon": None} for name in LIKELIHOODS}
-    | {f"{name}-fixed": {"likelihood": name, "epsilon": 1e-3} for name in ("step", "probit", "logit")}
+    | {f"{name}-fixed": {"likelihood": name, "epsilon": 1e-3} for name in _RULES}
+    | {
+        f"{name}-robust": {"likelihood": name, "epsilon": 1e-3 if name in _RULES else None, "label_noise": LEARNED}
+        for name in LIKELIHOODS
+    }
 )
 
 _GIVEN, _LEARNED = "given", "learned"

@@ -34,7 +34,7 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
     help="Of mgp, nimgp, nimgp-nn, nimgp-fo, mgp-aug, mgp-sampling (as in the paper), default (what classify would "
     "use), default:nimgp-nn and so on (the same with another method), and peers such as logistic. Ours also with a "
     f"likelihood, as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed (label noise of "
-    "0.001, not learned).",
+    "0.001, not learned); each also as softmax-robust (it learns how many labels are wrong).",
 )
 @click.option("--datasets", metavar="a,b", help="Which data sets of the benchmark.")
 @click.option("--noise", multiple=True, metavar="V", help="Which variances of the noise put into the inputs.")

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
     from fermiclass.pipeline import TrainedModel
 
+_ESTIMATOR_OPTIONS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
+
 
 @click.command()
 @catalog_argument
@@ -130,7 +132,7 @@ def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedMode
     load_tensorflow(quiet=quiet)
     from fermiclass.estimators import NIMGPClassifier
 
-    given = {key: chosen[key] for key in ("method", "likelihood", "num_inducing", "steps", "epochs") if chosen[key]}
+    given = {key: chosen[key] for key in _ESTIMATOR_OPTIONS if chosen[key]}
     if chosen["temperature"]:
         given["temperature"] = "folds"
     preset = dict(settings.PAPER_ESTIMATOR) if paper else {}

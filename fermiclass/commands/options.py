@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fermiclass.nimgp.names import LIKELIHOODS, METHODS
+from fermiclass.nimgp.names import LEARNED, LIKELIHOODS, METHODS
 from fermiclass.terminal import debug_option
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -22,6 +22,25 @@ def _options(*options: Decorator) -> Decorator:
 
     return apply
 
+
+def _label_noise(context: click.Context, parameter: click.Parameter, text: str | None) -> float | str | None:
+    if text is None or text == LEARNED:
+        return text
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate < 1:
+        raise click.BadParameter(f"'{text}' is neither '{LEARNED}' nor a number from 0 to below 1.", context, parameter)
+    return rate
+
+
+label_noise_option = click.option(
+    "--label-noise",
+    metavar="learned|R",
+    callback=_label_noise,
+    help="How probably a label is wrong, learned or given. [default: 0, all are trusted]",
+)
 
 common_options = _options(
     click.option("--quiet", is_flag=True, help="Print errors and warnings only."),
@@ -49,6 +68,7 @@ feature_options = _options(
 model_options = _options(
     click.option("--method", type=click.Choice(METHODS), help="How input noise is treated. [default: nimgp]"),
     click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="[default: softmax]"),
+    label_noise_option,
     click.option(
         "--inducing", "num_inducing", type=click.IntRange(min=1), metavar="M", help="Inducing points a class."
     ),

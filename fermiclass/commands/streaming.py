@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fermiclass.commands.models import load_rows_model
-from fermiclass.commands.options import common_options
+from fermiclass.commands.options import common_options, label_noise_option
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.terminal import load_tensorflow, progress_bar
 
@@ -41,6 +41,7 @@ hdu_option = click.option("--hdu", default="1", show_default=True, metavar="N|NA
     help="How input noise is treated.",
 )
 @click.option("--likelihood", type=click.Choice(LIKELIHOODS), default="softmax", show_default=True)
+@label_noise_option
 @click.option("--inducing", "num_inducing", type=click.IntRange(min=1), metavar="M", help="Inducing points a class.")
 @click.option("--steps", type=click.IntRange(min=1), default=_DEFAULTS["steps"], show_default=True)
 @click.option(

@@ -136,7 +136,7 @@ def test_the_papers_protocol_and_the_fast_one():
     assert benchmark.settings("banana/0")["num_inducing"] == 32
 
 
-@pytest.mark.parametrize("method", ["mgp@step-fixed", "nimgp@softmax-bound", "logistic"])
+@pytest.mark.parametrize("method", ["mgp@step-fixed", "mgp@probit-robust", "nimgp@softmax-bound", "logistic"])
 def test_methods_of_every_kind_train(small, method):
     benchmark = GPC()
     estimator = make_estimator(
