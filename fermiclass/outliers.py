@@ -89,8 +89,7 @@ def find_outliers(
     grouping = ClassGrouping.parse(classes)
     table = training_table(catalog, features=features, classes=classes, min_significance=min_significance)
     fitted, prediction, wrong = _held_out(table, estimator or default_estimator(), folds, seed, progress)
-    rows = np.searchsorted(catalog.names, table.names, sorter=(order := np.argsort(catalog.names)))
-    sources = catalog[order[rows]]
+    sources = _sources_of(catalog, grouping, min_significance)
     domain = TrainingDomain.fit(table.X, table.X_var, table.y)
     names = [str(name) for name in fitted[0].classes_]
     counts = {name: int(np.sum(table.y == name)) for name in names}
@@ -118,6 +117,14 @@ def find_outliers(
     _add_association(result, sources, table.y, wrong)
     _add_neighbours(result, domain, table)
     return result[np.argsort(-wrong, kind="stable")]
+
+
+def _sources_of(catalog: Catalog, grouping: ClassGrouping, min_significance: float | None) -> Catalog:
+    """Return the sources that :func:`fermiclass.pipeline.training_table` has features of, in the same order."""
+    chosen = grouping.assign(catalog.classes) != ""
+    if min_significance is not None:
+        chosen &= np.asarray(catalog.table["Signif_Avg"], float) > min_significance
+    return catalog[chosen]
 
 
 def default_estimator(**parameters: Any) -> NIMGPClassifier:

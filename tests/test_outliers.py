@@ -84,6 +84,13 @@ def test_a_label_does_not_vouch_for_itself(spoilt, found):
     assert dict(zip(("P_bll", "P_psr"), looks, strict=True))[claimed] < 0.5
 
 
+def test_bright_sources_alone(few):
+    bright = find_outliers(few, default_estimator(**QUICK | {"steps": 20}), min_significance=15.0, folds=2)
+    assert np.all(bright["Signif_Avg"] > 15.0)
+    known = np.isin(few.classes, ["bll", "fsrq", "psr", "msp"]) & (np.asarray(few.table["Signif_Avg"]) > 15.0)
+    assert sorted(bright["Source_Name"]) == sorted(few.names[known])
+
+
 def test_too_few_folds(few):
     with pytest.raises(ClassError, match="1 folds leave nothing to learn from: give 2 at least"):
         find_outliers(few, folds=1)
