@@ -24,13 +24,13 @@ def print_info(catalog: Catalog) -> None:
     from fermiclass.catalog import CLASS_CODES
     from fermiclass.features import FEATURE_SETS, extract_features, supported_features
 
-    console = _console()
+    console = console_for_tables()
     release = catalog.release
     about = f", {release.years} years of data ({release.reference})" if release.years else ""
     console.print(f"[bold]{release.name}[/bold]{about}: {len(catalog)} sources, from {catalog.source}")
     console.print(f"SHA-256 {catalog.sha256}\n", highlight=False)
 
-    classes = _table("class", "sources", "identified", "associated", "meaning", right=(1, 2, 3))
+    classes = plain_table("class", "sources", "identified", "associated", "meaning", right=(1, 2, 3))
     codes, counts = np.unique(catalog.classes, return_counts=True)
     for k in np.argsort(-counts, kind="stable"):
         identified = int(np.sum(catalog.identified[catalog.classes == codes[k]]))
@@ -42,7 +42,7 @@ def print_info(catalog: Catalog) -> None:
 
     supported = supported_features(catalog)
     table = extract_features(catalog, supported)
-    rows = _table("feature", "missing", "errors imputed", "in the set", right=(1, 2))
+    rows = plain_table("feature", "missing", "errors imputed", "in the set", right=(1, 2))
     for j, feature in enumerate(supported):
         measured = np.any(table.X_var[~table.imputed_value[:, j], j] > 0)
         missing, imputed = table.imputed_value[:, j].sum(), table.imputed_uncertainty[:, j].sum()
@@ -59,7 +59,7 @@ def print_info(catalog: Catalog) -> None:
 def print_training(model: TrainedModel, folder: Path) -> None:
     """Print what a model was trained on and where it is."""
     counts = ", ".join(f"{count} {name}" for name, count in model.provenance["training_counts"].items())
-    console = _console()
+    console = console_for_tables()
     console.print(f"Trained {model.estimator.method} on {counts} of {model.provenance['catalog']}: {folder}")
 
 
@@ -68,13 +68,13 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     from fermiclass.labels import LABEL_FLAGS
     from fermiclass.pipeline import LATITUDE_EDGE
 
-    console = _console()
+    console = console_for_tables()
     counts = model.provenance["training_counts"]
     console.print(
         f"Learned from {sum(counts.values())} sources of {model.provenance['catalog']} "
         f"({', '.join(f'{count} {name}' for name, count in counts.items())})."
     )
-    table = _table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", right=(1, 2, 3))
+    table = plain_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", right=(1, 2, 3))
     best, sure = np.asarray(labels["PRED_CLASS"]), np.asarray(labels["P_MAX"]) >= CONFIDENT
     for name in model.estimator.classes_:
         is_best = best == name
@@ -92,7 +92,7 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     }
     if any(key in labels.meta for key in kinds):
         classes = [str(name) for name in model.estimator.classes_]
-        shares = _table("shares of the classes", *classes, right=tuple(range(1, len(classes) + 1)))
+        shares = plain_table("shares of the classes", *classes, right=tuple(range(1, len(classes) + 1)))
         for key, kind in kinds.items():
             if key in labels.meta:
                 values = [part.partition("=")[2].replace("+-", " ± ") for part in labels.meta[key].split(",")]
@@ -111,11 +111,13 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
 
 
-def _console() -> Console:
+def console_for_tables() -> Console:
+    """Return a console that colours no numbers."""
     return Console(highlight=False)
 
 
-def _table(*columns: str, right: tuple[int, ...] = ()) -> RichTable:
+def plain_table(*columns: str, right: tuple[int, ...] = ()) -> RichTable:
+    """Return an empty table of these columns; `right` are those whose cells are aligned to the right."""
     from rich import box
 
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
