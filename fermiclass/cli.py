@@ -7,6 +7,7 @@ import click
 from fermiclass._version import __version__
 from fermiclass.commands.benchmarking import benchmark
 from fermiclass.commands.catalogues import features, info
+from fermiclass.commands.explaining import explain
 from fermiclass.commands.labelling import classify, train
 from fermiclass.commands.measuring import evaluate
 from fermiclass.terminal import CommandGroup
@@ -23,5 +24,5 @@ def main() -> None:
     """  # noqa: D301 (\b keeps click from re-wrapping)
 
 
-for command in (info, features, train, classify, evaluate, benchmark):
+for command in (info, features, train, classify, explain, evaluate, benchmark):
     main.add_command(command)

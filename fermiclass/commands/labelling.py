@@ -92,10 +92,10 @@ def classify(
     stem = catalog.name.removesuffix(".gz").removesuffix(".fits").removesuffix(".fit")
     output = output or Path(f"{stem}-labels.fits")
     check_writable(output)
-    group_shares = None if shares is None else _parse_shares(shares)
+    group_shares = None if shares is None else parse_shares(shares)
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
-        model = _load(model_folder, quiet)
+        model = load_quietly(model_folder, quiet)
         loaded = read_catalog(catalog)
     else:
         loaded = read_catalog(catalog)
@@ -142,7 +142,8 @@ def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedMode
         return pipeline.train(catalog, estimator, **data, progress=lambda state: progress(state.step, state.steps))
 
 
-def _parse_shares(shares: str) -> str | dict[str, dict[str, float]]:
+def parse_shares(shares: str) -> str | dict[str, dict[str, float]]:
+    """Return a way to choose the shares, or what a JSON file holds."""
     from fermiclass.pipeline import SHARES
 
     return shares if shares in SHARES else _read_shares(Path(shares))
@@ -164,7 +165,8 @@ def _read_shares(path: Path) -> dict[str, dict[str, float]]:
         ) from error
 
 
-def _load(folder: Path, quiet: bool) -> TrainedModel:
+def load_quietly(folder: Path, quiet: bool) -> TrainedModel:
+    """Load a model, TensorFlow first; faults of the folder come to light before that."""
     from fermiclass import model_folder
 
     model_folder.check_model_folder(folder)
