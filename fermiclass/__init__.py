@@ -31,6 +31,7 @@ _HOMES = {
     "classify": "fermiclass.pipeline",
     "train": "fermiclass.pipeline",
     "retrain": "fermiclass.retraining",
+    "followup": "fermiclass.ranking",
     "open_rows": "fermiclass.rows",
     "read_table": "fermiclass.tables",
     "write_table": "fermiclass.tables",

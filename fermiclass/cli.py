@@ -8,6 +8,7 @@ from fermiclass._version import __version__
 from fermiclass.commands.benchmarking import benchmark
 from fermiclass.commands.catalogues import features, info
 from fermiclass.commands.explaining import explain
+from fermiclass.commands.following import followup
 from fermiclass.commands.labelling import classify, train
 from fermiclass.commands.measuring import evaluate
 from fermiclass.terminal import CommandGroup
@@ -24,5 +25,5 @@ def main() -> None:
     """  # noqa: D301 (\b keeps click from re-wrapping)
 
 
-for command in (info, features, train, classify, explain, evaluate, benchmark):
+for command in (info, features, train, classify, explain, followup, evaluate, benchmark):
     main.add_command(command)

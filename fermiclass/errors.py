@@ -27,6 +27,10 @@ class SourceError(FermiclassError, ValueError):
     """No source has the name that was asked for, or more than one has it."""
 
 
+class SelectionError(FermiclassError, ValueError):
+    """A choice of sources or an order of them is unknown, or makes no sense."""
+
+
 class RowsError(FermiclassError, ValueError):
     """Rows on disk cannot be read, do not fit together, or hold what cannot be learned from."""
 

@@ -111,6 +111,34 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
 
 
+def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None:
+    """Print what each constraint left, the first `rows` sources of a ranking, and where all of it is."""
+    import astropy.units as u
+    from astropy.coordinates import SkyCoord
+
+    console = console_for_tables()
+    score = ranking.meta["rankedby"]
+    console.print(
+        f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:", markup=False
+    )
+    by_class = score.startswith("P_") and score != "P_MAX"
+    columns = ["source", "RA J2000", "Dec", "b, deg", "σ", "class", "P", *([] if score.startswith("P_") else ["score"])]
+    table = plain_table(*columns, "flags", right=(3, 4, 6, 7, 8))
+    table.padding = (0, 1, 0, 0)  # to fit into 80 columns
+    first = ranking[:rows]
+    at = SkyCoord(np.asarray(first["RAJ2000"], float) * u.deg, np.asarray(first["DEJ2000"], float) * u.deg)
+    ra = at.ra.to_string(u.hour, sep=":", precision=0, pad=True)
+    dec = at.dec.to_string(u.deg, sep=":", pad=True, fields=2, alwayssign=True)
+    for k, row in enumerate(first):
+        name, probability = (score[2:], row[score]) if by_class else (str(row["PRED_CLASS"]), row["P_MAX"])
+        cells = [str(row["Source_Name"]), ra[k], dec[k], f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
+        cells += [name, f"{probability:.3f}", *([] if score.startswith("P_") else [f"{row[score]:.3f}"])]
+        table.add_row(*cells, str(row["LABEL_FLAGS"]))
+    console.print(table)
+    if path is not None:
+        console.print(f"{len(ranking)} sources: {path}", highlight=False, soft_wrap=True)
+
+
 def console_for_tables() -> Console:
     """Return a console that colours no numbers."""
     return Console(highlight=False)
