@@ -28,7 +28,7 @@ def print_explanation(explained: Explanation, console: Console | None = None) ->
         console.print(sentence, markup=False)
     console.print(_effects_table(explained))
     console.print(
-        "By how much the measured value moves each probability, against what the other features let one expect of it."
+        "By how much the value moves each probability, against what the source's other features say that it should be."
     )
     console.print(_features_table(explained))
     note = "Ranges hold 68 % of a class's training sources."
@@ -40,8 +40,11 @@ def print_explanation(explained: Explanation, console: Console | None = None) ->
         console.print(sentence, markup=False)
 
 
-def measured(value: float, error: float) -> str:
-    """Return a value with its error, to a digit of it, two if the first is 1 or 2; four digits of one without error."""
+def measured(value: float, error: float, gap: str = "") -> str:
+    """Return a value with its error, to a digit of it, two if the first is 1 or 2; four digits of one without error.
+
+    Before the sign ± comes the `gap`: where there is one, a narrow column may break the line.
+    """
     if not error > 0 or not math.isfinite(error):
         text = f"{value:.4g}"
     else:
@@ -49,7 +52,11 @@ def measured(value: float, error: float) -> str:
         digits = max(0, (1 if error < 3 * 10.0**exponent else 0) - exponent)
         if abs(value) >= 10 and digits == 4:
             digits = 3  # a narrow column
-        text = f"{value:.{digits}f}±{error:.{digits}f}" if digits <= 5 and error < 1e4 else f"{value:.3g}±{error:.1g}"
+        text = (
+            f"{value:.{digits}f}{gap}±{error:.{digits}f}"
+            if digits <= 5 and error < 1e4
+            else f"{value:.3g}{gap}±{error:.1g}"
+        )
     return text.replace("-", "−")
 
 
@@ -87,36 +94,48 @@ def _costs(explained: Explanation) -> list[str]:
 
 
 def _effects_table(explained: Explanation) -> RichTable:
-    classes = [f"P({name})" for name in explained.classes]
-    table = plain_table("what moves it", "measured", "expected", *classes, right=tuple(range(1, 3 + len(classes))))
+    table, gap = _wide_table(explained, "what moves it", "value", "others say")
     for j in explained.order:
         cells = [f"{effect:+.3f}".replace("-", "−") for effect in explained.effects[j]]
-        expected = measured(explained.expected[j], explained.expected_error[j])
-        table.add_row(explained.features[j], measured_feature(explained, j), expected, *cells)
+        expected = measured(explained.expected[j], explained.expected_error[j], gap)
+        table.add_row(explained.features[j], measured_feature(explained, j, gap), expected, *cells)
     return table
 
 
 def _features_table(explained: Explanation) -> RichTable:
-    table = plain_table("feature", "measured", *explained.classes, right=tuple(range(1, 2 + len(explained.classes))))
+    table, gap = _wide_table(explained, "feature", "value")
     for j, name in enumerate(explained.features):
         low, high = explained.population[:, [1, 3], j].T
         narrowest = float(np.min(high - low))
-        digits = min(5, max(0, 1 - math.floor(math.log10(narrowest)))) if narrowest > 0 else 2
-        ranges = [f"{a:.{digits}f}…{b:.{digits}f}".replace("-", "−") for a, b in zip(low, high, strict=True)]
-        table.add_row(name, measured_feature(explained, j), *ranges)
+        digits = max(0, 1 - math.floor(math.log10(narrowest))) if narrowest > 0 else 2
+        form = f".{digits}f" if digits <= 5 else ".3g"
+        ranges = [f"{a:{form}}{gap}…{gap}{b:{form}}".replace("-", "−") for a, b in zip(low, high, strict=True)]
+        table.add_row(name, measured_feature(explained, j, gap), *ranges)
     return table
 
 
-def measured_feature(explained: Explanation, j: int) -> str:
+def _wide_table(explained: Explanation, *columns: str) -> tuple[RichTable, str]:
+    """Return an empty table with a column for each class, and what comes between numbers in its cells.
+
+    Few classes fit into 80 characters on a line each; for more there is a space, at which lines break.
+    """
+    table = plain_table(*columns, *explained.classes, right=tuple(range(1, len(columns) + len(explained.classes))))
+    few = len(explained.classes) <= 3
+    if not few:
+        table.padding = (0, 1, 0, 0)
+    return table, "" if few else " "
+
+
+def measured_feature(explained: Explanation, j: int, gap: str = "") -> str:
     """Return a feature as it was measured, with a star if the catalogue does not give it or its error."""
     mark = _IMPUTED if explained.imputed_value[j] or explained.imputed_uncertainty[j] else ""
-    return measured(explained.value[j], explained.error[j]) + mark
+    return measured(explained.value[j], explained.error[j], gap) + mark
 
 
 def _neighbours_table(explained: Explanation) -> RichTable:
     table = plain_table("nearest training sources", "class", "association", "distance", right=(3,))
     for row in explained.neighbours:
-        table.add_row(str(row["Source_Name"]), str(row["CLASS"]), str(row["ASSOC1"]), f"{row['DISTANCE']:.2f}")
+        table.add_row(str(row["Source_Name"]), str(row["CLASS"]), str(row["ASSOC1"]), f"{row['DISTANCE']:.3g}")
     return table
 
 

@@ -150,5 +150,5 @@ def plain_table(*columns: str, right: tuple[int, ...] = ()) -> RichTable:
 
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for k, name in enumerate(columns):
-        table.add_column(name, justify="right" if k in right else "left", no_wrap=k == 0)
+        table.add_column(name, justify="right" if k in right else "left", no_wrap=k == 0, overflow="fold")
     return table

@@ -250,4 +250,24 @@ def test_text():
 def test_text_of_a_real_source(explained):
     text = printed(explained)
     assert max(map(len, text.splitlines())) <= 80
-    assert "…\n" not in text  # nothing is cut off
+    assert re.search(
+        r"^ LP_beta +\S+±\S+ +−?0\.\d\d…0\.\d\d +−?0\.\d\d…0\.\d\d +0\.\d\d…0\.\d\d *$", text, re.MULTILINE
+    )
+
+
+def test_text_of_five_classes():
+    """Cells break into lines where there is a space, and no number is cut."""
+    three = made_up_explanation()
+    twice = [0, 1, 2, 0, 1]
+    five = dataclasses.replace(
+        three,
+        classes=("bll", "fsrq", "psr", "msp", "other"),
+        population=three.population[twice],
+        probabilities=three.probabilities[twice],
+        std=three.std[twice],
+        without_feature=three.without_feature[:, twice],
+        without_errors=three.without_errors[twice],
+    )
+    text = printed(five)
+    assert max(map(len, text.splitlines())) <= 80
+    assert re.search(r"^ LP_beta .* −0\.300 +\+0\.100 +\+0\.200 +−0\.300 +\+0\.100 *$", text, re.MULTILINE)
