@@ -151,6 +151,8 @@ def followup(
     table = table[order]
     description = f"Rank by {score}, highest first"
     rank = Column(np.arange(1, len(table) + 1), description=description, meta={"ucd": "meta.number"})
+    if "RANK" in table.colnames:  # of an earlier ranking
+        table.remove_column("RANK")
     table.add_column(rank, name="RANK", index=0)
     table.meta["rankedby"] = score
     table.meta["selected"] = "; ".join(selected)

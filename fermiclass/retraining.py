@@ -32,10 +32,12 @@ def check_labels(labels: Table, source: str) -> None:
     Raises
     ------
     CatalogError
-        When metadata are missing that :func:`retrain` needs.
+        When it is no label table, or metadata are missing that :func:`retrain` needs.
     """
     from fermiclass.estimators import NIMGPClassifier
+    from fermiclass.labels import classes_of
 
+    classes_of(labels)
     missing = [key for key in (*_NEEDED, *NIMGPClassifier().get_params()) if key not in labels.meta]
     if missing:
         raise CatalogError(
@@ -107,6 +109,11 @@ def stored_shares(meta: Mapping[str, Any]) -> str | GroupShares:
     """Return the shares of the classes that labels were corrected for, as :meth:`TrainedModel.label` takes them.
 
     Estimated ones are estimated again, to all digits; given ones are known to the four digits of the metadata.
+
+    Raises
+    ------
+    CatalogError
+        When the metadata cannot be understood.
     """
     from fermiclass.pipeline import SHARES, SHARES_KEYS
 
@@ -114,10 +121,15 @@ def stored_shares(meta: Mapping[str, Any]) -> str | GroupShares:
     if kind in SHARES:
         return kind
     given = {status: str(meta[key]) for status, key in SHARES_KEYS.items() if key in meta}
-    return {
-        status: {name: float(share) for name, _, share in (part.partition("=") for part in text.split(","))}
-        for status, text in given.items()
-    }
+    try:
+        return {
+            status: {name: float(share) for name, _, share in (part.partition("=") for part in text.split(","))}
+            for status, text in given.items()
+        }
+    except ValueError as error:
+        raise CatalogError(
+            f"the shares in the labels' metadata are damaged ({error}). Label the sources again."
+        ) from error
 
 
 def _setting(text: Any) -> Any:

@@ -187,7 +187,10 @@ def test_the_model_of_a_label_table(model, few, tmp_path, ending):
 
 def test_given_shares_are_read_back(model, few):
     given = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}, "bcu": {"bll": 0.5, "fsrq": 0.4, "psr": 0.1}}
-    assert stored_shares(model.label(few[:20], shares=given).meta) == given
+    meta = model.label(few[:20], shares=given).meta
+    assert stored_shares(meta) == given
+    with pytest.raises(CatalogError, match=r"the shares in the labels' metadata are damaged .*'much'"):
+        stored_shares(meta | {"w_bcu": "bll=much"})
 
 
 def test_labels_that_do_not_say_how_they_were_made(model, few):
@@ -201,6 +204,8 @@ def test_labels_that_do_not_say_how_they_were_made(model, few):
     del labels.meta["steps"], labels.meta["trainsha"]
     with pytest.raises(CatalogError, match=r"'l\.csv' does not say how .* lacks trainsha, steps\. Give a table that"):
         check_labels(labels, "l.csv")
+    with pytest.raises(CatalogError, match="it is no label table"):
+        check_labels(few.table, "c.fits")
 
 
 # --- as text ---------------------------------------------------------------------------------------------------------

@@ -139,6 +139,13 @@ def test_the_order_of_the_rows_does_not_matter(labels):
     np.testing.assert_array_equal(one["Source_Name"], other["Source_Name"])
 
 
+def test_a_ranking_can_be_ranked_again(labels):
+    again = followup(followup(labels, by="ood", top=100), by="entropy")
+    assert again.colnames == ["RANK", *labels.colnames]
+    np.testing.assert_array_equal(again["RANK"], np.arange(1, 101))
+    assert np.all(np.diff(again["ENTROPY"]) <= 0)
+
+
 def test_top_and_nothing_left(labels):
     np.testing.assert_array_equal(followup(labels, top=7)["Source_Name"], followup(labels)["Source_Name"][:7])
     none = followup(labels, dec=(89.9, 90.0))

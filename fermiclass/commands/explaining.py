@@ -114,12 +114,15 @@ def _from_model(
 ) -> Made:
     from fermiclass.catalog import read_catalog
     from fermiclass.catalog.names import find_source
+    from fermiclass.errors import ModelFolderError
     from fermiclass.model_folder import check_model_folder
     from fermiclass.pipeline import default_shares
 
     given = None if shares is None else parse_shares(shares)
     provenance = check_model_folder(folder)[0]["provenance"]
-    trained_on = str(provenance.get("catalog")), str(provenance.get("sha256"))
+    if not isinstance(provenance, dict) or not {"catalog", "sha256"} <= provenance.keys():
+        raise ModelFolderError(f"the model in '{folder}' does not say what it was trained on. Train it again.")
+    trained_on = str(provenance["catalog"]), str(provenance["sha256"])
     loaded = _look_for(*trained_on, folder, "--catalog") if catalog is None else read_catalog(catalog)
     find_source(loaded, name)  # faults come to light before anything takes long
     training = _training(train_on, loaded, trained_on, folder)
@@ -164,7 +167,7 @@ def _look_for(name: str, sha256: str, beside: Path, option: str) -> Catalog:
     from fermiclass.errors import CatalogError
 
     folders = dict.fromkeys(folder.resolve() for folder in (Path(), beside.parent))
-    there = [folder / name for folder in folders if (folder / name).is_file()]
+    there = [path for path in (folder / Path(name).name for folder in folders) if path.is_file()]
     for path in there:
         found = read_catalog(path)
         if found.sha256 == sha256:

@@ -15,6 +15,7 @@ from fermiclass import extract_features, plots
 from fermiclass.evaluation.metrics import label_indices, reliability
 from fermiclass.features import FEATURES as DEFINED
 from fermiclass.plots.colours import shades
+from tests.conftest import REPOSITORY
 
 from .pictures import CLASSES, FEATURES, explanation, made_up
 
@@ -344,6 +345,6 @@ def test_plots_do_without_tensorflow_and_a_screen():
         "for draw in PICTURES.values(): draw()\n"
         "print(json.dumps([name for name in ('tensorflow', 'gpflow') if name in sys.modules]))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=REPOSITORY)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []
