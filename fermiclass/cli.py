@@ -7,6 +7,8 @@ import click
 from fermiclass._version import __version__
 from fermiclass.commands.benchmarking import benchmark
 from fermiclass.commands.catalogues import features, info
+from fermiclass.commands.explaining import explain
+from fermiclass.commands.following import followup
 from fermiclass.commands.labelling import classify, train
 from fermiclass.commands.measuring import evaluate
 from fermiclass.commands.streaming import classify_rows, train_rows
@@ -25,5 +27,18 @@ def main() -> None:
     """  # noqa: D301 (\b keeps click from re-wrapping)
 
 
-for command in (info, features, train, classify, outliers, evaluate, train_rows, classify_rows, benchmark):
+COMMANDS = (
+    info,
+    features,
+    train,
+    classify,
+    explain,
+    followup,
+    outliers,
+    evaluate,
+    train_rows,
+    classify_rows,
+    benchmark,
+)
+for command in COMMANDS:
     main.add_command(command)

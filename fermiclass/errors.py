@@ -23,6 +23,14 @@ class ClassError(FermiclassError, ValueError):
     """A grouping of classes cannot be parsed, or a class has too few sources to learn from."""
 
 
+class SourceError(FermiclassError, ValueError):
+    """No source has the name that was asked for, or more than one has it."""
+
+
+class SelectionError(FermiclassError, ValueError):
+    """A choice of sources or an order of them is unknown, or makes no sense."""
+
+
 class RowsError(FermiclassError, ValueError):
     """Rows on disk cannot be read, do not fit together, or hold what cannot be learned from."""
 

@@ -9,6 +9,8 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
+from fermiclass.errors import CatalogError
+
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
     from fermiclass.nimgp.prediction import Prediction
@@ -90,6 +92,23 @@ def label_table(
     meaning = ", ".join(f"{bit} {words}" for bit, words in LABEL_FLAGS.items())
     _add(table, "LABEL_FLAGS", bits.astype(np.int16), f"Bits: {meaning}", "meta.code.qual")
     return table
+
+
+def classes_of(labels: Table) -> list[str]:
+    """Return the classes of a label table: those with columns ``P_<class>`` and ``Unc_P_<class>``, in their order.
+
+    Raises
+    ------
+    CatalogError
+        When there are none.
+    """
+    columns = [name for name in labels.colnames if name.startswith("P_") and f"Unc_{name}" in labels.colnames]
+    if not columns:
+        raise CatalogError(
+            "the table has no columns P_<class> with their Unc_P_<class>: it is no label table. Give one that "
+            "'fermiclass classify' wrote."
+        )
+    return [name.removeprefix("P_") for name in columns]
 
 
 def add_prediction(table: Table, classes: Sequence[str], prediction: Prediction) -> None:

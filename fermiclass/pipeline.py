@@ -36,7 +36,8 @@ LOW_LATITUDE, HIGH_LATITUDE = "unassociated low", "unassociated high"
 #: Shares of the classes by status: estimated, or given as numbers by class.
 GroupShares = Mapping[str, Shares | Mapping[str, float]]
 
-_SHARES_KEYS = {  # in the label table's metadata
+#: Keys of the groups' shares in the label table's metadata.
+SHARES_KEYS = {
     "unassociated": "w_unass",
     LOW_LATITUDE: "w_low",
     HIGH_LATITUDE: "w_high",
@@ -122,13 +123,15 @@ class TrainedModel:
         return label_table(
             sources,
             list(self.estimator.classes_),
-            self._predict(table, progress, self._ratios(sources, groups)),
+            self._predict(table, progress, self.ratios(sources, groups)),
             feature_flags=table.flags,
             ood_score=self.domain.score(table.X, table.X_var),
             meta=self._metadata(catalog, targets, shares, groups),
         )
 
-    def estimate_shares(self, catalog: Catalog, *, by_latitude: bool = False) -> dict[str, Shares]:
+    def estimate_shares(
+        self, catalog: Catalog, *, by_latitude: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> dict[str, Shares]:
         """Estimate the classes' shares among a catalogue's unassociated, bcu and unk sources, each group for itself.
 
         See :func:`fermiclass.shares.estimate_shares`. What it finds holds for a closed world: every source is taken to
@@ -141,6 +144,8 @@ class TrainedModel:
         by_latitude
             Whether unassociated sources with |GLAT| below and from `LATITUDE_EDGE` are groups of their own, as pulsars
             gather in the plane.
+        progress
+            Called with the number of sources done and of all.
 
         Returns
         -------
@@ -151,7 +156,7 @@ class TrainedModel:
 
         sources = catalog[self.grouping.is_target(catalog.classes, "uncertain")]
         table = extract_features(sources, self.features, self.grouping, imputation=self.imputation)
-        probabilities = self._predict(table, None, None).probabilities
+        probabilities = self._predict(table, progress, None).probabilities
         status = _status(sources, by_latitude=by_latitude)
         return {
             name: estimate_shares(probabilities[status == name], self._training_shares())
@@ -162,7 +167,14 @@ class TrainedModel:
         counts = np.array([self.provenance["training_counts"][name] for name in self.estimator.classes_], float)
         return counts / counts.sum()
 
-    def _ratios(self, sources: Catalog, groups: GroupShares) -> NDArray[np.float64] | None:
+    def ratios(self, sources: Catalog, groups: GroupShares) -> NDArray[np.float64] | None:
+        """Return what probabilities are multiplied by for the shares of the groups, ``(n, C)``, None for no groups.
+
+        Raises
+        ------
+        ClassError
+            When the shares name other groups or classes, or both a group and a part of it.
+        """
         if not groups:
             return None
         classes = [str(name) for name in self.estimator.classes_]
@@ -177,9 +189,9 @@ class TrainedModel:
         for name, shares in groups.items():
             given = shares.mean if isinstance(shares, Shares) else [shares.get(c, np.nan) for c in classes]
             w = np.maximum(np.asarray(given, float), _LEAST_SHARE)  # so that no class is ruled out for good
-            if name not in _SHARES_KEYS or not np.all(np.isfinite(w)):
+            if name not in SHARES_KEYS or not np.all(np.isfinite(w)):
                 raise ClassError(
-                    f"the shares of '{name}' do not fit: expected one of {', '.join(_SHARES_KEYS)}, with a number "
+                    f"the shares of '{name}' do not fit: expected one of {', '.join(SHARES_KEYS)}, with a number "
                     f"for each of {', '.join(classes)}"
                 )
             ratios[status == name] = w / w.sum() / self._training_shares()
@@ -221,7 +233,7 @@ class TrainedModel:
             "classes": str(self.grouping),
             "counts": listed("training_counts"),
             "shares": shares,
-            **{_SHARES_KEYS[name]: self._shares_text(of_group) for name, of_group in groups.items()},
+            **{SHARES_KEYS[name]: self._shares_text(of_group) for name, of_group in groups.items()},
             "min_significance": str(self.provenance.get("min_significance")),
             "features": ",".join(self.features),
             **{key: str(value) for key, value in sorted(self.estimator.get_params().items())},

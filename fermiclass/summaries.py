@@ -27,13 +27,13 @@ def print_info(catalog: Catalog) -> None:
     from fermiclass.catalog import CLASS_CODES
     from fermiclass.features import FEATURE_SETS, extract_features, supported_features
 
-    console = _console()
+    console = console_for_tables()
     release = catalog.release
     about = f", {release.years} years of data ({release.reference})" if release.years else ""
     console.print(f"[bold]{release.name}[/bold]{about}: {len(catalog)} sources, from {catalog.source}")
     console.print(f"SHA-256 {catalog.sha256}\n", highlight=False)
 
-    classes = _table("class", "sources", "identified", "associated", "meaning", right=(1, 2, 3))
+    classes = plain_table("class", "sources", "identified", "associated", "meaning", right=(1, 2, 3))
     codes, counts = np.unique(catalog.classes, return_counts=True)
     for k in np.argsort(-counts, kind="stable"):
         identified = int(np.sum(catalog.identified[catalog.classes == codes[k]]))
@@ -45,7 +45,7 @@ def print_info(catalog: Catalog) -> None:
 
     supported = supported_features(catalog)
     table = extract_features(catalog, supported)
-    rows = _table("feature", "missing", "errors imputed", "in the set", right=(1, 2))
+    rows = plain_table("feature", "missing", "errors imputed", "in the set", right=(1, 2))
     for j, feature in enumerate(supported):
         measured = np.any(table.X_var[~table.imputed_value[:, j], j] > 0)
         missing, imputed = table.imputed_value[:, j].sum(), table.imputed_uncertainty[:, j].sum()
@@ -62,7 +62,7 @@ def print_info(catalog: Catalog) -> None:
 def print_training(model: TrainedModel, folder: Path) -> None:
     """Print what a model was trained on and where it is."""
     counts = ", ".join(f"{count} {name}" for name, count in model.provenance["training_counts"].items())
-    console = _console()
+    console = console_for_tables()
     console.print(f"Trained {model.estimator.method} on {counts} of {model.provenance['catalog']}: {folder}")
 
 
@@ -71,7 +71,7 @@ def print_rows_training(model: RowsModel, folder: Path) -> None:
     columns, about = model.columns, model.provenance
     without = [f for f, noise in zip(columns.features, columns.uncertainties, strict=True) if noise is None]
     exact = f" (taken as exact: {', '.join(without)})" if without else ""
-    console = _console()
+    console = console_for_tables()
     console.print(
         f"Trained {model.estimator.method} on {about['rows']}, {about['num_rows']:,} rows, to tell "
         f"{', '.join(map(str, model.estimator.classes_))} by {', '.join(columns.features)}{exact}: {folder}"
@@ -82,7 +82,7 @@ def print_outliers(outliers: Table, path: Path) -> None:
     """Print how many labels are suspicious, and the most suspicious ones."""
     from fermiclass.outliers import ASSOCIATION_COLUMNS
 
-    console = _console()
+    console = console_for_tables()
     wrong = np.asarray(outliers["P_WRONG"])
     console.print(
         f"Of {len(outliers)} sources with a class it is expected to be wrong of {wrong.sum():.0f}, and of "
@@ -91,7 +91,7 @@ def print_outliers(outliers: Table, path: Path) -> None:
     )
     has = [name for name in ASSOCIATION_COLUMNS if name in outliers.colnames]
     columns = ("source", "class", "wrong", "looks like", "nearest", *(name.rpartition("_")[2] for name in has))
-    table = _table(*columns, right=(2, *range(5, len(columns))))
+    table = plain_table(*columns, right=(2, *range(5, len(columns))))
     for row in outliers[:_MOST_SUSPICIOUS]:
         best = row["PRED_CLASS"]
         nearest = Counter(str(row["NEIGHBOUR_CLASSES"]).split(", ")).most_common()
@@ -114,13 +114,13 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     from fermiclass.labels import LABEL_FLAGS
     from fermiclass.pipeline import LATITUDE_EDGE
 
-    console = _console()
+    console = console_for_tables()
     counts = model.provenance["training_counts"]
     console.print(
         f"Learned from {sum(counts.values())} sources of {model.provenance['catalog']} "
         f"({', '.join(f'{count} {name}' for name, count in counts.items())})."
     )
-    table = _table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", right=(1, 2, 3))
+    table = plain_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", right=(1, 2, 3))
     best, sure = np.asarray(labels["PRED_CLASS"]), np.asarray(labels["P_MAX"]) >= CONFIDENT
     for name in model.estimator.classes_:
         is_best = best == name
@@ -138,7 +138,7 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     }
     if any(key in labels.meta for key in kinds):
         classes = [str(name) for name in model.estimator.classes_]
-        shares = _table("shares of the classes", *classes, right=tuple(range(1, len(classes) + 1)))
+        shares = plain_table("shares of the classes", *classes, right=tuple(range(1, len(classes) + 1)))
         for key, kind in kinds.items():
             if key in labels.meta:
                 values = [part.partition("=")[2].replace("+-", " ± ") for part in labels.meta[key].split(",")]
@@ -157,14 +157,44 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
     console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
 
 
-def _console() -> Console:
+def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None:
+    """Print what each constraint left, the first `rows` sources of a ranking, and where all of it is."""
+    import astropy.units as u
+    from astropy.coordinates import SkyCoord
+
+    console = console_for_tables()
+    score = ranking.meta["rankedby"]
+    console.print(
+        f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:", markup=False
+    )
+    by_class = score.startswith("P_") and score != "P_MAX"
+    columns = ["source", "RA J2000", "Dec", "b, deg", "σ", "class", "P", *([] if score.startswith("P_") else ["score"])]
+    table = plain_table(*columns, "flags", right=(3, 4, 6, 7, 8))
+    table.padding = (0, 1, 0, 0)  # to fit into 80 columns
+    first = ranking[:rows]
+    at = SkyCoord(np.asarray(first["RAJ2000"], float) * u.deg, np.asarray(first["DEJ2000"], float) * u.deg)
+    ra = at.ra.to_string(u.hour, sep=":", precision=0, pad=True)
+    dec = at.dec.to_string(u.deg, sep=":", pad=True, fields=2, alwayssign=True)
+    for k, row in enumerate(first):
+        name, probability = (score[2:], row[score]) if by_class else (str(row["PRED_CLASS"]), row["P_MAX"])
+        cells = [str(row["Source_Name"]), ra[k], dec[k], f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
+        cells += [name, f"{probability:.3f}", *([] if score.startswith("P_") else [f"{row[score]:.3f}"])]
+        table.add_row(*cells, str(row["LABEL_FLAGS"]))
+    console.print(table)
+    if path is not None:
+        console.print(f"{len(ranking)} sources: {path}", highlight=False, soft_wrap=True)
+
+
+def console_for_tables() -> Console:
+    """Return a console that colours no numbers."""
     return Console(highlight=False)
 
 
-def _table(*columns: str, right: tuple[int, ...] = ()) -> RichTable:
+def plain_table(*columns: str, right: tuple[int, ...] = ()) -> RichTable:
+    """Return an empty table of these columns; `right` are those whose cells are aligned to the right."""
     from rich import box
 
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for k, name in enumerate(columns):
-        table.add_column(name, justify="right" if k in right else "left", no_wrap=k == 0)
+        table.add_column(name, justify="right" if k in right else "left", no_wrap=k == 0, overflow="fold")
     return table

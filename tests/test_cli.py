@@ -49,7 +49,9 @@ def model_folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("command", ["", "info", "features", "train", "classify", "evaluate", "benchmark"])
+@pytest.mark.parametrize(
+    "command", ["", "info", "features", "train", "classify", "explain", "followup", "evaluate", "benchmark"]
+)
 def test_help_has_an_example(command):
     printed = run_well(*([command] if command else []), "--help")
     assert "Example:\n  fermiclass " in printed.replace("    fermiclass", "  fermiclass")

@@ -47,6 +47,8 @@ def test_an_unknown_name_is_an_attribute_error():
         "import fermiclass.cli",
         "import fermiclass.pipeline, fermiclass.model_folder, fermiclass.labels, fermiclass.domain",
         "import fermiclass as fc; fc.Catalog, fc.FermiclassError, fc.classify, fc.train, fc.load_model, fc.write_table",
+        "import fermiclass as fc; fc.explain, fc.retrain, fc.followup, fc.Explanation",
+        "import fermiclass.plots",
     ],
 )
 def test_imports_are_light(code):

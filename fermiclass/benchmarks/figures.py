@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from fermiclass.benchmarks.active import Curve
 from fermiclass.benchmarks.problem import FloatArray
 from fermiclass.benchmarks.toy import Curves
+from fermiclass.plots.colours import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-#: Colours that colour-blind readers can tell apart (Okabe & Ito).
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 _TITLES = {
     "mgp": "MGP",
@@ -57,7 +55,7 @@ def toy_figure(curves: Curves, X: FloatArray, y: NDArray[Any], scores: Mapping[s
     figure = Figure(figsize=(3.6 * num_columns, 2.5 * num_rows + 0.35), layout="constrained")
     panels = figure.subplots(num_rows, num_columns, sharex=True, sharey=True, squeeze=False)
     for axes, (name, probabilities) in zip(panels.flat, curves.predictions.items(), strict=False):
-        for c, colour in enumerate(COLOURS[: probabilities.shape[1]]):
+        for c, colour in enumerate(PALETTE[: probabilities.shape[1]]):
             axes.plot(curves.x, probabilities[:, c], color=colour, linewidth=1.6, label=f"class {c + 1}")
             axes.plot(curves.x, curves.bayes[:, c], color="black", linewidth=0.8, dashes=(4, 2))
             at = X[y == c, 0]
@@ -113,7 +111,7 @@ def active_figure(panels: Mapping[str, Mapping[str, Curve]], ylabel: str = "test
     for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
         for name, curve in curves.items():
             k = lines.index(name)
-            colour, style = COLOURS[k % len(COLOURS)], _STYLES[k % len(_STYLES)]
+            colour, style = PALETTE[k % len(PALETTE)], _STYLES[k % len(_STYLES)]
             axes.fill_between(curve.added, curve.mean - curve.se, curve.mean + curve.se, color=colour, alpha=0.2, lw=0)
             (handles[name],) = axes.plot(curve.added, curve.mean, style, color=colour, linewidth=1.4)
         axes.set_title(title_of(title), fontsize="medium", loc="left")

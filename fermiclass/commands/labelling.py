@@ -95,7 +95,7 @@ def classify(
     stem = catalog.name.removesuffix(".gz").removesuffix(".fits").removesuffix(".fit")
     output = output or Path(f"{stem}-labels.fits")
     check_writable(output)
-    group_shares = None if shares is None else _parse_shares(shares)
+    group_shares = None if shares is None else parse_shares(shares)
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
         model = load_catalogue_model(model_folder, quiet=quiet)
@@ -145,7 +145,8 @@ def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedMode
         return pipeline.train(catalog, estimator, **data, progress=lambda state: progress(state.step, state.steps))
 
 
-def _parse_shares(shares: str) -> str | dict[str, dict[str, float]]:
+def parse_shares(shares: str) -> str | dict[str, dict[str, float]]:
+    """Return a way to choose the shares, or what a JSON file holds."""
     from fermiclass.pipeline import SHARES
 
     return shares if shares in SHARES else _read_shares(Path(shares))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fermiclass.evaluation.results import Evaluation
-from fermiclass.evaluation.scores import Scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,10 +16,7 @@ _MAX_PANELS = 6
 
 
 def reliability_figure(evaluation: Evaluation, methods: Sequence[str] | None = None) -> Figure:
-    """Draw confidence against accuracy, a panel for each method.
-
-    A point is a bin of sources of similar confidence, its bar the binomial standard error √(a(1−a)/n) of the accuracy
-    a; a calibrated method follows the diagonal. Below, how many sources have which confidence.
+    """Draw :func:`fermiclass.plots.reliability_diagram` for each method, and below, how many have which confidence.
 
     Parameters
     ----------
@@ -35,6 +31,8 @@ def reliability_figure(evaluation: Evaluation, methods: Sequence[str] | None = N
         When a method was not evaluated, or none is named.
     """
     from matplotlib.figure import Figure
+
+    from fermiclass.plots import reliability_diagram
 
     chosen = list(evaluation.ranking[:_MAX_PANELS] if methods is None else methods)
     unknown = [name for name in chosen if name not in evaluation.methods]
@@ -51,25 +49,14 @@ def reliability_figure(evaluation: Evaluation, methods: Sequence[str] | None = N
         row, column = divmod(k, num_columns)
         upper = figure.add_subplot(grid[2 * row, column])
         lower = figure.add_subplot(grid[2 * row + 1, column], sharex=upper)
-        _panel(upper, evaluation.methods[name].scores, name, lowest)
-        confidence = evaluation.methods[name].probabilities.max(axis=1)
+        probabilities = evaluation.methods[name].probabilities
+        reliability_diagram(probabilities, evaluation.y, evaluation.classes, axes=upper)
+        upper.set_title(name, fontsize="medium")
+        upper.set_xlabel("")
+        upper.tick_params(labelbottom=False)
+        confidence = probabilities.max(axis=1)
         lower.hist(confidence, bins=np.linspace(lowest, 1.0, 21).tolist(), color="0.6")
         lower.set_xlabel("confidence")
-        if column == 0:
-            upper.set_ylabel("accuracy")
-            lower.set_ylabel("sources")
+        upper.set_ylabel("accuracy" if column == 0 else "")
+        lower.set_ylabel("sources" if column == 0 else "")
     return figure
-
-
-def _panel(axes: Any, scores: Scores, name: str, lowest: float) -> None:
-    n, confidence, accuracy = (
-        np.array([getattr(row, key) for row in scores.reliability]) for key in ("n", "confidence", "accuracy")
-    )
-    bar = np.sqrt(accuracy * (1.0 - accuracy) / n)
-    axes.plot([lowest, 1.0], [lowest, 1.0], color="0.6", linewidth=1.0, linestyle="--")
-    axes.errorbar(confidence, accuracy, yerr=bar, fmt="o-", color="C0", markersize=4, linewidth=1.0, capsize=2)
-    axes.set_title(name, fontsize="medium")
-    axes.text(0.97, 0.05, f"ECE {scores.ece:.3f}", transform=axes.transAxes, ha="right", fontsize="small")
-    axes.set_xlim(lowest, 1.0)
-    axes.set_ylim(0.0, 1.05)
-    axes.tick_params(labelbottom=False)

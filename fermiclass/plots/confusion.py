@@ -1,0 +1,66 @@
+"""Which classes are taken for which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fermiclass.plots.axes import SMALL, axes_or_new
+from fermiclass.plots.colours import class_colours
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def confusion_matrix(y: ArrayLike, predicted: ArrayLike, classes: Sequence[str], *, axes: Axes | None = None) -> Axes:
+    """Draw how many sources of each true class (a row) are said to be of which class (a column).
+
+    Shades and percentages are of the true class, so that rows sum to 100 %.
+
+    Parameters
+    ----------
+    y, predicted
+        True and predicted classes, ``(n,)`` each.
+    classes
+        The C classes in order.
+    axes
+        Where to draw.
+
+    Raises
+    ------
+    ValueError
+        When the shapes differ, there are no sources, or a label is none of the classes.
+    """
+    from sklearn.metrics import confusion_matrix as count
+
+    names = [str(name) for name in classes]
+    true, said = np.asarray(y, dtype=str), np.asarray(predicted, dtype=str)
+    strange = sorted({*true.tolist(), *said.tolist()} - set(names))
+    if true.shape != said.shape or true.ndim != 1 or not len(true):
+        raise ValueError(f"shapes {true.shape} and {said.shape} are no pairs of labels: give (n,) each")
+    if strange:
+        raise ValueError(f"labels {', '.join(map(repr, strange))} are none of the classes {', '.join(names)}")
+    counts = count(true, said, labels=names)
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = counts / np.maximum(totals, 1)
+    side = 1.1 + 0.75 * len(names)
+    axes = axes_or_new(axes, (side, side))
+    axes.imshow(shares, cmap="Greys", vmin=0.0, vmax=1.15)
+    for i in range(len(names)):
+        for j in range(len(names)):
+            colour = "white" if shares[i, j] > 0.5 else "black"
+            percent = f"{100 * shares[i, j]:.0f} %" if totals[i, 0] else "–"
+            axes.text(j, i, f"{percent}\n{counts[i, j]}", ha="center", va="center", color=colour, fontsize=SMALL)
+    axes.set_xticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), [f"{name}\n({total})" for name, total in zip(names, totals[:, 0], strict=True)])
+    colours = class_colours(names)
+    for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
+        for label, name in zip(labels, names, strict=True):
+            label.set_color(colours[name])
+    axes.tick_params(length=0)
+    axes.set_xlabel("predicted class")
+    axes.set_ylabel("true class (sources)")
+    return axes

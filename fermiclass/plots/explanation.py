@@ -1,0 +1,200 @@
+"""One source beside the classes, and what each of its features does to the probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fermiclass.plots.axes import SMALL, axes_or_new, open_frame
+from fermiclass.plots.colours import class_colours, class_markers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fermiclass.explaining import Explanation
+
+_HALF_HEIGHT = 0.36  # of a row, from its middle
+_LIMIT = 4.0  # standard deviations that are shown at most
+
+
+def feature_strip(
+    value: ArrayLike,
+    error: ArrayLike,
+    population: ArrayLike,
+    features: Sequence[str],
+    classes: Sequence[str],
+    *,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw a source's features with their errors beside the classes' distributions, the first feature on top.
+
+    Bars hold 68 % (dark) and 95 % (pale) of each class, a white line is its median; black is the source. A value beyond
+    ±4 is drawn as an arrow at the edge.
+
+    Parameters
+    ----------
+    value, error
+        Features and their standard deviations, ``(D,)``, in units that all features share, such as the standard
+        deviation of the training sources.
+    population
+        Percentiles 2.5, 16, 50, 84 and 97.5 of each class in the same units, ``(C, 5, D)``.
+    features, classes
+        Names of the D features and the C classes.
+    axes
+        Where to draw.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not fit the names.
+    """
+    x, sigma, percentiles = (np.asarray(a, np.float64) for a in (value, error, population))
+    C, D = len(classes), len(features)
+    if x.shape != (D,) or sigma.shape != (D,) or percentiles.shape != (C, 5, D):
+        raise ValueError(
+            f"shapes {x.shape}, {sigma.shape} and {percentiles.shape} do not fit {C} classes and {D} features"
+        )
+    axes = axes_or_new(axes, (4.5, 1.0 + 0.34 * D))
+    colours = class_colours(classes)
+    rows = np.arange(D)
+    height = 2.0 * _HALF_HEIGHT / C
+    for c, name in enumerate(classes):
+        p2, p16, p50, p84, p97 = percentiles[c]
+        at = rows - _HALF_HEIGHT + (c + 0.5) * height
+        axes.barh(at, p97 - p2, 0.8 * height, left=p2, color=colours[name], alpha=0.3, lw=0)
+        axes.barh(at, p84 - p16, 0.8 * height, left=p16, color=colours[name], lw=0, label=name)
+        axes.vlines(p50, at - 0.4 * height, at + 0.4 * height, color="white", linewidth=1.0)
+    inside = np.abs(x) <= _LIMIT
+    axes.vlines(x[inside], rows[inside] - 0.45, rows[inside] + 0.45, color="black", linewidth=1.2, zorder=4)
+    axes.errorbar(
+        x[inside], rows[inside], xerr=sigma[inside], fmt="none", ecolor="black", elinewidth=1.2, capsize=2.5, zorder=4
+    )
+    for side in (-1.0, 1.0):
+        far = np.flatnonzero(~inside & (np.sign(x) == side))
+        axes.plot(np.full(len(far), side * _LIMIT), far, marker="<" if side < 0 else ">", color="black", lw=0, zorder=4)
+    axes.set_yticks(rows, features, fontsize=SMALL)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(D - 0.4, -0.6)
+    axes.set_xlim(-_LIMIT - 0.15, _LIMIT + 0.15)
+    axes.set_xlabel("standard deviations from the training sources' mean", fontsize=SMALL)
+    open_frame(axes)
+    return axes
+
+
+def feature_effects(
+    effects: ArrayLike, features: Sequence[str], classes: Sequence[str], *, axes: Axes | None = None
+) -> Axes:
+    """Draw by how much each feature moves the probability of each class, the first feature on top.
+
+    Parameters
+    ----------
+    effects
+        ``(D, C)``, such as ``Explanation.effects``.
+    features, classes
+        Names of the D features and the C classes.
+    axes
+        Where to draw.
+
+    Raises
+    ------
+    ValueError
+        When the shape does not fit the names.
+    """
+    moved = np.asarray(effects, np.float64)
+    if moved.shape != (len(features), len(classes)):
+        raise ValueError(
+            f"effects of shape {moved.shape} do not fit {len(features)} features and {len(classes)} classes"
+        )
+    axes = axes_or_new(axes, (3.5, 1.0 + 0.34 * len(features)))
+    colours, markers = class_colours(classes), class_markers(classes)
+    rows = np.arange(len(features))
+    height = 2.0 * _HALF_HEIGHT / len(classes)
+    axes.axvline(0.0, color="0.4", linewidth=0.8)
+    for c, name in enumerate(classes):
+        at = rows - _HALF_HEIGHT + (c + 0.5) * height
+        axes.hlines(at, 0.0, moved[:, c], color=colours[name], linewidth=2.0)
+        axes.plot(moved[:, c], at, markers[name], color=colours[name], markersize=4.0, label=name)
+    axes.set_yticks(rows, features, fontsize=SMALL)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(features) - 0.4, -0.6)
+    widest = max(0.05, 1.15 * float(np.abs(moved).max()))
+    axes.set_xlim(-widest, widest)
+    axes.locator_params(axis="x", nbins=5)
+    axes.set_xlabel("moves the probability by", fontsize=SMALL)
+    open_frame(axes)
+    return axes
+
+
+def explanation_size(explained: Explanation) -> tuple[float, float]:
+    """Return width and height in inches of the figure that suits :func:`explanation`."""
+    return 8.0, 1.4 + 0.16 * len(explained.classes) + 0.34 * len(explained.features)
+
+
+def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Axes, Axes]:
+    """Draw an explanation: the probabilities, and for each feature the source beside the classes and what it does.
+
+    Features that move the probabilities most are on top.
+
+    Parameters
+    ----------
+    explained
+        What :func:`fermiclass.explain` returns.
+    figure
+        A figure, or part of one (``SubFigure``), that is empty; by default a new pyplot figure.
+
+    Returns
+    -------
+    tuple of Axes
+        Of the probabilities, the features, and their effects.
+    """
+    from fermiclass.explanation_text import measured_feature
+
+    order = explained.order
+    if figure is None:
+        import matplotlib.pyplot as plt
+
+        figure = plt.figure(figsize=explanation_size(explained), layout="constrained")
+    heights = [0.16 * len(explained.classes) + 0.35, 0.34 * len(order) + 0.4]
+    grid = figure.add_gridspec(2, 2, width_ratios=[1.5, 1.0], height_ratios=heights)
+    top = figure.add_subplot(grid[0, :])
+    left = figure.add_subplot(grid[1, 0])
+    right = figure.add_subplot(grid[1, 1])
+    _probabilities(explained, top)
+    values = [f"{explained.features[j]}  {measured_feature(explained, j)}" for j in order]
+    feature_strip(
+        ((explained.value - explained.centre) / explained.scale)[order],
+        (explained.error / explained.scale)[order],
+        ((explained.population - explained.centre) / explained.scale)[:, :, order],
+        values,
+        explained.classes,
+        axes=left,
+    )
+    feature_effects(explained.effects[order], [""] * len(order), explained.classes, axes=right)
+    return top, left, right
+
+
+def _probabilities(explained: Explanation, axes: Axes) -> None:
+    """Draw the probabilities with their standard deviations, and as open circles what they were without error bars."""
+    colours = class_colours(explained.classes)
+    rows = np.arange(len(explained.classes))
+    P = explained.probabilities
+    low, high = P - np.maximum(P - explained.std, 0.0), np.minimum(P + explained.std, 1.0) - P
+    axes.barh(rows, P, 0.7, color=[colours[name] for name in explained.classes])
+    axes.errorbar(P, rows, xerr=np.stack([low, high]), fmt="none", ecolor="black", elinewidth=1.0, capsize=2.5)
+    circle: dict[str, Any] = {"mfc": "white", "mec": "black", "ms": 5.0, "clip_on": False}
+    axes.plot(explained.without_errors, rows, "o", label="were there no error bars", **circle)
+    axes.set_yticks(rows, explained.classes)
+    for label, name in zip(axes.get_yticklabels(), explained.classes, strict=True):
+        label.set_color(colours[name])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(0.0, 1.0)
+    axes.set_xlabel("probability", fontsize=SMALL)
+    label = explained.label
+    known = [str(label[name]) for name in ("CLASS1", "ASSOC1") if name in label.colnames and label[name]]
+    axes.set_title(f"{explained.name} ({', '.join(known) or 'unassociated'})", loc="left", fontsize="medium")
+    axes.legend(frameon=False, fontsize=SMALL, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1)
+    open_frame(axes)

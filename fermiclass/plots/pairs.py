@@ -1,0 +1,183 @@
+"""Sources in the plane of two features, with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fermiclass.plots.axes import SMALL, axes_or_new
+from fermiclass.plots.colours import class_colours, class_markers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fermiclass.features import Feature
+
+_ELLIPSE = "0.15"
+
+
+def feature_labels(features: Sequence[Feature]) -> list[str]:
+    """Return names of features with their units, for axes: of a logarithm the unit of its argument."""
+
+    def label(feature: Feature) -> str:
+        if feature.description.startswith("ln of "):
+            return feature.description.partition(",")[0].replace("ln of", "ln")
+        return f"{feature.name}, {feature.unit}" if feature.unit else feature.name
+
+    return [label(feature) for feature in features]
+
+
+def feature_pair(
+    X: ArrayLike,
+    y: ArrayLike,
+    features: Sequence[str] = ("", ""),
+    *,
+    noisy: ArrayLike | None = None,
+    noisy_var: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    size: float = 6.0,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw sources in the plane of two features: points coloured by class, and others as their error ellipses.
+
+    Parameters
+    ----------
+    X
+        The points, ``(n, 2)``, such as training sources.
+    y
+        Their classes, ``(n,)``.
+    features
+        Names of the two features, with units, for the axes.
+    noisy, noisy_var
+        Sources to draw with their errors, ``(m, 2)``, and the errors' variances: ellipses of one standard deviation,
+        which hold 39 % of the probability.
+    names
+        The classes in order, for the legend; by default those that occur.
+    size
+        Area of a marker in square points.
+    axes
+        Where to draw.
+
+    Raises
+    ------
+    ValueError
+        When shapes differ, or a variance is negative.
+    """
+    points, codes = np.asarray(X, np.float64), np.asarray(y, dtype=str)
+    ellipses, variances = _ellipses(noisy, noisy_var, 2)
+    if points.shape != (len(codes), 2):
+        raise ValueError(f"X has shape {points.shape}, expected ({len(codes)}, 2) as y has {len(codes)} labels")
+    axes = axes_or_new(axes, (3.6, 3.2))
+    order = list(dict.fromkeys(codes.tolist())) if names is None else [str(name) for name in names]
+    colours, markers = class_colours(order), class_markers(order)
+    for name in sorted(order, key=lambda name: -int(np.sum(codes == name))):  # rare classes on top
+        at = points[codes == name]
+        style: dict[str, Any] = {"color": colours[name], "marker": markers[name], "label": name or "none"}
+        axes.scatter(at[:, 0], at[:, 1], s=size, alpha=0.45, lw=0, rasterized=len(points) > 2000, zorder=2, **style)
+    _add_ellipses(axes, ellipses, variances)
+    axes.set_xlabel(features[0])
+    axes.set_ylabel(features[1])
+    return axes
+
+
+def feature_pairs(
+    X: ArrayLike,
+    y: ArrayLike,
+    features: Sequence[str],
+    *,
+    noisy: ArrayLike | None = None,
+    noisy_var: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    size: float = 4.0,
+    axes: Any = None,
+) -> NDArray[Any]:
+    """Draw every pair of D features, as :func:`feature_pair` does one, in the lower triangle of a grid.
+
+    Parameters
+    ----------
+    X, y, noisy, noisy_var, names, size
+        As for :func:`feature_pair`, with D columns.
+    features
+        Names of the D features.
+    axes
+        A grid of Axes, ``(D − 1, D − 1)``; those above the diagonal are made invisible, but for the legend.
+
+    Returns
+    -------
+    ndarray of Axes
+        ``(D − 1, D − 1)``: row i shows feature i + 1, column j feature j.
+
+    Raises
+    ------
+    ValueError
+        When shapes differ, a variance is negative, or there are fewer than two features.
+    """
+    points, D = np.asarray(X, np.float64), len(features)
+    if D < 2 or points.ndim != 2 or points.shape[1] != D:
+        raise ValueError(f"X has shape {points.shape}: expected (n, {D}) for {D} features, two at least")
+    ellipses, variances = _ellipses(noisy, noisy_var, D)
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        side = 1.0 + 1.7 * (D - 1)
+        _, axes = plt.subplots(
+            D - 1, D - 1, figsize=(side, side), sharex="col", sharey="row", squeeze=False, layout="constrained"
+        )
+    grid = np.asarray(axes, dtype=object)
+    if grid.shape != (D - 1, D - 1):
+        raise ValueError(f"axes has shape {grid.shape}, expected ({D - 1}, {D - 1}) for {D} features")
+    for i in range(D - 1):
+        for j in range(D - 1):
+            if j > i:
+                grid[i, j].axis("off")
+                continue
+            pair = [j, i + 1]
+            labels = (features[j] if i == D - 2 else "", features[i + 1] if j == 0 else "")
+            feature_pair(
+                points[:, pair], y, labels, noisy=ellipses[:, pair], noisy_var=variances[:, pair], names=names,
+                size=size, axes=grid[i, j],
+            )  # fmt: skip
+            grid[i, j].tick_params(labelsize="x-small")
+    _legend(grid)
+    return grid
+
+
+def _ellipses(noisy: ArrayLike | None, noisy_var: ArrayLike | None, D: int) -> tuple[Any, Any]:
+    if noisy is None:
+        return np.empty((0, D)), np.empty((0, D))
+    X = np.asarray(noisy, np.float64)
+    X_var = np.zeros_like(X) if noisy_var is None else np.asarray(noisy_var, np.float64)
+    if X.ndim != 2 or X.shape != X_var.shape or X.shape[1] != D:
+        raise ValueError(f"noisy has shape {X.shape}, noisy_var {X_var.shape}: expected (m, {D}) for both")
+    if np.any(X_var < 0):
+        raise ValueError("noisy_var has negative values: variances are zero or positive")
+    return X, X_var
+
+
+def _add_ellipses(axes: Axes, X: NDArray[np.float64], X_var: NDArray[np.float64]) -> None:
+    from matplotlib.collections import EllipseCollection
+
+    if not len(X):
+        return
+    width, height = 2.0 * np.sqrt(X_var).T
+    ellipses = EllipseCollection(
+        width.tolist(), height.tolist(), [0.0] * len(X), units="xy", offsets=X, offset_transform=axes.transData,
+        facecolors="none", edgecolors=_ELLIPSE, linewidths=0.6, alpha=0.7, zorder=4,
+    )  # fmt: skip
+    axes.add_collection(ellipses)
+    axes.plot(X[:, 0], X[:, 1], "+", color=_ELLIPSE, markersize=3.0, markeredgewidth=0.6, alpha=0.7, zorder=4)
+    corners = np.concatenate([X - np.sqrt(X_var), X + np.sqrt(X_var)])
+    axes.update_datalim(corners)
+    axes.autoscale_view()
+
+
+def _legend(grid: NDArray[Any]) -> None:
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    if len(grid) > 1:
+        home = grid[0, 1]
+        home.legend(handles, labels, loc="upper left", frameon=False, fontsize=SMALL, markerscale=2.0)
+    else:
+        grid[0, 0].legend(frameon=False, fontsize=SMALL, markerscale=2.0)

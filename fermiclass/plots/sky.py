@@ -1,0 +1,128 @@
+"""The sky in Galactic coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fermiclass.plots.axes import SMALL, axes_or_new, column
+from fermiclass.plots.colours import class_colours, class_markers, shades
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PROJECTIONS = ("aitoff", "mollweide", "hammer")
+_LONGITUDES = np.arange(-120, 121, 60)
+
+
+def sky_map(
+    lon: ArrayLike,
+    lat: ArrayLike,
+    classes: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    projection: str = "aitoff",
+    size: float = 6.0,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw sources on the sky: colour and marker say the class, strength of colour how confident it is.
+
+    Longitude increases to the left, the Galactic centre is in the middle. Confident sources lie above others.
+
+    Parameters
+    ----------
+    lon, lat
+        Galactic longitude and latitude in degrees, ``(n,)``.
+    classes
+        Class of each source, ``(n,)``, such as PRED_CLASS.
+    confidence
+        Its probability, ``(n,)``, such as P_MAX; None for full colours.
+    names
+        The classes of the legend in order, C of them; by default those that occur. With C classes the palest colour
+        means a probability of 1/C.
+    projection
+        ``'aitoff'``, ``'mollweide'`` or ``'hammer'``, for new Axes.
+    size
+        Area of a marker in square points.
+    axes
+        Axes with one of these projections.
+
+    Raises
+    ------
+    ValueError
+        When the arrays' shapes differ, a source's class is not among `names`, or the projection is another.
+    """
+    if projection not in PROJECTIONS or (axes is not None and axes.name not in PROJECTIONS):
+        found = projection if axes is None else axes.name
+        raise ValueError(f"the projection '{found}' shows no whole sky: choose one of {', '.join(PROJECTIONS)}")
+    codes = np.asarray(classes, dtype=str)
+    n = len(codes)
+    lon, lat = column(lon, n, "lon"), column(lat, n, "lat")
+    p = np.ones(n) if confidence is None else column(confidence, n, "confidence")
+    order = list(dict.fromkeys(codes.tolist())) if names is None else [str(name) for name in names]
+    strange = sorted(set(codes.tolist()) - set(order))
+    if strange:
+        raise ValueError(f"classes {', '.join(map(repr, strange))} are not among names={', '.join(order)}")
+    axes = axes_or_new(axes, (7.0, 3.9), projection=projection)
+    # Sky maps are seen from inside: longitude runs to the left, from +180° to −180°.
+    x, y = np.radians(-((lon + 180.0) % 360.0 - 180.0)), np.radians(lat)
+    lowest = 1.0 / max(2, len(order))
+    colours, markers = class_colours(order), class_markers(order)
+    handles: list[Any] = []
+    for k, name in enumerate(order):
+        rows = np.flatnonzero(codes == name)
+        rows = rows[np.argsort(p[rows], kind="stable")]
+        style: dict[str, Any] = {"marker": markers[name], "s": size, "linewidths": 0.0, "rasterized": n > 2000}
+        # A class would hide another: each is drawn in three layers, confident ones last.
+        for layer, part in enumerate(np.array_split(rows, 3)):
+            shade = shades(colours[name], p[part], lowest)
+            axes.scatter(x[part], y[part], c=shade, zorder=2 + layer + 0.01 * k, **style)
+        label = f"{name or 'none'} ({len(rows)})"
+        handles.append(axes.scatter([], [], c=[colours[name]], marker=markers[name], s=24, lw=0.0, label=label))
+    _frame(axes)
+    corner: dict[str, Any] = {"frameon": False, "fontsize": SMALL, "handletextpad": 0.1}
+    legend = axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.02, -0.12), **corner)
+    if confidence is not None:
+        axes.add_artist(legend)
+        _confidence_key(axes, lowest)
+    return axes
+
+
+def _frame(axes: Axes) -> None:
+    from matplotlib.patheffects import withStroke
+
+    axes.set_xticks(np.radians(_LONGITUDES), [])
+    halo = [withStroke(linewidth=2.5, foreground="white")]
+    for degrees in _LONGITUDES:  # above the sources, which tick labels are not
+        axes.text(
+            *(np.radians(degrees), np.radians(2.0)), f"{-degrees % 360}°", path_effects=halo, ha="center", va="bottom",
+            fontsize=SMALL, zorder=10,
+        )  # fmt: skip
+    axes.set_yticks(np.radians([-60, -30, 0, 30, 60]), ["−60°", "−30°", "0°", "30°", "60°"], fontsize=SMALL)
+    axes.grid(color="0.8", linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("Galactic longitude, deg", fontsize=SMALL)
+    axes.set_ylabel("Galactic latitude, deg", fontsize=SMALL)
+
+
+def _confidence_key(axes: Axes, lowest: float) -> None:
+    levels = np.linspace(lowest, 1.0, 4)
+    greys = shades("#000000", levels, lowest)
+    handles = [
+        axes.scatter([], [], c=[grey], marker="o", s=24, lw=0.0, label=f"{level:.2f}")
+        for grey, level in zip(greys, levels, strict=True)
+    ]
+    axes.legend(
+        handles=handles,
+        title="probability",
+        title_fontsize=SMALL,
+        loc="lower right",
+        bbox_to_anchor=(1.02, -0.12),
+        frameon=False,
+        fontsize=SMALL,
+        handletextpad=0.1,
+    )

@@ -1,0 +1,104 @@
+"""Probabilities of three classes in a triangle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fermiclass.plots.axes import axes_or_new
+from fermiclass.plots.colours import class_colours, class_markers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Corners of the first, second and third class.
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+
+
+def to_plane(probabilities: ArrayLike) -> NDArray[np.float64]:
+    """Return ``Σ_c p_c corner_c``, ``(n, 2)``, for probabilities ``(n, 3)``."""
+    return np.asarray(probabilities, dtype=np.float64) @ CORNERS
+
+
+def probability_triangle(
+    probabilities: ArrayLike,
+    classes: Sequence[str],
+    y: ArrayLike | None = None,
+    *,
+    size: float = 10.0,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw the probabilities of three classes, a point a source: the nearer to a corner, the more probable its class.
+
+    Dashed lines part the regions in which a class is the most probable.
+
+    Parameters
+    ----------
+    probabilities
+        ``(n, 3)``, rows sum to 1.
+    classes
+        The three classes, in the order of the columns.
+    y
+        Classes to colour the points by, ``(n,)``, such as the true ones; by default the most probable.
+    size
+        Area of a marker in square points.
+    axes
+        Where to draw.
+
+    Raises
+    ------
+    ValueError
+        When there are not three classes, shapes differ, a row is no probabilities, or y has another class.
+    """
+    from fermiclass.evaluation.metrics import label_indices
+
+    names = [str(name) for name in classes]
+    if len(names) != 3:
+        raise ValueError(f"a triangle shows three classes, not {len(names)}: leave one out, or draw feature pairs")
+    p = np.asarray(probabilities, dtype=np.float64)
+    labels = np.array(names)[p.argmax(axis=1)] if y is None and p.ndim == 2 else np.asarray(y)
+    p, index = label_indices(p, labels, names)
+    axes = axes_or_new(axes, (4.0, 3.8))
+    colours, markers = class_colours(names), class_markers(names)
+    _frame(axes, names, [colours[name] for name in names])
+    xy = to_plane(p)
+    for c in np.argsort(-np.bincount(index, minlength=3), kind="stable"):  # the rarest class on top
+        at = xy[index == c]
+        style: dict[str, Any] = {"marker": markers[names[c]], "color": colours[names[c]]}
+        axes.scatter(at[:, 0], at[:, 1], s=size, alpha=0.5, lw=0.0, zorder=3, rasterized=len(p) > 2000, **style)
+    return axes
+
+
+def _frame(axes: Axes, names: Sequence[str], colours: Sequence[str]) -> None:
+    from matplotlib.patches import Polygon
+
+    axes.set_aspect("equal")
+    axes.axis("off")
+    axes.set_xlim(-0.12, 1.12)
+    axes.set_ylim(-0.12, CORNERS[2, 1] + 0.1)
+    axes.add_patch(Polygon(CORNERS, closed=True, fill=False, edgecolor="0.2", linewidth=1.0, zorder=2))
+    for level in (0.2, 0.4, 0.6, 0.8):
+        for c in range(3):
+            ends = np.zeros((2, 3))
+            ends[:, c] = level
+            ends[0, (c + 1) % 3] = ends[1, (c + 2) % 3] = 1.0 - level
+            axes.plot(*to_plane(ends).T, color="0.88", linewidth=0.6, zorder=1)
+    centre = to_plane(np.full(3, 1.0 / 3.0))
+    for c in range(3):
+        middle = np.full(3, 0.5)
+        middle[c] = 0.0
+        axes.plot(*np.stack([centre, to_plane(middle)]).T, color="0.4", linewidth=0.8, linestyle="--", zorder=2)
+    ticks = ((-0.015, 0.0, "right", "center"), (0.0, -0.015, "center", "top"), (0.015, 0.0, "left", "center"))
+    for level in (0.2, 0.4, 0.6, 0.8):
+        for c, (dx, dy, ha, va) in enumerate(ticks):  # along each edge the probability of the class that it leads to
+            p = np.zeros(3)
+            p[c], p[(c - 1) % 3] = level, 1.0 - level
+            x, y = to_plane(p)
+            axes.text(x + dx, y + dy, f"{level:g}", ha=ha, va=va, fontsize="x-small", color=colours[c])
+    offsets = ((-0.02, -0.03, "right", "top"), (0.02, -0.03, "left", "top"), (0.0, 0.03, "center", "bottom"))
+    for c, (dx, dy, ha, va) in enumerate(offsets):
+        x, y = CORNERS[c]
+        axes.text(x + dx, y + dy, names[c], ha=ha, va=va, color=colours[c], fontsize="medium", fontweight="bold")

@@ -1,0 +1,350 @@
+"""What each picture draws, and what it refuses."""
+
+import json
+import subprocess
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import EllipseCollection, PathCollection
+from matplotlib.colors import to_rgb, to_rgba
+from sklearn.metrics import confusion_matrix
+
+from fermiclass import extract_features, plots
+from fermiclass.evaluation.metrics import label_indices, reliability
+from fermiclass.features import FEATURES as DEFINED
+from fermiclass.plots.colours import shades
+from tests.conftest import REPOSITORY
+
+from .pictures import CLASSES, FEATURES, explanation, made_up
+
+
+def points(axes):
+    """All points of the scatter plots on some Axes, sorted."""
+    drawn = [c.get_offsets() for c in axes.collections if isinstance(c, PathCollection) and len(c.get_offsets())]
+    return np.array(sorted(np.concatenate([np.asarray(offsets) for offsets in drawn]).tolist()))
+
+
+def legend_of(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+# --- colours ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_class_has_its_colour_whatever_the_others():
+    for classes in (CLASSES, ("psr", "other", "bll"), ("psr", "blazar"), ("snr", "pwn", "psr")):
+        assert plots.class_colours(classes)["psr"] == "#009E73"
+        assert len(set(plots.class_colours(classes).values())) == len(classes)
+        assert len(set(plots.class_markers(classes).values())) == len(classes)
+    assert plots.class_colours(["snr", "pwn"]) == {"snr": plots.PALETTE[0], "pwn": plots.PALETTE[1]}
+    assert len(plots.class_colours([f"c{k}" for k in range(12)])) == 12
+
+
+def test_colours_differ_in_grey_too():
+    """Printed without colour, the three classes of the default have different luminances."""
+    luminance = [np.dot([0.299, 0.587, 0.114], to_rgb(plots.CLASS_COLOURS[name])) for name in CLASSES]
+    assert np.diff(sorted(luminance)).min() > 0.03
+
+
+def test_shades_go_from_pale_to_full():
+    drawn = shades("#0072B2", [1 / 3, 0.5, 1.0, 0.1], 1 / 3)
+    np.testing.assert_allclose(drawn[2], to_rgb("#0072B2"))
+    np.testing.assert_allclose(drawn[3], drawn[0])
+    assert np.all(drawn[0] > drawn[1])
+    assert np.all(drawn[1] > drawn[2])
+
+
+# --- sky -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("projection", ["aitoff", "mollweide", "hammer"])
+def test_sky_map_has_every_source_in_its_place(projection):
+    p, y, lon, lat, *_ = made_up()
+    axes = plots.sky_map(lon, lat, y, p.max(axis=1), names=CLASSES, projection=projection)
+    assert axes.name == projection
+    expected = np.radians(np.column_stack([np.where(lon < 180, -lon, 360 - lon), lat]))
+    np.testing.assert_allclose(points(axes), sorted(expected.tolist()), atol=1e-12)
+    labels = [text.get_text() for artist in axes.artists for text in artist.get_texts()]
+    assert labels == [f"{name} ({np.sum(y == name)})" for name in CLASSES]
+    assert legend_of(axes) == ["0.33", "0.56", "0.78", "1.00"]
+
+
+def test_longitude_increases_to_the_left():
+    axes = plots.sky_map([0.0, 90.0, 270.0], [0.0, 10.0, -10.0], ["a", "b", "c"])
+    np.testing.assert_allclose(points(axes), np.radians([[-90.0, 10.0], [0.0, 0.0], [90.0, -10.0]]))
+    assert [text.get_text() for text in axes.texts] == ["120°", "60°", "0°", "300°", "240°"]
+    x = [text.get_position()[0] for text in axes.texts]
+    assert np.all(np.diff(x) > 0)
+
+
+def test_sky_map_draws_confident_sources_in_stronger_colours_and_last():
+    axes = plots.sky_map([10.0, 20.0, 30.0], [0.0, 0.0, 0.0], ["psr"] * 3, [0.9, 0.4, 0.6], names=CLASSES)
+    drawn = [c for c in axes.collections if len(c.get_offsets())]
+    order = np.argsort([c.get_zorder() for c in drawn])
+    lon = [-np.degrees(np.asarray(drawn[k].get_offsets())[0, 0]) for k in order]
+    np.testing.assert_allclose(lon, [20.0, 30.0, 10.0])
+    red = [drawn[k].get_facecolor()[0, 0] for k in order]
+    assert red[0] > red[1] > red[2]
+
+
+def test_sky_map_refuses():
+    with pytest.raises(ValueError, match=r"lat has shape \(1,\), expected \(2,\)"):
+        plots.sky_map([1.0, 2.0], [1.0], ["a", "b"])
+    with pytest.raises(ValueError, match="classes 'b' are not among names=a"):
+        plots.sky_map([1.0, 2.0], [1.0, 2.0], ["a", "b"], names=["a"])
+    with pytest.raises(ValueError, match="the projection 'polar' shows no whole sky: choose one of aitoff"):
+        plots.sky_map([1.0], [1.0], ["a"], projection="polar")
+    with pytest.raises(ValueError, match="the projection 'rectilinear'"):
+        plots.sky_map([1.0], [1.0], ["a"], axes=plt.subplots()[1])
+
+
+# --- triangle --------------------------------------------------------------------------------------------------------
+
+
+def test_triangle_has_classes_in_its_corners():
+    axes = plots.probability_triangle(np.vstack([np.eye(3), np.full((1, 3), 1 / 3)]), CLASSES)
+    height = np.sqrt(0.75)
+    np.testing.assert_allclose(
+        points(axes), sorted([[0.0, 0.0], [1.0, 0.0], [0.5, height], [0.5, height / 3]]), atol=1e-12
+    )
+    names = {text.get_text(): text for text in axes.texts if text.get_text() in CLASSES}
+    assert names["psr"].get_position()[1] > height
+    assert names["bll"].get_position()[0] < 0 < 1 < names["fsrq"].get_position()[0]
+
+
+def test_triangle_is_coloured_by_the_given_classes():
+    p, y, *_ = made_up()
+    axes = plots.probability_triangle(p, CLASSES, y)
+    counts = {tuple(c.get_facecolor()[0, :3]): len(c.get_offsets()) for c in axes.collections}
+    assert counts == {to_rgb(plots.CLASS_COLOURS[name]): np.sum(y == name) for name in CLASSES}
+
+
+def test_triangle_refuses():
+    with pytest.raises(ValueError, match="a triangle shows three classes, not 2"):
+        plots.probability_triangle([[0.5, 0.5]], ["a", "b"])
+    with pytest.raises(ValueError, match="row 0 of the probabilities"):
+        plots.probability_triangle([[0.5, 0.5, 0.5]], CLASSES)
+
+
+# --- metrics ---------------------------------------------------------------------------------------------------------
+
+
+def test_reliability_diagram():
+    p, y, *_ = made_up(400)
+    axes = plots.reliability_diagram(p, y, CLASSES, num_bins=6)
+    table = reliability(*label_indices(p, y, CLASSES), 6)
+    line = axes.lines[1]
+    np.testing.assert_allclose(line.get_xdata(), [row.confidence for row in table])
+    np.testing.assert_allclose(line.get_ydata(), [row.accuracy for row in table])
+    bars = axes.containers[0].lines[2][0].get_segments()
+    n, a = np.array([(row.n, row.accuracy) for row in table]).T
+    np.testing.assert_allclose([s[1, 1] - s[0, 1] for s in bars], 2 * np.sqrt(a * (1 - a) / n))
+    ece = sum(row.n / 400 * abs(row.accuracy - row.confidence) for row in table)
+    assert axes.texts[0].get_text() == f"ECE {ece:.3f}"
+
+
+def test_confusion_matrix():
+    p, y, *_ = made_up()
+    said = np.array(CLASSES)[p.argmax(axis=1)]
+    axes = plots.confusion_matrix(y, said, CLASSES)
+    counts = confusion_matrix(y, said, labels=CLASSES)
+    np.testing.assert_allclose(axes.images[0].get_array(), counts / counts.sum(axis=1, keepdims=True))
+    cells = {text.get_position(): text.get_text() for text in axes.texts}
+    for i in range(3):
+        for j in range(3):
+            assert cells[j, i] == f"{100 * counts[i, j] / counts[i].sum():.0f} %\n{counts[i, j]}"
+    assert [label.get_text() for label in axes.get_xticklabels()] == list(CLASSES)
+
+
+def test_confusion_of_a_class_without_sources():
+    axes = plots.confusion_matrix(["bll", "bll"], ["bll", "psr"], CLASSES)
+    assert {text.get_text() for text in axes.texts} == {"50 %\n1", "0 %\n0", "–\n0"}
+    with pytest.raises(ValueError, match="labels 'gc' are none of the classes bll, fsrq, psr"):
+        plots.confusion_matrix(["gc"], ["bll"], CLASSES)
+    with pytest.raises(ValueError, match=r"shapes \(1,\) and \(2,\) are no pairs"):
+        plots.confusion_matrix(["bll"], ["bll", "bll"], CLASSES)
+
+
+# --- features --------------------------------------------------------------------------------------------------------
+
+
+def test_feature_pair_has_points_and_ellipses():
+    _, y, _, _, X, X_var = made_up()
+    axes = plots.feature_pair(X[5:, :2], y[5:], FEATURES[:2], noisy=X[:5, :2], noisy_var=X_var[:5, :2])
+    np.testing.assert_allclose(points(axes), sorted(X[5:, :2].tolist()))
+    (ellipses,) = [c for c in axes.collections if isinstance(c, EllipseCollection)]
+    np.testing.assert_allclose(ellipses.get_offsets(), X[:5, :2])
+    np.testing.assert_allclose(ellipses.get_widths(), 2 * np.sqrt(X_var[:5, 0]))
+    np.testing.assert_allclose(ellipses.get_heights(), 2 * np.sqrt(X_var[:5, 1]))
+    assert (axes.get_xlabel(), axes.get_ylabel()) == FEATURES[:2]
+    low, high = axes.get_xlim()
+    assert low < (X[:5, 0] - np.sqrt(X_var[:5, 0])).min()
+    assert high > (X[:5, 0] + np.sqrt(X_var[:5, 0])).max()
+
+
+def test_feature_pairs_has_every_pair_once():
+    _, y, _, _, X, _ = made_up()
+    grid = plots.feature_pairs(X, y, FEATURES, names=CLASSES)
+    assert grid.shape == (3, 3)
+    for i in range(3):
+        for j in range(3):
+            assert grid[i, j].axison == (j <= i)
+            if j <= i:
+                np.testing.assert_allclose(points(grid[i, j]), sorted(X[:, [j, i + 1]].tolist()))
+    assert [axes.get_xlabel() for axes in grid[2]] == list(FEATURES[:3])
+    assert [axes.get_ylabel() for axes in grid[:, 0]] == list(FEATURES[1:])
+    assert sorted(legend_of(grid[0, 1])) == sorted(CLASSES)
+    assert legend_of(plots.feature_pairs(X[:, :2], y, FEATURES[:2], names=["psr"])[0, 0]) == ["psr"]
+
+
+def test_feature_pairs_refuses():
+    with pytest.raises(ValueError, match=r"X has shape \(2, 1\): expected \(n, 1\) for 1 features, two at least"):
+        plots.feature_pairs(np.ones((2, 1)), ["a", "b"], ["x"])
+    with pytest.raises(ValueError, match="noisy_var has negative values"):
+        plots.feature_pair(np.ones((1, 2)), ["a"], noisy=np.ones((1, 2)), noisy_var=-np.ones((1, 2)))
+    with pytest.raises(ValueError, match=r"noisy has shape \(1, 3\)"):
+        plots.feature_pair(np.ones((1, 2)), ["a"], noisy=np.ones((1, 3)))
+    with pytest.raises(ValueError, match=r"axes has shape \(1, 2\), expected \(2, 2\) for 3 features"):
+        plots.feature_pairs(np.ones((2, 3)), ["a", "b"], "xyz", axes=plt.subplots(1, 2)[1][None])
+
+
+def test_labels_of_features_have_units():
+    chosen = [DEFINED[name] for name in ("Flux1000", "ln_Pivot_Energy", "LP_beta", "asinh_LP_SigCurv")]
+    assert plots.feature_labels(chosen) == [
+        "Flux1000, ph cm-2 s-1",
+        "ln Pivot_Energy / MeV",
+        "LP_beta",
+        "asinh_LP_SigCurv",
+    ]
+
+
+def test_feature_strip_and_effects():
+    explained = explanation()
+    axes = plots.feature_strip(explained.value, explained.error, explained.population, FEATURES, CLASSES)
+    bars = [bar for bar in axes.patches if bar.get_facecolor() == to_rgba(plots.CLASS_COLOURS["fsrq"])]
+    np.testing.assert_allclose([bar.get_x() for bar in bars], explained.population[1, 1])
+    np.testing.assert_allclose([bar.get_x() + bar.get_width() for bar in bars], explained.population[1, 3])
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(FEATURES)
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first on top
+    (far,) = [line for line in axes.lines if line.get_marker() == ">" and len(line.get_xdata())]
+    np.testing.assert_array_equal(far.get_ydata(), [2])
+    axes = plots.feature_effects(explained.effects, FEATURES, CLASSES)
+    markers = {line.get_label(): line.get_xdata() for line in axes.lines if line.get_label() in CLASSES}
+    for c, name in enumerate(CLASSES):
+        np.testing.assert_allclose(markers[name], explained.effects[:, c])
+    with pytest.raises(ValueError, match=r"effects of shape \(4, 3\) do not fit 3 features"):
+        plots.feature_effects(explained.effects, FEATURES[:3], CLASSES)
+    with pytest.raises(ValueError, match="do not fit 2 classes and 4 features"):
+        plots.feature_strip(explained.value, explained.error, explained.population, FEATURES, CLASSES[:2])
+
+
+def test_explanation_has_the_feature_that_moves_most_on_top():
+    top, left, right = plots.explanation(explanation())
+    assert top.get_title("left") == "4FGL J0000.0+0000 (bcu, PKS 0000+00)"
+    np.testing.assert_allclose([bar.get_width() for bar in top.patches], [0.6, 0.3, 0.1])
+    texts = [label.get_text() for label in left.get_yticklabels()]
+    assert [text.split()[0] for text in texts] == ["LP_beta", "LP_Index", "HR_45", "ln_Flux1000"]
+    assert texts[0].endswith("±0.3*")
+    line = next(line for line in right.lines if line.get_label() == "psr")
+    np.testing.assert_allclose(line.get_xdata(), [0.2, 0.0, -0.04, 0.01])
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def test_training_history():
+    axes = plots.training_history([-300.0, -100.0, -90.0, -80.0, -75.0], steps=100)
+    np.testing.assert_allclose(axes.lines[0].get_xdata(), [20, 40, 60, 80, 100])
+    assert axes.get_ylim()[0] > -120.0  # the steep beginning is cut off
+    assert axes.get_xlabel() == "training steps"
+    axes = plots.training_history({"one": [-2.0, -1.0], "two": [-3.0, -1.5]})
+    assert legend_of(axes) == ["one", "two"]
+    with pytest.raises(ValueError, match=r"of shape \(0,\) cannot be drawn"):
+        plots.training_history([])
+
+
+def test_ard_relevances_are_sorted():
+    relevances = np.array([[0.1, 0.2, 0.3, 0.0], [0.0, 0.9, 0.1, 0.2], [0.2, 0.0, 0.5, 0.1]])
+    axes = plots.ard_relevances(relevances, FEATURES, CLASSES)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["LP_Index", "HR_45", "ln_Flux1000", "LP_beta"]
+    drawn = {c.get_label(): np.asarray(c.get_offsets()) for c in axes.collections if isinstance(c, PathCollection)}
+    np.testing.assert_allclose(drawn["fsrq"], np.column_stack([[0.0, 0.2, 0.1, 0.9], range(4)]))
+    assert legend_of(plots.ard_relevances(relevances[:1], FEATURES, ("agn", "psr"))) == ["agn and psr"]
+    with pytest.raises(ValueError, match=r"relevances of shape \(3, 4\) do not fit 2 classes and 4 features"):
+        plots.ard_relevances(relevances, FEATURES, CLASSES[:2])
+
+
+@pytest.mark.parametrize("kernel", ["se", "matern32", "matern52", "se+linear", "linear+matern52"])
+def test_kernel_slopes_are_those_of_the_prior(kernel):
+    """Against the variance of finite differences of a latent function near the origin."""
+    import tensorflow as tf
+
+    from fermiclass.nimgp.build import ModelSettings, build_model, weights_of
+
+    model = build_model(ModelSettings(kernel=kernel), np.zeros((4, 2)), num_data=10, num_classes=3)
+    for part in model.kernel.kernels:
+        if hasattr(part, "lengthscales"):
+            part.lengthscales.assign([[0.5, 2.0], [1.0, 3.0], [4.0, 0.7]])
+            part.variance.assign([1.0, 2.0, 3.0])
+    slopes = plots.kernel_slopes(weights_of(model), kernel)
+    h = 1e-4
+    for j in range(2):
+        ends = np.zeros((2, 2))
+        ends[:, j] = h, -h
+        K = model.kernel.K(tf.constant(ends[None]), tf.constant(ends[None])).numpy()  # two sets: no white noise
+        variance = (K[:, 0, 0] - K[:, 0, 1] - K[:, 1, 0] + K[:, 1, 1]) / (2 * h) ** 2
+        np.testing.assert_allclose(slopes[:, j] ** 2, variance, rtol=3e-3)
+
+
+def test_kernel_slopes_refuses():
+    with pytest.raises(
+        ValueError, match="the kernel 'polynomial' has no slopes along each feature: one of se, matern32"
+    ):
+        plots.kernel_slopes({}, "polynomial")
+    with pytest.raises(ValueError, match="the kernel 'linear'"):
+        plots.kernel_slopes({}, "linear")
+
+
+# --- as a whole ------------------------------------------------------------------------------------------------------
+
+
+def test_axes_that_are_given_are_drawn_on():
+    p, y, lon, lat, X, _ = made_up()
+    explained = explanation()
+    figure, grid = plt.subplots(3, 3)
+    sky = figure.add_subplot(projection="mollweide")
+    drawn = [
+        plots.sky_map(lon, lat, y, axes=sky),
+        plots.probability_triangle(p, CLASSES, axes=grid[0, 0]),
+        plots.reliability_diagram(p, y, CLASSES, axes=grid[0, 1]),
+        plots.confusion_matrix(y, y, CLASSES, axes=grid[0, 2]),
+        plots.training_history([1.0, 2.0], axes=grid[1, 0]),
+        plots.ard_relevances(np.ones((3, 4)), FEATURES, CLASSES, axes=grid[1, 1]),
+        plots.feature_pair(X[:, :2], y, axes=grid[1, 2]),
+        plots.feature_strip(explained.value, explained.error, explained.population, FEATURES, CLASSES, axes=grid[2, 0]),
+        plots.feature_effects(explained.effects, FEATURES, CLASSES, axes=grid[2, 1]),
+    ]
+    assert drawn == [sky, *grid.flat[:8]]
+    assert plt.get_fignums() == [figure.number]
+
+
+def test_real_features(dr4):
+    data = extract_features(dr4, "LP_Index,LP_beta,ln_Energy_Flux100")
+    bright = data[data.labelled]
+    grid = plots.feature_pairs(bright.X, bright.y, plots.feature_labels(bright.features))
+    assert len(points(grid[1, 0])) == 2630
+    assert grid[1, 0].get_ylabel() == "ln Energy_Flux100 / (erg cm-2 s-1)"
+
+
+def test_plots_do_without_tensorflow_and_a_screen():
+    script = (
+        "import json, sys\n"
+        "from tests.plots.pictures import PICTURES\n"
+        "for draw in PICTURES.values(): draw()\n"
+        "print(json.dumps([name for name in ('tensorflow', 'gpflow') if name in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=REPOSITORY)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
