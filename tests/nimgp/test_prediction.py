@@ -8,7 +8,7 @@ from scipy.special import ndtr, softmax
 from fermiclass.nimgp.build import ModelSettings
 from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS
-from fermiclass.nimgp.prediction import Predictor
+from fermiclass.nimgp.prediction import Predictor, join
 from fermiclass.nimgp.prediction_graphs import PredictionGraphs
 
 from .conftest import C, D, M, draw, gaussian, mixture
@@ -265,3 +265,13 @@ def test_temperature_divides_the_latent_functions(make_model, targets, rng):
         probabilities = predictor.predict(X[:3], np.zeros((3, D))).probabilities
         f = mean + np.sqrt(var) * rng.normal(size=(200_000, *mean.shape))
         np.testing.assert_allclose(probabilities, softmax(f / temperature, axis=-1).mean(axis=0), atol=0.02)
+
+
+def test_many_features_take_small_blocks(make_model, targets, monkeypatch):
+    """Each source has a covariance (D, D): of many features, these are what fills the memory."""
+    model = make_model("nimgp", "softmax")
+    at_once = list(Predictor(model).blocks(*targets, num_draws=4))
+    monkeypatch.setattr("fermiclass.nimgp.prediction._COVARIANCES_PER_BLOCK", 25 * D**2 + 1)
+    blocks = list(Predictor(model).blocks(*targets, num_draws=4))
+    assert [len(block.entropy) for block in blocks] == [25] * 12
+    np.testing.assert_allclose(join(blocks).probabilities, join(at_once).probabilities, rtol=1e-6)
