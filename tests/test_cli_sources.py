@@ -10,9 +10,10 @@ import sys
 
 import numpy as np
 import pytest
+from astropy.io import fits
 
 from fermiclass.commands.explaining import _compare
-from fermiclass.tables import read_table, table_endings
+from fermiclass.tables import read_table
 
 from .conftest import slim_path
 from .plots.pictures import explanation as made_up_explanation
@@ -22,13 +23,17 @@ DR3, DR4 = slim_path("4FGL-DR3"), slim_path("4FGL-DR4")
 QUICK = ("--steps", "40", "--inducing", "20", "--features", "six")
 NARROW = {**os.environ, "COLUMNS": "80"}
 SOURCE = "4FGL J0000.3-7355"
+WANTED = (SOURCE, "4FGL J0003.3-1928", "4FGL J1104.4+3812", "4FGL J0534.5+2201i", "4FGL J0534.5+2201s")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with the catalogue, a model and its labels, as after the README's commands."""
+    """A folder with a quarter of the catalogue, a model and its labels, as after the README's commands."""
     folder = tmp_path_factory.mktemp("sources")
-    shutil.copy(DR4, folder)
+    with fits.open(DR4) as hdus:
+        names = np.char.strip(np.asarray(hdus[1].data["Source_Name"], str))
+        kept = np.isin(names, WANTED) | (np.arange(len(names)) % 4 == 0)
+        fits.BinTableHDU(hdus[1].data[kept], hdus[1].header).writeto(folder / DR4.name)
     run_well("train", DR4.name, "-o", "model", *QUICK, cwd=folder)
     run_well("classify", DR4.name, "--model", "model", "-o", "labels.fits", cwd=folder)
     return folder
@@ -104,7 +109,6 @@ def test_explain_a_source_of_another_release(folder):
         (("labels.fits", SOURCE, "--shares", "trained"), "leave out --shares"),
         (("model", SOURCE, "--shares", "nothing.json"), r"the shares cannot be read from 'nothing\.json'"),
         (("model", SOURCE, "--plot", "e.gif"), r"expected one of \.png, \.pdf, \.svg"),
-        (("model", SOURCE, "--plot", "no/e.png"), "there is no folder '.*no'"),
         (("model",), "Missing argument 'NAME'"),
     ],
 )
@@ -135,7 +139,7 @@ def test_explain_by_a_damaged_model(folder, tmp_path):
     broken = shutil.copytree(folder / "model", tmp_path / "broken")
     config = json.loads((broken / "config.json").read_text())
     (broken / "config.json").write_text(json.dumps(config | {"provenance": "none"}))
-    done = run("explain", broken, SOURCE, "--catalog", DR4)
+    done = run("explain", broken, SOURCE, "--catalog", folder / DR4.name)
     assert done.returncode == 2
     assert "broken' does not say what it was trained on. Train it again." in done.stderr
 
@@ -143,14 +147,14 @@ def test_explain_by_a_damaged_model(folder, tmp_path):
 # --- followup --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ending", table_endings)
-def test_followup_in_every_format(folder, tmp_path, ending):
+@pytest.mark.parametrize("ending", [".fits.gz", ".csv"])  # all of them in test_ranking
+def test_followup_writes_the_first(folder, tmp_path, ending):
     output = tmp_path / f"targets{ending}"
     printed = run_well("followup", folder / "labels.fits", "--top", 50, "-o", output)
     ranking, labels = read_table(output), read_table(folder / "labels.fits")
     best = np.sort(labels["INFORMATION"])[::-1][:50]
     np.testing.assert_array_equal(np.asarray(ranking["INFORMATION"], np.float32), np.asarray(best, np.float32))
-    assert "Sources left by each constraint: all 4186. By INFORMATION, highest first:" in printed
+    assert f"Sources left by each constraint: all {len(labels)}. By INFORMATION, highest first:" in printed
     assert ranking["Source_Name"][0] in printed
     assert f"50 sources: {output}" in printed
 
@@ -159,7 +163,8 @@ def test_followup_of_pulsars(folder, tmp_path):
     output = tmp_path / "pulsars.vot"
     printed = run_well(
         "followup", folder / "labels.fits", "--want", "psr", "--dec", "-30", "90", "--abs-glat", "5", "90",
-        "--min-significance", "6", "--unflagged", "--max-error", "0.1", "--catalog", DR4, "-o", output, env=NARROW,
+        "--min-significance", "6", "--unflagged", "--max-error", "0.1", "--catalog", folder / DR4.name,
+        "-o", output, env=NARROW,
     )  # fmt: skip
     ranking = read_table(output)
     assert 0 < len(ranking) < 1000
@@ -198,7 +203,6 @@ def test_followup_does_without_tensorflow(folder):
         (("labels.fits", "--by", "beauty"), "Invalid value for '--by'"),
         (("labels.fits", "--dec", "50", "-10", "-o", "t.fits"), "dec runs from 50 to -10 deg"),
         (("labels.fits", "--min-flux", "1e-10", "-o", "t.fits"), r"no column Flux1000\. .*--catalog"),
-        (("labels.fits", "--top", "0"), "Invalid value for '--top'"),
         (("4FGL-DR4.fits.gz", "-o", "t.fits"), "has no column"),
     ],
 )

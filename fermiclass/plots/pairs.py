@@ -141,6 +141,8 @@ def feature_pairs(
                 size=size, axes=grid[i, j],
             )  # fmt: skip
             grid[i, j].tick_params(labelsize="x-small")
+            for label in (grid[i, j].xaxis.label, grid[i, j].yaxis.label):
+                label.set_fontsize(SMALL)
     _legend(grid)
     return grid
 
