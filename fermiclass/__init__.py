@@ -28,6 +28,7 @@ _HOMES = {
     "TrainedModel": "fermiclass.pipeline",
     "classify": "fermiclass.pipeline",
     "train": "fermiclass.pipeline",
+    "RobustGPClassifier": "fermiclass.robust_estimators",
     "open_rows": "fermiclass.rows",
     "read_table": "fermiclass.tables",
     "write_table": "fermiclass.tables",

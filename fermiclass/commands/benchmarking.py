@@ -32,12 +32,18 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
     show_default=True,
     metavar="a,b",
     help="Of mgp, nimgp, nimgp-nn, nimgp-fo, mgp-aug, mgp-sampling (as in the paper), default (what classify would "
-    "use), default:nimgp-nn and so on (the same with another method), and peers such as logistic. Ours also with a "
+    "use), default:nimgp-nn and so on (the same with another method), rmgpc and smgpc (by expectation propagation, "
+    "robust to wrong labels and not), and peers such as logistic. Ours, but for these two, also with a "
     f"likelihood, as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed (label noise of "
     "0.001, not learned).",
 )
 @click.option("--datasets", metavar="a,b", help="Which data sets of the benchmark.")
-@click.option("--noise", multiple=True, metavar="V", help="Which variances of the noise put into the inputs.")
+@click.option(
+    "--noise",
+    multiple=True,
+    metavar="V",
+    help="Which variances of the noise put into the inputs; in rmgpc which shares of labels drawn anew.",
+)
 @click.option("--splits", type=click.IntRange(min=1), metavar="N", help="How many of the splits. [default: all]")
 @click.option("--paper", is_flag=True, help="The paper's optimiser, too; slower.")
 @click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Of our methods that have no @.")

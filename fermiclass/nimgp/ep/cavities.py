@@ -53,13 +53,13 @@ class Matches(NamedTuple):
         return new._replace(alpha=self.rate.alpha, beta=self.rate.beta, rate_log_odds=self.rate.log_odds)
 
 
-def match(model: Model, sites: Sites, posterior: Posterior) -> Matches:
-    """Divide by every factor, and match it."""
+def match(model: Model, sites: Sites, posterior: Posterior, *, limited: bool = False) -> Matches:
+    """Divide by every factor, and match it; see :func:`fermiclass.nimgp.ep.factors.match_label`."""
     labels = model.labels
     mean, var, exists = _without(posterior, labels.others, labels.rows, sites.precision, sites.shift)
     own_mean, own_var, own = _without(posterior, labels.own, labels.rows, sites.own_precision, sites.own_shift)
     cavity = LabelCavity(mean, var, own_mean, own_var, posterior.log_odds[:, None] - sites.log_odds)
-    matched = match_label(*cavity, labels.num_classes)
+    matched = match_label(*cavity, labels.num_classes, limited=limited)
     if model.label_noise is None:
         return Matches(cavity, matched, exists & own, None, None)
     a, b = posterior.a - sites.alpha, posterior.b - sites.beta

@@ -45,6 +45,8 @@ def match_label(
     own_var: FloatArray,
     log_odds: FloatArray,
     num_classes: int,
+    *,
+    limited: bool = False,
 ) -> LabelMatch:
     """Match ``ψ_ik = Θ(f_y − f_k)^{1−z} c^z`` with ``c = C^{−1/(C−1)}`` (RMGPC, equation 10).
 
@@ -55,8 +57,8 @@ def match_label(
         h = −∂² log Z / ∂m² = g (α / √s + g)
 
     The matched mean is ``m ± v g`` and the variance ``v − v² h``, so that the site has the precision ``h / (1 − v h)``
-    and the shift ``(±g + m h) / (1 − v h)``; negative precisions are in order, as of a label that is likely to be
-    wrong. The site of z has the log-odds ``log c − log Φ(α)``, whatever p.
+    and the shift ``(±g + m h) / (1 − v h)``; a label that is likely to be wrong has negative ones. The site of z has
+    the log-odds ``log c − log Φ(α)``, whatever p.
 
     Parameters
     ----------
@@ -68,6 +70,8 @@ def match_label(
         Cavity of z, ``log p / (1 − p)``; −∞ for labels that are known to be right.
     num_classes
         C.
+    limited
+        Whether precisions are kept from being negative, so that the matched variance is at most that of the cavity.
     """
     log_c = -np.log(num_classes) / (num_classes - 1.0)
     s = own_var + var
@@ -78,6 +82,7 @@ def match_label(
     log_Z = np.logaddexp(log_right + log_cdf, log_expit(log_odds) + log_c)
     g = np.exp(log_right - 0.5 * alpha**2 - _LOG_ROOT_2PI - log_Z) / root
     h = g * (alpha / root + g)
+    h = np.maximum(h, 0.0) if limited else h
     rest, own_rest = (np.maximum(1.0 - v * h, 1e-10) for v in (var, own_var))  # what is left of the variance
     return LabelMatch(
         h / rest, (mean * h - g) / rest, h / own_rest, (own_mean * h + g) / own_rest, log_c - log_cdf, log_Z

@@ -26,11 +26,16 @@ class Rules:
         At the fixed point no mean, variance or P(z = 1) changes by more in a round.
     max_rounds
         After which it is given up.
+    limited
+        Whether sites have no negative precisions. Moments are then not all matched, and the evidence is not quite
+        stationary, but there is a fixed point where EP else goes around in circles: where many labels are ambiguous
+        and latent functions smooth.
     """
 
     damping: float = 0.5
     tolerance: float = 1e-5
-    max_rounds: int = 500
+    max_rounds: int = 200
+    limited: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +68,7 @@ def find_fixed_point(model: Model, *, start: Sites | None = None, rules: Rules |
     converged, rounds = False, 0
     while rounds < rules.max_rounds and not converged:
         rounds += 1
-        matches = match(model, sites, posterior)
+        matches = match(model, sites, posterior, limited=rules.limited)
         moved = _move(model, sites, matches.sites(sites), rules.damping)
         if moved is None:
             break

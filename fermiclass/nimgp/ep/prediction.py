@@ -13,7 +13,8 @@ from fermiclass.nimgp.ep.posterior import Posterior
 
 FloatArray = NDArray[np.float64]
 
-_POINTS = 100
+_POINTS = 100  # of the quadrature
+_ROWS_PER_BLOCK = 1000
 
 
 class LatentMoments(NamedTuple):
@@ -23,24 +24,43 @@ class LatentMoments(NamedTuple):
     var: FloatArray
 
 
-def latent_moments(covariance: Covariance, X: FloatArray, posterior: Posterior, X_new: FloatArray) -> LatentMoments:
-    """``m_k = k*ᵀ w_k`` and ``v_k = k** − k*ᵀ P_k k*`` (RMGPC, equation 20, which prints another m_k).
+class Predictor(NamedTuple):
+    """All that prediction needs.
 
-    Parameters
+    Attributes
     ----------
     covariance
         Of the latent functions.
     X
         Inputs of the training rows, ``(N, D)``.
-    posterior
-        Of the latent functions there.
-    X_new
-        Other inputs, ``(n, D)``.
+    weights, gain
+        w_k and P_k, ``(C, N)`` and ``(C, N, N)``; see :class:`fermiclass.nimgp.ep.posterior.Posterior`.
+    rate
+        Mean of ρ.
     """
-    k = covariance.smooth(X_new, X)
-    mean = posterior.weights @ k.T
-    explained = np.stack([np.einsum("ij,ij->i", k @ gain, k) for gain in posterior.gain])
-    return LatentMoments(mean, np.maximum(covariance.variance()[:, None] - explained, 1e-10))
+
+    covariance: Covariance
+    X: FloatArray
+    weights: FloatArray
+    gain: FloatArray
+    rate: float
+
+    @classmethod
+    def of(cls, covariance: Covariance, X: FloatArray, posterior: Posterior) -> Predictor:
+        """Take it from the posterior at the training rows."""
+        return cls(covariance, X, posterior.weights, posterior.gain, posterior.rate)
+
+    def moments(self, X: FloatArray) -> LatentMoments:
+        """``m_k = k*ᵀ w_k`` and ``v_k = k** − k*ᵀ P_k k*`` at ``X`` (n, D) (RMGPC, equation 20, with another m_k)."""
+        k = self.covariance.smooth(X, self.X)
+        explained = np.stack([np.einsum("ij,ij->i", k @ gain, k) for gain in self.gain])
+        var = np.maximum(self.covariance.variance()[:, None] - explained, 1e-10)
+        return LatentMoments(self.weights @ k.T, var)
+
+    def probabilities(self, X: FloatArray) -> FloatArray:
+        """Class probabilities at ``X`` (n, D), ``(n, C)``; see :func:`class_probabilities`."""
+        blocks = (X[start : start + _ROWS_PER_BLOCK] for start in range(0, max(len(X), 1), _ROWS_PER_BLOCK))
+        return np.concatenate([class_probabilities(self.moments(block), self.rate) for block in blocks])
 
 
 def class_probabilities(latent: LatentMoments, rate: float) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,8 @@ def train(
 ) -> Trained:
     """Maximise log Z over log γ and log ϑ² by L-BFGS.
 
-    EP goes on from the sites of the best hyper-parameters so far.
+    EP goes on from the sites of the best hyper-parameters so far. Where it finds no fixed point, the search begins anew
+    with sites that are limited; see :class:`fermiclass.nimgp.ep.inference.Rules`.
 
     Parameters
     ----------
@@ -100,8 +101,22 @@ def train(
     if X.ndim != 2 or len(X) != len(labels.y):
         raise ValueError(f"inputs have shape {X.shape}, labels ({len(labels.y)},): expected a row of inputs for each")
     with threadpool_limits(1 if len(X) < _MANY else None):  # small matrices are slower on several threads
-        attempts = [_Ascent(X, labels, label_noise, settings).run(start) for start in settings.starts]
+        attempts = [_search(X, labels, label_noise, settings, start) for start in settings.starts]
     return max(attempts, key=lambda attempt: attempt.log_evidence)
+
+
+class _NoFixedPointError(ArithmeticError):
+    """EP did not converge."""
+
+
+def _search(
+    X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: TrainingSettings, start: float
+) -> Trained:
+    try:
+        return _Ascent(X, labels, label_noise, settings).run(start)
+    except _NoFixedPointError:
+        settings = replace(settings, rules=replace(settings.rules, limited=True))
+        return _Ascent(X, labels, label_noise, settings).run(start)
 
 
 class _Ascent:
@@ -142,6 +157,8 @@ class _Ascent:
     def _minus_log_evidence(self, parameters: FloatArray) -> tuple[float, FloatArray]:
         covariance, model = self._model(parameters)
         found = find_fixed_point(model, start=self._sites, rules=self._settings.rules)
+        if not (found.converged or self._settings.rules.limited):
+            raise _NoFixedPointError
         value = log_evidence(model, found)
         if value > self._best:
             self._best, self._at, self._sites = value, parameters.copy(), found.sites

@@ -71,3 +71,16 @@ def test_inputs_that_do_not_fit_are_refused(data):
     X, labels = data
     with pytest.raises(ValueError, match=r"inputs have shape \(59, 2\), labels \(60,\): expected a row of inputs for"):
         train(X[:-1], labels, None)
+
+
+def test_where_rounds_go_in_circles_sites_are_limited():
+    """Two overlapping classes, many labels wrong, and a smooth covariance."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 2)), rng.integers(2, size=80)
+    labels = Labels.of(np.where(X[:, 0] + rng.normal(size=80) > 0, 1, y), 2)
+    rules = Rules(max_rounds=15)  # as if that were for ever
+    trained = train(X, labels, LabelNoise(), TrainingSettings(rules=rules))
+    free = find_fixed_point(trained.model, rules=rules)
+    assert not free.converged
+    assert trained.found.posterior.precision.min() >= 0 > free.posterior.precision.min()
+    assert np.isfinite(trained.log_evidence)
