@@ -114,6 +114,6 @@ def _beta_of(log_mean: FloatArray, log_rest: FloatArray, a: FloatArray, b: Float
         step_a = (bb * miss_a + slope * miss_b) / (det * a)
         step_b = (aa * miss_b + slope * miss_a) / (det * b)
         a, b = a * np.exp(np.clip(step_a, -1.0, 1.0)), b * np.exp(np.clip(step_b, -1.0, 1.0))
-        if max(np.abs(step_a).max(), np.abs(step_b).max()) < 1e-12:
+        if max(np.abs(step_a).max(), np.abs(step_b).max()) < 1e-9:
             break
     return a, b

@@ -18,6 +18,7 @@ from fermiclass.nimgp.ep.sites import LabelNoise, Labels, Sites
 FloatArray = NDArray[np.float64]
 
 _NOISE = 0.1  # where ϑ² starts
+_MAX_FAILURES = 2  # of EP in a search
 _MANY = 1000  # rows whose matrices are large
 _LIMIT_STATUS = 1  # of SciPy: stopped by a limit
 
@@ -78,8 +79,8 @@ def train(
 ) -> Trained:
     """Maximise log Z over log γ and log ϑ² by L-BFGS.
 
-    EP goes on from the sites of the best hyper-parameters so far. Where it finds no fixed point, the search begins anew
-    with sites that are limited; see :class:`fermiclass.nimgp.ep.inference.Rules`.
+    EP goes on from the sites of the best hyper-parameters so far. Where it often finds no fixed point, or none at the
+    first, the search begins anew with sites that are limited; see :class:`fermiclass.nimgp.ep.inference.Rules`.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ class _Ascent:
     ) -> None:
         self._X, self._labels, self._label_noise, self._settings = X, labels, label_noise, settings
         self._sites: Sites | None = None
-        self._best, self._at = -np.inf, np.empty(0)
+        self._best, self._at, self._failures = -np.inf, np.empty(0), 0
 
     def run(self, start: float) -> Trained:
         num_features, settings = self._X.shape[1], self._settings
@@ -157,10 +158,12 @@ class _Ascent:
     def _minus_log_evidence(self, parameters: FloatArray) -> tuple[float, FloatArray]:
         covariance, model = self._model(parameters)
         found = find_fixed_point(model, start=self._sites, rules=self._settings.rules)
-        if not (found.converged or self._settings.rules.limited):
-            raise _NoFixedPointError
         value = log_evidence(model, found)
-        if value > self._best:
+        settled = found.converged or self._settings.rules.limited
+        self._failures += not settled
+        if self._failures > (_MAX_FAILURES if self._sites is not None else 0):
+            raise _NoFixedPointError
+        if settled and value > self._best:
             self._best, self._at, self._sites = value, parameters.copy(), found.sites
         of_gamma, of_noise = covariance.gradient(self._X, covariance_gradient(found.posterior))
         return -value, -np.concatenate([of_gamma, of_noise] if self._settings.latent_noise else [of_gamma])
