@@ -17,11 +17,15 @@ WRONG = (3, 20, 41, 70)
 
 
 def scikit_learn_checks():
-    """All of scikit-learn's own checks, but for arrays of other libraries, which need a mode of SciPy of their own."""
+    """All of scikit-learn's own checks, but for arrays of other libraries, which need a mode of SciPy of their own.
+
+    The robust one alone learns from 300 rows, which takes a while.
+    """
     quick = {"tol": 1e-2, "max_rounds": 20, "max_iter": 2}
     for estimator in (RobustGPClassifier(**quick), RobustGPClassifier(robust=False, **quick)):
         for instance, check in estimator_checks_generator(estimator):
-            if "array_api" not in check.func.__name__:
+            name = check.func.__name__
+            if "array_api" not in name and (estimator.robust or "classifiers_train" not in name):
                 yield pytest.param(instance, check, id=f"{estimator.robust}-{check.func.__name__}")
 
 
