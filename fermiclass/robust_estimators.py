@@ -25,7 +25,7 @@ class RobustGPClassifier(ClassifierMixin, BaseEstimator):
 
     Hernández-Lobato, Hernández-Lobato & Dupont (2011). A label is that of the largest of C latent functions or, with
     probability ρ, random, wherever its row lies. Inference is by expectation propagation with the covariances of all
-    rows, in ``O(C N³)`` time and ``O(C N²)`` memory: for some thousand rows at most. Inputs are standardised inside.
+    rows, in ``O(C N³)`` time a round and ``O(C N²)`` memory: for some hundred rows. Inputs are standardised inside.
 
     Parameters
     ----------
