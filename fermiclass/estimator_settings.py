@@ -154,7 +154,7 @@ def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
     return X_var
 
 
-def set_standardisation(estimator: NIMGPClassifier, mean: np.ndarray, spread: np.ndarray) -> None:
+def set_standardisation(estimator: Any, mean: np.ndarray, spread: np.ndarray) -> None:
     """Set what inputs are standardised by; a constant input is left as wide as it is."""
     estimator.mean_ = mean
     estimator.scale_ = np.where(spread <= 1e-12 * np.abs(mean), 1.0, spread)

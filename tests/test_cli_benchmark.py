@@ -60,6 +60,26 @@ def test_several_cells(tmp_path, data):
     assert "wine/0.5" in printed
 
 
+def test_wrong_labels(tmp_path, data):
+    """Ours find them; without TensorFlow, and quickly."""
+    output, records = tmp_path / "results.json", tmp_path / "records.jsonl"
+    printed = run_well(
+        "benchmark", "rmgpc", "--data", data, "--datasets", "wine", "--noise", "0.1", "--splits", "2",
+        "--methods", "rmgpc,logistic", "--json", output, "--results", records,
+    )  # fmt: skip
+    robust, logistic = json.loads(output.read_text())["methods"].values()
+    assert set(robust) == FIGURES | {"bcr", "bcr_se", "found", "converged", "published"}
+    assert set(logistic) == FIGURES | {"bcr", "bcr_se", "nll_above_first", "nll_above_first_se"}
+    assert robust["published"] == {"bcr": 0.97}
+    assert robust["bcr"] > 0.9
+    assert robust["found"] >= 0.8
+    assert re.search(r"BCR +paper +found", printed)
+    lines = list(map(json.loads, records.read_text().splitlines()))
+    for line in lines[1:]:
+        assert 0 < line["wrong"] <= 12
+        assert ("found" in line) == (line["method"] == "rmgpc")
+
+
 def test_our_methods(tmp_path, data):
     output = tmp_path / "results.json"
     printed = run_well(
@@ -162,6 +182,7 @@ def records_of(file):
         (("timing", "--splits", "3", "--paper"), "the benchmark 'timing' knows nothing of --splits, --paper"),
         (("toy", "--methods", "magic"), "the method 'magic' is unknown: choose among mgp, nimgp"),
         (("toy", "--methods", "mgp@gauss"), "the likelihood 'gauss' of the method 'mgp@gauss' is unknown"),
+        (("rmgpc",), "'new-thyroid' of the benchmark 'rmgpc' cannot be read from 'uci/new-thyroid'.*--data"),
         (("toy", "--methods", "svm@step"), "the method 'svm' has no choice of likelihoods: leave out '@step'"),
         (
             ("gpc", "--datasets", "letter", "--noise", "0.25"),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fermiclass.errors import BenchmarkError
-from fermiclass.nimgp.names import LEARNED, LIKELIHOODS, METHODS
+from fermiclass.nimgp.names import EP_METHODS, LEARNED, LIKELIHOODS, METHODS
 
 DEFAULT = "default"
 
@@ -91,8 +91,9 @@ def _check(name: str) -> None:
     from fermiclass.evaluation.peers import available_peers
 
     method, at, likelihood = name.partition("@")
-    if method.removeprefix(f"{DEFAULT}:") not in METHODS and method not in (DEFAULT, *available_peers()):
-        known = ", ".join((*METHODS, DEFAULT, f"{DEFAULT}:METHOD", *available_peers()))
+    others = (DEFAULT, *EP_METHODS, *available_peers())
+    if method.removeprefix(f"{DEFAULT}:") not in METHODS and method not in others:
+        known = ", ".join((*METHODS, f"{DEFAULT}:METHOD", *others))
         raise BenchmarkError(f"the method '{method}' is unknown: choose among {known} (--methods)")
     if at and not is_own(method):
         raise BenchmarkError(f"the method '{method}' has no choice of likelihoods: leave out '{name[len(method) :]}'")
@@ -104,7 +105,7 @@ def _check(name: str) -> None:
 
 
 def is_own(name: str) -> bool:
-    """Whether a method is ours, and needs TensorFlow."""
+    """Whether a method is one of `NIMGPClassifier`, which has likelihoods and needs TensorFlow."""
     method = name.partition("@")[0]
     return method in METHODS or method.partition(":")[0] == DEFAULT
 
@@ -144,6 +145,10 @@ def make_estimator(
     BenchmarkError
         When given noise is asked for where the paper has to learn it.
     """
+    if name in EP_METHODS:
+        from fermiclass.robust_estimators import RobustGPClassifier
+
+        return RobustGPClassifier(robust=name == "rmgpc")
     if not is_own(name):
         from fermiclass.evaluation.peers import PeerClassifier
 

@@ -24,6 +24,8 @@ class Problem:
         The same of the test rows: ``(n, D)``, ``(n, D)``, ``(n,)``.
     bayes
         Probabilities ``(n, C)`` that nothing can beat, classes sorted, where whoever generated the data knows them.
+    wrong
+        Which training labels the benchmark made wrong, ``(N,)``, where it does that.
     """
 
     X: FloatArray
@@ -33,6 +35,7 @@ class Problem:
     X_var_test: FloatArray
     y_test: NDArray[Any]
     bayes: FloatArray | None = None
+    wrong: NDArray[np.bool_] | None = None
 
 
 class Published(NamedTuple):
@@ -40,6 +43,12 @@ class Published(NamedTuple):
 
     nll: float
     error: float
+
+
+class PublishedRate(NamedTuple):
+    """The paper's mean over splits of the balanced class rate, 0 to 1."""
+
+    bcr: float
 
 
 class Benchmark(Protocol):
@@ -54,7 +63,7 @@ class Benchmark(Protocol):
     num_splits
         How many there are.
     published
-        The paper's figures by cell and method.
+        The paper's figures by cell and method: :class:`Published` or :class:`PublishedRate`.
 
     One that has an attribute ``fast`` says what stands in for the paper's optimiser, a mapping of estimator settings,
     or a function that returns it for a cell;
@@ -66,7 +75,7 @@ class Benchmark(Protocol):
     name: str
     cells: Sequence[str]
     num_splits: int
-    published: Mapping[tuple[str, str], Published]
+    published: Mapping[tuple[str, str], Any]
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell, the same whenever it is asked for.

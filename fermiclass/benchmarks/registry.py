@@ -39,6 +39,12 @@ def _uci(source: Source) -> Benchmark:
     return UCI(source.folder, source.openml)
 
 
+def _wrong_labels(source: Source) -> Benchmark:
+    from fermiclass.benchmarks.wrong_labels import WrongLabels
+
+    return WrongLabels(source.folder, source.openml)
+
+
 def _synthetic(source: Source) -> Benchmark:
     from fermiclass.benchmarks.synthetic import Synthetic
 
@@ -86,6 +92,7 @@ TABLES: Mapping[str, Callable[[Source], Benchmark]] = MappingProxyType(
         "active": _active,
         "gpc": _gpc,
         "flights": _flights,
+        "rmgpc": _wrong_labels,
     }
 )
 

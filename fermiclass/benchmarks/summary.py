@@ -48,7 +48,7 @@ def _methods(benchmark: Benchmark, cell: str, by_method: Mapping[str, Sequence[R
             figures[method] |= _mean("nll_above_first", _column(records, "nll") - first)
         published = benchmark.published.get((cell, method))
         if published is not None and _same_noise(benchmark.settings(cell), records[0]["settings"]):
-            known = {"nll": published.nll, "error": published.error}
+            known = published._asdict()
             figures[method]["published"] = {name: v for name, v in known.items() if not np.isnan(v)}
     return figures
 
@@ -66,14 +66,18 @@ def _figures(records: Sequence[Record]) -> dict[str, Any]:
     ``"confusion"``: predicted classes by true ones, a mean number of test rows each (the paper's table 10);
     ``"settings"``. Where known ``"excess"`` of the NLL over ``"bayes_nll"``; where learned the ``"noise"`` variance of
     each feature, over splits; and the mean of the last ``"elbo"``. Where there are, mean ``"curves"`` of error and NLL.
+    Where labels were made wrong the balanced class rate ``"bcr"``, and the share of wrong labels that was ``"found"``;
+    where it is known the share of trainings that ``"converged"``.
     """
     figures: dict[str, Any] = {}
-    for name in ("nll", "error", "bayes_nll", "excess"):
+    for name in ("nll", "error", "bayes_nll", "excess", "bcr"):
         if name in records[0]:
             figures |= _mean(name, _column(records, name))
-    for name in ("seconds", "fit_seconds", "predict_seconds", "elbo"):
+    for name in ("seconds", "fit_seconds", "predict_seconds", "elbo", "converged"):
         if name in records[0]:
             figures[name] = float(_column(records, name).mean())
+    if "found" in records[0] and any(record["wrong"] for record in records):
+        figures["found"] = float(_column(records, "found").sum() / _column(records, "wrong").sum())
     if "noise" in records[0]:
         figures["noise"] = _column(records, "noise").mean(axis=0).tolist()
     if "curves" in records[0]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -32,6 +32,10 @@ def print_benchmark(results: Mapping[str, Any], console: Console | None = None) 
         _print(console, _cells_down(cells, "nll", "NLL", results["mean_rank"]))
         console.print()
         _print(console, _cells_down(cells, "error", "error"))
+        for figure, title in (("bcr", "BCR"), ("found", "found")):
+            if any(figure in figures for methods in cells.values() for figures in methods.values()):
+                console.print()
+                _print(console, _cells_down(cells, figure, title, best=max))
         if any("published" in figures for methods in cells.values() for figures in methods.values()):
             notes.append("what the paper has in brackets")
     if any(len(methods) > 1 for methods in cells.values()):
@@ -46,24 +50,32 @@ def _of(data_sets: Mapping[str, Any]) -> dict[str, Methods]:
 def _methods_down(cell: str, methods: Methods) -> list[list[Column]]:
     """Columns of the table of one cell: the paper's where it has a figure, the excess over Bayes where it is known."""
     every = list(methods.values())
-    paper = any("published" in figures for figures in every)
     best = min(figures["nll"] for figures in every) if len(every) > 1 else None
     nll: list[Column] = [[Text("NLL"), *(Text(_pm(f, "nll", 4), "bold" if f["nll"] == best else "") for f in every)]]
-    if paper:
-        nll.append(_column("paper", [_published(f, "nll") for f in every]))
+    nll += _paper(every, "nll")
     if len(every) > 1:
         nll.append(_column("above first", [_pm(f, "nll_above_first", 4, sign="+") for f in every]))
     if "excess" in every[0]:
         nll.append(_column("above Bayes", [_pm(f, "excess", 4, sign="+") for f in every]))
     others: list[Column] = [_column("error", [_pm(f, "error", 3) for f in every])]
-    if paper:
-        others.append(_column("paper", [_published(f, "error") for f in every]))
+    others += _paper(every, "error")
     others.append(_column("s/split", [_seconds(f["seconds"]) for f in every]))
-    return [[_column(cell or "method", methods)], nll, others]
+    groups: list[list[Column]] = [[_column(cell or "method", methods)], nll, others]
+    if "bcr" in every[0]:
+        most = max(f["bcr"] for f in every) if len(every) > 1 else None
+        rate: Column = [Text("BCR"), *(Text(_pm(f, "bcr", 3), "bold" if f["bcr"] == most else "") for f in every)]
+        found = [f"{f['found']:.3f}" if "found" in f else "" for f in every]
+        groups.append([rate, *_paper(every, "bcr"), _column("found", found)])
+    return groups
 
 
 def _cells_down(
-    cells: Mapping[str, Methods], figure: str, title: str, ranks: Mapping[str, Any] | None = None
+    cells: Mapping[str, Methods],
+    figure: str,
+    title: str,
+    ranks: Mapping[str, Any] | None = None,
+    *,
+    best: Callable[[Iterable[float]], float] = min,
 ) -> list[list[Column]]:
     """Columns of the table of many cells, one for each method, with an empty row between data sets."""
     rows: list[str | None] = []
@@ -75,12 +87,12 @@ def _cells_down(
     for name in next(iter(cells.values())):
         column = [Text(name)]
         for row in rows:
-            if row is None:
+            if row is None or figure not in cells[row][name]:
                 column.append(Text())
                 continue
-            figures, best = cells[row][name], min(f[figure] for f in cells[row].values())
+            figures, winner = cells[row][name], best(f[figure] for f in cells[row].values() if figure in f)
             paper = _published(figures, figure)
-            column.append(Text(f"{figures[figure]:.3f}", "bold" if figures[figure] == best else ""))
+            column.append(Text(f"{figures[figure]:.3f}", "bold" if figures[figure] == winner else ""))
             column[-1].append(f" ({paper})" if paper else "", "not bold")
         columns.append(column)
     if ranks is not None:
@@ -130,6 +142,12 @@ def _pm(figures: Mapping[str, Any], name: str, digits: int, *, sign: str = "") -
         return ""
     mean, se = figures[name], figures[f"{name}_se"]
     return f"{mean:{sign}.{digits}f}" + ("" if se is None else f" ± {se:.{digits}f}")
+
+
+def _paper(every: Sequence[Mapping[str, Any]], name: str) -> list[Column]:
+    """Return the column of the paper's figures, if there are any."""
+    entries = [_published(figures, name) for figures in every]
+    return [_column("paper", entries)] if any(entries) else []
 
 
 def _published(figures: Mapping[str, Any], name: str) -> str:

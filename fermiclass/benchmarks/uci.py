@@ -132,26 +132,34 @@ class UCI:
 
 @lru_cache(maxsize=2)
 def _load(folder: Path, data_set: str, openml: bool) -> _Data:
-    X, y = _read(folder / "uci" / data_set) if not openml or _is_there(folder, data_set) else _fetch(data_set)
+    X, y = load_rows(folder, data_set, openml, UCI.name)
     rng = np.random.RandomState(0)  # the authors' generator: numpy.random.seed(0)
     splits = np.stack([rng.permutation(len(X)) for _ in range(_NUM_SPLITS)])
     noise = {level: rng.normal(size=(_NUM_SPLITS, *X.shape)) * np.sqrt(float(level)) for level in NOISE[1:]}
     return _Data(X, y, splits, noise)
 
 
-def _is_there(folder: Path, data_set: str) -> bool:
-    return (folder / "uci" / data_set).is_dir()
+def load_rows(folder: Path, data_set: str, openml: bool, benchmark: str) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return inputs (N, D) and classes (N,) from ``folder/uci/data_set``, or from OpenML if they are not there.
+
+    Raises
+    ------
+    BenchmarkError
+        When they cannot be read, or fetched; it names the benchmark.
+    """
+    home = folder / "uci" / data_set
+    return _fetch(data_set) if openml and not home.is_dir() else _read(home, benchmark)
 
 
-def _read(home: Path) -> tuple[FloatArray, NDArray[np.int64]]:
+def _read(home: Path, benchmark: str) -> tuple[FloatArray, NDArray[np.int64]]:
     try:
         X, y = np.loadtxt(home / "X.txt", ndmin=2), np.loadtxt(home / "Y.txt", dtype=np.int64)
         if len(X) != len(y):
             raise ValueError(f"{len(X)} rows, {len(y)} classes")
     except (OSError, ValueError) as error:
         raise BenchmarkError(
-            f"the data set '{home.name}' of the benchmark 'uci' cannot be read from '{home}' ({error}). Give the "
-            "folder that holds uci/ with --data, or fetch what is not there with --openml."
+            f"the data set '{home.name}' of the benchmark '{benchmark}' cannot be read from '{home}' ({error}). Give "
+            "the folder that holds uci/ with --data, or fetch what is not there with --openml."
         ) from error
     return X, y
 

@@ -32,12 +32,18 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
     show_default=True,
     metavar="a,b",
     help="Of mgp, nimgp, nimgp-nn, nimgp-fo, mgp-aug, mgp-sampling (as in the paper), default (what classify would "
-    "use), default:nimgp-nn and so on (the same with another method), and peers such as logistic. Ours also with a "
+    "use), default:nimgp-nn and so on (the same with another method), rmgpc and smgpc (by expectation propagation, "
+    "robust to wrong labels and not), and peers such as logistic. Ours, but for these two, also with a "
     f"likelihood, as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed (label noise of "
     "0.001, not learned); each also as softmax-robust (it learns how many labels are wrong).",
 )
 @click.option("--datasets", metavar="a,b", help="Which data sets of the benchmark.")
-@click.option("--noise", multiple=True, metavar="V", help="Which variances of the noise put into the inputs.")
+@click.option(
+    "--noise",
+    multiple=True,
+    metavar="V",
+    help="Which variances of the noise put into the inputs; in rmgpc which shares of labels drawn anew.",
+)
 @click.option("--splits", type=click.IntRange(min=1), metavar="N", help="How many of the splits. [default: all]")
 @click.option("--paper", is_flag=True, help="The paper's optimiser, too; slower.")
 @click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Of our methods that have no @.")
@@ -86,6 +92,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
       fermiclass benchmark astro454 --data DIR --datasets six,four --paper
       fermiclass benchmark uci --data DIR --datasets glass,wine --noise 0.25 --workers 2 --results uci.jsonl
       fermiclass benchmark gpc --datasets letter,ring --methods mgp@step,mgp@softmax-bound,forest --results gpc.jsonl
+      fermiclass benchmark rmgpc --data DIR --datasets wine --noise 0.1 --methods rmgpc,smgpc,svm --splits 20
       fermiclass benchmark timing
       fermiclass benchmark scale
     """  # noqa: D301

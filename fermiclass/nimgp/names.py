@@ -8,6 +8,8 @@ METHODS = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo", "nimgp-fo-marginal", "mgp-aug
 FIRST_ORDER = ("nimgp-fo", "nimgp-fo-marginal")
 #: Those that average predictions over what a source's noise leaves open.
 AVERAGING = ("nimgp", "nimgp-nn")
+#: Those of :mod:`fermiclass.nimgp.ep`, which are no input models: robust to wrong labels, and not.
+EP_METHODS = ("rmgpc", "smgpc")
 LIKELIHOODS = ("softmax", "softmax-bound", "step", "probit", "logit")
 #: Kernels, which may be joined by +.
 KERNELS = ("se", "linear", "polynomial", "matern32", "matern52")

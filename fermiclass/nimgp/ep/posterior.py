@@ -1,0 +1,140 @@
+"""The approximate posterior, which prior and sites make together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from fermiclass.nimgp.ep.sites import LabelNoise, Labels, Sites
+
+FloatArray = NDArray[np.float64]
+
+
+class ImproperError(ArithmeticError):
+    """The sites' negative precisions outweigh the prior: there is no such distribution."""
+
+
+class Model:
+    """Prior and labels: all that EP has to know.
+
+    Parameters
+    ----------
+    K
+        Covariances of the latent functions at the rows, ``(C, N, N)``, or ``(1, N, N)`` where all share one.
+    labels
+        Of the rows.
+    label_noise
+        Prior of the share of random labels; None where all labels are right (SMGPC).
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, or a covariance matrix is not positive definite.
+    """
+
+    def __init__(self, K: FloatArray, labels: Labels, label_noise: LabelNoise | None) -> None:
+        num = len(labels.y)
+        if K.shape not in ((1, num, num), (labels.num_classes, num, num)):
+            raise ValueError(
+                f"covariances have shape {K.shape}: expected ({labels.num_classes}, {num}, {num}), or 1 in front"
+            )
+        if label_noise is not None and not min(label_noise) > 0:
+            raise ValueError(f"found {label_noise}: a Beta distribution has positive parameters")
+        try:
+            self.L = np.linalg.cholesky(K)
+        except np.linalg.LinAlgError as error:
+            raise ValueError("a covariance matrix is not positive definite: add noise to its diagonal") from error
+        self.K, self.labels, self.label_noise = K, labels, label_noise
+
+    def times_K(self, a: FloatArray) -> FloatArray:
+        """``K_k a_k`` of vectors ``(C, N)``."""
+        product: FloatArray = np.matmul(self.K, a[..., None])[..., 0]
+        return product
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Q(f, z, ρ) of RMGPC's equation 13, the normalised product of prior and sites; see :meth:`of`.
+
+    With ``K_k = L Lᵀ``, ``A = I + Lᵀ Λ_k L = R Rᵀ`` and ``V_k = R⁻¹ Lᵀ``, the covariance of f_k is
+    ``Σ_k = (K_k⁻¹ + Λ_k)⁻¹ = V_kᵀ V_k`` and ``log |I + Λ_k K_k| = log |A|``. Nothing is divided by Λ, whose entries may
+    be zero or negative; A can be factorised where Σ_k is a covariance, and only there.
+
+    Attributes
+    ----------
+    mean, var
+        Of the latent functions at the rows, ``(C, N)``.
+    precision, shift
+        Diagonal of Λ_k, and υ_k, ``(C, N)``.
+    factors
+        V_k, ``(N, N)`` each.
+    log_det
+        ``Σ_k log |I + Λ_k K_k|``.
+    log_odds
+        Of z, ``(N,)``.
+    a, b
+        Of the Beta of ρ; 0 and 1 where labels are known to be right.
+    """
+
+    mean: FloatArray
+    var: FloatArray
+    precision: FloatArray
+    shift: FloatArray
+    factors: tuple[FloatArray, ...]
+    log_det: float
+    log_odds: FloatArray
+    a: float
+    b: float
+
+    @classmethod
+    def of(cls, model: Model, sites: Sites) -> Posterior:
+        """Multiply.
+
+        Raises
+        ------
+        ImproperError
+            When the product cannot be normalised.
+        """
+        labels, noise = model.labels, model.label_noise
+        a, b = (0.0, 1.0) if noise is None else (noise.a + sites.alpha.sum(), noise.b + sites.beta.sum())
+        if noise is not None and not min(a, b) > 0.0:
+            raise ImproperError("the share of random labels has no distribution")
+        precision = labels.by_class(sites.precision, sites.own_precision)
+        shift = labels.by_class(sites.shift, sites.own_shift)
+        identity = np.eye(len(labels.y))
+        factors, log_det = [], 0.0
+        for k in range(labels.num_classes):
+            L = model.L[min(k, len(model.L) - 1)]
+            try:
+                R = np.linalg.cholesky(identity + L.T @ (precision[k, :, None] * L))
+            except np.linalg.LinAlgError as error:
+                raise ImproperError(f"latent function {k} has no distribution") from error
+            factors.append(solve_triangular(R, L.T, lower=True, check_finite=False))
+            log_det += 2.0 * float(np.log(np.diag(R)).sum())
+        mean = np.stack([V.T @ (V @ of_k) for V, of_k in zip(factors, shift, strict=True)])
+        var = np.stack([np.einsum("ij,ij->j", V, V) for V in factors])
+        log_odds = sites.rate_log_odds + sites.log_odds.sum(axis=1)
+        return cls(mean, var, precision, shift, tuple(factors), log_det, log_odds, float(a), float(b))
+
+    @property
+    def rate(self) -> float:
+        """Mean of ρ, ``a / (a + b)``."""
+        return self.a / (self.a + self.b)
+
+    @property
+    def weights(self) -> FloatArray:
+        """``w_k = M_k⁻¹ υ_k = υ_k − Λ_k μ_k``, so that ``μ_k = K_k w_k``; ``(C, N)``."""
+        return self.shift - self.precision * self.mean
+
+    @cached_property
+    def gain(self) -> FloatArray:
+        """``P_k = M_k⁻¹ Λ_k = Λ_k − Λ_k Σ_k Λ_k = K_k⁻¹ − K_k⁻¹ Σ_k K_k⁻¹``, ``(C, N, N)``."""
+        scaled = np.stack([V * of_k for V, of_k in zip(self.factors, self.precision, strict=True)])
+        gain = -np.matmul(scaled.transpose(0, 2, 1), scaled)
+        rows = np.arange(gain.shape[1])
+        gain[:, rows, rows] += self.precision
+        return gain

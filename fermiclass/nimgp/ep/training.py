@@ -1,0 +1,169 @@
+"""Hyper-parameters that maximise the evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
+
+from fermiclass.nimgp.ep.evidence import covariance_gradient, log_evidence
+from fermiclass.nimgp.ep.inference import FixedPoint, Rules, find_fixed_point
+from fermiclass.nimgp.ep.kernel import Covariance
+from fermiclass.nimgp.ep.posterior import Model
+from fermiclass.nimgp.ep.sites import LabelNoise, Labels, Sites
+
+FloatArray = NDArray[np.float64]
+
+_NOISE = 0.1  # where ϑ² starts
+_MAX_FAILURES = 2  # of EP in a search
+_MANY = 1000  # rows whose matrices are large
+_LIMIT_STATUS = 1  # of SciPy: stopped by a limit
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How hyper-parameters are found.
+
+    Attributes
+    ----------
+    ard
+        A γ for each feature, not one for all.
+    latent_noise
+        Whether each class has a ϑ².
+    starts
+        First values of γ in units of D, for standardised inputs; the largest evidence wins.
+    max_steps
+        Of L-BFGS, from each start.
+    rules
+        Of EP.
+    """
+
+    ard: bool = False
+    latent_noise: bool = False
+    starts: tuple[float, ...] = (0.1, 1.0)
+    max_steps: int = 100
+    rules: Rules = field(default_factory=Rules)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What training ends with.
+
+    Attributes
+    ----------
+    covariance
+        With the best hyper-parameters.
+    model, found
+        Prior and labels, and the fixed point there.
+    log_evidence
+        Its evidence.
+    steps
+        Of L-BFGS, from the best start.
+    ended
+        Whether L-BFGS found a maximum before `max_steps`.
+    """
+
+    covariance: Covariance
+    model: Model
+    found: FixedPoint
+    log_evidence: float
+    steps: int
+    ended: bool
+
+
+def train(
+    X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: TrainingSettings | None = None
+) -> Trained:
+    """Maximise log Z over log γ and log ϑ² by L-BFGS.
+
+    EP goes on from the sites of the best hyper-parameters so far. Where it often finds no fixed point, or none at the
+    first, the search begins anew with sites that are limited; see :class:`fermiclass.nimgp.ep.inference.Rules`.
+
+    Parameters
+    ----------
+    X
+        Standardised inputs, ``(N, D)``.
+    labels
+        Of the rows.
+    label_noise
+        Prior of the share of random labels (RMGPC); None for none (SMGPC).
+    settings
+        How.
+
+    Raises
+    ------
+    ValueError
+        When X and labels do not fit.
+    """
+    settings = settings or TrainingSettings()
+    if X.ndim != 2 or len(X) != len(labels.y):
+        raise ValueError(f"inputs have shape {X.shape}, labels ({len(labels.y)},): expected a row of inputs for each")
+    with threadpool_limits(1 if len(X) < _MANY else None):  # small matrices are slower on several threads
+        attempts = [_search(X, labels, label_noise, settings, start) for start in settings.starts]
+    return max(attempts, key=lambda attempt: attempt.log_evidence)
+
+
+class _NoFixedPointError(ArithmeticError):
+    """EP did not converge."""
+
+
+def _search(
+    X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: TrainingSettings, start: float
+) -> Trained:
+    try:
+        return _Ascent(X, labels, label_noise, settings).run(start)
+    except _NoFixedPointError:
+        settings = replace(settings, rules=replace(settings.rules, limited=True))
+        return _Ascent(X, labels, label_noise, settings).run(start)
+
+
+class _Ascent:
+    """One search, which keeps the best that it has seen: the evidence jumps where EP finds another fixed point."""
+
+    def __init__(
+        self, X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: TrainingSettings
+    ) -> None:
+        self._X, self._labels, self._label_noise, self._settings = X, labels, label_noise, settings
+        self._sites: Sites | None = None
+        self._best, self._at, self._failures = -np.inf, np.empty(0), 0
+
+    def run(self, start: float) -> Trained:
+        num_features, settings = self._X.shape[1], self._settings
+        gamma = np.full(num_features if settings.ard else 1, num_features * start)
+        noise = np.full(self._labels.num_classes if settings.latent_noise else 0, _NOISE)
+        self._at = np.log(np.concatenate([gamma, noise]))
+        bounds = [(-7.0, 14.0)] * len(gamma) + [(-14.0, 7.0)] * len(noise)
+        found = minimize(
+            self._minus_log_evidence,
+            self._at,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": settings.max_steps, "ftol": 1e-6, "gtol": 1e-3},
+        )
+        covariance, model = self._model(self._at)
+        fixed_point = find_fixed_point(model, start=self._sites, rules=settings.rules)
+        log_Z = log_evidence(model, fixed_point)
+        return Trained(covariance, model, fixed_point, log_Z, int(found.nit), found.status != _LIMIT_STATUS)
+
+    def _model(self, parameters: FloatArray) -> tuple[Covariance, Model]:
+        num_gamma = self._X.shape[1] if self._settings.ard else 1
+        noise = np.exp(parameters[num_gamma:]) if self._settings.latent_noise else np.zeros(self._labels.num_classes)
+        covariance = Covariance(np.exp(parameters[:num_gamma]), noise)
+        return covariance, Model(covariance.K(self._X), self._labels, self._label_noise)
+
+    def _minus_log_evidence(self, parameters: FloatArray) -> tuple[float, FloatArray]:
+        covariance, model = self._model(parameters)
+        found = find_fixed_point(model, start=self._sites, rules=self._settings.rules)
+        value = log_evidence(model, found)
+        settled = found.converged or self._settings.rules.limited
+        self._failures += not settled
+        if self._failures > (_MAX_FAILURES if self._sites is not None else 0):
+            raise _NoFixedPointError
+        if settled and value > self._best:
+            self._best, self._at, self._sites = value, parameters.copy(), found.sites
+        of_gamma, of_noise = covariance.gradient(self._X, covariance_gradient(found.posterior))
+        return -value, -np.concatenate([of_gamma, of_noise] if self._settings.latent_noise else [of_gamma])

@@ -1,0 +1,101 @@
+"""The evidence against the paper's formula, its gradient against differences of converged runs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import betaln, expit
+
+from fermiclass.nimgp.ep.cavities import match
+from fermiclass.nimgp.ep.evidence import covariance_gradient, log_evidence
+from fermiclass.nimgp.ep.inference import find_fixed_point
+from fermiclass.nimgp.ep.kernel import Covariance
+from fermiclass.nimgp.ep.posterior import Model, Posterior
+from fermiclass.nimgp.ep.sites import Sites
+
+from .conftest import TIGHT
+
+
+def log_scale(precision, shift, mean, var):
+    """``log ∫ N(f | mean, var) exp(−½ (f − μ̃)² / ν̃) df`` with μ̃ = shift / precision, ν̃ = 1 / precision."""
+    site_var, site_mean = 1 / precision, shift / precision
+    return -0.5 * np.log1p(var / site_var) - 0.5 * (mean - site_mean) ** 2 / (var + site_var)
+
+
+def paper(model, found):
+    """RMGPC's equations 16 and 17, term by term; without label noise those with a ρ are not there."""
+    sites, posterior, labels = found.sites, found.posterior, model.labels
+    matches = match(model, sites, posterior)
+    cavity, noisy = matches.cavity, model.label_noise is not None
+    total = betaln(posterior.a, posterior.b) - betaln(*model.label_noise) if noisy else 0.0
+    p = expit(sites.log_odds)
+    log_s = matches.label.log_mean.copy()
+    log_s -= log_scale(sites.precision, sites.shift, cavity.mean, cavity.var)
+    log_s -= log_scale(sites.own_precision, sites.own_shift, cavity.own_mean, cavity.own_var)
+    q = expit(cavity.log_odds)
+    log_s -= np.log(q * p + (1 - q) * (1 - p))
+    total += log_s.sum()
+    if noisy:
+        of_rate = expit(sites.rate_log_odds)
+        total += np.log(of_rate * p.prod(axis=1) + (1 - of_rate) * (1 - p).prod(axis=1)).sum()
+        log_odds, a, b = matches.rate_cavity
+        q = expit(log_odds)
+        total += np.sum(matches.rate.log_mean - np.log(q * of_rate + (1 - q) * (1 - of_rate)))
+        total -= np.sum(betaln(a + sites.alpha, b + sites.beta) - betaln(a, b))
+    else:
+        total += np.log(1 - p).sum()
+    tau = labels.by_class(sites.shift**2 / sites.precision, sites.own_shift**2 / sites.own_precision)
+    for k in range(labels.num_classes):
+        K = model.K[min(k, len(model.K) - 1)]
+        M = posterior.precision[k][:, None] * K + np.eye(len(K))
+        Sigma = K @ np.linalg.inv(M)
+        C = posterior.mean[k] @ np.linalg.solve(Sigma, posterior.mean[k]) - tau[k].sum()
+        total += 0.5 * (C - np.linalg.slogdet(M)[1])
+    return total
+
+
+def test_it_is_the_papers(solved):
+    _, _, model, found = solved
+    assert log_evidence(model, found) == pytest.approx(paper(model, found), rel=1e-7)
+
+
+def test_gradient_of_converged_runs(solved):
+    """Every hyper-parameter moved, and EP run to its end again."""
+    X, covariance, model, found = solved
+    noisy = bool(np.any(covariance.noise))
+    gamma = np.array([1.5, 2.5])
+    at = np.log(np.concatenate([gamma, covariance.noise])) if noisy else np.log(gamma)
+
+    def run(parameters):
+        noise = np.exp(parameters[2:]) if noisy else np.zeros(3)
+        moved = Covariance(np.exp(parameters[:2]), noise)
+        there = Model(moved.K(X), model.labels, model.label_noise)
+        end = find_fixed_point(there, start=found.sites, rules=TIGHT)
+        assert end.converged
+        return moved, end, log_evidence(there, end)
+
+    here, end, _ = run(at)
+    of_gamma, of_noise = here.gradient(X, covariance_gradient(end.posterior))
+    step = 1e-4 * np.eye(len(at))
+    expected = [(run(at + s)[2] - run(at - s)[2]) / 2e-4 for s in step]
+    np.testing.assert_allclose([*of_gamma, *of_noise][: len(at)], expected, rtol=1e-4, atol=1e-6)
+    assert np.abs(expected).min() > 1e-3
+
+
+def test_it_is_stationary_in_the_sites(solved):
+    """To first order no site changes it, which the gradient rests on."""
+    _, _, model, found = solved
+    rng = np.random.default_rng(0)
+    names = [name for name in Sites._fields if model.label_noise is not None or "precision" in name or "shift" in name]
+
+    def after(size, direction):
+        moved = {name: getattr(found.sites, name) + size * direction[name] for name in names}
+        sites = found.sites._replace(**moved)
+        return log_evidence(model, replace(found, sites=sites, posterior=Posterior.of(model, sites)))
+
+    here = log_evidence(model, found)
+    for _ in range(5):
+        direction = {name: rng.normal(size=getattr(found.sites, name).shape) for name in names}
+        up, down = (after(size, direction) - here for size in (1e-3, -1e-3))
+        assert abs(up - down) / 2e-3 < 1e-3 * abs(up + down) / 1e-6
+        assert abs(up + down) / 1e-6 > 0.1

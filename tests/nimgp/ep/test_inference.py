@@ -1,0 +1,143 @@
+"""The fixed point of expectation propagation."""
+
+import numpy as np
+import pytest
+
+from fermiclass.nimgp.ep import inference
+from fermiclass.nimgp.ep.cavities import match
+from fermiclass.nimgp.ep.evidence import log_evidence
+from fermiclass.nimgp.ep.inference import Rules, centred, find_fixed_point
+from fermiclass.nimgp.ep.sites import LabelNoise
+
+from .conftest import TIGHT, make_data, make_model
+
+
+def same(one, other, atol=1e-7):
+    for name in ("mean", "var", "log_odds"):
+        np.testing.assert_allclose(getattr(one.posterior, name), getattr(other.posterior, name), atol=atol)
+
+
+def test_every_factor_is_matched(solved):
+    """What the moments of a factor with its cavity ask for is what there is."""
+    _, _, model, found = solved
+    assert found.converged
+    matches = match(model, found.sites, found.posterior)
+    assert matches.exists.all()
+    for asked, there in zip(matches.sites(found.sites), found.sites, strict=True):
+        np.testing.assert_allclose(asked, there, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found.posterior.weights.sum(axis=0), 0.0, atol=1e-7)
+
+
+def test_centring_changes_nothing_but_the_number_of_rounds(solved, monkeypatch):
+    _, _, model, found = solved
+    sites, posterior = centred(model, found.sites, found.posterior)
+    np.testing.assert_allclose(posterior.mean, found.posterior.mean, atol=1e-6)
+    np.testing.assert_allclose(sites.shift, found.sites.shift, atol=1e-5)
+    monkeypatch.setattr(inference, "centred", lambda model, sites, posterior: (sites, posterior))
+    plain = find_fixed_point(model, rules=TIGHT)
+    assert plain.converged
+    assert plain.rounds > 1.3 * found.rounds
+    same(plain, found, atol=1e-6)
+
+
+def test_centred_sites_go_with_the_centred_posterior():
+    X, y = make_data()
+    _, model = make_model(X, y, LabelNoise(), noise=np.array([0.1, 0.3, 0.2]))
+    early = find_fixed_point(model, rules=Rules(max_rounds=2))
+    sites, posterior = centred(model, early.sites, early.posterior)
+    again = inference.Posterior.of(model, sites)
+    np.testing.assert_allclose(again.mean, posterior.mean, atol=1e-8)
+    np.testing.assert_allclose(again.shift, posterior.shift, atol=1e-8)
+    np.testing.assert_allclose(again.weights.sum(axis=0), 0.0, atol=1e-8)
+
+
+@pytest.mark.parametrize("damping", [0.2, 0.8])
+def test_damping_changes_nothing(solved, damping):
+    _, _, model, found = solved
+    other = find_fixed_point(model, rules=Rules(damping=damping, tolerance=1e-11, max_rounds=5000))
+    assert other.converged
+    same(other, found)
+
+
+def test_too_few_rounds_are_not_called_convergence(solved):
+    _, _, model, _ = solved
+    assert not find_fixed_point(model, rules=Rules(max_rounds=2)).converged
+
+
+def test_it_goes_on_from_where_it_ended(solved):
+    _, _, model, found = solved
+    again = find_fixed_point(model, start=found.sites, rules=TIGHT)
+    assert again.rounds < 5
+    same(again, found)
+
+
+def test_negative_precisions_are_survived():
+    """Labels wrong far from every boundary."""
+    rng = np.random.default_rng(1)
+    X = np.concatenate([rng.normal(m, 0.3, (12, 2)) for m in (-2.0, 0.0, 2.0)])
+    y = np.repeat([0, 1, 2], 12)
+    y[[0, 14, 30]] = 2, 2, 0
+    _, model = make_model(X, y, LabelNoise(), gamma=10.0)
+    found = find_fixed_point(model)
+    assert found.converged
+    assert found.posterior.precision.min() < -1.0
+    assert found.posterior.var.min() > 0
+    assert set(np.argsort(-found.posterior.log_odds)[:3]) == {0, 14, 30}
+    assert np.isfinite(log_evidence(model, found))
+
+
+def test_a_start_that_is_no_gaussian_here_is_left_aside(solved):
+    _, _, model, found = solved
+    bad = found.sites._replace(precision=found.sites.precision - 100.0)
+    same(find_fixed_point(model, start=bad, rules=TIGHT), found)
+
+
+def test_steps_that_leave_no_gaussian_are_shortened(solved, monkeypatch):
+    """As if the first steps of every round went too far."""
+    _, _, model, found = solved
+    whole, steps = inference.Posterior.of, []
+
+    class Picky:
+        @staticmethod
+        def of(model, sites):
+            steps.append(sites)
+            if len(steps) % 3 == 2:
+                raise inference.ImproperError("too far")
+            return whole(model, sites)
+
+    monkeypatch.setattr(inference, "Posterior", Picky)
+    other = find_fixed_point(model, rules=TIGHT)
+    assert other.converged
+    same(other, found)
+
+
+def test_where_every_step_fails_it_stops(solved, monkeypatch):
+    _, _, model, _ = solved
+    monkeypatch.setattr(inference, "_move", lambda *arguments: None)
+    found = find_fixed_point(model)
+    assert (found.converged, found.rounds) == (False, 1)
+
+
+def test_no_wrong_labels_is_the_limit_of_few():
+    X, y = make_data(num_wrong=0)
+    _, few = make_model(X, y, LabelNoise(1.0, 1e7))
+    _, none = make_model(X, y, None)
+    one, other = (find_fixed_point(model, rules=Rules(tolerance=1e-9, max_rounds=3000)) for model in (few, none))
+    np.testing.assert_allclose(one.posterior.mean, other.posterior.mean, atol=1e-4)
+    np.testing.assert_allclose(one.posterior.var, other.posterior.var, atol=1e-4)
+    assert log_evidence(few, one) == pytest.approx(log_evidence(none, other), abs=1e-4)
+    assert one.posterior.rate < 1e-6
+    assert other.posterior.rate == 0.0
+
+
+def test_permuting_classes_permutes_functions(settings):
+    label_noise, noise = settings
+    X, y = make_data()
+    order = np.array([2, 0, 1])
+    _, model = make_model(X, y, label_noise, noise=noise)
+    turned = noise if np.ndim(noise) == 0 else noise[np.argsort(order)]
+    _, other = make_model(X, order[y], label_noise, noise=turned)
+    one, two = find_fixed_point(model, rules=TIGHT), find_fixed_point(other, rules=TIGHT)
+    np.testing.assert_allclose(two.posterior.mean[order], one.posterior.mean, atol=1e-8)
+    np.testing.assert_allclose(two.posterior.log_odds, one.posterior.log_odds, atol=1e-8)
+    assert log_evidence(other, two) == pytest.approx(log_evidence(model, one), abs=1e-8)

@@ -1,0 +1,102 @@
+"""Prior times sites, against plain linear algebra."""
+
+import numpy as np
+import pytest
+
+from fermiclass.nimgp.ep.posterior import ImproperError, Model, Posterior
+from fermiclass.nimgp.ep.sites import LabelNoise, Labels, Sites
+
+from .conftest import make_data, make_model
+
+N, C = 18, 3
+
+
+def some_sites(rng, scale):
+    """Precisions of both signs."""
+    pairs = [scale * rng.uniform(-0.4, 1.0, (N, C - 1)) for _ in range(2)]
+    shifts = [rng.normal(size=(N, C - 1)) for _ in range(3)]
+    rows = rng.uniform(0, 1, (3, N))
+    return Sites(pairs[0], shifts[0], pairs[1], shifts[1], shifts[2], *rows)
+
+
+@pytest.mark.parametrize("noise", [0.0, np.array([0.1, 0.3, 0.2])])
+def test_against_plain_linear_algebra(noise):
+    rng = np.random.default_rng(4)
+    X, y = make_data()
+    covariance, model = make_model(X, y, LabelNoise(), gamma=0.3, noise=noise)
+    sites = some_sites(rng, 0.5)
+    posterior = Posterior.of(model, sites)
+    assert posterior.precision.min() < 0 < posterior.precision.max()
+    log_det = 0.0
+    for k in range(C):
+        K = covariance.K(X)[min(k, len(covariance.K(X)) - 1)]
+        precision, shift = np.zeros(N), np.zeros(N)
+        for i in range(N):
+            for r, other in enumerate((y[i] + np.arange(1, C)) % C):
+                if other == k:
+                    precision[i] += sites.precision[i, r]
+                    shift[i] += sites.shift[i, r]
+                if y[i] == k:
+                    precision[i] += sites.own_precision[i, r]
+                    shift[i] += sites.own_shift[i, r]
+        np.testing.assert_allclose(posterior.precision[k], precision)
+        np.testing.assert_allclose(posterior.shift[k], shift)
+        inverse = np.linalg.inv(K)
+        Sigma = np.linalg.inv(inverse + np.diag(precision))
+        np.testing.assert_allclose(posterior.mean[k], Sigma @ shift, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(posterior.var[k], np.diag(Sigma), rtol=1e-6)
+        np.testing.assert_allclose(posterior.weights[k], inverse @ Sigma @ shift, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(posterior.gain[k], inverse - inverse @ Sigma @ inverse, rtol=1e-5, atol=1e-5)
+        log_det += np.linalg.slogdet(np.eye(N) + precision[:, None] * K)[1]
+    assert posterior.log_det == pytest.approx(log_det)
+    np.testing.assert_allclose(posterior.log_odds, sites.log_odds.sum(axis=1) + sites.rate_log_odds)
+    assert posterior.rate == pytest.approx((1 + sites.alpha.sum()) / (10 + sites.alpha.sum() + sites.beta.sum()))
+
+
+def test_what_has_no_distribution_is_refused():
+    X, y = make_data()
+    _, model = make_model(X, y, LabelNoise())
+    empty = Sites.empty(model.labels, model.label_noise)
+    with pytest.raises(ImproperError, match="latent function 0 has no distribution"):
+        Posterior.of(model, empty._replace(precision=empty.precision - 5.0))
+    with pytest.raises(ImproperError, match="the share of random labels has no distribution"):
+        Posterior.of(model, empty._replace(beta=empty.beta - 1.0))
+
+
+def test_without_sites_it_is_the_prior():
+    X, y = make_data()
+    _, model = make_model(X, y, LabelNoise(1.0, 3.0))
+    prior = Posterior.of(model, Sites.empty(model.labels, model.label_noise))
+    np.testing.assert_array_equal(prior.mean, 0.0)
+    np.testing.assert_allclose(prior.var, 1.0, atol=1e-5)
+    assert prior.rate == 0.25
+    np.testing.assert_allclose(prior.log_odds, np.log(1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("y", "num_classes", "message"),
+    [
+        ([0, 0], 1, "num_classes=1 does not do: a classifier needs at least two"),
+        ([0, 3], 3, r"found labels array\(\[0, 3\]\): expected one or more integers from 0 to 2"),
+        ([0, -1], 3, "expected one or more integers from 0 to 2"),
+        ([0.0, 1.0], 3, "expected one or more integers"),
+        ([], 3, "expected one or more integers"),
+        ([[0, 1]], 3, "in one dimension"),
+    ],
+)
+def test_odd_labels_are_refused(y, num_classes, message):
+    with pytest.raises(ValueError, match=message):
+        Labels.of(np.array(y), num_classes)
+
+
+@pytest.mark.parametrize(
+    ("K", "label_noise", "message"),
+    [
+        (np.eye(3)[None], None, r"covariances have shape \(1, 3, 3\): expected \(3, 2, 2\), or 1 in front"),
+        (np.ones((1, 2, 2)), None, "not positive definite: add noise to its diagonal"),
+        (np.eye(2)[None], LabelNoise(0.0, 9.0), r"found LabelNoise\(a=0.0, b=9.0\): a Beta .* positive parameters"),
+    ],
+)
+def test_odd_priors_are_refused(K, label_noise, message):
+    with pytest.raises(ValueError, match=message):
+        Model(K, Labels.of(np.array([0, 2]), 3), label_noise)
