@@ -9,7 +9,7 @@ import fermiclass
 
 CORE = sorted((Path(fermiclass.__file__).parent / "nimgp").glob("**/*.py"))
 ALLOWED = {
-    "__future__", "abc", "collections", "dataclasses", "pathlib", "threading", "time", "typing", "zipfile",
+    "__future__", "abc", "collections", "dataclasses", "numbers", "pathlib", "threading", "time", "typing", "zipfile",
     "gpflow", "numpy", "scipy", "sklearn", "tensorflow",
     "tensorflow_probability", "threadpoolctl",
 }  # fmt: skip
