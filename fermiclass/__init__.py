@@ -33,6 +33,7 @@ _HOMES = {
     "train": "fermiclass.pipeline",
     "followup": "fermiclass.ranking",
     "retrain": "fermiclass.retraining",
+    "UncertainGPRegressor": "fermiclass.regressor",
     "open_rows": "fermiclass.rows",
     "read_table": "fermiclass.tables",
     "write_table": "fermiclass.tables",

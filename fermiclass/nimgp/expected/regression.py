@@ -115,8 +115,12 @@ class ExpectedGPR(gpflow.models.BayesianModel, InternalDataTrainingLossMixin):
             f"raise the jitter, now {self._jitter:g}, or learn the noise variance, or give larger output variances"
         )
 
-    def predict_f(self, X: np.ndarray, solution: Solution) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance of ``f(x*)`` at new, uncertain x* ~ N(u*, Σ*), exact but for the model's own assumption.
+    def predict_mean(self, X: np.ndarray, solution: Solution) -> np.ndarray:
+        """Means ``E f(x*)``, ``(n,)``; see :meth:`predict_variance`."""
+        return tf.linalg.matvec(self._covariances(X)[2], solution.alpha, transpose_a=True).numpy()
+
+    def predict_variance(self, X: np.ndarray, solution: Solution) -> np.ndarray:
+        """Variances of ``f(x*)`` at new, uncertain x* ~ N(u*, Σ*), exact but for the model's own assumption.
 
         They are those of the mixture ``∫ p(f* | x*, y) N(x* | u*, Σ*) dx*``, which is not Gaussian, of the process
         whose covariances with the training outputs are ``k_i(x*) = E k(x_i, x*)``. With k = E k(x*) and V = Cov k(x*),
@@ -135,32 +139,34 @@ class ExpectedGPR(gpflow.models.BayesianModel, InternalDataTrainingLossMixin):
 
         Returns
         -------
-        tuple of ndarray
-            Means and variances, ``(n,)``. Time and memory grow with N² D a source where variances are given, with
-            N² D³ and N² D² where covariances are; those of sources in one block add up to a limit.
+        ndarray
+            Variances, ``(n,)``. Time grows with N² D a source where variances are given, with N² D³ where covariances
+            are.
         """
-        # Numbers of sources are dropped: a prediction does not know that x* is that of a training source.
-        X = np.column_stack([np.asarray(X, np.float64)[:, :-1], np.full(len(X), np.nan)])
-        old, D = self._X.numpy(), self.input_dim
-        if X.shape[1] != old.shape[1]:
-            old, X = with_covariances(old, D), with_covariances(X, D)
-        new = unpack(tf.constant(X), D)
+        old, rows, k = self._covariances(X)
+        new = unpack(tf.constant(rows), self.input_dim)
         L, alpha = solution
-        k = self.kernel(tf.constant(old), tf.constant(X))  # (N, n)
-        mean = tf.linalg.matvec(k, alpha, transpose_a=True)
         scaled = tf.linalg.triangular_solve(L, k)
-        variance = (self.kernel(tf.constant(X), full_cov=False) - tf.reduce_sum(tf.square(scaled), axis=0)).numpy()
+        variance = (self.kernel(tf.constant(rows), full_cov=False) - tf.reduce_sum(tf.square(scaled), axis=0)).numpy()
         expected = _expected_parts(self.kernel, self.input_dim)
         if expected and np.any(new.cov):
-            inverse = tf.linalg.cholesky_solve(L, tf.eye(len(alpha), dtype=tf.float64))
-            weights = alpha[:, None] * alpha - inverse
+            weights = alpha[:, None] * alpha - tf.linalg.cholesky_solve(L, tf.eye(len(alpha), dtype=tf.float64))
             profiles = [part.profile(old) for part in expected]
             size = max(1, _ENTRIES_A_BLOCK // (len(alpha) ** 2 * max(1, int(np.prod(new.cov.shape[1:])))))
-            for start in range(0, len(X), size):
-                rows = slice(start, start + size)
-                V = total_covariance(profiles, new.mean[rows], new.cov[rows])
-                variance[rows] += tf.reduce_sum(weights * V, axis=[1, 2]).numpy()
-        return mean.numpy(), np.maximum(variance, 0.0)
+            for start in range(0, len(rows), size):
+                block = slice(start, start + size)
+                V = total_covariance(profiles, new.mean[block], new.cov[block])
+                variance[block] += tf.reduce_sum(weights * V, axis=[1, 2]).numpy()
+        return np.maximum(variance, 0.0)
+
+    def _covariances(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, tf.Tensor]:
+        """Return training and new sources, packed alike, and their expected covariances, ``(N, n)``."""
+        old, D = self._X.numpy(), self.input_dim
+        # Numbers of sources are dropped: a prediction does not know that x* is that of a training source.
+        new = np.column_stack([np.asarray(X, np.float64)[:, :-1], np.full(len(X), np.nan)])
+        if new.shape[1] != old.shape[1]:
+            old, new = with_covariances(old, D), with_covariances(new, D)
+        return old, new, self.kernel(tf.constant(old), tf.constant(new))
 
     def _factor(self) -> tf.Tensor:
         K = self.kernel(self._X)

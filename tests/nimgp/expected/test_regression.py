@@ -30,6 +30,10 @@ def make_model(X, y, kernel="se", **settings):
     return model
 
 
+def predict(model, rows, solution):
+    return model.predict_mean(rows, solution), model.predict_variance(rows, solution)
+
+
 def test_known_inputs_are_gpflows_regression(data, rng):
     X, y = data
     kernel = gpflow.kernels.RBF(variance=1.7, lengthscales=SCALES)
@@ -38,7 +42,7 @@ def test_known_inputs_are_gpflows_regression(data, rng):
     np.testing.assert_allclose(model.maximum_log_likelihood_objective(), theirs.log_marginal_likelihood(), rtol=1e-6)
     new = rng.normal(size=(7, D))
     mean, variance = theirs.predict_f(new)
-    got = model.predict_f(pack(new), model.solve())
+    got = predict(model, pack(new), model.solve())
     np.testing.assert_allclose(got[0], mean[:, 0], atol=1e-6)
     np.testing.assert_allclose(got[1], variance[:, 0], atol=1e-6)
 
@@ -63,8 +67,8 @@ def test_predictions_at_uncertain_inputs_by_sampling(kernel, data, rng, form):
     solution = model.solve()
     for _ in range(2):
         u, V = rng.normal(size=D), covariances(rng, 1, form)[0]
-        mean, variance = model.predict_f(pack(u[None], V[None]), solution)
-        m, v = model.predict_f(pack(draws(rng, u, V, 100_000)), solution)
+        mean, variance = predict(model, pack(u[None], V[None]), solution)
+        m, v = predict(model, pack(draws(rng, u, V, 30_000)), solution)
         assert abs(m.mean() - mean[0]) < 4 * m.std() / np.sqrt(len(m))
         second = v + (m - m.mean()) ** 2
         assert abs(second.mean() - variance[0]) < 4 * second.std() / np.sqrt(len(m))
@@ -77,17 +81,17 @@ def test_noise_of_new_inputs_in_the_other_form(data, rng):
     one, other = (make_model(pack(X, V), y) for V in (var, var[:, None] * np.eye(D)))
     for model in (one, other):
         for V in (new_var, new_var[:, None] * np.eye(D)):
-            got = model.predict_f(pack(new, V), model.solve())
-            np.testing.assert_allclose(got, one.predict_f(pack(new, new_var), one.solve()), rtol=1e-7)
+            got = predict(model, pack(new, V), model.solve())
+            np.testing.assert_allclose(got, predict(one, pack(new, new_var), one.solve()), rtol=1e-7)
 
 
 def test_blocks_are_the_whole(data, rng, form, monkeypatch):
     X, y = data
     model = make_model(pack(X, covariances(rng, N, form)), y, MIXTURE)
     new, solution = pack(rng.normal(size=(5, D)), covariances(rng, 5, form)), model.solve()
-    whole = model.predict_f(new, solution)
+    whole = predict(model, new, solution)
     monkeypatch.setattr("fermiclass.nimgp.expected.regression._ENTRIES_A_BLOCK", 2 * N**2 * D)
-    np.testing.assert_allclose(model.predict_f(new, solution), whole, rtol=1e-9)
+    np.testing.assert_allclose(predict(model, new, solution), whole, rtol=1e-9)
 
 
 def test_a_prediction_does_not_know_who_it_is_for(data, rng):
@@ -96,7 +100,7 @@ def test_a_prediction_does_not_know_who_it_is_for(data, rng):
     model = make_model(pack(X, V, source=range(N)), y)
     solution = model.solve()
     named, nameless = pack(X, V, source=range(N)), pack(X, V)
-    np.testing.assert_array_equal(model.predict_f(named, solution), model.predict_f(nameless, solution))
+    np.testing.assert_array_equal(predict(model, named, solution), predict(model, nameless, solution))
 
 
 def test_variables_by_name_and_gradients(data, rng):
@@ -117,7 +121,6 @@ def test_every_kernel_can_be_asked_for(data):
         assert np.isfinite(model.maximum_log_likelihood_objective())
 
 
-@pytest.mark.usefixtures("eagerly")
 def test_training_finds_the_best_start(data):
     X, y = data
     model = build_regression("se", D, pack(X), y)
@@ -125,7 +128,7 @@ def test_training_finds_the_best_start(data):
     assert one.failure == ""
     np.testing.assert_allclose(model.training_loss(), one.loss)
     again = build_regression("se", D, pack(X), y)
-    assert train(again, starts=4, steps=50, spread=2.0, rng=np.random.default_rng(0)).loss <= one.loss + 1e-6
+    assert train(again, starts=3, steps=50, spread=2.0, rng=np.random.default_rng(0)).loss <= one.loss + 1e-6
 
 
 @pytest.mark.usefixtures("eagerly")
