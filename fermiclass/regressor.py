@@ -38,7 +38,7 @@ class UncertainGPRegressor(RegressorMixin, BaseEstimator):
         Log-normal priors on the hyper-parameters, or none (maximum likelihood). As the paper advises they penalise
         large noise and length-scales, by which everything is explained as noise.
     starts : int
-        The first at the medians of the priors, the others drawn around it.
+        The first at the modes of the priors, the others drawn around it.
     steps : int
         L-BFGS steps a start, at most.
     jitter : float

@@ -9,11 +9,11 @@ import tensorflow_probability as tfp
 from fermiclass.nimgp.expected.kernels import ExpectedLinear, ExpectedQuadratic, ExpectedSquaredExponential
 from fermiclass.nimgp.expected.regression import ExpectedGPR
 
-# Medians and widths (standard deviations of logarithms) of the log-normal priors. The paper advises to penalise large
-# noise and length-scales, by which a process explains everything as noise; these priors do, and small ones too.
+# Modes and widths of the log-normal priors. The paper advises to penalise large noise and length-scales, by which a
+# process explains everything as noise; these priors do, and small ones too.
 _VARIANCE = _SLOPE_VARIANCE = _OFFSET = (1.0, 1.0)
 _LENGTHSCALE_OVER_ROOT_D = (1.0, 1.0)
-_NOISE = (0.01, 2.0)
+_NOISE = (0.1, 1.0)
 #: Of the logarithms of starts.
 SPREAD = 1.0
 
@@ -29,7 +29,7 @@ def build_regression(
     hyper_priors: bool = True,
     jitter: float = 1e-10,
 ) -> ExpectedGPR:
-    """Compose an untrained model, its parameters at the medians of their priors.
+    """Compose an untrained model, its parameters at the modes of their priors.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def _kernel(name: str, input_dim: int, hyper_priors: bool) -> gpflow.kernels.Ker
             variance_prior=_log_normal(*_SLOPE_VARIANCE, hyper_priors),
             offset_prior=_log_normal(*_OFFSET, hyper_priors),
         )
-    median, width = _LENGTHSCALE_OVER_ROOT_D
-    lengthscale = median * np.sqrt(input_dim)
+    mode, width = _LENGTHSCALE_OVER_ROOT_D
+    lengthscale = mode * np.sqrt(input_dim)
     expected = ExpectedSquaredExponential(
         input_dim,
         variance=_VARIANCE[0],
@@ -84,7 +84,8 @@ def _kernel(name: str, input_dim: int, hyper_priors: bool) -> gpflow.kernels.Ker
     return plain
 
 
-def _log_normal(median: float, width: float, hyper_priors: bool) -> object:
+def _log_normal(mode: float, width: float, hyper_priors: bool) -> object:
+    """Return a prior whose density is, as a function of the logarithm, a Gaussian about the mode, of that width."""
     if not hyper_priors:
         return None
-    return tfp.distributions.LogNormal(np.float64(np.log(median)), np.float64(width))
+    return tfp.distributions.LogNormal(np.float64(np.log(mode) + width**2), np.float64(width))

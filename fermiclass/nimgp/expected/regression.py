@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import gpflow
@@ -15,7 +15,7 @@ from fermiclass.nimgp.expected.kernels import ExpectedKernel, positive
 from fermiclass.nimgp.expected.profiles import total_covariance
 from fermiclass.nimgp.expected.sources import unpack, with_covariances
 
-_ENTRIES_A_BLOCK = 2_000_000  # of the (n, N, N, …) arrays of prediction at uncertain inputs
+_ENTRIES_A_BLOCK = 10_000_000  # of the arrays (n, N, …) and (n, N, N, …) of prediction
 
 
 class Solution(NamedTuple):
@@ -117,7 +117,12 @@ class ExpectedGPR(gpflow.models.BayesianModel, InternalDataTrainingLossMixin):
 
     def predict_mean(self, X: np.ndarray, solution: Solution) -> np.ndarray:
         """Means ``E f(x*)``, ``(n,)``; see :meth:`predict_variance`."""
-        return tf.linalg.matvec(self._covariances(X)[2], solution.alpha, transpose_a=True).numpy()
+        old, new = self._packed_alike(X)
+
+        def of_block(rows: np.ndarray) -> np.ndarray:
+            return tf.linalg.matvec(self.kernel(old, rows), solution.alpha, transpose_a=True).numpy()
+
+        return _in_blocks(of_block, new, old.size)
 
     def predict_variance(self, X: np.ndarray, solution: Solution) -> np.ndarray:
         """Variances of ``f(x*)`` at new, uncertain x* ~ N(u*, Σ*), exact but for the model's own assumption.
@@ -143,36 +148,47 @@ class ExpectedGPR(gpflow.models.BayesianModel, InternalDataTrainingLossMixin):
             Variances, ``(n,)``. Time grows with N² D a source where variances are given, with N² D³ where covariances
             are.
         """
-        old, rows, k = self._covariances(X)
-        new = unpack(tf.constant(rows), self.input_dim)
+        old, new = self._packed_alike(X)
         L, alpha = solution
-        scaled = tf.linalg.triangular_solve(L, k)
-        variance = (self.kernel(tf.constant(rows), full_cov=False) - tf.reduce_sum(tf.square(scaled), axis=0)).numpy()
+
+        def of_known(rows: np.ndarray) -> np.ndarray:
+            scaled = tf.linalg.triangular_solve(L, self.kernel(old, rows))
+            return (self.kernel(rows, full_cov=False) - tf.reduce_sum(tf.square(scaled), axis=0)).numpy()
+
+        variance = _in_blocks(of_known, new, old.size)
         expected = _expected_parts(self.kernel, self.input_dim)
-        if expected and np.any(new.cov):
+        if expected and np.any(unpack(new, self.input_dim).cov):
             weights = alpha[:, None] * alpha - tf.linalg.cholesky_solve(L, tf.eye(len(alpha), dtype=tf.float64))
             profiles = [part.profile(old) for part in expected]
-            size = max(1, _ENTRIES_A_BLOCK // (len(alpha) ** 2 * max(1, int(np.prod(new.cov.shape[1:])))))
-            for start in range(0, len(rows), size):
-                block = slice(start, start + size)
-                V = total_covariance(profiles, new.mean[block], new.cov[block])
-                variance[block] += tf.reduce_sum(weights * V, axis=[1, 2]).numpy()
+
+            def of_uncertain(rows: np.ndarray) -> np.ndarray:
+                sources = unpack(rows, self.input_dim)
+                V = total_covariance(profiles, sources.mean, sources.cov)
+                return tf.reduce_sum(weights * V, axis=[1, 2]).numpy()
+
+            variance += _in_blocks(of_uncertain, new, old.size * len(old))
         return np.maximum(variance, 0.0)
 
-    def _covariances(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, tf.Tensor]:
-        """Return training and new sources, packed alike, and their expected covariances, ``(N, n)``."""
+    def _packed_alike(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return training and new sources with equally many columns."""
         old, D = self._X.numpy(), self.input_dim
         # Numbers of sources are dropped: a prediction does not know that x* is that of a training source.
         new = np.column_stack([np.asarray(X, np.float64)[:, :-1], np.full(len(X), np.nan)])
         if new.shape[1] != old.shape[1]:
             old, new = with_covariances(old, D), with_covariances(new, D)
-        return old, new, self.kernel(tf.constant(old), tf.constant(new))
+        return old, new
 
     def _factor(self) -> tf.Tensor:
         K = self.kernel(self._X)
         diagonal = tf.linalg.diag_part(K)
         added = self.noise_variance + self._y_var + self._jitter * tf.reduce_mean(diagonal)
         return tf.linalg.cholesky(tf.linalg.set_diag(K, diagonal + added))
+
+
+def _in_blocks(function: Callable[[np.ndarray], np.ndarray], rows: np.ndarray, entries: int) -> np.ndarray:
+    """Apply a function, which needs so many entries a row, to blocks of rows that fit into memory."""
+    size = max(1, _ENTRIES_A_BLOCK // entries)
+    return np.concatenate([function(rows[start : start + size]) for start in range(0, max(1, len(rows)), size)])
 
 
 def _expected_parts(kernel: gpflow.kernels.Kernel, input_dim: int) -> Sequence[ExpectedKernel]:

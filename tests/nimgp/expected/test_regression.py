@@ -87,11 +87,13 @@ def test_noise_of_new_inputs_in_the_other_form(data, rng):
 
 def test_blocks_are_the_whole(data, rng, form, monkeypatch):
     X, y = data
-    model = make_model(pack(X, covariances(rng, N, form)), y, MIXTURE)
+    noise = covariances(rng, N, form)
+    model = make_model(pack(X, noise), y, MIXTURE)
     new, solution = pack(rng.normal(size=(5, D)), covariances(rng, 5, form)), model.solve()
     whole = predict(model, new, solution)
-    monkeypatch.setattr("fermiclass.nimgp.expected.regression._ENTRIES_A_BLOCK", 2 * N**2 * D)
+    monkeypatch.setattr("fermiclass.nimgp.expected.regression._ENTRIES_A_BLOCK", 2 * N * pack(X, noise).size)
     np.testing.assert_allclose(predict(model, new, solution), whole, rtol=1e-9)
+    assert predict(model, new[:0], solution)[0].shape == (0,)
 
 
 def test_a_prediction_does_not_know_who_it_is_for(data, rng):
