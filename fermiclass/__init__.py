@@ -34,6 +34,7 @@ _HOMES = {
     "followup": "fermiclass.ranking",
     "retrain": "fermiclass.retraining",
     "RobustGPClassifier": "fermiclass.robust_estimators",
+    "UncertainGPRegressor": "fermiclass.regressor",
     "open_rows": "fermiclass.rows",
     "read_table": "fermiclass.tables",
     "write_table": "fermiclass.tables",

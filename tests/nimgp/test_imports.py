@@ -11,8 +11,8 @@ import fermiclass
 
 CORE = sorted((Path(fermiclass.__file__).parent / "nimgp").glob("**/*.py"))
 ALLOWED = {
-    "__future__", "collections", "dataclasses", "functools", "pathlib", "threading", "time", "typing", "zipfile",
-    "gpflow", "numpy", "scipy", "sklearn", "tensorflow",
+    "__future__", "abc", "collections", "dataclasses", "functools", "numbers", "pathlib", "threading",
+    "time", "typing", "zipfile", "gpflow", "numpy", "scipy", "sklearn", "tensorflow",
     "tensorflow_probability", "threadpoolctl",
 }  # fmt: skip
 
