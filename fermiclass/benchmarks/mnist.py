@@ -53,7 +53,7 @@ class MNIST:
 
     name: str = "mnist"
     #: Minibatches as in the paper, as all images in every step would be slower; fewer and larger steps.
-    fast: Mapping[str, Any] = MappingProxyType({"epochs": 100, "learning_rate": 3e-3, "decay": True})
+    fast: Mapping[str, Any] = MappingProxyType({"epochs": 100, "learning_rate": 0.01, "decay": True})
 
     def __init__(self, folder: Path | None = None) -> None:
         home = None if folder is None else folder / "mnist"
