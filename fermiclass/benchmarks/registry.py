@@ -97,4 +97,4 @@ TABLES: Mapping[str, Callable[[Source], Benchmark]] = MappingProxyType(
 )
 
 #: Benchmarks that run themselves.
-STUDIES = ("timing", "scale")
+STUDIES = ("timing", "scale", "sincsig")

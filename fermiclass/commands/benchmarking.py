@@ -84,7 +84,8 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
 def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) -> None:
     """Measure on known data, beside what was published.
 
-    Or what steps and predictions cost: a few sources (timing), or more than memory holds (scale).
+    Or what steps and predictions cost: a few sources (timing), or more than memory holds (scale). Or regression with
+    uncertain inputs (sincsig).
 
     \b
     Example:
@@ -95,6 +96,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
       fermiclass benchmark rmgpc --data DIR --datasets wine --noise 0.1 --methods rmgpc,smgpc,svm --splits 20
       fermiclass benchmark timing
       fermiclass benchmark scale
+      fermiclass benchmark sincsig
     """  # noqa: D301
     from fermiclass.benchmarks.environment import machine, versions
     from fermiclass.files import check_place, write_json
@@ -208,9 +210,14 @@ def _study(name: str, *, head: dict[str, Any], quiet: bool, **options: Any) -> d
 
         with progress_bar("processes", quiet=quiet) as progress:
             return scale.run(progress=progress)
+    load_tensorflow(quiet=quiet)
+    if name == "sincsig":
+        from fermiclass.benchmarks import sincsig
+
+        with progress_bar("training sets", quiet=quiet) as progress:
+            return sincsig.run(progress=progress)
     from fermiclass.benchmarks import timing
 
-    load_tensorflow(quiet=quiet)
     with progress_bar("repetitions", quiet=quiet) as progress:
         return timing.run(progress=progress)
 
@@ -225,7 +232,9 @@ def _settings_given() -> dict[str, Any]:
 
 def _print(results: dict[str, Any]) -> None:
     from fermiclass.benchmarks.scale import print_scale
+    from fermiclass.benchmarks.sincsig import print_sincsig
     from fermiclass.benchmarks.tables import print_benchmark
     from fermiclass.benchmarks.timing import print_timing
 
-    {"timing": print_timing, "scale": print_scale}.get(results["benchmark"], print_benchmark)(results)
+    own = {"timing": print_timing, "scale": print_scale, "sincsig": print_sincsig}
+    own.get(results["benchmark"], print_benchmark)(results)
