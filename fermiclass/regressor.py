@@ -165,7 +165,8 @@ class UncertainGPRegressor(RegressorMixin, BaseEstimator):
         X_var
             Their noise variances, ``(n, D)``, or covariances, ``(n, D, D)``; None for exact inputs.
         return_std
-            Whether standard deviations are returned, too.
+            Whether standard deviations are returned, too: N² D operations a source where X_var is given, N² D³ with
+            covariances.
 
         Returns
         -------
