@@ -9,22 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import CatalogError, SelectionError
+from fermiclass.settings import CRITERIA
 
 if TYPE_CHECKING:
     from astropy.table import Table
 
     from fermiclass.catalog import Catalog
-
-#: What sources can be ranked by, and the column of the label table that says it, highest first.
-CRITERIA = {
-    "information": "INFORMATION",
-    "bald": "INFORMATION",
-    "entropy": "ENTROPY",
-    "noise": "NOISE_ENTROPY",
-    "ood": "OOD_SCORE",
-    "significance": "Signif_Avg",
-    "probability": "P_MAX",
-}
 
 #: Columns that the catalogue adds, as far as it has them.
 CATALOGUE_COLUMNS = ("Flux1000", "Unc_Flux1000", "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")

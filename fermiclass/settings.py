@@ -25,3 +25,14 @@ PAPER_ESTIMATOR: Mapping[str, Any] = {
 
 #: The paper's features, classes and choice of sources (section 5.6).
 PAPER_FEATURES, PAPER_CLASSES, PAPER_MIN_SIGNIFICANCE = "paper", "bll,fsrq,psr", 30.0
+
+#: What sources can be ranked by, and the column of the label table that says it, highest first.
+CRITERIA = {
+    "information": "INFORMATION",
+    "bald": "INFORMATION",
+    "entropy": "ENTROPY",
+    "noise": "NOISE_ENTROPY",
+    "ood": "OOD_SCORE",
+    "significance": "Signif_Avg",
+    "probability": "P_MAX",
+}

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
-import numpy as np
 
 from fermiclass.commands.labelling import parse_shares
 from fermiclass.commands.models import load_catalogue_model
@@ -180,6 +179,8 @@ def _look_for(name: str, sha256: str, beside: Path, option: str) -> Catalog:
 
 def _compare(labels: Table, explained: Explanation) -> None:
     """Warn if the model trained again says something else than the label table."""
+    import numpy as np
+
     rows = np.flatnonzero(np.asarray(labels["Source_Name"]) == explained.name)
     if not len(rows):
         return

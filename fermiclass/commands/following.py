@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fermiclass.commands.options import common_options
-from fermiclass.ranking import CRITERIA
+from fermiclass.settings import CRITERIA
 
 
 @click.command()
