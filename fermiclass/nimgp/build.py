@@ -39,7 +39,8 @@ _FORMS = {"se": SQUARED_EXPONENTIAL, "matern32": MATERN32, "matern52": MATERN52}
 # Medians of the log-normal priors, for standardised inputs: latent functions some units high, as log odds are, that
 # vary slowly, with little white noise. Initial values are the medians, but for the variance, which starts lower.
 # Distances between standardised inputs grow with √D, and length-scales with them. What says how fast a function varies
-# has the narrower priors: bright sources, of small errors, would have it vary faster than suits faint ones.
+# has the narrower priors: bright sources, of small errors, would have it vary faster than suits faint ones. GPflow's
+# priors are densities of the parameters themselves: training is drawn to their modes, at median · exp(−width²).
 _VARIANCE, _LENGTHSCALE_OVER_ROOT_D, _SLOPE_VARIANCE, _WHITE = 10.0, 3.0, 0.1, 0.01
 _INITIAL_VARIANCE = 5.0
 _WIDE, _NARROW = 1.0, 0.5  # standard deviations of logarithms
