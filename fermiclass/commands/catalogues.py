@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fermiclass.commands.options import catalog_argument, common_options, feature_options
+from fermiclass.commands.options import catalog_argument, common_options, feature_options, table_option
 
 
 @click.command()
@@ -30,7 +30,7 @@ def info(catalog: Path, quiet: bool) -> None:
 
 @click.command()
 @catalog_argument
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The table to write.")
+@table_option()
 @feature_options
 @click.option("--paper", is_flag=True, help="The main paper's features, for whatever else is not given.")
 @common_options

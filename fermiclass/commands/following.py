@@ -7,18 +7,13 @@ from typing import Any
 
 import click
 
-from fermiclass.commands.options import common_options
+from fermiclass.commands.options import common_options, table_option
 from fermiclass.settings import CRITERIA
 
 
 @click.command()
 @click.argument("labels", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="The table to write: .fits, .fits.gz, .ecsv, .vot, .csv or .parquet. [default: none]",
-)
+@table_option(default="none")
 @click.option(
     "--by",
     type=click.Choice(list(CRITERIA)),

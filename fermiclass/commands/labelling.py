@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fermiclass.commands.models import load_catalogue_model
-from fermiclass.commands.options import catalog_argument, common_options, feature_options, model_options
+from fermiclass.commands.options import catalog_argument, common_options, feature_options, model_options, table_option
 from fermiclass.terminal import load_tensorflow, progress_bar
 
 if TYPE_CHECKING:
@@ -45,12 +45,7 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
 
 @click.command()
 @catalog_argument
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="The label table to write: .fits, .fits.gz, .ecsv, .vot, .csv or .parquet. [default: CATALOG-labels.fits]",
-)
+@table_option("The label table to write", default="CATALOG-labels.fits")
 @click.option("--model", "model_folder", type=click.Path(path_type=Path), help="Use a model that 'train' saved.")
 @click.option("--train-on", type=click.Path(path_type=Path), metavar="CATALOG", help="Learn from another catalogue.")
 @click.option(

@@ -82,3 +82,16 @@ model_options = _options(
 )
 
 catalog_argument = click.argument("catalog", type=click.Path(path_type=Path))
+
+
+def table_option(what: str = "The table to write", *, default: str | None = None) -> Decorator:
+    """Return ``-o`` for a table of any format; without a default it is required."""
+    formats = ".fits, .fits.gz, .ecsv, .vot, .csv or .parquet"
+    ending = "." if default is None else f". [default: {default}]"
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        required=default is None,
+        help=f"{what}: {formats}{ending}",
+    )

@@ -7,20 +7,14 @@ from typing import Any
 
 import click
 
-from fermiclass.commands.options import catalog_argument, common_options, feature_options
+from fermiclass.commands.options import catalog_argument, common_options, feature_options, table_option
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.terminal import load_tensorflow, progress_bar
 
 
 @click.command()
 @catalog_argument
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The table to write: .fits, .fits.gz, .ecsv, .vot, .csv or .parquet.",
-)
+@table_option()
 @feature_options
 @click.option("--method", type=click.Choice(METHODS), help="How input noise is treated. [default: nimgp]")
 @click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Of right labels. [default: softmax]")
