@@ -11,6 +11,7 @@ from fermiclass.commands.explaining import explain
 from fermiclass.commands.following import followup
 from fermiclass.commands.labelling import classify, train
 from fermiclass.commands.measuring import evaluate
+from fermiclass.commands.reporting import report
 from fermiclass.commands.streaming import classify_rows, train_rows
 from fermiclass.commands.suspecting import outliers
 from fermiclass.terminal import CommandGroup
@@ -34,6 +35,7 @@ COMMANDS = (
     classify,
     explain,
     followup,
+    report,
     outliers,
     evaluate,
     train_rows,

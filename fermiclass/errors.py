@@ -43,6 +43,14 @@ class ClusterError(FermiclassError, RuntimeError):
     """A Dask cluster cannot be reached, or its workers died."""
 
 
+class MessagingError(FermiclassError, RuntimeError):
+    """A table cannot be handed to another application."""
+
+
+class ReportError(FermiclassError, ValueError):
+    """What a page is to show cannot be read, or does not fit the labels."""
+
+
 class OutputError(FermiclassError, OSError):
     """A result cannot be written where it was asked to go."""
 

@@ -22,6 +22,7 @@ INPUT_PRIORS = ("isotropic", "population", "mixture")
 #: Names, among the weights, of what is not the model's.
 TEMPERATURE = "temperature"
 _MAX_BY_FRACTION = 100
+_MOST_SPREAD = 1e100  # of inputs, whose squares are finite then
 _GRAPHS_KEPT = 8
 _GRAPHS: dict[Any, PredictionGraphs] = {}
 _PRIOR = ("input_prior.weights", "input_prior.mean", "input_prior.precision")
@@ -37,14 +38,7 @@ def check_parameters(estimator: NIMGPClassifier) -> None:
     """
 
     def number(kind: Any, *names: str, zero: bool = False, optional: bool = False) -> None:
-        for name in names:
-            value = getattr(estimator, name)
-            good = isinstance(value, kind) and not isinstance(value, bool) and (value > 0 or (zero and value == 0))
-            if not (good or (optional and value is None)):
-                what = "whole number" if kind is Integral else "number"
-                extra = ", or None" if optional else ""
-                limit = "of 0 or more" if zero else "above 0"
-                raise ValueError(f"{name}={value!r} does not do: expected a {what} {limit}{extra}")
+        check_numbers(estimator, kind, *names, zero=zero, optional=optional)
 
     number(Integral, "steps", "num_draws", "components", "hidden_units", "hidden_layers", "degree")
     number(Integral, "batch_size", "epochs", "patience", optional=True)
@@ -71,6 +65,24 @@ def check_parameters(estimator: NIMGPClassifier) -> None:
         if getattr(estimator, name) not in known:
             raise ValueError(f"{name}={getattr(estimator, name)!r} is unknown: choose one of {', '.join(known)}")
     tensor_type(estimator.precision)
+
+
+def check_numbers(estimator: Any, kind: Any, *names: str, zero: bool = False, optional: bool = False) -> None:
+    """Check that parameters are numbers of a kind, above 0.
+
+    Raises
+    ------
+    ValueError
+        When one is not; 0 does where ``zero``, and None where ``optional``.
+    """
+    for name in names:
+        value = getattr(estimator, name)
+        good = isinstance(value, kind) and not isinstance(value, bool) and (value > 0 or (zero and value == 0))
+        if not (good or (optional and value is None)):
+            what = "whole number" if kind is Integral else "number"
+            extra = ", or None" if optional else ""
+            limit = "of 0 or more" if zero else "above 0"
+            raise ValueError(f"{name}={value!r} does not do: expected a {what} {limit}{extra}")
 
 
 def model_settings(estimator: NIMGPClassifier) -> ModelSettings:
@@ -154,10 +166,55 @@ def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
     return X_var
 
 
+def wrong_label_probabilities(estimator: Any, right: np.ndarray, y: Any) -> np.ndarray:
+    """Return how probably labels are wrong, ``(n,)``, of rows that were not learned from.
+
+    See :func:`fermiclass.nimgp.contaminated.probability_of_wrong_label`.
+
+    Parameters
+    ----------
+    estimator
+        Fitted, with ``classes_`` and the rate ``label_noise_``.
+    right
+        Probabilities ``(n, C)`` of right labels.
+    y
+        Labels, ``(n,)``.
+
+    Raises
+    ------
+    ValueError
+        When a label is of no class, or there are more or fewer.
+    """
+    from fermiclass.nimgp.contaminated import probability_of_wrong_label
+
+    labels = np.asarray(y)
+    unknown = sorted({str(name) for name in labels} - {str(name) for name in estimator.classes_})
+    if unknown or labels.shape != (len(right),):
+        raise ValueError(
+            f"labels of shape {labels.shape} do not fit {len(right)} sources of the classes "
+            f"{', '.join(map(str, estimator.classes_))}" + f"; unknown: {', '.join(unknown)}" * bool(unknown)
+        )
+    p = right[np.arange(len(labels)), np.searchsorted(estimator.classes_, labels)]
+    return probability_of_wrong_label(p, estimator.label_noise_, len(estimator.classes_))
+
+
 def set_standardisation(estimator: Any, mean: np.ndarray, spread: np.ndarray) -> None:
-    """Set what inputs are standardised by; a constant input is left as wide as it is."""
+    """Set what inputs are standardised by; a constant input is left as wide as it is.
+
+    Raises
+    ------
+    ValueError
+        When the square of a spread overflows.
+    """
+    odd = np.flatnonzero(~((spread < _MOST_SPREAD) & (np.abs(mean) < _MOST_SPREAD)))
+    if odd.size:
+        raise ValueError(
+            f"the numbers of feature {odd[0]} (counted from 0) spread over {spread[odd[0]]:.1g}, more than double "
+            f"precision can square: give it in other units, or take its logarithm"
+        )
+    constant = (spread <= 1e-12 * np.abs(mean)) | (spread < 1.0 / _MOST_SPREAD)
     estimator.mean_ = mean
-    estimator.scale_ = np.where(spread <= 1e-12 * np.abs(mean), 1.0, spread)
+    estimator.scale_ = np.where(constant, 1.0, spread)
 
 
 def standardise(estimator: NIMGPClassifier, X: np.ndarray, X_var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -18,6 +18,7 @@ from fermiclass.estimator_settings import (
     shared_graphs,
     standardise,
     tensor_type,
+    wrong_label_probabilities,
 )
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
 
@@ -35,8 +36,9 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    method : {'nimgp', 'nimgp-nn', 'nimgp-fo', 'nimgp-fo-marginal', 'mgp', 'mgp-aug', 'mgp-sampling'}
-        'nimgp' infers the noiseless input of every training source, 'nimgp-nn' by a network; 'nimgp-fo' turns input
+    method : {'nimgp', 'nimgp-psi', 'nimgp-nn', 'nimgp-fo', 'nimgp-fo-marginal', 'mgp', 'mgp-aug', 'mgp-sampling'}
+        'nimgp' infers the noiseless input of every training source, 'nimgp-psi' with moments in closed form in place
+        of draws (for the kernels 'se' and 'linear'), 'nimgp-nn' by a network; 'nimgp-fo' turns input
         noise into noise of the latent functions, as the paper does, 'nimgp-fo-marginal' the same with the average over
         the noise inside the logarithm; 'mgp' ignores input noise, 'mgp-aug' and 'mgp-sampling' learn from draws.
     likelihood : {'softmax', 'softmax-bound', 'step', 'probit', 'logit'}
@@ -325,20 +327,10 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             When all labels are trusted (`label_noise` is 0), or one is of no class.
         """
-        from fermiclass.nimgp.contaminated import probability_of_wrong_label
-
         probabilities = self.predict_proba(X, X_var=X_var)
         if not self.label_noise_:
             raise ValueError("label_noise=0 trusts every label: train with label_noise='learned'")
-        labels = np.asarray(y)
-        unknown = sorted({str(name) for name in labels} - {str(name) for name in self.classes_})
-        if unknown or labels.shape != (len(probabilities),):
-            raise ValueError(
-                f"labels of shape {labels.shape} do not fit {len(probabilities)} sources of the classes "
-                f"{', '.join(map(str, self.classes_))}" + f"; unknown: {', '.join(unknown)}" * bool(unknown)
-            )
-        p = probabilities[np.arange(len(labels)), np.searchsorted(self.classes_, labels)]
-        return probability_of_wrong_label(p, self.label_noise_, len(self.classes_))
+        return wrong_label_probabilities(self, probabilities, y)
 
     def predict_distribution(self, X: Any, *, X_var: Any = None) -> Prediction:
         """Probabilities with their uncertainty, and entropies with what they are made of.

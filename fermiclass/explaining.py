@@ -92,7 +92,7 @@ class Explanation:
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """The features, ``(D,)``, the one first that moves the probabilities most: by ½ Σ_c |effect|."""
+        """The features, ``(D,)``, the one first that moves the probabilities most: by ``½ Σ_c |effect|``."""
         return np.argsort(-0.5 * np.abs(self.effects).sum(axis=1), kind="stable")
 
 

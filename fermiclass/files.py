@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import io
 import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ def whole_file(target: Path) -> Iterator[Path]:
     OutputError
         If that fails. Then, and when the body raises, ``target`` is as it was before, and nothing is left behind.
     """
+    _remove_leftovers(target)
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         yield temporary
@@ -60,6 +62,25 @@ def whole_file(target: Path) -> Iterator[Path]:
     finally:
         with reported(target):
             temporary.unlink(missing_ok=True)
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what processes that were killed while they wrote ``target`` left beside it."""
+    for leftover in target.parent.glob(f".{glob.escape(target.name)}.*-*.tmp"):
+        pid = leftover.name.removeprefix(f".{target.name}.").partition("-")[0]
+        if pid.isdigit() and not _is_running(int(pid)):
+            with suppress(OSError):
+                leftover.unlink()
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)  # sends nothing
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass  # it is another user's
+    return True
 
 
 @contextmanager

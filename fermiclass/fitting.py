@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from fermiclass.estimators import NIMGPClassifier
     from fermiclass.nimgp.training import TrainingState
 
+_MANY_CLASSES, _ROWS_PER_CLASS = 100, 5  # more classes than the first need sources of each
+
 Progress = Callable[["TrainingState"], None]
 
 
@@ -112,6 +114,12 @@ def prepare(
         raise ValueError(
             f"a classifier needs sources of at least two classes; found only {len(estimator.classes_)} class"
         )
+    if len(estimator.classes_) > _MANY_CLASSES and len(y) < _ROWS_PER_CLASS * len(estimator.classes_):
+        raise ValueError(
+            f"{len(y)} sources of {len(estimator.classes_)} classes, such as {estimator.classes_[0]!r}, are too few of "
+            f"each to learn from: are these labels names or measurements? Give classes of {_ROWS_PER_CLASS} sources or "
+            "more on average"
+        )
     seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
     temperature = estimator.temperature
     if temperature == "folds":
@@ -124,7 +132,9 @@ def prepare(
             f"{', '.join(map(str, estimator.classes_))}"
         )
     if start is None:
-        set_standardisation(estimator, X.mean(axis=0), X.std(axis=0))
+        with np.errstate(over="ignore", invalid="ignore"):  # refused next
+            mean, spread = X.mean(axis=0), X.std(axis=0)
+        set_standardisation(estimator, mean, spread)
     else:
         estimator.mean_, estimator.scale_ = start.mean_, start.scale_
     X, X_var = standardise(estimator, X, X_var)
@@ -201,12 +211,11 @@ def _train_group(
         counts,
     )
     schedule = training_settings(first, counts[0], problems[0].seed)
-    history = []
     for state in train(model, data, schedule):
-        history.append(state.elbo)
+        history = state.history
         if progress is not None:
             progress(state)
-    weights, bounds = weights_of(model), np.array(history, dtype=np.float64)
+    weights, bounds = weights_of(model), history.astype(np.float64)
     for k, (estimator, problem) in enumerate(zip(estimators, problems, strict=True)):
         estimator.elbo_ = bounds[:, k]
         own = {name: values[k] for name, values in weights.items()}

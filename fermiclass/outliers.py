@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from fermiclass.estimators import NIMGPClassifier
     from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
+    from fermiclass.robust_estimators import RobustGPClassifier
+
+    Estimator = NIMGPClassifier | RobustGPClassifier
 
 #: What the catalogue itself says of an association.
 ASSOCIATION_COLUMNS = ("ASSOC_PROB_BAY", "ASSOC_PROB_LR")
@@ -29,10 +32,13 @@ ASSOCIATION_COLUMNS = ("ASSOC_PROB_BAY", "ASSOC_PROB_LR")
 #: Sources that are told as the nearest ones.
 NEIGHBOURS = 5
 
+#: So many sources, at most, for expectation propagation, whose time grows with their cube.
+MOST_FOR_EP = 1000
+
 
 def find_outliers(
     catalog: Catalog,
-    estimator: NIMGPClassifier | None = None,
+    estimator: Estimator | None = None,
     *,
     features: str = DEFAULT_FEATURE_SET,
     classes: str = "bll,fsrq,psr",
@@ -58,7 +64,8 @@ def find_outliers(
     catalog
         Its sources with a class are used.
     estimator
-        Unfitted, one that knows wrong labels; by default :func:`default_estimator`. It is copied, not changed.
+        Unfitted, one that knows wrong labels; by default :func:`default_estimator`. A
+        :class:`fermiclass.RobustGPClassifier` is for up to :data:`MOST_FOR_EP` sources. It is copied, not changed.
     features, classes, min_significance
         As for :func:`fermiclass.pipeline.train`.
     folds
@@ -66,7 +73,7 @@ def find_outliers(
     seed
         Of the folds.
     progress
-        Called with the state of training every few steps.
+        Called with the state of training every few steps, or after every fold of expectation propagation.
 
     Returns
     -------
@@ -80,7 +87,8 @@ def find_outliers(
     Raises
     ------
     ClassError, FeatureError
-        As :func:`fermiclass.pipeline.train`; also when there are fewer than two folds.
+        As :func:`fermiclass.pipeline.train`; also when there are fewer than two folds, or too many sources for
+        expectation propagation.
     """
     from fermiclass.pipeline import training_table
 
@@ -88,7 +96,7 @@ def find_outliers(
         raise ClassError(f"{folds} folds leave nothing to learn from: give 2 at least")
     grouping = ClassGrouping.parse(classes)
     table = training_table(catalog, features=features, classes=classes, min_significance=min_significance)
-    fitted, prediction, wrong = _held_out(table, estimator or default_estimator(), folds, seed, progress)
+    fitted, prediction, wrong = hold_out(table, estimator or default_estimator(), folds, seed, progress)
     sources = _sources_of(catalog, grouping, min_significance)
     domain = TrainingDomain.fit(table.X, table.X_var, table.y)
     names = [str(name) for name in fitted[0].classes_]
@@ -134,26 +142,61 @@ def default_estimator(**parameters: Any) -> NIMGPClassifier:
     return NIMGPClassifier(**{"label_noise": "learned", **parameters})
 
 
-def _held_out(
-    table: FeatureTable, estimator: NIMGPClassifier, folds: int, seed: int, progress: Any
-) -> tuple[list[NIMGPClassifier], Prediction, FloatArray]:
-    """Return the classifiers of the folds, and of each source the prediction and P_WRONG of the one without it."""
+def folds_of(y: NDArray[np.str_], folds: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return stratified folds, rows to learn from and to judge; of a class with fewer rows, as many as it has."""
     from sklearn.model_selection import StratifiedKFold
 
-    from fermiclass.fitting import fit_many
+    least = int(np.unique(y, return_counts=True)[1].min())
+    splitter = StratifiedKFold(min(folds, least), shuffle=True, random_state=seed)
+    return list(splitter.split(np.zeros(len(y)), y))
+
+
+def hold_out(
+    table: FeatureTable,
+    estimator: Estimator,
+    folds: int,
+    seed: int,
+    progress: Callable[[TrainingState], None] | None = None,
+) -> tuple[list[Estimator], Prediction, FloatArray]:
+    """Return the classifiers of the folds, and of each source the prediction and P_WRONG of the one without it."""
     from fermiclass.nimgp.prediction import join
 
-    least = int(np.unique(table.y, return_counts=True)[1].min())
-    splits = list(StratifiedKFold(min(folds, least), shuffle=True, random_state=seed).split(table.X, table.y))
-    fitted = fit_many(
-        estimator, [(table.X[train], table.y[train], table.X_var[train]) for train, _ in splits], progress=progress
-    )
+    splits = folds_of(table.y, folds, seed)
+    rows = [(table.X[train], table.y[train], table.X_var[train]) for train, _ in splits]
+    fitted = _fitted(estimator, rows, progress)
     predictions, wrong = [], np.empty(len(table))
     for one, (_, test) in zip(fitted, splits, strict=True):
         predictions.append(one.predict_distribution(table.X[test], X_var=table.X_var[test]))
         wrong[test] = one.predict_wrong_label(table.X[test], table.y[test], X_var=table.X_var[test])
     back = np.argsort(np.concatenate([test for _, test in splits]))
     return fitted, join(predictions).take(back), wrong
+
+
+def _fitted(
+    estimator: Estimator, rows: list[tuple[FloatArray, NDArray[np.str_], FloatArray]], progress: Any
+) -> list[Estimator]:
+    """Return a copy of the estimator for each fold, fitted to its X, y and X_var."""
+    from sklearn.base import clone
+
+    from fermiclass.fitting import fit_many
+    from fermiclass.nimgp.training import TrainingState
+    from fermiclass.robust_estimators import RobustGPClassifier
+
+    if not isinstance(estimator, RobustGPClassifier):
+        return list(fit_many(estimator, rows, progress=progress))
+    largest = max(len(X) for X, _, _ in rows)
+    if largest > MOST_FOR_EP:
+        raise ClassError(
+            f"expectation propagation learns from up to {MOST_FOR_EP} sources, as its time grows with their cube, and "
+            f"here are {largest}. Choose fewer, with min_significance or fewer classes, or a method other than rmgpc."
+        )
+    fitted = []
+    for X, y, X_var in rows:
+        fitted.append(clone(estimator).fit(X, y, X_var=X_var))
+        if progress is not None:
+            evidences = np.array([one.log_evidence_ for one in fitted])
+            progress(TrainingState(len(fitted), len(rows), evidences[-1], 0, evidences))
+    return fitted
 
 
 def _add_association(result: Table, sources: Catalog, y: NDArray[np.str_], wrong: FloatArray) -> None:

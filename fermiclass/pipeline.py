@@ -142,8 +142,8 @@ class TrainedModel:
         catalog
             Of any release that has the model's features.
         by_latitude
-            Whether unassociated sources with |GLAT| below and from `LATITUDE_EDGE` are groups of their own, as pulsars
-            gather in the plane.
+            Whether unassociated sources with ``|GLAT|`` below and from `LATITUDE_EDGE` are groups of their own, as
+            pulsars gather in the plane.
         progress
             Called with the number of sources done and of all.
 

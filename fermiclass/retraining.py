@@ -136,6 +136,6 @@ def _setting(text: Any) -> Any:
     """Return the number, truth value or None that a setting was written from, else its text."""
     try:
         value = ast.literal_eval(str(text))
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the text may be anyone's
         return str(text)
     return value if isinstance(value, _SETTINGS) else str(text)

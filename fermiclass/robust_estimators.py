@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import entr, expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fermiclass.estimator_settings import check_variances, set_standardisation
+from fermiclass.estimator_settings import check_variances, set_standardisation, wrong_label_probabilities
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.prediction import Predictor
 from fermiclass.nimgp.ep.sites import LabelNoise, Labels
 from fermiclass.nimgp.ep.training import Trained, TrainingSettings, train
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.prediction import Prediction
 
 
 class RobustGPClassifier(ClassifierMixin, BaseEstimator):
@@ -167,6 +170,57 @@ class RobustGPClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         check_variances(X, X_var)
         return self._predictor.probabilities((X - self.mean_) / self.scale_)
+
+    def predict_distribution(self, X: Any, *, X_var: Any = None) -> Prediction:
+        """Probabilities of :meth:`predict_proba` with their uncertainty, and entropies with what they are made of.
+
+        Given the latent functions, one class has the probability ``1 − ρ̄ + ρ̄/C`` and the others ``ρ̄/C`` each. Input
+        noise plays no part, so that its entropy is zero.
+
+        Parameters
+        ----------
+        X, X_var
+            As for :meth:`predict_proba`.
+        """
+        from fermiclass.nimgp.prediction import Prediction
+
+        probabilities = self.predict_proba(X, X_var=X_var)
+        num_classes, rate = len(self.classes_), self.label_noise_
+        guess = rate / num_classes
+        wins = (probabilities - guess) / (1.0 - rate)
+        entropy = entr(probabilities).sum(axis=1)
+        known = float(entr(1.0 - rate + guess) + (num_classes - 1) * entr(guess))  # once the winner is
+        return Prediction(
+            probabilities=probabilities,
+            std=(1.0 - rate) * np.sqrt(np.clip(wins * (1.0 - wins), 0.0, None)),
+            entropy=entropy,
+            information=np.maximum(entropy - known, 0.0),
+            noise_entropy=np.zeros(len(probabilities)),
+        )
+
+    def predict_wrong_label(self, X: Any, y: Any, *, X_var: Any = None) -> np.ndarray:
+        """Probabilities ``(n,)`` that labels are wrong, of rows that were not learned from.
+
+        As :meth:`fermiclass.NIMGPClassifier.predict_wrong_label` has it, with the probability that a right label would
+        be what the label is. Of the rows that were learned from, see ``outlier_probability_``.
+
+        Parameters
+        ----------
+        X, X_var
+            As for :meth:`predict_proba`.
+        y
+            Their labels, ``(n,)``, each one of `classes_`.
+
+        Raises
+        ------
+        ValueError
+            When all labels are trusted (`robust` is False), or one is of no class.
+        """
+        probabilities = self.predict_proba(X, X_var=X_var)
+        if not self.robust:
+            raise ValueError("robust=False trusts every label: it cannot tell which are wrong")
+        right = (probabilities - self.label_noise_ / len(self.classes_)) / (1.0 - self.label_noise_)
+        return wrong_label_probabilities(self, np.clip(right, 0.0, 1.0), y)
 
     def predict(self, X: Any, *, X_var: Any = None) -> np.ndarray:
         """Most probable classes, ``(n,)``; see :meth:`predict_proba`."""

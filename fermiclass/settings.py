@@ -36,3 +36,6 @@ CRITERIA = {
     "significance": "Signif_Avg",
     "probability": "P_MAX",
 }
+
+#: Endings of tables that can be sent to other applications, and the types of the messages.
+SENDABLE = {".fits": "table.load.fits", ".fits.gz": "table.load.fits", ".vot": "table.load.votable"}

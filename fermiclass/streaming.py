@@ -26,6 +26,7 @@ from fermiclass.estimator_settings import (
 )
 from fermiclass.files import check_place
 from fermiclass.nimgp.inducing import initial_inducing_points
+from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.rows import Chunk, Rows, open_writer, sample, shuffled_minibatches, summarise
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 BATCH_SIZE = 1024  # where the estimator says that all rows are in every step
 _SAMPLE = 20_000  # rows that inducing points and p(x) are chosen from
-_IN_MEMORY = ("nimgp", "mgp-aug")  # methods that keep something for every source
 
 
 def fit_rows(
@@ -60,8 +60,8 @@ def fit_rows(
     rows
         With labels; see :func:`fermiclass.rows.open_rows`.
     checkpoint
-        A file, ``.npz``, that training is kept in once a minute. If it is there, training goes on from it, with the
-        rows in another order; `random_state` must be a whole number.
+        A file, ``.npz``, that training is kept in once a minute. If it is there, training goes on from it and
+        ends as it would have without the interruption; `random_state` must be a whole number.
     progress
         Called with the state of training every few steps.
 
@@ -79,7 +79,7 @@ def fit_rows(
     """
     check_parameters(estimator)
     settings = model_settings(estimator)
-    if estimator.method in _IN_MEMORY:
+    if estimator.method in PER_SOURCE:
         raise ValueError(
             f"method={estimator.method!r} keeps something for every source in memory: choose 'nimgp-nn', 'nimgp-fo', "
             "'nimgp-fo-marginal', 'mgp' or 'mgp-sampling'"
@@ -121,7 +121,7 @@ def fit_rows(
     )
 
     def minibatches(first: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        for chunk in shuffled_minibatches(rows, batch_size, seed=seed + first):
+        for chunk in shuffled_minibatches(rows, batch_size, seed=seed, first=first):
             yield _numbers(estimator, chunk)
 
     schedule = training_settings(estimator, summary.num_labelled, seed, batch_size=batch_size)
@@ -136,12 +136,11 @@ def fit_rows(
             "std": summary.std.tolist(),
         }
         kept = Checkpoint(Path(checkpoint), about)
-    history = []
     for state in train(model, StreamedData(minibatches), schedule, checkpoint=kept):
-        history.append(state.elbo)
+        history = state.history
         if progress is not None:
             progress(state)
-    estimator.elbo_ = np.array(history, np.float64)
+    estimator.elbo_ = history.astype(np.float64)
     temperature = {TEMPERATURE: np.array(float(estimator.temperature))}
     return estimator.restore(weights_of(model) | written_prior(prior) | temperature)
 

@@ -7,7 +7,7 @@ ending     unit         description             UCD                     ``table.
 ========== ============ ======================= ======================= =============================================
 .fits[.gz] TUNITn       TCOMMn                  TUCDn                   header cards, HIERARCH if longer than 8 letters
 .ecsv      yes          yes                     column meta             as it is
-.vot       unit         DESCRIPTION             ucd                     PARAM of the table
+.vot       unit         DESCRIPTION             ucd                     PARAM of the table; see `fermiclass.votables`
 .parquet   field meta   field meta              field meta              JSON under the key ``fermiclass``
 .csv       no           no                      no                      no
 ========== ============ ======================= ======================= =============================================
@@ -107,13 +107,14 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         ) from error
 
 
-def check_writable(path: str | os.PathLike[str]) -> Path:
+def check_writable(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
     """Check, before any work is done, that a table can be written to `path`; return the path with links resolved.
 
     Raises
     ------
     OutputError
-        If the ending is unknown, the folder is missing or not writable, or `path` is a folder, a device or read-only.
+        If the ending is unknown, the folder is missing or not writable, or `path` is a folder, a device or read-only,
+        or one of `inputs`, which writing would destroy.
     """
     target = Path(path)
     if not _ending(target):
@@ -121,7 +122,10 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
             f"'{path}' has no ending that names a table format; expected one of {', '.join(table_endings)}. "
             f"Rename the output."
         )
-    return check_place(target)
+    place = check_place(target)
+    if place.exists() and any(given is not None and Path(given).exists() and place.samefile(given) for given in inputs):
+        raise OutputError(f"'{path}' is what is read: writing would destroy it. Give the output another name (-o).")
+    return place
 
 
 def _ending(path: Path) -> str:
@@ -169,7 +173,7 @@ def plain_value(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _flat_value(value: Any) -> bool | int | float | str:
+def flat_value(value: Any) -> bool | int | float | str:
     """Turn a metadata value into one scalar; NaN and infinity, which FITS has not, into text."""
     if isinstance(value, list) and not any(isinstance(item, list | dict) for item in value):
         return ",".join(str(item) for item in value)
@@ -207,7 +211,7 @@ def fits_hdu(table: Table) -> fits.BinTableHDU:
             if text:
                 hdu.header[f"{keyword}{number}"] = _fits_text(str(text))
     for key, item in table.meta.items():
-        keyword, value = _fits_keyword(key), _flat_value(item)
+        keyword, value = _fits_keyword(key), flat_value(item)
         if keyword.removeprefix("HIERARCH ") in hdu.header:
             raise ValueError(f"the metadata key '{key}' differs from another only in case")
         hdu.header.append(fits.Card(keyword, _fits_text(value) if isinstance(value, str) else value), end=True)
@@ -278,43 +282,16 @@ def _from_ecsv(content: bytes) -> Table:
     return _plain(Table.read(io.BytesIO(content), format="ascii.ecsv"))
 
 
-_VOTABLE_TYPES: tuple[tuple[type, str], ...] = ((bool, "boolean"), (int, "long"), (float, "double"))
-
-
 def _to_votable(table: Table) -> bytes:
-    from astropy.io.votable.tree import Param, VOTableFile
-    from astropy.utils.exceptions import AstropyWarning
+    from fermiclass.votables import to_votable
 
-    bare = _at_most(2, table).copy()
-    bare.meta.clear()
-    stream = io.BytesIO()
-    with warnings.catch_warnings():
-        # VOUnit deprecates erg, the unit of energy fluxes here; names that XML cannot have as ID get another.
-        warnings.simplefilter("ignore", AstropyWarning)
-        file = VOTableFile.from_table(bare)
-        for key, item in table.meta.items():
-            value = _flat_value(item)
-            datatype = next((name for kind, name in _VOTABLE_TYPES if isinstance(value, kind)), "unicodeChar")
-            size = "*" if datatype == "unicodeChar" else None
-            file.get_first_table().params.append(Param(file, name=key, value=value, datatype=datatype, arraysize=size))
-        file.to_xml(stream)
-    return stream.getvalue()
+    return to_votable(_at_most(2, table))
 
 
 def _from_votable(content: bytes) -> Table:
-    from astropy.io.votable import parse
-    from astropy.utils.exceptions import AstropyWarning
+    from fermiclass.votables import from_votable
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AstropyWarning)
-        element = parse(io.BytesIO(content), verify="ignore").get_first_table()
-    table = element.to_table(use_names_over_ids=True)
-    table.meta.clear()
-    table.meta.update({param.name: param.value for param in element.params})
-    for name in table.colnames:  # XML breaks and indents long descriptions
-        about = table[name].description
-        table[name].description = " ".join(about.split()) if about else about
-    return _plain(table)
+    return _plain(from_votable(content))
 
 
 def _from_csv(content: bytes) -> Table:

@@ -14,6 +14,12 @@ def slim_path(release):
     return REPOSITORY / "catalogs" / f"{release}.fits.gz"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """As many processes as there are cores, but no more than four: each holds TensorFlow."""
+    return min(os.cpu_count() or 1, 4)
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """The folder with the larger data: FERMICLASS_DATA, or ../shared beside the repository."""
@@ -47,3 +53,12 @@ def eagerly():
     tf.config.run_functions_eagerly(True)
     yield
     tf.config.run_functions_eagerly(False)
+
+
+@pytest.fixture
+def unchecked():
+    """GPflow's checks of shapes cost more than what they check."""
+    from check_shapes import disable_check_shapes
+
+    with disable_check_shapes():
+        yield

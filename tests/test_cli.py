@@ -50,7 +50,7 @@ def model_folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "command", ["", "info", "features", "train", "classify", "explain", "followup", "evaluate", "benchmark"]
+    "command", ["", "info", "features", "train", "classify", "explain", "followup", "report", "evaluate", "benchmark"]
 )
 def test_help_has_an_example(command):
     printed = run_well(*([command] if command else []), "--help")
@@ -357,7 +357,7 @@ def test_interrupt_leaves_nothing_behind(tmp_path):
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(15)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "fermiclass: interrupted; nothing was written"
     assert "Traceback" not in errors

@@ -156,7 +156,7 @@ def test_an_interrupted_run_goes_on(tmp_path, data):
     while process.poll() is None and not (file.exists() and file.read_bytes().count(b"\n") > 7):
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    printed, errors = process.communicate(timeout=60)
+    printed, errors = process.communicate(timeout=300)
     assert process.returncode == 130, errors
     assert printed == ""
     before = file.read_text()

@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 from fermiclass.catalog import Catalog
 from fermiclass.errors import ClassError
 from fermiclass.outliers import default_estimator, find_outliers
+from fermiclass.robust_estimators import RobustGPClassifier
 from fermiclass.tables import read_table
 
 from .test_cli import DR4, run, run_well
@@ -96,6 +97,31 @@ def test_too_few_folds(few):
         find_outliers(few, folds=1)
 
 
+def test_by_expectation_propagation(few):
+    """It names the same suspects as the sparse model, of the brightest sources."""
+    bright = few[np.asarray(few.table["Signif_Avg"]) > 40.0]
+    ep = find_outliers(bright, RobustGPClassifier(max_iter=20), classes="bll,fsrq", folds=2)
+    sparse = find_outliers(bright, default_estimator(**QUICK), classes="bll,fsrq", folds=2)
+    assert sorted(ep["Source_Name"]) == sorted(sparse["Source_Name"])
+    assert len(set(ep["Source_Name"][:10]) & set(sparse["Source_Name"][:10])) >= 5
+    assert 0 < ep.meta["rho"] < 0.2
+    assert ep.meta["robust"] == "True"
+
+
+def test_too_many_for_expectation_propagation(few, monkeypatch):
+    monkeypatch.setattr("fermiclass.outliers.MOST_FOR_EP", 100)
+    with pytest.raises(ClassError, match=r"learns from up to 100 sources, .* here are .*Choose fewer"):
+        find_outliers(few, RobustGPClassifier())
+
+
+def test_the_command_by_expectation_propagation(tmp_path):
+    options = ("--method", "rmgpc", "--min-significance", "150", "--classes", "agn=bll+fsrq,psr", "--folds", "2")
+    run_well("outliers", DR4, "-o", tmp_path / "o.ecsv", *options)
+    table = read_table(tmp_path / "o.ecsv")
+    assert np.all(table["Signif_Avg"] > 150)
+    assert set(table["CLASS"]) == {"agn", "psr"}
+
+
 def test_the_command(tmp_path):
     printed = run_well("outliers", DR4, "-o", tmp_path / "o.ecsv", "--steps", "60", "--inducing", "15", "--folds", "2")
     table = read_table(tmp_path / "o.ecsv")
@@ -110,6 +136,8 @@ def test_the_command(tmp_path):
         (("nothing.fits", "-o", "o.fits"), "nothing.fits"),
         ((DR4, "-o", "nowhere/o.fits"), "Create it first"),
         ((DR4, "-o", "o.fits", "--folds", "1"), "--folds"),
+        ((DR4, "-o", "o.fits", "--method", "rmgpc", "--inducing", "3"), "leave out --inducing"),
+        ((DR4, "-o", "o.fits", "--method", "rmgpc"), "Choose fewer"),
         ((DR4, "-o", "o.fits", "--classes", "blz,psr"), "'blz' is not a class"),
     ],
 )

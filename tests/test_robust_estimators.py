@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import entr
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -89,6 +90,48 @@ def test_predictions(which, data, request):
     right = np.delete(np.arange(90), WRONG)
     assert np.mean(estimator.predict(X[right]) == y[right]) > 0.95
     assert set(estimator.predict(X)) <= {"bll", "fsrq", "psr"}
+
+
+@pytest.mark.parametrize("which", ["robust", "standard"])
+def test_what_is_predicted_agrees_with_drawn_latent_functions(which, data, request):
+    """Draws of the latent functions' marginals name a winner each; label noise is added by hand."""
+    estimator = request.getfixturevalue(which)
+    X = data[0][::9]
+    predicted = estimator.predict_distribution(X)
+    latent = estimator._predictor.moments((X - estimator.mean_) / estimator.scale_)
+    rng = np.random.default_rng(5)
+    f = latent.mean[:, :, None] + np.sqrt(latent.var)[:, :, None] * rng.standard_normal((3, len(X), 40_000))
+    guess = estimator.label_noise_ / 3
+    p = guess + (1 - estimator.label_noise_) * (f == f.max(axis=0))  # (C, n, S)
+    np.testing.assert_allclose(predicted.probabilities, p.mean(axis=2).T, atol=0.01)
+    np.testing.assert_allclose(predicted.std, p.std(axis=2).T, atol=0.01)
+    mean_entropy = entr(p).sum(axis=0).mean(axis=1)
+    np.testing.assert_allclose(predicted.information, predicted.entropy - mean_entropy, atol=1e-6)
+    np.testing.assert_array_equal(predicted.probabilities, estimator.predict_proba(X))
+    assert np.all(predicted.noise_entropy == 0)
+
+
+def test_wrong_labels_of_rows_that_were_not_learned_from(data):
+    """Bayes' rule: with probability ρ the label is any of the three, else what the functions say."""
+    X, y = data
+    train = np.arange(90) % 3 < 2
+    estimator = RobustGPClassifier().fit(X[train], y[train])
+    rho = estimator.label_noise_
+    wrong = estimator.predict_wrong_label(X[~train], y[~train])
+    label = estimator.predict_proba(X[~train])[np.arange(30), np.searchsorted(estimator.classes_, y[~train])]
+    right = (label - rho / 3) / (1 - rho)
+    np.testing.assert_allclose(wrong, rho / 3 * (1 - right) / label, rtol=1e-9)
+    spoilt = np.isin(np.flatnonzero(~train), WRONG)
+    assert spoilt.sum() == 2
+    assert wrong[spoilt].min() > 0.5 > np.quantile(wrong[~spoilt], 0.9)
+
+
+def test_labels_that_cannot_be_judged(robust, standard, data):
+    X, y = data
+    with pytest.raises(ValueError, match=r"robust=False trusts every label"):
+        standard.predict_wrong_label(X, y)
+    with pytest.raises(ValueError, match=r"labels of shape .* do not fit 90 sources .*; unknown: agn"):
+        robust.predict_wrong_label(X, np.full(90, "agn"))
 
 
 def test_units_do_not_matter(robust, data):

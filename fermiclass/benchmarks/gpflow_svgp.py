@@ -1,4 +1,4 @@
-"""GPflow's own sparse variational classifier, for comparison."""
+"""GPflow's own sparse variational process, for comparison."""
 
 from __future__ import annotations
 
@@ -53,3 +53,53 @@ def svgp_steps(
 
     steps()
     return steps
+
+
+def regression(
+    X: np.ndarray,
+    y: np.ndarray,
+    X_test: np.ndarray,
+    y_test: np.ndarray,
+    *,
+    num_inducing: int,
+    batch_size: int,
+    steps: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Train SVGP with a squared exponential and a linear kernel and Gaussian noise; return means and log densities.
+
+    Parameters
+    ----------
+    X, y, X_test, y_test
+        Standardised, ``(N, D)``, ``(N,)``, ``(n, D)``, ``(n,)``.
+    num_inducing, batch_size, steps
+        Inducing points by k-means, rows a step, and Adam's steps, of 0.03 that falls along a cosine.
+
+    Returns
+    -------
+    tuple of ndarray
+        ``(n,)`` and ``(n,)``.
+    """
+    import gpflow
+    import tensorflow as tf
+    from sklearn.cluster import KMeans
+
+    Z = KMeans(num_inducing, n_init=1, random_state=0).fit(X).cluster_centers_
+    kernel = gpflow.kernels.RBF(lengthscales=np.full(X.shape[1], np.sqrt(X.shape[1]))) + gpflow.kernels.Linear(0.1)
+    likelihood = gpflow.likelihoods.Gaussian(0.3)
+    model = gpflow.models.SVGP(kernel, likelihood, gpflow.inducing_variables.InducingPoints(Z), num_data=len(X))
+    rows = tf.data.Dataset.from_tensor_slices((X, y[:, None])).repeat().shuffle(len(X), seed=0).batch(batch_size)
+    optimiser = tf.keras.optimizers.Adam(tf.keras.optimizers.schedules.CosineDecay(0.03, steps, alpha=0.01))
+    variables = model.trainable_variables
+    optimiser.build(variables)
+
+    @tf.function
+    def step(batch: tuple[tf.Tensor, tf.Tensor]) -> None:
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(variables)
+            loss = model.training_loss(batch)
+        optimiser.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+
+    for batch in rows.take(steps):
+        step(batch)
+    mean, _ = model.predict_y(X_test)
+    return mean.numpy()[:, 0], model.predict_log_density((X_test, y_test[:, None])).numpy()

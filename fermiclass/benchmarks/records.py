@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from fermiclass.benchmarks.blocks import Record
@@ -23,12 +23,17 @@ class RecordFile:
         The file; it need not exist.
     header
         Of this run, with the name of the ``"benchmark"``.
+    needed
+        What every record has; by default that of classifiers.
     """
 
-    def __init__(self, path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], header: Mapping[str, Any], *, needed: Set[str] = frozenset(_NEEDED)
+    ) -> None:
         self._path = check_place(path)
         self._header: Mapping[str, Any] | None = header
         self._benchmark = header["benchmark"]
+        self._needed = needed
 
     def load(self) -> list[Record]:
         """Read the records of earlier runs; a last line that was cut off is removed from the file.
@@ -78,7 +83,7 @@ class RecordFile:
     def _parse(self, line: bytes, number: int) -> Record:
         try:
             record = json.loads(line)
-            missing = set() if "benchmark" in record else _NEEDED - record.keys()
+            missing = set() if "benchmark" in record else self._needed - record.keys()
             if missing:
                 raise ValueError(f"no {', '.join(sorted(missing))}")
         except (ValueError, TypeError, AttributeError) as error:

@@ -96,5 +96,15 @@ TABLES: Mapping[str, Callable[[Source], Benchmark]] = MappingProxyType(
     }
 )
 
-#: Benchmarks that run themselves.
-STUDIES = ("timing", "scale", "sincsig")
+#: Benchmarks that run themselves, each with the options that it knows.
+STUDIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "timing": (),
+        "scale": (),
+        "sincsig": (),
+        "noisy-regression": ("--splits", "--datasets", "--results"),
+        "lp-index": ("--data", "--datasets", "--results"),
+        "outliers": ("--splits", "--data"),
+        "cartpole": ("--splits", "--datasets", "--results", "--plot"),
+    }
+)

@@ -76,3 +76,20 @@ def _level(text: str, levels: Sequence[str], benchmark: str) -> str:
         known = ", ".join(filter(None, levels))
         remedy = f"choose among {known} (--noise)" if known else "leave out --noise"
         raise BenchmarkError(f"the benchmark '{benchmark}' has no noise '{text.strip()}': {remedy}") from None
+
+
+def choose_names(benchmark: str, text: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return which of a benchmark's data sets ``text`` names, such as ``poisson,student-t``, in their order.
+
+    Raises
+    ------
+    BenchmarkError
+        When there is no such data set.
+    """
+    wanted = [name.strip() for name in text.split(",")]
+    for name in wanted:
+        if name not in names:
+            raise BenchmarkError(
+                f"the benchmark '{benchmark}' has no data set '{name}': choose among {', '.join(names)} (--datasets)"
+            )
+    return tuple(name for name in names if name in wanted)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import io
-import lzma
 import os
 import warnings
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fermiclass.catalog.catalog import Catalog
-from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, CatalogWarning, recognise
+from fermiclass.catalog.formats import from_parquet, from_votable, is_parquet, is_votable
+from fermiclass.catalog.plausibility import convert_units, warn_of_repeated_names, warn_of_values
+from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, recognise
+from fermiclass.catalog.structure import check_lengths, check_table
+from fermiclass.catalog.unpacking import read_bytes, unpack
 from fermiclass.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 HDU_NAME = "LAT_Point_Source_Catalog"
 
-# First bytes, name and decompressor; astropy does not look into a stream for the last two.
-_COMPRESSIONS = (
-    (b"\x1f\x8b", "gzip", gzip.decompress),
-    (b"BZh", "bzip2", bz2.decompress),
-    (b"\xfd7zXZ", "xz", lzma.decompress),
-)
+_OTHER_FORMATS = ((is_votable, from_votable, "VOTable"), (is_parquet, from_parquet, "Parquet"))
+# Unit and UCD of columns by which other tools know a source, where a format or a tool has lost them.
+_USUAL = {
+    "Source_Name": (None, "meta.id;meta.main"),
+    "RAJ2000": ("deg", "pos.eq.ra;meta.main"),
+    "DEJ2000": ("deg", "pos.eq.dec;meta.main"),
+    "GLON": ("deg", "pos.galactic.lon"),
+    "GLAT": ("deg", "pos.galactic.lat"),
+}
 _TEXT_COLUMNS = ("Source_Name", "CLASS1")
 _REMEDY = "Use a 4FGL release from the Fermi Science Support Center, such as 4FGL-DR4 (gll_psc_v35.fit)."
 
@@ -42,8 +45,8 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
     Parameters
     ----------
     source
-        A FITS file, compressed or not, as released or slim; an `astropy.table.Table`; or an open `HDUList`
-        or the table's HDU.
+        A FITS file, as released or slim, or the same table written again as VOTable or Parquet, with the catalogue's
+        names of columns; compressed or not. Or an `astropy.table.Table`, an open `HDUList`, or the table's HDU.
 
     Returns
     -------
@@ -53,18 +56,18 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
     Raises
     ------
     CatalogError
-        When there is no such file, it is damaged or no FITS file, or the table lacks columns or rows.
+        When there is no such file, it is damaged or of another format, or the table lacks columns or rows.
 
     Warns
     -----
     UnknownReleaseWarning
         When the release is none that is described; it is read as far as its columns allow.
     CatalogWarning
-        When names of sources repeat.
+        When names of sources repeat, or values can hardly be meant; see :mod:`fermiclass.catalog.plausibility`.
     """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        content = _read_bytes(path)
+        content = read_bytes(path)
         table, header = _open(content, f"'{path}'")
         return _catalog(table, header, path.name, hashlib.sha256(content).hexdigest())
     if hasattr(source, "colnames"):
@@ -81,44 +84,31 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
     return _catalog(table, header, "<HDUList>", _digest(table))
 
 
-def _read_bytes(path: Path) -> bytes:
-    try:
-        if path.is_dir():
-            raise CatalogError(f"'{path}' is a folder, not a catalogue. Give the FITS file itself.")
-        if path.exists() and not path.is_file():
-            raise CatalogError(f"'{path}' is not a regular file. Give a FITS file.")
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise CatalogError(f"there is no file '{path}'. Check the name and the folder.") from error
-    except OSError as error:
-        raise CatalogError(f"'{path}' cannot be read: {error.strerror}. Check its permissions.") from error
-    if not content:
-        raise CatalogError(f"'{path}' is empty. Download it again.")
-    return content
-
-
 def _open(content: bytes, source: str) -> tuple[Table, dict[str, Any]]:
     from astropy.io import fits
     from astropy.utils.exceptions import AstropyWarning
 
-    for magic, name, decompress in _COMPRESSIONS:
-        if content.startswith(magic):
+    content = unpack(content, source)
+    for is_it, parse, name in _OTHER_FORMATS:
+        if is_it(content):
             try:
-                content = decompress(content)
-            except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
-                reason = f"{source} is a damaged or truncated {name} file ({error}). Download it again."
-                raise CatalogError(reason) from error
-            break
-    compressed = (b"PK\x03\x04", b"\x1f\x9d")
-    if not content.startswith((b"SIMPLE  =", *compressed)):
-        raise CatalogError(f"{source} is not a FITS file: it does not begin with 'SIMPLE  ='. {_REMEDY}")
+                return parse(content)
+            except Exception as error:  # every parser has exceptions of its own
+                reason = " ".join(str(error).split()) or type(error).__name__
+                raise CatalogError(f"{source} is a damaged {name} file ({reason}). Write it again.") from error
+    if not content.startswith(b"SIMPLE  ="):
+        raise CatalogError(
+            f"{source} is not a FITS file, and neither VOTable nor Parquet: it does not begin as they do. {_REMEDY}"
+        )
+    if not content[9:30].strip().startswith(b"T"):
+        raise CatalogError(f"{source} is not a FITS file: it says itself that SIMPLE is not true. {_REMEDY}")
     try:
         with warnings.catch_warnings():
             # astropy only warns of a file that ends too early; the lengths are checked below.
             warnings.simplefilter("ignore", AstropyWarning)
             with fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False) as hdus:
-                _check_length(hdus, source)
-                return _table_of(hdus, source)
+                check_lengths(hdus, content, source)
+                return _table_of(hdus, source, of_file=True)
     except CatalogError:
         raise
     except Exception as error:  # astropy has no common exception for damaged files
@@ -126,21 +116,7 @@ def _open(content: bytes, source: str) -> tuple[Table, dict[str, Any]]:
         raise CatalogError(f"{source} is a damaged FITS file ({reason}). Download it again.") from error
 
 
-def _check_length(hdus: fits.HDUList, source: str) -> None:
-    """Refuse a truncated file: its table must not be read as a shorter one."""
-    for hdu in hdus:
-        info = hdu.fileinfo()
-        stream = info["file"]
-        end = info["datLoc"] + hdu.size
-        stream.seek(0, os.SEEK_END)
-        if stream.tell() < end:
-            raise CatalogError(
-                f"{source} is truncated: it ends at byte {stream.tell()}, but the data of HDU '{hdu.name}' end at "
-                f"byte {end}. Download it again."
-            )
-
-
-def _table_of(hdus: Iterable[Any], source: str) -> tuple[Table, dict[str, Any]]:
+def _table_of(hdus: Iterable[Any], source: str, *, of_file: bool = False) -> tuple[Table, dict[str, Any]]:
     from astropy.io import fits
 
     tables = [hdu for hdu in hdus if isinstance(hdu, fits.BinTableHDU)]
@@ -149,15 +125,26 @@ def _table_of(hdus: Iterable[Any], source: str) -> tuple[Table, dict[str, Any]]:
     if not likely:
         found = ", ".join(hdu.name or "(no name)" for hdu in hdus)
         raise CatalogError(f"{source} has no table '{HDU_NAME}' (its HDUs: {found or 'none'}). {_REMEDY}")
-    return _to_table(likely[0]), dict(likely[0].header)
+    complete = [hdu for hdu in likely if set(REQUIRED_COLUMNS) <= set(hdu.columns.names)]
+    if len(complete) > 1:
+        raise CatalogError(f"{source} has {len(complete)} tables that may be the catalogue. Leave one of them in it.")
+    hdu = (complete or likely)[0]
+    if of_file:  # an open table may have been changed on purpose
+        check_table(hdu, source)
+    return _to_table(hdu, source), dict(hdu.header)
 
 
-def _to_table(hdu: fits.BinTableHDU) -> Table:
+def _to_table(hdu: fits.BinTableHDU, source: str) -> Table:
     from astropy.table import Table
 
     table = Table()
     for number, column in enumerate(hdu.columns, start=1):
-        data = np.asarray(hdu.data[column.name])
+        if column.format.startswith(("P", "Q")):
+            raise CatalogError(
+                f"{source}: column {column.name} holds arrays of different lengths, expected one number or text a "
+                f"source. {_REMEDY}"
+            )
+        data = np.asarray(hdu.data.field(number - 1))
         description = hdu.header.comments[f"TTYPE{number}"].strip() or hdu.header.get(f"TCOMM{number}")
         ucd = hdu.header.get(f"TUCD{number}")
         table[column.name] = _column(data, column.unit, description, ucd)
@@ -176,6 +163,8 @@ def _column(data: Any, unit: Any, description: Any, ucd: Any) -> Column:
         data = np.char.strip(data.astype(str))
     elif not data.dtype.isnative:
         data = data.astype(data.dtype.newbyteorder("="))
+    if data.dtype.kind == "f":
+        data = np.where(np.isnan(data), data.dtype.type(np.nan), data)  # damaged bytes may be NaNs that signal
     if isinstance(unit, str):
         unit = Unit(unit.replace("photon", "ph"), parse_strict="silent")
     return Column(data, unit=unit, description=description, meta={"ucd": ucd} if ucd else {})
@@ -198,18 +187,14 @@ def _catalog(table: Table, header: Any, source: str, sha256: str) -> Catalog:
             data = np.where(mask, "" if kind in "SUO" else np.nan, data.astype(str) if kind in "SUO" else data)
         ucd = (column.info.meta or {}).get("ucd")
         if standard not in clean.colnames:
-            unit = column.info.unit or release.units.get(standard)
+            usual_unit, usual_ucd = _USUAL.get(standard, (None, None))
+            unit, ucd = column.info.unit or release.units.get(standard) or usual_unit, ucd or usual_ucd
             clean[standard] = _column(data, unit, column.info.description, ucd)
     _check_values(clean, shown)
+    convert_units(clean, shown)
+    warn_of_values(clean, shown)
+    warn_of_repeated_names(np.asarray(clean["Source_Name"]), shown)
     _add_galactic(clean)
-    names, counts = np.unique(np.asarray(clean["Source_Name"]), return_counts=True)
-    if np.any(counts > 1):
-        warnings.warn(
-            f"{shown} has {np.sum(counts > 1)} names of sources more than once, such as {names[counts > 1][0]}: each "
-            "row is treated as a source of its own",
-            CatalogWarning,
-            stacklevel=3,
-        )
     return Catalog(clean, release, source, sha256)
 
 
@@ -219,6 +204,12 @@ def _check_columns(columns: Iterable[str], header: Any, source: str) -> None:
     if missing:
         name = str(header.get("CDS-NAME", "")).strip()
         what = f" (it says it is {name})" if name else ""
+        spelt = [f"{other} for {wanted}" for wanted in missing for other in columns if other.lower() == wanted.lower()]
+        if spelt:
+            raise CatalogError(
+                f"{source} lacks columns that are needed, but has them in another case: {', '.join(spelt)}. "
+                "Rename them."
+            )
         raise CatalogError(f"{source} lacks columns that are needed: {', '.join(missing)}{what}. {_REMEDY}")
 
 
@@ -240,9 +231,13 @@ def _add_galactic(table: Table) -> None:
     import astropy.units as u
     from astropy.coordinates import SkyCoord
 
-    icrs = SkyCoord(np.asarray(table["RAJ2000"]) * u.deg, np.asarray(table["DEJ2000"]) * u.deg, frame="icrs")
+    right_ascension, declination = (np.asarray(table[name], np.float64) for name in ("RAJ2000", "DEJ2000"))
+    declination = np.where(np.abs(declination) <= 90.0, declination, np.nan)  # there is no sky beyond the poles
+    right_ascension = np.where(np.isfinite(right_ascension), right_ascension, np.nan)
+    icrs = SkyCoord(right_ascension * u.deg, declination * u.deg, frame="icrs")
     for name, angle in (("GLON", icrs.galactic.l), ("GLAT", icrs.galactic.b)):
-        table[name] = _column(angle.deg, "deg", f"{name}, computed from RAJ2000 and DEJ2000", None)
+        unit, ucd = _USUAL[name]
+        table[name] = _column(angle.deg, unit, f"{name}, computed from RAJ2000 and DEJ2000", ucd)
 
 
 def _digest(table: Table) -> str:

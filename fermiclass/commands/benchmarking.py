@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 # What every benchmark takes, and what is no setting of the run: places of files, and where the work is done.
 _GENERAL = {"name", "json_file", "quiet", "debug"}
+#: Benchmarks of regression that are kept piece by piece, and their modules.
+_REGRESSIONS = {
+    "noisy-regression": "fermiclass.benchmarks.noisy_regression",
+    "lp-index": "fermiclass.benchmarks.lp_index",
+    "cartpole": "fermiclass.benchmarks.cartpole",
+}
 _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask"}
 
 
@@ -69,7 +76,7 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
     metavar="K",
     help="Rows labelled before the next training, in the benchmark 'active'. [default: 1]",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw toy or active: .png, .pdf or .svg.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw toy, active or cartpole: .png, .pdf or .svg.")
 @click.option(
     "--block",
     type=click.IntRange(min=1),
@@ -85,7 +92,8 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
     """Measure on known data, beside what was published.
 
     Or what steps and predictions cost: a few sources (timing), or more than memory holds (scale). Or regression with
-    uncertain inputs (sincsig).
+    uncertain inputs: sincsig, cartpole, noisy-regression (counts, and numbers with outliers) and lp-index (of which
+    DIR holds the catalogues). Or which labels of the catalogues are wrong: outliers.
 
     \b
     Example:
@@ -97,6 +105,8 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
       fermiclass benchmark timing
       fermiclass benchmark scale
       fermiclass benchmark sincsig
+      fermiclass benchmark lp-index --data catalogs
+      fermiclass benchmark outliers --data catalogs --splits 10
     """  # noqa: D301
     from fermiclass.benchmarks.environment import machine, versions
     from fermiclass.files import check_place, write_json
@@ -174,10 +184,7 @@ def _table(
                 progress=progress,
             )
     except KeyboardInterrupt:
-        if file is None:
-            raise
-        click.echo("fermiclass: interrupted; the same command goes on from here", err=True)
-        sys.exit(INTERRUPTED)
+        _say_that_it_goes_on(file)
     if plot is not None and draw is not None:
         write_figure(plot, draw(estimators, records))
     return summarise(chosen, records, num_splits)
@@ -203,8 +210,11 @@ def _study(name: str, *, head: dict[str, Any], quiet: bool, **options: Any) -> d
         for option in context.command.params
         if option.name not in _GENERAL and context.get_parameter_source(str(option.name)) != ParameterSource.DEFAULT
     ]
-    if given:
-        raise click.UsageError(f"the benchmark '{name}' knows nothing of {', '.join(given)}: leave that out")
+    unknown = [option for option in given if option not in STUDIES[name]]
+    if unknown:
+        raise click.UsageError(f"the benchmark '{name}' knows nothing of {', '.join(unknown)}: leave that out")
+    if name in _REGRESSIONS:
+        return _regression(name, head=head, quiet=quiet, **options)
     if name == "scale":  # its processes load TensorFlow
         from fermiclass.benchmarks import scale
 
@@ -216,10 +226,62 @@ def _study(name: str, *, head: dict[str, Any], quiet: bool, **options: Any) -> d
 
         with progress_bar("training sets", quiet=quiet) as progress:
             return sincsig.run(progress=progress)
+    if name == "outliers":
+        from fermiclass.benchmarks import suspects
+
+        with progress_bar("rankings", quiet=quiet) as progress:
+            return suspects.run(options["data"], seeds=options["splits"] or 10, progress=progress)
     from fermiclass.benchmarks import timing
 
     with progress_bar("repetitions", quiet=quiet) as progress:
         return timing.run(progress=progress)
+
+
+def _regression(
+    name: str,
+    *,
+    head: dict[str, Any],
+    quiet: bool,
+    splits: int | None,
+    datasets: str | None,
+    data: Path,
+    results: Path | None,
+    plot: Path | None,
+    **options: Any,
+) -> dict[str, Any]:
+    from fermiclass.benchmarks.records import RecordFile
+    from fermiclass.benchmarks.selection import choose_names
+    from fermiclass.files import check_figure_place, write_figure
+
+    module = import_module(_REGRESSIONS[name])
+    chosen: dict[str, Any] = {"folder": data} if "--data" in STUDIES[name] else {}
+    if splits is not None:
+        chosen["num_sets"] = splits
+    if datasets is not None:
+        chosen["problems"] = choose_names(name, datasets, list(module.PROBLEMS))
+    if plot is not None:
+        check_figure_place(plot)
+    file = None
+    if results is not None:
+        file = RecordFile(results, {"benchmark": name, **head}, needed=module.NEEDED)
+        file.load()  # what is no such file is said before any work is done
+    load_tensorflow(quiet=quiet)
+    try:
+        with progress_bar("trainings", quiet=quiet) as progress:
+            found: dict[str, Any] = module.run(file=file, progress=progress, **chosen)
+    except KeyboardInterrupt:
+        _say_that_it_goes_on(file)
+    if plot is not None:
+        write_figure(plot, module.figure(found))
+    return found
+
+
+def _say_that_it_goes_on(file: object) -> NoReturn:
+    """End after an interruption, with a word on what is kept."""
+    if file is None:
+        raise KeyboardInterrupt
+    click.echo("fermiclass: interrupted; the same command goes on from here", err=True)
+    sys.exit(INTERRUPTED)
 
 
 def _settings_given() -> dict[str, Any]:
@@ -233,8 +295,13 @@ def _settings_given() -> dict[str, Any]:
 def _print(results: dict[str, Any]) -> None:
     from fermiclass.benchmarks.scale import print_scale
     from fermiclass.benchmarks.sincsig import print_sincsig
+    from fermiclass.benchmarks.suspects import print_suspects
     from fermiclass.benchmarks.tables import print_benchmark
     from fermiclass.benchmarks.timing import print_timing
 
-    own = {"timing": print_timing, "scale": print_scale, "sincsig": print_sincsig}
-    own.get(results["benchmark"], print_benchmark)(results)
+    name = results["benchmark"]
+    if name in _REGRESSIONS:
+        import_module(_REGRESSIONS[name]).print_results(results)
+        return
+    own = {"timing": print_timing, "scale": print_scale, "sincsig": print_sincsig, "outliers": print_suspects}
+    own.get(name, print_benchmark)(results)

@@ -46,7 +46,7 @@ def features(catalog: Path, output: Path, paper: bool, quiet: bool, **chosen: An
     from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
     from fermiclass.tables import check_writable, write_table
 
-    check_writable(output)
+    check_writable(output, catalog)
     table = extract_features(
         read_catalog(catalog),
         chosen["features"] or ("paper" if paper else DEFAULT_FEATURE_SET),

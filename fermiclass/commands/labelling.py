@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
     from fermiclass.pipeline import TrainedModel
 
+_COMPRESSED = (".gz", ".bz2", ".xz")
+_CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet")
+_MOST_TEXT = 1 << 20  # characters of a file of shares
 _ESTIMATOR_OPTIONS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
 
 
@@ -62,6 +65,7 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
     "the same with unassociated sources below and from 10 deg Galactic latitude apart, or from a JSON file. "
     "[default: estimated; trained with --paper, or with a class 'other']",
 )
+@click.option("--send", is_flag=True, help="Offer the table to TOPCAT, Aladin and others by SAMP; .fits or .vot.")
 @feature_options
 @model_options
 @common_options
@@ -72,6 +76,7 @@ def classify(
     train_on: Path | None,
     targets: str,
     shares: str | None,
+    send: bool,
     quiet: bool,
     **chosen: Any,
 ) -> None:
@@ -83,13 +88,16 @@ def classify(
       fermiclass classify 4FGL-DR4.fits --train-on 4FGL-DR3.fits --targets unassociated -o labels.vot
     """  # noqa: D301
     from fermiclass.catalog import read_catalog
+    from fermiclass.messaging import check_hub, check_sendable, send_table
     from fermiclass.pipeline import default_shares
     from fermiclass.summaries import print_labels
     from fermiclass.tables import check_writable, write_table
 
-    stem = catalog.name.removesuffix(".gz").removesuffix(".fits").removesuffix(".fit")
-    output = output or Path(f"{stem}-labels.fits")
-    check_writable(output)
+    output = output or Path(f"{_stem(catalog)}-labels.fits")
+    check_writable(output, catalog, train_on)
+    if send:
+        check_sendable(output)
+        check_hub()
     group_shares = None if shares is None else parse_shares(shares)
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
@@ -105,6 +113,15 @@ def classify(
     write_table(labels, output)
     if not quiet:
         print_labels(labels, model, output)
+    if send:
+        receivers = send_table(output)
+        if not quiet:
+            click.echo(f"Sent to {', '.join(receivers)}.")
+
+
+def _stem(catalog: Path) -> str:
+    bare = catalog.with_suffix("") if catalog.suffix.lower() in _COMPRESSED else catalog
+    return bare.stem if bare.suffix.lower() in _CATALOGUES else bare.name
 
 
 def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedModel:
@@ -153,9 +170,12 @@ def _read_shares(path: Path) -> dict[str, dict[str, float]]:
     from fermiclass.errors import ClassError
 
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        if not path.is_file():
+            raise ValueError("there is no such file")
+        with path.open(encoding="utf-8") as stream:
+            content = json.loads(stream.read(_MOST_TEXT))
         return {str(k): {str(name): float(share) for name, share in v.items()} for k, v in content.items()}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
         raise ClassError(
             f"the shares cannot be read from '{path}' ({error}). Give 'trained', 'estimated', 'latitude', or a "
             "JSON file such as "

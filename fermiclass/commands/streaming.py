@@ -10,7 +10,7 @@ import click
 
 from fermiclass.commands.models import load_rows_model
 from fermiclass.commands.options import common_options, label_noise_option
-from fermiclass.nimgp.names import LIKELIHOODS, METHODS
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS, PER_SOURCE
 from fermiclass.terminal import load_tensorflow, progress_bar
 
 #: Of `train-rows`: what rows of any number can be learned with, and how long.
@@ -35,7 +35,7 @@ hdu_option = click.option("--hdu", default="1", show_default=True, metavar="N|NA
 @hdu_option
 @click.option(
     "--method",
-    type=click.Choice([name for name in METHODS if name not in ("nimgp", "mgp-aug")]),
+    type=click.Choice([name for name in METHODS if name not in PER_SOURCE]),
     default=_DEFAULTS["method"],
     show_default=True,
     help="How input noise is treated.",

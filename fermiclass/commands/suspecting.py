@@ -8,15 +8,22 @@ from typing import Any
 import click
 
 from fermiclass.commands.options import catalog_argument, common_options, feature_options, table_option
-from fermiclass.nimgp.names import LIKELIHOODS, METHODS
+from fermiclass.nimgp.names import EP_METHODS, LIKELIHOODS, METHODS
 from fermiclass.terminal import load_tensorflow, progress_bar
+
+RMGPC = EP_METHODS[0]
 
 
 @click.command()
 @catalog_argument
 @table_option()
 @feature_options
-@click.option("--method", type=click.Choice(METHODS), help="How input noise is treated. [default: nimgp]")
+@click.option(
+    "--method",
+    type=click.Choice((*METHODS, RMGPC)),
+    help="How input noise is treated, or rmgpc: expectation propagation, without it, for up to 1000 sources. "
+    "[default: nimgp]",
+)
 @click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Of right labels. [default: softmax]")
 @click.option("--inducing", "num_inducing", type=click.IntRange(min=1), metavar="M", help="Inducing points a class.")
 @click.option("--steps", type=click.IntRange(min=1), help="Training steps.")
@@ -32,6 +39,7 @@ def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **
     Example:
       fermiclass outliers 4FGL-DR4.fits -o outliers.fits
       fermiclass outliers 4FGL-DR4.fits --classes agn=bll+fsrq+bcu+rdg,psr -o outliers.ecsv
+      fermiclass outliers 4FGL-DR4.fits --method rmgpc --min-significance 40 -o bright.fits
     """  # noqa: D301
     from fermiclass import settings
     from fermiclass.catalog import read_catalog
@@ -40,7 +48,7 @@ def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **
     from fermiclass.summaries import print_outliers
     from fermiclass.tables import check_writable, write_table
 
-    check_writable(output)
+    check_writable(output, catalog)
     loaded = read_catalog(catalog)
     data = {
         "features": chosen["features"] or DEFAULT_FEATURE_SET,
@@ -52,10 +60,14 @@ def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **
     from fermiclass.outliers import default_estimator, find_outliers
 
     given = {key: chosen[key] for key in ("method", "likelihood", "num_inducing", "steps") if chosen[key]}
+    if chosen["method"] == RMGPC:
+        estimator: Any = _expectation_propagation({key for key in given if key != "method"})
+    else:
+        estimator = default_estimator(**given, random_state=seed)
     with progress_bar("training", quiet=quiet) as progress:
         found = find_outliers(
             loaded,
-            default_estimator(**given, random_state=seed),
+            estimator,
             **data,
             folds=folds,
             seed=seed,
@@ -64,3 +76,12 @@ def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **
     write_table(found, output)
     if not quiet:
         print_outliers(found, output)
+
+
+def _expectation_propagation(unused: set[str]) -> Any:
+    from fermiclass.robust_estimators import RobustGPClassifier
+
+    if unused:
+        options = ", ".join(sorted("--" + {"num_inducing": "inducing"}.get(name, name) for name in unused))
+        raise click.UsageError(f"--method {RMGPC} has a likelihood and an optimiser of its own: leave out {options}.")
+    return RobustGPClassifier()

@@ -174,6 +174,14 @@ def per_class(p: FloatArray, y: IntArray, classes: Sequence[str]) -> dict[str, d
     }
 
 
+def confusion(p: FloatArray, y: IntArray) -> tuple[tuple[int, ...], ...]:
+    """Return how many sources of each true class (rows) have which most probable class (columns), ``(C, C)``."""
+    from sklearn.metrics import confusion_matrix
+
+    counts = confusion_matrix(y, p.argmax(axis=1), labels=np.arange(p.shape[1]))
+    return tuple(tuple(row) for row in counts.tolist())
+
+
 def _confidence_bins(confidence: FloatArray, num_bins: int) -> IntArray:
     """Return for each source (n,) its bin, counted from 0 without gaps; see `reliability`."""
     inner = np.unique(np.quantile(confidence, np.arange(1, num_bins) / num_bins))

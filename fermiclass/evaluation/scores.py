@@ -51,6 +51,8 @@ class Scores:
         precision, recall, n and pr_auc of each class.
     reliability
         Confidence against accuracy.
+    confusion
+        Numbers of sources by true class (rows) and most probable class (columns), (C, C), in the order of the classes.
     by_significance
         The main metrics in bins of Signif_Avg; empty if that is not known.
     nll_per_source
@@ -66,6 +68,7 @@ class Scores:
     n: int
     per_class: Mapping[str, Mapping[str, Any]]
     reliability: tuple[ReliabilityBin, ...]
+    confusion: tuple[tuple[int, ...], ...]
     by_significance: tuple[SignificanceBin, ...]
     nll_per_source: FloatArray = field(repr=False)
 
@@ -111,6 +114,7 @@ class Scores:
             n=len(p),
             per_class=metrics.per_class(p, y, classes),
             reliability=table,
+            confusion=metrics.confusion(p, y),
             by_significance=_by_significance(p, y, loss, significance, seed),
             nll_per_source=loss,
         )
@@ -127,6 +131,7 @@ class Scores:
             "per_class": {name: dict(values) for name, values in self.per_class.items()},
             "ece_chance": self.ece_chance,
             "reliability": [asdict(row) for row in self.reliability],
+            "confusion": [list(row) for row in self.confusion],
             "by_significance": [asdict(row) for row in self.by_significance],
         }
 

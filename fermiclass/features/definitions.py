@@ -82,8 +82,9 @@ class Feature:
         sigmas = np.stack([reading.sigma for reading in readings])
         # Summed term by term: the same operations for one row as for the whole catalogue, so the same bits.
         variance = np.zeros_like(value)
-        for slope, sigma in zip(self.transform.gradient(q), sigmas, strict=True):
-            variance = variance + (slope * sigma) ** 2
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite here is unknown
+            for slope, sigma in zip(self.transform.gradient(q), sigmas, strict=True):
+                variance = variance + (slope * sigma) ** 2
         return Reading(value, np.sqrt(variance), True)
 
 

@@ -2,9 +2,12 @@
 
 The policy, the same for training and prediction and blind to which rows are in the batch:
 
-1. A *value* is unusable if it is not finite: NaN or infinite in the catalogue, or outside the transformation's domain.
-   It becomes the catalogue's median of that feature, and its variance becomes the population variance, taken robustly
-   as the square of half the range from the 16th to the 84th percentile: the source is known to be one of them.
+1. A *value* is unusable if it is not finite: NaN or infinite in the catalogue, or outside the transformation's domain;
+   or if it is no such quantity: 100,000 times as far from the median as the catalogue's 1st or 99th percentile, 10
+   times for logarithms, of 100 values at least. No source of 4FGL is; one number that is damaged would stretch the
+   scale that all others are measured by. It becomes the catalogue's median of that feature, and its variance becomes
+   the population variance, taken robustly as the square of half the range from the 16th to the 84th percentile: the
+   source is known to be one of them.
 2. An *uncertainty* is unknown if it is NaN, infinite, zero or negative, at the cap that means "unconstrained"
    (`Column.cap`), or absurdly small. It becomes
 
@@ -36,7 +39,7 @@ import numpy as np
 
 from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features.inputs import Reading
-from fermiclass.features.transforms import FloatArray
+from fermiclass.features.transforms import REACH, FloatArray
 from fermiclass.features.uncertainty import BoolArray, FeatureImputation, feature_from_dict, fit_feature
 
 
@@ -69,7 +72,13 @@ class Imputation:
 
     @classmethod
     def fit(
-        cls, names: Sequence[str], readings: Sequence[Reading], significance: FloatArray, *, catalog: str = ""
+        cls,
+        names: Sequence[str],
+        readings: Sequence[Reading],
+        significance: FloatArray,
+        *,
+        catalog: str = "",
+        reaches: Sequence[float] | None = None,
     ) -> Imputation:
         """Fit the policy on all rows of a catalogue.
 
@@ -83,6 +92,8 @@ class Imputation:
             (N,) Signif_Avg; NaN where unknown.
         catalog
             What the rows are from, for the record.
+        reaches
+            Of each feature's values, as its transformation says; by default 100,000.
 
         Returns
         -------
@@ -93,7 +104,11 @@ class Imputation:
         usable = ln_significance[np.isfinite(ln_significance)]
         median = float(np.median(usable)) if usable.size else 0.0
         filled = np.where(np.isfinite(ln_significance), ln_significance, median)
-        fitted = tuple(fit_feature(name, reading, filled) for name, reading in zip(names, readings, strict=True))
+        allowed = [REACH] * len(names) if reaches is None else reaches
+        fitted = tuple(
+            fit_feature(name, reading, filled, reach)
+            for name, reading, reach in zip(names, readings, allowed, strict=True)
+        )
         return cls(catalog, median, fitted)
 
     @property
@@ -129,7 +144,7 @@ class Imputation:
         shape = (len(significance), len(names))
         result = Imputed(np.empty(shape), np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool))
         for j, (feature, reading) in enumerate(zip(self.features, readings, strict=True)):
-            usable = np.isfinite(reading.value)
+            usable = feature.usable(reading.value)
             x = np.where(usable, reading.value, feature.median)
             result.X[:, j] = x
             result.imputed_value[:, j] = ~usable
@@ -169,4 +184,5 @@ class Imputation:
 
 
 def _ln(values: FloatArray) -> FloatArray:
-    return np.log(np.where(np.isfinite(values) & (values > 0.0), values, np.nan))
+    # No source is more significant than 10⁶, and the faintest is at 0.02.
+    return np.log(np.where((values > 1e-6) & (values < 1e6), values, np.nan))

@@ -18,6 +18,9 @@ from fermiclass.features.transforms import FloatArray
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
 
+#: Larger numbers are none: their squares and products would overflow, and no catalogue has any.
+LARGEST = 1e100
+
 #: Edges of `Flux_Band` in MeV, by the number of bands: 7 in 4FGL DR1 and DR2, 8 from DR3 on (HDU `EnergyBounds`).
 BAND_EDGES: dict[int, tuple[float, ...]] = {
     7: (50.0, 1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 3e5),
@@ -57,7 +60,7 @@ class Input(Protocol):
 
 
 def float_column(catalog: Catalog, name: str) -> FloatArray:
-    """Return column `name` as a contiguous float64 array, masked entries as NaN.
+    """Return column `name` as a contiguous float64 array; NaN for masked entries and what is beyond `LARGEST`.
 
     Raises
     ------
@@ -70,7 +73,8 @@ def float_column(catalog: Catalog, name: str) -> FloatArray:
             f"column '{name}' of {describe(catalog)} holds text, not numbers: it cannot be a feature. "
             f"Choose a numeric column."
         )
-    return np.ascontiguousarray(np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan))
+    values = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
+    return np.ascontiguousarray(np.where(np.abs(values) <= LARGEST, values, np.nan))
 
 
 def describe(catalog: Catalog) -> str:

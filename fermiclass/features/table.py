@@ -104,7 +104,9 @@ class FeatureTable:
         sigma = np.sqrt(self.X_var)
         for j, feature in enumerate(self.features):
             add(feature.name, self.X[:, j], feature.description, feature.unit, feature.ucd)
-            error_ucd = f"stat.error;{feature.ucd}" if feature.ucd else "stat.error"
+            # The words of statistics come first in a UCD, and so there is room for one of them only.
+            of_what = "" if feature.ucd.startswith("stat.") else feature.ucd
+            error_ucd = f"stat.error;{of_what}" if of_what else "stat.error"
             error = f"Standard deviation of {feature.name}, 0 if the catalogue gives none"
             add(f"Unc_{feature.name}", sigma[:, j], error, feature.unit, error_ucd)
         bits = f"Bits: {FLAG_UNCERTAINTY} an uncertainty was imputed, {FLAG_VALUE} a feature was imputed"
@@ -167,7 +169,8 @@ def extract_features(
         float_column(catalog, "Signif_Avg") if catalog.has_column("Signif_Avg") else np.full(len(catalog), np.nan)
     )
     if imputation is None:
-        imputation = Imputation.fit(names, readings, significance, catalog=str(catalog.release.name))
+        reaches = [feature.transform.reach for feature in chosen]
+        imputation = Imputation.fit(names, readings, significance, catalog=str(catalog.release.name), reaches=reaches)
     imputed = imputation.apply(names, readings, significance)
     table = FeatureTable(
         X=imputed.X,

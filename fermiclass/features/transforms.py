@@ -12,7 +12,7 @@ logarithm of a flux of zero, say) give NaN; what happens to NaN is the business 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,11 @@ FloatArray = NDArray[np.float64]
 class Transform(Protocol):
     """What every transformation offers: a value and its gradient."""
 
+    @property
+    def reach(self) -> float:
+        """How far from the median a value can be, as a multiple of the distance of the 1st or 99th percentile."""
+        ...
+
     def value(self, q: FloatArray) -> FloatArray:
         """Return g(q), shape (N,), for quantities `q` of shape (K, N); NaN outside the domain."""
         ...
@@ -32,9 +37,16 @@ class Transform(Protocol):
         ...
 
 
+#: Vela is 8600 times as far from the median flux density as the 99th percentile, and the logarithms of what
+#: sources can have end within 3 times its distance.
+REACH, REACH_OF_LOGARITHM = 1e5, 10.0
+
+
 @dataclass(frozen=True)
 class Identity:
     """g(q) = q, for one quantity."""
+
+    reach: ClassVar[float] = REACH
 
     def value(self, q: FloatArray) -> FloatArray:
         """Return q."""
@@ -53,6 +65,7 @@ class Log:
     """
 
     offset: float = 0.0
+    reach: ClassVar[float] = REACH_OF_LOGARITHM
 
     def value(self, q: FloatArray) -> FloatArray:
         """Return ln(q + offset), NaN where the argument is not positive."""
@@ -66,6 +79,8 @@ class Log:
 @dataclass(frozen=True)
 class Asinh:
     """g(q) = asinh q, for one quantity: q itself near 0, ln 2q far from it; dg/dq = 1/√(1 + q²)."""
+
+    reach: ClassVar[float] = REACH_OF_LOGARITHM
 
     def value(self, q: FloatArray) -> FloatArray:
         """Return asinh q."""
@@ -85,6 +100,7 @@ class RoundedLog:
 
     decimals: int = 2
     zero: float = 0.1
+    reach: ClassVar[float] = REACH_OF_LOGARITHM
 
     def _rounded(self, q: FloatArray) -> FloatArray:
         rounded = np.round(q, self.decimals)
@@ -105,6 +121,8 @@ class HardnessRatio:
 
     ∂g/∂a = −2b/(a + b)² and ∂g/∂b = 2a/(a + b)².
     """
+
+    reach: ClassVar[float] = REACH
 
     def value(self, q: FloatArray) -> FloatArray:
         """Return (b − a)/(b + a), NaN where the sum is not positive."""

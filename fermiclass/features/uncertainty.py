@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.features.inputs import Reading
-from fermiclass.features.transforms import FloatArray
+from fermiclass.features.inputs import LARGEST, Reading
+from fermiclass.features.transforms import REACH, FloatArray
 
 BoolArray = NDArray[np.bool_]
 
 #: Fewer known uncertainties than this do not support a regression.
 MIN_KNOWN = 20
+
+#: Fewer values than this do not say how far values may be from the median.
+_MIN_VALUES = 100
 
 #: ln of the factor below the expected uncertainty that makes one absurdly small.
 LN_ABSURD = math.log(10.0)
@@ -40,6 +43,8 @@ class FeatureImputation:
         The range that ln σ is clipped to.
     n_known
         The number of uncertainties that the fit used.
+    low, high
+        Between which a value is to be believed.
     """
 
     name: str
@@ -52,6 +57,12 @@ class FeatureImputation:
     ln_sigma_min: float
     ln_sigma_max: float
     n_known: int
+    low: float = -LARGEST
+    high: float = LARGEST
+
+    def usable(self, x: FloatArray) -> BoolArray:
+        """Return which values (N,) are to be believed; rule 1 of the module."""
+        return (x >= self.low) & (x <= self.high)
 
     def expected_ln_sigma(self, x: FloatArray, ln_significance: FloatArray) -> FloatArray:
         """Return a + b ln Signif_Avg + c x, not clipped, (N,)."""
@@ -59,7 +70,7 @@ class FeatureImputation:
 
     def known(self, x: FloatArray, sigma: FloatArray, ln_significance: FloatArray) -> BoolArray:
         """Return which uncertainties (N,) are to be believed; rule 2 and 3 of the module."""
-        believable = np.isfinite(x) & np.isfinite(sigma) & (sigma > 0.0)
+        believable = self.usable(x) & (sigma > 0.0) & (sigma <= LARGEST)
         ln_sigma = np.log(np.where(believable, sigma, 1.0))
         expected = np.minimum(self.expected_ln_sigma(np.where(believable, x, 0.0), ln_significance), self.ln_sigma_max)
         # Where a tenth of the population's spread is expected, or less, even a much smaller error changes nothing.
@@ -67,7 +78,7 @@ class FeatureImputation:
         return believable & ~((ln_sigma <= expected - LN_ABSURD) & matters)
 
 
-def fit_feature(name: str, reading: Reading, ln_significance: FloatArray) -> FeatureImputation:
+def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach: float = REACH) -> FeatureImputation:
     """Fit the policy for one feature.
 
     Parameters
@@ -78,20 +89,36 @@ def fit_feature(name: str, reading: Reading, ln_significance: FloatArray) -> Fea
         Its (N,) values and standard deviations before imputation.
     ln_significance
         (N,) ln Signif_Avg, all finite.
+    reach
+        How far from the median a value can be, as a multiple of the distance of the 1st or 99th percentile.
     """
-    values = reading.value[np.isfinite(reading.value)]
+    lowest, highest = _limits(reading, reach)
+    values = reading.value[(reading.value >= lowest) & (reading.value <= highest)]
     median, variance = 0.0, 1.0
     if values.size:
         low, middle, high = (float(q) for q in np.percentile(values, [16.0, 50.0, 84.0]))
         median, variance = middle, (0.5 * (high - low)) ** 2
     # With no uncertainty known at all, σ is the population's.
     ln_sigma = 0.5 * math.log(variance) if variance > 0.0 else 0.0
-    start = FeatureImputation(name, reading.measured, median, variance, ln_sigma, 0.0, 0.0, ln_sigma, ln_sigma, 0)
+    start = FeatureImputation(
+        name, reading.measured, median, variance, ln_sigma, 0.0, 0.0, ln_sigma, ln_sigma, 0, lowest, highest
+    )
     if not reading.measured:
         return start
-    known = np.isfinite(reading.value) & np.isfinite(reading.sigma) & (reading.sigma > 0.0)
+    known = start.usable(reading.value) & (reading.sigma > 0.0) & (reading.sigma <= LARGEST)
     first = _regress(start, reading, ln_significance, known)
     return _regress(first, reading, ln_significance, first.known(reading.value, reading.sigma, ln_significance))
+
+
+def _limits(reading: Reading, reach: float) -> tuple[float, float]:
+    """Return between which a value is to be believed; `LARGEST` where too few values say so."""
+    values = reading.value[np.isfinite(reading.value)]
+    if values.size < _MIN_VALUES:
+        return -LARGEST, LARGEST
+    low, middle, high = (float(q) for q in np.percentile(values, [1.0, 50.0, 99.0]))
+    lowest = middle - reach * (middle - low) if low < middle else -LARGEST
+    highest = middle + reach * (high - middle) if high > middle else LARGEST
+    return max(lowest, -LARGEST), min(highest, LARGEST)
 
 
 def _regress(
@@ -115,7 +142,15 @@ def _regress(
         elif ss > 1e-12 * n:
             b = st / ss
         a = t_mean - b * s_mean - c * x_mean
-    return FeatureImputation(start.name, True, start.median, start.variance, a, b, c, low, high, n)
+    return replace(
+        start,
+        intercept=a,
+        significance_slope=b,
+        value_slope=c,
+        ln_sigma_min=low,
+        ln_sigma_max=high,
+        n_known=n,
+    )
 
 
 def feature_from_dict(state: Mapping[str, Any]) -> FeatureImputation:
@@ -124,7 +159,8 @@ def feature_from_dict(state: Mapping[str, Any]) -> FeatureImputation:
     unknown = set(state) - {field.name for field in fields(FeatureImputation)}
     if unknown:
         raise KeyError(f"unknown {', '.join(sorted(unknown))}")
-    values = {field.name: types.get(field.name, float)(state[field.name]) for field in fields(FeatureImputation)}
+    given = {"low": -LARGEST, "high": LARGEST, **state}  # models of format version 5 have no limits
+    values = {field.name: types.get(field.name, float)(given[field.name]) for field in fields(FeatureImputation)}
     if not all(math.isfinite(value) for value in values.values() if isinstance(value, float)):
         raise ValueError(f"'{values['name']}' has numbers that are not finite")
     if values["variance"] < 0.0:

@@ -61,7 +61,7 @@ def load_model(path: str | Path) -> TrainedModel | RowsModel:
     except ModelFolderError as error:
         reason = str(error).removesuffix(" Train the model again.")
         raise ModelFolderError(f"the model in '{path}' is damaged: {reason} Train it again.") from error
-    except (ValueError, TypeError, KeyError, AttributeError, ClassError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, ClassError) as error:
         reason = " ".join(str(error).split())
         raise ModelFolderError(
             f"the model in '{path}' is damaged: {type(error).__name__}: {reason}. Train it again."

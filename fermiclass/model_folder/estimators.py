@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from fermiclass.estimators import NIMGPClassifier
 
 _PREFIX = "weights/"
+# What would take memory or time without end before shapes can be compared.
+_MOST = {"num_draws": 1 << 20, "hidden_units": 10_000, "hidden_layers": 100, "degree": 100}
+_LONGEST_KERNEL = 200
 _ARRAYS = ("mean_", "scale_", "elbo_")
 
 
@@ -99,13 +102,20 @@ def read_estimator(config: Config, arrays: Arrays) -> NIMGPClassifier:
     """
     from tensorflow.errors import InvalidArgumentError
 
+    from fermiclass.estimator_settings import check_parameters
     from fermiclass.estimators import NIMGPClassifier
 
     params = config["estimator"]
     odd = set(params) ^ set(NIMGPClassifier().get_params())
     if odd:
         raise ModelFolderError(f"the estimator has missing or unknown parameters: {', '.join(sorted(odd))}.")
+    for name, most in _MOST.items():
+        if not isinstance(params[name], int) or not 0 < params[name] <= most:
+            raise ModelFolderError(f"the estimator has {name}={params[name]!r}, expected a number from 1 to {most:,}.")
+    if len(str(params["kernel"])) > _LONGEST_KERNEL:
+        raise ModelFolderError(f"the estimator's kernel has more than {_LONGEST_KERNEL} letters.")
     estimator = NIMGPClassifier(**params)
+    check_parameters(estimator)
     estimator.classes_ = np.array(config["classes"])
     for name in _ARRAYS:
         setattr(estimator, name, arrays[f"estimator/{name}"])

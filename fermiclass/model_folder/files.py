@@ -13,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import ModelFolderError, OutputError
+from fermiclass.nimgp.archives import read_arrays
 
-FORMAT, FORMAT_VERSION = "fermiclass model", 5
+FORMAT, FORMAT_VERSION = "fermiclass model", 6
+
+#: Version 5 lacks the limits of the features' values, which then have none.
+_READ_VERSIONS = (5, FORMAT_VERSION)
 
 _CONFIG, _WEIGHTS = "config.json", "weights.npz"
 _SCRATCH = ".fermiclass-model."
@@ -25,6 +29,8 @@ _ENTRIES = {
     CATALOGUE: {"estimator", "classes", "grouping", "features", "imputation", "domain_neighbours", "provenance"},
     ROWS: {"estimator", "classes", "features", "uncertainties", "label", "provenance"},
 }
+
+_MOST_TEXT, _MOST_BYTES = 16 << 20, 4 << 30  # of the files that are read
 
 Config = Mapping[str, Any]
 Arrays = Mapping[str, NDArray[np.float64]]
@@ -72,7 +78,7 @@ def _obstacle(folder: Path) -> str:
 
 def _declares_model(folder: Path) -> bool:
     try:
-        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        config = json.loads(_read_file(folder / _CONFIG, _MOST_TEXT).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(config, dict) and config.get("format") == FORMAT
@@ -134,15 +140,16 @@ def _read_config(folder: Path) -> Config:
             f"'{folder}' is not a model folder: it has no {_CONFIG}. Give a folder that 'fermiclass train' made."
         )
     try:
-        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        config = json.loads(_read_file(folder / _CONFIG, _MOST_TEXT).decode("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFolderError(f"'{folder / _CONFIG}' cannot be read: {error}. Train the model again.") from error
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise ModelFolderError(f"'{folder / _CONFIG}' does not describe a {FORMAT}. Train the model again.")
-    if config.get("format_version") != FORMAT_VERSION:
+    version = config.get("format_version")
+    if version not in _READ_VERSIONS or isinstance(version, bool | float):
         raise ModelFolderError(
-            f"'{folder}' has format version {config.get('format_version')!r}, this fermiclass reads version "
-            f"{FORMAT_VERSION}. Train the model again, or use the fermiclass that made it."
+            f"'{folder}' has format version {version!r}, this fermiclass reads versions "
+            f"{' and '.join(map(str, _READ_VERSIONS))}. Train the model again, or use the fermiclass that made it."
         )
     kind = config.get("kind")
     if kind not in (CATALOGUE, ROWS):
@@ -154,21 +161,22 @@ def _read_config(folder: Path) -> Config:
     return config
 
 
+def _read_file(path: Path, most: int) -> bytes:
+    with path.open("rb") as stream:
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"it is larger than {most >> 20} MiB")
+    return content
+
+
 def _read_arrays(folder: Path) -> Arrays:
     path = folder / _WEIGHTS
+    if not path.is_file():
+        raise ModelFolderError(f"'{folder}' has no {_WEIGHTS}. Train the model again.")
     try:
-        content = path.read_bytes()
-        if not content.startswith(b"PK"):
-            raise ValueError("it is no zip archive of arrays")
-        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-    except FileNotFoundError as error:
-        raise ModelFolderError(f"'{folder}' has no {_WEIGHTS}. Train the model again.") from error
-    except Exception as error:  # the readers of zip archives and of what is in them have no common exception
-        reason = " ".join(str(error).split())
-        raise ModelFolderError(
-            f"'{path}' cannot be read: {type(error).__name__}: {reason}. Train the model again."
-        ) from error
+        arrays = read_arrays(_read_file(path, _MOST_BYTES))
+    except (OSError, ValueError) as error:
+        raise ModelFolderError(f"'{path}' cannot be read: {error}. Train the model again.") from error
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not np.all(np.isfinite(array)):
             raise ModelFolderError(f"'{path}': {name} is not all finite double precision. Train the model again.")

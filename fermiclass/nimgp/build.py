@@ -28,8 +28,17 @@ from fermiclass.nimgp.inputs import (
 from fermiclass.nimgp.kernels import Kernel, Sum, White
 from fermiclass.nimgp.likelihoods import Likelihood, make_likelihood
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LEARNED, LIKELIHOODS, METHODS, NOISES, num_functions
-from fermiclass.nimgp.network import AmortisedInputs
+from fermiclass.nimgp.names import (
+    FIRST_ORDER,
+    KERNELS,
+    LEARNED,
+    LIKELIHOODS,
+    METHODS,
+    NOISES,
+    WITH_EXPECTATIONS,
+    num_functions,
+)
+from fermiclass.nimgp.network import AmortisedInputs, Encoding, OneHot
 from fermiclass.nimgp.noise import GivenNoise, InputNoise, LearnedNoise
 from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.stationary import MATERN32, MATERN52, SQUARED_EXPONENTIAL, Stationary
@@ -41,9 +50,26 @@ _FORMS = {"se": SQUARED_EXPONENTIAL, "matern32": MATERN32, "matern52": MATERN52}
 # Distances between standardised inputs grow with √D, and length-scales with them. What says how fast a function varies
 # has the narrower priors: bright sources, of small errors, would have it vary faster than suits faint ones. GPflow's
 # priors are densities of the parameters themselves: training is drawn to their modes, at median · exp(−width²).
-_VARIANCE, _LENGTHSCALE_OVER_ROOT_D, _SLOPE_VARIANCE, _WHITE = 10.0, 3.0, 0.1, 0.01
-_INITIAL_VARIANCE = 5.0
+_SLOPE_VARIANCE, _WHITE = 0.1, 0.01
 _WIDE, _NARROW = 1.0, 0.5  # standard deviations of logarithms
+
+
+@dataclass(frozen=True)
+class Scales:
+    """How large latent functions are and how fast they vary, by default log odds.
+
+    Attributes
+    ----------
+    variance, initial_variance
+        Median of the prior of σ², and where it starts.
+    lengthscale_over_root_d, width
+        Median of the prior of the length-scales, over √D, and the standard deviation of their logarithms.
+    """
+
+    variance: float = 10.0
+    initial_variance: float = 5.0
+    lengthscale_over_root_d: float = 3.0
+    width: float = _NARROW
 
 
 @dataclass(frozen=True)
@@ -53,9 +79,10 @@ class ModelSettings:
     Attributes
     ----------
     method
-        One of `METHODS`: ``'mgp'`` ignores input noise, ``'nimgp'`` has a q(x) for each source, ``'nimgp-nn'`` one
-        network for all of them, ``'nimgp-fo'`` treats it to first order, as the paper does, ``'nimgp-fo-marginal'``
-        the same inside the logarithm; ``'mgp-aug'`` and ``'mgp-sampling'`` learn from draws.
+        One of `METHODS`: ``'mgp'`` ignores input noise, ``'nimgp'`` has a q(x) for each source and draws from it,
+        ``'nimgp-psi'`` takes moments over it in closed form instead, ``'nimgp-nn'`` has one network for all of them,
+        ``'nimgp-fo'`` treats it to first order, as the paper does, ``'nimgp-fo-marginal'`` the same inside the
+        logarithm; ``'mgp-aug'`` and ``'mgp-sampling'`` learn from draws.
     likelihood
         One of `LIKELIHOODS`.
     kernel
@@ -106,6 +133,11 @@ class ModelSettings:
                 raise ValueError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(known)}")
         if not set(self.kernel.split("+")) <= set(KERNELS):
             raise ValueError(f"kernel={self.kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+'")
+        if self.method == "nimgp-psi" and not set(self.kernel.split("+")) <= set(WITH_EXPECTATIONS):
+            raise ValueError(
+                f"kernel={self.kernel!r} does not do for method='nimgp-psi', which needs expectations in closed form: "
+                f"join some of {', '.join(WITH_EXPECTATIONS)} by '+', or choose method='nimgp'"
+            )
         rate = self.label_noise
         if rate != LEARNED and not (isinstance(rate, Real) and 0 <= rate < 1):
             raise ValueError(f"label_noise={rate!r} does not do: expected '{LEARNED}', or a number from 0 to below 1")
@@ -145,13 +177,55 @@ def build_model(
     dtype
         Of all parameters and of the arithmetic.
     """
+    return compose_model(
+        settings,
+        Z,
+        _likelihood(settings, num_classes, Z.shape[:-2], dtype),
+        num_functions(num_classes),
+        OneHot(num_classes),
+        num_data=num_data,
+        input_priors=input_priors,
+        seed=seed,
+        dtype=dtype,
+    )
+
+
+def compose_model(
+    settings: ModelSettings,
+    Z: np.ndarray,
+    likelihood: Likelihood,
+    num_latent: int,
+    encode: Encoding,
+    *,
+    num_data: int | np.ndarray,
+    scales: Scales | None = None,
+    input_priors: Sequence[InputPrior] | None = None,
+    seed: int = 0,
+    dtype: tf.DType = tf.float64,
+) -> NoisyInputGP:
+    """Compose an untrained model with any likelihood, such as one of GPflow's.
+
+    Parameters
+    ----------
+    settings
+        The other choices; its likelihood, ε and label noise play no part.
+    Z, num_data, input_priors, seed, dtype
+        As for :func:`build_model`.
+    likelihood, num_latent
+        p(y | f), and L, the number of latent functions that it needs.
+    encode
+        What the network of ``'nimgp-nn'`` sees of y.
+    scales
+        Of stationary and polynomial kernels.
+    """
     *leading, num_inducing, input_dim = Z.shape
-    shape = (*leading, num_functions(num_classes))
+    shape = (*leading, num_latent)
     tiled = np.broadcast_to(Z[..., None, :, :], (*shape, num_inducing, input_dim))
+    sizes = (*leading, int(np.max(num_data)), input_dim)
     return NoisyInputGP(
-        _kernel(settings, shape, input_dim, dtype),
-        _likelihood(settings, num_classes, leading, dtype),
-        _input_model(settings, (*leading, num_classes), int(np.max(num_data)), input_dim, input_priors, seed, dtype),
+        _kernel(settings, shape, input_dim, scales or Scales(), dtype),
+        likelihood,
+        _input_model(settings, sizes, encode, input_priors, seed, dtype),
         _noise(settings, leading, input_dim, dtype),
         SparsePosterior(tiled, jitter=settings.jitter, dtype=dtype),
         num_data=num_data,
@@ -173,51 +247,50 @@ def _log_normal(settings: ModelSettings, median: float, width: float, dtype: tf.
     return tfp.distributions.LogNormal(tf.cast(np.log(median), dtype), tf.cast(width, dtype))
 
 
-def _kernel(settings: ModelSettings, shape: Sequence[int], input_dim: int, dtype: tf.DType) -> Kernel:
+def _kernel(settings: ModelSettings, shape: Sequence[int], input_dim: int, scales: Scales, dtype: tf.DType) -> Kernel:
     def prior(median: float, width: float) -> object:
         return _log_normal(settings, median, width, dtype)
 
-    lengthscale = _LENGTHSCALE_OVER_ROOT_D * np.sqrt(input_dim)
+    lengthscale = scales.lengthscale_over_root_d * np.sqrt(input_dim)
     kernels: list[Kernel] = []
     for name in settings.kernel.split("+"):
         if name == "linear":
             slopes = prior(_SLOPE_VARIANCE, _NARROW)
             kernels.append(Linear(shape, variance=_SLOPE_VARIANCE, prior=slopes, dtype=dtype))
             continue
-        scales = {
-            "variance": _INITIAL_VARIANCE,
+        start = {
+            "variance": scales.initial_variance,
             "lengthscales": settings.initial_lengthscale or lengthscale,
-            "variance_prior": prior(_VARIANCE, _WIDE),
-            "lengthscales_prior": prior(lengthscale, _NARROW),
+            "variance_prior": prior(scales.variance, _WIDE),
+            "lengthscales_prior": prior(lengthscale, scales.width),
             "dtype": dtype,
         }
         if name == "polynomial":
-            kernels.append(Polynomial(shape, input_dim, degree=settings.degree, **scales))
+            kernels.append(Polynomial(shape, input_dim, degree=settings.degree, **start))
         else:
-            kernels.append(Stationary(shape, input_dim, form=_FORMS[name], **scales))
+            kernels.append(Stationary(shape, input_dim, form=_FORMS[name], **start))
     kernels.append(White(shape, variance=settings.initial_white, prior=prior(_WHITE, _WIDE), dtype=dtype))
     return Sum(kernels)
 
 
 def _input_model(
     settings: ModelSettings,
-    shape: Sequence[int],
-    num_data: int,
-    input_dim: int,
+    sizes: tuple[int, ...],
+    encode: Encoding,
     input_priors: Sequence[InputPrior] | None,
     seed: int,
     dtype: tf.DType,
 ) -> InputModel:
-    *leading, num_classes = shape
+    *leading, num_data, input_dim = sizes
     priors = None if input_priors is None else list(input_priors)
-    if settings.method == "nimgp":
-        sizes = (*leading, num_data, input_dim)
-        return PerSourceInputs(sizes, spread=settings.initial_spread, priors=priors, dtype=dtype)
+    if settings.method in ("nimgp", "nimgp-psi"):
+        analytic = settings.method == "nimgp-psi"
+        return PerSourceInputs(sizes, spread=settings.initial_spread, priors=priors, analytic=analytic, dtype=dtype)
     if settings.method == "nimgp-nn":
         hidden = (settings.hidden_units,) * settings.hidden_layers
         sees_noise = settings.noise == "given"
         return AmortisedInputs(
-            leading, input_dim, num_classes, hidden=hidden, sees_noise=sees_noise, priors=priors, seed=seed, dtype=dtype
+            leading, input_dim, encode, hidden=hidden, sees_noise=sees_noise, priors=priors, seed=seed, dtype=dtype
         )
     if settings.first_order:
         return FirstOrderInputs(marginal=settings.method == "nimgp-fo-marginal")

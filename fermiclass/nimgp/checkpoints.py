@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import time
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from fermiclass.nimgp.archives import read_arrays
 from fermiclass.nimgp.errors import CheckpointError
 
 _PROGRESS = "progress_"
@@ -46,12 +47,11 @@ class Checkpoint:
         if not self._path.exists():
             return {}
         try:
-            with self._path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                saved = dict(arrays)
+            saved = read_arrays(self._path.read_bytes())
             about = dict(zip(saved["names"].tolist(), saved["values"].tolist(), strict=True))
             progress = {name[len(_PROGRESS) :]: saved[name] for name in saved if name.startswith(_PROGRESS)}
             values = [saved[f"variable{k}"] for k in range(len(saved) - len(progress) - 2)]
-        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"'{self._path}' is no checkpoint, or a damaged one ({error}): remove it") from error
         odd = sorted(key for key in self._about.keys() | about.keys() if self._about.get(key) != about.get(key))
         if odd:
@@ -76,7 +76,14 @@ class Checkpoint:
         try:
             with partial.open("wb") as file:
                 np.savez(file, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
             partial.replace(self._path)
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint '{self._path}' cannot be written: {error.strerror or error}. Free some space, or name "
+                "another file"
+            ) from error
         finally:
             partial.unlink(missing_ok=True)
         self._written = time.monotonic()

@@ -11,5 +11,13 @@ class TrainingError(NIMGPError, ArithmeticError):
     """The bound is no longer a number."""
 
 
+class PredictionError(NIMGPError, ArithmeticError):
+    """Probabilities are no numbers."""
+
+
+class TrainingWarning(UserWarning):
+    """Training did not go as it should, and what was done about it."""
+
+
 class CheckpointError(NIMGPError, ValueError):
     """A file that is no checkpoint of this training."""

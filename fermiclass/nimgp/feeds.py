@@ -47,7 +47,7 @@ class TrainingData:
     X, X_var
         Observed inputs and their noise variances, ``(N, D)`` or ``(S, N, D)``.
     y
-        Labels 0 … C − 1, ``(N,)`` or ``(S, N)``.
+        Labels 0 … C − 1, whole numbers, or outputs, floating-point numbers; ``(N,)`` or ``(S, N)``.
     count
         ``(S,)`` how many of the N rows are sources, the first ones; None for all.
     """
@@ -66,7 +66,7 @@ class TrainingData:
     def feed(self, batch_size: int | None, seed: int, dtype: tf.DType, *, first: int = 0) -> Feed:
         """Return all sources in every step, or each at most once an epoch."""
         counts = self.counts
-        arrays = tf.constant(self.X, dtype), tf.constant(self.X_var, dtype), tf.constant(self.y, tf.int32)
+        arrays = tf.constant(self.X, dtype), tf.constant(self.X_var, dtype), _targets(self.y, dtype)
         size = min(batch_size or self.y.shape[-1], int(counts.min()))
         if size == counts.min() and (batch_size or counts.max()) >= counts.max():
             weight = None
@@ -88,7 +88,7 @@ class StreamedData:
     ----------
     open
         Called with the first step, returns an endless iterator of ``(X, X_var, y)`` with shapes ``(B, D)``, ``(B, D)``,
-        ``(B,)`` and labels 0 … C − 1.
+        ``(B,)`` and labels 0 … C − 1, or outputs.
     """
 
     open: Callable[[int], Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]]
@@ -140,7 +140,7 @@ class _Stream(NamedTuple):
 
     def take(self, steps: int) -> Tensors:
         X, X_var, y = (np.stack(parts) for parts in zip(*(next(self.batches) for _ in range(steps)), strict=True))
-        return tf.constant(X, self.dtype), tf.constant(X_var, self.dtype), tf.constant(y, tf.int32)
+        return tf.constant(X, self.dtype), tf.constant(X_var, self.dtype), _targets(y, self.dtype)
 
     def batch(self, taken: Tensors, step: tf.Tensor) -> Batch:
         return Batch(None, *(a[step] for a in taken))
@@ -154,6 +154,10 @@ def shard(batch: Batch, part: tf.Tensor, parts: int) -> Batch:
     X, X_var = (a[..., begin:end, :] for a in (batch.X, batch.X_var))
     weight = None if batch.weight is None else batch.weight[..., begin:end]
     return Batch(rows[..., begin:end], X, X_var, batch.y[..., begin:end], weight)
+
+
+def _targets(y: np.ndarray, dtype: tf.DType) -> tf.Tensor:
+    return tf.constant(y, dtype if np.issubdtype(np.asarray(y).dtype, np.floating) else tf.int32)
 
 
 def _minibatches(num_data: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

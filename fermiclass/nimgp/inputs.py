@@ -32,7 +32,7 @@ class Batch(NamedTuple):
     X, X_var
         Observed inputs and their noise variances, ``(..., B, D)``.
     y
-        Labels 0 … C − 1, ``(..., B)``.
+        Labels 0 … C − 1, or outputs, ``(..., B)``.
     weight
         ``(..., B)``: 1, or 0 for a row that only fills the array; None if all count.
     """
@@ -167,6 +167,11 @@ class PerSourceInputs(gpflow.Module):
         Where s starts: q(x) at N(x̃, spread · V).
     priors
         p(x) of each model, in the order of the leading axis; None for a flat prior. The paper takes N(0, 1000 · I).
+    analytic
+        Whether the moments of each latent function over q(x) are taken in closed form, instead of at a draw. The bound
+        is then the same for a Gaussian likelihood, whose logarithm is quadratic in f, without the noise of the draws.
+        For another it is an approximation, no bound: f is taken for Gaussian, and several functions for independent,
+        where they share one x.
     """
 
     def __init__(
@@ -175,6 +180,7 @@ class PerSourceInputs(gpflow.Module):
         *,
         spread: float = 0.5,
         priors: list[InputPrior] | None = None,
+        analytic: bool = False,
         dtype: tf.DType = tf.float64,
     ) -> None:
         super().__init__()
@@ -183,6 +189,7 @@ class PerSourceInputs(gpflow.Module):
             tf.fill(shape, tf.cast(spread, dtype)), dtype=dtype, transform=tfp.bijectors.Exp()
         )
         self.priors = priors
+        self.analytic = analytic
 
     def source_terms(
         self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
@@ -191,7 +198,7 @@ class PerSourceInputs(gpflow.Module):
         m, s = tf.convert_to_tensor(self.mean), tf.convert_to_tensor(self.variance)
         if batch.rows is not None:
             m, s = (tf.gather(a, batch.rows, batch_dims=len(batch.rows.shape) - 1) for a in (m, s))
-        return terms_of_gaussian(m, s, self.priors, functions, likelihood, batch, seed)
+        return terms_of_gaussian(m, s, self.priors, functions, likelihood, batch, seed, analytic=self.analytic)
 
 
 def terms_of_gaussian(
@@ -202,12 +209,17 @@ def terms_of_gaussian(
     likelihood: Likelihood,
     batch: Batch,
     seed: tf.Tensor,
+    *,
+    analytic: bool = False,
 ) -> tf.Tensor:
     """Each source's terms of the bound for ``q(ξ) = N(m, diag s)``, shapes ``(..., B, D)``; see `PerSourceInputs`."""
     input_seed, likelihood_seed = split(seed)
     noise_scale = tf.sqrt(batch.X_var)
-    x = batch.X + noise_scale * (m + tf.sqrt(s) * noise_like(batch.X, input_seed))
-    terms = likelihood.variational_expectations(functions.moments(x), batch.y, likelihood_seed) - kl_to_noise(m, s)
+    if analytic:
+        latent = functions.expected_moments(batch.X + noise_scale * m, batch.X_var * s)
+    else:
+        latent = functions.moments(batch.X + noise_scale * (m + tf.sqrt(s) * noise_like(batch.X, input_seed)))
+    terms = likelihood.variational_expectations(latent, batch.y, likelihood_seed) - kl_to_noise(m, s)
     if priors is not None:
         terms += expected_log_prior(batch.X + noise_scale * m, batch.X_var * s, priors)
     return terms

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 #: Input models.
-METHODS = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo", "nimgp-fo-marginal", "mgp-aug", "mgp-sampling")
+METHODS = ("mgp", "nimgp", "nimgp-psi", "nimgp-nn", "nimgp-fo", "nimgp-fo-marginal", "mgp-aug", "mgp-sampling")
 #: Those that turn input noise into noise of the latent functions, in prediction too.
 FIRST_ORDER = ("nimgp-fo", "nimgp-fo-marginal")
 #: Those that average predictions over what a source's noise leaves open.
-AVERAGING = ("nimgp", "nimgp-nn")
+AVERAGING = ("nimgp", "nimgp-psi", "nimgp-nn")
+#: Those that keep something for every source, and so need all of them in memory.
+PER_SOURCE = ("nimgp", "nimgp-psi", "mgp-aug")
 #: Those of :mod:`fermiclass.nimgp.ep`, which are no input models: robust to wrong labels, and not.
 EP_METHODS = ("rmgpc", "smgpc")
 LIKELIHOODS = ("softmax", "softmax-bound", "step", "probit", "logit")
+#: Kernels whose expectations over a Gaussian input are known, which the method nimgp-psi needs.
+WITH_EXPECTATIONS = ("se", "linear")
+#: Of outputs; any other of GPflow's may be given as an object.
+RESPONSES = ("gaussian", "student-t", "poisson", "bernoulli", "ordinal", "heteroskedastic")
 #: Kernels, which may be joined by +.
 KERNELS = ("se", "linear", "polynomial", "matern32", "matern52")
 NOISES = ("given", "per-feature", "shared")

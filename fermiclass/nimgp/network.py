@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import gpflow
 import numpy as np
@@ -16,8 +17,50 @@ from fermiclass.nimgp.posterior import LatentFunctions
 _LOG_VARIANCE_RANGE = 8.0  # of ξ: variances from e⁻⁸ to e⁸
 
 
+class Encoding(Protocol):
+    """How the network is told what y is."""
+
+    @property
+    def size(self) -> int:
+        """K, numbers that stand for one y."""
+
+    def __call__(self, y: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+        """Encode y (..., B), shape ``(..., B, K)``."""
+
+
+class OneHot(NamedTuple):
+    """Labels 0 … C − 1, by C numbers of which one is 1."""
+
+    num_classes: int
+
+    @property
+    def size(self) -> int:
+        """C."""
+        return self.num_classes
+
+    def __call__(self, y: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+        """Return ones where a class is the label, zeros elsewhere."""
+        return tf.one_hot(y, self.num_classes, dtype=dtype)
+
+
+class Standardised(NamedTuple):
+    """Outputs, by their distance from a mean in units of a scale."""
+
+    mean: float
+    scale: float
+
+    @property
+    def size(self) -> int:
+        """One."""
+        return 1
+
+    def __call__(self, y: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+        """Return ``(y − mean) / scale``."""
+        return ((tf.cast(y, dtype) - self.mean) / self.scale)[..., None]
+
+
 class AmortisedInputs(gpflow.Module):
-    """``q(ξ_i) = N(m, diag s)`` with m and log s from a network of ``(x̃, one-hot y [, √V])``: NIMGP_NN.
+    """``q(ξ_i) = N(m, diag s)`` with m and log s from a network of ``(x̃, y [, √V])``: NIMGP_NN.
 
     Hidden layers are ReLU units, the last layer is linear and starts at zero, so that q(x) starts at N(x̃, V)
     (Villacampa-Calvo et al. 2021, section 3.2). The terms of a source are those of
@@ -27,8 +70,10 @@ class AmortisedInputs(gpflow.Module):
     ----------
     shape
         Leading axes: those of models that are trained at once.
-    input_dim, num_classes
-        D and C.
+    input_dim
+        D.
+    encode
+        How y enters: :class:`OneHot` of a label, :class:`Standardised` of an output.
     hidden
         Units of each hidden layer.
     sees_noise
@@ -43,7 +88,7 @@ class AmortisedInputs(gpflow.Module):
         self,
         shape: Sequence[int],
         input_dim: int,
-        num_classes: int,
+        encode: Encoding,
         *,
         hidden: Sequence[int] = (50,),
         sees_noise: bool = True,
@@ -52,9 +97,9 @@ class AmortisedInputs(gpflow.Module):
         dtype: tf.DType = tf.float64,
     ) -> None:
         super().__init__()
-        self.num_classes, self.sees_noise, self.priors = num_classes, sees_noise, priors
+        self._encode, self.sees_noise, self.priors = encode, sees_noise, priors
         rng = np.random.default_rng(seed)
-        sizes = [input_dim * (2 if sees_noise else 1) + num_classes, *hidden]
+        sizes = [input_dim * (2 if sees_noise else 1) + encode.size, *hidden]
         self.weights: list[gpflow.Parameter] = []
         self.biases: list[gpflow.Parameter] = []
         for fan_in, fan_out in zip(sizes, [*hidden, 2 * input_dim], strict=True):
@@ -65,8 +110,8 @@ class AmortisedInputs(gpflow.Module):
 
     def moments(self, batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
         """M and s of each source, ``(..., B, D)``."""
-        label = tf.one_hot(batch.y, self.num_classes, dtype=batch.X.dtype)
-        parts = [batch.X, label, tf.sqrt(batch.X_var)] if self.sees_noise else [batch.X, label]
+        y = self._encode(batch.y, batch.X.dtype)
+        parts = [batch.X, y, tf.sqrt(batch.X_var)] if self.sees_noise else [batch.X, y]
         layer = tf.concat(parts, axis=-1)
         for k, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             layer = tf.matmul(tf.nn.relu(layer) if k else layer, weights) + bias[..., None, :]

@@ -19,6 +19,7 @@ import gpflow
 import numpy as np
 import tensorflow as tf
 
+from fermiclass.nimgp.expected.psi import expected_moments
 from fermiclass.nimgp.kernels import Kernel
 
 
@@ -37,6 +38,9 @@ class LatentFunctions(Protocol):
 
     def mean_gradient(self, X: tf.Tensor) -> tf.Tensor:
         """``∇ mean_c`` at ``X`` (..., n, D), shape ``(..., C, n, D)``."""
+
+    def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
+        """Mean and variance over x of N(mean, diag var), both (..., n, D); see :mod:`fermiclass.nimgp.expected.psi`."""
 
 
 class SparsePosterior(gpflow.Module):
@@ -81,14 +85,9 @@ class SparsePosterior(gpflow.Module):
 
     def predictor(self, kernel: Kernel) -> PredictiveFunctions:
         """Compute once all of prediction that depends on the inducing points only."""
-        double = tf.float64  # inverses are made in double precision, once, and rounded afterwards
-        L = self._cholesky(kernel, double)
-        S_sqrt = tf.cast(tf.linalg.band_part(self.q_sqrt, -1, 0), double)
-        identity = tf.eye(tf.shape(L)[-1], batch_shape=tf.shape(L)[:-2], dtype=double)
-        L_inverse = tf.linalg.triangular_solve(L, identity)
-        shrink = identity - tf.matmul(S_sqrt, S_sqrt, transpose_b=True)
-        weights = tf.linalg.matvec(L_inverse, tf.cast(self.q_mu, double), transpose_a=True)
-        precision = tf.matmul(L_inverse, tf.matmul(shrink, L_inverse), transpose_a=True)
+        L = self._cholesky(kernel, tf.float64)
+        S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
+        weights, precision = _weights_and_precision(L, self.q_mu, S_sqrt)
         dtype = self.q_mu.dtype
         return PredictiveFunctions(
             kernel, tf.convert_to_tensor(self.Z), tf.cast(weights, dtype), tf.cast(precision, dtype)
@@ -121,6 +120,12 @@ class TrainingFunctions(NamedTuple):
         weights = tf.linalg.triangular_solve(self.L, self.q_mu[..., None], adjoint=True)[..., 0]
         return self.kernel.mean_gradient(X[..., None, :, :], self.Z, weights)
 
+    def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
+        """Mean and variance over x of N(mean, diag var), both (..., n, D)."""
+        weights, precision = _weights_and_precision(self.L, self.q_mu, self.S_sqrt)
+        first, variance = expected_moments(self.kernel, self.Z, weights, precision, mean, var)
+        return LatentMoments(first, _positive(variance))
+
 
 class PredictiveFunctions(NamedTuple):
     """``mean = kᵀ α`` and ``var = k(x, x) − kᵀ P k`` with α = L⁻ᵀ m (..., C, M), P = L⁻ᵀ (I − S) L⁻¹ (..., C, M, M)."""
@@ -141,6 +146,21 @@ class PredictiveFunctions(NamedTuple):
     def mean_gradient(self, X: tf.Tensor) -> tf.Tensor:
         """``∇ mean_c`` at ``X`` (..., n, D), shape ``(..., C, n, D)``."""
         return self.kernel.mean_gradient(X[..., None, :, :], self.Z, self.weights)
+
+    def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
+        """Mean and variance over x of N(mean, diag var), both (..., n, D)."""
+        first, variance = expected_moments(self.kernel, self.Z, self.weights, self.precision, mean, var)
+        return LatentMoments(first, _positive(variance))
+
+
+def _weights_and_precision(L: tf.Tensor, q_mu: tf.Tensor, S_sqrt: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """``L⁻ᵀ m`` and ``L⁻ᵀ (I − S) L⁻¹``, in double precision, in which inverses are made."""
+    L, m, S_sqrt = (tf.cast(a, tf.float64) for a in (L, q_mu, S_sqrt))
+    identity = tf.eye(tf.shape(L)[-1], batch_shape=tf.shape(L)[:-2], dtype=tf.float64)
+    L_inverse = tf.linalg.triangular_solve(L, identity)
+    shrink = identity - tf.matmul(S_sqrt, S_sqrt, transpose_b=True)
+    weights = tf.linalg.matvec(L_inverse, m, transpose_a=True)
+    return weights, tf.matmul(L_inverse, tf.matmul(shrink, L_inverse), transpose_a=True)
 
 
 def _positive(var: tf.Tensor) -> tf.Tensor:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 import tensorflow as tf
 
+from fermiclass.nimgp.diagnosis import diagnose
+from fermiclass.nimgp.errors import PredictionError
 from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.prediction_graphs import PredictionGraphs, numbers_of
@@ -80,6 +82,7 @@ class Predictor:
         first_order: bool = False,
         graphs: PredictionGraphs | None = None,
     ) -> None:
+        self._model = model
         self._numbers = numbers_of(model)
         self._graphs = graphs or PredictionGraphs(model, first_order=first_order)
         self._dtype = model.posterior.q_mu.dtype
@@ -144,6 +147,11 @@ class Predictor:
         mean, second, entropy_given_x, entropy_given_f = (
             a.numpy()[..., :count].astype(float) for a in self._graphs.run(self._numbers, num_draws, *padded)
         )
+        if not all(np.all(np.isfinite(a)) for a in (mean, second, entropy_given_x, entropy_given_f)):
+            raise PredictionError(
+                f"the probabilities of a block of {count} sources are no numbers: {diagnose(self._model)}. Train "
+                "again, with a larger jitter, fewer inducing points, or precision 'float64'."
+            )
         # Rounding and quadrature leave sums a little off 1 and differences of entropies a little below 0.
         probabilities = (mean / mean.sum(axis=0)).T
         entropy = -np.sum(probabilities * np.log(np.maximum(probabilities, 1e-300)), axis=1)

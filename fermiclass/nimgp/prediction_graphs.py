@@ -15,7 +15,7 @@ import tensorflow as tf
 from scipy.special import ndtr
 
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.posterior import LatentMoments, PredictiveFunctions
+from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments, PredictiveFunctions
 from fermiclass.nimgp.predictive_moments import gaussian_points
 
 
@@ -83,9 +83,9 @@ class PredictionGraphs:
             weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor, ratio: tf.Tensor, temperature: tf.Tensor
         ) -> tuple[tf.Tensor, ...]:
             if self._first_order:
-                latent = self._blurred(mean[:, 0], factor[:, 0])
+                latent = blurred(self._functions, mean[:, 0], factor[:, 0])
             else:
-                latent = self._functions.moments(_noiseless(num_draws, weights, mean, factor))
+                latent = self._functions.moments(noiseless(num_draws, weights, mean, factor))
             latent = LatentMoments(latent.mean / temperature, latent.var / temperature**2)
             of_draws = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, n · S)
             at_x = self._likelihood.predict(latent, of_draws, num_draws)
@@ -102,15 +102,16 @@ class PredictionGraphs:
 
         return moments
 
-    def _blurred(self, X: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
-        """``var_c + |Fᵀ ∇mean_c|²`` at ``X`` (n, D), for noise of covariance F Fᵀ (n, D, D)."""
-        latent = self._functions.moments(X)
-        gradient = tf.transpose(self._functions.mean_gradient(X), [1, 2, 0])  # (n, D, C)
-        noise = tf.reduce_sum(tf.square(tf.matmul(factor, gradient, transpose_a=True)), axis=1)
-        return LatentMoments(latent.mean, latent.var + tf.transpose(noise))
+
+def blurred(functions: LatentFunctions, X: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
+    """``var_c + |Fᵀ ∇mean_c|²`` at ``X`` (n, D), for noise of covariance F Fᵀ (n, D, D)."""
+    latent = functions.moments(X)
+    gradient = tf.transpose(functions.mean_gradient(X), [1, 2, 0])  # (n, D, C)
+    noise = tf.reduce_sum(tf.square(tf.matmul(factor, gradient, transpose_a=True)), axis=1)
+    return LatentMoments(latent.mean, latent.var + tf.transpose(noise))
 
 
-def _noiseless(num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
+def noiseless(num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
     """Draws from ``Σ_k weights_k N(mean_k, F_k F_kᵀ)`` of n inputs, shape ``(n · S, D)``.
 
     The same quasi-Monte Carlo set for every input, with one coordinate more than D to choose among components.

@@ -32,27 +32,17 @@ class Softmax(gpflow.Module):
         self.num_classes = num_classes
         self.num_points = num_points
 
-    def _draws(self, latent: LatentMoments, seed: tf.Tensor) -> tf.Tensor:
-        """Antithetic draws of f, shape (S, ..., C, n), their scatter shared by all leading axes."""
-        num_classes, num_inputs = tf.unstack(tf.shape(latent.mean)[-2:])
-        # A row at a time: what a row draws does not depend on how many follow it.
-        half = tf.transpose(
-            tf.random.stateless_normal([num_inputs, num_classes, self.num_draws // 2], seed, dtype=latent.mean.dtype)
-        )
-        for _ in range(len(latent.mean.shape) - 2):
-            half = half[:, None]
-        half = tf.sqrt(latent.var) * half
-        return latent.mean + tf.concat([half, -half], axis=0)
-
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """Monte Carlo ``mean_y − E_q log Σ_c exp(f^c)``, shape (..., n)."""
         own = one_hot(y, self.num_classes, latent.mean.dtype)
-        normaliser = tf.reduce_mean(tf.reduce_logsumexp(self._draws(latent, seed), axis=-2), axis=0)
+        normaliser = tf.reduce_mean(
+            tf.reduce_logsumexp(antithetic_draws(latent, self.num_draws, seed), axis=-2), axis=0
+        )
         return tf.reduce_sum(own * latent.mean, axis=-2) - normaliser
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """Monte Carlo ``log E_q softmax(f)_y``, shape (..., n); in expectation a lower bound."""
-        f = self._draws(latent, seed)
+        f = antithetic_draws(latent, self.num_draws, seed)
         own = one_hot(y, self.num_classes, latent.mean.dtype)
         log_p = tf.reduce_sum(own * f, axis=-2) - tf.reduce_logsumexp(f, axis=-2)
         return tf.reduce_logsumexp(log_p, axis=0) - np.log(self.num_draws)
@@ -128,6 +118,19 @@ class LogisticBound(Logistic):
         """Return the bound, shape (..., n)."""
         mean, var = latent.mean[..., 0, :], latent.var[..., 0, :]
         return -tf.math.softplus(0.5 * var - _sign(y, mean.dtype) * mean)
+
+
+def antithetic_draws(latent: LatentMoments, num_draws: int, seed: tf.Tensor) -> tf.Tensor:
+    """Draws of f, shape (S, ..., L, n), their scatter shared by all leading axes; S is even."""
+    num_functions, num_inputs = tf.unstack(tf.shape(latent.mean)[-2:])
+    # A row at a time: what a row draws does not depend on how many follow it.
+    half = tf.transpose(
+        tf.random.stateless_normal([num_inputs, num_functions, num_draws // 2], seed, dtype=latent.mean.dtype)
+    )
+    for _ in range(len(latent.mean.shape) - 2):
+        half = half[:, None]
+    half = tf.sqrt(latent.var) * half
+    return latent.mean + tf.concat([half, -half], axis=0)
 
 
 def _sign(y: tf.Tensor, dtype: tf.DType) -> tf.Tensor:

@@ -108,7 +108,7 @@ class Stationary(gpflow.Module):
         dtype: tf.DType = tf.float64,
     ) -> None:
         super().__init__()
-        self._form = form
+        self.form = form
         self.variance = gpflow.Parameter(
             tf.fill([*shape], tf.cast(variance, dtype)), dtype=dtype, transform=positive(), prior=variance_prior
         )
@@ -121,7 +121,7 @@ class Stationary(gpflow.Module):
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
-        return self._form.value(self._distances(X, X2), self.variance)
+        return self.form.value(self._distances(X, X2), self.variance)
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances σ²."""
@@ -129,7 +129,7 @@ class Stationary(gpflow.Module):
 
     def mean_gradient(self, X: tf.Tensor, Z: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         """``σ² Σ_m w_m s(r²) (z_m − x) / ℓ²`` with the form's slope s."""
-        ws = self._form.slope(self._distances(Z, X), self.variance) * weights[..., None]
+        ws = self.form.slope(self._distances(Z, X), self.variance) * weights[..., None]
         pull = tf.matmul(ws, Z, transpose_a=True) - tf.reduce_sum(ws, axis=-2)[..., None] * X
         return pull / tf.square(self.lengthscales)[..., None, :]
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.checkpoints import Checkpoint
-from fermiclass.nimgp.errors import TrainingError
+from fermiclass.nimgp.diagnosis import diagnose
+from fermiclass.nimgp.errors import TrainingError, TrainingWarning
 from fermiclass.nimgp.feeds import Data, Tensors, shard
 from fermiclass.nimgp.inputs import Batch
 from fermiclass.nimgp.model import NoisyInputGP
@@ -18,6 +20,9 @@ from fermiclass.nimgp.natural_gradient import NaturalGradient
 _STEPS_PER_CALL = 20  # steps that run inside TensorFlow before a state is reported
 _LEAST_RISE = 1e-3  # of a smoothed bound, relative, that makes more steps worth their while
 _LARGEST_JITTER = 0.1  # relative; more would be another kernel
+_RESTARTS = 3
+_SMALLER = 0.2  # step size of a training that is started again, relative to the one that diverged
+_DEEPEST_FALL = 20.0  # of a bound below its first value, relative to that; training starts from a poor one
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,24 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class TrainingState:
-    """What an observer of training sees: steps done, of how many, and each model's mean bound over the last of them."""
+    """What an observer of training sees: steps done, of how many, and each model's mean bound over the last of them.
+
+    `attempt` counts how often training was started again; `history` has the bounds of this one, ``(states, ...)``.
+    """
 
     step: int
     steps: int
     elbo: np.ndarray
+    attempt: int
+    history: np.ndarray
+
+
+class _DivergedError(Exception):
+    """Training is to be started again, as the attempt of this number."""
+
+    def __init__(self, attempt: int, reason: str) -> None:
+        super().__init__(reason)
+        self.attempt = attempt
 
 
 def train(
@@ -69,7 +87,8 @@ def train(
     each model ends where it would have ended alone, but for rounding.
 
     Where rounding leaves a covariance without a Cholesky factor the bound is no number: the jitter becomes ten times
-    larger, for all models that are trained at once, and training goes on.
+    larger, for all models that are trained at once, and training goes on. Where that does not help, or the bound falls
+    far below its first value, training starts again with a fifth of the step size, up to three times, with a warning.
 
     Under the scope of a ``tf.distribute`` strategy, in which the model was made, too, each device takes its part of
     every minibatch, and their gradients are averaged; parts that differ by a source count the same.
@@ -90,11 +109,38 @@ def train(
     ValueError
         When natural gradients are asked for on several devices.
     TrainingError
-        When a bound becomes NaN or infinite whatever the jitter, up to 0.1; the message says at which step and what to
-        try.
+        When a bound becomes NaN or infinite whatever the jitter, up to 0.1, and the step size; the message says at
+        which step, what is wrong, and what to try.
+
+    Warns
+    -----
+    TrainingWarning
+        When training starts again.
     """
+    start = [variable.numpy() for variable in model.variables]
+    attempt = 0
+    while True:
+        try:
+            yield from _train(model, data, settings, checkpoint, attempt)
+            return
+        except _DivergedError as diverged:
+            _start_again(model.variables, start)
+            attempt = diverged.attempt
+            if str(diverged):
+                rate = settings.learning_rate * _SMALLER**attempt
+                warnings.warn(
+                    f"training diverged ({diverged}): it is started again with a learning rate of {rate:.2g}",
+                    TrainingWarning,
+                    stacklevel=2,
+                )
+
+
+def _train(
+    model: NoisyInputGP, data: Data, settings: TrainingSettings, checkpoint: Checkpoint | None, attempt: int
+) -> Iterator[TrainingState]:
+    """Do what :func:`train` does with one step size."""
     dtype = model.posterior.q_mu.dtype
-    rate = settings.learning_rate
+    rate = settings.learning_rate * _SMALLER**attempt
     optimiser = tf.keras.optimizers.Adam(
         tf.keras.optimizers.schedules.CosineDecay(rate, settings.steps, alpha=0.01) if settings.decay else rate
     )
@@ -106,7 +152,7 @@ def train(
             raise ValueError(
                 "natural gradients need all of the posterior on one device: leave them out, or the strategy"
             )
-        natural = NaturalGradient(model.posterior, settings.natural_gradient)
+        natural = NaturalGradient(model.posterior, settings.natural_gradient * _SMALLER**attempt)
     of_posterior = [] if natural is None else natural.variables
     variables = [v for v in model.trainable_variables if not any(v is own for own in of_posterior)]
     optimiser.build(variables)
@@ -122,12 +168,13 @@ def train(
             context = tf.distribute.get_replica_context()
             elbo, *gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, [elbo, *gradients])
         # Without a bound nothing moves but by momentum, so that there is something to go on from.
-        usable = tf.reduce_all(tf.math.is_finite(elbo))
+        finite = [tf.reduce_all(tf.math.is_finite(number)) for number in (elbo, *gradients)]
+        usable = tf.reduce_all(finite)
         gradients = [tf.where(usable, gradient, tf.zeros_like(gradient)) for gradient in gradients]
         if natural is not None:
             natural.apply_gradients(*gradients[: len(of_posterior)])
         optimiser.apply_gradients(zip(gradients[len(of_posterior) :], variables, strict=True))
-        return elbo
+        return tf.where(usable, elbo, tf.constant(np.nan, dtype))
 
     def step_of_device(batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         device = tf.distribute.get_replica_context().replica_id_in_sync_group
@@ -142,7 +189,13 @@ def train(
     rng = np.random.default_rng([settings.seed, 1])
     everything = [*of_posterior, *variables, model.posterior.jitter.unconstrained_variable, *optimiser.variables]
     everything += [] if natural is None else [natural.state]
+    fresh = [variable.numpy() for variable in everything]
     kept = {} if checkpoint is None else checkpoint.restore(everything)
+    if int(kept.get("attempt", attempt)) > attempt:
+        raise _DivergedError(int(kept["attempt"]), "")
+    if int(kept.get("attempt", 0)) < attempt:  # what is kept is of the attempt that diverged
+        _start_again(everything, fresh)
+        kept = {}
     done, drawn = int(kept.get("done", 0)), int(kept.get("drawn", 0))
     rng.integers(0, 2**31 - 1, size=(drawn, 2), dtype=np.int32)  # those of the steps that are done
     feed = data.feed(settings.batch_size, settings.seed, dtype, first=drawn)
@@ -155,6 +208,10 @@ def train(
         return total
 
     smoothed = _Smoothed(settings.patience, kept)
+    first = kept.get("first")
+    history = list(kept.get("history", ()))
+    if done:
+        yield TrainingState(done, settings.steps, history[-1], attempt, np.array(history))
     while done < settings.steps and not smoothed.has_stopped_rising:
         count = min(_STEPS_PER_CALL, settings.steps - done)
         seeds = rng.integers(0, 2**31 - 1, size=(count, 2), dtype=np.int32)
@@ -164,16 +221,30 @@ def train(
         if not np.all(np.isfinite(elbo)):
             if _raise_jitter(model):
                 continue
+            reason = f"the bound became {np.min(elbo)} between steps {done} and {done + count}: {diagnose(model)}"
+            if attempt < _RESTARTS:
+                raise _DivergedError(attempt + 1, reason)
             raise TrainingError(
-                f"the bound became {np.min(elbo)} between steps {done} and {done + count}, and a larger jitter does "
-                "not help: try a smaller learning rate, fewer inducing points, or precision 'float64'"
+                f"{reason}; neither a larger jitter nor a smaller step helps: try fewer inducing points, or precision "
+                "'float64'"
             )
+        first = elbo if first is None else first
+        if attempt < _RESTARTS and np.any(elbo < first - _DEEPEST_FALL * np.maximum(np.abs(first), 1.0)):
+            fallen = f"the bound fell from {np.min(first):.3g} to {np.min(elbo):.3g} by step {done + count}"
+            raise _DivergedError(attempt + 1, fallen)
         done += count
+        history.append(elbo)
         smoothed.add(done, elbo)
         if checkpoint is not None:
-            progress = {"done": done, "drawn": drawn, **smoothed.state}
+            progress = {"done": done, "drawn": drawn, "attempt": attempt, "first": first, "history": np.array(history)}
+            progress |= smoothed.state
             checkpoint.save(everything, progress, last=done == settings.steps or smoothed.has_stopped_rising)
-        yield TrainingState(done, settings.steps, elbo)
+        yield TrainingState(done, settings.steps, elbo, attempt, np.array(history))
+
+
+def _start_again(variables: Sequence[tf.Variable], values: Sequence[np.ndarray]) -> None:
+    for variable, value in zip(variables, values, strict=True):
+        variable.assign(value)
 
 
 def _raise_jitter(model: NoisyInputGP) -> bool:

@@ -122,7 +122,7 @@ def feature_effects(
     axes.set_ylim(len(features) - 0.4, -0.6)
     widest = max(0.05, 1.15 * float(np.abs(moved).max()))
     axes.set_xlim(-widest, widest)
-    axes.locator_params(axis="x", nbins=5)
+    axes.locator_params(axis="x", nbins=3)  # more of them touch where they have three digits
     axes.set_xlabel("moves the probability by", fontsize=SMALL)
     open_frame(axes)
     return axes

@@ -29,7 +29,7 @@ def reliability_diagram(
 
     A point is a bin of about as many sources as any other, its bar the binomial standard error √(a(1−a)/n) of the
     accuracy a. Calibrated probabilities follow the diagonal; below it they are overconfident. ECE is
-    Σ_b (n_b/n) |accuracy_b − confidence_b|.
+    ``Σ_b (n_b/n) |accuracy_b − confidence_b|``.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ _Pool = tuple[Chunk, NDArray[np.int64]]
 
 
 def shuffled_minibatches(
-    rows: Rows, batch_size: int, *, seed: int, pool_rows: int = 65536, chunk_rows: int = 4096
+    rows: Rows, batch_size: int, *, seed: int, pool_rows: int = 65536, chunk_rows: int = 4096, first: int = 0
 ) -> Generator[Chunk, None, None]:
     """Return endless minibatches of rows that have a label; of all rows, if there are no labels.
 
@@ -40,6 +40,8 @@ def shuffled_minibatches(
         Rows that are shuffled with each other, at least.
     chunk_rows
         Rows that are read at a time, at most.
+    first
+        The batch to begin with: those before it are read, as their rows decide what follows, and left out.
 
     Raises
     ------
@@ -50,17 +52,18 @@ def shuffled_minibatches(
         raise RowsError("batches, pools and chunks need at least one row each")
     if batch_size > rows.num_rows:
         raise RowsError(f"a batch of {batch_size} rows was asked of {rows.num_rows} rows. Choose a smaller batch_size.")
-    return _batches(_pools(rows, batch_size, pool_rows, chunk_rows, np.random.default_rng(seed)))
+    return _batches(_pools(rows, batch_size, pool_rows, chunk_rows, np.random.default_rng(seed)), first)
 
 
-def _batches(pools: Iterator[_Pool]) -> Generator[Chunk, None, None]:
+def _batches(pools: Iterator[_Pool], first: int) -> Generator[Chunk, None, None]:
     with ThreadPoolExecutor(1, thread_name_prefix="read-ahead") as reader:  # leaving it waits for the read under way
         upcoming = reader.submit(next, pools)
         while True:
             pool, batches = upcoming.result()
             upcoming = reader.submit(next, pools)
-            for index in batches:
+            for index in batches[first:]:
                 yield pool.take(index)
+            first = max(0, first - len(batches))
 
 
 def _pools(

@@ -11,7 +11,8 @@ import fermiclass
 
 CORE = sorted((Path(fermiclass.__file__).parent / "nimgp").glob("**/*.py"))
 ALLOWED = {
-    "__future__", "abc", "collections", "dataclasses", "functools", "numbers", "pathlib", "threading",
+    "__future__", "abc", "collections", "dataclasses", "functools", "io", "math", "numbers", "os", "pathlib",
+    "threading", "warnings",
     "time", "typing", "zipfile", "gpflow", "numpy", "scipy", "sklearn", "tensorflow",
     "tensorflow_probability", "threadpoolctl",
 }  # fmt: skip

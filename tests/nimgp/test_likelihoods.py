@@ -11,7 +11,7 @@ from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.predictive_moments import gaussian_points
 from fermiclass.nimgp.robust import Largest, Robust
-from fermiclass.nimgp.softmax import Softmax, SoftmaxBound
+from fermiclass.nimgp.softmax import Softmax, SoftmaxBound, antithetic_draws
 
 from .conftest import SEED
 
@@ -190,7 +190,7 @@ def test_default_softmax_points_are_enough(latent):
 @pytest.mark.parametrize("likelihood", [Softmax(C), Softmax(C, num_draws=2)], ids=["eight", "two"])
 def test_draws_of_f_have_its_moments(likelihood, latent):
     repeated = LatentMoments(*(tf.repeat(a, 50_000, axis=1) for a in latent))
-    f = likelihood._draws(repeated, SEED).numpy().reshape(likelihood.num_draws, C, n, -1)
+    f = antithetic_draws(repeated, likelihood.num_draws, SEED).numpy().reshape(likelihood.num_draws, C, n, -1)
     np.testing.assert_allclose(f.mean(axis=(0, 3)), latent.mean, atol=1e-10)  # antithetic
     np.testing.assert_allclose(f.var(axis=(0, 3)), latent.var, rtol=0.03)
     scaled = (f[0] - latent.mean.numpy()[..., None]) / np.sqrt(latent.var.numpy()[..., None])
@@ -201,7 +201,7 @@ def test_draws_of_f_have_its_moments(likelihood, latent):
 def test_draws_of_f_do_not_depend_on_how_many_sources_follow(latent):
     """A table that is filled up to the length of another has the draws of the table alone."""
     longer = LatentMoments(*(tf.concat([a, a[:, :2]], axis=1) for a in latent))
-    alone, filled = Softmax(C)._draws(latent, SEED), Softmax(C)._draws(longer, SEED)
+    alone, filled = antithetic_draws(latent, 8, SEED), antithetic_draws(longer, 8, SEED)
     np.testing.assert_array_equal(filled[..., :n], alone)
 
 

@@ -165,5 +165,5 @@ def test_settings_reach_the_parts(rng):
     np.testing.assert_allclose(build(initial_white=0.4).kernel.kernels[-1].variance, 0.4)
     np.testing.assert_allclose(build(initial_spread=0.4).input_model.variance, 0.4)
     np.testing.assert_array_equal(build(initial_spread=0.4).input_model.mean, 0.0)
-    forms = [part._form for part in build(kernel="se+matern32+matern52").kernel.kernels[:3]]
+    forms = [part.form for part in build(kernel="se+matern32+matern52").kernel.kernels[:3]]
     assert forms == [SQUARED_EXPONENTIAL, MATERN32, MATERN52]

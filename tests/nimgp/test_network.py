@@ -6,21 +6,21 @@ import tensorflow as tf
 
 from fermiclass.nimgp.build import ModelSettings, build_model
 from fermiclass.nimgp.inputs import PerSourceInputs
-from fermiclass.nimgp.network import AmortisedInputs
+from fermiclass.nimgp.network import AmortisedInputs, OneHot
 
 from .conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, mixture, perturbed
 
 
 @pytest.mark.parametrize("hidden", [(), (7,), (7, 5)])
 def test_it_starts_at_the_noise(data, hidden):
-    m, s = AmortisedInputs((), D, C, hidden=hidden).moments(batch_of(*data))
+    m, s = AmortisedInputs((), D, OneHot(C), hidden=hidden).moments(batch_of(*data))
     np.testing.assert_array_equal(m, np.zeros((N, D)))
     np.testing.assert_array_equal(s, np.ones((N, D)))
 
 
 def test_it_is_a_network_of_rectified_units(data, rng):
     X, X_var, y = data
-    model = perturbed(AmortisedInputs((), D, C, hidden=(7, 5)), rng)
+    model = perturbed(AmortisedInputs((), D, OneHot(C), hidden=(7, 5)), rng)
     layer = np.concatenate([X, np.eye(C)[y], np.sqrt(X_var)], axis=1)
     for k, (weights, bias) in enumerate(zip(model.weights, model.biases, strict=True)):
         layer = (np.maximum(layer, 0) if k else layer) @ weights.numpy() + bias.numpy()
@@ -32,7 +32,10 @@ def test_it_is_a_network_of_rectified_units(data, rng):
 def test_its_terms_are_those_of_its_moments(data, rng):
     """As if every source had the network's m and s for its own."""
     priors = [mixture(rng)]
-    model, own = perturbed(AmortisedInputs((), D, C, priors=priors), rng), PerSourceInputs((N, D), priors=priors)
+    model, own = (
+        perturbed(AmortisedInputs((), D, OneHot(C), priors=priors), rng),
+        PerSourceInputs((N, D), priors=priors),
+    )
     batch = batch_of(*data)
     for parameter, value in zip((own.mean, own.variance), model.moments(batch), strict=True):
         parameter.assign(value)
@@ -43,7 +46,7 @@ def test_its_terms_are_those_of_its_moments(data, rng):
 @pytest.mark.parametrize("sees_noise", [True, False])
 def test_what_it_sees(data, rng, sees_noise):
     X, X_var, y = data
-    model = perturbed(AmortisedInputs((), D, C, sees_noise=sees_noise), rng)
+    model = perturbed(AmortisedInputs((), D, OneHot(C), sees_noise=sees_noise), rng)
 
     def moments(*batch):
         return np.concatenate(model.moments(batch_of(*batch)))
@@ -55,14 +58,14 @@ def test_what_it_sees(data, rng, sees_noise):
 
 
 def test_variances_stay_in_range(data):
-    model = AmortisedInputs((), D, C)
+    model = AmortisedInputs((), D, OneHot(C))
     model.biases[-1].assign(np.array([0.0, 0.0, 100.0, -100.0]))
     _, s = model.moments(batch_of(*data))
     np.testing.assert_allclose(s[0], [np.exp(8), np.exp(-8)])
 
 
 def test_the_seed_decides_where_it_starts():
-    first, again, other = (AmortisedInputs((), D, C, seed=s).weights[0].numpy() for s in (0, 0, 1))
+    first, again, other = (AmortisedInputs((), D, OneHot(C), seed=s).weights[0].numpy() for s in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert np.any(first != other)
 

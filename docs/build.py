@@ -1,0 +1,82 @@
+"""Everything that is made of the package: labels of DR4, the text about them, notebooks, and the documentation site.
+
+    python docs/build.py [labels] [result] [report] [notebooks] [site] [--output FOLDER]
+
+All of them by default, in this order. It takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+PAGE = DOCS / "4FGL-DR4-labels.html"
+
+
+def labels() -> None:
+    """Label 4FGL-DR4: ``catalogs/4FGL-DR4-labels.fits.gz``."""
+    from make_result import write_labels
+
+    write_labels()
+
+
+def result() -> None:
+    """Write ``docs/result.md`` and its figures."""
+    from make_result import write_result
+
+    write_result()
+
+
+def report() -> None:
+    """Write the labels' page, with what the labels of DR1 were worth: ``docs/4FGL-DR4-labels.html``."""
+    from make_result import LABELS, REPOSITORY
+
+    earlier, catalog = "catalogs/4FGL-DR1.fits.gz", "catalogs/4FGL-DR4.fits.gz"
+    with tempfile.TemporaryDirectory() as folder:
+        metrics = str(Path(folder) / "metrics.json")
+        for command in (
+            ["evaluate", earlier, "--future", catalog, "--json", metrics],
+            ["report", LABELS, "--catalog", catalog, "--metrics", metrics, "-o", str(PAGE)],
+        ):
+            subprocess.run([sys.executable, "-m", "fermiclass", *command], cwd=REPOSITORY, check=True)
+
+
+def notebooks() -> None:
+    """Execute the notebooks."""
+    from make_notebooks import write_notebooks
+
+    write_notebooks()
+
+
+def site(output: Path = DOCS / "_build" / "html") -> None:
+    """Build the documentation; a warning is an error."""
+    options = ["-b", "html", "-W", "--keep-going", "-q", "-d", str(output.with_name("doctrees"))]
+    done = subprocess.run([sys.executable, "-m", "sphinx", *options, str(DOCS), str(output)], check=False)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+
+
+STEPS = {"labels": labels, "result": result, "report": report, "notebooks": notebooks, "site": site}
+
+
+def main() -> None:
+    """Run the chosen steps."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("steps", nargs="*", metavar="STEP", choices=[*STEPS, []], help=f"one of {', '.join(STEPS)}")
+    parser.add_argument("--output", type=Path, help="where to write the site (default: docs/_build/html)")
+    arguments = parser.parse_args()
+    for name, step in STEPS.items():
+        if name in (arguments.steps or STEPS):
+            print(f"== {name}", flush=True)
+            if name == "site" and arguments.output is not None:
+                site(arguments.output)
+            else:
+                step()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""The figures of ``docs/result.md``."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import matplotlib
+
+matplotlib.use("agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from fermiclass import plots
+
+if TYPE_CHECKING:
+    from make_result import Results
+
+DPI = 150
+
+
+def draw(results: Results, folder: Path) -> None:
+    """Draw all figures into a folder, as ``result-*.png``."""
+    for name, make in {"sky": sky, "latitude": latitude, "error-bars": error_bars}.items():
+        figure = make(results)
+        # no versions and times in the file: the same picture is the same bytes
+        figure.savefig(folder / f"result-{name}.png", dpi=DPI, metadata={"Software": None})
+        plt.close(figure)
+
+
+def sky(results: Results) -> plt.Figure:
+    """Draw the unassociated sources on the sky."""
+    table = results.sources
+    axes = plots.sky_map(
+        table["GLON"], table["GLAT"], table["PRED_CLASS"], table["P_MAX"], names=["bll", "fsrq", "psr"]
+    )
+    return axes.figure
+
+
+def latitude(results: Results) -> plt.Figure:
+    """Draw the numbers of each class by Galactic latitude, and three ways to count pulsars."""
+    from make_result import CLASSES, LATITUDES
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.1), layout="constrained", sharey=False)
+    place = np.arange(len(LATITUDES) - 1)
+    names = [f"{low:.0f}–{high:.0f}" for low, high in pairwise(LATITUDES)]
+    colours = plots.class_colours(CLASSES)
+    n = results.latitude_sources
+    below = np.zeros(len(n))
+    for c in (2, 0, 1):
+        height = n * results.bins[0][:, c]
+        left.bar(place, height, 0.8, bottom=below, color=colours[CLASSES[c]], alpha=0.85, label=CLASSES[c])
+        below += height
+    left.set_ylabel("unassociated sources")
+    left.set_ylim(0.0, 540.0)
+    left.legend(frameon=False, ncols=3, fontsize="small", loc="upper right")
+
+    size = results.one_share.sum(axis=1)
+    mean, std = results.bins[0][:, 2], results.bins[1][:, 2]
+    right.errorbar(
+        place, mean, std, fmt="^", color=colours["psr"], markersize=6, capsize=2, label="estimated in each bin"
+    )
+    one, trained = results.one_share[:, 2] / size, results.trained[:, 2] / size
+    right.plot(place, one, "-", color="0.2", linewidth=1.2, label="one share for all (the default)")
+    right.plot(place, trained, "--", color="0.5", linewidth=1.2, label="as trained")
+    right.set_ylabel("share of pulsar-like sources")
+    right.set_ylim(0.0, 1.32)
+    right.set_yticks([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    right.legend(frameon=False, fontsize="small", loc="upper right")
+    for axes in (left, right):
+        axes.set_xticks(place, names, fontsize="small", rotation=30)
+        axes.set_xlabel("|Galactic latitude|, deg")
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def error_bars(results: Results) -> plt.Figure:
+    """Draw what error bars change: by how much the probabilities move, and how sure one is."""
+    from make_result import moved
+
+    significance = np.asarray(results.labels["Signif_Avg"], float)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.1), layout="constrained")
+    order = np.argsort(significance, kind="stable")
+    groups = np.array_split(order, 9)
+    at = np.array([np.median(significance[rows]) for rows in groups])
+    distance = moved(results)
+    levels = np.array([np.percentile(distance[rows], [50, 84, 97.5]) for rows in groups])
+    left.scatter(significance, distance, s=3, lw=0, color="0.8", rasterized=True)
+    for k, (name, style) in enumerate({"half of the sources": "-", "84 %": "--", "97.5 %": ":"}.items()):
+        left.plot(at, levels[:, k], style, color="#0072B2", linewidth=1.6, label=f"{name} move by less")
+    left.set_ylim(0.0, 0.42)
+    left.set_ylabel("shift of the probabilities, ½ Σ |ΔP|")
+    left.legend(frameon=False, fontsize="small")
+
+    for table, colour, marker, name in (
+        (results.without_errors, "#D55E00", "s", "without error bars (mgp)"),
+        (results.labels, "#0072B2", "o", "with error bars (the default)"),
+    ):
+        sure = np.asarray(table["P_MAX"], float) > 0.9
+        share = [sure[rows].mean() for rows in groups]
+        right.plot(at, share, marker=marker, markersize=4, color=colour, label=name)
+    right.set_ylabel("share of sources with P_MAX > 0.9")
+    right.set_ylim(0.0, 0.8)
+    right.legend(frameon=False, fontsize="small", loc="lower right")
+    for axes in (left, right):
+        axes.set_xscale("log")
+        axes.set_xlim(3.8, 40.0)
+        axes.set_xticks([4, 6, 10, 20, 40], ["4", "6", "10", "20", "40"])
+        axes.minorticks_off()
+        axes.set_xlabel("significance, σ")
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure

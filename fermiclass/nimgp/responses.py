@@ -1,0 +1,146 @@
+"""Predictive distributions of outputs, averaged over what the inputs' error bars leave open.
+
+As for classes (:mod:`fermiclass.nimgp.prediction`) the draws of a noisy input are one quasi-Monte Carlo set, and rows
+are computed in blocks of one shape: what comes out for a row depends on that row alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from fermiclass.nimgp.adapted import Adapted
+from fermiclass.nimgp.conditionals import FloatArray, conditional, quantile_of_mixture
+from fermiclass.nimgp.input_prior import InputPrior
+from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.prediction_graphs import blurred, noiseless
+from fermiclass.nimgp.predictive_moments import draws_of_f
+
+_POINTS_PER_BLOCK = 4096
+_POINTS_OF_F = 4  # for each draw of a noisy input, where y's distribution function is averaged
+
+Graph = Callable[..., tuple[tf.Tensor, ...]]
+
+
+class ResponsePredictor:
+    """Prediction of outputs with a trained model whose likelihood is :class:`~fermiclass.nimgp.adapted.Adapted`.
+
+    With x* from ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)`` and f from its posterior, given x*::
+
+        E y = E_x E_f y,    Var y = E_x Var(y | x) + Var_x E(y | x),    p(y) = E_x E_f p(y | f)
+
+    Parameters
+    ----------
+    model
+        Trained; it is used as it is, and must not change.
+    input_prior
+        p(x) of the rows to be predicted; flat by default.
+    first_order
+        Whether noise enters as noise of the latent functions instead; p(x) then plays no part.
+    """
+
+    def __init__(
+        self, model: NoisyInputGP, *, input_prior: InputPrior | None = None, first_order: bool = False
+    ) -> None:
+        if not isinstance(model.likelihood, Adapted):
+            raise TypeError(f"{type(model.likelihood).__name__} is a likelihood of classes: use Predictor")
+        self._likelihood = model.likelihood
+        self._functions = model.posterior.predictor(model.kernel)
+        flat = InputPrior.isotropic(model.posterior.Z.shape[-1], np.inf)
+        self._prior = flat if first_order or input_prior is None else input_prior
+        self._first_order = first_order
+        self._traced: dict[tuple[str, int], Graph] = {}
+
+    def moments(self, X: FloatArray, X_var: FloatArray, *, num_draws: int = 128) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of y, each ``(n, P)``; P is 1, or C for the probabilities of classes.
+
+        Parameters
+        ----------
+        X, X_var
+            Observed inputs and their noise variances, ``(n, D)``.
+        num_draws
+            Draws of each noisy input, best a power of 2; one is enough, and used, for an input without noise.
+        """
+        mean, var = self._run("moments", self._moments, num_draws, X, X_var)
+        return mean, var
+
+    def log_density(self, X: FloatArray, X_var: FloatArray, y: FloatArray, *, num_draws: int = 128) -> FloatArray:
+        """``log E_x E_f p(y | f(x))`` of outputs y, ``(n,)``: the average stands inside the logarithm."""
+        return self._run("log density", self._log_density, num_draws, X, X_var, y)[0]
+
+    def quantiles(
+        self, X: FloatArray, X_var: FloatArray, levels: Sequence[float], *, num_draws: int = 128
+    ) -> FloatArray:
+        """Quantiles of ``E_x E_f p(y | f(x))``, ``(n, Q)``; of discrete y the least y up to which there is so much.
+
+        Raises
+        ------
+        NotImplementedError
+            When the likelihood has no order of y, or none that is known here.
+        """
+        (f,) = self._run("draws", self._draws, num_draws, X, X_var)
+        f = np.moveaxis(f, 0, -1) + self._likelihood.offset.numpy()[:, None]  # (S, L, n)
+        of_draws = conditional(self._likelihood.likelihood, f)
+        found = [quantile_of_mixture(of_draws, float(level), len(X)) for level in levels]
+        return np.stack(found, axis=1) if found else np.empty((len(X), 0))
+
+    def _run(self, name: str, compute: Graph, num_draws: int, X: FloatArray, *rest: FloatArray) -> list[FloatArray]:
+        """Compute rows with and without noise apart, in blocks; their results in the order of the rows."""
+        num_draws = 1 if self._first_order else num_draws
+        noisy = np.any(rest[0] > 0, axis=1) & (num_draws > 1)
+        parts: list[list[FloatArray]] = []
+        order = []
+        for count, chosen in ((num_draws, noisy), (1, ~noisy)):
+            rows = np.flatnonzero(chosen)
+            size = max(1, _POINTS_PER_BLOCK // count)
+            for start in range(0, len(rows), size):
+                block = rows[start : start + size]
+                parts.append(self._block(name, compute, count, size, X[block], *(a[block] for a in rest)))
+                order.append(block)
+        back = np.argsort(np.concatenate(order)) if order else np.empty(0, int)
+        return [np.concatenate(columns)[back] for columns in zip(*parts, strict=True)]
+
+    def _block(
+        self, name: str, compute: Graph, num_draws: int, size: int, X: FloatArray, X_var: FloatArray, *rest: FloatArray
+    ) -> list[FloatArray]:
+        whole = (
+            np.pad(a, [(0, size - len(X))] + [(0, 0)] * (a.ndim - 1), mode="edge")
+            for a in (*self._prior.condition(X, X_var), *rest)
+        )
+        key = name, num_draws
+        if key not in self._traced:
+
+            def graph(weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor, *rest: tf.Tensor) -> tuple[Any, ...]:
+                return compute(num_draws, self._latent(num_draws, weights, mean, factor), *rest)
+
+            self._traced[key] = tf.function(graph)
+        found = self._traced[key](*(tf.constant(a, tf.float64) for a in whole))
+        return [a.numpy()[: len(X)] for a in found]
+
+    def _latent(self, num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
+        """Moments of the latent functions at draws of x of each row, ``(L, n · S)``."""
+        if self._first_order:
+            return blurred(self._functions, mean[:, 0], factor[:, 0])
+        return self._functions.moments(noiseless(num_draws, weights, mean, factor))
+
+    def _moments(self, num_draws: int, latent: LatentMoments) -> tuple[tf.Tensor, ...]:
+        means, variances = (
+            tf.reshape(a, [-1, num_draws, a.shape[-1]]) for a in self._likelihood.mean_and_var(latent, num_draws)
+        )
+        mean = tf.reduce_mean(means, axis=1)
+        return mean, tf.reduce_mean(variances + tf.square(means - mean[:, None]), axis=1)
+
+    def _log_density(self, num_draws: int, latent: LatentMoments, y: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        log_p = tf.reshape(self._likelihood.log_density(latent, tf.repeat(y, num_draws), num_draws), [-1, num_draws])
+        return (tf.reduce_logsumexp(log_p, axis=1) - np.log(num_draws),)
+
+    def _draws(self, num_draws: int, latent: LatentMoments) -> tuple[tf.Tensor, ...]:
+        """Draws of f over x and f, ``(n, S, L)``."""
+        f = draws_of_f(latent, num_draws, _POINTS_OF_F)  # (K, L, n · S)
+        f = tf.reshape(f, [f.shape[0], f.shape[1], -1, num_draws])
+        f = tf.transpose(f, [2, 0, 3, 1])
+        return (tf.reshape(f, [tf.shape(f)[0], -1, f.shape[-1]]),)

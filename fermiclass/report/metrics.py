@@ -1,0 +1,125 @@
+"""How far the labels can be trusted: what ``fermiclass evaluate --json`` wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fermiclass.errors import ReportError
+
+_REMEDY = "Give a file that 'fermiclass evaluate CATALOG --json FILE' wrote."
+_SCORES = ("n", "nll", "nll_se", "error", "ece", "brier")
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What was measured of one method.
+
+    Attributes
+    ----------
+    catalog, protocol, method
+        What was scored, how, and its name in the evaluation.
+    same_method
+        Whether it is the method and correction of the labels.
+    classes
+        The C classes.
+    scores
+        By population (``all``; ``unassociated`` if scored): n, nll, nll_se, error, ece, brier, and more where known.
+    """
+
+    catalog: str
+    protocol: str
+    method: str
+    same_method: bool
+    classes: tuple[str, ...]
+    scores: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def per_class(self) -> Mapping[str, Mapping[str, Any]]:
+        """Precision, recall and n by class."""
+        found: Mapping[str, Mapping[str, Any]] = self.scores["all"].get("per_class", {})
+        return found
+
+    @property
+    def reliability(self) -> list[dict[str, float]]:
+        """Bins: n, confidence, accuracy and its binomial standard error."""
+        return [
+            {**row, "se": (row["accuracy"] * (1.0 - row["accuracy"]) / row["n"]) ** 0.5}
+            for row in self.scores["all"].get("reliability", [])
+        ]
+
+    @property
+    def confusion(self) -> list[list[int]] | None:
+        """Sources by true class (rows) and predicted class (columns), ``(C, C)``; None where not known."""
+        return self.scores["all"].get("confusion")
+
+
+def read_metrics(path: str | os.PathLike[str], labels_meta: Mapping[str, Any]) -> Trust:
+    """Read an evaluation, and choose the method of the labels, corrected as they are, else the best method.
+
+    Raises
+    ------
+    ReportError
+        When the file cannot be read or is no evaluation.
+    """
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ReportError(f"there is no file '{path}'. Check the name and the folder.") from error
+    except OSError as error:
+        raise ReportError(f"'{path}' cannot be read: {error.strerror}. {_REMEDY}") from error
+    except ValueError as error:
+        raise ReportError(f"'{path}' is no JSON ({error}). {_REMEDY}") from error
+    try:
+        return _trust(content, labels_meta)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise ReportError(f"'{path}' is not an evaluation ({type(error).__name__}: {error}). {_REMEDY}") from error
+
+
+def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
+    classes = tuple(str(name) for name in content["classes"])
+    corrected = str(meta.get("shares", "trained")) not in ("trained", "None")
+    methods = content["methods"]
+
+    def rank(name: str) -> tuple[bool, bool, float]:
+        about = methods[name]
+        same = about.get("method") == meta.get("method")
+        return (not same, (about.get("correction") is not None) != corrected, float(about["nll"]))
+
+    chosen = min(methods, key=rank)
+    found = methods[chosen]
+    populations = {"all": found} | ({"unassociated": found["unassociated"]} if "unassociated" in found else {})
+    return Trust(
+        catalog=str(content["catalog"]),
+        protocol=str(content["protocol"]),
+        method=str(chosen),
+        same_method=rank(chosen)[:2] == (False, False),
+        classes=classes,
+        scores={name: _checked(scores, len(classes)) for name, scores in populations.items()},
+    )
+
+
+def _checked(scores: Mapping[str, Any], num_classes: int) -> dict[str, Any]:
+    """Return what the page shows of the scores, as numbers; whatever else the file holds stays out of the page."""
+    checked: dict[str, Any] = {name: float(scores[name]) for name in _SCORES}
+    checked["n"] = int(scores["n"])
+    checked["per_class"] = {
+        str(name): {key: None if row.get(key) is None else float(row[key]) for key in ("n", "precision", "recall")}
+        for name, row in scores.get("per_class", {}).items()
+    }
+    checked["reliability"] = [
+        {"n": int(row["n"]), "confidence": float(row["confidence"]), "accuracy": float(row["accuracy"])}
+        for row in scores.get("reliability", [])
+    ]
+    if any(row["n"] < 1 or not 0 <= row["accuracy"] <= 1 for row in checked["reliability"]):
+        raise ValueError("a bin of the reliability is impossible")
+    confusion = scores.get("confusion")
+    if confusion is not None:
+        checked["confusion"] = [[int(count) for count in row] for row in confusion]
+        if [len(row) for row in checked["confusion"]] != [num_classes] * num_classes:
+            raise ValueError(f"the confusion matrix is not {num_classes} x {num_classes}")
+    return checked

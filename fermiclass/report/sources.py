@@ -1,0 +1,137 @@
+"""What the page knows of each labelled source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fermiclass.errors import CatalogError
+from fermiclass.labels import classes_of
+from fermiclass.report.sky import project
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+    from fermiclass.catalog import Catalog
+
+#: Columns of numbers of the label table, their names on the page and their decimals.
+_NUMBERS = (
+    ("RAJ2000", "ra", 4),
+    ("DEJ2000", "dec", 4),
+    ("GLON", "l", 3),
+    ("GLAT", "b", 3),
+    ("P_MAX", "pmax", 4),
+    ("ENTROPY", "entropy", 3),
+    ("INFORMATION", "information", 3),
+    ("NOISE_ENTROPY", "noise", 3),
+    ("OOD_SCORE", "ood", 3),
+    ("LABEL_FLAGS", "flags", 0),
+)
+_OPTIONAL = (("Signif_Avg", "significance", 2), ("Flags", "warnings", 0))
+_TEXTS = (("CLASS1", "class1"), ("ASSOC1", "assoc1"))
+
+#: What the catalogue adds, if it has it.
+_FROM_CATALOGUE = (("Flux1000", "flux"), ("Unc_Flux1000", "fluxError"), ("Conf_95_SemiMajor", "r95"))
+
+
+def source_columns(labels: Table, catalog: Catalog | None = None) -> dict[str, Any]:
+    """Return the columns of the page's sources: lists by name, one item a source, None for what is not known.
+
+    Parameters
+    ----------
+    labels
+        A label table of n sources.
+    catalog
+        The catalogue of the labels: adds fluxes and the sizes of error ellipses.
+
+    Returns
+    -------
+    dict
+        name, class1, assoc1 (text), predicted (index of a class), ra, dec, l, b (deg), x, y (on the map), pmax,
+        probability and deviation (a list for each class), entropy, information, noise, ood, flags, significance and,
+        with a catalogue, flux and fluxError (ph cm-2 s-1) and r95 (deg).
+
+    Raises
+    ------
+    CatalogError
+        When it is no label table, a predicted class is not among its classes, or the catalogue lacks a source.
+    """
+    classes = classes_of(labels)
+    needed = ("Source_Name", "PRED_CLASS", *(column for column, _, _ in _NUMBERS))
+    missing = [column for column in needed if column not in labels.colnames]
+    if missing:
+        raise CatalogError(
+            f"the label table has no column {', '.join(missing)}. Give a table that 'fermiclass classify' wrote."
+        )
+    predicted = _text(labels, "PRED_CLASS")
+    strange = sorted(set(predicted) - set(classes))
+    if strange:
+        raise CatalogError(
+            f"PRED_CLASS has {', '.join(map(repr, strange[:3]))}, but the table has probabilities of "
+            f"{', '.join(classes)} only. Label the sources again."
+        )
+    columns: dict[str, Any] = {"name": _text(labels, "Source_Name")}
+    for column, name in _TEXTS:
+        columns[name] = _text(labels, column) if column in labels.colnames else [""] * len(labels)
+    columns["predicted"] = [classes.index(name) for name in predicted]
+    for column, name, decimals in (*_NUMBERS, *(row for row in _OPTIONAL if row[0] in labels.colnames)):
+        columns[name] = _rounded(labels, column, decimals)
+    columns["probability"] = [_rounded(labels, f"P_{name}", 4) for name in classes]
+    columns["deviation"] = [_rounded(labels, f"Unc_P_{name}", 3) for name in classes]
+    places = project(_floats(labels, "GLON"), _floats(labels, "GLAT"))
+    columns["x"], columns["y"] = (_list(np.round(axis, 4)) for axis in places.T)
+    if catalog is not None:
+        rows = catalogue_rows(labels, catalog)
+        for column, name in _FROM_CATALOGUE:
+            if catalog.has_column(column):
+                values = np.asarray(catalog.table[column], np.float64)[rows]
+                columns[name] = [None if not np.isfinite(v) else float(f"{v:.3g}") for v in values]
+    return columns
+
+
+def catalogue_rows(labels: Table, catalog: Catalog) -> list[int]:
+    """Return the catalogue's row of each labelled source; of a name that repeats, each row in turn.
+
+    Raises
+    ------
+    CatalogError
+        When the catalogue has fewer sources of a name than the labels.
+    """
+    rows: dict[str, list[int]] = {}
+    for row in range(len(catalog) - 1, -1, -1):
+        rows.setdefault(str(catalog.names[row]), []).append(row)
+    found = []
+    for name in _text(labels, "Source_Name"):
+        if not rows.get(name):
+            raise CatalogError(
+                f"{catalog.source} does not have the labelled source {name}. Give the catalogue that was labelled, "
+                f"{labels.meta.get('catalog', 'which the labels do not name')} (--catalog)."
+            )
+        found.append(rows[name].pop())
+    return found
+
+
+def _text(table: Table, column: str) -> list[str]:
+    return ["" if text is np.ma.masked else str(text).strip() for text in table[column]]
+
+
+def _floats(table: Table, column: str) -> Any:
+    values = table[column]
+    try:
+        numbers = np.array(np.ma.getdata(values), np.float64)
+    except (TypeError, ValueError) as error:
+        raise CatalogError(
+            f"column {column} of the label table holds {values.dtype}, not numbers. Label the sources again."
+        ) from error
+    numbers[np.ma.getmaskarray(values)] = np.nan
+    return numbers
+
+
+def _rounded(table: Table, column: str, decimals: int) -> list[float | int | None]:
+    values = np.round(_floats(table, column), decimals)
+    return _list(values) if decimals else [None if v is None else int(v) for v in _list(values)]
+
+
+def _list(values: Any) -> list[Any]:
+    return [value if known else None for value, known in zip(values.tolist(), np.isfinite(values), strict=True)]

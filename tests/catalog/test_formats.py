@@ -1,0 +1,210 @@
+"""Catalogues that other tools wrote again: the same sources, the same features, to the last bit."""
+
+import gzip
+import io
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from astropy.io import fits
+from astropy.io.votable import from_table
+from astropy.table import Table
+
+from fermiclass import extract_features, read_catalog
+from fermiclass.catalog import CatalogWarning
+from fermiclass.errors import CatalogError
+from fermiclass.labels import CATALOGUE_COLUMNS
+from tests.conftest import slim_path
+from tests.test_cli import run
+
+
+@pytest.fixture(scope="module")
+def some(tmp_path_factory):
+    """Every fifth source of DR4 as a FITS file, and what an astropy user reads from it."""
+    path = tmp_path_factory.mktemp("some") / "some.fits"
+    with fits.open(slim_path("4FGL-DR4")) as hdus:
+        fits.BinTableHDU(hdus[1].data[np.arange(len(hdus[1].data)) % 5 == 0], hdus[1].header).writeto(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of units that are not to the letter
+        return path, Table.read(path, hdu=1)
+
+
+def read(path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CatalogWarning)  # a part of a release is none
+        return read_catalog(path)
+
+
+def votable(table, path, form="tabledata"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table.write(path, format="votable", tabledata_format=form)
+
+
+def votable_binary(table, path):
+    votable(table, path, "binary2")
+
+
+def votable_compressed(table, path):
+    votable(table, path.with_suffix(".plain"))
+    path.write_bytes(gzip.compress(path.with_suffix(".plain").read_bytes()))
+
+
+def parquet_of_astropy(table, path):
+    table.write(path, format="parquet")
+
+
+def parquet_of_pandas(table, path):
+    """Columns of several numbers as Flux_Band_1 and so on, no units."""
+    frame = {}
+    for name in table.colnames:
+        data = table[name]
+        data = (
+            np.ma.filled(data, "" if data.dtype.kind in "SU" else np.nan) if hasattr(data, "mask") else np.asarray(data)
+        )
+        data = np.char.strip(np.char.decode(data, "ascii")) if data.dtype.kind == "S" else data
+        flat = data.reshape(len(data), -1)
+        native = flat.astype(flat.dtype.newbyteorder("="))
+        if data.ndim == 1:
+            frame[name] = pa.array(native[:, 0].tolist()) if data.dtype.kind == "U" else pa.array(native[:, 0])
+        else:
+            frame |= {f"{name}_{k + 1}": pa.array(native[:, k].copy()) for k in range(flat.shape[1])}
+    pq.write_table(pa.table(frame), path)
+
+
+def parquet_with_nulls(table, path):
+    """As a database writes it: nulls for what is missing, lists, texts from a dictionary."""
+    columns = {}
+    for name in table.colnames:
+        values = table[name].tolist()
+        if table[name].dtype.kind == "S":
+            values = [str(value).strip() or None if value else None for value in values]
+        columns[name] = pa.array(_nulls(values))
+    columns["CLASS1"] = columns["CLASS1"].dictionary_encode()
+    pq.write_table(pa.table(columns), path)
+
+
+def _nulls(values):
+    return [_nulls(v) if isinstance(v, list) else None if v is None or v != v else v for v in values]
+
+
+WRITERS = {
+    "votable": votable,
+    "votable-binary": votable_binary,
+    "votable-gzip": votable_compressed,
+    "parquet-astropy": parquet_of_astropy,
+    "parquet-pandas": parquet_of_pandas,
+    "parquet-nulls": parquet_with_nulls,
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_the_same_features_from_every_format(some, tmp_path, writer):
+    path, table = some
+    again = tmp_path / "catalogue.data"  # formats are known by their content
+    writer(table, again)
+    expected, found = (extract_features(read(file)) for file in (path, again))
+    np.testing.assert_array_equal(found.X, expected.X)
+    np.testing.assert_array_equal(found.X_var, expected.X_var)
+    np.testing.assert_array_equal(found.y, expected.y)
+    np.testing.assert_array_equal(found.names, expected.names)
+    np.testing.assert_array_equal(found.flags, expected.flags)
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_what_is_copied_into_labels_is_the_same(some, tmp_path, writer):
+    path, table = some
+    writer(table, tmp_path / "catalogue.data")
+    expected, found = read(path), read(tmp_path / "catalogue.data")
+    for name in CATALOGUE_COLUMNS:
+        np.testing.assert_array_equal(found.table[name], expected.table[name], err_msg=name)
+        assert found.table[name].unit == expected.table[name].unit, name
+    assert found.table["RAJ2000"].meta["ucd"] == "pos.eq.ra;meta.main"
+    np.testing.assert_array_equal(found.status, expected.status)
+    if writer is not parquet_of_pandas and writer is not parquet_with_nulls:
+        assert found.table["Flux1000"].unit == expected.table["Flux1000"].unit
+
+
+@pytest.mark.parametrize(("writer", "name"), [(parquet_of_astropy, "part.parquet"), (votable, "part.vot")])
+def test_commands_take_them(some, tmp_path, writer, name):
+    path, table = some
+    writer(table, tmp_path / name)
+    done = run("info", name, cwd=tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"unknown: {len(table)} sources, from {name}")
+    assert done.stderr.startswith(f"fermiclass: warning: '{name}' is of no release that fermiclass knows")
+    tables = []
+    for file in (path, tmp_path / name):
+        assert run("features", file, "-o", "features.fits", "--quiet", cwd=tmp_path).returncode == 0
+        tables.append(fits.getdata(tmp_path / "features.fits"))
+    for column in tables[0].columns.names:
+        np.testing.assert_array_equal(tables[1][column], tables[0][column], err_msg=column)
+
+
+def test_the_release_is_known_by_its_keywords(some, tmp_path):
+    """TOPCAT keeps the header of a FITS table as PARAM elements."""
+    from astropy.io.votable.tree import Param
+
+    _, table = some
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file = from_table(table)
+        for name, value in (("CDS-NAME", "4FGL"), ("VERSION", "v35")):
+            file.get_first_table().params.append(Param(file, name=name, value=value, datatype="char", arraysize="*"))
+        file.to_xml(str(tmp_path / "topcat.vot"))
+    assert read_catalog(tmp_path / "topcat.vot").release.name == "4FGL-DR4"
+
+
+def test_the_table_with_source_names_is_taken(some, tmp_path):
+    _, table = some
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file = from_table(Table({"x": [1.0]}))
+        file.resources.extend(from_table(table).resources)
+        file.to_xml(str(tmp_path / "two.vot"))
+    assert len(read(tmp_path / "two.vot")) == len(table)
+
+
+def damaged(content, place):
+    return content[: int(place * len(content))]
+
+
+@pytest.mark.parametrize("place", [0.001, 0.3, 0.999])
+def test_damaged_files(some, tmp_path, place):
+    _, table = some
+    for writer, name in ((votable, "VOTable"), (parquet_of_astropy, "Parquet")):
+        path = tmp_path / f"whole-{name}"
+        writer(table[:40], path)
+        cut = tmp_path / f"cut-{name}"
+        cut.write_bytes(damaged(path.read_bytes(), place))
+        with pytest.raises(CatalogError, match=rf"cut-{name}' is (a damaged {name}|not a FITS) file"):
+            read_catalog(cut)
+        path.unlink()
+
+
+def test_other_tables_in_these_formats(tmp_path):
+    path = tmp_path / "other.vot"
+    Table({"a": [1.0], "b": ["x"]}).write(path, format="votable")
+    with pytest.raises(CatalogError, match="lacks columns that are needed: Source_Name"):
+        read_catalog(path)
+    pq.write_table(pa.table({"a": [1.0]}), path)
+    with pytest.raises(CatalogError, match="lacks columns that are needed: Source_Name"):
+        read_catalog(path)
+    path.write_bytes(b'<?xml version="1.0"?><html><body>Not found</body></html>')
+    with pytest.raises(CatalogError, match="is not a FITS file, and neither VOTable nor Parquet"):
+        read_catalog(path)
+    path.write_bytes(b'<?xml version="1.0"?><VOTABLE version="1.4" xmlns="http://www.ivoa.net/xml/VOTable/v1.3"/>')
+    with pytest.raises(CatalogError, match=r"damaged VOTable file \(it holds no table\)"):
+        read_catalog(path)
+
+
+def test_texts_where_numbers_are_needed(some, tmp_path):
+    _, table = some
+    names = ("Source_Name", "CLASS1")
+    columns = {name: pa.array(["x"] * 3) for name in table.colnames if table[name].ndim == 1 or name in names}
+    stream = io.BytesIO()
+    pq.write_table(pa.table(columns), stream)
+    (tmp_path / "texts.parquet").write_bytes(stream.getvalue())
+    with pytest.raises(CatalogError, match=r"column RAJ2000 holds <U1 of shape \(3,\), expected numbers"):
+        read(tmp_path / "texts.parquet")

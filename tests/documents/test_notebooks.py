@@ -1,0 +1,62 @@
+"""The notebooks: as their sources, with outputs, and they run."""
+
+import importlib.util
+
+import nbformat
+import pytest
+
+from tests.conftest import REPOSITORY
+
+_SPEC = importlib.util.spec_from_file_location("make_notebooks", REPOSITORY / "docs" / "make_notebooks.py")
+make_notebooks = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(make_notebooks)
+
+SOURCES = make_notebooks.sources()
+
+#: What holds at the end of each notebook, whatever the last digits are.
+CHECKS = {
+    "01-label-dr4": "assert len(labels) == 4186 and len(targets) == 8 and Path('dr4-labels.vot').stat().st_size > 1e5",
+    "02-error-bars": "assert len(a) == len(b) == 4186 and 0.01 < shift.mean() < 0.1 and gain.difference.mean < 0.0",
+    "03-how-far-to-trust": "assert len(evaluation) == 310 and evaluation.methods['nimgp+shares'].scores.nll < 0.4",
+    "04-your-own-classes": "assert result.scores.error < 0.1 and len(best) == 8 and set(best.colnames) > {'P_msp'}",
+    "05-not-astronomy": "assert scores.loc[10.0].idxmin() == 'NIMGP, told' and scores.loc[1.0].max() < 0.25",
+}
+
+
+@pytest.fixture(params=SOURCES, ids=[source.stem for source in SOURCES])
+def source(request):
+    return request.param
+
+
+def test_every_notebook_is_checked():
+    assert [source.stem for source in SOURCES] == list(CHECKS)
+
+
+def test_stored_as_the_source(source):
+    """To mend it: python docs/build.py notebooks."""
+    stored = nbformat.read(make_notebooks.stored(source), as_version=4)
+    nbformat.validate(stored)
+    made = make_notebooks.convert(source)
+    assert [(cell.cell_type, cell.source) for cell in stored.cells] == [(c.cell_type, c.source) for c in made.cells]
+
+
+def test_stored_with_light_outputs(source):
+    path = make_notebooks.stored(source)
+    assert path.stat().st_size <= make_notebooks.LARGEST
+    outputs = [out for cell in nbformat.read(path, as_version=4).cells for out in cell.get("outputs", [])]
+    assert sum("image/png" in out.get("data", {}) for out in outputs) >= 2
+    assert not [out for out in outputs if out.output_type == "error" or out.get("name") == "stderr"]
+
+
+def test_runs(source):
+    notebook = make_notebooks.convert(source)
+    notebook.cells.append(nbformat.v4.new_code_cell(CHECKS[source.stem]))
+    done = make_notebooks.execute(notebook)
+    assert done.cells[-1].execution_count == sum(cell.cell_type == "code" for cell in done.cells)
+
+
+def test_a_cell_that_fails_is_noticed(tmp_path):
+    broken = tmp_path / "broken.py"
+    broken.write_text("# %%\nassert 1 + 1 == 3\n", encoding="utf-8")
+    with pytest.raises(Exception, match="AssertionError"):
+        make_notebooks.execute(make_notebooks.convert(broken))

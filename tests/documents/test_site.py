@@ -1,0 +1,75 @@
+"""The documentation site: built as users build it, complete, and without the network."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import fermiclass
+from fermiclass import plots
+from tests.conftest import REPOSITORY
+
+DOCS = REPOSITORY / "docs"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site; a warning of Sphinx fails it."""
+    output = tmp_path_factory.mktemp("site") / "html"
+    command = [sys.executable, str(DOCS / "build.py"), "site", "--output", str(output)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+def test_all_pages_are_there(site):
+    pages = {path.stem for path in DOCS.glob("*.md")} | {"generated/core", "generated/catalogs"}
+    notebooks = {f"generated/{path.stem}" for path in (REPOSITORY / "notebooks").glob("*.ipynb")}
+    assert len(notebooks) == 5
+    for page in pages | notebooks:
+        assert (site / f"{page}.html").is_file(), page
+
+
+def test_public_names_are_documented(site):
+    page = (site / "api.html").read_text(encoding="utf-8")
+    documented = set(re.findall(r'<dt [^>]*id="([\w.]+)"', page))
+    wanted = {f"fermiclass.{name}" for name in fermiclass.__all__} - {"fermiclass.__version__"}
+    assert wanted <= documented
+    drawn = {name for name in plots.__all__ if name.islower()}
+    assert drawn <= {name.rpartition(".")[2] for name in documented}
+
+
+def test_formulas_are_mathml(site):
+    page = (site / "mathematics.html").read_text(encoding="utf-8")
+    assert page.count("<math") > 30
+    assert "$$" not in page
+
+
+def test_nothing_is_loaded_from_the_network(site):
+    for path in site.rglob("*.html"):
+        loaded = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"', path.read_text(encoding="utf-8"))
+        assert loaded == [], path.name
+
+
+def test_links_between_pages_lead_somewhere(site):
+    """Those to Markdown files outside of the site would be downloads, or nothing."""
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for link in re.findall(r'href="([^"#:?]+)(?:#[^"]*)?"', text):
+            assert (path.parent / link).exists(), f"{path.name}: {link}"
+            assert not link.endswith((".md", ".ipynb")), f"{path.name}: {link}"
+
+
+def test_an_unknown_step_is_refused():
+    command = [sys.executable, str(DOCS / "build.py"), "pages"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "invalid choice: 'pages'" in done.stderr
+
+
+def test_the_page_of_the_labels_is_made_where_there_is_a_command_for_it():
+    command = [sys.executable, str(DOCS / "build.py"), "report"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "== report" in done.stdout
