@@ -243,7 +243,7 @@ def test_a_catalogue_with_nothing_to_label(model, few, labels, targets):
 def test_missing_and_absurd_values_are_labelled_and_flagged(model, few, labels):
     n = len(few)
     curved = np.asarray(few.table["LP_beta"], float).copy()
-    curved[[3, 5]] = np.nan, 1e30
+    curved[[3, 4, 5]] = np.nan, 1e30, 1e3  # missing, no curvature at all, and one that no source has
     flux = np.asarray(few.table["Flux1000"], float).copy()
     flux[[7, 8, 9]] = -1.0, 0.0, np.inf
     error = np.asarray(few.table["Unc_LP_Index"], float).copy()
@@ -257,11 +257,11 @@ def test_missing_and_absurd_values_are_labelled_and_flagged(model, few, labels):
     assert np.all(np.isfinite(P))
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-6)
     flags = np.asarray(table["LABEL_FLAGS"])
-    assert np.all(flags[[3, 7, 8, 9, 15]] & 2)
+    assert np.all(flags[[3, 4, 7, 8, 9, 15]] & 2)
     assert np.all(flags[[11, 12, 13, 14]] & 1)
     assert flags[5] & 4
     untouched = np.ones(n, bool)
-    untouched[[3, 5, 7, 8, 9, 11, 12, 13, 14, 15]] = False
+    untouched[[3, 4, 5, 7, 8, 9, 11, 12, 13, 14, 15]] = False
     for name in ("P_bll", "ENTROPY", "OOD_SCORE", "LABEL_FLAGS"):
         np.testing.assert_array_equal(table[name][untouched], labels[name][untouched], err_msg=name)
 
