@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,14 @@ from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.errors import CatalogError
+from fermiclass.tables import read_table
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
     from fermiclass.nimgp.prediction import Prediction
+
+#: Version of the label table, in its metadata; tables without one are of version 1, which was the same but for that.
+FORMAT_KEY, FORMAT_VERSION = "labelfmt", 2
 
 #: Bits of LABEL_FLAGS; the first two are those of `FeatureTable.flags`.
 FLAG_UNCERTAINTY_IMPUTED, FLAG_FEATURE_IMPUTED, FLAG_OUTSIDE_DOMAIN, FLAG_CATALOGUE = 1, 2, 4, 8
@@ -76,7 +81,7 @@ def label_table(
     Table
         With units, descriptions and UCDs (``column.meta["ucd"]``).
     """
-    table = Table(meta=dict(meta))
+    table = Table(meta={FORMAT_KEY: str(FORMAT_VERSION), **meta})
     for name in CATALOGUE_COLUMNS:
         if catalog.has_column(name):
             table[name] = catalog.table[name]
@@ -91,6 +96,24 @@ def label_table(
         bits = bits | FLAG_CATALOGUE * (np.nan_to_num(np.asarray(catalog.table["Flags"])) != 0)
     meaning = ", ".join(f"{bit} {words}" for bit, words in LABEL_FLAGS.items())
     _add(table, "LABEL_FLAGS", bits.astype(np.int16), f"Bits: {meaning}", "meta.code.qual")
+    return table
+
+
+def read_labels(path: str | os.PathLike[str]) -> Table:
+    """Read a label table of this or an earlier version.
+
+    Raises
+    ------
+    CatalogError
+        When the file cannot be read as a table, or is of a later version, whose columns may mean something else.
+    """
+    table = read_table(path)
+    version = str(table.meta.get(FORMAT_KEY, 1))
+    if version not in map(str, range(1, FORMAT_VERSION + 1)):
+        raise CatalogError(
+            f"'{path}' is a label table of format version {version}; this fermiclass reads versions 1 to "
+            f"{FORMAT_VERSION}. Upgrade fermiclass, or write the table again with this one."
+        )
     return table
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,8 +61,8 @@ def fit_rows(
     rows
         With labels; see :func:`fermiclass.rows.open_rows`.
     checkpoint
-        A file, ``.npz``, that training is kept in once a minute. If it is there, training goes on from it and
-        ends as it would have without the interruption; `random_state` must be a whole number.
+        A file, ``.npz``, that training is kept in once a minute and when it is broken off. If it is there, training
+        goes on from it and ends as it would have without the interruption; `random_state` must be a whole number.
     progress
         Called with the state of training every few steps.
 
@@ -125,7 +126,7 @@ def fit_rows(
             yield _numbers(estimator, chunk)
 
     schedule = training_settings(estimator, summary.num_labelled, seed, batch_size=batch_size)
-    kept = None
+    kept: Checkpoint | None = None
     if checkpoint is not None:
         about = {
             **estimator.get_params(),
@@ -136,10 +137,11 @@ def fit_rows(
             "std": summary.std.tolist(),
         }
         kept = Checkpoint(Path(checkpoint), about)
-    for state in train(model, StreamedData(minibatches), schedule, checkpoint=kept):
-        history = state.history
-        if progress is not None:
-            progress(state)
+    with kept or nullcontext():
+        for state in train(model, StreamedData(minibatches), schedule, checkpoint=kept):
+            history = state.history
+            if progress is not None:
+                progress(state)
     estimator.elbo_ = history.astype(np.float64)
     temperature = {TEMPERATURE: np.array(float(estimator.temperature))}
     return estimator.restore(weights_of(model) | written_prior(prior) | temperature)

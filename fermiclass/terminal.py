@@ -31,8 +31,8 @@ class CommandGroup(click.Group):
             return super().invoke(ctx)
         except (FermiclassError, NIMGPError) as error:
             self._fail(ctx, str(error), USER_ERROR)
-        except KeyboardInterrupt:
-            self._fail(ctx, "interrupted; nothing was written", INTERRUPTED)
+        except KeyboardInterrupt as interrupt:
+            self._fail(ctx, f"interrupted; {str(interrupt) or 'nothing was written'}", INTERRUPTED)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except BrokenPipeError:

@@ -1,5 +1,8 @@
 """``train-rows`` and ``classify-rows`` as a user runs them, on the features of the real catalogue."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -62,6 +65,37 @@ def test_training_goes_on_from_a_checkpoint(features, tmp_path):
     assert done.returncode == 2
     assert "a checkpoint of another training, with steps=" in done.stderr
     assert not (tmp_path / "three").exists()
+
+
+#: Ctrl-C at a known moment: when so many steps are done.
+INTERRUPTED = """
+import os, signal, sys
+from fermiclass.cli import main
+from fermiclass.nimgp import training
+
+add = training._Smoothed.add
+
+def add_and_interrupt(self, step, elbo):
+    add(self, step, elbo)
+    if step == 60:
+        os.kill(os.getpid(), signal.SIGINT)
+
+training._Smoothed.add = add_and_interrupt
+sys.argv[0] = "fermiclass"
+main()
+"""
+
+
+def test_ctrl_c_keeps_what_is_learned(features, tmp_path):
+    arguments = ["train-rows", str(features), "-o", "model", *QUICK, "--checkpoint", "training.npz"]
+    command = [sys.executable, "-c", INTERRUPTED, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last == "fermiclass: interrupted; 'training.npz' keeps what is learned: the same command goes on from it"
+    assert [path.name for path in tmp_path.iterdir()] == ["training.npz"]
+    with np.load(tmp_path / "training.npz") as kept:
+        assert kept["progress_done"] == 40
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,16 @@ from astropy.io.votable.ucd import parse_ucd
 from astropy.table import MaskedColumn
 
 from fermiclass import read_catalog
-from fermiclass.labels import CATALOGUE_COLUMNS, LABEL_FLAGS, OOD_LIMIT, label_table
+from fermiclass.errors import CatalogError
+from fermiclass.labels import (
+    CATALOGUE_COLUMNS,
+    FORMAT_KEY,
+    FORMAT_VERSION,
+    LABEL_FLAGS,
+    OOD_LIMIT,
+    label_table,
+    read_labels,
+)
 from fermiclass.nimgp.prediction import Prediction
 from fermiclass.tables import read_table, table_endings, write_table
 
@@ -62,7 +71,7 @@ def labels(few):
 def test_columns_and_their_order(labels, few):
     assert labels.colnames == [*CATALOGUE_COLUMNS, *COMPUTED]
     assert len(labels) == len(few)
-    assert labels.meta == META
+    assert labels.meta == {FORMAT_KEY: str(FORMAT_VERSION)} | META
 
 
 def test_catalogue_columns_are_as_in_the_catalogue(labels, few):
@@ -183,4 +192,21 @@ def test_units_ucds_and_metadata_survive(labels, tmp_path, ending):
         # A VOTable's descriptions are wrapped: in XML one white space is as good as another.
         assert (back[name].description or "").split() == (labels[name].description or "").split(), name
         assert back[name].meta.get("ucd") == labels[name].meta.get("ucd"), name
-    assert dict(back.meta) == META
+    assert dict(back.meta) == {FORMAT_KEY: str(FORMAT_VERSION)} | META
+
+
+@pytest.mark.parametrize("ending", [".fits", ".csv", ".vot"])
+def test_earlier_versions_are_read(labels, tmp_path, ending):
+    first = labels.copy()
+    del first.meta[FORMAT_KEY]
+    write_table(first, tmp_path / f"labels{ending}")
+    assert read_labels(tmp_path / f"labels{ending}").colnames == labels.colnames
+
+
+@pytest.mark.parametrize("version", ["3", "99", "one"])
+def test_later_versions_are_refused(labels, tmp_path, version):
+    later = labels.copy()
+    later.meta[FORMAT_KEY] = version
+    write_table(later, tmp_path / "labels.fits")
+    with pytest.raises(CatalogError, match=rf"version {version}; this fermiclass reads versions 1 to 2\. Upgrade"):
+        read_labels(tmp_path / "labels.fits")

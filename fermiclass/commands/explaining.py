@@ -133,10 +133,10 @@ def _from_model(
 def _from_labels(path: Path, name: str, catalog: Path | None, train_on: Path | None, quiet: bool) -> tuple[Table, Made]:
     from fermiclass.catalog import read_catalog
     from fermiclass.catalog.names import find_source
+    from fermiclass.labels import read_labels
     from fermiclass.retraining import check_labels, check_sha256, retrain, stored_shares
-    from fermiclass.tables import read_table
 
-    labels = read_table(path)
+    labels = read_labels(path)
     check_labels(labels, str(path))
     made_of, trained_on = (
         (str(labels.meta[name]), str(labels.meta[sha256]))

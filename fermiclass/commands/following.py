@@ -52,13 +52,14 @@ def followup(labels: Path, output: Path | None, catalog: Path | None, quiet: boo
       fermiclass followup labels.fits --want psr --catalog 4FGL-DR4.fits --max-error 0.1
     """  # noqa: D301
     from fermiclass.catalog import read_catalog
+    from fermiclass.labels import read_labels
     from fermiclass.ranking import followup as rank
     from fermiclass.summaries import print_followup
-    from fermiclass.tables import check_writable, read_table, write_table
+    from fermiclass.tables import check_writable, write_table
 
     if output is not None:
         check_writable(output)
-    table = read_table(labels)
+    table = read_labels(labels)
     ranking = rank(table, catalog=None if catalog is None else read_catalog(catalog), **chosen)
     if output is not None:
         write_table(ranking, output)

@@ -35,14 +35,15 @@ def report(labels: Path, output: Path | None, catalog: Path | None, metrics: Pat
       fermiclass report labels.fits --catalog 4FGL-DR4.fits --metrics metrics.json -o labels.html
     """  # noqa: D301
     from fermiclass.catalog import read_catalog
+    from fermiclass.labels import read_labels
     from fermiclass.report import check_page_place, read_metrics, write_report
-    from fermiclass.tables import read_table, table_endings
+    from fermiclass.tables import table_endings
 
     if output is None:
         ending = next((ending for ending in table_endings if labels.name.lower().endswith(ending)), "")
         output = Path(f"{labels.name[: len(labels.name) - len(ending)]}.html")
     check_page_place(output)
-    table = read_table(labels)
+    table = read_labels(labels)
     write_report(
         table,
         output,

@@ -65,7 +65,7 @@ hdu_option = click.option("--hdu", default="1", show_default=True, metavar="N|NA
     "--checkpoint",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Keep what is learned in FILE (.npz) once a minute; the same command goes on from it.",
+    help="Keep what is learned in FILE (.npz) once a minute and at Ctrl-C; the same command goes on from it.",
 )
 @click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
 @common_options
@@ -107,15 +107,20 @@ def train_rows(
 
     given = {name: value for name, value in settings.items() if value is not None}
     estimator = NIMGPClassifier(**given, random_state=seed)
-    with progress_bar("training", quiet=quiet) as progress:
-        model = train(
-            opened,
-            columns,
-            estimator,
-            source=str(rows),
-            checkpoint=checkpoint,
-            progress=lambda state: progress(state.step, state.steps),
-        )
+    try:
+        with progress_bar("training", quiet=quiet) as progress:
+            model = train(
+                opened,
+                columns,
+                estimator,
+                source=str(rows),
+                checkpoint=checkpoint,
+                progress=lambda state: progress(state.step, state.steps),
+            )
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        raise KeyboardInterrupt(f"'{checkpoint}' keeps what is learned: the same command goes on from it") from None
     save_model(model, output)
     if not quiet:
         print_rows_training(model, output)

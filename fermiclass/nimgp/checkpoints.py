@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import tensorflow as tf
@@ -19,6 +19,8 @@ _PROGRESS = "progress_"
 
 class Checkpoint:
     """A file ``.npz`` that holds variables, how far training is, and what the training was.
+
+    As a context manager it writes what was last to be saved when training is broken off, by Ctrl-C or an error.
 
     Parameters
     ----------
@@ -35,6 +37,14 @@ class Checkpoint:
         self._about = {key: repr(value) for key, value in about.items()}
         self._seconds = seconds
         self._written = time.monotonic()
+        self._unwritten: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if raised[0] is not None and self._unwritten:
+            self._write()
 
     def restore(self, variables: Sequence[tf.Variable]) -> dict[str, np.ndarray]:
         """Set variables to what was saved and return the progress; nothing is set or returned where there is no file.
@@ -66,16 +76,19 @@ class Checkpoint:
     def save(
         self, variables: Sequence[tf.Variable], progress: Mapping[str, np.ndarray | int], *, last: bool = False
     ) -> None:
-        """Write the file, if it is time to."""
-        if not last and time.monotonic() - self._written < self._seconds:
-            return
-        arrays: dict[str, Any] = {f"variable{k}": variable.numpy() for k, variable in enumerate(variables)}
+        """Write the file, if it is time to; else keep what would be written until it is, or training is broken off."""
+        # Copies: the variables are moved on before these are written.
+        arrays: dict[str, Any] = {f"variable{k}": np.array(variable.numpy()) for k, variable in enumerate(variables)}
         arrays |= {f"{_PROGRESS}{name}": value for name, value in progress.items()}
-        arrays |= {"names": list(self._about), "values": list(self._about.values())}
+        self._unwritten = arrays | {"names": list(self._about), "values": list(self._about.values())}
+        if last or time.monotonic() - self._written >= self._seconds:
+            self._write()
+
+    def _write(self) -> None:
         partial = self._path.with_name(f"{self._path.name}.partial")
         try:
             with partial.open("wb") as file:
-                np.savez(file, **arrays)
+                np.savez(file, **self._unwritten)
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(self._path)
@@ -86,4 +99,5 @@ class Checkpoint:
             ) from error
         finally:
             partial.unlink(missing_ok=True)
+        self._unwritten = {}
         self._written = time.monotonic()

@@ -79,6 +79,24 @@ def test_it_is_not_written_all_the_time(arrays, tmp_path):
     assert not path.exists()
 
 
+def test_what_is_broken_off_is_written(arrays, tmp_path):
+    """All that is done is kept, though it was not yet time to write it."""
+    whole, _ = run(TrainingData(*arrays))
+    path = tmp_path / "training.npz"
+
+    def broken_off():
+        with Checkpoint(path, {}, seconds=1000) as checkpoint:
+            run(TrainingData(*arrays), checkpoint, until=40)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
+    resumed, states = run(TrainingData(*arrays), Checkpoint(path, {}))
+    assert [state.step for state in states] == [40, 60]
+    for name, values in whole.items():
+        np.testing.assert_array_equal(resumed[name], values)
+
+
 def test_of_another_training(arrays, tmp_path):
     path = tmp_path / "training.npz"
     run(TrainingData(*arrays), Checkpoint(path, {"N": N, "method": "mgp"}, seconds=0), until=20)
