@@ -36,6 +36,11 @@ OPTIONAL = ("Variability_Index", "Flux_Band", "Unc_Flux_Band", "PL_Index", "Ener
 TRUNCATED = Refused(r"truncated|damaged|not a FITS file|has no table", f"{AGAIN}|{USE}")
 
 
+def card(name, value):
+    """Return the start of a header card: numbers are aligned to the right, texts to the left."""
+    return f"{name:<8}= {value if str(value).startswith(chr(39)) else f'{value:>20}'}".encode()
+
+
 def cut(place):
     return lambda content: content[: int(place * len(content)) if 0 < place < 1 else place]
 
@@ -206,55 +211,22 @@ FILES = (
     Damage("a flipped bit and a checksum", write_flipped, Refused("DATASUM", AGAIN)),
     Damage("SIMPLE is false", of_bytes(lambda c: c.replace(b"T", b"F", 1)), Refused("SIMPLE", USE)),
     Damage("no such extension", in_header(b"'BINTABLE'", b"'BONTABLE'"), Refused("has no table", USE)),
-    Damage(
-        "NAXIS1 too large", in_header(b"NAXIS1  =                  589", b"NAXIS1  =                  789"), TRUNCATED
-    ),
-    Damage(
-        "NAXIS1 too small",
-        in_header(b"NAXIS1  =                  589", b"NAXIS1  =                  389"),
-        Refused("damaged", AGAIN),
-    ),
-    Damage(
-        "NAXIS1 negative",
-        in_header(b"NAXIS1  =                  589", b"NAXIS1  =                 -589"),
-        Refused("damaged|truncated|NAXIS1", AGAIN),
-    ),
-    Damage("NAXIS2 huge", in_header(b"NAXIS2  =                  720", b"NAXIS2  =         999999999999"), TRUNCATED),
-    Damage(
-        "NAXIS2 too small",
-        in_header(b"NAXIS2  =                  720", b"NAXIS2  =                  700"),
-        Refused("damaged", AGAIN),
-    ),
-    Damage(
-        "NAXIS2 no number",
-        in_header(b"NAXIS2  =                  720", b"NAXIS2  =                  7Z0"),
-        Refused("damaged|NAXIS2", AGAIN),
-    ),
-    Damage(
-        "TFIELDS too small",
-        in_header(b"TFIELDS =                   72", b"TFIELDS =                   12"),
-        Refused("lacks columns|NAXIS1", f"{USE}|{AGAIN}"),
-    ),
-    Damage(
-        "TFIELDS too large",
-        in_header(b"TFIELDS =                   72", b"TFIELDS =                   79"),
-        Refused("damaged|TFIELDS", AGAIN),
-    ),
-    Damage(
-        "a TFORM of another width",
-        in_header(b"TFORM3  = 'E       '", b"TFORM3  = 'D       '"),
-        Refused("593 bytes, but NAXIS1 is 589", AGAIN),
-    ),
-    Damage(
-        "a TFORM of the same width",
-        in_header(b"TFORM3  = 'E       '", b"TFORM3  = 'J       '"),
-        Answered("RAJ2000 .*unlike"),
-    ),
-    Damage(
-        "a TFORM of no type", in_header(b"TFORM3  = 'E       '", b"TFORM3  = 'Z       '"), Refused("damaged", AGAIN)
-    ),
-    Damage(
-        "BITPIX of images", in_header(b"BITPIX  =                    8", b"BITPIX  =                   16"), TRUNCATED
+    *(
+        Damage(f"{name} = {new}", in_header(card(name, old), card(name, new)), outcome)
+        for name, old, new, outcome in (
+            ("NAXIS1", 589, 789, TRUNCATED),
+            ("NAXIS1", 589, 389, Refused("damaged", AGAIN)),
+            ("NAXIS1", 589, -589, Refused("damaged|truncated|NAXIS1", AGAIN)),
+            ("NAXIS2", 720, 999999999999, TRUNCATED),
+            ("NAXIS2", 720, 700, Refused("damaged", AGAIN)),
+            ("NAXIS2", 720, "7Z0", Refused("damaged|NAXIS2", AGAIN)),
+            ("TFIELDS", 72, 12, Refused("lacks columns|NAXIS1", f"{USE}|{AGAIN}")),
+            ("TFIELDS", 72, 79, Refused("damaged|TFIELDS", AGAIN)),
+            ("TFORM3", "'E       '", "'D       '", Refused("593 bytes, but NAXIS1 is 589", AGAIN)),
+            ("TFORM3", "'E       '", "'J       '", Answered("RAJ2000 .*unlike")),
+            ("TFORM3", "'E       '", "'Z       '", Refused("damaged", AGAIN)),
+            ("BITPIX", 8, 16, TRUNCATED),
+        )
     ),
 )
 
