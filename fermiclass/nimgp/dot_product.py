@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import gpflow
 import tensorflow as tf
-from gpflow.utilities import positive as softplus
 
 from fermiclass.nimgp.kernels import positive
+from fermiclass.nimgp.transforms import Softplus
 
 
 class Linear(gpflow.Module):
@@ -79,7 +79,7 @@ class Polynomial(gpflow.Module):
         self.lengthscales = gpflow.Parameter(
             tf.fill([*shape, input_dim], tf.cast(lengthscales, dtype)),
             dtype=dtype,
-            transform=softplus(),
+            transform=Softplus(),
             prior=lengthscales_prior,
         )
 

@@ -6,8 +6,9 @@ import gpflow
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
-from gpflow.utilities import positive
 from numpy.typing import NDArray
+
+from fermiclass.nimgp.transforms import Softplus
 
 _FAR = 1e10  # in place of infinity, where TensorFlow's erf is no number
 
@@ -30,7 +31,7 @@ class OrderedProbit(gpflow.likelihoods.ScalarLikelihood):
         super().__init__()
         self.bin_edges = np.asarray(edges, np.float64)
         self.num_bins = self.bin_edges.size + 1
-        self.sigma = gpflow.Parameter(sigma, transform=positive())
+        self.sigma = gpflow.Parameter(sigma, transform=Softplus())
 
     def _scaled(self, F: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Lower and upper edges of all grades as seen from f, ``(..., K)`` for f (..., 1)."""

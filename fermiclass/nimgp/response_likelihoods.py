@@ -13,6 +13,7 @@ from fermiclass.nimgp.adapted import Adapted
 from fermiclass.nimgp.build import Scales
 from fermiclass.nimgp.names import RESPONSES
 from fermiclass.nimgp.ordered_probit import OrderedProbit
+from fermiclass.nimgp.transforms import Softplus
 
 FloatArray = NDArray[np.float64]
 
@@ -20,7 +21,7 @@ FloatArray = NDArray[np.float64]
 STANDARDISED = ("gaussian", "student-t", "heteroskedastic")
 
 _NOISE_VARIANCE = 0.3  # of standardised outputs, to begin with
-_LEAST_WIDTH = 1e-3  # of their noise
+_LEAST_SCALE, _LEAST_WIDTH = 1e-6, 1e-3  # of their noise
 _LEAST_COUNT = 0.1  # mean of counts that are all zero
 # Functions that vary within a standard deviation of the inputs or so; how fast is left to the data.
 _FUNCTION = Scales(variance=1.0, initial_variance=1.0, lengthscale_over_root_d=1.0, width=1.0)
@@ -72,11 +73,15 @@ def make_response(likelihood: str | gpflow.likelihoods.Likelihood, y: FloatArray
         )
     check_outputs(likelihood, y)
     if likelihood == "gaussian":
-        return Response(own.Gaussian(variance=_NOISE_VARIANCE), (0.0,), _FUNCTION)
+        normal = own.Gaussian()
+        normal.variance = gpflow.Parameter(_NOISE_VARIANCE, transform=Softplus(low=np.float64(_LEAST_SCALE)))
+        return Response(normal, (0.0,), _FUNCTION)
     if likelihood == "student-t":
-        return Response(own.StudentT(scale=np.sqrt(_NOISE_VARIANCE)), (0.0,), _FUNCTION)
+        student = own.StudentT()
+        student.scale = gpflow.Parameter(np.sqrt(_NOISE_VARIANCE), transform=Softplus(low=np.float64(_LEAST_SCALE)))
+        return Response(student, (0.0,), _FUNCTION)
     if likelihood == "heteroskedastic":
-        width = gpflow.utilities.positive(lower=_LEAST_WIDTH)
+        width = Softplus(low=np.float64(_LEAST_WIDTH))
         start = float(width.inverse(np.sqrt(_NOISE_VARIANCE)))
         return Response(own.HeteroskedasticTFPConditional(scale_transform=width), (0.0, start), _FUNCTION)
     if likelihood == "poisson":

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import gpflow
 import tensorflow as tf
-from gpflow.utilities import positive
+
+from fermiclass.nimgp.transforms import Softplus
 
 
 class Form(NamedTuple):
@@ -110,12 +111,12 @@ class Stationary(gpflow.Module):
         super().__init__()
         self.form = form
         self.variance = gpflow.Parameter(
-            tf.fill([*shape], tf.cast(variance, dtype)), dtype=dtype, transform=positive(), prior=variance_prior
+            tf.fill([*shape], tf.cast(variance, dtype)), dtype=dtype, transform=Softplus(), prior=variance_prior
         )
         self.lengthscales = gpflow.Parameter(
             tf.fill([*shape, input_dim], tf.cast(lengthscales, dtype)),
             dtype=dtype,
-            transform=positive(),
+            transform=Softplus(),
             prior=lengthscales_prior,
         )
 

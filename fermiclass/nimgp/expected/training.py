@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.errors import TrainingError
 from fermiclass.nimgp.expected.regression import ExpectedGPR
+from fermiclass.nimgp.transforms import forget_graphs
 
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
 _FLAT = 1e-3  # a gradient that is no more than rounding, where a line search can end without a lower value
@@ -88,7 +89,10 @@ def train(model: ExpectedGPR, *, starts: int, steps: int, spread: float, rng: np
     first = _position(model)
     draws = rng.normal(size=(starts, first.size)) * spread
     draws[0] = 0.0
-    best = min((minimise(loss, first + draw, steps=steps) for draw in draws), key=lambda optimum: optimum.loss)
+    try:
+        best = min((minimise(loss, first + draw, steps=steps) for draw in draws), key=lambda optimum: optimum.loss)
+    finally:
+        forget_graphs()
     if not np.isfinite(best.loss):
         raise TrainingError(f"all {starts} starts failed: {model.not_positive_definite()}")
     _move(model, best.position)

@@ -1,0 +1,28 @@
+"""Transformations of parameters."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+
+class Softplus(tfp.bijectors.Softplus):
+    """``low + log(1 + exp x)``, whose graphs end when nobody needs them any more.
+
+    The library's has a gradient of its own, which TensorFlow keeps for ever, and with it the graph of every training.
+    """
+
+    def _forward(self, x: tf.Tensor) -> tf.Tensor:
+        y = tf.math.softplus(x)
+        return y if self.low is None else y + self.low
+
+
+def forget_graphs() -> None:
+    """Drop what all transformations remember, inputs and Jacobians, by which graphs would be kept alive.
+
+    They are remembered so that they need not be evaluated twice.
+    """
+    remembered = tfp.bijectors.Bijector._cache.storage
+    for key in list(remembered):
+        key.cancel()
+        remembered.pop(key, None)
