@@ -42,10 +42,10 @@ def wait(process: subprocess.Popen[bytes]) -> float:
 def together(folder: Path, processes: int) -> None:
     """Label DR4 in several processes at once."""
     alone = folder / "alone.fits"
-    wait(start("classify", CATALOG, "-o", alone, "-q"))
+    wait(start("classify", CATALOG, "-o", alone, "--quiet"))
     began = time.monotonic()
     paths = [folder / f"labels{k}.fits" for k in range(processes)]
-    memory = [wait(process) for process in [start("classify", CATALOG, "-o", path, "-q") for path in paths]]
+    memory = [wait(process) for process in [start("classify", CATALOG, "-o", path, "--quiet") for path in paths]]
     same = sum(path.read_bytes() == alone.read_bytes() for path in paths)
     seconds = time.monotonic() - began
     print(f"{processes} at once: {seconds:.0f} s, {max(memory):.2f} GB at most, {same} with the same bytes")
@@ -69,12 +69,12 @@ def write_sources(path: Path, sources: int) -> None:
 
 def many(folder: Path, sources: int) -> None:
     """Label many sources by a model that is there."""
-    wait(start("train", CATALOG, "-o", folder / "model", "-q"))
+    wait(start("train", CATALOG, "-o", folder / "model", "--quiet"))
     for size in (sources // 10, sources):
         catalog, labels = folder / f"{size}.fits", folder / f"{size}-labels.parquet"
         write_sources(catalog, size)
         began = time.monotonic()
-        memory = wait(start("classify", catalog, "--model", folder / "model", "--targets", "all", "-o", labels, "-q"))
+        memory = wait(start("classify", catalog, "--model", folder / "model", "--targets", "all", "-o", labels, "--quiet"))
         seconds = time.monotonic() - began
         print(f"{size:,} sources, {catalog.stat().st_size / 1e9:.2f} GB: {seconds:.0f} s, {memory:.2f} GB", flush=True)
 
