@@ -1,6 +1,6 @@
 """Everything that is made of the package: labels of DR4, the text about them, notebooks, and the documentation site.
 
-    python docs/build.py [labels] [result] [report] [notebooks] [site] [--output FOLDER]
+    python docs/build.py [labels] [result] [report] [notebooks] [gallery] [site] [--output FOLDER]
 
 All of them by default, in this order. It takes some minutes.
 """
@@ -52,6 +52,13 @@ def notebooks() -> None:
     write_notebooks()
 
 
+def gallery() -> None:
+    """Draw the pictures of all plots, and take the notebooks' main ones from them."""
+    from make_gallery import write_gallery
+
+    write_gallery()
+
+
 def site(output: Path = DOCS / "_build" / "html") -> None:
     """Build the documentation; a warning is an error."""
     options = ["-b", "html", "-W", "--keep-going", "-q", "-d", str(output.with_name("doctrees"))]
@@ -60,7 +67,7 @@ def site(output: Path = DOCS / "_build" / "html") -> None:
         raise SystemExit(done.returncode)
 
 
-STEPS = {"labels": labels, "result": result, "report": report, "notebooks": notebooks, "site": site}
+STEPS = {"labels": labels, "result": result, "report": report, "notebooks": notebooks, "gallery": gallery, "site": site}
 
 
 def main() -> None:
