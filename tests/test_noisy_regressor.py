@@ -98,6 +98,18 @@ def test_it_predicts(fitted, new):
     assert np.all(np.isfinite(log_p))
 
 
+def test_quantiles_of_rows_with_and_without_noise(gaussian, new):
+    """At the default number of draws, where they have different numbers of points; each row as if it were alone."""
+    X, X_var = new[0][:4], new[1][:4].copy()
+    X_var[[1, 2]] = 0.0
+    gaussian.num_draws, fast = 128, gaussian.num_draws
+    found = gaussian.predict_quantiles(X, (0.1, 0.5), X_var=X_var)
+    for i in range(4):
+        alone = gaussian.predict_quantiles(X[i : i + 1], (0.1, 0.5), X_var=X_var[i : i + 1])
+        np.testing.assert_allclose(found[i : i + 1], alone, rtol=1e-9)
+    gaussian.num_draws = fast
+
+
 def test_quantiles_moments_and_densities_are_of_one_distribution(fitted, new):
     """Sums or integrals of the density, on a grid."""
     X, X_var = new[0][:2], new[1][:2]

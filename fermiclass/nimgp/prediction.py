@@ -20,7 +20,7 @@ from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.prediction_graphs import PredictionGraphs, numbers_of
 
 _POINTS_PER_BLOCK = 4096  # input points of one block: large enough to keep the cores busy, small enough for the cache
-_COVARIANCES_PER_BLOCK = 2**23  # numbers in the covariances (D, D) of p(x | x̃) of its sources: 64 MB
+COVARIANCES_PER_BLOCK = 2**23  # numbers in the covariances (D, D) of p(x | x̃) of its sources: 64 MB
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Predictor:
             Of the next sources, in order.
         """
         num_draws = 1 if self._first_order else num_draws
-        block_size = max(1, min(_POINTS_PER_BLOCK // num_draws, _COVARIANCES_PER_BLOCK // X.shape[1] ** 2))
+        block_size = max(1, min(_POINTS_PER_BLOCK // num_draws, COVARIANCES_PER_BLOCK // X.shape[1] ** 2))
         ratio = np.ones((len(X), self._num_classes)) if ratio is None else ratio
         for start in range(0, len(X), block_size):
             rows = slice(start, start + block_size)

@@ -17,6 +17,7 @@ from fermiclass.nimgp.conditionals import FloatArray, conditional, quantile_of_m
 from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.prediction import COVARIANCES_PER_BLOCK
 from fermiclass.nimgp.prediction_graphs import blurred, noiseless
 from fermiclass.nimgp.predictive_moments import draws_of_f
 
@@ -82,24 +83,37 @@ class ResponsePredictor:
         NotImplementedError
             When the likelihood has no order of y, or none that is known here.
         """
-        (f,) = self._run("draws", self._draws, num_draws, X, X_var)
-        f = np.moveaxis(f, 0, -1) + self._likelihood.offset.numpy()[:, None]  # (S, L, n)
-        of_draws = conditional(self._likelihood.likelihood, f)
-        found = [quantile_of_mixture(of_draws, float(level), len(X)) for level in levels]
-        return np.stack(found, axis=1) if found else np.empty((len(X), 0))
 
-    def _run(self, name: str, compute: Graph, num_draws: int, X: FloatArray, *rest: FloatArray) -> list[FloatArray]:
-        """Compute rows with and without noise apart, in blocks; their results in the order of the rows."""
+        def of_block(f: FloatArray) -> FloatArray:
+            f = np.moveaxis(f, 0, -1) + self._likelihood.offset.numpy()[:, None]  # (S, L, n)
+            of_draws = conditional(self._likelihood.likelihood, f)
+            return np.stack([quantile_of_mixture(of_draws, float(level), f.shape[-1]) for level in levels], axis=1)
+
+        if not len(levels):
+            return np.empty((len(X), 0))
+        return self._run("draws", self._draws, num_draws, X, X_var, finish=of_block)[0]
+
+    def _run(
+        self,
+        name: str,
+        compute: Graph,
+        num_draws: int,
+        X: FloatArray,
+        *rest: FloatArray,
+        finish: Callable[[FloatArray], FloatArray] = np.asarray,
+    ) -> list[FloatArray]:
+        """Compute rows with and without noise apart, in blocks; what `finish` makes of each, in the order of the rows."""
         num_draws = 1 if self._first_order else num_draws
         noisy = np.any(rest[0] > 0, axis=1) & (num_draws > 1)
         parts: list[list[FloatArray]] = []
         order = []
         for count, chosen in ((num_draws, noisy), (1, ~noisy)):
             rows = np.flatnonzero(chosen)
-            size = max(1, _POINTS_PER_BLOCK // count)
+            size = max(1, min(_POINTS_PER_BLOCK // count, COVARIANCES_PER_BLOCK // X.shape[1] ** 2))
             for start in range(0, len(rows), size):
                 block = rows[start : start + size]
-                parts.append(self._block(name, compute, count, size, X[block], *(a[block] for a in rest)))
+                found = self._block(name, compute, count, size, X[block], *(a[block] for a in rest))
+                parts.append([finish(a) for a in found])
                 order.append(block)
         back = np.argsort(np.concatenate(order)) if order else np.empty(0, int)
         return [np.concatenate(columns)[back] for columns in zip(*parts, strict=True)]

@@ -312,3 +312,23 @@ def test_counts_start_at_their_rate():
     grades = make_response("ordinal", np.repeat([0.0, 1, 3], [50, 30, 20])).likelihood.bin_edges
     assert np.all(np.diff(grades) > 0)  # of a grade without sources, too
     np.testing.assert_allclose(ndtr(grades), [0.5, 0.8, 0.8], atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("make", "y", "mean", "sd"),
+    [
+        (gpflow.likelihoods.Poisson, 100.0, np.log(100.0), 1.0),
+        (gpflow.likelihoods.Poisson, 1000.0, np.log(1000.0), 0.5),
+        (lambda: gpflow.likelihoods.StudentT(scale=0.05), 0.0, 0.0, 1.0),
+        (lambda: gpflow.likelihoods.StudentT(scale=0.05), 3.0, 0.0, 0.3),
+        (gpflow.likelihoods.Exponential, 2.0, 0.0, 1.0),
+    ],
+)
+def test_densities_that_are_narrow_beside_what_is_not_known_of_f(make, y, mean, sd):
+    likelihood = Adapted(make())
+    latent = LatentMoments(tf.constant([[mean]], tf.float64), tf.constant([[sd**2]], tf.float64))
+    f = mean + sd * np.linspace(-9, 9, 20001)
+    columns = tf.constant(f[:, None])
+    log_p = likelihood.likelihood.log_prob(columns[:, :0], columns, tf.fill(columns.shape, np.float64(y))).numpy()
+    expected = np.log(np.trapezoid(np.exp(log_p) * norm.pdf(f, mean, sd), f))
+    assert likelihood.log_density(latent, tf.constant([y], tf.float64)).numpy()[0] == pytest.approx(expected, abs=1e-4)
