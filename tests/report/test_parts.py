@@ -183,6 +183,13 @@ def test_features_without_any_source_of_known_class(targets):
     json.dumps(found, allow_nan=False)
 
 
+def test_labelled_sources_with_a_class_are_known_too(dr4):
+    found, expected = (feature_columns(make_up_labels(of), dr4) for of in (dr4, dr4[:1]))
+    for key in ("known", "ranges", "centre", "scale"):
+        assert found[key] == expected[key]
+    assert len(found["known"]["classes"]) == 2630
+
+
 # --- headline --------------------------------------------------------------------------------------------------------
 
 
