@@ -141,6 +141,7 @@ def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[s
         "sky": grid(),
         "features": features,
         "reliability": trust.reliability if trust is not None else None,
+        "chance": 1 / len(trust.classes) if trust is not None else None,
     }
 
 

@@ -61,6 +61,7 @@ def test_all_sources_are_in_it(full_page, labels):
     assert [mark["name"] for mark in data["classes"]] == ["bll", "fsrq", "psr"]
     assert len(data["features"]["values"]) == 4
     assert data["reliability"][1]["accuracy"] == 1.0
+    assert data["chance"] == pytest.approx(1 / 3)
 
 
 def test_nothing_is_loaded_and_nothing_else_runs(full_page):

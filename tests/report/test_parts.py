@@ -226,18 +226,36 @@ def written(tmp_path, content):
     return path
 
 
+LABELS = {"method": "nimgp", "shares": "estimated", "features": FEATURES, "classes": "bll,fsrq,psr"}
+
+
 @pytest.mark.parametrize(
     ("meta", "method", "same"),
     [
-        ({"method": "nimgp", "shares": "estimated"}, "nimgp+shares", True),
-        ({"method": "nimgp", "shares": "trained"}, "nimgp", True),
-        ({"method": "mgp", "shares": "trained"}, "peer", False),
+        (LABELS, "nimgp+shares", True),
+        (LABELS | {"shares": "trained"}, "nimgp", True),
+        (LABELS | {"classes": "psr,BLL,fsrq", "temperature": "1.0", "likelihood": "softmax"}, "nimgp+shares", True),
+        (LABELS | {"method": "mgp", "shares": "trained"}, "peer", False),
+        (LABELS | {"features": "LP_Index,LP_beta"}, "nimgp+shares", False),
+        (LABELS | {"classes": "agn=bll+fsrq,psr"}, "nimgp+shares", False),
+        (LABELS | {"temperature": "folds"}, "nimgp+shares", False),
+        (LABELS | {"temperature": "1.3"}, "nimgp+shares", False),
+        (LABELS | {"likelihood": "probit"}, "nimgp+shares", False),
         ({}, "peer", False),
     ],
 )
 def test_the_method_of_the_labels_is_chosen(tmp_path, meta, method, same):
-    trust = read_metrics(written(tmp_path, EVALUATION), meta)
+    likelihood = {"likelihood": "softmax"} if "likelihood" in meta else {}
+    trust = read_metrics(written(tmp_path, EVALUATION | likelihood), meta)
     assert (trust.method, trust.same_method) == (method, same)
+
+
+def test_the_features_of_the_labels_are_chosen_among_several_sets(tmp_path):
+    nimgp = EVALUATION["methods"]["nimgp+shares"]
+    methods = {f"nimgp@{label}+shares": nimgp | {"feature_set": label} for label in ("few", "all")}
+    content = EVALUATION | {"features": {"few": ["LP_beta"], "all": FEATURES.split(",")}, "methods": methods}
+    trust = read_metrics(written(tmp_path, content), LABELS)
+    assert (trust.method, trust.same_method) == ("nimgp@all+shares", True)
 
 
 def test_an_evaluation_is_read_whole(tmp_path):
@@ -273,7 +291,14 @@ def test_an_evaluation_of_an_earlier_version_has_no_confusion(tmp_path):
             ]}}},
             "a bin of the reliability is impossible",
         ),
+        (json.dumps(EVALUATION).replace('"n": 100', '"n": Infinity'), "inf is no score"),
+        (json.dumps(EVALUATION).replace('"n": 100', f'"n": 1{"0" * 400}'), "OverflowError"),
+        (json.dumps(EVALUATION).replace('"confidence": 0.6', '"confidence": NaN'), "nan is no score"),
+        ("[" * 100_000 + "]" * 100_000, "is no JSON .*recursion"),
+        (EVALUATION | {"protocol": "\ud800"}, "is not an evaluation .*surrogates not allowed"),
+        (EVALUATION | {"classes": []}, "it has no classes"),
     ],
+    ids=lambda value: "" if len(value) > 100 else None,
 )  # fmt: skip
 def test_what_is_no_evaluation_is_refused(tmp_path, content, message):
     with pytest.raises(ReportError, match=message):
