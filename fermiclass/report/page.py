@@ -126,6 +126,7 @@ def report_page(labels: Table, *, catalog: Catalog | None = None, trust: Trust |
 
 
 def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[str, Any]:
+    sources = source_columns(labels, catalog)  # first: it checks the columns
     features = None
     if catalog is not None:
         from fermiclass.report.features import feature_columns
@@ -137,7 +138,7 @@ def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[s
     return {
         "classes": [asdict(mark) for mark in class_marks(classes_of(labels))],
         "flags": {str(row["bit"]): row["meaning"] for row in flag_summary(labels)},
-        "sources": source_columns(labels, catalog),
+        "sources": sources,
         "sky": grid(),
         "features": features,
         "reliability": trust.reliability if trust is not None else None,

@@ -213,8 +213,21 @@ def test_provenance_leaves_nothing_out(labels):
     assert ("SHA-256 of the catalogue", labels.meta["sha256"]) in first
     assert len(first) + len(rest) + 1 == len(labels.meta)  # shares are shown apart
     assert shares_summary(labels.meta) == [
-        {"kind": "unassociated sources", "bll": "0.3 ± 0.1", "fsrq": "0.2 ± 0.1", "psr": "0.5 ± 0.1"}
+        {"kind": "unassociated sources", "shares": {"bll": "0.3 ± 0.1", "fsrq": "0.2 ± 0.1", "psr": "0.5 ± 0.1"}}
     ]
+
+
+def test_a_class_called_kind_leaves_the_heading_of_its_row():
+    (row,) = shares_summary({"w_unass": "kind=0.3+-0.1,psr=0.7+-0.1"})
+    assert row == {"kind": "unassociated sources", "shares": {"kind": "0.3 ± 0.1", "psr": "0.7 ± 0.1"}}
+
+
+def test_only_the_rest_is_called_all_other_classes(targets):
+    classes = "agn=bll+fsrq+bcu+rdg+agn+nlsy1+sey,psr,rest=other"
+    table = make_up_labels(targets[:5], names=("agn", "psr", "rest"), classes=classes)
+    agn, psr, rest = (row["meaning"] for row in class_summary(table))
+    assert agn.startswith("BL Lac object, flat-spectrum radio quasar, blazar of uncertain type, radio galaxy, ")
+    assert (psr, rest) == ("pulsar (from DR3 on: young), millisecond pulsar", "all other classes")
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
