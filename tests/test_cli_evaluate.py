@@ -22,7 +22,7 @@ def test_evaluate_across_releases(tmp_path):
         "--plot", plot,
     )  # fmt: skip
     result = json.loads(json_file.read_text())
-    assert {"catalog", "protocol", "n", "methods"} <= set(result)
+    assert {"catalog", "protocol", "n", "methods", "likelihood"} <= set(result)
     assert set(result["methods"]) == {"logistic", "logistic+shares", "svm", "svm+shares"}
     scores = result["methods"]["logistic"]
     assert {"nll", "nll_se", "error", "ece", "brier", "fit_seconds", "predict_seconds", "n", "per_class"} <= set(scores)

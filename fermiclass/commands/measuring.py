@@ -123,7 +123,7 @@ def evaluate(
         else:
             result = evaluation.evaluate_folds(earlier, picked, folds=folds or 10, progress=advance, **options)
     if json_file is not None:
-        write_json(json_file, result.to_dict())
+        write_json(json_file, {"likelihood": likelihood, **result.to_dict()})
     if plot is not None:
         write_figure(plot, evaluation.reliability_figure(result))
     if not quiet:

@@ -20,7 +20,7 @@ RANGE = (16.0, 50.0, 84.0)
 
 
 def feature_columns(labels: Table, catalog: Catalog) -> dict[str, Any]:
-    """Return D features of the n labelled sources and of the m other sources of the catalogue that have a class.
+    """Return D features of the n labelled sources and of the m sources of the catalogue that have one of the classes.
 
     Parameters
     ----------
@@ -46,11 +46,9 @@ def feature_columns(labels: Table, catalog: Catalog) -> dict[str, Any]:
     classes = classes_of(labels)
     grouping = ClassGrouping.parse(str(labels.meta.get("classes") or ",".join(classes)))
     table = extract_features(catalog, str(labels.meta.get("features") or DEFAULT_FEATURE_SET), grouping)
-    rows = catalogue_rows(labels, catalog)
-    shown = table[rows]
-    is_known = np.isin(table.y, classes)
-    is_known[rows] = False
-    known = table[np.flatnonzero(is_known)]
+    shown = table[catalogue_rows(labels, catalog)]
+    # With --targets all, these are among the labelled, too.
+    known = table[np.flatnonzero(np.isin(table.y, classes))]
     ranges = np.array([_percentiles(known.X[known.y == name]) for name in classes])
     low, centre, high = _percentiles(known.X).T
     return {

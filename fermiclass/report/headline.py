@@ -10,6 +10,7 @@ import numpy as np
 from fermiclass.catalog import CLASS_CODES, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.labels import LABEL_FLAGS, OOD_LIMIT, classes_of
+from fermiclass.report.sources import floats, whole_numbers
 from fermiclass.summaries import CONFIDENT
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ FLAG_ADVICE = {
     "model of the diffuse emission, or on a bright neighbour.",
 }
 
-_MOST_NAMED = 6  # classes of a group
+_MOST_NAMED = 6  # classes of the group of all others
 
 #: Keys of the metadata that say where the shares of the classes hold.
 _SHARES = {
@@ -61,13 +62,13 @@ _PROVENANCE = {
 def class_summary(labels: Table) -> list[dict[str, Any]]:
     """Return for each class how many sources it is most probable of, of how many surely, and how many are expected."""
     meanings = _meanings(labels)
-    best, top = np.asarray(labels["PRED_CLASS"], str), np.asarray(labels["P_MAX"], float)
+    best, top = np.asarray(labels["PRED_CLASS"], str), floats(labels, "P_MAX")
     return [
         {
             "name": name,
             "most_probable": int(np.sum(best == name)),
             "sure": int(np.sum((best == name) & (top >= CONFIDENT))),
-            "expected": float(np.nansum(np.asarray(labels[f"P_{name}"], float))),
+            "expected": float(np.nansum(floats(labels, f"P_{name}"))),
             "meaning": meanings.get(name, ""),
         }
         for name in classes_of(labels)
@@ -77,28 +78,30 @@ def class_summary(labels: Table) -> list[dict[str, Any]]:
 def _meanings(labels: Table) -> dict[str, str]:
     """Say what each class gathers, from the catalogue's classes, or nothing where the metadata do not tell."""
     try:
-        members = ClassGrouping.parse(str(labels.meta.get("classes", ""))).members
+        grouping = ClassGrouping.parse(str(labels.meta.get("classes", "")))
     except ClassError:
         return {}
-    return {
-        name: "all other classes" if len(codes) > _MOST_NAMED else ", ".join(CLASS_CODES[code] for code in codes)
-        for name, codes in members.items()
-    }
+    meanings = {}
+    for item, (name, codes) in zip(grouping.spec.split(","), grouping.members.items(), strict=True):
+        written = [code.strip().lower() for code in item.rpartition("=")[2].split("+")]
+        is_rest = "other" in written and len(codes) > _MOST_NAMED
+        meanings[name] = "all other classes" if is_rest else ", ".join(CLASS_CODES[code] for code in codes)
+    return meanings
 
 
 def flag_summary(labels: Table) -> list[dict[str, Any]]:
     """Return for each bit of LABEL_FLAGS its meaning, advice, and the number of sources that have it."""
-    bits = np.asarray(labels["LABEL_FLAGS"], int)
+    flags = [value or 0 for value in whole_numbers(labels, "LABEL_FLAGS")]
     return [
-        {"bit": bit, "meaning": meaning, "advice": FLAG_ADVICE[bit], "n": int(np.sum(bits & bit > 0))}
+        {"bit": bit, "meaning": meaning, "advice": FLAG_ADVICE[bit], "n": sum(1 for value in flags if value & bit)}
         for bit, meaning in LABEL_FLAGS.items()
     ]
 
 
-def shares_summary(meta: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return by kind of source the estimated shares of the classes, as text, in the order of the metadata's classes."""
+def shares_summary(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return by kind of source the estimated shares of the classes, as text by class."""
     return [
-        {"kind": kind, **{name: value.replace("+-", " ± ") for name, value in _pairs(str(meta[key]))}}
+        {"kind": kind, "shares": {name: value.replace("+-", " ± ") for name, value in _pairs(str(meta[key]))}}
         for key, kind in _SHARES.items()
         if key in meta
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ class Trust:
     catalog, protocol, method
         What was scored, how, and its name in the evaluation.
     same_method
-        Whether it is the method and correction of the labels.
+        Whether it is the method of the labels, with their features, classes, likelihood and correction.
     classes
         The C classes.
     scores
@@ -72,54 +73,95 @@ def read_metrics(path: str | os.PathLike[str], labels_meta: Mapping[str, Any]) -
         raise ReportError(f"there is no file '{path}'. Check the name and the folder.") from error
     except OSError as error:
         raise ReportError(f"'{path}' cannot be read: {error.strerror}. {_REMEDY}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ReportError(f"'{path}' is no JSON ({error}). {_REMEDY}") from error
     try:
         return _trust(content, labels_meta)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise ReportError(f"'{path}' is not an evaluation ({type(error).__name__}: {error}). {_REMEDY}") from error
 
 
 def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
-    classes = tuple(str(name) for name in content["classes"])
+    classes = tuple(_text(name) for name in content["classes"])
+    if not classes:
+        raise ValueError("it has no classes")
+    features = _names(meta.get("features"))
+    temperature = str(meta.get("temperature", 1))
     corrected = str(meta.get("shares", "trained")) not in ("trained", "None")
     methods = content["methods"]
 
-    def rank(name: str) -> tuple[bool, bool, float]:
+    def rank(name: str) -> tuple[bool, bool, bool, bool, float]:
         about = methods[name]
-        same = about.get("method") == meta.get("method")
-        return (not same, (about.get("correction") is not None) != corrected, float(about["nll"]))
+        sets = content.get("features", ())
+        scored = set(sets[about["feature_set"]] if isinstance(sets, Mapping) else sets)
+        method, tempered, _ = str(about.get("method")).partition("+temperature")
+        return (
+            method != meta.get("method"),
+            bool(tempered) != (temperature == "folds"),
+            scored != features,
+            (about.get("correction") is not None) != corrected,
+            float(about["nll"]),
+        )
 
     chosen = min(methods, key=rank)
     found = methods[chosen]
+    others_same = (
+        {name.lower() for name in classes} == {name.lower() for name in _names(meta.get("classes"))}
+        and temperature in ("1", "1.0", "folds")
+        # Earlier versions did not write the likelihood.
+        and content.get("likelihood", meta.get("likelihood")) == meta.get("likelihood")
+    )
     populations = {"all": found} | ({"unassociated": found["unassociated"]} if "unassociated" in found else {})
     return Trust(
-        catalog=str(content["catalog"]),
-        protocol=str(content["protocol"]),
-        method=str(chosen),
-        same_method=rank(chosen)[:2] == (False, False),
+        catalog=_text(content["catalog"]),
+        protocol=_text(content["protocol"]),
+        method=_text(chosen),
+        same_method=others_same and not any(rank(chosen)[:-1]),
         classes=classes,
         scores={name: _checked(scores, len(classes)) for name, scores in populations.items()},
     )
 
 
+def _names(listed: Any) -> set[str]:
+    """Return the names of features or classes, without what a class gathers, that metadata of labels list as text."""
+    return {part.partition("=")[0].strip() for part in str(listed or "").split(",")}
+
+
 def _checked(scores: Mapping[str, Any], num_classes: int) -> dict[str, Any]:
     """Return what the page shows of the scores, as numbers; whatever else the file holds stays out of the page."""
-    checked: dict[str, Any] = {name: float(scores[name]) for name in _SCORES}
-    checked["n"] = int(scores["n"])
+    checked: dict[str, Any] = {name: _number(scores[name]) for name in _SCORES}
+    checked["n"] = _count(scores["n"])
     checked["per_class"] = {
-        str(name): {key: None if row.get(key) is None else float(row[key]) for key in ("n", "precision", "recall")}
+        _text(name): {key: None if row.get(key) is None else _number(row[key]) for key in ("n", "precision", "recall")}
         for name, row in scores.get("per_class", {}).items()
     }
     checked["reliability"] = [
-        {"n": int(row["n"]), "confidence": float(row["confidence"]), "accuracy": float(row["accuracy"])}
+        {"n": _count(row["n"]), "confidence": _number(row["confidence"]), "accuracy": _number(row["accuracy"])}
         for row in scores.get("reliability", [])
     ]
     if any(row["n"] < 1 or not 0 <= row["accuracy"] <= 1 for row in checked["reliability"]):
         raise ValueError("a bin of the reliability is impossible")
     confusion = scores.get("confusion")
     if confusion is not None:
-        checked["confusion"] = [[int(count) for count in row] for row in confusion]
+        checked["confusion"] = [[_count(count) for count in row] for row in confusion]
         if [len(row) for row in checked["confusion"]] != [num_classes] * num_classes:
             raise ValueError(f"the confusion matrix is not {num_classes} x {num_classes}")
     return checked
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is no score")
+    return number
+
+
+def _count(value: Any) -> int:
+    return int(_number(value))
+
+
+def _text(value: Any) -> str:
+    """Return text that can be written: JSON may hold half a character, which UTF-8 has no bytes for."""
+    text = str(value)
+    text.encode("utf-8")
+    return text

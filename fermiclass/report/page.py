@@ -126,21 +126,24 @@ def report_page(labels: Table, *, catalog: Catalog | None = None, trust: Trust |
 
 
 def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[str, Any]:
+    if catalog is not None and "sha256" in labels.meta:
+        from fermiclass.retraining import check_sha256
+
+        check_sha256(catalog, str(labels.meta.get("catalog")), str(labels.meta["sha256"]))
+    sources = source_columns(labels, catalog)  # it checks the columns that all others rely on
     features = None
     if catalog is not None:
         from fermiclass.report.features import feature_columns
-        from fermiclass.retraining import check_sha256
 
-        if "sha256" in labels.meta:
-            check_sha256(catalog, str(labels.meta.get("catalog")), str(labels.meta["sha256"]))
         features = feature_columns(labels, catalog)
     return {
         "classes": [asdict(mark) for mark in class_marks(classes_of(labels))],
         "flags": {str(row["bit"]): row["meaning"] for row in flag_summary(labels)},
-        "sources": source_columns(labels, catalog),
+        "sources": sources,
         "sky": grid(),
         "features": features,
         "reliability": trust.reliability if trust is not None else None,
+        "chance": 1 / len(trust.classes) if trust is not None else None,
     }
 
 

@@ -79,7 +79,7 @@ def source_columns(labels: Table, catalog: Catalog | None = None) -> dict[str, A
         columns[name] = _rounded(labels, column, decimals)
     columns["probability"] = [_rounded(labels, f"P_{name}", 4) for name in classes]
     columns["deviation"] = [_rounded(labels, f"Unc_P_{name}", 3) for name in classes]
-    places = project(_floats(labels, "GLON"), _floats(labels, "GLAT"))
+    places = project(floats(labels, "GLON"), floats(labels, "GLAT"))
     columns["x"], columns["y"] = (_list(np.round(axis, 4)) for axis in places.T)
     if catalog is not None:
         rows = catalogue_rows(labels, catalog)
@@ -116,21 +116,35 @@ def _text(table: Table, column: str) -> list[str]:
     return ["" if text is np.ma.masked else str(text).strip() for text in table[column]]
 
 
-def _floats(table: Table, column: str) -> Any:
+def floats(table: Table, column: str) -> Any:
+    """Return the numbers of a column of a label table, one a source, NaN where masked.
+
+    Raises
+    ------
+    CatalogError
+        When it holds something else.
+    """
     values = table[column]
     try:
         numbers = np.array(np.ma.getdata(values), np.float64)
+        if numbers.ndim != 1:
+            raise ValueError("several numbers a source")
     except (TypeError, ValueError) as error:
         raise CatalogError(
-            f"column {column} of the label table holds {values.dtype}, not numbers. Label the sources again."
+            f"column {column} of the label table holds {values.dtype} of shape {values.shape}, not one number a "
+            "source. Label the sources again."
         ) from error
     numbers[np.ma.getmaskarray(values)] = np.nan
     return numbers
 
 
-def _rounded(table: Table, column: str, decimals: int) -> list[float | int | None]:
-    values = np.round(_floats(table, column), decimals)
-    return _list(values) if decimals else [None if v is None else int(v) for v in _list(values)]
+def whole_numbers(table: Table, column: str) -> list[int | None]:
+    """Return the numbers of :func:`floats` as integers, None for what is not known."""
+    return [None if value is None else int(value) for value in _list(np.round(floats(table, column)))]
+
+
+def _rounded(table: Table, column: str, decimals: int) -> list[Any]:
+    return _list(np.round(floats(table, column), decimals)) if decimals else whole_numbers(table, column)
 
 
 def _list(values: Any) -> list[Any]:

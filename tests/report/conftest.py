@@ -25,6 +25,7 @@ EVALUATION = {
     "protocol": "future: trained on <b>4FGL-DR1</b>",
     "n": 100,
     "classes": ["bll", "fsrq", "psr"],
+    "features": FEATURES.split(","),
     "methods": {
         "peer": {"method": "peer", "correction": None, "nll": 0.1},
         "nimgp": {"method": "nimgp", "correction": None, "nll": 0.4},

@@ -306,6 +306,30 @@ def test_features_of_the_selected_source(page, labels, dr4):
     assert y == pytest.approx(table.X[0, 0], abs=1e-3)
 
 
+def test_small_numbers_are_written_with_a_power_of_ten(browser, tmp_path, targets, dr4):
+    labels = make_up_labels(targets[:40], features="Flux1000,Energy_Flux100,LP_Index")
+    write_report(labels, tmp_path / "page.html", catalog=dr4)
+    page = Reader(browser, tmp_path / "page.html").open(f"#source={quote(str(labels['Source_Name'][10]))}")
+    page.find("#selected-body details summary").click()
+    cells = page.js(
+        "return [...document.querySelectorAll('#selected-body details td')].map((cell) => cell.textContent)"
+    )
+    row = targets.table[10]
+    exponent = int(np.floor(np.log10(row["Flux1000"])))
+    factor, error = row["Flux1000"] / 10.0**exponent, row["Unc_Flux1000"] / 10.0**exponent
+    digits = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    assert cells[0] == f"({factor:.2f} ± {error:.2f})×10{digits}"
+    page.js("const e = document.getElementById('feature-x'); e.value = '0'; e.dispatchEvent(new Event('input'))")
+    name, ticks = page.js(
+        "const chart = echarts.getInstanceByDom(document.getElementById('feature-map'));"
+        "const axis = chart.getModel().getComponent('xAxis').axis;"
+        "return [chart.getOption().xAxis[0].name, axis.getViewLabels().map((label) => label.formattedLabel)]"
+    )
+    assert name.startswith("Flux1000, in 10⁻")
+    assert len(set(ticks)) == len(ticks) > 2
+    assert page.complaints() == []
+
+
 def test_classes_can_be_hidden_and_the_map_zoomed(page, labels):
     page.open(f"#source={quote(str(labels['Source_Name'][0]))}")
     button = page.find("#sky-legend button[data-class='2']")

@@ -61,6 +61,7 @@ def test_all_sources_are_in_it(full_page, labels):
     assert [mark["name"] for mark in data["classes"]] == ["bll", "fsrq", "psr"]
     assert len(data["features"]["values"]) == 4
     assert data["reliability"][1]["accuracy"] == 1.0
+    assert data["chance"] == pytest.approx(1 / 3)
 
 
 def test_nothing_is_loaded_and_nothing_else_runs(full_page):
@@ -144,6 +145,26 @@ def test_ways_to_be_wrong(labels, targets, dr4, tmp_path):
         report_page(other, catalog=dr4)
     with pytest.raises(FeatureError, match="unknown"):
         report_page(make_up_labels(targets[:5], features="beauty"), catalog=dr4)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("LABEL_FLAGS", ["imputed"] * 3, r"LABEL_FLAGS of the label table holds <U7 of shape \(3,\), not one number"),
+        ("GLON", [[1.0, 2.0]] * 3, r"GLON of the label table holds float64 of shape \(3, 2\), not one number a source"),
+        ("P_psr", ["much"] * 3, "P_psr of the label table holds <U4"),
+        ("LABEL_FLAGS", None, "has no column LABEL_FLAGS"),
+        ("Source_Name", None, "has no column Source_Name"),
+    ],
+)
+def test_columns_that_are_not_of_labels(targets, dr4, tmp_path, column, values, message):
+    table = make_up_labels(targets[:3])
+    table.remove_column(column)
+    if values is not None:
+        table[column] = values
+    with pytest.raises(CatalogError, match=message):
+        write_report(table, tmp_path / "page.html", catalog=dr4)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -183,6 +183,13 @@ def test_features_without_any_source_of_known_class(targets):
     json.dumps(found, allow_nan=False)
 
 
+def test_labelled_sources_with_a_class_are_known_too(dr4):
+    found, expected = (feature_columns(make_up_labels(of), dr4) for of in (dr4, dr4[:1]))
+    for key in ("known", "ranges", "centre", "scale"):
+        assert found[key] == expected[key]
+    assert len(found["known"]["classes"]) == 2630
+
+
 # --- headline --------------------------------------------------------------------------------------------------------
 
 
@@ -206,8 +213,21 @@ def test_provenance_leaves_nothing_out(labels):
     assert ("SHA-256 of the catalogue", labels.meta["sha256"]) in first
     assert len(first) + len(rest) + 1 == len(labels.meta)  # shares are shown apart
     assert shares_summary(labels.meta) == [
-        {"kind": "unassociated sources", "bll": "0.3 ± 0.1", "fsrq": "0.2 ± 0.1", "psr": "0.5 ± 0.1"}
+        {"kind": "unassociated sources", "shares": {"bll": "0.3 ± 0.1", "fsrq": "0.2 ± 0.1", "psr": "0.5 ± 0.1"}}
     ]
+
+
+def test_a_class_called_kind_leaves_the_heading_of_its_row():
+    (row,) = shares_summary({"w_unass": "kind=0.3+-0.1,psr=0.7+-0.1"})
+    assert row == {"kind": "unassociated sources", "shares": {"kind": "0.3 ± 0.1", "psr": "0.7 ± 0.1"}}
+
+
+def test_only_the_rest_is_called_all_other_classes(targets):
+    classes = "agn=bll+fsrq+bcu+rdg+agn+nlsy1+sey,psr,rest=other"
+    table = make_up_labels(targets[:5], names=("agn", "psr", "rest"), classes=classes)
+    agn, psr, rest = (row["meaning"] for row in class_summary(table))
+    assert agn.startswith("BL Lac object, flat-spectrum radio quasar, blazar of uncertain type, radio galaxy, ")
+    assert (psr, rest) == ("pulsar (from DR3 on: young), millisecond pulsar", "all other classes")
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
@@ -219,18 +239,36 @@ def written(tmp_path, content):
     return path
 
 
+LABELS = {"method": "nimgp", "shares": "estimated", "features": FEATURES, "classes": "bll,fsrq,psr"}
+
+
 @pytest.mark.parametrize(
     ("meta", "method", "same"),
     [
-        ({"method": "nimgp", "shares": "estimated"}, "nimgp+shares", True),
-        ({"method": "nimgp", "shares": "trained"}, "nimgp", True),
-        ({"method": "mgp", "shares": "trained"}, "peer", False),
+        (LABELS, "nimgp+shares", True),
+        (LABELS | {"shares": "trained"}, "nimgp", True),
+        (LABELS | {"classes": "psr,BLL,fsrq", "temperature": "1.0", "likelihood": "softmax"}, "nimgp+shares", True),
+        (LABELS | {"method": "mgp", "shares": "trained"}, "peer", False),
+        (LABELS | {"features": "LP_Index,LP_beta"}, "nimgp+shares", False),
+        (LABELS | {"classes": "agn=bll+fsrq,psr"}, "nimgp+shares", False),
+        (LABELS | {"temperature": "folds"}, "nimgp+shares", False),
+        (LABELS | {"temperature": "1.3"}, "nimgp+shares", False),
+        (LABELS | {"likelihood": "probit"}, "nimgp+shares", False),
         ({}, "peer", False),
     ],
 )
 def test_the_method_of_the_labels_is_chosen(tmp_path, meta, method, same):
-    trust = read_metrics(written(tmp_path, EVALUATION), meta)
+    likelihood = {"likelihood": "softmax"} if "likelihood" in meta else {}
+    trust = read_metrics(written(tmp_path, EVALUATION | likelihood), meta)
     assert (trust.method, trust.same_method) == (method, same)
+
+
+def test_the_features_of_the_labels_are_chosen_among_several_sets(tmp_path):
+    nimgp = EVALUATION["methods"]["nimgp+shares"]
+    methods = {f"nimgp@{label}+shares": nimgp | {"feature_set": label} for label in ("few", "all")}
+    content = EVALUATION | {"features": {"few": ["LP_beta"], "all": FEATURES.split(",")}, "methods": methods}
+    trust = read_metrics(written(tmp_path, content), LABELS)
+    assert (trust.method, trust.same_method) == ("nimgp@all+shares", True)
 
 
 def test_an_evaluation_is_read_whole(tmp_path):
@@ -266,7 +304,14 @@ def test_an_evaluation_of_an_earlier_version_has_no_confusion(tmp_path):
             ]}}},
             "a bin of the reliability is impossible",
         ),
+        (json.dumps(EVALUATION).replace('"n": 100', '"n": Infinity'), "inf is no score"),
+        (json.dumps(EVALUATION).replace('"n": 100', f'"n": 1{"0" * 400}'), "OverflowError"),
+        (json.dumps(EVALUATION).replace('"confidence": 0.6', '"confidence": NaN'), "nan is no score"),
+        ("[" * 100_000 + "]" * 100_000, "is no JSON .*recursion"),
+        (EVALUATION | {"protocol": "\ud800"}, "is not an evaluation .*surrogates not allowed"),
+        (EVALUATION | {"classes": []}, "it has no classes"),
     ],
+    ids=lambda value: "" if len(value) > 100 else None,
 )  # fmt: skip
 def test_what_is_no_evaluation_is_refused(tmp_path, content, message):
     with pytest.raises(ReportError, match=message):

@@ -32,12 +32,28 @@ function fixed(value, decimals) {
   return value === null || value === undefined ? NO_NUMBER : value.toFixed(decimals).replace("-", "−");
 }
 
-/** Return value ± error with two digits of the error, as many decimals in both. */
+const SMALL = 1e-4; // numbers below are written with a power of ten
+
+function tenToThe(exponent) {
+  return `10${String(exponent).replace(/./g, (letter) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(letter)])}`;
+}
+
+/** Return a number in a few digits, such as 2.345 or 1.2×10⁻⁷. */
+function inFewDigits(value, digits = 5) {
+  const [factor, exponent] = value.toExponential(digits - 1).split("e");
+  const small = value !== 0 && Math.abs(value) < SMALL;
+  const text = small ? `${Number(factor)}×${tenToThe(Number(exponent))}` : String(Number(value.toPrecision(digits)));
+  return text.replace("-", "−");
+}
+
+/** Return value ± error with two digits of the error, as many decimals in both; small ones as (1.23 ± 0.05)×10⁻¹⁰. */
 function withError(value, error) {
   if (value === null) return NO_NUMBER;
-  if (!error) return fixed(value, 3);
+  if (!error) return inFewDigits(value);
+  const exponent = Math.floor(Math.log10(Math.max(Math.abs(value), error)));
+  if (exponent < -3) return `(${withError(value / 10 ** exponent, error / 10 ** exponent)})×${tenToThe(exponent)}`;
   const decimals = Math.min(5, Math.max(0, 1 - Math.floor(Math.log10(error))));
-  return `${fixed(value, decimals)} ± ${fixed(error, decimals)}`;
+  return `${fixed(value, decimals)} ± ${error < SMALL ? inFewDigits(error, 2) : fixed(error, decimals)}`;
 }
 
 /** Return an element with attributes and children; text stays text, whatever is in it. */

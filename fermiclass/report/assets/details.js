@@ -52,7 +52,7 @@ function showDetails() {
     ...definition("l, b", `${fixed(sources.l[i], 2)}°, ${fixed(sources.b[i], 2)}°`),
     ...(sources.r95 ? definition("95 % radius", `${fixed(sources.r95[i], 3)}°`) : []),
     ...(sources.significance ? definition("Significance", `${fixed(sources.significance[i], 1)} σ`) : []),
-    ...(sources.flux ? definition("Flux, 1–100 GeV", `${scientific(sources.flux[i], sources.fluxError && sources.fluxError[i])} cm⁻² s⁻¹`) : []),
+    ...(sources.flux ? definition("Flux, 1–100 GeV", `${withError(sources.flux[i], sources.fluxError && sources.fluxError[i])} cm⁻² s⁻¹`) : []),
     ...definition("Entropy", `${fixed(sources.entropy[i], 3)} nats, of which ${fixed(sources.information[i], 3)} more labels and ${fixed(sources.noise[i], 3)} better data could remove`),
     ...definition("OOD score", `${fixed(sources.ood[i], 3)} (0 typical of the training sources, 1 unlike any)`),
     ...definition("Flags", flags.length ? flags.join("; ") : "none"),
@@ -62,15 +62,6 @@ function showDetails() {
     ...(listed ? [] : [element("p", { class: "note" }, "The table does not list it: the search leaves it out.")]),
     probabilityTable(i), about, element("h3", {}, "Elsewhere"), links, ...featureDetails(i),
   );
-}
-
-/** Return a flux as (1.23 ± 0.05)×10⁻¹⁰. */
-function scientific(value, error) {
-  if (value === null) return NO_NUMBER;
-  const exponent = Math.floor(Math.log10(Math.abs(value) || 1));
-  const scale = 10 ** -exponent;
-  const digits = String(exponent).replace(/./g, (letter) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(letter)]);
-  return `(${withError(scale * value, error ? scale * error : 0)})×10${digits}`;
 }
 
 /** Return the features in numbers, if the page has them. */

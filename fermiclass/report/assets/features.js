@@ -81,16 +81,27 @@ function limits(j) {
 const PLANE_GRID = { left: 62, right: 14, top: 12, bottom: 48 };
 const PLACES = 3; // of numbers on axes
 
+/** Return an axis of a feature; where all numbers are small, its name has their power of ten. */
+function featureAxis(j, nameGap) {
+  const { min, max } = limits(j);
+  const exponent = Math.floor(Math.log10(Math.max(Math.abs(min), Math.abs(max))));
+  const shift = exponent < -2 ? exponent : 0;
+  const number = (value) => String(Number((value / 10 ** shift).toFixed(PLACES))).replace("-", "−");
+  return axis({
+    min, max, nameGap,
+    name: data.features.names[j] + (shift ? `, in ${tenToThe(shift)}` : ""),
+    axisLabel: { color: pageColour("soft"), formatter: number, showMinLabel: false, showMaxLabel: false },
+  });
+}
+
 function drawFeatures() {
   const [a, b] = chosenFeatures();
-  const number = (value) => String(Number(value.toFixed(PLACES))).replace("-", "−");
-  const label = { color: pageColour("soft"), formatter: number, showMinLabel: false, showMaxLabel: false };
   featureMap.setOption({
     animation: false,
     textStyle: textStyle(),
     grid: PLANE_GRID,
-    xAxis: axis({ ...limits(a), name: data.features.names[a], nameGap: 28, axisLabel: label }),
-    yAxis: axis({ ...limits(b), name: data.features.names[b], nameGap: 44, axisLabel: label }),
+    xAxis: featureAxis(a, 28),
+    yAxis: featureAxis(b, 44),
     tooltip: tooltip(({ value }) => describe(value[2])),
     series: planeSeries(),
   });

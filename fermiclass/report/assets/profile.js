@@ -29,7 +29,7 @@ function profileSeries() {
   const ink = pageColour("ink");
   const points = i === null ? [] : data.features.names.map((_, j) => {
     const value = features.values[j][i];
-    if (value === null) return null;
+    if (value === null || data.features.centre[j] === null) return null;
     const [x, error] = [standard(j, value), features.errors[j][i] / data.features.scale[j]];
     return { j, x: within(x), low: within(x - error), high: within(x + error) };
   }).filter(Boolean);

@@ -2,7 +2,7 @@
 function makeTrust() {
   let chart = null;
   const draw = () => {
-    const lowest = 1 / data.classes.length;
+    const lowest = data.chance; // of the most probable of the classes that were scored, not of those of the labels
     const colour = pageColour("accent");
     const points = data.reliability.map(({ confidence, accuracy, se }) => [confidence, accuracy, 0, se]);
     chart.setOption({
