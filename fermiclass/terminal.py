@@ -95,7 +95,7 @@ def load_tensorflow(*, quiet: bool) -> None:
     from rich.console import Console
 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # Products of oneDNN's are rounded differently now and then, in one training of ten; without it they are not slower.
+    # oneDNN rounds differently now and then, in one training of ten: the same bytes every time cost a fifth more.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     console = Console(stderr=True)
     with console.status("starting TensorFlow ...") if console.is_terminal and not quiet else _nothing():

@@ -74,7 +74,8 @@ def many(folder: Path, sources: int) -> None:
         catalog, labels = folder / f"{size}.fits", folder / f"{size}-labels.parquet"
         write_sources(catalog, size)
         began = time.monotonic()
-        memory = wait(start("classify", catalog, "--model", folder / "model", "--targets", "all", "-o", labels, "--quiet"))
+        choice = ("--model", folder / "model", "--targets", "all", "-o", labels, "--quiet")
+        memory = wait(start("classify", catalog, *choice))
         seconds = time.monotonic() - began
         print(f"{size:,} sources, {catalog.stat().st_size / 1e9:.2f} GB: {seconds:.0f} s, {memory:.2f} GB", flush=True)
 

@@ -102,7 +102,7 @@ class ResponsePredictor:
         *rest: FloatArray,
         finish: Callable[[FloatArray], FloatArray] = np.asarray,
     ) -> list[FloatArray]:
-        """Compute rows with and without noise apart, in blocks; what `finish` makes of each, in the order of the rows."""
+        """Compute rows with and without noise apart, in blocks; what `finish` makes of each, in their order."""
         num_draws = 1 if self._first_order else num_draws
         noisy = np.any(rest[0] > 0, axis=1) & (num_draws > 1)
         parts: list[list[FloatArray]] = []
