@@ -81,7 +81,7 @@ def explain(
     from fermiclass.files import check_figure_place, write_figure
 
     if plot is not None:
-        check_figure_place(plot)
+        check_figure_place(plot, labels_or_model, catalog, train_on)
     if not labels_or_model.exists():
         raise CatalogError(f"there is no label table or model folder '{labels_or_model}'. Check the name.")
     labels = None

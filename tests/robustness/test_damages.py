@@ -89,6 +89,30 @@ def test_the_input_is_not_overwritten(base, tmp_path):
     assert path.read_bytes() == base.content
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("followup", "there.vot", "-o", "there.vot"),
+        ("followup", "labels.fits", "--catalog", "there.vot", "-o", "there.vot"),
+        ("evaluate", "there.vot", "--json", "there.vot"),
+        ("evaluate", "catalog.fits", "--future", "there.svg", "--plot", "there.svg"),
+        ("explain", "labels.fits", "a source", "--catalog", "there.svg", "--plot", "there.svg"),
+        ("report", "labels.fits", "--metrics", "there.html", "-o", "there.html"),
+        ("benchmark", "toy", "--results", "there.jsonl", "--json", "there.jsonl"),
+    ],
+)
+def test_no_command_overwrites_what_it_reads(tmp_path, monkeypatch, arguments):
+    """Whatever it holds: this is said before anything is read."""
+    monkeypatch.chdir(tmp_path)
+    there = tmp_path / arguments[-1]
+    there.write_text("kept")
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert "is what is read: writing would destroy it" in done.stderr
+    assert there.read_text() == "kept"
+    assert list(tmp_path.iterdir()) == [there]
+
+
 def test_damage_in_places_leaves_other_rows_unflagged(base, expected, tmp_path):
     """A few absurd numbers must not move what is usual, and with it the uncertainties of all others."""
     table = base.table
