@@ -35,9 +35,14 @@ def check_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | 
         If the folder is missing or not writable, or ``path`` is a folder, a device or read-only, or one of ``inputs``,
         which writing would destroy.
     """
-    target = Path(path).resolve()
+    try:
+        target = Path(path).resolve()
+        there = target.exists()
+        _temporary(target).exists()  # a longer name, which may be too long where the other is not
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(f"cannot write '{path}': {reason}. Choose another name or folder.") from error
     folder = target.parent
-    there = target.exists()
     problems = (
         (not folder.is_dir(), f"there is no folder '{folder}'. Create it first."),
         (target.is_dir(), "it is a folder. Give the name of a file."),
@@ -63,7 +68,7 @@ def whole_file(target: Path) -> Iterator[Path]:
         If that fails. Then, and when the body raises, ``target`` is as it was before, and nothing is left behind.
     """
     _remove_leftovers(target)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    temporary = _temporary(target)
     try:
         yield temporary
         with reported(target):
@@ -73,6 +78,10 @@ def whole_file(target: Path) -> Iterator[Path]:
     finally:
         with reported(target):
             temporary.unlink(missing_ok=True)
+
+
+def _temporary(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
 
 
 def _remove_leftovers(target: Path) -> None:

@@ -113,6 +113,34 @@ def test_no_command_overwrites_what_it_reads(tmp_path, monkeypatch, arguments):
     assert list(tmp_path.iterdir()) == [there]
 
 
+_LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("info", _LONG),
+        ("features", "catalog.fits", "-o", f"{_LONG}.fits"),
+        ("features", "catalog.fits", "-o", f"{_LONG}/x.fits"),
+        ("features", "catalog.fits", "-o", f"{'x' * 245}.fits"),  # that of the temporary file is too long
+        ("explain", _LONG, "a source"),
+        ("report", f"{_LONG}.fits"),
+        ("train", "catalog.fits", "-o", _LONG),
+        ("classify", "catalog.fits", "--model", _LONG),
+        ("train-rows", f"{_LONG}.parquet", "-o", "model"),
+        ("train-rows", f"{_LONG}.fits", "-o", "model", "--features", "a"),
+        ("classify-rows", _LONG, "--model", _LONG, "-o", "labels.parquet"),
+    ],
+)
+def test_names_that_are_too_long(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert done.exit_code == 2, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("fermiclass: error: ")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_damage_in_places_leaves_other_rows_unflagged(base, expected, tmp_path):
     """A few absurd numbers must not move what is usual, and with it the uncertainties of all others."""
     table = base.table
