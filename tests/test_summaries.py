@@ -43,4 +43,4 @@ def test_a_position_that_is_none(labels, capsys):
     labels["RAJ2000"][0] = np.inf
     labels["DEJ2000"][:4] = [91.0, -1e30, np.inf, np.nan]
     print_followup(followup(labels[:4]), None)
-    assert capsys.readouterr().out.count(" nan ") == 4
+    assert capsys.readouterr().out.count(" nan ") == 5  # a right ascension and four declinations
