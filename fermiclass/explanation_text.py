@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.text import Text
 
 from fermiclass.labels import FLAG_CATALOGUE, FLAG_OUTSIDE_DOMAIN, LABEL_FLAGS
 from fermiclass.summaries import console_for_tables, plain_table
@@ -60,15 +61,15 @@ def measured(value: float, error: float, gap: str = "") -> str:
     return text.replace("-", "−")
 
 
-def _title(explained: Explanation) -> str:
+def _title(explained: Explanation) -> Text:
     label = explained.label
     known = [str(label[name]) for name in ("CLASS1", "ASSOC1") if name in label.colnames and label[name]]
-    parts = [f"[bold]{explained.name}[/bold]: {', '.join(known) or 'unassociated'}"]
+    parts = [f": {', '.join(known) or 'unassociated'}"]
     if "GLON" in label.colnames and "GLAT" in label.colnames:
         parts.append(f"l = {label['GLON']:.2f}°, b = {label['GLAT']:.2f}°".replace("-", "−"))
     if "Signif_Avg" in label.colnames:
         parts.append(f"{label['Signif_Avg']:.1f} σ")
-    return "; ".join(parts)
+    return Text.assemble((explained.name, "bold"), "; ".join(parts))
 
 
 def _probabilities_table(explained: Explanation) -> RichTable:

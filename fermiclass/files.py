@@ -18,27 +18,43 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def check_place(path: str | os.PathLike[str]) -> Path:
-    """Check that a file can be written at ``path``; return the path with links resolved.
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether there is something of that name; False, no OSError, for names that nothing can have, as too long ones."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def check_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
+    """Check, before any work is done, that a file can be written at ``path``; return the path with links resolved.
 
     Raises
     ------
     OutputError
-        If the folder is missing or not writable, or ``path`` is a folder, a device or read-only.
+        If the folder is missing or not writable, or ``path`` is a folder, a device or read-only, or one of ``inputs``,
+        which writing would destroy.
     """
-    target = Path(path).resolve()
+    try:
+        target = Path(path).resolve()
+        there = target.exists()
+        _temporary(target).exists()  # a longer name, which may be too long where the other is not
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(f"cannot write '{path}': {reason}. Choose another name or folder.") from error
     folder = target.parent
-    exists = target.exists()
     problems = (
         (not folder.is_dir(), f"there is no folder '{folder}'. Create it first."),
         (target.is_dir(), "it is a folder. Give the name of a file."),
-        (exists and not target.is_file(), "it is not a regular file. Give the name of a file."),
+        (there and not target.is_file(), "it is not a regular file. Give the name of a file."),
         (not os.access(folder, os.W_OK | os.X_OK), f"no permission to write in '{folder}'. Choose another folder."),
-        (exists and not os.access(target, os.W_OK), "the file is read-only. Choose another name, or allow writing it."),
+        (there and not os.access(target, os.W_OK), "the file is read-only. Choose another name, or allow writing it."),
     )
     for is_so, what in problems:
         if is_so:
             raise OutputError(f"cannot write '{path}': {what}")
+    if there and any(given is not None and exists(given) and target.samefile(given) for given in inputs):
+        raise OutputError(f"'{path}' is what is read: writing would destroy it. Give the output another name.")
     return target
 
 
@@ -52,7 +68,7 @@ def whole_file(target: Path) -> Iterator[Path]:
         If that fails. Then, and when the body raises, ``target`` is as it was before, and nothing is left behind.
     """
     _remove_leftovers(target)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    temporary = _temporary(target)
     try:
         yield temporary
         with reported(target):
@@ -62,6 +78,10 @@ def whole_file(target: Path) -> Iterator[Path]:
     finally:
         with reported(target):
             temporary.unlink(missing_ok=True)
+
+
+def _temporary(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
 
 
 def _remove_leftovers(target: Path) -> None:
@@ -115,14 +135,14 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None
 _FIGURE_ENDINGS = (".png", ".pdf", ".svg")
 
 
-def check_figure_place(path: str | os.PathLike[str]) -> Path:
+def check_figure_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
     """Check, as :func:`check_place`, that a figure can be written at ``path``, and that its ending names a format."""
     if Path(path).suffix.lower() not in _FIGURE_ENDINGS:
         raise OutputError(
             f"'{path}' has no ending that names a figure format; expected one of {', '.join(_FIGURE_ENDINGS)}. "
             "Rename it."
         )
-    return check_place(path)
+    return check_place(path, *inputs)
 
 
 def write_figure(path: str | os.PathLike[str], figure: Figure) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,8 @@ def send_table(path: str | os.PathLike[str], name: str | None = None) -> list[st
     Raises
     ------
     MessagingError
-        When the file's format is another, no hub runs, no application takes the table, or none could load it.
+        When the file's format is another, no hub runs or it stops meanwhile, no application takes the table, or none
+        could load it.
     """
     from pyvo.samp import SAMP_STATUS_OK, SAMPHubError, SAMPProxyError
 
@@ -95,17 +96,24 @@ def send_table(path: str | os.PathLike[str], name: str | None = None) -> list[st
 
 @contextmanager
 def _connection() -> Iterator[Any]:
-    from pyvo.samp import SAMPHubError, SAMPIntegratedClient
+    from pyvo.samp import SAMPClientError, SAMPHubError, SAMPIntegratedClient, SAMPProxyError
 
+    failures = (SAMPClientError, SAMPHubError, SAMPProxyError, OSError)
     client = SAMPIntegratedClient(name="fermiclass", description="Classes of gamma-ray sources", addr=_HERE)
     try:
         client.connect()
-    except (SAMPHubError, OSError) as error:
+    except failures as error:
         raise MessagingError(
             f"no SAMP hub answers ({' '.join(str(error).split())}). Start TOPCAT or Aladin, which bring one, or leave "
             "out --send."
         ) from error
     try:
         yield client
+    except failures as error:
+        raise MessagingError(
+            f"the SAMP hub has stopped, or does not answer any more ({' '.join(str(error).split())}). Start it again, "
+            "and load the table there by hand."
+        ) from error
     finally:
-        client.disconnect()
+        with suppress(*failures):  # what was sent is there, even if nobody hears us leave
+            client.disconnect()

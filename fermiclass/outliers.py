@@ -225,9 +225,9 @@ def _add_neighbours(result: Table, domain: TrainingDomain, table: FeatureTable) 
         distances = domain.distances(table.X[i], table.X_var[i], table.X)
         distances[i] = np.inf
         nearest[i] = np.argsort(distances, kind="stable")[: nearest.shape[1]]
-    for name, values, description in (
-        ("NEIGHBOURS", table.names, "Nearest other sources in the space of features, nearest first"),
-        ("NEIGHBOUR_CLASSES", table.y, "Their classes"),
+    for name, values, description, ucd in (
+        ("NEIGHBOURS", table.names, "Nearest other sources in the space of features, nearest first", "meta.id.cross"),
+        ("NEIGHBOUR_CLASSES", table.y, "Their classes", "src.class"),
     ):
         texts = [", ".join(values[row]) for row in nearest]
-        result[name] = Column(texts, description=description, meta={"ucd": "meta.id.cross"})
+        result[name] = Column(texts, description=description, meta={"ucd": ucd})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console
 from rich.table import Table as RichTable
+from rich.text import Text
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -30,7 +31,8 @@ def print_info(catalog: Catalog) -> None:
     console = console_for_tables()
     release = catalog.release
     about = f", {release.years} years of data ({release.reference})" if release.years else ""
-    console.print(f"[bold]{release.name}[/bold]{about}: {len(catalog)} sources, from {catalog.source}")
+    about += f": {len(catalog)} sources, from {catalog.source}"
+    console.print(Text.assemble((release.name, "bold"), about))
     console.print(f"SHA-256 {catalog.sha256}\n", highlight=False)
 
     classes = plain_table("class", "sources", "identified", "associated", "meaning", right=(1, 2, 3))
@@ -145,7 +147,7 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
                 shares.add_row(kind, *values)
         console.print(shares)
         ways = {"estimated": "Estimated", "latitude": "Estimated by Galactic latitude", "given": "As given"}
-        console.print(f"{ways[labels.meta['shares']]}, in a world of these classes alone.", markup=False)
+        console.print(f"{ways[labels.meta['shares']]}, in a world of these classes alone.")
         if labels.meta["shares"] == "estimated":
             console.print(
                 "One share for all latitudes makes pulsars too probable far from the Galactic plane: to look for them "
@@ -164,15 +166,16 @@ def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None
 
     console = console_for_tables()
     score = ranking.meta["rankedby"]
-    console.print(
-        f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:", markup=False
-    )
+    console.print(f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:")
     by_class = score.startswith("P_") and score != "P_MAX"
     columns = ["source", "RA J2000", "Dec", "b, deg", "σ", "class", "P", *([] if score.startswith("P_") else ["score"])]
     table = plain_table(*columns, "flags", right=(3, 4, 6, 7, 8))
     table.padding = (0, 1, 0, 0)  # to fit into 80 columns
     first = ranking[:rows]
-    at = SkyCoord(np.asarray(first["RAJ2000"], float) * u.deg, np.asarray(first["DEJ2000"], float) * u.deg)
+    right_ascension, declination = (np.asarray(first[name], float) for name in ("RAJ2000", "DEJ2000"))
+    right_ascension = np.where(np.isfinite(right_ascension), right_ascension, np.nan)
+    declination = np.where(np.abs(declination) <= 90.0, declination, np.nan)  # there is no sky beyond the poles
+    at = SkyCoord(right_ascension * u.deg, declination * u.deg)
     ra = at.ra.to_string(u.hour, sep=":", precision=0, pad=True)
     dec = at.dec.to_string(u.deg, sep=":", pad=True, fields=2, alwayssign=True)
     for k, row in enumerate(first):
@@ -186,8 +189,8 @@ def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None
 
 
 def console_for_tables() -> Console:
-    """Return a console that colours no numbers."""
-    return Console(highlight=False)
+    """Return a console that colours no numbers, and shows names, classes and paths as they are: no markup, no emoji."""
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 def plain_table(*columns: str, right: tuple[int, ...] = ()) -> RichTable:

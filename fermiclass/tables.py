@@ -113,8 +113,7 @@ def check_writable(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]
     Raises
     ------
     OutputError
-        If the ending is unknown, the folder is missing or not writable, or `path` is a folder, a device or read-only,
-        or one of `inputs`, which writing would destroy.
+        If the ending is unknown, or as by :func:`fermiclass.files.check_place`.
     """
     target = Path(path)
     if not _ending(target):
@@ -122,10 +121,7 @@ def check_writable(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]
             f"'{path}' has no ending that names a table format; expected one of {', '.join(table_endings)}. "
             f"Rename the output."
         )
-    place = check_place(target)
-    if place.exists() and any(given is not None and Path(given).exists() and place.samefile(given) for given in inputs):
-        raise OutputError(f"'{path}' is what is read: writing would destroy it. Give the output another name (-o).")
-    return place
+    return check_place(target, *inputs)
 
 
 def _ending(path: Path) -> str:

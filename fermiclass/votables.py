@@ -7,6 +7,7 @@ in INFO elements of the resource, by its names: ``title``, ``server_software``, 
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,10 @@ _SYSTEMS = (
     ("galactic", "galactic", ("pos.galactic.lon", "pos.galactic.lat")),
 )
 _POSITION = "stc:AstroCoords.Position2D.Value2"
+
+#: In UTF-8, the characters that XML 1.0 cannot hold, however they are written.
+_NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 
 #: UCDs of metadata.
 _UCDS = {"creator": "meta.id;meta.software", "catalog": "meta.id;meta.file", "release": "meta.version"}
@@ -58,7 +63,7 @@ def to_votable(table: Table) -> bytes:
             ucd = _UCDS.get(key)
             element.params.append(Param(file, name=key, value=flat, datatype=datatype, arraysize=size, ucd=ucd))
         file.to_xml(stream)
-    return stream.getvalue()
+    return _NOT_IN_XML.sub(_REPLACEMENT, stream.getvalue())
 
 
 def from_votable(content: bytes) -> Table:
@@ -95,8 +100,8 @@ def _add_systems(file: VOTableFile, element: TableElement) -> None:
 def _origin(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     catalog, sha256 = meta.get("catalog"), meta.get("sha256")
     if catalog:
-        release = str(meta.get("release", "")) or str(catalog)
-        yield "title", f"{release}: table by fermiclass"
+        release = str(meta.get("release", ""))
+        yield "title", f"{catalog if release in ('', 'unknown') else release}: table by fermiclass"
     if meta.get("creator"):
         yield "server_software", str(meta["creator"])
     if catalog:

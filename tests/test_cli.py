@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from astropy.io import fits
 from astropy.table import Table
 
+from fermiclass.commands.labelling import _stem
 from fermiclass.tables import read_table, table_endings
 
 from .conftest import RELEASES, slim_path
@@ -216,6 +218,11 @@ def test_the_papers_protocol_corrects_no_shares(tmp_path):
     meta = read_table(output).meta
     assert (meta["shares"], meta["kernel"], meta["epsilon"]) == ("trained", "se", "0.001")
     assert "w_unass" not in meta
+
+
+@pytest.mark.parametrize("ending", [".fits", ".FITS.gz", ".fit.bz2", ".vot.xz", ".fits.zip", ".parquet", ".xml", ""])
+def test_labels_are_called_by_the_catalogue(ending):
+    assert _stem(Path("folder", f"my.catalogue-v1{ending}")) == "my.catalogue-v1"
 
 
 def test_quiet(tmp_path, model_folder):

@@ -139,6 +139,21 @@ def test_what_cannot_be_labelled(features, model, tmp_path, arguments, message):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_what_is_read_is_not_overwritten(features, tmp_path, as_folder):
+    """This, and the ending, are said before there is any model."""
+    part = tmp_path / "part.parquet"
+    part.write_bytes(features.read_bytes())
+    rows = tmp_path if as_folder else part
+    for output, message in ((part, "is what is read"), (tmp_path / "labels.csv", "cannot grow a block at a time")):
+        done = run("classify-rows", rows, "--model", "nothing", "-o", output)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+    assert part.read_bytes() == features.read_bytes()
+    assert list(tmp_path.iterdir()) == [part]
+
+
 def test_models_of_the_other_kind(features, model, tmp_path):
     done = run("classify", DR4, "--model", model, "-o", tmp_path / "labels.fits")
     assert done.returncode == 2

@@ -3,6 +3,8 @@
 import json
 import pickle
 import time
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -245,6 +247,20 @@ def test_checking_leaves_the_place_as_it_was(tmp_path):
 def test_what_json_cannot_hold_is_refused(few, tmp_path):
     odd = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5, random_state=np.random.RandomState(0)))
     with pytest.raises(OutputError, match=r"random_state=RandomState.* cannot be saved.*Give the estimator a number"):
+        save_model(odd, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("beyond", "message"),
+    [
+        ({"num_draws": 2**20 + 1}, r"num_draws=1048577, expected a number from 1 to 1,048,576\. Give"),
+        ({"kernel": "+".join(["linear"] * 51)}, r"kernel has more than 200 letters\. Give"),
+    ],
+)
+def test_what_would_not_be_loaded_is_refused(model, tmp_path, beyond, message):
+    odd = replace(model, estimator=copy(model.estimator).set_params(**beyond))
+    with pytest.raises(OutputError, match=message):
         save_model(odd, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 

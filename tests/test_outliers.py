@@ -75,6 +75,10 @@ def test_neighbours_are_others_with_their_classes(found):
         assert [classes[name] for name in names] == str(row["NEIGHBOUR_CLASSES"]).split(", ")
 
 
+def test_neighbours_and_their_classes_say_what_they_are(found):
+    assert [found[name].meta["ucd"] for name in ("NEIGHBOURS", "NEIGHBOUR_CLASSES")] == ["meta.id.cross", "src.class"]
+
+
 def test_a_label_does_not_vouch_for_itself(spoilt, found):
     """Another label for one source changes what its features look like not at all, if the folds stay the same."""
     catalog, names = spoilt

@@ -82,6 +82,25 @@ def test_where_the_data_are_from(labels, tmp_path):
     assert params["creator"].ucd == "meta.id;meta.software"
 
 
+@pytest.mark.parametrize("release", ["", "unknown"])
+def test_a_release_without_a_name_is_called_by_its_file(tmp_path, release):
+    write_table(Table({"n": [1]}, meta={"catalog": "mine.fits", "release": release}), tmp_path / "t.vot")
+    infos = {info.name: info.value for info in parse(tmp_path / "t.vot").resources[0].infos}
+    assert infos["title"] == "mine.fits: table by fermiclass"
+
+
+def test_characters_that_xml_does_not_have(tmp_path):
+    odd = "\x01\x08\x0b\x0c\x0e\x1f\ufffe\uffff"
+    table = Table({"t\x01": [f"a{odd}b", "\x7f\x85é\ufffd"]}, meta={"of": f"{odd}."})
+    table["t\x01"].description = "text\x01"
+    write_table(table, tmp_path / "t.vot")
+    read = read_table(tmp_path / "t.vot")
+    lost = "\ufffd" * len(odd)
+    assert read["t\ufffd"].tolist() == [f"a{lost}b", "\x7f\x85é\ufffd"]
+    assert read["t\ufffd"].description == "text\ufffd"
+    assert read.meta == {"of": f"{lost}."}
+
+
 def test_a_fits_table_says_what_its_columns_are(labels, tmp_path):
     """By unit and UCD other applications know coordinates; names are those that they look for, too."""
     write_table(labels, tmp_path / "labels.fits")

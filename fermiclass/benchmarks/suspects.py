@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fermiclass.errors import BenchmarkError
+from fermiclass.summaries import console_for_tables
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
@@ -198,7 +199,7 @@ def _catalogue(folder: Path, release: str) -> Catalog:
 
 def print_suspects(results: Mapping[str, Any], console: Console | None = None) -> None:
     """Print average precisions and percentiles."""
-    console = console or Console(highlight=False)
+    console = console or console_for_tables()
     planted, changed = results["planted"], results["changed"]
     methods = list(changed["mean_percentile"])
     table = _empty("AP", methods)

@@ -58,22 +58,30 @@ def convert_units(table: Table, source: str) -> None:
     Raises
     ------
     CatalogError
-        When a column is in a unit of another quantity.
+        When a column holds no numbers, or is in a unit of another quantity.
 
     Warns
     -----
     CatalogWarning
         When a column was converted, or its unit is none.
     """
-    from astropy.units import Unit, UnitConversionError, UnrecognizedUnit
+    from astropy.units import Unit, UnitConversionError, UnrecognizedUnit, photon
 
-    for name in EXPECTED.keys() & set(table.colnames):
+    for name in (name for name in EXPECTED if name in table.colnames):
+        if table[name].dtype.kind not in "fiub":
+            raise CatalogError(
+                f"{source}: column {name} holds {table[name].dtype}, expected numbers. Correct the column, or leave it "
+                "out."
+            )
         found, wanted = table[name].unit, Unit(EXPECTED[name].unit)
         if found is None or found == wanted:
             continue
         if isinstance(found, UnrecognizedUnit):
             _warn(f"{source}: column {name} is in '{found}', which is no known unit: taken as {_shown(wanted)}")
             continue
+        if "ph" in EXPECTED[name].unit and found.is_equivalent(wanted / photon):
+            _warn(f"{source}: column {name} is in {found}, without photons: taken as {found * photon}")
+            found = found * photon
         try:
             factor = found.to(wanted)
         except UnitConversionError as error:

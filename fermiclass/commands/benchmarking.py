@@ -112,7 +112,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
     from fermiclass.files import check_place, write_json
 
     if json_file is not None:
-        check_place(json_file)
+        check_place(json_file, options["results"])
     head = {"command": _settings_given(), "versions": versions(), "machine": machine()}
     results = (_table if name in TABLES else _study)(name, head=head, quiet=quiet, **options)
     if json_file is not None:

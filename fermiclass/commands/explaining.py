@@ -78,11 +78,11 @@ def explain(
     from fermiclass.errors import CatalogError
     from fermiclass.explaining import explain as explain_source
     from fermiclass.explanation_text import print_explanation
-    from fermiclass.files import check_figure_place, write_figure
+    from fermiclass.files import check_figure_place, exists, write_figure
 
     if plot is not None:
-        check_figure_place(plot)
-    if not labels_or_model.exists():
+        check_figure_place(plot, labels_or_model, catalog, train_on)
+    if not exists(labels_or_model):
         raise CatalogError(f"there is no label table or model folder '{labels_or_model}'. Check the name.")
     labels = None
     if labels_or_model.is_dir():

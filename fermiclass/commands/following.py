@@ -58,7 +58,7 @@ def followup(labels: Path, output: Path | None, catalog: Path | None, quiet: boo
     from fermiclass.tables import check_writable, write_table
 
     if output is not None:
-        check_writable(output)
+        check_writable(output, labels, catalog)
     table = read_labels(labels)
     ranking = rank(table, catalog=None if catalog is None else read_catalog(catalog), **chosen)
     if output is not None:

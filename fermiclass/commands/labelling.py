@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
     from fermiclass.pipeline import TrainedModel
 
-_COMPRESSED = (".gz", ".bz2", ".xz")
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet")
 _MOST_TEXT = 1 << 20  # characters of a file of shares
 _ESTIMATOR_OPTIONS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")

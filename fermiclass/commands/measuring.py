@@ -95,9 +95,9 @@ def evaluate(
     if sum(way is not None for way in (future, folds, faint)) > 1:
         raise click.UsageError("--future, --folds and --faint are different ways to score: give one of them")
     if json_file is not None:
-        check_place(json_file)
+        check_place(json_file, catalog, future)
     if plot is not None:
-        check_figure_place(plot)
+        check_figure_place(plot, catalog, future)
     options |= {
         "seed": seed,
         "features": options["features"] or (DEFAULT_FEATURE_SET,),

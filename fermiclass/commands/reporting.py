@@ -42,7 +42,7 @@ def report(labels: Path, output: Path | None, catalog: Path | None, metrics: Pat
     if output is None:
         ending = next((ending for ending in table_endings if labels.name.lower().endswith(ending)), "")
         output = Path(f"{labels.name[: len(labels.name) - len(ending)]}.html")
-    check_page_place(output)
+    check_page_place(output, labels, catalog, metrics)
     table = read_labels(labels)
     write_report(
         table,

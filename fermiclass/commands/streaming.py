@@ -168,9 +168,10 @@ def classify_rows(
       fermiclass classify-rows survey.parquet --model model -o labels.parquet --dask tcp://127.0.0.1:8786
     """  # noqa: D301
     from fermiclass.cluster import connected
-    from fermiclass.files import check_place
+    from fermiclass.files import exists
+    from fermiclass.rows.writers import check_rows_place
 
-    check_place(output)
+    check_rows_place(output, rows, *(rows.glob("*.parquet") if exists(rows) else ()))
     model = load_rows_model(model_folder, quiet=quiet)
     opened = model.open(rows, keep=_names(keep or ""), hdu=_hdu(hdu))
     with connected(dask) if dask else nullcontext() as client, progress_bar("labelling", quiet=quiet) as progress:

@@ -19,6 +19,7 @@ from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
 from fermiclass.features.inputs import float_column
 from fermiclass.features.transforms import FloatArray
 from fermiclass.features.uncertainty import BoolArray
+from fermiclass.summaries import console_for_tables
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -312,9 +313,7 @@ def print_novelty(result: NoveltyResult, console: Console | None = None, *, feat
     feature_set
         What the features are called together, if that is worth saying.
     """
-    from rich.console import Console
-
-    console = console or Console(highlight=False)
+    console = console or console_for_tables()
 
     def say(text: str) -> None:
         console.print(text, markup=False)

@@ -21,6 +21,7 @@ from fermiclass.evaluation.metrics import Difference
 from fermiclass.evaluation.results import FEATURES_MARK, SHARES_SUFFIX, Evaluation
 from fermiclass.evaluation.scores import Scores, significance_bins
 from fermiclass.features import FEATURE_SETS
+from fermiclass.summaries import console_for_tables
 
 _MAX_ROWS = 20  # a longer table shows
 _PEERS_SHOWN = 3  # so many peers of each group only
@@ -178,7 +179,7 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None, *, 
     all_rows
         Whether to show all peers even if these are many: see `evaluation_table`.
     """
-    console = console or Console(highlight=False)
+    console = console or console_for_tables()
     shares = shares_table(evaluation)
 
     def say(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,12 +28,13 @@ def estimator_entries(estimator: NIMGPClassifier) -> dict[str, Any]:
     Raises
     ------
     OutputError
-        When a parameter is not a number, text or None.
+        When a parameter is not a number, text or None, or beyond what is read again.
     """
-    return {
-        "estimator": {name: _plain(name, value) for name, value in estimator.get_params().items()},
-        "classes": estimator.classes_.tolist(),
-    }
+    params = {name: _plain(name, value) for name, value in estimator.get_params().items()}
+    excess = _excess(params)
+    if excess:
+        raise OutputError(f"a model cannot be saved that could not be loaded: {excess}. Give the estimator another.")
+    return {"estimator": params, "classes": estimator.classes_.tolist()}
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -43,6 +45,16 @@ def _plain(name: str, value: Any) -> Any:
         f"a model with {name}={value!r} cannot be saved: a model folder holds numbers and text only. Give the "
         "estimator a number."
     )
+
+
+def _excess(params: Mapping[str, Any]) -> str:
+    """Say which parameter is beyond what a model folder may ask for, '' if none is."""
+    for name, most in _MOST.items():
+        if not isinstance(params[name], int) or not 0 < params[name] <= most:
+            return f"the estimator has {name}={params[name]!r}, expected a number from 1 to {most:,}"
+    if len(str(params["kernel"])) > _LONGEST_KERNEL:
+        return f"the estimator's kernel has more than {_LONGEST_KERNEL} letters"
+    return ""
 
 
 def estimator_arrays(estimator: NIMGPClassifier) -> dict[str, NDArray[np.float64]]:
@@ -109,11 +121,9 @@ def read_estimator(config: Config, arrays: Arrays) -> NIMGPClassifier:
     odd = set(params) ^ set(NIMGPClassifier().get_params())
     if odd:
         raise ModelFolderError(f"the estimator has missing or unknown parameters: {', '.join(sorted(odd))}.")
-    for name, most in _MOST.items():
-        if not isinstance(params[name], int) or not 0 < params[name] <= most:
-            raise ModelFolderError(f"the estimator has {name}={params[name]!r}, expected a number from 1 to {most:,}.")
-    if len(str(params["kernel"])) > _LONGEST_KERNEL:
-        raise ModelFolderError(f"the estimator's kernel has more than {_LONGEST_KERNEL} letters.")
+    excess = _excess(params)
+    if excess:
+        raise ModelFolderError(f"{excess}.")
     estimator = NIMGPClassifier(**params)
     check_parameters(estimator)
     estimator.classes_ = np.array(config["classes"])

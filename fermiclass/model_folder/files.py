@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import ModelFolderError, OutputError
+from fermiclass.files import exists
 from fermiclass.nimgp.archives import read_arrays
 
 FORMAT, FORMAT_VERSION = "fermiclass model", 6
@@ -135,7 +136,7 @@ def check_model_folder(path: str | Path) -> tuple[Config, Arrays]:
 
 
 def _read_config(folder: Path) -> Config:
-    if not (folder / _CONFIG).is_file():
+    if not exists(folder / _CONFIG) or not (folder / _CONFIG).is_file():
         raise ModelFolderError(
             f"'{folder}' is not a model folder: it has no {_CONFIG}. Give a folder that 'fermiclass train' made."
         )

@@ -33,11 +33,11 @@ _LIBRARIES = ("echarts.common.min.js", "dataTables.min.js")
 _SCRIPTS = ("data", "state", "marks", "charts", "table", "sky", "details", "features", "profile", "trust", "main")
 
 
-def check_page_place(path: str | os.PathLike[str]) -> Path:
+def check_page_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
     """Check, as :func:`fermiclass.files.check_place`, that a page can be written at `path`, and its ending."""
     if Path(path).suffix.lower() not in _ENDINGS:
         raise OutputError(f"'{path}' does not end in {' or '.join(_ENDINGS)}, as a page does. Rename the output.")
-    return check_place(path)
+    return check_place(path, *inputs)
 
 
 def write_report(

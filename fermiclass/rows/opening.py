@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from fermiclass.errors import RowsError
+from fermiclass.files import exists
 from fermiclass.rows.arrays import ArrayRows
 from fermiclass.rows.chunk import Rows
 from fermiclass.rows.fits import FITSRows, fits_columns
@@ -57,7 +58,7 @@ def open_rows(
         If the file is missing, damaged or of another kind, or lacks what was asked of it.
     """
     place = Path(path)
-    if not place.exists():
+    if not exists(place):
         raise RowsError(f"there is no file or folder '{path}'. Check the name and the folder.")
     ending = place.name.lower()
     is_folder = place.is_dir()
@@ -83,13 +84,13 @@ def _if_there(path: Path) -> Path | None:
 
 def holds_arrays(path: Path) -> bool:
     """Whether rows are in .npy files, whose columns have no names."""
-    return path.name.lower().endswith(".npy") or (path / "X.npy").exists()
+    return path.name.lower().endswith(".npy") or exists(path / "X.npy")
 
 
 def column_names(path: str | os.PathLike[str], hdu: int | str = 1) -> list[str]:
     """Return the columns of a Parquet or FITS table; errors as :func:`open_rows`."""
     place = Path(path)
-    if not place.exists():
+    if not exists(place):
         raise RowsError(f"there is no file or folder '{path}'. Check the name and the folder.")
     if place.is_dir() or place.name.lower().endswith(".parquet"):
         return parquet_columns(place)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from fermiclass.errors import RowsError
+from fermiclass.files import exists
 from fermiclass.rows.checks import check_chunk, check_dtype, check_span
 from fermiclass.rows.chunk import Chunk, join
 from fermiclass.rows.columns import Columns
@@ -155,7 +156,7 @@ def parquet_columns(path: Path) -> list[str]:
 
 
 def _files(path: Path) -> list[Path]:
-    if not path.exists():
+    if not exists(path):
         raise RowsError(f"there is no file or folder '{path}'. Check the name and the folder.")
     if not path.is_dir():
         return [path]

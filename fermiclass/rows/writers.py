@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -185,14 +186,19 @@ def open_writer(path: str | os.PathLike[str], template: Table, *, num_rows: int 
     OutputError
         If the ending is another, or as by the writer.
     """
-    ending = os.fspath(path).lower()
-    if ending.endswith(".parquet"):
+    check_rows_place(path)
+    if os.fspath(path).lower().endswith(".parquet"):
         return ParquetRowWriter(path, template)
-    if not ending.endswith((".fits", ".fit")):
-        raise OutputError(f"'{path}' cannot grow a block at a time; expected the ending .parquet or .fits. Rename it.")
     if num_rows is None:
         raise OutputError(f"'{path}' needs to know its number of rows beforehand. Give num_rows, or write .parquet.")
     return FITSRowWriter(path, template, num_rows)
+
+
+def check_rows_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
+    """Check, as :func:`fermiclass.files.check_place`, that a table can grow at `path`, and its ending."""
+    if not os.fspath(path).lower().endswith((".parquet", ".fits", ".fit")):
+        raise OutputError(f"'{path}' cannot grow a block at a time; expected the ending .parquet or .fits. Rename it.")
+    return check_place(path, *inputs)
 
 
 def _leave(

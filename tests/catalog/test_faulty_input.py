@@ -121,6 +121,8 @@ def test_columns_of_the_wrong_type(small):
         ("Flux1000", np.full(50, "bright"), "numbers"),
         ("CLASS1", np.zeros(50), "text"),
         ("LP_beta", np.zeros((50, 2)), "numbers"),
+        ("GLON", np.full(50, "0h"), "numbers"),  # none of those that are needed
+        ("Flux_Band", np.full((50, 8), "faint"), "numbers"),
     ):
         table = small.copy()
         table.replace_column(name, Table({name: values})[name])

@@ -278,6 +278,12 @@ COLUMNS = (
         Answered("Flux1000 .*converted", features=FLUX_BOUND),
     ),
     Damage("energy in Joule", in_units("Pivot_Energy", 1.602176634e-13, "J"), Answered("Pivot_Energy.* J.*converted")),
+    Damage("flux without photons", in_units("Flux1000", 1.0, "cm-2 s-1"), Answered("Flux1000 .*without photons")),
+    Damage(
+        "flux without photons, per square metre",
+        in_units("Flux1000", 1e4, "m-2 s-1"),
+        Answered("Flux1000 .*without photons.*converted"),
+    ),
     Damage("energy in metres", in_units("Pivot_Energy", 1.0, "m"), Refused("Pivot_Energy is in m", "expected MeV")),
     Damage("a unit of no meaning", in_header(b"'MeV     '", b"'furlong '"), Answered("Pivot_Energy.*furlong")),
     Damage("no units", of_table(lambda t: [setattr(t[n], "unit", None) for n in t.colnames].clear()), Answered()),

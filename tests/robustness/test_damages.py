@@ -89,6 +89,58 @@ def test_the_input_is_not_overwritten(base, tmp_path):
     assert path.read_bytes() == base.content
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("followup", "there.vot", "-o", "there.vot"),
+        ("followup", "labels.fits", "--catalog", "there.vot", "-o", "there.vot"),
+        ("evaluate", "there.vot", "--json", "there.vot"),
+        ("evaluate", "catalog.fits", "--future", "there.svg", "--plot", "there.svg"),
+        ("explain", "labels.fits", "a source", "--catalog", "there.svg", "--plot", "there.svg"),
+        ("report", "labels.fits", "--metrics", "there.html", "-o", "there.html"),
+        ("benchmark", "toy", "--results", "there.jsonl", "--json", "there.jsonl"),
+    ],
+)
+def test_no_command_overwrites_what_it_reads(tmp_path, monkeypatch, arguments):
+    """Whatever it holds: this is said before anything is read."""
+    monkeypatch.chdir(tmp_path)
+    there = tmp_path / arguments[-1]
+    there.write_text("kept")
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert "is what is read: writing would destroy it" in done.stderr
+    assert there.read_text() == "kept"
+    assert list(tmp_path.iterdir()) == [there]
+
+
+_LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("info", _LONG),
+        ("features", "catalog.fits", "-o", f"{_LONG}.fits"),
+        ("features", "catalog.fits", "-o", f"{_LONG}/x.fits"),
+        ("features", "catalog.fits", "-o", f"{'x' * 245}.fits"),  # that of the temporary file is too long
+        ("explain", _LONG, "a source"),
+        ("report", f"{_LONG}.fits"),
+        ("train", "catalog.fits", "-o", _LONG),
+        ("classify", "catalog.fits", "--model", _LONG),
+        ("train-rows", f"{_LONG}.parquet", "-o", "model"),
+        ("train-rows", f"{_LONG}.fits", "-o", "model", "--features", "a"),
+        ("classify-rows", _LONG, "--model", _LONG, "-o", "labels.parquet"),
+    ],
+)
+def test_names_that_are_too_long(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert done.exit_code == 2, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("fermiclass: error: ")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_damage_in_places_leaves_other_rows_unflagged(base, expected, tmp_path):
     """A few absurd numbers must not move what is usual, and with it the uncertainties of all others."""
     table = base.table
