@@ -99,8 +99,6 @@ def prepare(
     """Check and standardise training data; the estimator learns classes, means and scales."""
     check_parameters(estimator)
     model_settings(estimator)  # checks the names
-    if hasattr(estimator, "row_features_"):
-        del estimator.row_features_  # of an earlier training on rows
     check_classification_targets(y)
     X_var = check_variances(X, X_var)
     if y.dtype.kind in "UO" and np.any(y == ""):
