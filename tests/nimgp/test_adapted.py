@@ -151,6 +151,8 @@ def test_grades():
     np.testing.assert_allclose(logsumexp(log_p, axis=0), 0.0, atol=1e-12)
     assert np.all(np.isfinite(log_p))
     assert log_p[3, 0] == pytest.approx(norm.logsf((EDGES[-1] + 40) / 0.7), rel=1e-9)
+    for odd in (-1, 4, 0.5):  # no grades
+        assert np.all(np.isneginf(likelihood.log_prob(np.empty((33, 0)), f[:, None], np.full((33, 1), odd))))
     variable = tf.Variable(f[:, None])
     with tf.GradientTape() as tape:
         terms = [likelihood.log_prob(variable[:, :0], variable, tf.fill([33, 1], k)) for k in range(4)]
