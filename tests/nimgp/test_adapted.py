@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from scipy.special import logsumexp, ndtr
-from scipy.stats import norm
+from scipy.stats import norm, poisson
 
 from fermiclass.nimgp.adapted import Adapted
 from fermiclass.nimgp.build import ModelSettings, compose_model
-from fermiclass.nimgp.conditionals import conditional
+from fermiclass.nimgp.conditionals import Conditional, Counts, conditional, quantile_of_mixture
 from fermiclass.nimgp.inputs import Batch
 from fermiclass.nimgp.names import METHODS, RESPONSES
 from fermiclass.nimgp.network import Standardised
@@ -118,6 +118,20 @@ def test_distribution_functions_are_those_of_the_densities(case):
         assert np.all(given.distribution.cdf(value) >= level - 1e-9)
         below = value - 1 if given.whole else value - 1e-6
         assert np.all(given.distribution.cdf(below) < level)
+
+
+def test_quantiles_of_large_counts():
+    """Of single rates, and of mixtures of two; SciPy's own is exact up to 10^10."""
+    rate = 10.0 ** np.array([-1, 3, 8, 10, 12, 16, 20])
+    for level in (1e-4, 0.5, 0.999):
+        found = Counts(rate).ppf(level)
+        np.testing.assert_allclose(found[:4], poisson(rate[:4]).ppf(level), rtol=1e-9)
+        np.testing.assert_allclose(poisson(rate).cdf(found)[4:], level, rtol=1e-4)
+    for spread in (1.0, 1 + 1e-9, 3.0):
+        mixture = Conditional(Counts(np.stack([rate, spread * rate])), whole=True)
+        found = quantile_of_mixture(mixture, 0.7, len(rate))
+        assert np.all(mixture.distribution.cdf(found).mean(axis=0) >= 0.7 - 1e-6)
+        assert np.all(mixture.distribution.cdf(np.minimum(found - 1, found * (1 - 1e-15))).mean(axis=0) < 0.7 + 1e-6)
 
 
 def test_labels_have_probabilities(rng):
