@@ -258,6 +258,8 @@ def test_odd_data_are_refused(data, new):
         NIMGPRegressor().fit(X, y["gaussian"], X_var=-X_var)
     with pytest.raises(ValueError, match="the likelihood 'poisson' is of whole numbers of 0 or more"):
         NIMGPRegressor("poisson").fit(X, -y["gaussian"], X_var=X_var)
+    with pytest.raises(ValueError, match=r"y is 1e\+12: the likelihood 'ordinal' is of at most 1,000 grades"):
+        NIMGPRegressor("ordinal").fit(X[:2], [1e12, 0])
     with pytest.raises(ValueError, match=r"the numbers of feature 1 .* more than double precision can square"):
         NIMGPRegressor().fit(X * [1, 1e170], y["gaussian"])
     with pytest.raises(NotFittedError, match="not fitted yet"):
