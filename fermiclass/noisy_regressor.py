@@ -51,7 +51,9 @@ class NIMGPRegressor(RegressorMixin, BaseEstimator):
         As of the classifier.
     input_prior, input_prior_variance, components
         p(x) of the noiseless inputs, as of the classifier; by default that of the training rows, deconvolved.
-    hyper_priors, initial_lengthscale, initial_white, initial_spread, jitter, hidden_units, hidden_layers, degree
+    initial_lengthscale : float or None
+        Where length-scales start, for standardised inputs; None for the median of their prior, √D.
+    hyper_priors, initial_white, initial_spread, jitter, hidden_units, hidden_layers, degree
         As of the classifier.
     num_draws : int
         Quasi-Monte Carlo draws of each noisy input in prediction, best a power of 2.

@@ -101,7 +101,8 @@ def train(
 
     Where rounding leaves a covariance without a Cholesky factor the bound is no number: the jitter becomes ten times
     larger, for all models that are trained at once, and training goes on. Where that does not help, or the bound falls
-    far below its first value, training starts again with a fifth of the step size, up to three times, with a warning.
+    far below its first value, training starts again with a fifth of the step size, up to three times, with a warning;
+    all models do that are trained at once, if one has to.
 
     Under the scope of a ``tf.distribute`` strategy, in which the model was made, too, each device takes its part of
     every minibatch, and their gradients are averaged; parts that differ by a source count the same.
