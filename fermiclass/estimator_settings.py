@@ -198,6 +198,12 @@ def wrong_label_probabilities(estimator: Any, right: np.ndarray, y: Any) -> np.n
     return probability_of_wrong_label(p, estimator.label_noise_, len(estimator.classes_))
 
 
+def forget(estimator: Any) -> None:
+    """Drop what an earlier fit learned: one that fails, or is broken off, is to leave no mixture of both."""
+    for name in ("weights_", "_predictor", "row_features_"):
+        vars(estimator).pop(name, None)
+
+
 def set_standardisation(estimator: Any, mean: np.ndarray, spread: np.ndarray) -> None:
     """Set what inputs are standardised by; a constant input is left as wide as it is.
 

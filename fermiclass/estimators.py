@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fermiclass.estimator_settings import (
     TEMPERATURE,
     check_variances,
+    forget,
     model_settings,
     read_prior,
     shared_graphs,
@@ -238,6 +239,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         """
         from fermiclass.fitting import prepare, train_together
 
+        forget(self)
         X, y = validate_data(self, X, y, dtype=np.float64)
         train_together([self], [prepare(self, X, y, X_var)], progress)
         return self
@@ -361,6 +363,9 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         elif "noise.variance" in self.weights_:
             X_var = np.broadcast_to(self.weights_["noise.variance"], X.shape)
         return self._predictor.blocks(X, X_var, num_draws=num_draws, ratio=ratio)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_predictor")  # the last thing that fit sets
 
     # The TensorFlow model can be neither copied nor sent elsewhere: it is rebuilt from weights_.
     def __getstate__(self) -> dict[str, Any]:

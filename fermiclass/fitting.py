@@ -59,7 +59,8 @@ def fit_many(
     """Train copies of a classifier on several data sets at once, such as the splits of one.
 
     Small matrices leave a machine idle: trained together, twenty take little longer than two. Each copy is what
-    ``fit`` alone would make of it, but for rounding, and for the jitter, which all of a group raise if one has to.
+    ``fit`` alone would make of it, but for rounding, and where the training of one fails: then all of its group raise
+    the jitter or, if it diverges, start again with a fifth of the step size.
 
     Parameters
     ----------
@@ -99,8 +100,6 @@ def prepare(
     """Check and standardise training data; the estimator learns classes, means and scales."""
     check_parameters(estimator)
     model_settings(estimator)  # checks the names
-    if hasattr(estimator, "row_features_"):
-        del estimator.row_features_  # of an earlier training on rows
     check_classification_targets(y)
     X_var = check_variances(X, X_var)
     if y.dtype.kind in "UO" and np.any(y == ""):

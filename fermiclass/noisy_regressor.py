@@ -16,8 +16,10 @@ from fermiclass.estimator_settings import (
     INPUT_PRIORS,
     check_numbers,
     check_variances,
+    forget,
     input_prior,
     num_inducing_points,
+    set_standardisation,
     training_settings,
 )
 from fermiclass.nimgp.inducing import INDUCING, initial_inducing_points
@@ -49,7 +51,9 @@ class NIMGPRegressor(RegressorMixin, BaseEstimator):
         As of the classifier.
     input_prior, input_prior_variance, components
         p(x) of the noiseless inputs, as of the classifier; by default that of the training rows, deconvolved.
-    hyper_priors, initial_lengthscale, initial_white, initial_spread, jitter, hidden_units, hidden_layers, degree
+    initial_lengthscale : float or None
+        Where length-scales start, for standardised inputs; None for the median of their prior, √D.
+    hyper_priors, initial_white, initial_spread, jitter, hidden_units, hidden_layers, degree
         As of the classifier.
     num_draws : int
         Quasi-Monte Carlo draws of each noisy input in prediction, best a power of 2.
@@ -144,8 +148,8 @@ class NIMGPRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When shapes differ, values are not finite, a variance is negative, y is not what the likelihood is of, or a
-            parameter does not do.
+            When shapes differ, values are not finite or too large to square, a variance is negative, y is not what the
+            likelihood is of, or a parameter does not do.
         TrainingError
             When the bound becomes no number.
         """
@@ -154,11 +158,14 @@ class NIMGPRegressor(RegressorMixin, BaseEstimator):
         from fermiclass.nimgp.training import train
 
         self._check_parameters()
+        forget(self)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y, X_var = np.asarray(y, np.float64), check_variances(X, X_var)
         order = np.lexsort((*X_var.T, *X.T, y))  # one order for all permutations of the same rows
         X, X_var, y = X[order], X_var[order], y[order]
-        self.mean_, self.scale_ = X.mean(axis=0), _spread(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused next
+            mean, spread = X.mean(axis=0), X.std(axis=0)
+        set_standardisation(self, mean, spread)
         self._read_scale_of(y)
         X, X_var, y = (X - self.mean_) / self.scale_, X_var / self.scale_**2, (y - self.y_mean_) / self.y_scale_
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -166,12 +173,11 @@ class NIMGPRegressor(RegressorMixin, BaseEstimator):
         Z = initial_inducing_points(X, num_inducing_points(self, len(X)), self.inducing, np.random.default_rng(seed))
         self._y = y
         model = self._build(Z, len(y), seed)
-        history = []
         for state in train(model, TrainingData(X, X_var, y), training_settings(self, len(y), seed)):
-            history.append(float(state.elbo))
+            history = state.history
             if progress is not None:
                 progress(state)
-        self.elbo_ = np.array(history)
+        self.elbo_ = history.astype(np.float64)
         self.weights_ = weights_of(model)
         self._get_ready(model)
         return self
@@ -302,6 +308,9 @@ class NIMGPRegressor(RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"natural_gradient={self.natural_gradient!r} does not do: expected a number up to 1, or None"
             )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_predictor")  # the last thing that fit sets
 
     # The TensorFlow model can be neither copied nor sent elsewhere: it is rebuilt from weights_.
     def __getstate__(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from fermiclass.errors import OutputError, RowsError
 from fermiclass.estimator_settings import (
     TEMPERATURE,
     check_parameters,
+    forget,
     input_prior,
     model_settings,
     num_inducing_points,
@@ -57,7 +58,7 @@ def fit_rows(
     Parameters
     ----------
     estimator
-        Its method must not keep anything for every source: neither 'nimgp' nor 'mgp-aug'.
+        Its method must not keep anything for every source: not 'nimgp', 'nimgp-psi' or 'mgp-aug'.
     rows
         With labels; see :func:`fermiclass.rows.open_rows`.
     checkpoint
@@ -95,6 +96,7 @@ def fit_rows(
     if summary.classes is None or len(summary.classes) < 2:
         found = "no labels" if summary.classes is None else "only 1 class"
         raise RowsError(f"a classifier needs rows of at least two classes; found {found}")
+    forget(estimator)
     estimator.n_features_in_ = len(rows.feature_names)
     estimator.row_features_ = rows.feature_names
     estimator.classes_ = summary.classes

@@ -439,6 +439,20 @@ def test_one_class_is_too_few(data):
         NIMGPClassifier(**TINY).fit(X, np.full(len(y), ""))
 
 
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.parametrize("again", [False, True])
+def test_a_fit_that_fails_leaves_nothing_fitted(data, new, again):
+    X, y, _ = data
+    model = NIMGPClassifier(**FEW)
+    if again:
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="at least two classes"):
+        model.fit(X, np.full(len(y), "bll"))
+    for left in (model, pickle.loads(pickle.dumps(model))):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            left.predict_proba(new[0])
+
+
 def test_not_fitted(new):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         NIMGPClassifier().predict_proba(new[0])

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from fermiclass import NIMGPRegressor
 from fermiclass.nimgp.names import METHODS, RESPONSES
 from fermiclass.nimgp.responses import ResponsePredictor
+from fermiclass.nimgp.training import TrainingState
 
 N, D = 60, 2
 FAST = {"num_inducing": 8, "steps": 80, "learning_rate": 0.1, "num_draws": 16}
@@ -269,8 +270,40 @@ def test_odd_data_are_refused(data, new):
         NIMGPRegressor().fit(X, y["gaussian"], X_var=-X_var)
     with pytest.raises(ValueError, match="the likelihood 'poisson' is of whole numbers of 0 or more"):
         NIMGPRegressor("poisson").fit(X, -y["gaussian"], X_var=X_var)
+    with pytest.raises(ValueError, match=r"y is 1e\+12: the likelihood 'ordinal' is of at most 1,000 grades"):
+        NIMGPRegressor("ordinal").fit(X[:2], [1e12, 0])
+    with pytest.raises(ValueError, match=r"the numbers of feature 1 .* more than double precision can square"):
+        NIMGPRegressor().fit(X * [1, 1e170], y["gaussian"])
     with pytest.raises(NotFittedError, match="not fitted yet"):
         NIMGPRegressor().predict(X)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_fit_that_is_broken_off_leaves_nothing_fitted(data, new, again):
+    def stop(state):
+        raise KeyboardInterrupt
+
+    X, _, y = data
+    model = NIMGPRegressor(**FAST | {"steps": 2})
+    if again:
+        model.fit(X, y["gaussian"])
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(10 * X, y["gaussian"], progress=stop)
+    for left in (model, pickle.loads(pickle.dumps(model))):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            left.predict(new[0])
+
+
+def test_the_bounds_are_those_of_the_last_attempt(data, monkeypatch):
+    """Two states of an attempt that diverges, and two of the next."""
+
+    def train(*_):
+        for attempt, bounds in enumerate(([-9.0, -99.0], [-2.0, -1.0])):
+            for k in range(2):
+                yield TrainingState(k + 1, 2, np.array(bounds[k]), attempt, np.array(bounds[: k + 1]))
+
+    monkeypatch.setattr("fermiclass.nimgp.training.train", train)
+    np.testing.assert_array_equal(fit(data).elbo_, [-2.0, -1.0])
 
 
 def test_odd_questions_are_refused(data, new):

@@ -33,7 +33,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: Path, about: Mapping[str, Any], *, seconds: float = 60.0) -> None:
-        self._path = path
+        self.path = path
         self._about = {key: repr(value) for key, value in about.items()}
         self._seconds = seconds
         self._written = time.monotonic()
@@ -54,21 +54,21 @@ class Checkpoint:
         CheckpointError
             When the file is of another training, or damaged.
         """
-        if not self._path.exists():
+        if not self.path.exists():
             return {}
         try:
-            saved = read_arrays(self._path.read_bytes())
+            saved = read_arrays(self.path.read_bytes())
             about = dict(zip(saved["names"].tolist(), saved["values"].tolist(), strict=True))
             progress = {name[len(_PROGRESS) :]: saved[name] for name in saved if name.startswith(_PROGRESS)}
             values = [saved[f"variable{k}"] for k in range(len(saved) - len(progress) - 2)]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise CheckpointError(f"'{self._path}' is no checkpoint, or a damaged one ({error}): remove it") from error
+            raise CheckpointError(f"'{self.path}' is no checkpoint, or a damaged one ({error}): remove it") from error
         odd = sorted(key for key in self._about.keys() | about.keys() if self._about.get(key) != about.get(key))
         if odd:
             was = ", ".join(f"{key}={about.get(key)} (now {self._about.get(key)})" for key in odd)
-            raise CheckpointError(f"'{self._path}' is a checkpoint of another training, with {was}: name another file")
+            raise CheckpointError(f"'{self.path}' is a checkpoint of another training, with {was}: name another file")
         if [v.shape for v in values] != [tuple(v.shape) for v in variables]:
-            raise CheckpointError(f"'{self._path}' is a checkpoint of a model of another size: name another file")
+            raise CheckpointError(f"'{self.path}' is a checkpoint of a model of another size: name another file")
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
         return progress
@@ -85,16 +85,16 @@ class Checkpoint:
             self._write()
 
     def _write(self) -> None:
-        partial = self._path.with_name(f"{self._path.name}.partial")
+        partial = self.path.with_name(f"{self.path.name}.partial")
         try:
             with partial.open("wb") as file:
                 np.savez(file, **self._unwritten)
                 file.flush()
                 os.fsync(file.fileno())
-            partial.replace(self._path)
+            partial.replace(self.path)
         except OSError as error:
             raise CheckpointError(
-                f"the checkpoint '{self._path}' cannot be written: {error.strerror or error}. Free some space, or name "
+                f"the checkpoint '{self.path}' cannot be written: {error.strerror or error}. Free some space, or name "
                 "another file"
             ) from error
         finally:

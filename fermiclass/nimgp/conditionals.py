@@ -60,6 +60,24 @@ class Grades:
         return np.searchsorted(self._edges[1:-1], place, side="left").astype(float)
 
 
+class Counts:
+    """Counts with Poisson distributions of given rates, of any shape, however large."""
+
+    def __init__(self, rate: FloatArray) -> None:
+        self._rate, self._of_rate = rate, stats.poisson(rate)
+
+    def cdf(self, y: FloatArray) -> FloatArray:
+        """``P(Y ≤ y | f)``."""
+        return np.asarray(self._of_rate.cdf(y))
+
+    def ppf(self, level: float) -> FloatArray:
+        """Return the least count up to which there is so much, to a few counts of a thousand million and more."""
+        z = stats.norm.ppf(level)
+        # Cornish & Fisher's, with the skewness; SciPy's is no number from 10^11 or so.
+        large = np.ceil(self._rate + z * np.sqrt(self._rate) + (z**2 - 1.0) / 6.0)
+        return np.where(self._rate < _LARGE_RATE, self._of_rate.ppf(level), large)
+
+
 class _OfTFP:
     def __init__(self, likelihood: gpflow.likelihoods.MultiLatentTFPConditional, f: FloatArray) -> None:
         self._of_f = likelihood.conditional_distribution(np.moveaxis(f, -2, -1))
@@ -90,7 +108,7 @@ def conditional(likelihood: gpflow.likelihoods.Likelihood, f: FloatArray) -> Con
     if isinstance(likelihood, own.StudentT):
         return Conditional(stats.t(_number(likelihood.df), f, _number(likelihood.scale)), whole=False)
     if isinstance(likelihood, own.Poisson):
-        return Conditional(stats.poisson(_number(likelihood.binsize) * _linked(likelihood, f)), whole=True)
+        return Conditional(Counts(_number(likelihood.binsize) * _linked(likelihood, f)), whole=True)
     if isinstance(likelihood, own.Bernoulli):
         return Conditional(stats.bernoulli(_linked(likelihood, f)), whole=True)
     if isinstance(likelihood, OrderedProbit):
@@ -126,8 +144,8 @@ def quantile_of_mixture(of_draws: Conditional, level: float, num_rows: int) -> F
     low, high = parts.min(axis=0), parts.max(axis=0)
     if of_draws.whole:
         low = low - 1.0
-        while np.any(high - low > 1.0):
-            middle = np.floor(0.5 * (low + high))
+        # Beyond 2^53 whole numbers are further apart than 1: until there is none between.
+        while np.any((low < (middle := np.floor(0.5 * (low + high)))) & (middle < high)):
             enough = of_draws.distribution.cdf(middle).mean(axis=0) >= level
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         return high
@@ -139,6 +157,7 @@ def quantile_of_mixture(of_draws: Conditional, level: float, num_rows: int) -> F
 
 
 _HALVINGS = 45  # of an interval that holds the quantile
+_LARGE_RATE = 1e9
 
 
 def _number(parameter: object) -> float:

@@ -48,8 +48,9 @@ class OrderedProbit(gpflow.likelihoods.ScalarLikelihood):
         return tfp.math.log_sub_exp(normal.log_cdf(upper), normal.log_cdf(lower))
 
     def _scalar_log_prob(self, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
-        F, Y = F[..., None], tf.cast(Y, tf.int32)
-        return tf.reduce_sum(tf.one_hot(Y, self.num_bins, dtype=F.dtype) * self._log_probabilities(F), axis=-1)
+        chosen = tf.cast(Y, F.dtype)[..., None] == tf.range(self.num_bins, dtype=F.dtype)
+        log_p = tf.reduce_sum(tf.cast(chosen, F.dtype) * self._log_probabilities(F[..., None]), axis=-1)
+        return tf.where(tf.reduce_any(chosen, axis=-1), log_p, tf.constant(-np.inf, F.dtype))  # what is no grade
 
     def _grades(self, F: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.exp(self._log_probabilities(F[..., None])), tf.range(self.num_bins, dtype=F.dtype)

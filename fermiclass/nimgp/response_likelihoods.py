@@ -22,6 +22,7 @@ STANDARDISED = ("gaussian", "student-t", "heteroskedastic")
 
 _NOISE_VARIANCE = 0.3  # of standardised outputs, to begin with
 _LEAST_SCALE, _LEAST_WIDTH = 1e-6, 1e-3  # of their noise
+_MOST_GRADES = 1000  # each has a probability of its own
 _LEAST_COUNT = 0.1  # mean of counts that are all zero
 # Functions that vary within a standard deviation of the inputs or so; how fast is left to the data.
 _FUNCTION = Scales(variance=1.0, initial_variance=1.0, lengthscale_over_root_d=1.0, width=1.0)
@@ -100,7 +101,7 @@ def check_outputs(likelihood: str, y: FloatArray) -> None:
     Raises
     ------
     ValueError
-        When counts or grades are no whole numbers of 0 or more, or y is neither 0 nor 1.
+        When counts or grades are no whole numbers of 0 or more, there are too many grades, or y is neither 0 nor 1.
     """
     if likelihood in STANDARDISED:
         return
@@ -108,3 +109,8 @@ def check_outputs(likelihood: str, y: FloatArray) -> None:
     if odd.size:
         expected = "0 or 1" if likelihood == "bernoulli" else "whole numbers of 0 or more"
         raise ValueError(f"y is {y[odd[0]]:g} in row {odd[0]}: the likelihood '{likelihood}' is of {expected}")
+    if likelihood == "ordinal" and np.any(y >= _MOST_GRADES):
+        raise ValueError(
+            f"y is {y.max():g}: the likelihood 'ordinal' is of at most {_MOST_GRADES:,} grades, "
+            "from 0 on; 'poisson' is of counts"
+        )

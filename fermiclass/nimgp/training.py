@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.checkpoints import Checkpoint
 from fermiclass.nimgp.diagnosis import diagnose
-from fermiclass.nimgp.errors import TrainingError, TrainingWarning
+from fermiclass.nimgp.errors import CheckpointError, TrainingError, TrainingWarning
 from fermiclass.nimgp.feeds import Data, Tensors, shard
 from fermiclass.nimgp.inputs import Batch
 from fermiclass.nimgp.model import NoisyInputGP
@@ -101,7 +101,8 @@ def train(
 
     Where rounding leaves a covariance without a Cholesky factor the bound is no number: the jitter becomes ten times
     larger, for all models that are trained at once, and training goes on. Where that does not help, or the bound falls
-    far below its first value, training starts again with a fifth of the step size, up to three times, with a warning.
+    far below its first value, training starts again with a fifth of the step size, up to three times, with a warning;
+    all models do that are trained at once, if one has to.
 
     Under the scope of a ``tf.distribute`` strategy, in which the model was made, too, each device takes its part of
     every minibatch, and their gradients are averaged; parts that differ by a source count the same.
@@ -121,6 +122,8 @@ def train(
     ------
     ValueError
         When natural gradients are asked for on several devices.
+    CheckpointError
+        When the checkpoint is of another training or version, or damaged, or cannot be written.
     TrainingError
         When a bound becomes NaN or infinite whatever the jitter, up to 0.1, and the step size; the message says at
         which step, what is wrong, and what to try.
@@ -206,6 +209,8 @@ def _train(
     everything += [] if natural is None else [natural.state]
     fresh = [variable.numpy() for variable in everything]
     kept = {} if checkpoint is None else checkpoint.restore(everything)
+    if checkpoint is not None and kept and "history" not in kept:
+        raise CheckpointError(f"'{checkpoint.path}' is a checkpoint of an earlier version: name another file")
     if int(kept.get("attempt", attempt)) > attempt:
         raise _DivergedError(int(kept["attempt"]), "")
     if int(kept.get("attempt", 0)) < attempt:  # what is kept is of the attempt that diverged

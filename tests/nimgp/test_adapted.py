@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from scipy.special import logsumexp, ndtr
-from scipy.stats import norm
+from scipy.stats import norm, poisson
 
 from fermiclass.nimgp.adapted import Adapted
 from fermiclass.nimgp.build import ModelSettings, compose_model
-from fermiclass.nimgp.conditionals import conditional
+from fermiclass.nimgp.conditionals import Conditional, Counts, conditional, quantile_of_mixture
 from fermiclass.nimgp.inputs import Batch
 from fermiclass.nimgp.names import METHODS, RESPONSES
 from fermiclass.nimgp.network import Standardised
@@ -120,6 +120,20 @@ def test_distribution_functions_are_those_of_the_densities(case):
         assert np.all(given.distribution.cdf(below) < level)
 
 
+def test_quantiles_of_large_counts():
+    """Of single rates, and of mixtures of two; SciPy's own is exact up to 10^10."""
+    rate = 10.0 ** np.array([-1, 3, 8, 10, 12, 16, 20])
+    for level in (1e-4, 0.5, 0.999):
+        found = Counts(rate).ppf(level)
+        np.testing.assert_allclose(found[:4], poisson(rate[:4]).ppf(level), rtol=1e-9)
+        np.testing.assert_allclose(poisson(rate).cdf(found)[4:], level, rtol=1e-4)
+    for spread in (1.0, 1 + 1e-9, 3.0):
+        mixture = Conditional(Counts(np.stack([rate, spread * rate])), whole=True)
+        found = quantile_of_mixture(mixture, 0.7, len(rate))
+        assert np.all(mixture.distribution.cdf(found).mean(axis=0) >= 0.7 - 1e-6)
+        assert np.all(mixture.distribution.cdf(np.minimum(found - 1, found * (1 - 1e-15))).mean(axis=0) < 0.7 + 1e-6)
+
+
 def test_labels_have_probabilities(rng):
     for likelihood, num_classes in ((own.Bernoulli(), 2), (own.Ordinal(EDGES), 4), (own.Softmax(3), 3)):
         adapted = Adapted(likelihood)
@@ -151,6 +165,8 @@ def test_grades():
     np.testing.assert_allclose(logsumexp(log_p, axis=0), 0.0, atol=1e-12)
     assert np.all(np.isfinite(log_p))
     assert log_p[3, 0] == pytest.approx(norm.logsf((EDGES[-1] + 40) / 0.7), rel=1e-9)
+    for odd in (-1, 4, 0.5):  # no grades
+        assert np.all(np.isneginf(likelihood.log_prob(np.empty((33, 0)), f[:, None], np.full((33, 1), odd))))
     variable = tf.Variable(f[:, None])
     with tf.GradientTape() as tape:
         terms = [likelihood.log_prob(variable[:, :0], variable, tf.fill([33, 1], k)) for k in range(4)]
