@@ -135,6 +135,7 @@ def print_results(results: Mapping[str, Any], console: Console | None = None) ->
 def figure(results: Mapping[str, Any]) -> Figure:
     """Draw the error of each output against N, a panel an output (the paper's figure 7)."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     from fermiclass.plots.colours import PALETTE
 
@@ -155,11 +156,14 @@ def figure(results: Mapping[str, Any]) -> Figure:
             )
         axes.set_title(output, fontsize="medium")
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
     for axes in panels[1]:
         axes.set_xlabel("training points")
     for axes in panels[:, 0]:
         axes.set_ylabel("mean squared error")
-    panels[0, 0].legend(frameon=False)
+    panels[1, 1].legend(frameon=False)
     return drawn
 
 
