@@ -280,7 +280,19 @@ def test_no_noise_is_gpflows_sparse_model(method, name, rng):
         for ours, expected in zip(predictor.moments(new, np.zeros_like(new)), theirs.predict_y(new), strict=True):
             np.testing.assert_allclose(ours, expected, rtol=1e-7)
         ours = predictor.log_density(new, np.zeros_like(new), y[:5])
-        np.testing.assert_allclose(ours, theirs.predict_log_density((new, Y[:5])), rtol=1e-6, atol=1e-7)
+        if name in ("gaussian", "bernoulli"):  # in closed form; by 20 points theirs are up to 0.08 off
+            np.testing.assert_allclose(ours, theirs.predict_log_density((new, Y[:5])), rtol=1e-6, atol=1e-7)
+        expected = on_a_grid(model.likelihood, *theirs.predict_f(new), y[:5])
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-4 if response.num_functions == 1 else 1e-3)
+
+
+def on_a_grid(adapted, mean, var, y):
+    """``log E p(y | f)`` over f of mean and variance (n, L), by sums over many points."""
+    axes = [np.linspace(-8, 8, 1601), *[np.linspace(-7, 7, 71)] * (mean.shape[1] - 1)]
+    nodes = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
+    f = np.transpose(mean) + np.sqrt(np.transpose(var)) * nodes[:, :, None]
+    log_weights = norm.logpdf(nodes).sum(axis=1)
+    return logsumexp(log_prob(adapted, f, y) + (log_weights - logsumexp(log_weights))[:, None], axis=0)
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------
