@@ -16,7 +16,8 @@ class NaturalGradient:
     ``S_new⁻¹ = S⁻¹ + 2γ ∂loss/∂S``, ``m_new = m − γ S_new ∂loss/∂m`` (Salimbeni, Eleftheriadis & Hensman 2018), as
     ``gpflow.optimizers.NaturalGradient`` does for one model. With ``S = L Lᵀ``, ``G = ∂loss/∂L`` and Φ the lower
     triangle with half of the diagonal, ``2 Lᵀ (∂loss/∂S) L = Φ(LᵀG) + Φ(LᵀG)ᵀ``, so that no inverse of S is needed:
-    ``S_new = L [I + γ (Φ + Φᵀ)]⁻¹ Lᵀ``.
+    ``S_new = L [I + γ (Φ + Φᵀ)]⁻¹ Lᵀ = (L U⁻ᵀ)(L U⁻ᵀ)ᵀ``, with ``U Uᵀ`` the bracket and U an upper triangle, so that
+    ``L U⁻ᵀ`` is the lower triangle that is wanted.
 
     Parameters
     ----------
@@ -58,18 +59,25 @@ def natural_step(
     of_sqrt: tf.Tensor,
     gamma: tf.Tensor | float,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return m and the Cholesky factor of S after one step, in double precision inside."""
-    m, L, g, G = (tf.cast(tf.convert_to_tensor(a), tf.float64) for a in (mean, sqrt, of_mean, of_sqrt))
+    """Return m and the Cholesky factor of S after one step, in double precision where matrices are inverted."""
+    m, L, g, G = (tf.convert_to_tensor(a) for a in (mean, sqrt, of_mean, of_sqrt))
     L = tf.linalg.band_part(L, -1, 0)
     half = tf.linalg.band_part(tf.matmul(L, G, transpose_a=True), -1, 0)
     half = tf.linalg.set_diag(half, 0.5 * tf.linalg.diag_part(half))
-    change = half + tf.linalg.matrix_transpose(half)
+    change = tf.cast(half + tf.linalg.matrix_transpose(half), tf.float64)
     gamma = _largest_step(change, tf.cast(gamma, tf.float64))[..., None, None]
-    factor = tf.linalg.cholesky(tf.eye(L.shape[-1], dtype=tf.float64) + gamma * change)
-    root = tf.linalg.triangular_solve(factor, tf.linalg.matrix_transpose(L))  # S_new = rootᵀ root
-    S = tf.matmul(root, root, transpose_a=True)
-    m = m - gamma[..., 0] * tf.linalg.matvec(S, g)
-    return tf.cast(m, mean.dtype), tf.cast(tf.linalg.cholesky(S), sqrt.dtype)
+    # The factor of a matrix whose rows and columns are reversed is that upper triangle, reversed.
+    bracket = tf.eye(L.shape[-1], dtype=tf.float64) + gamma * change
+    U = _reversed(tf.linalg.cholesky(_reversed(bracket)))
+    transposed = tf.linalg.triangular_solve(U, tf.cast(tf.linalg.matrix_transpose(L), tf.float64), lower=False)
+    sqrt = tf.cast(tf.linalg.matrix_transpose(transposed), L.dtype)
+    S_g = tf.linalg.matvec(sqrt, tf.linalg.matvec(sqrt, g, transpose_a=True))
+    return m - tf.cast(gamma[..., 0], m.dtype) * S_g, sqrt
+
+
+def _reversed(matrix: tf.Tensor) -> tf.Tensor:
+    """Return matrices with the last row and the last column first."""
+    return tf.reverse(matrix, axis=[-2, -1])
 
 
 def _largest_step(change: tf.Tensor, gamma: tf.Tensor) -> tf.Tensor:
