@@ -68,16 +68,17 @@ class TrainingDomain:
     def distances(self, x: FloatArray, x_var: FloatArray, X: FloatArray | None = None) -> FloatArray:
         """Return the distances d of one source ``x``, ``x_var`` (D,) from each of ``X`` (N, D), shape (N,).
 
-        By default from the training sources, in the order of `X`, the attribute.
+        By default from the training sources, in the order of `X`, the attribute. Best called under
+        ``threadpool_limits(1)``, entered once: matrices this small are slower on several threads, much so on a busy
+        machine.
         """
-        with threadpool_limits(1):  # matrices this small are slower on several threads, much so on a busy machine
-            # d² = |L⁻¹(x − x')|² with LLᵀ = 2W + diag V.
-            whiten = np.linalg.inv(np.linalg.cholesky(self.covariance + np.diag(x_var)))
-            return np.asarray(np.linalg.norm(whiten @ (x - (self.X if X is None else X)).T, axis=0))
+        # d² = |L⁻¹(x − x')|² with LLᵀ = 2W + diag V.
+        whiten = np.linalg.inv(np.linalg.cholesky(self.covariance + np.diag(x_var)))
+        return np.asarray(np.linalg.norm(whiten @ (x - (self.X if X is None else X)).T, axis=0))
 
     def _depth(self, X: FloatArray, X_var: FloatArray, rank: int) -> FloatArray:
         depths = np.empty(len(X))
-        with threadpool_limits(1):  # once, as to set it takes time
+        with threadpool_limits(1):  # once, as to look for the libraries it limits takes as long as twenty sources
             for i in range(len(X)):  # a source at a time: the same bits whatever the other rows
                 depths[i] = np.partition(self.distances(X[i], X_var[i]), rank)[rank]
         return depths

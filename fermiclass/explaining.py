@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.names import find_source
@@ -237,7 +238,8 @@ def _expectations(
 def _nearest(model: TrainedModel, training: FeatureTable, catalog: Catalog, source: FeatureTable, number: int) -> Table:
     from astropy.table import Table
 
-    distances = model.domain.distances(source.X[0], source.X_var[0], training.X)
+    with threadpool_limits(1):
+        distances = model.domain.distances(source.X[0], source.X_var[0], training.X)
     order = np.argsort(distances, kind="stable")
     order = order[training.names[order] != source.names[0]][:number]
     return Table(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from fermiclass._version import __version__
 from fermiclass.catalog import Catalog, ClassGrouping
@@ -221,10 +222,11 @@ def _add_neighbours(result: Table, domain: TrainingDomain, table: FeatureTable) 
     from astropy.table import Column
 
     nearest = np.empty((len(table), min(NEIGHBOURS, len(table) - 1)), int)
-    for i in range(len(table)):
-        distances = domain.distances(table.X[i], table.X_var[i], table.X)
-        distances[i] = np.inf
-        nearest[i] = np.argsort(distances, kind="stable")[: nearest.shape[1]]
+    with threadpool_limits(1):
+        for i in range(len(table)):
+            distances = domain.distances(table.X[i], table.X_var[i], table.X)
+            distances[i] = np.inf
+            nearest[i] = np.argsort(distances, kind="stable")[: nearest.shape[1]]
     for name, values, description, ucd in (
         ("NEIGHBOURS", table.names, "Nearest other sources in the space of features, nearest first", "meta.id.cross"),
         ("NEIGHBOUR_CLASSES", table.y, "Their classes", "src.class"),

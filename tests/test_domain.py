@@ -1,6 +1,7 @@
 """The measure of how far a source lies from the training sources, against a naive loop and in its limits."""
 
 import itertools
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -215,3 +216,19 @@ def test_fewer_training_sources_than_neighbours_and_features():
     assert domain.neighbours == 3
     assert domain.depths.shape == (4,)
     np.testing.assert_array_equal(domain.score(X + 1e4, X_var), 1.0)
+
+
+def test_the_threads_are_limited_once_for_all_sources(monkeypatch):
+    entered = []
+
+    def limited(number):
+        entered.append(number)
+        return nullcontext()
+
+    monkeypatch.setattr("fermiclass.domain.threadpool_limits", limited)
+    rng = np.random.default_rng(0)
+    X, X_var = rng.normal(size=(30, 2)), np.full((30, 2), 0.1)
+    fitted = TrainingDomain.fit(X, X_var, np.repeat(["a", "b"], 15))
+    assert entered == [1]
+    fitted.score(X + 1.0, X_var)
+    assert len(entered) <= 3  # known sources, and others
