@@ -2,13 +2,14 @@
 
 A kernel here is its parameters, batched over the C latent functions, plus a few formulae. Inputs are
 ``(..., C, n, D)``, or ``(..., 1, n, D)`` where the latent functions share them; covariances are ``(..., C, n, n')``.
-The leading axes are those of models that are trained at once, and may be none. Any GPflow kernel can take part through
-:class:`PerClass`.
+The leading axes are those of models that are trained at once, or of inputs that are predicted each by itself, and may
+be none. Any GPflow kernel can take part through :class:`PerClass`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Protocol
 
 import gpflow
@@ -42,7 +43,8 @@ class White(gpflow.Module):
         """``σ₀² I`` for a set of points with itself, zeros between two sets."""
         if X2 is None:
             return tf.linalg.diag(self.K_diag(X))
-        return tf.zeros([*self.variance.shape, tf.shape(X)[-2], tf.shape(X2)[-2]], X.dtype)
+        leading = tf.broadcast_dynamic_shape(tf.shape(X)[:-2], self.variance.shape)
+        return tf.zeros(tf.concat([leading, [tf.shape(X)[-2], tf.shape(X2)[-2]]], axis=0), X.dtype)
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances σ₀²."""
@@ -62,11 +64,11 @@ class Sum(gpflow.Module):
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Sum of the covariances."""
-        return tf.add_n([kernel.K(X, X2) for kernel in self.kernels])
+        return reduce(tf.add, (kernel.K(X, X2) for kernel in self.kernels))
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Sum of the variances."""
-        return tf.add_n([kernel.K_diag(X) for kernel in self.kernels])
+        return reduce(tf.add, (kernel.K_diag(X) for kernel in self.kernels))
 
     def mean_gradient(self, X: tf.Tensor, Z: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         """Sum of the gradients."""
@@ -76,7 +78,7 @@ class Sum(gpflow.Module):
 class PerClass(gpflow.Module):
     """One GPflow kernel for each latent function: any kernel works, at the price of a loop over the classes.
 
-    Without leading axes, as GPflow's kernels have parameters of one model.
+    Of one model, as GPflow's kernels have the parameters of one.
     """
 
     def __init__(self, kernels: Sequence[gpflow.kernels.Kernel]) -> None:
@@ -84,14 +86,18 @@ class PerClass(gpflow.Module):
         self.kernels = list(kernels)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Covariances, shape ``(C, n, n')``."""
+        """Covariances, shape ``(..., C, n, n')``."""
         return tf.stack(
-            [kernel(_of_class(X, c), None if X2 is None else _of_class(X2, c)) for c, kernel in enumerate(self.kernels)]
+            [
+                kernel(_of_class(X, c), None if X2 is None else _of_class(X2, c))
+                for c, kernel in enumerate(self.kernels)
+            ],
+            axis=-3,
         )
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Variances, shape ``(C, n)``."""
-        return tf.stack([kernel(_of_class(X, c), full_cov=False) for c, kernel in enumerate(self.kernels)])
+        """Variances, shape ``(..., C, n)``."""
+        return tf.stack([kernel(_of_class(X, c), full_cov=False) for c, kernel in enumerate(self.kernels)], axis=-2)
 
     def mean_gradient(self, X: tf.Tensor, Z: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         """Gradients, shape ``(C, n, D)``, by automatic differentiation."""
@@ -113,4 +119,4 @@ def positive(shape: Sequence[int], value: float, prior: object, dtype: tf.DType)
 
 
 def _of_class(X: tf.Tensor, c: int) -> tf.Tensor:
-    return X[min(c, X.shape[0] - 1)]
+    return X[..., min(c, X.shape[-3] - 1), :, :]

@@ -85,7 +85,7 @@ class PredictionGraphs:
             if self._first_order:
                 latent = blurred(self._functions, mean[:, 0], factor[:, 0])
             else:
-                latent = self._functions.moments(noiseless(num_draws, weights, mean, factor))
+                latent = of_sources(self._functions, noiseless(num_draws, weights, mean, factor), num_draws)
             latent = LatentMoments(latent.mean / temperature, latent.var / temperature**2)
             of_draws = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, n · S)
             at_x = self._likelihood.predict(latent, of_draws, num_draws)
@@ -101,6 +101,16 @@ class PredictionGraphs:
             return tuple(over_draws(v) / Z for v in (at_x.mean, at_x.second, entropy_given_x, at_x.entropy))
 
         return moments
+
+
+def of_sources(functions: LatentFunctions, X: tf.Tensor, num_draws: int) -> LatentMoments:
+    """Moments (C, n · S) at S draws of each of n inputs (n · S, D), the matrix products of each input by themselves.
+
+    The first and the last rows of one product for all would be summed in another order on some processors, and what
+    an input gets would depend on where it stands.
+    """
+    of_each = functions.moments(tf.reshape(X, [-1, num_draws, X.shape[-1]]))
+    return LatentMoments(*(tf.reshape(tf.transpose(a, [1, 0, 2]), [tf.shape(a)[1], -1]) for a in of_each))
 
 
 def blurred(functions: LatentFunctions, X: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
