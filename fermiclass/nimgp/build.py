@@ -131,7 +131,7 @@ class ModelSettings:
         for name, known in (("method", METHODS), ("likelihood", LIKELIHOODS), ("noise", NOISES)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(known)}")
-        if not set(self.kernel.split("+")) <= set(KERNELS):
+        if not isinstance(self.kernel, str) or not set(self.kernel.split("+")) <= set(KERNELS):
             raise ValueError(f"kernel={self.kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+'")
         if self.method == "nimgp-psi" and not set(self.kernel.split("+")) <= set(WITH_EXPECTATIONS):
             raise ValueError(

@@ -141,9 +141,9 @@ def test_unknown_choices_are_refused():
         ModelSettings(likelihood="gauss")
     with pytest.raises(ValueError, match="noise='some' is unknown: choose one of given, per-feature, shared"):
         ModelSettings(noise="some")
-    for kernel in ("rbf", "se+rbf", "se,linear", "", "se+"):
+    for kernel in ("rbf", "se+rbf", "se,linear", "", "se+", 5):
         with pytest.raises(
-            ValueError, match=rf"kernel='{re.escape(kernel)}' is unknown: join some of se, linear, poly"
+            ValueError, match=rf"kernel={re.escape(repr(kernel))} is unknown: join some of se, linear, poly"
         ):
             ModelSettings(kernel=kernel)
 
