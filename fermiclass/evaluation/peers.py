@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from fermiclass.errors import ClassError
 from fermiclass.features.transforms import FloatArray
 
 
@@ -113,6 +114,7 @@ PEERS: Mapping[str, Callable[[int], Any]] = MappingProxyType(
     }
 )
 
+_FEWEST_FOLDS = 2
 _NEEDS = {"xgboost": "xgboost"}
 
 
@@ -153,13 +155,25 @@ class PeerClassifier(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             When the peer is unknown or not installed, or uncertainties are asked for and not given.
+        ClassError
+            When the peer needs more rows of a class.
         """
         if self.peer not in available_peers():
             raise ValueError(f"no peer '{self.peer}': available are {', '.join(available_peers())}")
         # XGBoost takes numbers only.
         self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
+        model = PEERS[self.peer](self.seed)
+        folds = getattr(model[-1], "cv", None)  # by which the SVM is calibrated: each class has to be in all of them
+        if folds is not None:
+            fewest = int(np.bincount(labels).min())
+            if fewest < _FEWEST_FOLDS:
+                raise ClassError(
+                    f"the peer '{self.peer}' is calibrated on held-out rows, so that it needs {_FEWEST_FOLDS} of each "
+                    f"class, and a class has {fewest}: leave out that class, or the peer"
+                )
+            folds.n_splits = min(folds.n_splits, fewest)
         with threadpool_limits(1):  # data this small are slower on several threads, much so on a busy machine
-            self.model_ = PEERS[self.peer](self.seed).fit(self._inputs(X, X_var), labels)
+            self.model_ = model.fit(self._inputs(X, X_var), labels)
         return self
 
     def predict_proba(self, X: ArrayLike, *, X_var: ArrayLike | None = None) -> FloatArray:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from fermiclass.errors import ClassError
 from fermiclass.evaluation import peers
 from fermiclass.evaluation.methods import peer_method, peer_methods
 from fermiclass.evaluation.peers import PEERS, PeerClassifier, available_peers
@@ -83,3 +84,13 @@ def test_peer_methods():
     assert [method.name for method in pair] == ["svm", "svm+unc"]
     assert [method.estimator.uncertainties for method in pair] == [False, True]
     assert {method.estimator.seed for method in pair} == {2}
+
+
+def test_classes_of_few_rows(blobs):
+    X, X_var, y = blobs
+    keep = np.r_[np.flatnonzero(y != "psr"), np.flatnonzero(y == "psr")[:3]]
+    p = PeerClassifier("svm").fit(X[keep], y[keep], X_var=X_var[keep]).predict_proba(X, X_var=X_var)
+    assert p.shape == (90, 3)
+    assert np.isfinite(p).all()
+    with pytest.raises(ClassError, match=r"'svm' .* needs 2 of each class, and a class has 1: leave out"):
+        PeerClassifier("svm").fit(X[keep[:-2]], y[keep[:-2]], X_var=X_var[keep[:-2]])
