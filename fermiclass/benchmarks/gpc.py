@@ -91,7 +91,7 @@ class GPC:
     def fast(self, cell: str) -> Mapping[str, Any]:
         """Return what gets to higher bounds in a tenth of the steps: natural gradients, and longer length-scales."""
         lengthscale = float(np.sqrt(_INPUT_DIM[cell.partition("/")[0]]))
-        adam = {"steps": 1000, "learning_rate": 0.03, "decay": True}
+        adam = {"steps": 1000, "learning_rate": 0.1, "decay": True}
         return adam | {"natural_gradient": 0.1, "initial_lengthscale": lengthscale}
 
     def settings(self, cell: str) -> Mapping[str, Any]:
