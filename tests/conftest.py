@@ -4,6 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same few examples in every run; ten minutes of others by `--hypothesis-profile=long`.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+settings.register_profile("few", UNHURRIED, max_examples=40, derandomize=True)
+settings.register_profile("long", UNHURRIED, max_examples=5000)
+settings.load_profile("few")
 
 REPOSITORY = Path(__file__).parent.parent
 RELEASES = ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3", "4FGL-DR4")

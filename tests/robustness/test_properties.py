@@ -2,10 +2,11 @@
 
 import gzip
 import warnings
+import zlib
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fermiclass import read_catalog
@@ -14,12 +15,6 @@ from fermiclass.features import extract_features
 from fermiclass.nimgp.archives import read_arrays
 from tests.robustness.damage import Base
 
-FEW = settings(
-    max_examples=40,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
 NUMBERS = (
     "Flux1000",
     "Unc_Flux1000",
@@ -52,7 +47,6 @@ def read_or_refuse(source):
     return table
 
 
-@FEW
 @given(
     flips=st.lists(st.tuples(st.integers(0, 2**40), st.integers(1, 255)), min_size=1, max_size=8), cut=st.integers(0, 3)
 )
@@ -66,21 +60,28 @@ def test_flipped_bytes_of_a_file(base, tmp_path, flips, cut):
         assert len(table) == 720
 
 
-@FEW
+def unpacks_to(packed, content):
+    """Whether a packed file is intact for those who only want what is in it."""
+    try:
+        return gzip.decompress(packed) == content
+    except (OSError, EOFError, zlib.error):
+        return False
+
+
 @given(places=st.lists(st.integers(0, 2**40), min_size=1, max_size=4), mask=st.integers(1, 255))
 def test_flipped_bytes_of_a_packed_file_are_seen(base, tmp_path, places, mask):
     packed = gzip.compress(base.content, compresslevel=1, mtime=0)
     spoilt = bytearray(packed)
     for place in places:
         spoilt[10 + place % (len(packed) - 10)] ^= mask
-    if bytes(spoilt) == packed:
-        return
     (tmp_path / "catalog.fits.gz").write_bytes(bytes(spoilt))
+    if unpacks_to(bytes(spoilt), base.content):  # as where a repeated byte is copied from another place
+        assert read_or_refuse(tmp_path / "catalog.fits.gz") is not None
+        return
     with pytest.raises(CatalogError, match=r"gzip|FITS"):
         read_catalog(tmp_path / "catalog.fits.gz")
 
 
-@FEW
 @given(data=st.data())
 def test_any_numbers_in_any_columns(base, data):
     table = base.table
@@ -92,7 +93,6 @@ def test_any_numbers_in_any_columns(base, data):
     assert len(found) == len(table)
 
 
-@FEW
 @given(content=st.one_of(st.binary(max_size=300), st.binary(max_size=300).map(lambda b: b"PK\x03\x04" + b)))
 def test_archives_of_any_bytes(content):
     try:
