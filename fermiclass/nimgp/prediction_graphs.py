@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 from scipy.special import ndtr
 
+from fermiclass.nimgp.graphs import call_graph
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments, PredictiveFunctions
 from fermiclass.nimgp.predictive_moments import gaussian_points
@@ -75,7 +76,7 @@ class PredictionGraphs:
                 self._loaded = numbers
             if num_draws not in self._traced:
                 self._traced[num_draws] = self._trace(num_draws)
-            return self._traced[num_draws](*block)
+            return call_graph(self._traced[num_draws], *block)
 
     def _trace(self, num_draws: int) -> Callable[..., tuple[tf.Tensor, ...]]:
         @tf.function(reduce_retracing=False)

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.adapted import Adapted
 from fermiclass.nimgp.conditionals import FloatArray, conditional, quantile_of_mixture
+from fermiclass.nimgp.graphs import call_graph
 from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.posterior import LatentMoments
@@ -132,7 +133,7 @@ class ResponsePredictor:
                 return compute(num_draws, self._latent(num_draws, weights, mean, factor), *rest)
 
             self._traced[key] = tf.function(graph)
-        found = self._traced[key](*(tf.constant(a, tf.float64) for a in whole))
+        found = call_graph(self._traced[key], *(tf.constant(a, tf.float64) for a in whole))
         return [a.numpy()[: len(X)] for a in found]
 
     def _latent(self, num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> LatentMoments:

@@ -26,14 +26,3 @@ class Softplus(tfp.bijectors.Softplus):
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
         y = tf.math.softplus(x)
         return y if self.low is None else y + self.low
-
-
-def forget_graphs() -> None:
-    """Drop what all transformations remember, inputs and Jacobians, by which graphs would be kept alive.
-
-    They are remembered so that they need not be evaluated twice.
-    """
-    remembered = tfp.bijectors.Bijector._cache.storage
-    for key in list(remembered):
-        key.cancel()
-        remembered.pop(key, None)

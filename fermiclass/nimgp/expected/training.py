@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.errors import TrainingError
 from fermiclass.nimgp.expected.regression import ExpectedGPR
-from fermiclass.nimgp.transforms import forget_graphs
+from fermiclass.nimgp.graphs import call_graph, forget_graphs
 
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
 _FLAT = 1e-3  # a gradient that is no more than rounding, where a line search can end without a lower value
@@ -112,7 +112,7 @@ def flat_loss(model: ExpectedGPR) -> Loss:
     def loss(position: np.ndarray) -> tuple[float, np.ndarray]:
         _move(model, position)
         try:
-            value, gradient = evaluate()
+            value, gradient = call_graph(evaluate)
         except tf.errors.InvalidArgumentError:  # some builds of TensorFlow raise where others return NaN
             return np.nan, np.full_like(position, np.nan)
         return float(value), gradient.numpy()
