@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fermiclass.errors import BenchmarkError
-from fermiclass.nimgp.names import EP_METHODS, LEARNED, LIKELIHOODS, METHODS
+from fermiclass.nimgp.names import EP_METHODS, LEARNED, LIKELIHOODS, METHODS, WITH_EXPECTATIONS
 
 DEFAULT = "default"
 
@@ -57,6 +57,8 @@ class MethodOptions:
         The paper's optimiser, not one that is as good and faster.
     likelihood
         Instead of the paper's, or of the default's, for methods whose name says none.
+    kernel
+        Instead of the paper's, or of the default's.
     noise_model
         ``'given'`` or ``'learned'`` variances of input noise; None for what the benchmark says.
     seed
@@ -65,6 +67,7 @@ class MethodOptions:
 
     paper: bool = False
     likelihood: str | None = None
+    kernel: str | None = None
     noise_model: str | None = None
     seed: int = 0
 
@@ -143,7 +146,7 @@ def make_estimator(
     Raises
     ------
     BenchmarkError
-        When given noise is asked for where the paper has to learn it.
+        When given noise is asked for where the paper has to learn it, or the method cannot have the kernel.
     """
     if name in EP_METHODS:
         from fermiclass.robust_estimators import RobustGPClassifier
@@ -170,8 +173,16 @@ def make_estimator(
         chosen |= LIKELIHOOD_SETTINGS[likelihood]
     elif options.likelihood is not None:
         chosen["likelihood"] = options.likelihood
+    if options.kernel is not None:
+        chosen["kernel"] = options.kernel
     if options.noise_model is not None:
         chosen["noise"] = _noise(options.noise_model, settings.get("noise", _GIVEN))
+    kernel = chosen.get("kernel", "")
+    if chosen.get("method") == "nimgp-psi" and kernel and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
+        raise BenchmarkError(
+            f"the method '{name}' cannot have the kernel '{kernel}': leave it out, or choose some of "
+            f"{', '.join(WITH_EXPECTATIONS)} (--kernel)"
+        )
     return NIMGPClassifier(**chosen)
 
 

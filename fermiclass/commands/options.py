@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fermiclass.nimgp.names import LEARNED, LIKELIHOODS, METHODS
+from fermiclass.nimgp.names import KERNELS, LEARNED, LIKELIHOODS, METHODS
 from fermiclass.terminal import debug_option
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -35,11 +35,24 @@ def _label_noise(context: click.Context, parameter: click.Parameter, text: str |
     return rate
 
 
+def _kernel(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is not None and not set(text.split("+")) <= set(KERNELS):
+        raise click.BadParameter(f"'{text}' is not a sum of some of {', '.join(KERNELS)}.", context, parameter)
+    return text
+
+
 label_noise_option = click.option(
     "--label-noise",
     metavar="learned|R",
     callback=_label_noise,
     help="How probably a label is wrong, learned or given. [default: 0, all are trusted]",
+)
+
+kernel_option = click.option(
+    "--kernel",
+    metavar="a+b",
+    callback=_kernel,
+    help=f"Of our methods: some of {', '.join(KERNELS)}, added. [default: the paper's, or what classify would use]",
 )
 
 common_options = _options(

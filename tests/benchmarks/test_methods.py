@@ -66,6 +66,19 @@ def test_another_likelihood_for_all_of_ours():
     assert "likelihood" not in made("logistic", likelihood="softmax")
 
 
+def test_another_kernel_for_all_of_ours():
+    for name in ("nimgp", "default:mgp", "mgp@step"):
+        assert made(name, {"kernel": "matern32"}, kernel="se+polynomial")["kernel"] == "se+polynomial"
+    assert made("mgp", {"kernel": "matern32"})["kernel"] == "matern32"
+    assert "kernel" not in made("logistic", kernel="se")
+
+
+def test_a_kernel_without_expectations():
+    with pytest.raises(BenchmarkError, match=r"'nimgp-psi' cannot have the kernel 'matern32'.*se, linear \(--kernel\)"):
+        made("nimgp-psi@step", {"kernel": "matern32"})
+    assert made("nimgp-psi", {"kernel": "matern32"}, kernel="se+linear")["kernel"] == "se+linear"
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
