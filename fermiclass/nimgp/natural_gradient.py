@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.posterior import SparsePosterior
 
+_REACH = 1.0  # standard deviations of q(v); farther, likelihoods may be so flat that nothing leads back
 _RAMP = 50  # steps over which the step size grows: the first q(v) is far from where its natural parameters are flat
 
 
@@ -24,7 +25,8 @@ class NaturalGradient:
     posterior
         Whose `q_mu` and `q_sqrt` are moved.
     gamma
-        γ in (0, 1], reached after a ramp of 50 steps; less for a matrix that would lose its positive definiteness.
+        γ in (0, 1], reached after a ramp of 50 steps; less for a matrix that would lose its positive definiteness, and
+        for a mean that would move by more than a standard deviation of q(v).
     """
 
     def __init__(self, posterior: SparsePosterior, gamma: float) -> None:
@@ -47,7 +49,7 @@ class NaturalGradient:
         self._step.assign_add(1)
         ramp = tf.minimum(tf.cast(self._step, tf.float64) / _RAMP, 1.0)
         q_mu, q_sqrt = self.parameters
-        mean, sqrt = natural_step(q_mu, q_sqrt, of_mean, of_sqrt, tf.cast(self._gamma * ramp, q_mu.dtype))
+        mean, sqrt = natural_step(q_mu, q_sqrt, of_mean, of_sqrt, tf.cast(self._gamma * ramp, q_mu.dtype), _REACH)
         q_mu.assign(mean)
         q_sqrt.assign(sqrt)
 
@@ -58,14 +60,22 @@ def natural_step(
     of_mean: tf.Tensor,
     of_sqrt: tf.Tensor,
     gamma: tf.Tensor | float,
+    reach: float | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return m and the Cholesky factor of S after one step, in double precision where matrices are inverted."""
+    """Return m and the Cholesky factor of S after one step, in double precision where matrices are inverted.
+
+    A smaller γ is taken where a coordinate of ``L⁻¹ m`` would change by more than `reach`.
+    """
     m, L, g, G = (tf.convert_to_tensor(a) for a in (mean, sqrt, of_mean, of_sqrt))
     L = tf.linalg.band_part(L, -1, 0)
     half = tf.linalg.band_part(tf.matmul(L, G, transpose_a=True), -1, 0)
     half = tf.linalg.set_diag(half, 0.5 * tf.linalg.diag_part(half))
     change = tf.cast(half + tf.linalg.matrix_transpose(half), tf.float64)
-    gamma = _largest_step(change, tf.cast(gamma, tf.float64))[..., None, None]
+    gamma = _largest_step(change, tf.cast(gamma, tf.float64))
+    if reach is not None:
+        moved = tf.reduce_max(tf.abs(tf.linalg.matvec(L, g, transpose_a=True)), axis=-1)  # by γ = 1
+        gamma = tf.minimum(gamma, reach / tf.cast(moved, tf.float64))
+    gamma = gamma[..., None, None]
     # The factor of a matrix whose rows and columns are reversed is that upper triangle, reversed.
     bracket = tf.eye(L.shape[-1], dtype=tf.float64) + gamma * change
     U = _reversed(tf.linalg.cholesky(_reversed(bracket)))
