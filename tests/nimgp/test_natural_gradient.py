@@ -97,8 +97,8 @@ def test_no_step_is_longer_than_a_standard_deviation(rng):
     slopes = np.zeros((2, M))
     slopes[:, 1] = -1e4, 5.0
     natural.apply_gradients(tf.constant(slopes), tf.zeros([2, M, M], tf.float64))
-    # γ S g without it: 100 and 0.05, of which the second, half a standard deviation, is a step to take.
-    np.testing.assert_allclose(posterior.q_mu.numpy()[:, 1], [0.1, 0.05])
+    # −γ S g without it: 100, and −0.05, half a standard deviation, which is a step to take.
+    np.testing.assert_allclose(posterior.q_mu.numpy()[:, 1], [0.1, -0.05])
     np.testing.assert_allclose(posterior.q_sqrt.numpy(), 0.1 * np.broadcast_to(np.eye(M), (2, M, M)))
 
 
