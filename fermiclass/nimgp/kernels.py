@@ -72,7 +72,7 @@ class Sum(gpflow.Module):
 
     def mean_gradient(self, X: tf.Tensor, Z: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         """Sum of the gradients."""
-        return tf.add_n([kernel.mean_gradient(X, Z, weights) for kernel in self.kernels])
+        return reduce(tf.add, (kernel.mean_gradient(X, Z, weights) for kernel in self.kernels))
 
 
 class PerClass(gpflow.Module):
@@ -100,7 +100,7 @@ class PerClass(gpflow.Module):
         return tf.stack([kernel(_of_class(X, c), full_cov=False) for c, kernel in enumerate(self.kernels)], axis=-2)
 
     def mean_gradient(self, X: tf.Tensor, Z: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-        """Gradients, shape ``(C, n, D)``, by automatic differentiation."""
+        """Gradients, shape ``(..., C, n, D)``, by automatic differentiation."""
         gradients = []
         for c, kernel in enumerate(self.kernels):
             x = tf.identity(_of_class(X, c))
@@ -109,7 +109,7 @@ class PerClass(gpflow.Module):
                 # The mean at a point depends on that point alone: the sum's gradient is each one's own.
                 total = tf.reduce_sum(tf.linalg.matvec(kernel(x, _of_class(Z, c)), weights[c]))
             gradients.append(tape.gradient(total, x))
-        return tf.stack(gradients)
+        return tf.stack(gradients, axis=-3)
 
 
 def positive(shape: Sequence[int], value: float, prior: object, dtype: tf.DType) -> gpflow.Parameter:

@@ -115,10 +115,10 @@ def of_sources(functions: LatentFunctions, X: tf.Tensor, num_draws: int) -> Late
 
 
 def blurred(functions: LatentFunctions, X: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
-    """``var_c + |Fᵀ ∇mean_c|²`` at ``X`` (n, D), for noise of covariance F Fᵀ (n, D, D)."""
-    latent = functions.moments(X)
-    gradient = tf.transpose(functions.mean_gradient(X), [1, 2, 0])  # (n, D, C)
-    noise = tf.reduce_sum(tf.square(tf.matmul(factor, gradient, transpose_a=True)), axis=1)
+    """``var_c + |Fᵀ ∇mean_c|²`` at ``X`` (n, D), for noise of covariance F Fᵀ (n, D, D); as in :func:`of_sources`."""
+    latent = of_sources(functions, X, 1)
+    gradient = functions.mean_gradient(X[:, None, :])[..., 0, :]  # (n, C, D)
+    noise = tf.reduce_sum(tf.square(tf.matmul(gradient, factor)), axis=-1)
     return LatentMoments(latent.mean, latent.var + tf.transpose(noise))
 
 

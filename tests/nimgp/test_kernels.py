@@ -95,6 +95,22 @@ def test_mean_gradient_is_the_derivative(name, X, Z, rng):
     np.testing.assert_allclose(gradient, automatic_gradient(kernel, X, Z, weights), rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", [*KERNELS, "white", "sum", "of gpflow"])
+def test_points_each_by_itself(name, X, Z, rng):
+    """Leading axes of the points alone: what prediction does, a source at a time."""
+    kernel = gpflow_counterpart("matern32", make("matern32")) if name == "of gpflow" else make(name)
+    weights = tf.constant(rng.normal(size=(C, M)))
+    together = X[0]  # (n, D)
+    alone = together[:, None, None, :]  # (n, 1, 1, D)
+    for single, whole in (
+        (kernel.K(alone, Z)[..., 0, :], kernel.K(together[None], Z)),
+        (kernel.K_diag(alone)[..., 0], kernel.K_diag(together[None])),
+        (kernel.mean_gradient(alone, Z, weights)[..., 0, :], kernel.mean_gradient(together[None], Z, weights)),
+    ):
+        for i in range(n):  # one for all points where they do not matter
+            np.testing.assert_allclose(single[i] if len(single.shape) == len(whole.shape) else single, whole[:, i])
+
+
 def automatic_gradient(kernel, X, Z, weights):
     """``∂/∂x Σ_m w_m k(x, z_m)``, a class at a time."""
     gradients = []
