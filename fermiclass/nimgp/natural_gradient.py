@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.posterior import SparsePosterior
 
-_REACH = 1.0  # standard deviations of q(v); farther, likelihoods may be so flat that nothing leads back
+_REACH = 4.0  # prior standard deviations a step; farther out, likelihoods may be so flat that nothing leads back
 _RAMP = 50  # steps over which the step size grows: the first q(v) is far from where its natural parameters are flat
 
 
@@ -26,7 +26,7 @@ class NaturalGradient:
         Whose `q_mu` and `q_sqrt` are moved.
     gamma
         γ in (0, 1], reached after a ramp of 50 steps; less for a matrix that would lose its positive definiteness, and
-        for a mean that would move by more than a standard deviation of q(v).
+        for a mean that would move by more than four standard deviations of p(v) = N(0, I).
     """
 
     def __init__(self, posterior: SparsePosterior, gamma: float) -> None:
@@ -64,7 +64,7 @@ def natural_step(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return m and the Cholesky factor of S after one step, in double precision where matrices are inverted.
 
-    A smaller γ is taken where a coordinate of ``L⁻¹ m`` would change by more than `reach`.
+    A smaller γ is taken where a coordinate of m would change by more than `reach`.
     """
     m, L, g, G = (tf.convert_to_tensor(a) for a in (mean, sqrt, of_mean, of_sqrt))
     L = tf.linalg.band_part(L, -1, 0)
@@ -73,8 +73,8 @@ def natural_step(
     change = tf.cast(half + tf.linalg.matrix_transpose(half), tf.float64)
     gamma = _largest_step(change, tf.cast(gamma, tf.float64))
     if reach is not None:
-        moved = tf.reduce_max(tf.abs(tf.linalg.matvec(L, g, transpose_a=True)), axis=-1)  # by γ = 1
-        gamma = tf.minimum(gamma, reach / tf.cast(moved, tf.float64))
+        of_full_step = tf.linalg.matvec(L, tf.linalg.matvec(L, g, transpose_a=True))
+        gamma = tf.minimum(gamma, reach / tf.cast(tf.reduce_max(tf.abs(of_full_step), axis=-1), tf.float64))
     gamma = gamma[..., None, None]
     # The factor of a matrix whose rows and columns are reversed is that upper triangle, reversed.
     bracket = tf.eye(L.shape[-1], dtype=tf.float64) + gamma * change
