@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.posterior import SparsePosterior
 
-_REACH = 4.0  # prior standard deviations a step; farther out, likelihoods may be so flat that nothing leads back
+_REACH = 1.0  # prior standard deviations a step; far out, likelihoods may be so flat that nothing leads back
 _RAMP = 50  # steps over which the step size grows: the first q(v) is far from where its natural parameters are flat
 
 
@@ -26,7 +26,7 @@ class NaturalGradient:
         Whose `q_mu` and `q_sqrt` are moved.
     gamma
         γ in (0, 1], reached after a ramp of 50 steps; less for a matrix that would lose its positive definiteness, and
-        for a mean that would move by more than four standard deviations of p(v) = N(0, I).
+        for a mean that would move by more than a standard deviation of p(v) = N(0, I).
     """
 
     def __init__(self, posterior: SparsePosterior, gamma: float) -> None:
@@ -64,25 +64,24 @@ def natural_step(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return m and the Cholesky factor of S after one step, in double precision where matrices are inverted.
 
-    A smaller γ is taken where a coordinate of m would change by more than `reach`.
+    Where a coordinate of m would change by more than `reach`, all of them change by less.
     """
     m, L, g, G = (tf.convert_to_tensor(a) for a in (mean, sqrt, of_mean, of_sqrt))
     L = tf.linalg.band_part(L, -1, 0)
     half = tf.linalg.band_part(tf.matmul(L, G, transpose_a=True), -1, 0)
     half = tf.linalg.set_diag(half, 0.5 * tf.linalg.diag_part(half))
     change = tf.cast(half + tf.linalg.matrix_transpose(half), tf.float64)
-    gamma = _largest_step(change, tf.cast(gamma, tf.float64))
-    if reach is not None:
-        of_full_step = tf.linalg.matvec(L, tf.linalg.matvec(L, g, transpose_a=True))
-        gamma = tf.minimum(gamma, reach / tf.cast(tf.reduce_max(tf.abs(of_full_step), axis=-1), tf.float64))
-    gamma = gamma[..., None, None]
+    gamma = _largest_step(change, tf.cast(gamma, tf.float64))[..., None, None]
     # The factor of a matrix whose rows and columns are reversed is that upper triangle, reversed.
     bracket = tf.eye(L.shape[-1], dtype=tf.float64) + gamma * change
     U = _reversed(tf.linalg.cholesky(_reversed(bracket)))
     transposed = tf.linalg.triangular_solve(U, tf.cast(tf.linalg.matrix_transpose(L), tf.float64), lower=False)
     sqrt = tf.cast(tf.linalg.matrix_transpose(transposed), L.dtype)
-    S_g = tf.linalg.matvec(sqrt, tf.linalg.matvec(sqrt, g, transpose_a=True))
-    return m - tf.cast(gamma[..., 0], m.dtype) * S_g, sqrt
+    move = tf.cast(gamma[..., 0], m.dtype) * tf.linalg.matvec(sqrt, tf.linalg.matvec(sqrt, g, transpose_a=True))
+    if reach is not None:
+        farthest = tf.reduce_max(tf.abs(move), axis=-1, keepdims=True)
+        move *= reach / tf.maximum(farthest, reach)
+    return m - move, sqrt
 
 
 def _reversed(matrix: tf.Tensor) -> tf.Tensor:
