@@ -77,6 +77,9 @@ def progress_bar(description: str, *, quiet: bool) -> Iterator[Callable[[int, in
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda done, total: None
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -85,7 +88,7 @@ def progress_bar(description: str, *, quiet: bool) -> Iterator[Callable[[int, in
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(description, total=1)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
