@@ -194,6 +194,8 @@ def records_of(file):
         (("toy", "--splits", "99"), "the benchmark 'toy' has 10 splits, not 99"),
         (("toy", "--datasets", "glass"), "the benchmark 'toy' has no data set 'glass': choose among toy"),
         (("toy", "--likelihood", "poisson"), "Invalid value for '--likelihood'"),
+        (("toy", "--kernel", "se+rbf"), r"Invalid value for '--kernel': 'se\+rbf' is not a sum of some of se, linear"),
+        (("toy", "--methods", "nimgp-psi", "--kernel", "matern52"), "'nimgp-psi' cannot have the kernel 'matern52'"),
         (("toy", "--workers", "2", "--dask", "tcp://a:1"), "--workers and --dask are different ways"),
         (("synthetic", "--plot", "a.png"), "the benchmark 'synthetic' has no figure: leave out --plot"),
         (("toy", "--per-round", "5"), "the benchmark 'toy' labels no rows: leave out --per-round"),

@@ -64,7 +64,18 @@ def natural_step(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return m and the Cholesky factor of S after one step, in double precision where matrices are inverted.
 
-    Where a coordinate of m would change by more than `reach`, all of them change by less.
+    Where a coordinate of m would change by more than `reach`, the change of m is made shorter, that of S is not.
+
+    Parameters
+    ----------
+    mean, sqrt
+        m ``(..., C, M)`` and a lower triangle L with ``S = L Lᵀ``, ``(..., C, M, M)``.
+    of_mean, of_sqrt
+        The loss's gradients by them.
+    gamma
+        γ, the step size.
+    reach
+        In units of v, whose prior has a standard deviation of 1; None for any.
     """
     m, L, g, G = (tf.convert_to_tensor(a) for a in (mean, sqrt, of_mean, of_sqrt))
     L = tf.linalg.band_part(L, -1, 0)
