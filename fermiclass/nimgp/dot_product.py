@@ -8,6 +8,7 @@ import gpflow
 import tensorflow as tf
 
 from fermiclass.nimgp.kernels import positive
+from fermiclass.nimgp.products import matmul
 from fermiclass.nimgp.transforms import Softplus
 
 
@@ -32,7 +33,7 @@ class Linear(gpflow.Module):
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
-        return self.variance[..., None, None] * tf.matmul(X, X if X2 is None else X2, transpose_b=True)
+        return self.variance[..., None, None] * matmul(X, X if X2 is None else X2, transpose_b=True)
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances σ² |x|²."""
@@ -95,7 +96,7 @@ class Polynomial(gpflow.Module):
     def mean_gradient(self, X: tf.Tensor, Z: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         """``p σ² Σ_m w_m (1 + x · z_m)^(p − 1) z_m / ℓ²``, with the scalar product that of the kernel."""
         outer = self.degree * self.variance[..., None, None] * self._base(X, Z) ** (self.degree - 1)
-        return tf.matmul(outer * weights[..., None, :], Z) / tf.square(self.lengthscales)[..., None, :]
+        return matmul(outer * weights[..., None, :], Z) / tf.square(self.lengthscales)[..., None, :]
 
     def _base(self, X: tf.Tensor, X2: tf.Tensor) -> tf.Tensor:
-        return 1.0 + tf.matmul(X / tf.square(self.lengthscales)[..., None, :], X2, transpose_b=True)
+        return 1.0 + matmul(X / tf.square(self.lengthscales)[..., None, :], X2, transpose_b=True)

@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.expected.psi import expected_moments
 from fermiclass.nimgp.kernels import Kernel
+from fermiclass.nimgp.products import matmul, matvec
 
 
 class LatentMoments(NamedTuple):
@@ -107,7 +108,7 @@ class TrainingFunctions(NamedTuple):
         """Mean and variance at ``X`` (..., n, D)."""
         X = X[..., None, :, :]
         A = tf.linalg.triangular_solve(self.L, self.kernel.K(self.Z, X))  # (..., C, M, n)
-        mean = tf.linalg.matvec(A, self.q_mu, transpose_a=True)
+        mean = matvec(A, self.q_mu, transpose_a=True)
         var = (
             self.kernel.K_diag(X)
             - tf.reduce_sum(tf.square(A), axis=-2)
@@ -139,8 +140,8 @@ class PredictiveFunctions(NamedTuple):
         """Mean and variance at ``X`` (..., n, D)."""
         X = X[..., None, :, :]
         k = self.kernel.K(X, self.Z)  # (..., C, n, M)
-        mean = tf.linalg.matvec(k, self.weights)
-        var = self.kernel.K_diag(X) - tf.reduce_sum(k * tf.matmul(k, self.precision), axis=-1)
+        mean = matvec(k, self.weights)
+        var = self.kernel.K_diag(X) - tf.reduce_sum(k * matmul(k, self.precision), axis=-1)
         return LatentMoments(mean, _positive(var))
 
     def mean_gradient(self, X: tf.Tensor) -> tf.Tensor:

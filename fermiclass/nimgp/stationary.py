@@ -8,6 +8,7 @@ from typing import NamedTuple
 import gpflow
 import tensorflow as tf
 
+from fermiclass.nimgp.products import matmul
 from fermiclass.nimgp.transforms import Softplus
 
 
@@ -37,7 +38,7 @@ class Distances(NamedTuple):
         B_squares = factor * tf.reduce_sum(tf.square(B), -1, keepdims=True)
         A = tf.concat([-2.0 * factor * A, A_squares, tf.ones_like(A_squares)], axis=-1)
         B = tf.concat([B, tf.ones_like(B_squares), B_squares], axis=-1)
-        return tf.matmul(A, B, transpose_b=True)
+        return matmul(A, B, transpose_b=True)
 
     def root(self, factor: float) -> tf.Tensor:
         """``√(factor · r²)``, kept off 0, where it has no derivative."""
@@ -131,7 +132,7 @@ class Stationary(gpflow.Module):
     def mean_gradient(self, X: tf.Tensor, Z: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         """``σ² Σ_m w_m s(r²) (z_m − x) / ℓ²`` with the form's slope s."""
         ws = self.form.slope(self._distances(Z, X), self.variance) * weights[..., None]
-        pull = tf.matmul(ws, Z, transpose_a=True) - tf.reduce_sum(ws, axis=-2)[..., None] * X
+        pull = matmul(ws, Z, transpose_a=True) - tf.reduce_sum(ws, axis=-2)[..., None] * X
         return pull / tf.square(self.lengthscales)[..., None, :]
 
     def _distances(self, X: tf.Tensor, X2: tf.Tensor | None) -> Distances:
