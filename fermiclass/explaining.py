@@ -12,14 +12,15 @@ from threadpoolctl import threadpool_limits
 
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.names import find_source
-from fermiclass.errors import CatalogError, ClassError
+from fermiclass.errors import CatalogError
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.features.transforms import FloatArray
 
 if TYPE_CHECKING:
     from astropy.table import Row, Table
 
-    from fermiclass.pipeline import GroupShares, TrainedModel
+    from fermiclass.group_shares import GroupShares
+    from fermiclass.pipeline import TrainedModel
 
 #: Percentiles of the features of each class.
 PERCENTILES = (2.5, 16.0, 50.0, 84.0, 97.5)
@@ -148,16 +149,11 @@ def explain(
         When the shares are unknown or do not fit.
     """
     from fermiclass.nimgp.prediction import join
-    from fermiclass.pipeline import SHARES
 
     row = find_source(catalog, name)
     training_catalog = catalog if train_on is None else train_on
     training = _training_sources(model, training_catalog)
-    if isinstance(shares, str):
-        if shares not in SHARES:
-            raise ClassError(f"shares='{shares}' is unknown: choose one of {', '.join(SHARES)}, or give the shares")
-        trained = shares == "trained"
-        shares = {} if trained else model.estimate_shares(catalog, by_latitude=shares == "latitude", progress=progress)
+    _, groups = model.group_shares(shares, [catalog], progress)
     source = catalog[[row]]
     table = extract_features(source, model.features, model.grouping, imputation=model.imputation)
     x, x_var = table.X[0], table.X_var[0]
@@ -169,12 +165,12 @@ def explain(
     X_var[1] = 0.0
     diagonal = np.arange(D)
     X[2 + diagonal, diagonal], X_var[2 + diagonal, diagonal] = expected, expected_var
-    ratio = model.ratios(source, shares)
+    ratio = model.ratios(source, groups)
     ratios = None if ratio is None else np.repeat(ratio, 2 + D, axis=0)
     prediction = join(list(model.estimator.predict_blocks(X, X_var=X_var, ratio=ratios)))
     classes = tuple(str(name) for name in model.estimator.classes_)
     return Explanation(
-        label=model.label(source, "all", shares=shares)[0],
+        label=model.label(source, "all", shares=groups)[0],
         classes=classes,
         features=model.features,
         value=x,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass._version import __version__
-from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.domain import TrainingDomain
-from fermiclass.errors import CatalogError, ClassError
+from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, Imputation, extract_features
-from fermiclass.shares import Shares
+from fermiclass.group_shares import (
+    SHARES,
+    SHARES_KEYS,
+    GroupShares,
+    default_shares,
+    share_ratios,
+    shares_text,
+    statuses,
+)
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -22,29 +30,7 @@ if TYPE_CHECKING:
     from fermiclass.estimators import NIMGPClassifier
     from fermiclass.nimgp.prediction import Prediction
     from fermiclass.nimgp.training import TrainingState
-
-#: Groups of sources to be labelled whose shares of the classes are estimated apart.
-STATUSES = ("unassociated", *UNCERTAIN_CLASSES)
-
-#: Ways to choose the shares.
-SHARES = ("trained", "estimated", "latitude")
-
-#: |GLAT| in degrees that parts the unassociated sources for ``shares="latitude"``, and the names of the parts.
-LATITUDE_EDGE = 10.0
-LOW_LATITUDE, HIGH_LATITUDE = "unassociated low", "unassociated high"
-
-#: Shares of the classes by status: estimated, or given as numbers by class.
-GroupShares = Mapping[str, Shares | Mapping[str, float]]
-
-#: Keys of the groups' shares in the label table's metadata.
-SHARES_KEYS = {
-    "unassociated": "w_unass",
-    LOW_LATITUDE: "w_low",
-    HIGH_LATITUDE: "w_high",
-    "bcu": "w_bcu",
-    "unk": "w_unk",
-}
-_LEAST_SHARE = 1e-6
+    from fermiclass.shares import Shares
 
 #: Fewer training sources of a class than this are too few to say anything of it.
 MIN_PER_CLASS = 5
@@ -108,17 +94,22 @@ class TrainedModel:
             The label table, in the catalogue's order, without rows where nothing is to be labelled; see
             :mod:`fermiclass.labels`.
         """
+        shares, groups = self.group_shares(shares, [catalog])
+        meta = self.label_metadata(catalog, targets, shares, groups)
+        return self.label_sources(catalog, targets, groups, meta, progress)
+
+    def label_sources(
+        self,
+        catalog: Catalog,
+        targets: str,
+        groups: GroupShares,
+        meta: Mapping[str, Any],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Table:
+        """Label as :meth:`label` does, with shares of the groups and metadata that were made before."""
         from fermiclass.labels import label_table
 
-        if isinstance(shares, str):
-            if shares not in SHARES:
-                raise ClassError(f"shares='{shares}' is unknown: choose one of {', '.join(SHARES)}, or give the shares")
-            trained = shares == "trained"
-            groups: GroupShares = {} if trained else self.estimate_shares(catalog, by_latitude=shares == "latitude")
-        else:
-            groups, shares = shares, "given"
-        chosen = self.grouping.is_target(catalog.classes, targets)
-        sources = catalog[chosen]
+        sources = catalog[self.grouping.is_target(catalog.classes, targets)]
         table = extract_features(sources, self.features, self.grouping, imputation=self.imputation)
         return label_table(
             sources,
@@ -126,11 +117,36 @@ class TrainedModel:
             self._predict(table, progress, self.ratios(sources, groups)),
             feature_flags=table.flags,
             ood_score=self.domain.score(table.X, table.X_var),
-            meta=self._metadata(catalog, targets, shares, groups),
+            meta=meta,
         )
 
+    def group_shares(
+        self,
+        shares: str | GroupShares,
+        parts: Iterable[Catalog],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> tuple[str, GroupShares]:
+        """Return the way the shares are chosen, and the shares by status, estimated from all parts of a catalogue.
+
+        Raises
+        ------
+        ClassError
+            When there is no such way.
+        """
+        if not isinstance(shares, str):
+            return "given", shares
+        if shares not in SHARES:
+            raise ClassError(f"shares='{shares}' is unknown: choose one of {', '.join(SHARES)}, or give the shares")
+        if shares == "trained":
+            return shares, {}
+        return shares, self.estimate_shares(parts, by_latitude=shares == "latitude", progress=progress)
+
     def estimate_shares(
-        self, catalog: Catalog, *, by_latitude: bool = False, progress: Callable[[int, int], None] | None = None
+        self,
+        catalog: Catalog | Iterable[Catalog],
+        *,
+        by_latitude: bool = False,
+        progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Shares]:
         """Estimate the classes' shares among a catalogue's unassociated, bcu and unk sources, each group for itself.
 
@@ -140,12 +156,13 @@ class TrainedModel:
         Parameters
         ----------
         catalog
-            Of any release that has the model's features.
+            Of any release that has the model's features; or its parts, such as a
+            :class:`fermiclass.catalog.CatalogParts`.
         by_latitude
-            Whether unassociated sources with ``|GLAT|`` below and from `LATITUDE_EDGE` are groups of their own, as
-            pulsars gather in the plane.
+            Whether unassociated sources with ``|GLAT|`` below and from
+            :data:`~fermiclass.group_shares.LATITUDE_EDGE` are groups of their own, as pulsars gather in the plane.
         progress
-            Called with the number of sources done and of all.
+            Called with the number of sources done and of all, of each part.
 
         Returns
         -------
@@ -154,13 +171,16 @@ class TrainedModel:
         """
         from fermiclass.shares import estimate_shares
 
-        sources = catalog[self.grouping.is_target(catalog.classes, "uncertain")]
-        table = extract_features(sources, self.features, self.grouping, imputation=self.imputation)
-        probabilities = self._predict(table, progress, None).probabilities
-        status = _status(sources, by_latitude=by_latitude)
+        probabilities, status = [], []
+        for part in [catalog] if isinstance(catalog, Catalog) else catalog:
+            sources = part[self.grouping.is_target(part.classes, "uncertain")]
+            table = extract_features(sources, self.features, self.grouping, imputation=self.imputation)
+            probabilities.append(self._predict(table, progress, None).probabilities)
+            status.append(statuses(sources, by_latitude=by_latitude))
+        p, of_source = np.concatenate(probabilities), np.concatenate(status)
         return {
-            name: estimate_shares(probabilities[status == name], self._training_shares())
-            for name in dict.fromkeys(status)
+            str(name): estimate_shares(p[of_source == name], self._training_shares())
+            for name in dict.fromkeys(of_source.tolist())
         }
 
     def _training_shares(self) -> NDArray[np.float64]:
@@ -175,27 +195,8 @@ class TrainedModel:
         ClassError
             When the shares name other groups or classes, or both a group and a part of it.
         """
-        if not groups:
-            return None
         classes = [str(name) for name in self.estimator.classes_]
-        ratios = np.ones((len(sources), len(classes)))
-        by_latitude = any(name in groups for name in (LOW_LATITUDE, HIGH_LATITUDE))
-        if by_latitude and STATUSES[0] in groups:
-            raise ClassError(
-                f"the shares name '{STATUSES[0]}' and a part of these sources: give '{STATUSES[0]}', or "
-                f"'{LOW_LATITUDE}' and '{HIGH_LATITUDE}'"
-            )
-        status = _status(sources, by_latitude=by_latitude)
-        for name, shares in groups.items():
-            given = shares.mean if isinstance(shares, Shares) else [shares.get(c, np.nan) for c in classes]
-            w = np.maximum(np.asarray(given, float), _LEAST_SHARE)  # so that no class is ruled out for good
-            if name not in SHARES_KEYS or not np.all(np.isfinite(w)):
-                raise ClassError(
-                    f"the shares of '{name}' do not fit: expected one of {', '.join(SHARES_KEYS)}, with a number "
-                    f"for each of {', '.join(classes)}"
-                )
-            ratios[status == name] = w / w.sum() / self._training_shares()
-        return ratios
+        return share_ratios(sources, groups, classes, self._training_shares())
 
     def _predict(
         self,
@@ -217,7 +218,9 @@ class TrainedModel:
                 progress(done, len(table))
         return join(blocks)
 
-    def _metadata(self, catalog: Catalog, targets: str, shares: str, groups: GroupShares) -> dict[str, Any]:
+    def label_metadata(self, catalog: Catalog, targets: str, shares: str, groups: GroupShares) -> dict[str, Any]:
+        """Return the metadata of the label table: catalogue, model, settings, versions."""
+
         def listed(key: str) -> str:
             return ",".join(f"{name}={value}" for name, value in self.provenance.get(key, {}).items())
 
@@ -233,31 +236,12 @@ class TrainedModel:
             "classes": str(self.grouping),
             "counts": listed("training_counts"),
             "shares": shares,
-            **{SHARES_KEYS[name]: self._shares_text(of_group) for name, of_group in groups.items()},
+            **{SHARES_KEYS[name]: shares_text(of_group, self.estimator.classes_) for name, of_group in groups.items()},
             "min_significance": str(self.provenance.get("min_significance")),
             "features": ",".join(self.features),
             **{key: str(value) for key, value in sorted(self.estimator.get_params().items())},
             "versions": listed("versions"),
         }
-
-    def _shares_text(self, shares: Shares | Mapping[str, float]) -> str:
-        if not isinstance(shares, Shares):
-            return ",".join(f"{name}={share:.4g}" for name, share in shares.items())
-        found = zip(self.estimator.classes_, shares.mean, shares.std, strict=True)
-        return ",".join(f"{name}={mean:.3f}+-{std:.3f}" for name, mean, std in found)
-
-
-def _status(catalog: Catalog, *, by_latitude: bool = False) -> NDArray[np.str_]:
-    """'unassociated', or which part of these, or the class code, (N,)."""
-    unassociated: NDArray[np.str_] = np.full(len(catalog), STATUSES[0])
-    if by_latitude:
-        if not catalog.has_column("GLAT"):
-            raise CatalogError(
-                f"{catalog.source} has no column GLAT: shares by latitude need it. Choose --shares estimated."
-            )
-        near = np.abs(np.asarray(catalog.table["GLAT"], np.float64)) < LATITUDE_EDGE
-        unassociated = np.where(near, LOW_LATITUDE, HIGH_LATITUDE)
-    return np.where(catalog.classes == "", unassociated, catalog.classes)
 
 
 def training_table(
@@ -364,7 +348,8 @@ def classify(
     targets
         As for :meth:`TrainedModel.label`.
     shares
-        As for :meth:`TrainedModel.label`; by default those of :func:`default_shares`.
+        As for :meth:`TrainedModel.label`; by default those of
+        :func:`fermiclass.group_shares.default_shares`.
     train_on
         Another catalogue to learn from.
 
@@ -381,15 +366,6 @@ def classify(
         min_significance=min_significance,
     )
     return model.label(catalog, targets, shares=default_shares(model.grouping) if shares is None else shares)
-
-
-def default_shares(grouping: ClassGrouping) -> str:
-    """Return 'estimated', or 'trained' where a class gathers all ``other`` sources.
-
-    That shares can be estimated rests on every class looking the same among the sources to be labelled as among those
-    learned from. A class that is a mixture of kinds does not, and takes over what no class explains well.
-    """
-    return "trained" if "other" in grouping.names else "estimated"
 
 
 def versions() -> dict[str, str]:

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from astropy.table import Table
 
     from fermiclass.catalog import Catalog
+    from fermiclass.group_shares import GroupShares
     from fermiclass.nimgp.training import TrainingState
-    from fermiclass.pipeline import GroupShares, TrainedModel
+    from fermiclass.pipeline import TrainedModel
 
 _NEEDED = ("catalog", "sha256", "train_on", "trainsha", "classes", "features", "min_significance", "shares")
 _SETTINGS = (int, float, bool, type(None))
@@ -115,7 +116,7 @@ def stored_shares(meta: Mapping[str, Any]) -> str | GroupShares:
     CatalogError
         When the metadata cannot be understood.
     """
-    from fermiclass.pipeline import SHARES, SHARES_KEYS
+    from fermiclass.group_shares import SHARES, SHARES_KEYS
 
     kind = str(meta["shares"])
     if kind in SHARES:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
+
+from fermiclass.label_counts import CONFIDENT, LabelCounts
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -18,8 +21,6 @@ if TYPE_CHECKING:
     from fermiclass.pipeline import TrainedModel
     from fermiclass.rows_model import RowsModel
 
-#: A label is called confident from this probability on.
-CONFIDENT = 0.9
 _MOST_SUSPICIOUS = 10
 
 
@@ -111,25 +112,24 @@ def print_outliers(outliers: Table, path: Path) -> None:
     console.print(f"All of them, the most suspicious first: {path}")
 
 
-def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
+def print_labels(counts: LabelCounts, meta: Mapping[str, Any], model: TrainedModel, path: Path) -> None:
     """Print how many sources of each class there are among the labelled, how many are sure, how many flagged."""
+    from fermiclass.group_shares import LATITUDE_EDGE
     from fermiclass.labels import LABEL_FLAGS
-    from fermiclass.pipeline import LATITUDE_EDGE
 
     console = console_for_tables()
-    counts = model.provenance["training_counts"]
+    learned = model.provenance["training_counts"]
     console.print(
-        f"Learned from {sum(counts.values())} sources of {model.provenance['catalog']} "
-        f"({', '.join(f'{count} {name}' for name, count in counts.items())})."
+        f"Learned from {sum(learned.values())} sources of {model.provenance['catalog']} "
+        f"({', '.join(f'{count} {name}' for name, count in learned.items())})."
     )
     table = plain_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", right=(1, 2, 3))
-    best, sure = np.asarray(labels["PRED_CLASS"]), np.asarray(labels["P_MAX"]) >= CONFIDENT
-    for name in model.estimator.classes_:
-        is_best = best == name
-        expected = f"{np.sum(labels[f'P_{name}']):.0f}"
-        table.add_row(str(name), str(is_best.sum()), str(np.sum(is_best & sure)), expected)
+    for name, best, confident, expected in zip(
+        counts.classes, counts.best, counts.confident, counts.expected, strict=True
+    ):
+        table.add_row(name, str(best), str(confident), f"{expected:.0f}")
     table.add_section()
-    table.add_row("all", str(len(labels)), str(sure.sum()), str(len(labels)))
+    table.add_row("all", str(counts.total), str(counts.confident.sum()), str(counts.total))
     console.print(table)
     kinds = {
         "w_unass": "unassociated",
@@ -138,24 +138,24 @@ def print_labels(labels: Table, model: TrainedModel, path: Path) -> None:
         "w_bcu": "bcu",
         "w_unk": "unk",
     }
-    if any(key in labels.meta for key in kinds):
+    if any(key in meta for key in kinds):
         classes = [str(name) for name in model.estimator.classes_]
         shares = plain_table("shares of the classes", *classes, right=tuple(range(1, len(classes) + 1)))
         for key, kind in kinds.items():
-            if key in labels.meta:
-                values = [part.partition("=")[2].replace("+-", " ± ") for part in labels.meta[key].split(",")]
+            if key in meta:
+                values = [part.partition("=")[2].replace("+-", " ± ") for part in meta[key].split(",")]
                 shares.add_row(kind, *values)
         console.print(shares)
         ways = {"estimated": "Estimated", "latitude": "Estimated by Galactic latitude", "given": "As given"}
-        console.print(f"{ways[labels.meta['shares']]}, in a world of these classes alone.")
-        if labels.meta["shares"] == "estimated":
+        console.print(f"{ways[meta['shares']]}, in a world of these classes alone.")
+        if meta["shares"] == "estimated":
             console.print(
                 "One share for all latitudes makes pulsars too probable far from the Galactic plane: to look for them "
                 "there, use --shares latitude."
             )
-    flags = np.asarray(labels["LABEL_FLAGS"])
-    parts = [f"{np.sum(flags & bit > 0)} {meaning}" for bit, meaning in LABEL_FLAGS.items() if np.any(flags & bit)]
-    console.print(f"{np.sum(flags > 0)} of {len(labels)} sources are flagged: {'; '.join(parts) or 'none'}.")
+    flags = zip(counts.flags, LABEL_FLAGS.values(), strict=True)
+    parts = [f"{count} {meaning}" for count, meaning in flags if count]
+    console.print(f"{counts.flagged} of {counts.total} sources are flagged: {'; '.join(parts) or 'none'}.")
     console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
 
 

@@ -2,6 +2,7 @@
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.classes import CLASS_CODES, TARGETS, UNCERTAIN_CLASSES, ClassGrouping
+from fermiclass.catalog.parts import CatalogParts, open_large_catalog
 from fermiclass.catalog.reading import read_catalog
 from fermiclass.catalog.releases import (
     RELEASES,
@@ -19,10 +20,12 @@ __all__ = [
     "TARGETS",
     "UNCERTAIN_CLASSES",
     "Catalog",
+    "CatalogParts",
     "CatalogWarning",
     "ClassGrouping",
     "Release",
     "UnknownReleaseWarning",
+    "open_large_catalog",
     "read_catalog",
     "recognise",
 ]

@@ -6,7 +6,8 @@ import hashlib
 import io
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ import numpy as np
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.formats import from_parquet, from_votable, is_parquet, is_votable
 from fermiclass.catalog.plausibility import convert_units, warn_of_repeated_names, warn_of_values
-from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, recognise
-from fermiclass.catalog.structure import check_lengths, check_table
+from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, Release, recognise
+from fermiclass.catalog.structure import check_lengths, check_sum, check_table
 from fermiclass.catalog.unpacking import read_bytes, unpack
 from fermiclass.errors import CatalogError
 
@@ -69,9 +70,9 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
         path = Path(source)
         content = read_bytes(path)
         table, header = _open(content, f"'{path}'")
-        return _catalog(table, header, path.name, hashlib.sha256(content).hexdigest())
+        return as_catalog(table, header, path.name, hashlib.sha256(content).hexdigest(), f"'{path.name}'")
     if hasattr(source, "colnames"):
-        return _catalog(source.copy(), source.meta, "<Table>", _digest(source))
+        return as_catalog(source.copy(), source.meta, "<Table>", _digest(source), "<Table>")
     from astropy.io import fits
 
     if not isinstance(source, fits.HDUList | fits.BinTableHDU):
@@ -80,13 +81,13 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
             "file. Turn a data frame into a table with astropy.table.Table.from_pandas."
         )
     hdus = source if isinstance(source, fits.HDUList) else [source]
-    table, header = _table_of(hdus, "the HDU list")
-    return _catalog(table, header, "<HDUList>", _digest(table))
+    hdu = table_hdu(hdus, "the HDU list")
+    table = to_table(hdu, "the HDU list")
+    return as_catalog(table, dict(hdu.header), "<HDUList>", _digest(table), "<HDUList>")
 
 
 def _open(content: bytes, source: str) -> tuple[Table, dict[str, Any]]:
     from astropy.io import fits
-    from astropy.utils.exceptions import AstropyWarning
 
     content = unpack(content, source)
     for is_it, parse, name in _OTHER_FORMATS:
@@ -102,13 +103,25 @@ def _open(content: bytes, source: str) -> tuple[Table, dict[str, Any]]:
         )
     if not content[9:30].strip().startswith(b"T"):
         raise CatalogError(f"{source} is not a FITS file: it says itself that SIMPLE is not true. {_REMEDY}")
+    with damage_reported(source), fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False) as hdus:
+        check_lengths(hdus, content, source)
+        hdu = table_hdu(hdus, source)
+        check_table(hdu, source)
+        about = hdu.fileinfo()
+        check_sum(hdu.header, [content[about["datLoc"] : about["datLoc"] + about["datSpan"]]], source)
+        return to_table(hdu, source), dict(hdu.header)
+
+
+@contextmanager
+def damage_reported(source: str) -> Iterator[None]:
+    """Turn what astropy has against a FITS file into a CatalogError."""
+    from astropy.utils.exceptions import AstropyWarning
+
     try:
         with warnings.catch_warnings():
-            # astropy only warns of a file that ends too early; the lengths are checked below.
+            # astropy only warns of a file that ends too early; the lengths are checked.
             warnings.simplefilter("ignore", AstropyWarning)
-            with fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False) as hdus:
-                check_lengths(hdus, content, source)
-                return _table_of(hdus, source, of_file=True)
+            yield
     except CatalogError:
         raise
     except Exception as error:  # astropy has no common exception for damaged files
@@ -116,7 +129,14 @@ def _open(content: bytes, source: str) -> tuple[Table, dict[str, Any]]:
         raise CatalogError(f"{source} is a damaged FITS file ({reason}). Download it again.") from error
 
 
-def _table_of(hdus: Iterable[Any], source: str, *, of_file: bool = False) -> tuple[Table, dict[str, Any]]:
+def table_hdu(hdus: Iterable[Any], source: str) -> fits.BinTableHDU:
+    """Return the HDU of the catalogue's table.
+
+    Raises
+    ------
+    CatalogError
+        When there is none, or more than one.
+    """
     from astropy.io import fits
 
     tables = [hdu for hdu in hdus if isinstance(hdu, fits.BinTableHDU)]
@@ -128,13 +148,17 @@ def _table_of(hdus: Iterable[Any], source: str, *, of_file: bool = False) -> tup
     complete = [hdu for hdu in likely if set(REQUIRED_COLUMNS) <= set(hdu.columns.names)]
     if len(complete) > 1:
         raise CatalogError(f"{source} has {len(complete)} tables that may be the catalogue. Leave one of them in it.")
-    hdu = (complete or likely)[0]
-    if of_file:  # an open table may have been changed on purpose
-        check_table(hdu, source)
-    return _to_table(hdu, source), dict(hdu.header)
+    return (complete or likely)[0]
 
 
-def _to_table(hdu: fits.BinTableHDU, source: str) -> Table:
+def to_table(hdu: fits.BinTableHDU, source: str) -> Table:
+    """Return all columns of a catalogue's table, as they are called there.
+
+    Raises
+    ------
+    CatalogError
+        When a column holds arrays of different lengths.
+    """
     from astropy.table import Table
 
     table = Table()
@@ -170,12 +194,34 @@ def _column(data: Any, unit: Any, description: Any, ucd: Any) -> Column:
     return Column(data, unit=unit, description=description, meta={"ucd": ucd} if ucd else {})
 
 
-def _catalog(table: Table, header: Any, source: str, sha256: str) -> Catalog:
+def as_catalog(
+    table: Table, header: Any, source: str, sha256: str, shown: str, release: Release | None = None
+) -> Catalog:
+    """Return a table as a catalogue, its columns by their standard names, checked.
+
+    Parameters
+    ----------
+    table
+        As it was read; it may be changed.
+    header
+        Of the table.
+    source, sha256
+        Of the catalogue.
+    shown
+        What messages call it.
+    release
+        Of the catalogue that the table is a part of; by default it is found.
+
+    Raises
+    ------
+    CatalogError
+        When columns or rows are missing, or of other types.
+    """
     from astropy.table import Table
 
-    shown = source if source.startswith("<") else f"'{source}'"
-    _check_columns(table.colnames, header, shown)  # first: another catalogue is no unknown release of this one
-    release = recognise(header, table.colnames, len(table), shown)
+    check_columns(table.colnames, header, shown)  # first: another catalogue is no unknown release of this one
+    whole = release is None
+    release = release or recognise(header, table.colnames, len(table), shown)
     clean = Table(meta={key: header[key] for key in ("CDS-NAME", "VERSION", "DATE") if key in header})
     for name in table.colnames:
         column = table[name]
@@ -193,12 +239,14 @@ def _catalog(table: Table, header: Any, source: str, sha256: str) -> Catalog:
     _check_values(clean, shown)
     convert_units(clean, shown)
     warn_of_values(clean, shown)
-    warn_of_repeated_names(np.asarray(clean["Source_Name"]), shown)
+    if whole:
+        warn_of_repeated_names(np.asarray(clean["Source_Name"]), shown)
     _add_galactic(clean)
     return Catalog(clean, release, source, sha256)
 
 
-def _check_columns(columns: Iterable[str], header: Any, source: str) -> None:
+def check_columns(columns: Iterable[str], header: Any, source: str) -> None:
+    """Raise CatalogError when columns are missing that every catalogue has."""
     standard = {new for release in RELEASES for old, new in release.renamed.items() if old in columns}
     missing = [name for name in REQUIRED_COLUMNS if name not in {*columns, *standard}]
     if missing:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from fermiclass.catalog import Catalog
     from fermiclass.explaining import Explanation
-    from fermiclass.pipeline import GroupShares, TrainedModel
+    from fermiclass.group_shares import GroupShares
+    from fermiclass.pipeline import TrainedModel
 
 # Where the probabilities in the table and those of the model trained again differ by more, the user is told.
 _SAME = 1e-3
@@ -115,8 +116,8 @@ def _from_model(
     from fermiclass.catalog import read_catalog
     from fermiclass.catalog.names import find_source
     from fermiclass.errors import ModelFolderError
+    from fermiclass.group_shares import default_shares
     from fermiclass.model_folder import check_model_folder
-    from fermiclass.pipeline import default_shares
 
     given = None if shares is None else parse_shares(shares)
     provenance = check_model_folder(folder)[0]["provenance"]

@@ -87,9 +87,11 @@ def classify(
       fermiclass classify 4FGL-DR4.fits
       fermiclass classify 4FGL-DR4.fits --train-on 4FGL-DR3.fits --targets unassociated -o labels.vot
     """  # noqa: D301
-    from fermiclass.catalog import read_catalog
+    from fermiclass.bulk_labels import GROWING, write_labels
+    from fermiclass.catalog import Catalog, open_large_catalog, read_catalog
+    from fermiclass.group_shares import default_shares
+    from fermiclass.label_counts import LabelCounts
     from fermiclass.messaging import check_hub, check_sendable, send_table
-    from fermiclass.pipeline import default_shares
     from fermiclass.summaries import print_labels
     from fermiclass.tables import check_writable, write_table
 
@@ -101,18 +103,25 @@ def classify(
     group_shares = None if shares is None else parse_shares(shares)
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
+    learns_from_it = model_folder is None and train_on is None
+    in_parts = output.suffix.lower() in GROWING and not learns_from_it
+    loaded = (open_large_catalog(catalog) if in_parts else None) or read_catalog(catalog)
+    if model_folder is not None:
         model = load_catalogue_model(model_folder, quiet=quiet)
-        loaded = read_catalog(catalog)
     else:
-        loaded = read_catalog(catalog)
-        model = _train(loaded if train_on is None else read_catalog(train_on), chosen, quiet)
+        training = loaded if isinstance(loaded, Catalog) and learns_from_it else read_catalog(train_on or catalog)
+        model = _train(training, chosen, quiet)
     if group_shares is None:
         group_shares = "trained" if chosen["paper"] else default_shares(model.grouping)
     with progress_bar("labelling", quiet=quiet) as progress:
-        labels = model.label(loaded, targets, shares=group_shares, progress=progress)
-    write_table(labels, output)
+        if isinstance(loaded, Catalog):
+            labels = model.label(loaded, targets, shares=group_shares, progress=progress)
+            write_table(labels, output)
+            counts, meta = LabelCounts.of(labels), labels.meta
+        else:
+            counts, meta = write_labels(model, loaded, output, targets, shares=group_shares, progress=progress)
     if not quiet:
-        print_labels(labels, model, output)
+        print_labels(counts, meta, model, output)
     if send:
         receivers = send_table(output)
         if not quiet:
@@ -159,7 +168,7 @@ def _train(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedMode
 
 def parse_shares(shares: str) -> str | dict[str, dict[str, float]]:
     """Return a way to choose the shares, or what a JSON file holds."""
-    from fermiclass.pipeline import SHARES
+    from fermiclass.group_shares import SHARES
 
     return shares if shares in SHARES else _read_shares(Path(shares))
 

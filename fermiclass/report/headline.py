@@ -9,9 +9,9 @@ import numpy as np
 
 from fermiclass.catalog import CLASS_CODES, ClassGrouping
 from fermiclass.errors import ClassError
+from fermiclass.label_counts import CONFIDENT
 from fermiclass.labels import LABEL_FLAGS, OOD_LIMIT, classes_of
 from fermiclass.report.sources import floats, whole_numbers
-from fermiclass.summaries import CONFIDENT
 
 if TYPE_CHECKING:
     from astropy.table import Table

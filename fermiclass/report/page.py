@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from fermiclass._version import __version__
 from fermiclass.errors import OutputError
 from fermiclass.files import check_place, write_whole
+from fermiclass.label_counts import CONFIDENT
 from fermiclass.labels import classes_of
 from fermiclass.report.headline import class_summary, flag_summary, provenance, shares_summary
 from fermiclass.report.marks import BACKGROUNDS, Mark, class_marks
 from fermiclass.report.sky import grid
 from fermiclass.report.sources import source_columns
-from fermiclass.summaries import CONFIDENT
 
 if TYPE_CHECKING:
     from astropy.table import Table

@@ -1,0 +1,187 @@
+"""A catalogue of more sources than are wanted in memory, a part at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.catalog.catalog import Catalog
+from fermiclass.catalog.plausibility import warn_of_repeated_names
+from fermiclass.catalog.reading import as_catalog, check_columns, damage_reported, table_hdu, to_table
+from fermiclass.catalog.releases import recognise
+from fermiclass.catalog.structure import check_lengths, check_sum, check_table
+from fermiclass.errors import CatalogError
+
+#: Sources in memory at a time: at 2 to 3 kB each, little beside the libraries.
+PART_ROWS = 50_000
+
+_PIECE = 1 << 24  # bytes, a multiple of four
+_FITS = b"SIMPLE  ="
+_OF_THE_WHOLE = ("DATASUM", "CHECKSUM", "THEAP")  # header keywords that do not hold for a part
+
+
+class CatalogParts:
+    """The parts of a LAT catalogue in a FITS file, each a :class:`Catalog`; iterate as often as you like.
+
+    What every part needs is checked of the whole file: lengths, checksums and the release. Warnings of values are of
+    parts, and none is given twice.
+
+    Parameters
+    ----------
+    path
+        A FITS file that is not compressed.
+    rows
+        Sources of a part, at most.
+
+    Raises
+    ------
+    CatalogError
+        When the file is missing, compressed, damaged, or no catalogue, as :func:`fermiclass.read_catalog` does.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], rows: int = PART_ROWS) -> None:
+        from astropy.io import fits
+
+        self.path, self.rows = Path(path), rows
+        self._shown = f"'{self.path}'"
+        self._warned: set[str] = set()
+        if not _is_plain_fits(self.path):
+            raise CatalogError(f"{self._shown} is no FITS file, or compressed, and cannot be read in parts.")
+        with (
+            damage_reported(self._shown),
+            self.path.open("rb") as stream,
+            mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content,
+            fits.open(stream, memmap=False, lazy_load_hdus=False) as hdus,
+        ):
+            check_lengths(hdus, content, self._shown)
+            hdu = table_hdu(hdus, self._shown)
+            check_table(hdu, self._shown)
+            check_columns(hdu.columns.names, hdu.header, self._shown)
+            self._header, self._names = hdu.header.copy(), list(hdu.columns.names)
+            about = hdu.fileinfo()
+        self._begin, self._bytes = int(about["datLoc"]), int(about["datSpan"])
+        self._width, self._num_sources = int(self._header["NAXIS1"]), int(self._header["NAXIS2"])
+        with self.path.open("rb") as stream:
+            check_sum(self._header, _pieces(stream, self._begin, self._bytes), self._shown)
+        self.release = recognise(dict(self._header), self._names, self._num_sources, f"'{self.path.name}'")
+
+    def __len__(self) -> int:
+        """Return the number of sources in all parts."""
+        return self._num_sources
+
+    def __iter__(self) -> Iterator[Catalog]:
+        """Read one part after the other."""
+        for start in range(0, self._num_sources, self.rows):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                part = self._part(start, min(start + self.rows, self._num_sources))
+            for warning in caught:
+                self._warn(warning)
+            yield part
+
+    @cached_property
+    def sha256(self) -> str:
+        """Checksum of the file."""
+        with self.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+    @cached_property
+    def classes(self) -> NDArray[np.str_]:
+        """Class codes of all sources, as :attr:`Catalog.classes`.
+
+        Warns
+        -----
+        CatalogWarning
+            When names of sources repeat.
+        """
+        classes, names = [], []
+        for part in self:
+            classes.append(part.classes)
+            names.append(np.char.encode(part.names, "ascii", "replace"))  # a quarter of the memory
+        found, counts = np.unique(np.concatenate(names), return_counts=True)
+        repeated = counts > 1
+        warn_of_repeated_names(np.char.decode(np.repeat(found[repeated], counts[repeated])), f"'{self.path.name}'")
+        return np.concatenate(classes)
+
+    def _part(self, start: int, stop: int) -> Catalog:
+        from astropy.io import fits
+
+        shown = f"'{self.path.name}', rows {start + 1} to {stop}"
+        header = self._header.copy()
+        header["NAXIS2"], header["PCOUNT"] = stop - start, 0
+        for key in _OF_THE_WHOLE:
+            header.remove(key, ignore_missing=True)
+        with self.path.open("rb") as stream:
+            stream.seek(self._begin + start * self._width)
+            data = stream.read((stop - start) * self._width)
+        with damage_reported(self._shown):
+            hdu = fits.BinTableHDU.fromstring(header.tostring().encode("ascii") + data)
+            table = to_table(hdu, shown)
+        return as_catalog(table, dict(self._header), self.path.name, self.sha256, shown, self.release)
+
+    def _warn(self, warning: warnings.WarningMessage) -> None:
+        """Warn once of what only differs in its numbers, or in its plurals, from one part to another."""
+        key = re.sub(r"[\W\ds]+", "", str(warning.message))
+        if key not in self._warned:
+            self._warned.add(key)
+            warnings.warn(warning.message, stacklevel=3)
+
+
+def open_large_catalog(path: str | os.PathLike[str], rows: int | None = None) -> CatalogParts | None:
+    """Return a catalogue of more sources than `rows` (by default `PART_ROWS`) in parts, every one of which was read.
+
+    None for smaller ones, and for files that cannot be read in parts.
+
+    Raises
+    ------
+    CatalogError
+        As by :class:`CatalogParts`, or when a part cannot be read.
+    """
+    most = rows or PART_ROWS
+    if _sources(Path(path)) <= most:
+        return None
+    parts = CatalogParts(path, most)
+    parts.classes  # noqa: B018 - reads every part, so that what is wrong with one is said at once
+    return parts
+
+
+def _sources(path: Path) -> int:
+    """Return the rows of the longest table of a FITS file, as far as its headers can be read, else 0."""
+    from astropy.io import fits
+
+    if not _is_plain_fits(path):
+        return 0
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with fits.open(path, memmap=True, lazy_load_hdus=False) as hdus:
+                return max(int(hdu.header.get("NAXIS2", 0)) for hdu in hdus)
+    except Exception:  # astropy has no common exception; whoever reads it whole says what is wrong
+        return 0
+
+
+def _is_plain_fits(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            return stream.read(len(_FITS)) == _FITS
+    except (OSError, ValueError):
+        return False
+
+
+def _pieces(stream: IO[bytes], begin: int, size: int) -> Iterator[bytes]:
+    stream.seek(begin)
+    while size > 0 and (piece := stream.read(min(_PIECE, size))):
+        yield piece
+        size -= len(piece)
