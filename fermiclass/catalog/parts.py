@@ -22,8 +22,8 @@ from fermiclass.catalog.releases import recognise
 from fermiclass.catalog.structure import check_lengths, check_sum, check_table
 from fermiclass.errors import CatalogError
 
-#: Sources in memory at a time: at 2 to 3 kB each, little beside the libraries.
-PART_ROWS = 50_000
+#: Sources in memory at a time: at some 7 kB each while they are labelled, little beside the libraries.
+PART_ROWS = 20_000
 
 _PIECE = 1 << 24  # bytes, a multiple of four
 _FITS = b"SIMPLE  ="
