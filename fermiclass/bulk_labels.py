@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fermiclass.label_counts import LabelCounts
 from fermiclass.rows.writers import open_writer
 
 if TYPE_CHECKING:
-    from fermiclass.catalog import CatalogParts
+    from fermiclass.catalog import Catalog, CatalogParts
     from fermiclass.group_shares import GroupShares
     from fermiclass.pipeline import TrainedModel
 
@@ -29,8 +29,8 @@ def write_labels(
 ) -> tuple[LabelCounts, Mapping[str, Any]]:
     """Label the sources of a catalogue's parts, and write the same table as :meth:`TrainedModel.label` returns.
 
-    The parts are read once or twice before, for the number of sources and for the shares. Only the widths of text in a
-    FITS file are others, as those of the catalogue.
+    The parts are read before for the number of sources, and for shares that are to be estimated. Only the widths of
+    text in a FITS file are others: those of the catalogue.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ def write_labels(
     num_estimated = int(model.grouping.is_target(parts.classes, "uncertain").sum()) if estimates else 0
     num_rows = int(model.grouping.is_target(parts.classes, targets).sum())
     seen = _Progress(progress, num_estimated + num_rows)
-    way, groups = model.group_shares(shares, parts, seen)
+    way, groups = model.group_shares(shares, seen.of_parts(parts), seen)
     first = next(iter(parts))
     meta = model.label_metadata(first, targets, way, groups)
     template = model.label_sources(first[:0], targets, groups, meta)
     counts = LabelCounts.of(template)
     with open_writer(path, template, num_rows=num_rows) as writer:
-        for part in parts:
+        for part in seen.of_parts(parts):
             labels = model.label_sources(part, targets, groups, meta, seen)
             writer.write(labels)
             counts += LabelCounts.of(labels)
@@ -75,13 +75,20 @@ def write_labels(
 
 
 class _Progress:
-    """Of all parts, from that of each."""
+    """The number of sources done in all parts, from that of each."""
 
     def __init__(self, progress: Callable[[int, int], None] | None, total: int):
-        self._progress, self._total, self._before, self._last = progress, total, 0, 0
+        self._progress, self._total, self._before, self._done = progress, total, 0, 0
+
+    def of_parts(self, parts: Iterable[Catalog]) -> Iterator[Catalog]:
+        """Yield the parts; what was done before adds to what is done of each."""
+        for part in parts:
+            self._before, self._done = self._before + self._done, 0
+            yield part
+        self._before, self._done = self._before + self._done, 0
 
     def __call__(self, done: int, _: int) -> None:
-        self._before += self._last if done <= self._last else 0  # another part has begun
-        self._last = done
+        """Tell that so many sources of the part are done."""
+        self._done = done
         if self._progress is not None:
             self._progress(self._before + done, self._total)

@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from fermiclass.nimgp.inducing import INDUCING
 from fermiclass.nimgp.input_prior import InputPrior
+from fermiclass.nimgp.names import FIRST_ORDER
 
 if TYPE_CHECKING:
     from fermiclass.estimators import NIMGPClassifier
@@ -241,6 +242,24 @@ def input_prior(estimator: NIMGPClassifier, X: np.ndarray, X_var: np.ndarray, se
         components = estimator.components if estimator.input_prior == "mixture" else 1
         prior = InputPrior.population(X, X_var, components=components, seed=seed)
     return prior.widened(estimator.input_prior_variance)
+
+
+def expected_inputs(
+    estimator: NIMGPClassifier, prior: InputPrior, X: np.ndarray, X_var: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the estimator's method takes standardised inputs to be, and their variances, ``(n, D)``.
+
+    For first-order methods with a p(x) of the population these are means and variances under p(x | x̃); for all others
+    x̃ and V.
+    """
+    if takes_expected_inputs(estimator):
+        return prior.moments(X, X_var)
+    return X, X_var
+
+
+def takes_expected_inputs(estimator: NIMGPClassifier) -> bool:
+    """Tell whether the method is one of first order, with known noise and a p(x) of the population."""
+    return estimator.method in FIRST_ORDER and estimator.noise == "given" and estimator.input_prior != "isotropic"
 
 
 def written_prior(prior: InputPrior) -> dict[str, np.ndarray]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fermiclass.estimator_settings import (
     TEMPERATURE,
     check_variances,
+    expected_inputs,
     forget,
     model_settings,
     read_prior,
@@ -75,7 +76,8 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
     input_prior : {'isotropic', 'population', 'mixture'}
         p(x) for standardised inputs: N(0, a I), or N(m, a Σ) with the mean and covariance of the training sources'
         noiseless inputs (:meth:`fermiclass.nimgp.input_prior.InputPrior.population`), or a mixture of such Gaussians.
-        The first-order methods do without.
+        First-order methods take each input to be its mean under p(x | x̃), with the variances there; with 'isotropic',
+        and with learned noise, they do without.
     input_prior_variance : float or None
         a; None is flat. The paper takes 1000 in training and a flat prior in prediction.
     components : int
@@ -362,6 +364,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
             X_var, num_draws = np.zeros_like(X_var), 1
         elif "noise.variance" in self.weights_:
             X_var = np.broadcast_to(self.weights_["noise.variance"], X.shape)
+        X, X_var = expected_inputs(self, read_prior(dict(self.weights_)), X, X_var)
         return self._predictor.blocks(X, X_var, num_draws=num_draws, ratio=ratio)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -15,6 +15,7 @@ from fermiclass.estimator_settings import (
     TEMPERATURE,
     check_parameters,
     check_variances,
+    expected_inputs,
     input_prior,
     model_settings,
     num_inducing_points,
@@ -137,13 +138,15 @@ def prepare(
     else:
         estimator.mean_, estimator.scale_ = start.mean_, start.scale_
     X, X_var = standardise(estimator, X, X_var)
+    prior = input_prior(estimator, X, X_var, seed)
+    X, X_var = expected_inputs(estimator, prior, X, X_var)
     if start is None:
         Z = initial_inducing_points(
             X, num_inducing_points(estimator, len(X)), estimator.inducing, np.random.default_rng(seed)
         )
     else:
         Z = start.weights_["posterior.Z"][0]
-    return Prepared(X, X_var, labels, Z, input_prior(estimator, X, X_var, seed), seed, float(temperature))
+    return Prepared(X, X_var, labels, Z, prior, seed, float(temperature))
 
 
 def _check_start(estimator: NIMGPClassifier, start: Sequence[NIMGPClassifier]) -> None:

@@ -22,6 +22,7 @@ from fermiclass.estimator_settings import (
     num_inducing_points,
     set_standardisation,
     standardise,
+    takes_expected_inputs,
     tensor_type,
     training_settings,
     written_prior,
@@ -85,6 +86,11 @@ def fit_rows(
         raise ValueError(
             f"method={estimator.method!r} keeps something for every source in memory: choose 'nimgp-nn', 'nimgp-fo', "
             "'nimgp-fo-marginal', 'mgp' or 'mgp-sampling'"
+        )
+    if takes_expected_inputs(estimator):
+        raise ValueError(
+            f"input_prior={estimator.input_prior!r} is not for {estimator.method!r} with rows on disk: choose "
+            "'isotropic', or the method 'nimgp-nn'"
         )
     if checkpoint is not None:
         check_place(checkpoint)

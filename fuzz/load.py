@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -72,7 +73,10 @@ def many(folder: Path, sources: int) -> None:
     wait(start("train", CATALOG, "-o", folder / "model", "--quiet"))
     for size in (sources // 10, sources):
         catalog, labels = folder / f"{size}.fits", folder / f"{size}-labels.parquet"
-        write_sources(catalog, size)
+        # In a process of its own: the largest memory of a child begins with that of its parent.
+        writer = multiprocessing.get_context("spawn").Process(target=write_sources, args=(catalog, size))
+        writer.start()
+        writer.join()
         began = time.monotonic()
         choice = ("--model", folder / "model", "--targets", "all", "-o", labels, "--quiet")
         memory = wait(start("classify", catalog, *choice))

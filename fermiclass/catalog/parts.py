@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import mmap
 import os
 import re
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
-from fermiclass.catalog.plausibility import warn_of_repeated_names
-from fermiclass.catalog.reading import as_catalog, check_columns, damage_reported, table_hdu, to_table
+from fermiclass.catalog.plausibility import warn_of_repeated_names, warn_of_unknown_classes
+from fermiclass.catalog.reading import (
+    as_catalog,
+    check_columns,
+    check_formats,
+    check_rows,
+    damage_reported,
+    table_hdu,
+    to_table,
+)
 from fermiclass.catalog.releases import recognise
 from fermiclass.catalog.structure import check_lengths, check_sum, check_table
+from fermiclass.catalog.unpacking import MOST_BYTES
 from fermiclass.errors import CatalogError
 
 #: Sources in memory at a time: at some 7 kB each while they are labelled, little beside the libraries.
@@ -41,22 +52,24 @@ class CatalogParts:
     path
         A FITS file that is not compressed.
     rows
-        Sources of a part, at most.
+        Sources of a part, at most; all parts are nearly of one size.
 
     Raises
     ------
     CatalogError
-        When the file is missing, compressed, damaged, or no catalogue, as :func:`fermiclass.read_catalog` does.
+        When the file is missing, compressed, damaged, or no catalogue, as :func:`fermiclass.read_catalog` does; and
+        while it is read, when it was changed meanwhile.
     """
 
     def __init__(self, path: str | os.PathLike[str], rows: int = PART_ROWS) -> None:
         from astropy.io import fits
 
-        self.path, self.rows = Path(path), rows
-        self._shown = f"'{self.path}'"
+        self.path = Path(path)
+        self._shown, self._short = f"'{self.path}'", f"'{self.path.name}'"
         self._warned: set[str] = set()
         if not _is_plain_fits(self.path):
             raise CatalogError(f"{self._shown} is no FITS file, or compressed, and cannot be read in parts.")
+        self._stamp = self._stamp_now()
         with (
             damage_reported(self._shown),
             self.path.open("rb") as stream,
@@ -66,14 +79,17 @@ class CatalogParts:
             check_lengths(hdus, content, self._shown)
             hdu = table_hdu(hdus, self._shown)
             check_table(hdu, self._shown)
-            check_columns(hdu.columns.names, hdu.header, self._shown)
-            self._header, self._names = hdu.header.copy(), list(hdu.columns.names)
-            about = hdu.fileinfo()
-        self._begin, self._bytes = int(about["datLoc"]), int(about["datSpan"])
-        self._width, self._num_sources = int(self._header["NAXIS1"]), int(self._header["NAXIS2"])
-        with self.path.open("rb") as stream:
-            check_sum(self._header, _pieces(stream, self._begin, self._bytes), self._shown)
-        self.release = recognise(dict(self._header), self._names, self._num_sources, f"'{self.path.name}'")
+            check_columns(hdu.columns.names, hdu.header, self._short)
+            check_formats(hdu, self._shown)
+            self._header, self._keywords = hdu.header.copy(), dict(hdu.header)
+            about, names = hdu.fileinfo(), list(hdu.columns.names)
+        self._begin, self._width = int(about["datLoc"]), int(self._keywords["NAXIS1"])
+        self._num_sources = int(self._keywords["NAXIS2"])
+        check_rows(self._num_sources, self._short)
+        self._rows = math.ceil(self._num_sources / math.ceil(self._num_sources / rows))
+        with self._opened() as stream:
+            check_sum(self._keywords, _pieces(stream, self._begin, int(about["datSpan"])), self._shown)
+        self.release = recognise(self._keywords, names, self._num_sources, self._short)
 
     def __len__(self) -> int:
         """Return the number of sources in all parts."""
@@ -81,10 +97,10 @@ class CatalogParts:
 
     def __iter__(self) -> Iterator[Catalog]:
         """Read one part after the other."""
-        for start in range(0, self._num_sources, self.rows):
+        for start in range(0, self._num_sources, self._rows):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                part = self._part(start, min(start + self.rows, self._num_sources))
+                part = self._part(start, min(start + self._rows, self._num_sources))
             for warning in caught:
                 self._warn(warning)
             yield part
@@ -92,42 +108,44 @@ class CatalogParts:
     @cached_property
     def sha256(self) -> str:
         """Checksum of the file."""
-        with self.path.open("rb") as stream:
+        with self._opened() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
 
     @cached_property
     def classes(self) -> NDArray[np.str_]:
-        """Class codes of all sources, as :attr:`Catalog.classes`.
+        """Class codes of all sources, as :attr:`Catalog.classes`; every part is read for them.
 
         Warns
         -----
         CatalogWarning
-            When names of sources repeat.
+            When names of sources repeat, and of unknown classes.
         """
-        classes, names = [], []
+        parts, names = [], []
         for part in self:
-            classes.append(part.classes)
+            parts.append(part.classes)
             names.append(np.char.encode(part.names, "ascii", "replace"))  # a quarter of the memory
+        classes = np.concatenate(parts)
+        warn_of_unknown_classes(classes, self._short)
         found, counts = np.unique(np.concatenate(names), return_counts=True)
         repeated = counts > 1
-        warn_of_repeated_names(np.char.decode(np.repeat(found[repeated], counts[repeated])), f"'{self.path.name}'")
-        return np.concatenate(classes)
+        warn_of_repeated_names(np.char.decode(np.repeat(found[repeated], counts[repeated])), self._short)
+        return classes
 
     def _part(self, start: int, stop: int) -> Catalog:
         from astropy.io import fits
 
-        shown = f"'{self.path.name}', rows {start + 1} to {stop}"
+        shown = f"{self._short}, rows {start + 1} to {stop}"
         header = self._header.copy()
         header["NAXIS2"], header["PCOUNT"] = stop - start, 0
         for key in _OF_THE_WHOLE:
             header.remove(key, ignore_missing=True)
-        with self.path.open("rb") as stream:
+        with self._opened() as stream:
             stream.seek(self._begin + start * self._width)
             data = stream.read((stop - start) * self._width)
         with damage_reported(self._shown):
-            hdu = fits.BinTableHDU.fromstring(header.tostring().encode("ascii") + data)
+            hdu = fits.BinTableHDU.fromstring(header.tostring().encode("ascii") + data, uint=True)
             table = to_table(hdu, shown)
-        return as_catalog(table, dict(self._header), self.path.name, self.sha256, shown, self.release)
+        return as_catalog(table, self._keywords, self.path.name, self.sha256, shown, self.release)
 
     def _warn(self, warning: warnings.WarningMessage) -> None:
         """Warn once of what only differs in its numbers, or in its plurals, from one part to another."""
@@ -135,6 +153,24 @@ class CatalogParts:
         if key not in self._warned:
             self._warned.add(key)
             warnings.warn(warning.message, stacklevel=3)
+
+    @contextmanager
+    def _opened(self) -> Iterator[BufferedReader]:
+        """Open the file, which is the same as when it was checked."""
+        if self._stamp_now() != self._stamp:
+            raise CatalogError(f"{self._shown} was changed while it was read. Start again when it is complete.")
+        try:
+            with self.path.open("rb") as stream:
+                yield stream
+        except OSError as error:
+            raise CatalogError(f"{self._shown} cannot be read: {error.strerror or error}. Check its disk.") from error
+
+    def _stamp_now(self) -> tuple[int, ...]:
+        try:
+            status = self.path.stat()
+        except OSError as error:
+            raise CatalogError(f"{self._shown} cannot be read: {error.strerror or error}. Check its name.") from error
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def open_large_catalog(path: str | os.PathLike[str], rows: int | None = None) -> CatalogParts | None:
@@ -156,7 +192,7 @@ def open_large_catalog(path: str | os.PathLike[str], rows: int | None = None) ->
 
 
 def _sources(path: Path) -> int:
-    """Return the rows of the longest table of a FITS file, as far as its headers can be read, else 0."""
+    """Return the rows of the catalogue's table as its header has them, 0 for what is no catalogue in plain FITS."""
     from astropy.io import fits
 
     if not _is_plain_fits(path):
@@ -165,14 +201,14 @@ def _sources(path: Path) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with fits.open(path, memmap=True, lazy_load_hdus=False) as hdus:
-                return max(int(hdu.header.get("NAXIS2", 0)) for hdu in hdus)
+                return int(table_hdu(hdus, "").header["NAXIS2"])
     except Exception:  # astropy has no common exception; whoever reads it whole says what is wrong
         return 0
 
 
 def _is_plain_fits(path: Path) -> bool:
     try:
-        if not path.is_file():
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return False
         with path.open("rb") as stream:
             return stream.read(len(_FITS)) == _FITS
@@ -180,7 +216,7 @@ def _is_plain_fits(path: Path) -> bool:
         return False
 
 
-def _pieces(stream: IO[bytes], begin: int, size: int) -> Iterator[bytes]:
+def _pieces(stream: BufferedReader, begin: int, size: int) -> Iterator[bytes]:
     stream.seek(begin)
     while size > 0 and (piece := stream.read(min(_PIECE, size))):
         yield piece

@@ -106,7 +106,7 @@ def warn_of_values(table: Table, source: str) -> None:
     -----
     CatalogWarning
         When most values of a column cannot be used, all are the same, or their median is far from that of any
-        catalogue; when positions lie beyond the poles; when names are missing or not ASCII; and of unknown classes.
+        catalogue; when positions lie beyond the poles; and when names are missing or not ASCII.
     """
     for name in table.colnames:
         if name in EXPECTED:
@@ -115,7 +115,8 @@ def warn_of_values(table: Table, source: str) -> None:
         count = int(np.sum(np.abs(np.asarray(table[name], np.float64)) > limit))
         if count:
             _warn(f"{source}: {name} is beyond ±{limit:g} for {_sources(count)}: their positions are wrong")
-    _warn_of_texts(np.asarray(table["Source_Name"]), np.char.lower(np.asarray(table["CLASS1"])), source)
+    names, classes = np.asarray(table["Source_Name"]), np.char.lower(np.asarray(table["CLASS1"]))
+    _warn_of_texts(names, classes, source)
 
 
 def _warn_of_column(name: str, values: NDArray[np.float64], source: str) -> None:
@@ -144,6 +145,10 @@ def _warn_of_texts(names: NDArray[np.str_], classes: NDArray[np.str_], source: s
         odd = sum(not text.isascii() or not text.isprintable() for text in texts.tolist())
         if odd:
             _warn(f"{source}: column {column} is not ASCII for {_sources(odd)}: what cannot be read was replaced")
+
+
+def warn_of_unknown_classes(classes: NDArray[np.str_], source: str) -> None:
+    """Warn of class codes, in lower case, that no catalogue has."""
     codes, counts = np.unique(classes, return_counts=True)
     unknown = [f"{code} ({n})" for code, n in zip(codes, counts, strict=True) if code and code not in CLASS_CODES]
     if unknown:

@@ -15,7 +15,12 @@ import numpy as np
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.formats import from_parquet, from_votable, is_parquet, is_votable
-from fermiclass.catalog.plausibility import convert_units, warn_of_repeated_names, warn_of_values
+from fermiclass.catalog.plausibility import (
+    convert_units,
+    warn_of_repeated_names,
+    warn_of_unknown_classes,
+    warn_of_values,
+)
 from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, Release, recognise
 from fermiclass.catalog.structure import check_lengths, check_sum, check_table
 from fermiclass.catalog.unpacking import read_bytes, unpack
@@ -162,17 +167,23 @@ def to_table(hdu: fits.BinTableHDU, source: str) -> Table:
     from astropy.table import Table
 
     table = Table()
+    check_formats(hdu, source)
     for number, column in enumerate(hdu.columns, start=1):
-        if column.format.startswith(("P", "Q")):
-            raise CatalogError(
-                f"{source}: column {column.name} holds arrays of different lengths, expected one number or text a "
-                f"source. {_REMEDY}"
-            )
         data = np.asarray(hdu.data.field(number - 1))
         description = hdu.header.comments[f"TTYPE{number}"].strip() or hdu.header.get(f"TCOMM{number}")
         ucd = hdu.header.get(f"TUCD{number}")
         table[column.name] = _column(data, column.unit, description, ucd)
     return table
+
+
+def check_formats(hdu: fits.BinTableHDU, source: str) -> None:
+    """Raise CatalogError when a column holds arrays of different lengths."""
+    for column in hdu.columns:
+        if column.format.startswith(("P", "Q")):
+            raise CatalogError(
+                f"{source}: column {column.name} holds arrays of different lengths, expected one number or text a "
+                f"source. {_REMEDY}"
+            )
 
 
 def _column(data: Any, unit: Any, description: Any, ucd: Any) -> Column:
@@ -182,7 +193,8 @@ def _column(data: Any, unit: Any, description: Any, ucd: Any) -> Column:
 
     data = np.asarray(data)
     if data.dtype.kind == "S":
-        data = np.char.decode(data, "ascii", "replace")
+        # Of the column's width, whatever its longest text: parts of a catalogue are to be alike.
+        data = np.char.decode(data, "ascii", "replace").astype(f"U{data.dtype.itemsize}")
     if data.dtype.kind in "UO":
         data = np.char.strip(data.astype(str))
     elif not data.dtype.isnative:
@@ -240,6 +252,7 @@ def as_catalog(
     convert_units(clean, shown)
     warn_of_values(clean, shown)
     if whole:
+        warn_of_unknown_classes(np.char.lower(np.asarray(clean["CLASS1"])), shown)
         warn_of_repeated_names(np.asarray(clean["Source_Name"]), shown)
     _add_galactic(clean)
     return Catalog(clean, release, source, sha256)
@@ -261,9 +274,14 @@ def check_columns(columns: Iterable[str], header: Any, source: str) -> None:
         raise CatalogError(f"{source} lacks columns that are needed: {', '.join(missing)}{what}. {_REMEDY}")
 
 
-def _check_values(table: Table, source: str) -> None:
-    if not len(table):
+def check_rows(num_sources: int, source: str) -> None:
+    """Raise CatalogError when a catalogue is empty."""
+    if not num_sources:
         raise CatalogError(f"{source} has no rows. {_REMEDY}")
+
+
+def _check_values(table: Table, source: str) -> None:
+    check_rows(len(table), source)
     for name in REQUIRED_COLUMNS:
         kind, wanted = table[name].dtype.kind, "text" if name in _TEXT_COLUMNS else "numbers"
         if (kind == "U") != (wanted == "text") or kind not in "Ufiu" or table[name].ndim != 1:

@@ -55,6 +55,8 @@ def read_bytes(path: Path) -> bytes:
         if path.stat().st_size > MOST_BYTES:
             raise CatalogError(f"'{path}' is larger than {MOST_BYTES >> 30} GiB: it is no catalogue. Check the name.")
         content = path.read_bytes()
+    except CatalogError:
+        raise
     except FileNotFoundError as error:
         raise CatalogError(f"there is no file '{path}'. Check the name and the folder.") from error
     except (OSError, ValueError) as error:  # a name that holds a zero is a ValueError

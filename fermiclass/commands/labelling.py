@@ -92,6 +92,7 @@ def classify(
     from fermiclass.group_shares import default_shares
     from fermiclass.label_counts import LabelCounts
     from fermiclass.messaging import check_hub, check_sendable, send_table
+    from fermiclass.model_folder import check_model_folder
     from fermiclass.summaries import print_labels
     from fermiclass.tables import check_writable, write_table
 
@@ -103,6 +104,7 @@ def classify(
     group_shares = None if shares is None else parse_shares(shares)
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
+        check_model_folder(model_folder)
     learns_from_it = model_folder is None and train_on is None
     in_parts = output.suffix.lower() in GROWING and not learns_from_it
     loaded = (open_large_catalog(catalog) if in_parts else None) or read_catalog(catalog)

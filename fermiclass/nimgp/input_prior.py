@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+_COVARIANCES = 2**22  # numbers in the covariances of a block of inputs: 32 MB
+
 
 class Conditional(NamedTuple):
     """``p(x | x̃) = Σ_k weights_k N(mean_k, F_k F_kᵀ)`` of n inputs: ``(n, K)``, ``(n, K, D)``, ``(n, K, D, D)``."""
@@ -17,6 +19,13 @@ class Conditional(NamedTuple):
     weights: FloatArray
     mean: FloatArray
     factor: FloatArray
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Mean ``m = Σ_k w_k μ_k`` and variances ``diag Σ_k w_k [F_k F_kᵀ + (μ_k − m)(μ_k − m)ᵀ]`` of x, ``(n, D)``."""
+        share = self.weights[..., None]
+        mean = np.sum(share * self.mean, axis=1)
+        within = np.sum(np.square(self.factor), axis=-1)
+        return mean, np.sum(share * (within + np.square(self.mean - mean[:, None])), axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +141,14 @@ class InputPrior:
         log_weights = np.log(self.weights) - 0.5 * (log_det + quadratic)
         weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
         return Conditional(weights / weights.sum(axis=1, keepdims=True), mean, factor)
+
+    def moments(self, X: FloatArray, X_var: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Means and variances of noiseless inputs given observed ones, both ``(n, D)``, in blocks of bounded memory."""
+        size = max(1, _COVARIANCES // (len(self.weights) * X.shape[1] ** 2))
+        starts = range(0, max(len(X), 1), size)
+        blocks = [self.condition(X[k : k + size], X_var[k : k + size]).moments() for k in starts]
+        mean, var = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return mean, var
 
 
 def _start(X: FloatArray, components: int, seed: int) -> FloatArray:

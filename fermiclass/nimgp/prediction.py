@@ -121,7 +121,10 @@ class Predictor:
             Of the next sources, in order.
         """
         num_draws = 1 if self._first_order else num_draws
-        block_size = max(1, min(_POINTS_PER_BLOCK // num_draws, COVARIANCES_PER_BLOCK // X.shape[1] ** 2))
+        num_functions, num_inducing, input_dim = self._model.posterior.Z.shape
+        # One function's matrix is repeated for every source (fermiclass.nimgp.products).
+        widest = max(input_dim, num_inducing if num_functions == 1 else 1)
+        block_size = max(1, min(_POINTS_PER_BLOCK // num_draws, COVARIANCES_PER_BLOCK // widest**2))
         ratio = np.ones((len(X), self._num_classes)) if ratio is None else ratio
         for start in range(0, len(X), block_size):
             rows = slice(start, start + block_size)
