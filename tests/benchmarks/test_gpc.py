@@ -132,6 +132,8 @@ def test_the_papers_protocol_and_the_fast_one():
     ours = make_estimator("mgp@logit", settings, MethodOptions(), fast=fast).get_params()
     assert {name for name in paper if paper[name] != ours[name]} == set(fast)
     assert fast["initial_lengthscale"] == pytest.approx(6.0)
+    assert fast["input_prior"] == "mixture"
+    assert "input_prior" not in benchmark.fast("satimage/0")  # without noise it would be found for nothing
     assert benchmark.settings("banana/0")["kernel"] == "matern32"
     assert benchmark.settings("banana/0")["num_inducing"] == 32
 
