@@ -69,16 +69,16 @@ def statuses(catalog: Catalog, *, by_latitude: bool = False) -> NDArray[np.str_]
 
 def share_ratios(
     sources: Catalog, groups: GroupShares, classes: Sequence[str], training_shares: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
-    """Return w_c/π_c for the group of every source, ``(n, C)``, 1 for sources of no group; None for no groups.
+) -> NDArray[np.float64]:
+    """Return w_c/π_c for the group of every source, ``(n, C)``, 1 for sources of no group.
 
     Raises
     ------
+    CatalogError
+        When the shares are by latitude, and the catalogue lacks GLAT.
     ClassError
         When the shares name other groups or classes, or both a group and a part of it.
     """
-    if not groups:
-        return None
     ratios = np.ones((len(sources), len(classes)))
     by_latitude = any(name in groups for name in (LOW_LATITUDE, HIGH_LATITUDE))
     if by_latitude and STATUSES[0] in groups:

@@ -195,6 +195,8 @@ class TrainedModel:
         ClassError
             When the shares name other groups or classes, or both a group and a part of it.
         """
+        if not groups:
+            return None
         classes = [str(name) for name in self.estimator.classes_]
         return share_ratios(sources, groups, classes, self._training_shares())
 
