@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from contextlib import suppress
 
 import numpy as np
@@ -37,6 +38,7 @@ class Receiver:
         status = {"samp.status": "samp.ok", "samp.result": {}}
         if self.reason:
             status = {"samp.status": "samp.error", "samp.result": {}, "samp.error": {"samp.errortxt": self.reason}}
+        time.sleep(0.3)  # pyvo's hub loses an answer that comes before it has noted the question
         self.client.reply(msg_id, status)
 
 
