@@ -130,6 +130,8 @@ class TrainedModel:
 
         Raises
         ------
+        CatalogError
+            When shares by latitude are wanted of a catalogue without GLAT.
         ClassError
             When there is no such way.
         """

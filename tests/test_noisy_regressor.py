@@ -231,7 +231,7 @@ def test_a_row_alone_is_the_row_among_others(fitted, new):
 
 def test_blocks(gaussian, new, monkeypatch):
     expected = gaussian.predict_quantiles(new[0], X_var=new[1])
-    monkeypatch.setattr("fermiclass.nimgp.responses._POINTS_PER_BLOCK", 7 * FAST["num_draws"])
+    monkeypatch.setattr("fermiclass.nimgp.prediction._POINTS_PER_BLOCK", 7 * FAST["num_draws"])
     again = pickle.loads(pickle.dumps(gaussian))
     np.testing.assert_allclose(again.predict_quantiles(new[0], X_var=new[1]), expected)
 

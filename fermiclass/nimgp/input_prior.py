@@ -143,7 +143,11 @@ class InputPrior:
         return Conditional(weights / weights.sum(axis=1, keepdims=True), mean, factor)
 
     def moments(self, X: FloatArray, X_var: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Means and variances of noiseless inputs given observed ones, both ``(n, D)``, in blocks of bounded memory."""
+        """Means and variances of noiseless inputs given observed ones, both ``(n, D)``, in blocks of bounded memory.
+
+        ``E[x | x̃]`` and ``diag Var[x | x̃]`` by :meth:`Conditional.moments` of what :meth:`condition` returns, which has
+        the parameters.
+        """
         size = max(1, _COVARIANCES // (len(self.weights) * X.shape[1] ** 2))
         starts = range(0, max(len(X), 1), size)
         blocks = [self.condition(X[k : k + size], X_var[k : k + size]).moments() for k in starts]

@@ -20,7 +20,7 @@ from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.prediction_graphs import PredictionGraphs, numbers_of
 
 _POINTS_PER_BLOCK = 4096  # input points of one block: large enough to keep the cores busy, small enough for the cache
-COVARIANCES_PER_BLOCK = 2**23  # numbers in the covariances (D, D) of p(x | x̃) of its sources: 64 MB
+_MATRICES_PER_BLOCK = 2**23  # numbers in the matrices of the inputs of one block: 64 MB
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,7 @@ class Predictor:
             Of the next sources, in order.
         """
         num_draws = 1 if self._first_order else num_draws
-        num_functions, num_inducing, input_dim = self._model.posterior.Z.shape
-        # One function's matrix is repeated for every source (fermiclass.nimgp.products).
-        widest = max(input_dim, num_inducing if num_functions == 1 else 1)
-        block_size = max(1, min(_POINTS_PER_BLOCK // num_draws, COVARIANCES_PER_BLOCK // widest**2))
+        block_size = rows_per_block(self._model.posterior.Z.shape, num_draws)
         ratio = np.ones((len(X), self._num_classes)) if ratio is None else ratio
         for start in range(0, len(X), block_size):
             rows = slice(start, start + block_size)
@@ -165,6 +162,22 @@ class Predictor:
             information=np.maximum(entropy_given_x - entropy_given_f, 0.0),
             noise_entropy=np.maximum(entropy - entropy_given_x, 0.0),
         )
+
+
+def rows_per_block(inducing_points: Sequence[int], num_draws: int) -> int:
+    """Return how many inputs are predicted at a time, so that arrays fit into the cache and matrices into memory.
+
+    Parameters
+    ----------
+    inducing_points
+        The shape ``(C, M, D)``. For each input there are covariances (D, D), and with one function a matrix (M, M),
+        which :mod:`fermiclass.nimgp.products` repeats.
+    num_draws
+        Of each input.
+    """
+    num_functions, num_inducing, input_dim = inducing_points
+    widest = max(input_dim, num_inducing if num_functions == 1 else 1)
+    return max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // widest**2))
 
 
 def join(blocks: Sequence[Prediction]) -> Prediction:

@@ -18,11 +18,10 @@ from fermiclass.nimgp.graphs import call_graph
 from fermiclass.nimgp.input_prior import InputPrior
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.posterior import LatentMoments
-from fermiclass.nimgp.prediction import COVARIANCES_PER_BLOCK
+from fermiclass.nimgp.prediction import rows_per_block
 from fermiclass.nimgp.prediction_graphs import blurred, noiseless
 from fermiclass.nimgp.predictive_moments import draws_of_f
 
-_POINTS_PER_BLOCK = 4096
 _POINTS_OF_F = 4  # for each draw of a noisy input, where y's distribution function is averaged
 
 Graph = Callable[..., tuple[tf.Tensor, ...]]
@@ -55,6 +54,7 @@ class ResponsePredictor:
         flat = InputPrior.isotropic(model.posterior.Z.shape[-1], np.inf)
         self._prior = flat if first_order or input_prior is None else input_prior
         self._first_order = first_order
+        self._inducing_points = tuple(model.posterior.Z.shape)
         self._traced: dict[tuple[str, int], Graph] = {}
 
     def moments(self, X: FloatArray, X_var: FloatArray, *, num_draws: int = 128) -> tuple[FloatArray, FloatArray]:
@@ -110,7 +110,7 @@ class ResponsePredictor:
         order = []
         for count, chosen in ((num_draws, noisy), (1, ~noisy)):
             rows = np.flatnonzero(chosen)
-            size = max(1, min(_POINTS_PER_BLOCK // count, COVARIANCES_PER_BLOCK // X.shape[1] ** 2))
+            size = rows_per_block(self._inducing_points, count)
             for start in range(0, len(rows), size):
                 block = rows[start : start + size]
                 found = self._block(name, compute, count, size, X[block], *(a[block] for a in rest))

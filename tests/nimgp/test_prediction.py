@@ -271,7 +271,7 @@ def test_many_features_take_small_blocks(make_model, targets, monkeypatch):
     """Each source has a covariance (D, D): of many features, these are what fills the memory."""
     model = make_model("nimgp", "softmax")
     at_once = list(Predictor(model).blocks(*targets, num_draws=4))
-    monkeypatch.setattr("fermiclass.nimgp.prediction.COVARIANCES_PER_BLOCK", 25 * D**2 + 1)
+    monkeypatch.setattr("fermiclass.nimgp.prediction._MATRICES_PER_BLOCK", 25 * D**2 + 1)
     blocks = list(Predictor(model).blocks(*targets, num_draws=4))
     assert [len(block.entropy) for block in blocks] == [25] * 12
     np.testing.assert_allclose(join(blocks).probabilities, join(at_once).probabilities, rtol=1e-6)
