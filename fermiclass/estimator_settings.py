@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 
 from fermiclass.nimgp.inducing import INDUCING
 from fermiclass.nimgp.input_prior import InputPrior
-from fermiclass.nimgp.names import FIRST_ORDER
+from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
 
 if TYPE_CHECKING:
     from fermiclass.estimators import NIMGPClassifier
@@ -235,8 +235,8 @@ def standardise(estimator: NIMGPClassifier, X: np.ndarray, X_var: np.ndarray) ->
 
 
 def input_prior(estimator: NIMGPClassifier, X: np.ndarray, X_var: np.ndarray, seed: int) -> InputPrior:
-    """Return p(x) for standardised inputs."""
-    if estimator.input_prior == "isotropic":
+    """Return p(x) for standardised inputs; the isotropic one, which costs nothing, for methods that use none."""
+    if estimator.input_prior == "isotropic" or estimator.method not in (*AVERAGING, *FIRST_ORDER):
         prior = InputPrior.isotropic(X.shape[1], 1.0)
     else:
         components = estimator.components if estimator.input_prior == "mixture" else 1

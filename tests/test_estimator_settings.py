@@ -169,6 +169,8 @@ def test_prior_by_name(X, kind, components):
         expected = InputPrior.population(X_std, V, components=components, seed=0)
     np.testing.assert_allclose(np.linalg.inv(prior.precision), 3.0 * np.linalg.inv(expected.precision))
     np.testing.assert_array_equal(prior.mean, expected.mean)
+    prior = input_prior(estimator.set_params(method="mgp"), X_std, V, 0)  # which does without
+    np.testing.assert_array_equal(prior.precision, InputPrior.isotropic(3, 3.0).precision)
 
 
 @pytest.fixture

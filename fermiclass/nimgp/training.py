@@ -24,7 +24,10 @@ _LEAST_RISE = 1e-3  # of a smoothed bound, relative, that makes more steps worth
 _LARGEST_JITTER = 0.1  # relative; more would be another kernel
 _RESTARTS = 3
 _SMALLER = 0.2  # step size of a training that is started again, relative to the one that diverged
-_DEEPEST_FALL = 20.0  # of a bound below its first value, relative to that; training starts from a poor one
+_DEEPEST_FALL = 20.0  # of a bound below that of the first step, relative to that; training starts from a poor one
+# After a quarter of the steps with natural gradients a bound that is lower than this, in nats a row, must have risen by
+# so much of that of the first step: they may jump to where a likelihood with fixed label noise is as flat as it is low.
+_LOW, _RISE = -2.0, 0.05
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,9 @@ def train(
 
     Where rounding leaves a covariance without a Cholesky factor the bound is no number: the jitter becomes ten times
     larger, for all models that are trained at once, and training goes on. Where that does not help, or the bound falls
-    far below its first value, training starts again with a fifth of the step size, up to three times, with a warning;
-    all models do that are trained at once, if one has to.
+    far below that of the first step, or, with natural gradients, is low and has not risen above it after a quarter of
+    the steps, training starts again with a fifth of the step size, up to three times, with a warning; all models do
+    that are trained at once, if one has to.
 
     Under the scope of a ``tf.distribute`` strategy, in which the model was made, too, each device takes its part of
     every minibatch, and their gradients are averaged; parts that differ by a source count the same.
@@ -225,11 +229,13 @@ def _train(
     feed = data.feed(settings.batch_size, settings.seed, dtype, first=drawn)
 
     @tf.function(reduce_retracing=True)
-    def run(seeds: tf.Tensor, taken: Tensors) -> tf.Tensor:
-        total = tf.zeros(feed.leading, dtype)
+    def run(seeds: tf.Tensor, taken: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
+        total = of_first_step = tf.zeros(feed.leading, dtype)
         for k in tf.range(tf.shape(seeds)[0]):
-            total += step_of_all(feed.batch(taken, k), seeds[k])
-        return total
+            bound = step_of_all(feed.batch(taken, k), seeds[k])
+            of_first_step = tf.where(k == 0, bound, of_first_step)
+            total += bound
+        return total, of_first_step
 
     smoothed = _Smoothed(settings.patience, kept)
     first = kept.get("first")
@@ -241,7 +247,8 @@ def _train(
         seeds = rng.integers(0, 2**31 - 1, size=(count, 2), dtype=np.int32)
         taken = feed.take(count)
         drawn += count
-        elbo = call_graph(run, tf.constant(seeds), taken).numpy() / count
+        total, of_first_step = (a.numpy() for a in call_graph(run, tf.constant(seeds), taken))
+        elbo = total / count
         if not np.all(np.isfinite(elbo)):
             if _raise_jitter(model):
                 continue
@@ -252,10 +259,14 @@ def _train(
                 f"{reason}; neither a larger jitter nor a smaller step helps: try fewer inducing points, or precision "
                 "'float64'"
             )
-        first = elbo if first is None else first
-        if attempt < _RESTARTS and np.any(elbo < first - _DEEPEST_FALL * np.maximum(np.abs(first), 1.0)):
-            fallen = f"the bound fell from {np.min(first):.3g} to {np.min(elbo):.3g} by step {done + count}"
-            raise _DivergedError(attempt + 1, fallen)
+        first = of_first_step if first is None else first
+        gone = elbo < first - _DEEPEST_FALL * np.maximum(np.abs(first), 1.0)
+        if natural is not None and done > settings.steps / 4:
+            gone |= (elbo < _LOW * np.asarray(model.num_data)) & (elbo < first + _RISE * np.abs(first))
+        if attempt < _RESTARTS and np.any(gone):
+            which = np.flatnonzero(gone)[0]
+            went = f"the bound went from {first.flat[which]:.3g} to {elbo.flat[which]:.3g} by step {done + count}"
+            raise _DivergedError(attempt + 1, went)
         done += count
         history.append(elbo)
         smoothed.add(done, elbo)

@@ -1,5 +1,7 @@
 """Training: what it yields, that it is reproducible, many models at once, and how it fails."""
 
+import warnings
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -10,6 +12,7 @@ from fermiclass.nimgp.errors import TrainingError, TrainingWarning
 from fermiclass.nimgp.feeds import StreamedData, TrainingData
 from fermiclass.nimgp.inducing import initial_inducing_points
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
+from fermiclass.nimgp.natural_gradient import NaturalGradient
 from fermiclass.nimgp.training import TrainingSettings, train
 
 from .conftest import C, D, M, mixture
@@ -219,6 +222,19 @@ def test_it_stops_when_the_bound_no_longer_rises(problem):
     assert all_steps[-1].step == 400
     assert 60 <= states[-1].step < 400
     assert states[-1].elbo > all_steps[0].elbo + 10
+
+
+@pytest.mark.parametrize(("stuck", "restarts"), [(True, 3), (False, 0)])
+def test_a_bound_that_stays_where_it_began_is_noticed(problem, monkeypatch, stuck, restarts):
+    """As when natural gradients have moved q(u) to where a likelihood with fixed label noise is flat."""
+    if stuck:
+        monkeypatch.setattr(NaturalGradient, "apply_gradients", lambda *_: None)
+    schedule = TrainingSettings(steps=80, learning_rate=1e-3, natural_gradient=0.1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TrainingWarning)
+        _, states = trained(problem, schedule, method="mgp", likelihood="probit", epsilon=1e-3)
+    assert states[-1].attempt == restarts
+    assert [str(w.message)[:40] for w in caught] == ["training diverged (the bound went from -"] * restarts
 
 
 def test_the_jitter_adapts(problem):
