@@ -37,7 +37,7 @@ _WITH_NOISE = ("penbased", "satimage")
 # p(x) of the noiseless inputs, from the noisy ones: the flat one of the main paper leaves predictions as wide as the
 # noise.
 _PRIOR: dict[str, Any] = {"input_prior": "mixture", "input_prior_variance": 1.0}
-_COMPONENTS = {"penbased": 10, "satimage": 3}  # on training rows, three are better than ten for satimage
+_COMPONENTS = {"penbased": 10, "satimage": 3}  # ten digits; on training rows of satimage three are better than ten
 
 _METHODS = ("mgp@step", "mgp@probit", "mgp@logit", "mgp@softmax-bound")  # GPC-I, GPC-II, GPC-III, GPCsm
 
