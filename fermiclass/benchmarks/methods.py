@@ -28,8 +28,6 @@ FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType(
     }
 )
 
-_OF_NETWORK = 0.03  # the largest learning rate of a network's weights; 0.1 leaves its bound far below
-
 _FEWER_STEPS = {"mgp": 300, "nimgp": 300}  # their bounds get there sooner, as measured on astro454
 
 _RULES = ("step", "probit", "logit")
@@ -169,8 +167,6 @@ def make_estimator(
             chosen |= (
                 {**FAST_OPTIMISER, "steps": _FEWER_STEPS.get(name, FAST_OPTIMISER["steps"])} if fast is None else fast
             )
-            if name == "nimgp-nn":
-                chosen["learning_rate"] = min(chosen["learning_rate"], _OF_NETWORK)
     elif name != DEFAULT:
         chosen["method"] = name.removeprefix(f"{DEFAULT}:")
     if likelihood:

@@ -170,7 +170,7 @@ def _table(
         load_tensorflow(quiet=quiet)
     like = MethodOptions(**options)
     estimators = {
-        (cell, method): make_estimator(method, chosen.settings(cell), like, fast=_fast(chosen, cell))
+        (cell, method): make_estimator(method, chosen.settings(cell), like, fast=_fast(chosen, cell, method))
         for cell in cells
         for method in names
     }
@@ -192,9 +192,9 @@ def _table(
     return summarise(chosen, records, num_splits)
 
 
-def _fast(benchmark: Benchmark, cell: str) -> Mapping[str, Any] | None:
+def _fast(benchmark: Benchmark, cell: str, method: str) -> Mapping[str, Any] | None:
     fast = getattr(benchmark, "fast", None)
-    return fast(cell) if callable(fast) else fast
+    return fast(cell, method) if callable(fast) else fast
 
 
 def _executor(workers: int, dask: str | None, tensorflow: bool) -> Executor:

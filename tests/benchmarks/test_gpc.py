@@ -116,7 +116,7 @@ def test_published_figures_are_those_of_the_likelihoods():
 
 def test_the_papers_protocol_and_the_fast_one():
     benchmark = GPC()
-    settings, fast = benchmark.settings("satimage/0.25"), benchmark.fast("satimage/0.25")
+    settings, fast = benchmark.settings("satimage/0.25"), benchmark.fast("satimage/0.25", "mgp@logit")
     paper = make_estimator("mgp@logit", settings, MethodOptions(paper=True), fast=fast).get_params()
     expected = {"likelihood": "logit", "epsilon": None, "kernel": "se", "num_inducing": 300, "inducing": "kmeans"} | {
         "steps": 10_000,
@@ -131,11 +131,13 @@ def test_the_papers_protocol_and_the_fast_one():
     assert {name: paper[name] for name in expected} == expected
     ours = make_estimator("mgp@logit", settings, MethodOptions(), fast=fast).get_params()
     assert {name for name in paper if paper[name] != ours[name]} == set(fast) - {"components"}  # three is the default
-    of_network = make_estimator("nimgp-nn", settings, MethodOptions(), fast=fast).get_params()
-    assert (ours["learning_rate"], of_network["learning_rate"]) == (0.1, 0.03)
+    assert (fast["learning_rate"], benchmark.fast("satimage/0", "nimgp-nn@step")["learning_rate"]) == (0.1, 0.03)
+    assert ours["natural_gradient"] is None  # not log-concave
+    for cell, method in (("satimage/0", "mgp@softmax-bound"), ("magic/0", "mgp@logit")):
+        assert benchmark.fast(cell, method)["natural_gradient"] == 0.1
     assert fast["initial_lengthscale"] == pytest.approx(6.0)
     assert fast["input_prior"] == "mixture"
-    assert "input_prior" not in benchmark.fast("satimage/0")  # without noise it would be found for nothing
+    assert "input_prior" not in benchmark.fast("satimage/0", "mgp@logit")  # without noise it would be found for nothing
     assert benchmark.settings("banana/0")["kernel"] == "matern32"
     assert benchmark.settings("banana/0")["num_inducing"] == 32
 
@@ -144,7 +146,7 @@ def test_the_papers_protocol_and_the_fast_one():
 def test_methods_of_every_kind_train(small, method):
     benchmark = GPC()
     estimator = make_estimator(
-        method, benchmark.settings("penbased/0.1"), MethodOptions(), fast=benchmark.fast("penbased/0.1")
+        method, benchmark.settings("penbased/0.1"), MethodOptions(), fast=benchmark.fast("penbased/0.1", method)
     )
     if method != "logistic":
         tiny = {"steps": 3, "num_inducing": 5, "batch_size": 32, "num_draws": 4}
