@@ -66,9 +66,9 @@ class Benchmark(Protocol):
         The paper's figures by cell and method: :class:`Published` or :class:`PublishedRate`.
 
     One that has an attribute ``fast`` says what stands in for the paper's optimiser, a mapping of estimator settings,
-    or a function that returns it for a cell and a method; one that has ``largest_block`` how many splits of it may be trained at once, where memory is short for more; one
-    that has ``run(cell, method, estimator, splits)`` makes the records of a block itself, and one that has
-    ``figure(estimators, records)`` can be drawn.
+    or a function that returns it for a cell and a method; one that has ``largest_block`` how many splits of it may be
+    trained at once, where memory is short for more; one that has ``run(cell, method, estimator, splits)`` makes the
+    records of a block itself, and one that has ``figure(estimators, records)`` can be drawn.
     """
 
     name: str
