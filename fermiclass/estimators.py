@@ -70,14 +70,15 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         Passes over the training sources, instead of ``steps``.
     natural_gradient : float or None
         Step size γ, up to 1, of natural gradient steps for the variational distribution of the inducing values, which
-        Adam moves otherwise; 0.1 is a common choice.
+        Adam moves otherwise; 0.1 is a common choice. With step, probit or logit and several classes that overlap, they
+        may end at lower bounds than Adam.
     patience : int or None
         Stop when the smoothed bound has not risen by a thousandth for so many steps.
     input_prior : {'isotropic', 'population', 'mixture'}
         p(x) for standardised inputs: N(0, a I), or N(m, a Σ) with the mean and covariance of the training sources'
         noiseless inputs (:meth:`fermiclass.nimgp.input_prior.InputPrior.population`), or a mixture of such Gaussians.
         First-order methods take each input to be its mean under p(x | x̃), with the variances there; with 'isotropic',
-        and with learned noise, they do without.
+        and with learned noise, they do without, as do methods that have no input model ('mgp' and its relatives).
     input_prior_variance : float or None
         a; None is flat. The paper takes 1000 in training and a flat prior in prediction.
     components : int

@@ -97,9 +97,9 @@ class GPC:
     def fast(self, cell: str, method: str) -> Mapping[str, Any]:
         """Return what gets to higher bounds in a tenth of the steps: natural gradients, and longer length-scales.
 
-        Step, probit and logit, which are not log-concave, end at lower bounds with natural gradients where classes are
-        several and overlap, a network with so large a learning rate: they do without. Where inputs are noisy, there is
-        the p(x) of the population, too.
+        With label noise step, probit and logit are not log-concave, and natural gradients may lead them to low bounds
+        where classes are several and overlap: there Adam moves q(u). The network of NIMGP_NN has a smaller learning
+        rate, and noisy inputs the p(x) of the population. Without a likelihood a method has the paper's, the step.
         """
         data_set, _, noise = cell.partition("/")
         method, _, likelihood = method.partition("@")

@@ -170,7 +170,9 @@ def _table(
         load_tensorflow(quiet=quiet)
     like = MethodOptions(**options)
     estimators = {
-        (cell, method): make_estimator(method, chosen.settings(cell), like, fast=_fast(chosen, cell, method))
+        (cell, method): make_estimator(
+            method, chosen.settings(cell), like, fast=_fast(chosen, cell, method, like.likelihood)
+        )
         for cell in cells
         for method in names
     }
@@ -192,9 +194,11 @@ def _table(
     return summarise(chosen, records, num_splits)
 
 
-def _fast(benchmark: Benchmark, cell: str, method: str) -> Mapping[str, Any] | None:
+def _fast(benchmark: Benchmark, cell: str, method: str, likelihood: str | None) -> Mapping[str, Any] | None:
     fast = getattr(benchmark, "fast", None)
-    return fast(cell, method) if callable(fast) else fast
+    if not callable(fast):
+        return fast
+    return fast(cell, method if "@" in method or likelihood is None else f"{method}@{likelihood}")
 
 
 def _executor(workers: int, dask: str | None, tensorflow: bool) -> Executor:

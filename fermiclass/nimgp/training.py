@@ -108,9 +108,10 @@ def train(
 
     Where rounding leaves a covariance without a Cholesky factor the bound is no number: the jitter becomes ten times
     larger, for all models that are trained at once, and training goes on. Where that does not help, or the bound falls
-    far below that of the first step, or, with natural gradients, is low and has not risen above it after a quarter of
-    the steps, training starts again with a fifth of the step size, up to three times, with a warning; all models do
-    that are trained at once, if one has to.
+    below that of the first step by twenty times its size, training starts again with a fifth of the step size, up to
+    three times, with a warning; all models do that are trained at once, if one has to. So they do with natural
+    gradients where, after a quarter of the steps, a bound lies below -2 nats a source and has not risen by a twentieth
+    of that of the first step.
 
     Under the scope of a ``tf.distribute`` strategy, in which the model was made, too, each device takes its part of
     every minibatch, and their gradients are averaged; parts that differ by a source count the same.

@@ -10,6 +10,7 @@ from fermiclass.benchmarks import gpc
 from fermiclass.benchmarks.blocks import Block, run_block
 from fermiclass.benchmarks.gpc import GPC
 from fermiclass.benchmarks.methods import MethodOptions, make_estimator, parse_methods
+from fermiclass.commands import benchmarking
 from fermiclass.errors import BenchmarkError
 
 SIZES = {  # rows, inputs, classes
@@ -135,6 +136,9 @@ def test_the_papers_protocol_and_the_fast_one():
     assert ours["natural_gradient"] is None  # not log-concave
     for cell, method in (("satimage/0", "mgp@softmax-bound"), ("magic/0", "mgp@logit")):
         assert benchmark.fast(cell, method)["natural_gradient"] == 0.1
+    for method, likelihood in (("mgp", "softmax"), ("mgp@softmax", "step")):  # --likelihood counts where there is no @
+        assert benchmarking._fast(benchmark, "satimage/0", method, likelihood)["natural_gradient"] == 0.1
+    assert "natural_gradient" not in benchmarking._fast(benchmark, "satimage/0", "mgp", None)
     assert fast["initial_lengthscale"] == pytest.approx(6.0)
     assert fast["input_prior"] == "mixture"
     assert "input_prior" not in benchmark.fast("satimage/0", "mgp@logit")  # without noise it would be found for nothing
