@@ -54,6 +54,9 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         all standardised features.
     initial_noise : float
         Where a learned V starts, and its prior's median, for standardised inputs.
+    objective : {'elbo', 'predictive'}
+        What training maximises: the evidence lower bound, or the same with ``log E p(y | f)`` in the place of
+        ``E log p(y | f)`` (:class:`fermiclass.nimgp.likelihoods.Predictive`), which is better where labels are plenty.
     epsilon : float or None
         ε of the step, probit and logit likelihoods: fixed, or learned (None). The paper fixes 10⁻³.
     label_noise : float or 'learned'
@@ -133,7 +136,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
     row_features_ : tuple of str
         After :meth:`fit_rows`: the features' names, which rows to be labelled must have, too.
     elbo_ : ndarray
-        The bound as training went on.
+        The bound as training went on, or what else the objective is.
     """
 
     def __init__(
@@ -144,6 +147,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         kernel: str = "se+linear",
         noise: str = "given",
         initial_noise: float = 0.1,
+        objective: str = "elbo",
         epsilon: float | None = None,
         label_noise: float | str = 0.0,
         num_inducing: int | float = 60,
@@ -179,6 +183,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         self.kernel = kernel
         self.noise = noise
         self.initial_noise = initial_noise
+        self.objective = objective
         self.epsilon = epsilon
         self.label_noise = label_noise
         self.num_inducing = num_inducing

@@ -125,11 +125,25 @@ def test_a_folder_of_version_5_is_read(model, folder, few):
 
     def age(config):
         config["format_version"] = 5
+        del config["estimator"]["objective"]
         for feature in config["imputation"]["features"]:
             del feature["low"], feature["high"]
 
     change_config(folder, age)
     same_labels(model, load_model(folder), few)
+
+
+def test_a_folder_of_version_6_is_read(model, folder, few):
+    """Its models are trained by the bound, as there was nothing else."""
+
+    def age(config):
+        config["format_version"] = 6
+        del config["estimator"]["objective"]
+
+    change_config(folder, age)
+    loaded = load_model(folder)
+    assert loaded.estimator.objective == "elbo"
+    same_labels(model, loaded, few)
 
 
 # --- saving ----------------------------------------------------------------------------------------------------------
@@ -338,10 +352,10 @@ DAMAGE = {
     "config a list": (write("config.json", b"[]"), r"does not describe a fermiclass model"),
     "other format": (config(format="something"), r"does not describe a fermiclass model"),
     "later version": (
-        config(format_version=7),
-        r"has format version 7, this fermiclass reads versions 5 and 6\. Train .* or",
+        config(format_version=8),
+        r"has format version 8, this fermiclass reads versions 5 to 7\. Train .* or",
     ),
-    "no version": (without("format_version"), r"has format version None, this fermiclass reads versions 5 and 6"),
+    "no version": (without("format_version"), r"has format version None, this fermiclass reads versions 5 to 7"),
     "unknown kind": (config(kind="regressor"), r"has a model of unknown kind, 'regressor'\. Train the model again"),
     "a list as kind": (config(kind=["rows"]), r"has a model of unknown kind, \['rows'\]"),
     "another kind": (config(kind="rows"), r"has missing or unknown entries: domain_neighbours, grouping, imputation, "),

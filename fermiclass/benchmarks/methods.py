@@ -33,9 +33,13 @@ _FEWER_STEPS = {"mgp": 300, "nimgp": 300}  # their bounds get there sooner, as m
 _RULES = ("step", "probit", "logit")
 
 #: What may follow the @ of a method: estimator settings. ε is learned, or fixed to what the main paper has; where it is
-#: learned how many labels are wrong, they say nothing at all, and ε is fixed.
+#: learned how many labels are wrong, they say nothing at all, and ε is fixed. Predictive is the objective of training.
 LIKELIHOOD_SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {name: {"likelihood": name, "epsilon": None} for name in LIKELIHOODS}
+    | {
+        f"{name}-predictive": {"likelihood": name, "epsilon": None, "objective": "predictive"}
+        for name in ("softmax", *_RULES)
+    }
     | {f"{name}-fixed": {"likelihood": name, "epsilon": 1e-3} for name in _RULES}
     | {
         f"{name}-robust": {"likelihood": name, "epsilon": 1e-3 if name in _RULES else None, "label_noise": LEARNED}

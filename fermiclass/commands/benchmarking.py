@@ -42,7 +42,8 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
     "use), default:nimgp-nn and so on (the same with another method), rmgpc and smgpc (by expectation propagation, "
     "robust to wrong labels and not), and peers such as logistic. Ours, but for these two, also with a "
     f"likelihood, as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed (label noise of "
-    "0.001, not learned); each also as softmax-robust (it learns how many labels are wrong).",
+    "0.001, not learned); each also as softmax-robust (it learns how many labels are wrong) or "
+    "softmax-predictive (trained by log E p(y|f), not by the bound).",
 )
 @click.option("--datasets", metavar="a,b", help="Which data sets of the benchmark.")
 @click.option(

@@ -118,6 +118,8 @@ def read_estimator(config: Config, arrays: Arrays) -> NIMGPClassifier:
     from fermiclass.estimators import NIMGPClassifier
 
     params = config["estimator"]
+    if config["format_version"] < 7:  # it had no choice
+        params = {"objective": "elbo", **params}
     odd = set(params) ^ set(NIMGPClassifier().get_params())
     if odd:
         raise ModelFolderError(f"the estimator has missing or unknown parameters: {', '.join(sorted(odd))}.")

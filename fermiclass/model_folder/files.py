@@ -16,10 +16,10 @@ from fermiclass.errors import ModelFolderError, OutputError
 from fermiclass.files import exists
 from fermiclass.nimgp.archives import read_arrays
 
-FORMAT, FORMAT_VERSION = "fermiclass model", 6
+FORMAT, FORMAT_VERSION = "fermiclass model", 7
 
-#: Version 5 lacks the limits of the features' values, which then have none.
-_READ_VERSIONS = (5, FORMAT_VERSION)
+#: Version 5 lacks the limits of the features' values, which then have none; it and 6 know one objective only.
+_READ_VERSIONS = (5, 6, FORMAT_VERSION)
 
 _CONFIG, _WEIGHTS = "config.json", "weights.npz"
 _SCRATCH = ".fermiclass-model."
@@ -150,7 +150,7 @@ def _read_config(folder: Path) -> Config:
     if version not in _READ_VERSIONS or isinstance(version, bool | float):
         raise ModelFolderError(
             f"'{folder}' has format version {version!r}, this fermiclass reads versions "
-            f"{' and '.join(map(str, _READ_VERSIONS))}. Train the model again, or use the fermiclass that made it."
+            f"{_READ_VERSIONS[0]} to {_READ_VERSIONS[-1]}. Train the model again, or use the fermiclass that made it."
         )
     kind = config.get("kind")
     if kind not in (CATALOGUE, ROWS):

@@ -35,6 +35,7 @@ from fermiclass.nimgp.names import (
     LIKELIHOODS,
     METHODS,
     NOISES,
+    OBJECTIVES,
     WITH_EXPECTATIONS,
     num_functions,
 )
@@ -91,6 +92,9 @@ class ModelSettings:
         One of `NOISES`: V ``'given'``, or learned, one variance ``'per-feature'`` or ``'shared'`` by all.
     initial_noise
         Where a learned V starts.
+    objective
+        One of `OBJECTIVES`: the ``'elbo'``, or with ``'predictive'`` the average over f inside the logarithm (over
+        input noise, too, where it is noise of the latent functions).
     epsilon
         Of the step, probit and logit likelihoods: a fixed value, or None to learn it.
     label_noise
@@ -116,6 +120,7 @@ class ModelSettings:
     kernel: str = "se+linear"
     noise: str = "given"
     initial_noise: float = 0.1
+    objective: str = "elbo"
     epsilon: float | None = None
     label_noise: float | str = 0.0
     initial_lengthscale: float | None = None
@@ -128,7 +133,8 @@ class ModelSettings:
     jitter: float = 1e-3
 
     def __post_init__(self) -> None:
-        for name, known in (("method", METHODS), ("likelihood", LIKELIHOODS), ("noise", NOISES)):
+        choices = {"method": METHODS, "likelihood": LIKELIHOODS, "noise": NOISES, "objective": OBJECTIVES}
+        for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(known)}")
         if not isinstance(self.kernel, str) or not set(self.kernel.split("+")) <= set(KERNELS):
@@ -229,6 +235,7 @@ def compose_model(
         _noise(settings, leading, input_dim, dtype),
         SparsePosterior(tiled, jitter=settings.jitter, dtype=dtype),
         num_data=num_data,
+        objective=settings.objective,
     )
 
 
@@ -293,7 +300,9 @@ def _input_model(
             leading, input_dim, encode, hidden=hidden, sees_noise=sees_noise, priors=priors, seed=seed, dtype=dtype
         )
     if settings.first_order:
-        return FirstOrderInputs(marginal=settings.method == "nimgp-fo-marginal")
+        # Where all of f's spread is inside the logarithm there is no other to be kept outside.
+        marginal = settings.method == "nimgp-fo-marginal" and settings.objective == "elbo"
+        return FirstOrderInputs(marginal=marginal)
     if settings.method == "mgp-aug":
         return AugmentedInputs(num_data, input_dim, seed=seed, dtype=dtype)
     return SampledInputs() if settings.method == "mgp-sampling" else ObservedInputs()

@@ -44,6 +44,32 @@ class Likelihood(Protocol):
         """
 
 
+class Predictive:
+    """A likelihood whose ``log E_q p(y | f)`` is maximised in the place of ``E_q log p(y | f)``.
+
+    That is the logarithm of what is predicted for a training source: the uncertainty of f may then say how surely its
+    class is known, where the bound pays for every f that is wrong. What is maximised is no bound of the evidence, but a
+    regularised log loss (Wei, Sheth & Khardon 2021, "Direct loss minimization for sparse Gaussian processes"; for
+    regression Jankowiak, Pleiss & Gardner 2020, "Parametric Gaussian process regressors").
+    """
+
+    def __init__(self, likelihood: Likelihood) -> None:
+        self.likelihood = likelihood
+        self.num_classes = likelihood.num_classes
+
+    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``log E_q p(y | f)``, shape (..., n)."""
+        return self.likelihood.log_predictive(latent, y, seed)
+
+    def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """Return the same."""
+        return self.likelihood.log_predictive(latent, y, seed)
+
+    def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
+        """As the likelihood does."""
+        return self.likelihood.predict(latent, ratio, num_draws)
+
+
 def make_likelihood(
     name: str,
     num_classes: int,

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.inputs import Batch, InputModel
 from fermiclass.nimgp.kernels import Kernel
-from fermiclass.nimgp.likelihoods import Likelihood
+from fermiclass.nimgp.likelihoods import Likelihood, Predictive
 from fermiclass.nimgp.noise import InputNoise
 from fermiclass.nimgp.posterior import SparsePosterior
 
@@ -24,6 +24,8 @@ class NoisyInputGP(gpflow.Module):
         The parts, all with the same leading axes.
     num_data
         N, which scales a minibatch's terms: a number, or one for each model.
+    objective
+        One of :data:`fermiclass.nimgp.names.OBJECTIVES`; see :meth:`elbo`.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class NoisyInputGP(gpflow.Module):
         posterior: SparsePosterior,
         *,
         num_data: int | np.ndarray,
+        objective: str = "elbo",
     ) -> None:
         super().__init__()
         self.kernel = kernel
@@ -43,12 +46,15 @@ class NoisyInputGP(gpflow.Module):
         self.noise = noise
         self.posterior = posterior
         self.num_data = num_data
+        self.objective = objective
 
     def elbo(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """Unbiased estimate of the evidence lower bound of each model, shape ``(...)``.
 
         ``(N/B) Σ_i { E_q(x_i) E_q(f) log p(y_i | f(x_i)) + [terms of q(x_i)] } − Σ_c KL(q(u_c) ‖ p(u_c))``
-        (Villacampa-Calvo et al. 2021, equation 10 and appendix A, whose scale is inverted in print).
+        (Villacampa-Calvo et al. 2021, equation 10 and appendix A, whose scale is inverted in print). With the objective
+        ``'predictive'`` it is no bound: ``log E_q(f) p(y_i | f(x_i))`` stands in the place of the expected logarithm
+        (see :class:`~fermiclass.nimgp.likelihoods.Predictive`).
 
         Parameters
         ----------
@@ -59,7 +65,8 @@ class NoisyInputGP(gpflow.Module):
         """
         batch = batch._replace(X_var=self.noise.variances(batch.X_var))
         functions = self.posterior.functions(self.kernel)
-        terms = self.input_model.source_terms(functions, self.likelihood, batch, seed)
+        likelihood = self.likelihood if self.objective == "elbo" else Predictive(self.likelihood)
+        terms = self.input_model.source_terms(functions, likelihood, batch, seed)
         if batch.weight is None:
             total, count = tf.reduce_sum(terms, axis=-1), tf.cast(tf.shape(terms)[-1], terms.dtype)
         else:

@@ -20,6 +20,8 @@ RESPONSES = ("gaussian", "student-t", "poisson", "bernoulli", "ordinal", "hetero
 #: Kernels, which may be joined by +.
 KERNELS = ("se", "linear", "polynomial", "matern32", "matern52")
 NOISES = ("given", "per-feature", "shared")
+#: What training maximises.
+OBJECTIVES = ("elbo", "predictive")
 #: A number that is to be learned.
 LEARNED = "learned"
 

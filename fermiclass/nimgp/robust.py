@@ -151,7 +151,8 @@ class Robust(gpflow.Module):
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``log [P_y (1 − ε) + (1 − P_y) ε / (C − 1)]``, shape (..., n)."""
         P_y, epsilon = self._P_and_epsilon(latent, y)
-        return tf.math.log(P_y * (1.0 - epsilon) + (1.0 - P_y) * epsilon / (self.num_classes - 1.0))
+        p = P_y * (1.0 - epsilon) + (1.0 - P_y) * epsilon / (self.num_classes - 1.0)
+        return tf.math.log(tf.maximum(p, _TINY))  # a learned ε may vanish
 
     def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
         """For a = 0 a sum over which class wins, else quasi-Monte Carlo over f."""

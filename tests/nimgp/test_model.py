@@ -12,7 +12,7 @@ from fermiclass.nimgp.build import ModelSettings, assign_weights, build_model, m
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
 from fermiclass.nimgp.stationary import MATERN32, MATERN52, SQUARED_EXPONENTIAL
 
-from .conftest import KERNEL_SUMS, SEED, C, D, M, N, batch_of, perturbed
+from .conftest import COMBINATIONS, KERNEL_SUMS, SEED, C, D, M, N, batch_of, perturbed
 
 SETTINGS = [
     {},
@@ -20,6 +20,7 @@ SETTINGS = [
     *({"likelihood": likelihood} for likelihood in LIKELIHOODS),
     *({"kernel": kernel} for kernel in KERNEL_SUMS),
     *({"noise": noise} for noise in NOISES[1:]),
+    {"objective": "predictive"},
 ]
 
 
@@ -53,6 +54,39 @@ def test_bound_is_below_the_evidence(rng, num_classes):
     end = float(model.elbo(batch, SEED))
     assert start < end < evidence
     assert evidence - end < (0.5 if num_classes == 2 else 0.9)
+
+
+@pytest.mark.parametrize("method", ["mgp", "nimgp-fo", "nimgp-fo-marginal"])
+def test_predictive_objective_is_the_log_loss_of_what_is_predicted(make_model, data, rng, method):
+    """``Σ log E p(y | f) − KL``, by drawing f, input noise to first order with it; the bound is lower."""
+    model, (X, X_var, y) = make_model(method, "step", objective="predictive", epsilon=0.1), data
+    functions = model.posterior.functions(model.kernel)
+    latent = functions.moments(tf.constant(X))
+    var = latent.var.numpy()
+    if method != "mgp":
+        var += np.sum(functions.mean_gradient(tf.constant(X)).numpy() ** 2 * X_var, axis=-1)
+    f = latent.mean.numpy() + np.sqrt(var) * rng.standard_normal((400_000, *var.shape))
+    right = np.mean(f.argmax(axis=1) == y, axis=0)
+    expected = np.sum(np.log(0.9 * right + 0.05 * (1.0 - right))) - model.posterior.kl_divergence().numpy()
+    objective = model.elbo(batch_of(*data), SEED)
+    np.testing.assert_allclose(objective, expected, atol=0.02)
+    model.objective = "elbo"
+    assert model.elbo(batch_of(*data), SEED) < objective
+
+
+@pytest.mark.parametrize(("method", "likelihood"), COMBINATIONS)
+def test_predictive_objective_with_everything(make_model, data, method, likelihood):
+    """Every combination has a value and gradients for what it depends on, and they differ from the bound's."""
+    model = make_model(method, likelihood, objective="predictive")
+    with tf.GradientTape() as tape:
+        objective = model.elbo(batch_of(*data), SEED)
+    gradients = tape.gradient(
+        objective, [model.posterior.q_mu.unconstrained_variable, *model.kernel.trainable_variables]
+    )
+    assert np.isfinite(objective)
+    assert all(np.all(np.isfinite(gradient)) and np.any(gradient) for gradient in gradients)
+    model.objective = "elbo"
+    assert model.elbo(batch_of(*data), SEED) != objective
 
 
 def test_priors_enter_only_where_asked_for(make_model):
