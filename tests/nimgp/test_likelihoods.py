@@ -140,10 +140,11 @@ def test_learned_epsilon_has_a_gradient_and_a_fixed_one_has_none(latent):
         assert gradient != 0
 
 
+@pytest.mark.parametrize("epsilon", [0.05, 1e-37])
 @pytest.mark.parametrize("noise", NOISES)
-def test_argmax_is_finite_far_into_the_tails(noise):
+def test_argmax_is_finite_far_into_the_tails(noise, epsilon):
     latent = LatentMoments(tf.constant([[40.0], [-40.0], [0.0]]), tf.fill([3, 1], 1e-6))
-    likelihood = Robust(Largest(3), noise=noise, dtype=tf.float32)
+    likelihood = Robust(Largest(3), noise=noise, epsilon=epsilon, dtype=tf.float32)
     for method in (likelihood.variational_expectations, likelihood.log_predictive):
         with tf.GradientTape() as tape:
             tape.watch(latent.mean)
