@@ -98,7 +98,8 @@ class GPC:
         """Return what gets to higher bounds in a tenth of the steps: natural gradients, and longer length-scales.
 
         With label noise step, probit and logit are not log-concave, and natural gradients may lead them to low bounds
-        where classes are several and overlap: there Adam moves q(u). The network of NIMGP_NN has a smaller learning
+        where classes are several and overlap: there Adam moves q(u), as it does with the predictive objective, which gets
+        higher so. The network of NIMGP_NN has a smaller learning
         rate, and noisy inputs the p(x) of the population. Without a likelihood a method has the paper's, the step.
         """
         data_set, _, noise = cell.partition("/")
@@ -109,7 +110,8 @@ class GPC:
             "decay": True,
             "initial_lengthscale": float(np.sqrt(_INPUT_DIM[data_set])),
         }
-        if likelihood.startswith("softmax") or data_set not in _SEVERAL_CLASSES:
+        predictive = likelihood.endswith("-predictive")
+        if not predictive and (likelihood.startswith("softmax") or data_set not in _SEVERAL_CLASSES):
             ours["natural_gradient"] = 0.1
         return ours | _PRIOR | {"components": _COMPONENTS[data_set]} if float(noise) else ours
 

@@ -136,6 +136,7 @@ def test_the_papers_protocol_and_the_fast_one():
     assert ours["natural_gradient"] is None  # not log-concave
     for cell, method in (("satimage/0", "mgp@softmax-bound"), ("magic/0", "mgp@logit")):
         assert benchmark.fast(cell, method)["natural_gradient"] == 0.1
+    assert "natural_gradient" not in benchmark.fast("magic/0", "mgp@logit-predictive")
     for method, likelihood in (("mgp", "softmax"), ("mgp@softmax", "step")):  # --likelihood counts where there is no @
         assert benchmarking._fast(benchmark, "satimage/0", method, likelihood)["natural_gradient"] == 0.1
     assert "natural_gradient" not in benchmarking._fast(benchmark, "satimage/0", "mgp", None)
