@@ -97,10 +97,10 @@ class GPC:
     def fast(self, cell: str, method: str) -> Mapping[str, Any]:
         """Return what gets to higher bounds in a tenth of the steps: natural gradients, and longer length-scales.
 
-        With label noise step, probit and logit are not log-concave, and natural gradients may lead them to low bounds
-        where classes are several and overlap: there Adam moves q(u), as it does with the predictive objective, which gets
-        higher so. The network of NIMGP_NN has a smaller learning
-        rate, and noisy inputs the p(x) of the population. Without a likelihood a method has the paper's, the step.
+        With label noise step, probit and logit are not log-concave, and natural gradients may lead them to low
+        bounds where classes are several and overlap: there Adam moves q(u), as it does with the predictive
+        objective, which gets higher so. The network of NIMGP_NN has a smaller learning rate, and noisy inputs
+        the p(x) of the population. Without a likelihood a method has the paper's, the step.
         """
         data_set, _, noise = cell.partition("/")
         method, _, likelihood = method.partition("@")
