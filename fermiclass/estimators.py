@@ -57,6 +57,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
     objective : {'elbo', 'predictive'}
         What training maximises: the evidence lower bound, or the same with ``log E p(y | f)`` in the place of
         ``E log p(y | f)`` (:class:`fermiclass.nimgp.likelihoods.Predictive`), which is better where labels are plenty.
+        'nimgp-fo-marginal' is then the same as 'nimgp-fo'.
     epsilon : float or None
         ε of the step, probit and logit likelihoods: fixed, or learned (None). The paper fixes 10⁻³.
     label_noise : float or 'learned'

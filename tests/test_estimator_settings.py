@@ -18,7 +18,7 @@ from fermiclass.estimator_settings import (
 )
 from fermiclass.estimators import NIMGPClassifier
 from fermiclass.nimgp.input_prior import InputPrior
-from fermiclass.nimgp.names import KERNELS, LIKELIHOODS, METHODS, NOISES
+from fermiclass.nimgp.names import KERNELS, LIKELIHOODS, METHODS, NOISES, OBJECTIVES
 
 NOT_NEGATIVE = "expected a number of 0 or more"
 WHOLE, NUMBER = "expected a whole number above 0", "expected a number above 0"
@@ -62,6 +62,7 @@ REFUSED = [
     ({"method": "gp"}, f"^method='gp' is unknown: choose one of {', '.join(METHODS)}$"),
     ({"likelihood": "gauss"}, f"^likelihood='gauss' is unknown: choose one of {', '.join(LIKELIHOODS)}$"),
     ({"kernel": "se+rbf"}, rf"^kernel='se\+rbf' is unknown: join some of {', '.join(KERNELS)} by '\+'$"),
+    ({"objective": "loss"}, f"^objective='loss' is unknown: choose one of {', '.join(OBJECTIVES)}$"),
     ({"noise": "some"}, f"^noise='some' is unknown: choose one of {', '.join(NOISES)}$"),
     ({"label_noise": 1.0}, r"^label_noise=1\.0 does not do: expected 'learned', or a number from 0 to below 1$"),
     ({"label_noise": None}, r"^label_noise=None does not do: expected 'learned', or a number from 0 to below 1$"),
