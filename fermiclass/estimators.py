@@ -56,7 +56,7 @@ class NIMGPClassifier(ClassifierMixin, BaseEstimator):
         Where a learned V starts, and its prior's median, for standardised inputs.
     objective : {'elbo', 'predictive'}
         What training maximises: the evidence lower bound, or the same with ``log E p(y | f)`` in the place of
-        ``E log p(y | f)`` (:class:`fermiclass.nimgp.likelihoods.Predictive`), which is better where labels are plenty.
+        ``E log p(y | f)`` (:class:`fermiclass.nimgp.likelihoods.Predictive`), often better where labels are plenty.
         'nimgp-fo-marginal' is then the same as 'nimgp-fo'.
     epsilon : float or None
         ε of the step, probit and logit likelihoods: fixed, or learned (None). The paper fixes 10⁻³.
