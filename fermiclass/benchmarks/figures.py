@@ -72,8 +72,21 @@ def toy_figure(curves: Curves, X: FloatArray, y: NDArray[Any], scores: Mapping[s
     _finish(figure, panels, len(curves.predictions), "observed input", "class probability")
     handles = [line for line in first.get_lines() if line.get_label().startswith("class")]
     handles += first.plot([], [], color="black", linewidth=0.8, dashes=(4, 2), label="best possible")
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize="small")
+    _add_legend(figure, handles, [line.get_label() for line in handles])
     return figure
+
+
+def _add_legend(figure: Figure, handles: list[Any], names: list[str]) -> None:
+    """Put a legend on top, in as few rows as the figure is wide enough for."""
+    for num_columns in range(len(names), 0, -1):
+        legend = figure.legend(
+            handles, names, loc="outside upper center", ncols=num_columns, frameon=False, fontsize="small"
+        )
+        figure.draw_without_rendering()
+        if legend.get_window_extent().width <= figure.bbox.width:
+            return
+        if num_columns > 1:
+            legend.remove()
 
 
 def _finish(figure: Figure, panels: Any, num_used: int, xlabel: str, ylabel: str) -> None:
@@ -116,8 +129,5 @@ def active_figure(panels: Mapping[str, Mapping[str, Curve]], ylabel: str = "test
             (handles[name],) = axes.plot(curve.added, curve.mean, style, color=colour, linewidth=1.4)
         axes.set_title(title_of(title), fontsize="medium", loc="left")
     _finish(figure, grid, len(panels), "labels added", ylabel)
-    titles = [title_of(name) for name in handles]
-    figure.legend(
-        list(handles.values()), titles, loc="outside upper center", ncols=len(titles), frameon=False, fontsize="small"
-    )
+    _add_legend(figure, list(handles.values()), [title_of(name) for name in handles])
     return figure

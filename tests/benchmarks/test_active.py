@@ -279,3 +279,14 @@ def test_a_table_of_repetitions(shared_data):
 def test_what_cannot_go_on_is_refused(shared_data):
     with pytest.raises(BenchmarkError, match="which 'logistic' does not: leave it out"):
         Active(shared_data / "data").run("entropy/0", "logistic", PeerClassifier("logistic"), (0,))
+
+
+@pytest.mark.parametrize("num_panels", [1, 2])
+def test_a_legend_is_not_wider_than_its_figure(num_panels):
+    curve = Curve(np.arange(3.0), np.arange(3.0), np.ones(3))
+    curves = dict.fromkeys(("mgp", "nimgp", "nimgp-nn", "nimgp-fo"), curve)
+    figure = active_figure({f"0.{k}": curves for k in range(num_panels)})
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert legend.get_window_extent().width <= figure.bbox.width
+    assert len(legend.get_texts()) == 4

@@ -105,3 +105,6 @@ def test_a_figure_of_one_method(toy, problem):
     (axes,) = figure.axes
     assert axes.get_title("left") == "my own"
     assert axes.get_xlabel() == "observed input"
+    figure.draw_without_rendering()
+    legend = figure.legends[0].get_window_extent()
+    assert figure.bbox.x0 <= legend.x0 < legend.x1 <= figure.bbox.x1
