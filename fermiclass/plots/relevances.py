@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # E (∂f/∂x_j)² over σ²/ℓ_j² under the prior, for the kernels with length-scales: −2 κ'(0), κ of r².
 _CURVATURE = {"se": 1.0, "matern32": 3.0, "matern52": 5.0 / 3.0}
+_LEGEND_COLUMNS = 4
 
 
 def kernel_slopes(weights: Mapping[str, ArrayLike], kernel: str) -> NDArray[np.float64]:
@@ -92,6 +93,7 @@ def ard_relevances(
     axes.set_ylim(-0.7, len(features) - 0.3)
     axes.set_xlim(left=0.0)
     axes.set_xlabel("relevance: rms slope per standard deviation")
-    axes.legend(frameon=False, fontsize=SMALL, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(functions))
+    columns = min(len(functions), _LEGEND_COLUMNS)
+    axes.legend(frameon=False, fontsize=SMALL, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
     open_frame(axes)
     return axes

@@ -276,6 +276,15 @@ def test_ard_relevances_are_sorted():
         plots.ard_relevances(relevances, FEATURES, CLASSES[:2])
 
 
+def test_relevances_of_many_classes_fit():
+    classes = [f"class{k}" for k in range(9)]
+    axes = plots.ard_relevances(np.ones((9, 4)), FEATURES, classes)
+    axes.figure.draw_without_rendering()
+    legend, figure = axes.get_legend().get_window_extent(), axes.figure.bbox
+    assert figure.x0 <= legend.x0 < legend.x1 <= figure.x1
+    assert legend.y1 <= figure.y1
+
+
 @pytest.mark.parametrize("kernel", ["se", "matern32", "matern52", "se+linear", "linear+matern52"])
 def test_kernel_slopes_are_those_of_the_prior(kernel):
     """Against the variance of finite differences of a latent function near the origin."""
