@@ -140,7 +140,7 @@ def train(
     Warns
     -----
     TrainingWarning
-        When training starts again.
+        When training starts again, and when it ends as it would be started again, had it not been three times.
     """
     start = [variable.numpy() for variable in model.variables]
     attempt = 0
@@ -241,6 +241,7 @@ def _train(
     smoothed = _Smoothed(settings.patience, kept)
     first = kept.get("first")
     history = list(kept.get("history", ()))
+    astray = ""
     if done:
         yield TrainingState(done, settings.steps, history[-1], attempt, np.array(history))
     while done < settings.steps and not smoothed.has_stopped_rising:
@@ -261,13 +262,10 @@ def _train(
                 "'float64'"
             )
         first = of_first_step if first is None else first
-        gone = elbo < first - _DEEPEST_FALL * np.maximum(np.abs(first), 1.0)
-        if natural is not None and done > settings.steps / 4:
-            gone |= (elbo < _LOW * np.asarray(model.num_data)) & (elbo < first + _RISE * np.abs(first))
-        if attempt < _RESTARTS and np.any(gone):
-            which = np.flatnonzero(gone)[0]
-            went = f"the bound went from {first.flat[which]:.3g} to {elbo.flat[which]:.3g} by step {done + count}"
-            raise _DivergedError(attempt + 1, went)
+        low = _LOW * np.asarray(model.num_data) if natural is not None and done > settings.steps / 4 else -np.inf
+        astray = _gone_astray(first, elbo, low, done + count)
+        if astray and attempt < _RESTARTS:
+            raise _DivergedError(attempt + 1, astray)
         done += count
         history.append(elbo)
         smoothed.add(done, elbo)
@@ -276,6 +274,24 @@ def _train(
             progress |= smoothed.state
             checkpoint.save(everything, progress, last=done == settings.steps or smoothed.has_stopped_rising)
         yield TrainingState(done, settings.steps, elbo, attempt, np.array(history))
+    if astray:
+        warnings.warn(
+            f"training diverged ({astray}), with {_RESTARTS} smaller learning rates, too: predictions of this model "
+            "are not to be trusted; try an even smaller learning rate, another likelihood, or no natural gradients",
+            TrainingWarning,
+            stacklevel=3,
+        )
+
+
+def _gone_astray(first: np.ndarray, elbo: np.ndarray, low: np.ndarray | float, step: int) -> str:
+    """Say what became of a bound that has fallen far, or is lower than it may be and has hardly risen; else nothing."""
+    size = np.abs(first)
+    gone = elbo < first - _DEEPEST_FALL * np.maximum(size, 1.0)
+    gone |= (elbo < low) & (elbo < first + _RISE * size)
+    if not np.any(gone):
+        return ""
+    which = np.flatnonzero(gone)[0]
+    return f"the bound went from {first.flat[which]:.3g} to {elbo.flat[which]:.3g} by step {step}"
 
 
 def _start_again(variables: Sequence[tf.Variable], values: Sequence[np.ndarray]) -> None:
