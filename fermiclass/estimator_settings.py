@@ -201,12 +201,26 @@ def wrong_label_probabilities(estimator: Any, right: np.ndarray, y: Any) -> np.n
 
 def forget(estimator: Any) -> None:
     """Drop what an earlier fit learned: one that fails, or is broken off, is to leave no mixture of both."""
-    for name in ("weights_", "_predictor", "row_features_"):
+    for name in ("weights_", "parameters_", "_predictor", "_solution", "row_features_"):
         vars(estimator).pop(name, None)
 
 
-def set_standardisation(estimator: Any, mean: np.ndarray, spread: np.ndarray) -> None:
-    """Set what inputs are standardised by; a constant input is left as wide as it is.
+def mean_and_scale(values: np.ndarray, name: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means of columns and by what to divide them, as :func:`scale_of` has it."""
+    with np.errstate(over="ignore", invalid="ignore"):  # refused next
+        mean, spread = values.mean(axis=0), values.std(axis=0)
+    return mean, scale_of(mean, spread, name)
+
+
+def scale_of(mean: np.ndarray, spread: np.ndarray, name: str | None = None) -> np.ndarray:
+    """Return by what to divide numbers of these means and standard deviations; the constant stay as wide as they are.
+
+    Parameters
+    ----------
+    mean, spread
+        Of each feature, ``(D,)``, or of one column, ``()``.
+    name
+        What the numbers are called, if not by the number of the feature.
 
     Raises
     ------
@@ -215,13 +229,13 @@ def set_standardisation(estimator: Any, mean: np.ndarray, spread: np.ndarray) ->
     """
     odd = np.flatnonzero(~((spread < _MOST_SPREAD) & (np.abs(mean) < _MOST_SPREAD)))
     if odd.size:
+        name = name or f"feature {odd[0]} (counted from 0)"
         raise ValueError(
-            f"the numbers of feature {odd[0]} (counted from 0) spread over {spread[odd[0]]:.1g}, more than double "
-            f"precision can square: give it in other units, or take its logarithm"
+            f"the numbers of {name} spread over {spread.flat[odd[0]]:.1g}, more than double precision can square: "
+            "give it in other units, or take its logarithm"
         )
     constant = (spread <= 1e-12 * np.abs(mean)) | (spread < 1.0 / _MOST_SPREAD)
-    estimator.mean_ = mean
-    estimator.scale_ = np.where(constant, 1.0, spread)
+    return np.where(constant, 1.0, spread)
 
 
 def standardise(estimator: NIMGPClassifier, X: np.ndarray, X_var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

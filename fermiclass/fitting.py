@@ -17,10 +17,10 @@ from fermiclass.estimator_settings import (
     check_variances,
     expected_inputs,
     input_prior,
+    mean_and_scale,
     model_settings,
     num_inducing_points,
     num_steps,
-    set_standardisation,
     standardise,
     tensor_type,
     training_settings,
@@ -132,9 +132,7 @@ def prepare(
             f"{', '.join(map(str, estimator.classes_))}"
         )
     if start is None:
-        with np.errstate(over="ignore", invalid="ignore"):  # refused next
-            mean, spread = X.mean(axis=0), X.std(axis=0)
-        set_standardisation(estimator, mean, spread)
+        estimator.mean_, estimator.scale_ = mean_and_scale(X)
     else:
         estimator.mean_, estimator.scale_ = start.mean_, start.scale_
     X, X_var = standardise(estimator, X, X_var)

@@ -18,8 +18,8 @@ from fermiclass.estimator_settings import (
     check_variances,
     forget,
     input_prior,
+    mean_and_scale,
     num_inducing_points,
-    set_standardisation,
     training_settings,
 )
 from fermiclass.nimgp.inducing import INDUCING, initial_inducing_points
@@ -163,9 +163,7 @@ class NIMGPRegressor(RegressorMixin, BaseEstimator):
         y, X_var = np.asarray(y, np.float64), check_variances(X, X_var)
         order = np.lexsort((*X_var.T, *X.T, y))  # one order for all permutations of the same rows
         X, X_var, y = X[order], X_var[order], y[order]
-        with np.errstate(over="ignore", invalid="ignore"):  # refused next
-            mean, spread = X.mean(axis=0), X.std(axis=0)
-        set_standardisation(self, mean, spread)
+        self.mean_, self.scale_ = mean_and_scale(X)
         self._read_scale_of(y)
         X, X_var, y = (X - self.mean_) / self.scale_, X_var / self.scale_**2, (y - self.y_mean_) / self.y_scale_
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -259,7 +257,8 @@ class NIMGPRegressor(RegressorMixin, BaseEstimator):
         from fermiclass.nimgp.response_likelihoods import STANDARDISED
 
         measured = isinstance(self.likelihood, str) and self.likelihood in STANDARDISED
-        self.y_mean_, self.y_scale_ = (float(y.mean()), float(_spread(y))) if measured else (0.0, 1.0)
+        mean, scale = mean_and_scale(y, "y")
+        self.y_mean_, self.y_scale_ = (float(mean), float(scale)) if measured else (0.0, 1.0)
 
     def _build(self, Z: np.ndarray, num_data: int, seed: int) -> Any:
         from fermiclass.nimgp.build import compose_model
@@ -267,12 +266,13 @@ class NIMGPRegressor(RegressorMixin, BaseEstimator):
         from fermiclass.nimgp.response_likelihoods import make_response
 
         response = make_response(self.likelihood, self._y)
+        mean, scale = mean_and_scale(self._y, "y")
         return compose_model(
             self._settings(),
             Z,
             response.adapted(),
             response.num_functions,
-            Standardised(float(self._y.mean()), float(_spread(self._y))),
+            Standardised(float(mean), float(scale)),
             num_data=num_data,
             scales=response.scales,
             input_priors=[self._prior],
@@ -325,9 +325,3 @@ class NIMGPRegressor(RegressorMixin, BaseEstimator):
             model = self._build(self.weights_["posterior.Z"][0], 0, 0)
             assign_weights(model, self.weights_)
             self._get_ready(model)
-
-
-def _spread(values: np.ndarray) -> Any:
-    """Return by what to divide; what is constant is left as wide as it is."""
-    mean, spread = values.mean(axis=0), values.std(axis=0)
-    return np.where(spread <= 1e-12 * np.abs(mean), 1.0, spread)

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fermiclass.estimator_settings import forget, mean_and_scale
 from fermiclass.nimgp.expected.names import KERNELS
 from fermiclass.nimgp.names import LEARNED
 
@@ -107,8 +108,8 @@ class UncertainGPRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When shapes differ, values are not finite, a variance is negative, a covariance is not symmetric or not
-            positive semi-definite, or a parameter does not do.
+            When shapes differ, values are not finite or too large to square, a variance is negative, a covariance is
+            not symmetric or not positive semi-definite, or a parameter does not do.
         TrainingError
             When the covariance matrix of the outputs is not positive definite in floating point, from any start.
 
@@ -122,12 +123,13 @@ class UncertainGPRegressor(RegressorMixin, BaseEstimator):
         from fermiclass.nimgp.expected.training import train
 
         self._check_parameters()
+        forget(self)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = np.asarray(y, np.float64)
         noise = check_input_noise(X, X_var)
         output_noise = _check_output_noise(y, y_var)
-        self.mean_, self.scale_ = X.mean(axis=0), _scale(X.mean(axis=0), X.std(axis=0))
-        self.y_mean_, self.y_scale_ = float(y.mean()), float(_scale(y.mean(), y.std()))
+        self.mean_, self.scale_ = mean_and_scale(X)
+        self.y_mean_, self.y_scale_ = map(float, mean_and_scale(y, "y"))
         self._rows = self._standardised(X, noise)
         self._y, self._y_var = (y - self.y_mean_) / self.y_scale_, output_noise / self.y_scale_**2
         model = self._build()
@@ -223,6 +225,9 @@ class UncertainGPRegressor(RegressorMixin, BaseEstimator):
                 f"noise_variance={self.noise_variance!r} does not do: expected '{LEARNED}', or a number of 0 or more"
             )
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_solution")  # the last thing that fit sets
+
     # The TensorFlow model can be neither copied nor sent elsewhere: it is rebuilt from its parameters.
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -242,11 +247,6 @@ def _parameters(model: Any) -> dict[str, np.ndarray]:
     from gpflow.utilities import parameter_dict
 
     return {path.lstrip("."): np.asarray(parameter) for path, parameter in parameter_dict(model).items()}
-
-
-def _scale(mean: Any, spread: Any) -> Any:
-    """Return by what to divide; what is constant is left as wide as it is."""
-    return np.where(spread <= 1e-12 * np.abs(mean), 1.0, spread)
 
 
 def _is_number(value: Any) -> bool:

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fermiclass.estimator_settings import check_variances, set_standardisation, wrong_label_probabilities
+from fermiclass.estimator_settings import check_variances, forget, mean_and_scale, wrong_label_probabilities
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.prediction import Predictor
 from fermiclass.nimgp.ep.sites import LabelNoise, Labels
@@ -124,6 +124,7 @@ class RobustGPClassifier(ClassifierMixin, BaseEstimator):
             When no fixed point was found, or `max_iter` was too few.
         """
         prior, settings = _read(self)
+        forget(self)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_variances(X, X_var)
         check_classification_targets(y)
@@ -132,7 +133,7 @@ class RobustGPClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, labels = np.unique(y[labelled], return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"a classifier needs rows of at least two classes; found only {len(self.classes_)} class")
-        set_standardisation(self, X.mean(axis=0), X.std(axis=0))
+        self.mean_, self.scale_ = mean_and_scale(X)
         X = (X - self.mean_) / self.scale_
         trained = train(X, Labels.of(labels, len(self.classes_)), prior, settings)
         self._keep(X, labelled, trained)
@@ -140,7 +141,6 @@ class RobustGPClassifier(ClassifierMixin, BaseEstimator):
 
     def _keep(self, X: np.ndarray, labelled: np.ndarray, trained: Trained) -> None:
         posterior = trained.found.posterior
-        self._predictor = Predictor.of(trained.covariance, X, posterior)
         self.lengthscale_ = np.sqrt(trained.covariance.gamma) * self.scale_
         self.latent_noise_ = trained.covariance.noise
         self.outlier_probability_ = None
@@ -151,6 +151,7 @@ class RobustGPClassifier(ClassifierMixin, BaseEstimator):
         self.log_evidence_ = trained.log_evidence
         self.converged_ = trained.found.converged and trained.ended
         self.n_iter_ = max(trained.steps, 1)
+        self._predictor = Predictor.of(trained.covariance, X, posterior)
         if not trained.found.converged:
             _warn(f"no fixed point after {trained.found.rounds} rounds", "max_rounds, or lower damping")
         elif not trained.ended:
@@ -170,6 +171,9 @@ class RobustGPClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         check_variances(X, X_var)
         return self._predictor.probabilities((X - self.mean_) / self.scale_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_predictor")  # the last thing that fit sets
 
     def predict_distribution(self, X: Any, *, X_var: Any = None) -> Prediction:
         """Probabilities of :meth:`predict_proba` with their uncertainty, and entropies with what they are made of.

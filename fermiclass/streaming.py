@@ -20,7 +20,7 @@ from fermiclass.estimator_settings import (
     input_prior,
     model_settings,
     num_inducing_points,
-    set_standardisation,
+    scale_of,
     standardise,
     takes_expected_inputs,
     tensor_type,
@@ -106,7 +106,7 @@ def fit_rows(
     estimator.n_features_in_ = len(rows.feature_names)
     estimator.row_features_ = rows.feature_names
     estimator.classes_ = summary.classes
-    set_standardisation(estimator, summary.mean, summary.std)
+    estimator.mean_, estimator.scale_ = summary.mean, scale_of(summary.mean, summary.std)
     seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
     X, X_var, _ = _numbers(estimator, sample(rows, _SAMPLE, seed=seed))
     num_inducing = num_inducing_points(estimator, summary.num_labelled)

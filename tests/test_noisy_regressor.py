@@ -274,6 +274,9 @@ def test_odd_data_are_refused(data, new):
         NIMGPRegressor("ordinal").fit(X[:2], [1e12, 0])
     with pytest.raises(ValueError, match=r"the numbers of feature 1 .* more than double precision can square"):
         NIMGPRegressor().fit(X * [1, 1e170], y["gaussian"])
+    for likelihood in ("gaussian", "poisson"):
+        with pytest.raises(ValueError, match=r"the numbers of y .* more than double precision can square"):
+            NIMGPRegressor(likelihood).fit(X, np.round(1e200 * np.abs(y["gaussian"])))
     with pytest.raises(NotFittedError, match="not fitted yet"):
         NIMGPRegressor().predict(X)
 

@@ -257,6 +257,17 @@ def test_not_fitted(new):
         UncertainGPRegressor().predict(new[0])
 
 
+@pytest.mark.parametrize(("of_inputs", "of_outputs", "named"), [(1.0, 1e200, "y"), (1e200, 1.0, "feature 0")])
+@pytest.mark.filterwarnings("ignore:the best of 1 starts is not at a maximum")
+def test_numbers_that_cannot_be_squared_are_refused(data, new, of_inputs, of_outputs, named):
+    X, y, _, _ = data
+    model = UncertainGPRegressor(starts=1, steps=1).fit(X, y)
+    with pytest.raises(ValueError, match=f"the numbers of {named} .* more than double precision can square"):
+        model.fit(of_inputs * X, of_outputs * y)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        model.predict(new[0])
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.usefixtures("eagerly")
 @pytest.mark.filterwarnings("ignore:the best of 1 starts is not at a maximum")

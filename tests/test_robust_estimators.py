@@ -243,3 +243,14 @@ def test_one_class_is_too_few(data):
 def test_not_fitted(data):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         RobustGPClassifier().predict(data[0])
+
+
+def test_a_fit_that_fails_leaves_nothing_fitted(data):
+    X, y = data
+    model = RobustGPClassifier(max_iter=1, max_rounds=2)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match=r"the numbers of feature 0 .* more than double precision can square"):
+        model.fit(1e200 * X, y)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        model.predict(X)
