@@ -183,7 +183,7 @@ def test_large_models_train_one_at_a_time(tmp_path):
         "main()"
     )
     arguments = ["benchmark", "gpc", "--datasets", "ring", "--methods", "mgp@step,mgp@probit-fixed", "--splits", "2"]
-    arguments += ["--kernel", "se+polynomial"]
+    arguments += ["--kernel", "se+polynomial", "--steps", "3"]
     output, records = tmp_path / "results.json", tmp_path / "records.jsonl"
     arguments += ["--json", str(output), "--results", str(records)]
     done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
@@ -196,6 +196,7 @@ def test_large_models_train_one_at_a_time(tmp_path):
     assert "published" not in methods["mgp@probit-fixed"]
     assert methods["mgp@step"]["settings"]["epsilon"] is None
     assert methods["mgp@step"]["settings"]["kernel"] == "se+polynomial"
+    assert methods["mgp@step"]["settings"]["steps"] == 3
     assert methods["mgp@probit-fixed"]["settings"]["epsilon"] == 0.001
     assert re.search(r"mgp@step .* 0\.057 ", done.stdout)
 

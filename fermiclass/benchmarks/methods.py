@@ -63,6 +63,8 @@ class MethodOptions:
         Instead of the paper's, or of the default's, for methods whose name says none.
     kernel
         Instead of the paper's, or of the default's.
+    steps
+        Of training, in the place of what each method has.
     noise_model
         ``'given'`` or ``'learned'`` variances of input noise; None for what the benchmark says.
     seed
@@ -72,6 +74,7 @@ class MethodOptions:
     paper: bool = False
     likelihood: str | None = None
     kernel: str | None = None
+    steps: int | None = None
     noise_model: str | None = None
     seed: int = 0
 
@@ -179,6 +182,8 @@ def make_estimator(
         chosen["likelihood"] = options.likelihood
     if options.kernel is not None:
         chosen["kernel"] = options.kernel
+    if options.steps is not None:
+        chosen |= {"steps": options.steps, "epochs": None}
     if options.noise_model is not None:
         chosen["noise"] = _noise(options.noise_model, settings.get("noise", _GIVEN))
     kernel = chosen.get("kernel", "")

@@ -56,6 +56,7 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
 @click.option("--paper", is_flag=True, help="The paper's optimiser, too; slower.")
 @click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Of our methods that have no @.")
 @kernel_option
+@click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Of training, of our methods.")
 @click.option(
     "--noise-model",
     type=click.Choice(["given", "learned"]),
@@ -103,7 +104,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
       fermiclass benchmark astro454 --data DIR --datasets six,four --paper
       fermiclass benchmark uci --data DIR --datasets glass,wine --noise 0.25 --workers 2 --results uci.jsonl
       fermiclass benchmark gpc --datasets letter,ring --methods mgp@step,mgp@softmax-bound,forest --results gpc.jsonl
-      fermiclass benchmark gpc --datasets ring --methods mgp@softmax,svm --kernel se+polynomial
+      fermiclass benchmark gpc --datasets ring --methods mgp@softmax,svm --kernel se+polynomial --steps 3000
       fermiclass benchmark rmgpc --data DIR --datasets wine --noise 0.1 --methods rmgpc,smgpc,svm --splits 20
       fermiclass benchmark timing
       fermiclass benchmark scale

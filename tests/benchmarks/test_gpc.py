@@ -134,6 +134,10 @@ def test_the_papers_protocol_and_the_fast_one():
     assert {name for name in paper if paper[name] != ours[name]} == set(fast) - {"components"}  # three is the default
     assert (fast["learning_rate"], benchmark.fast("satimage/0", "nimgp-nn@step")["learning_rate"]) == (0.1, 0.03)
     assert ours["natural_gradient"] is None  # not log-concave
+    for options in (MethodOptions(steps=7), MethodOptions(steps=7, paper=True)):
+        asked = make_estimator("mgp@logit", settings, options, fast=fast).get_params()
+        assert {name for name in asked if asked[name] != (paper if options.paper else ours)[name]} == {"steps"}
+        assert asked["steps"] == 7
     for cell, method in (("satimage/0", "mgp@softmax-bound"), ("magic/0", "mgp@logit")):
         assert benchmark.fast(cell, method)["natural_gradient"] == 0.1
     assert "natural_gradient" not in benchmark.fast("magic/0", "mgp@logit-predictive")
