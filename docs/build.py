@@ -38,9 +38,11 @@ def report() -> None:
     earlier, catalog = "catalogs/4FGL-DR1.fits.gz", "catalogs/4FGL-DR4.fits.gz"
     with tempfile.TemporaryDirectory() as folder:
         metrics = str(Path(folder) / "metrics.json")
+        found = str(Path(folder) / "open.json")
         for command in (
             ["evaluate", earlier, "--future", catalog, "--json", metrics],
-            ["report", LABELS, "--catalog", catalog, "--metrics", metrics, "-o", str(PAGE)],
+            ["evaluate", earlier, "--open", catalog, "--json", found],
+            ["report", LABELS, "--catalog", catalog, "--metrics", metrics, "--open", found, "-o", str(PAGE)],
         ):
             subprocess.run([sys.executable, "-m", "fermiclass", *command], cwd=REPOSITORY, check=True)
 

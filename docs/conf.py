@@ -43,21 +43,26 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 napoleon_attr_annotations = False
 
-#: What links of pages that are read in the repository, too, lead to here.
+#: Files of the repository that are pages here, by the name of the page.
+PAGES = {"catalogs": "catalogs/README.md", "contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
+#: Links of pages that are read in the repository too, and where they lead on the site.
 LINKS = {
-    "](../README.md#what-you-get)": "](/labels.md)",
+    "](../README.md": "](/index.md",
+    "](../CONTRIBUTING.md": "](/generated/contributing.md",
     "](../catalogs/README.md": "](/generated/catalogs.md",
     "](catalogs/README.md": "](/generated/catalogs.md",
     "](../docs/": "](/",
+    "](docs/": "](/",
 }
 
 
 def generate() -> None:
-    """Write the pages that are made of other files: notebooks, the catalogues' README, the modules of the core."""
+    """Write the pages that are made of other files: notebooks, texts of the repository, the modules of the core."""
     GENERATED.mkdir(exist_ok=True)
     for notebook in sorted((REPOSITORY / "notebooks").glob("*.ipynb")):
         shutil.copyfile(notebook, GENERATED / notebook.name)
-    shutil.copyfile(REPOSITORY / "catalogs" / "README.md", GENERATED / "catalogs.md")
+    for name, path in PAGES.items():
+        shutil.copyfile(REPOSITORY / path, GENERATED / f"{name}.md")
     (GENERATED / "core.md").write_text(core_modules(), encoding="utf-8")
 
 

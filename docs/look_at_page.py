@@ -150,7 +150,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("page", type=Path)
     parser.add_argument("--figures", type=Path, metavar="FOLDER")
-    parser.add_argument("--source", default="4FGL J0003.3-1928", help="which is selected in the pictures")
+    parser.add_argument("--source", default="4FGL J1539.4-3323", help="which is selected in the pictures")
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--repetitions", type=int, default=15)
     chosen = parser.parse_args()

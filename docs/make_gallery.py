@@ -26,8 +26,10 @@ from fermiclass.evaluation import EstimatorMethod, evaluate_future
 DOCS = Path(__file__).parent
 CATALOGS, NOTEBOOKS, FIGURES = DOCS.parent / "catalogs", DOCS.parent / "notebooks", DOCS / "figures"
 DPI = 130
-CLASSES = ["bll", "fsrq", "psr"]
-#: Without a class, and pulsar-like.
+CLASSES = ["bll", "fsrq", "psr", "other"]
+#: Groups of classes, and their columns.
+GROUPS = {"agn": "Sum_P_agn", "psr": "P_psr", "other": "P_other"}
+#: Without a class, and between all of them.
 EXPLAINED = "4FGL J0001.6+3503"
 #: Which of a notebook's pictures is its main one.
 MAIN_PICTURES = {"01": 1, "02": 1, "03": 1, "04": 0, "05": 1}
@@ -55,21 +57,29 @@ def draw() -> dict[str, Figure]:
     earlier, catalog = (fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz") for release in ("DR1", "DR4"))
     labels = fc.read_table(CATALOGS / "4FGL-DR4-labels.fits.gz")
     model = fc.train(catalog)
-    P = np.array([labels[f"P_{name}"] for name in CLASSES]).T
-    later = evaluate_future(earlier, catalog, [EstimatorMethod("nimgp", fc.NIMGPClassifier())])
+    P = np.array([labels[column] for column in GROUPS.values()]).T
+    nimgp = EstimatorMethod("nimgp", fc.NIMGPClassifier())
+    later = evaluate_future(earlier, catalog, [nimgp], features="extended", classes="bll,fsrq,psr")
     predicted = later.methods["nimgp+shares"].probabilities
-    slopes = plots.kernel_slopes(model.estimator.weights_, model.estimator.kernel)
+    sources = fc.extract_features(catalog)
+    sources = sources[np.isin(sources.y, CLASSES)][::4]
+    estimator = model.estimator
+    slopes = plots.log_odds_slopes(
+        lambda X: estimator.predict_proba(X, X_var=sources.X_var), sources.X, estimator.scale_
+    )
     axes = {
         "sky_map": plots.sky_map(labels["GLON"], labels["GLAT"], labels["PRED_CLASS"], labels["P_MAX"], names=CLASSES),
         "feature_pair": feature_pair(catalog),
-        "probability_triangle": plots.probability_triangle(P, CLASSES),
+        "probability_triangle": plots.probability_triangle(P, list(GROUPS)),
         "reliability_diagram": plots.reliability_diagram(predicted, later.y, later.classes),
         "confusion_matrix": plots.confusion_matrix(
             later.y, np.array(later.classes)[predicted.argmax(axis=1)], later.classes
         ),
-        "ard_relevances": plots.ard_relevances(slopes, model.features, CLASSES),
+        "ard_relevances": plots.ard_relevances(
+            slopes, model.features, model.classes, quantity="log-odds moved by one standard deviation"
+        ),
         "training_history": plots.training_history(model.estimator.elbo_, model.estimator.steps),
-        "explanation": plots.explanation(fc.explain(model, catalog, EXPLAINED, shares="estimated"))[0],
+        "explanation": plots.explanation(fc.explain(model, catalog, EXPLAINED, shares="selection"))[0],
     }
     return {name: each.figure for name, each in axes.items()}
 
@@ -78,12 +88,13 @@ def feature_pair(catalog: fc.Catalog) -> plt.Axes:
     """Draw associated sources as points, and some faint ones without a class as the ellipses of their errors."""
     data = fc.extract_features(catalog)
     names = [feature.name for feature in data.features]
+    known = np.isin(data.y, CLASSES)
     pair = [names.index("LP_Index"), names.index("LP_beta")]
     significance = np.asarray(catalog.table["Signif_Avg"])
     faint = np.flatnonzero((catalog.classes == "") & (significance < 6) & (data.flags == 0))[:12]
     axes = plots.feature_pair(
-        data.X[data.labelled][:, pair],
-        data.y[data.labelled],
+        data.X[known][:, pair],
+        data.y[known],
         plots.feature_labels([data.features[j] for j in pair]),
         noisy=data.X[faint][:, pair],
         noisy_var=data.X_var[faint][:, pair],

@@ -13,7 +13,6 @@ import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from astropy.table import Table
@@ -23,14 +22,22 @@ DOCS = Path(__file__).parent
 REPOSITORY = DOCS.parent
 CATALOG = "catalogs/4FGL-DR4.fits.gz"
 LABELS = "catalogs/4FGL-DR4-labels.fits.gz"
-CLASSES = ("bll", "fsrq", "psr")
+EARLIER = "catalogs/4FGL-DR3.fits.gz"
+CLASSES = ("bll", "fsrq", "psr", "other")
+#: What the classes add up to, AGN first; Sum_P_agn is a column of the label table.
+GROUPS = ("agn", "psr", "other")
 
-#: |GLAT| in degrees; shares are estimated within each bin.
+#: |GLAT| in degrees.
 LATITUDES = (0.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 90.0)
+#: |GLAT| in degrees from which candidates and published numbers are those of cleaner sky.
+EDGE = 10.0
 #: Signif_Avg.
 SIGNIFICANCES = (0.0, 5.0, 7.0, 10.0, 20.0, np.inf)
-#: Bits of LABEL_FLAGS with which a source is no candidate: outside the training domain, flagged by the catalogue.
+#: Bits of LABEL_FLAGS with which a source is no candidate: outside the training domain, flagged by the catalogue (as
+#: soft Galactic sources are).
 DOUBTFUL = 4 | 8
+#: Bit of the catalogue's Flags: soft Galactic unassociated source.
+SOFT = 1 << 13
 
 FloatArray = NDArray[np.float64]
 
@@ -42,18 +49,6 @@ def write_labels() -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Count:
-    """Expected numbers of sources of each class, ``(C,)``, with their standard deviations."""
-
-    mean: FloatArray
-    std: FloatArray
-
-    def text(self, c: int) -> str:
-        """Return the number of class `c` with its standard deviation."""
-        return f"{self.mean[c]:.0f} ± {self.std[c]:.0f}"
-
-
-@dataclass(frozen=True, eq=False)
 class Results:
     """All that the text and the figures say.
 
@@ -62,93 +57,64 @@ class Results:
     labels
         The label table, all 4186 rows; `without_errors` is that of the method that ignores the error bars.
     sources
-        Rows of the label table that are unassociated, with P_<class>_LAT, the probabilities by latitude.
-    latitude_sources
-        (B,) unassociated sources by bins of latitude.
-    bins
-        Shares of each class in each bin, ``(B, C)``, and their standard deviations.
-    one_share, trained
-        Expected numbers by bin, ``(B, C)``: with one share for all latitudes, and as trained.
-    counts
-        Expected numbers of unassociated sources by the way to find them.
+        Rows of the label table that are unassociated.
+    ways
+        Unassociated sources by the way to label them: `default`, `trained`, `mgp`, `three` (a closed world of three
+        classes), and `dr3`, those of 4FGL-DR3.
     """
 
     labels: Table
     without_errors: Table
     sources: Table
-    latitude_sources: FloatArray
-    bins: tuple[FloatArray, FloatArray]
-    one_share: FloatArray
-    trained: FloatArray
-    counts: dict[str, Count]
+    ways: dict[str, Table]
 
 
-def probabilities(table: Table, suffix: str = "") -> FloatArray:
-    """Return P_<class> of the three classes, ``(n, 3)``."""
-    return np.array([table[f"P_{name}{suffix}"] for name in CLASSES], np.float64).T
+def probabilities(table: Table) -> FloatArray:
+    """Return P_<class> of the classes, ``(n, 4)``."""
+    return np.array([table[f"P_{name}"] for name in CLASSES], np.float64).T
+
+
+def grouped(table: Table) -> FloatArray:
+    """Return the probabilities of AGN, pulsar and other, ``(n, 3)``; a table of three classes has no other."""
+    agn = np.asarray(table["P_bll"], float) + np.asarray(table["P_fsrq"], float)
+    rest = [
+        np.asarray(table[f"P_{name}"], float) if f"P_{name}" in table.colnames else 0.0 * agn for name in GROUPS[1:]
+    ]
+    return np.array([agn, *rest]).T
 
 
 def compute() -> Results:
-    """Train the default, the same without error bars, and one with a class 'other'; count what they find."""
+    """Label with the default, as trained, without error bars, and in a world of three classes; and label 4FGL-DR3."""
     import fermiclass as fc
+    from fermiclass.labelling.training import default_estimator
 
     catalog = fc.read_catalog(REPOSITORY / CATALOG)
     labels = fc.read_table(REPOSITORY / LABELS)
-    sources = labels[labels["CLASS1"] == ""]
-    model = fc.train(catalog)
-    training = np.array([model.provenance["training_counts"][name] for name in CLASSES], float)
-    trained = probabilities(model.label(catalog, "unassociated", shares="trained"))
-    by_latitude = model.label(catalog, "unassociated", shares="latitude")
-    for name in CLASSES:
-        sources[f"P_{name}_LAT"] = by_latitude[f"P_{name}"]
-
-    latitude = np.abs(np.asarray(sources["GLAT"], float))
-    within = [(latitude >= low) & (latitude < high) for low, high in pairwise(LATITUDES)]
-    within[-1] |= latitude == LATITUDES[-1]
-    shares = [fc_shares(trained[rows], training) for rows in within]
-    bins = np.array([each.mean for each in shares]), np.array([each.std for each in shares])
-    sizes = np.array([rows.sum() for rows in within], float)
-    near = latitude < 10.0
-
-    ignorant = fc.train(catalog, fc.NIMGPClassifier("mgp"))
-    without_errors = ignorant.label(catalog, shares="estimated")
-    ignored = ignorant.label(catalog, "unassociated", shares="trained")
-    other = fc.classify(catalog, targets="unassociated", classes="bll,fsrq,psr,other", shares="trained")
-    none = np.full(len(CLASSES), np.nan)
-    return Results(
-        labels=labels,
-        without_errors=without_errors,
-        sources=sources,
-        latitude_sources=sizes,
-        bins=bins,
-        one_share=np.array([probabilities(sources[rows]).sum(axis=0) for rows in within]),
-        trained=np.array([trained[rows].sum(axis=0) for rows in within]),
-        counts={
-            "one": total([np.ones(len(near), bool)], trained, training),
-            "two": total([near, ~near], trained, training),
-            "far": total([~near], trained, training),
-            "bins": total(within, trained, training),
-            "mgp": total([np.ones(len(near), bool)], probabilities(ignored), training),
-            "trained": Count(trained.sum(axis=0), none),
-            "other": Count(probabilities(other).sum(axis=0), none),
-        },
-    )
+    sources = unassociated(labels)
+    without_errors = fc.classify(catalog, default_estimator(method="mgp"))
+    ways = {
+        "default": sources,
+        "trained": fc.classify(catalog, targets="unassociated", shares="trained"),
+        "mgp": unassociated(without_errors),
+        "three": fc.classify(catalog, targets="unassociated", classes="bll,fsrq,psr", shares="estimated"),
+        "dr3": fc.classify(fc.read_catalog(REPOSITORY / EARLIER), targets="unassociated"),
+    }
+    return Results(labels, without_errors, sources, ways)
 
 
-def fc_shares(p: FloatArray, training: FloatArray) -> Any:
-    """Estimate the shares of the classes among sources with the probabilities `p` as trained."""
-    from fermiclass.shares import estimate_shares
-
-    return estimate_shares(p, training / training.sum())
+def unassociated(labels: Table) -> Table:
+    """Return the rows of the sources without any association."""
+    return labels[labels["STATUS"] == "unassociated"]
 
 
-def total(groups: list[NDArray[np.bool_]], trained: FloatArray, training: FloatArray) -> Count:
-    """Add up the numbers of sources by group, each with shares of its own; groups are independent."""
-    shares = [fc_shares(trained[rows], training) for rows in groups]
-    sizes = [rows.sum() for rows in groups]
-    mean = sum(each.mean * n for each, n in zip(shares, sizes, strict=True))
-    variance = sum((each.std * n) ** 2 for each, n in zip(shares, sizes, strict=True))
-    return Count(np.asarray(mean), np.sqrt(variance))
+def latitude(table: Table) -> FloatArray:
+    """Return |GLAT| in degrees, ``(n,)``."""
+    return np.abs(np.asarray(table["GLAT"], float))
+
+
+def expected(p: FloatArray) -> str:
+    """Return the expected number, Σ p, and its scatter, √Σ p(1 − p), as text."""
+    return f"{p.sum():.0f} ± {np.sqrt(np.sum(p * (1.0 - p))):.0f}"
 
 
 def moved(results: Results) -> FloatArray:
@@ -156,49 +122,50 @@ def moved(results: Results) -> FloatArray:
     return 0.5 * np.abs(probabilities(results.labels) - probabilities(results.without_errors)).sum(axis=1)
 
 
-def candidates(results: Results, name: str, suffix: str = "", least_latitude: float = 0.0, top: int = 10) -> Table:
+def candidates(results: Results, name: str, low: float = EDGE, high: float = np.inf, top: int = 10) -> Table:
     """Return the unassociated sources of the highest probability of a class that no flag speaks against."""
     table = results.sources
-    good = (np.asarray(table["LABEL_FLAGS"]) & DOUBTFUL == 0) & (np.abs(table["GLAT"]) >= least_latitude)
+    good = (np.asarray(table["LABEL_FLAGS"]) & DOUBTFUL == 0) & (latitude(table) >= low) & (latitude(table) < high)
     table = table[good]
-    order = np.lexsort((np.asarray(table["Source_Name"]), -np.asarray(table[f"P_{name}{suffix}"])))
+    order = np.lexsort((np.asarray(table["Source_Name"]), -np.asarray(table[f"P_{name}"])))
     return table[order[:top]]
 
 
 def candidates_text(table: Table, name: str) -> str:
     """Return a Markdown table of candidates."""
-    head = f"| source | l, b (deg) | σ | P_{name} | by latitude | OOD | flags |\n| --- |" + " ---: |" * 6
+    others = [other for other in CLASSES if other != name]
+    head = (
+        f"| source | l, b (deg) | σ | P_{name} | " + " | ".join(f"P_{other}" for other in others) + " | OOD |\n"
+        "| --- |" + " ---: |" * (4 + len(others))
+    )
     rows = [
         f"| {row['Source_Name']} | {row['GLON']:.2f}, {row['GLAT']:+.2f} | {row['Signif_Avg']:.1f} "
-        f"| {_probability(row[f'P_{name}'], row[f'Unc_P_{name}'])} | {_probability(row[f'P_{name}_LAT'])} "
-        f"| {row['OOD_SCORE']:.2f} | {row['LABEL_FLAGS']} |"
+        f"| {_probability(row[f'P_{name}'], row[f'Unc_P_{name}'])} | "
+        + " | ".join(_probability(row[f"P_{other}"]) for other in others)
+        + f" | {row['OOD_SCORE']:.2f} |"
         for row in table
     ]
     return "\n".join([head, *rows])
 
 
 def _probability(p: float, std: float | None = None) -> str:
-    if p >= 0.9995:
-        return "> 0.999"
+    if p >= 0.9995 or p < 0.0005:
+        return "> 0.999" if p > 0.5 else "< 0.001"
     return f"{p:.3f}" if std is None else f"{p:.3f} ± {std:.3f}"
 
 
 def latitude_text(results: Results) -> str:
     """Return the Markdown table of numbers by latitude."""
     flagged = np.asarray(results.sources["LABEL_FLAGS"]) & 8 > 0
-    latitude = np.abs(results.sources["GLAT"])
+    P, b = grouped(results.sources), latitude(results.sources)
     lines = [
-        "| \\|b\\|, deg | unassociated | flagged by the catalogue | pulsar-like | BL Lac | FSRQ |",
+        "| \\|b\\|, deg | unassociated | flagged by the catalogue | AGN | pulsars | other |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for k, n in enumerate(results.latitude_sources):
-        rows = (latitude >= LATITUDES[k]) & (latitude < LATITUDES[k + 1] + (k == len(LATITUDES) - 2))
-        numbers = [f"{n * results.bins[0][k, c]:.0f} ± {n * results.bins[1][k, c]:.0f}" for c in (2, 0, 1)]
-        lines.append(
-            f"| {LATITUDES[k]:.0f} to {LATITUDES[k + 1]:.0f} | {n:.0f} | {flagged[rows].mean():.0%} | "
-            + " | ".join(numbers)
-            + " |"
-        )
+    for low, high in pairwise(LATITUDES):
+        rows = (b >= low) & (b < high + (high == LATITUDES[-1]))
+        numbers = " | ".join(expected(P[rows, k]) for k in range(len(GROUPS)))
+        lines.append(f"| {low:.0f} to {high:.0f} | {rows.sum()} | {flagged[rows].mean():.0%} | {numbers} |")
     return "\n".join(lines)
 
 
@@ -229,50 +196,50 @@ def errors_text(results: Results) -> str:
 
 def numbers(results: Results) -> dict[str, str]:
     """Return what stands in for the template's names."""
-    counts = results.counts
-    psr, far = CLASSES.index("psr"), np.abs(results.sources["GLAT"]) >= 10.0
-
-    def blazars(count: Count) -> str:
-        # the numbers of all classes add up to the number of sources, which is known
-        return f"{count.mean[0] + count.mean[1]:.0f} ± {count.std[psr]:.0f}"
-
-    labels, other = results.labels, results.without_errors
+    labels, other, sources = results.labels, results.without_errors, results.sources
     changed = np.asarray(labels["PRED_CLASS"]) != np.asarray(other["PRED_CLASS"])
-    unknown = len(results.sources)
+    good = np.asarray(sources["LABEL_FLAGS"]) & DOUBTFUL == 0
+    far = latitude(sources) >= EDGE
+    soft = np.asarray(sources["Flags"]) & SOFT > 0
+    sure = np.asarray(sources["P_psr"]) > 0.9
     found: dict[str, str] = {
         "labelled": str(len(labels)),
-        "unassociated": str(unknown),
-        "far": str(int(far.sum())),
-        "far_one": f"{float(np.sum(results.sources['P_psr'][far])):.0f}",
-        "far_two": counts["far"].text(psr),
-        "other_psr": f"{counts['other'].mean[psr]:.0f}",
-        "other_blazars": f"{counts['other'].mean[:2].sum():.0f}",
-        "other_other": f"{unknown - counts['other'].mean.sum():.0f}",
-        "sure_psr": str(int(np.sum(results.sources["P_psr"] > 0.9))),
-        "sure_psr_good": str(
-            int(np.sum((results.sources["P_psr"] > 0.9) & (results.sources["LABEL_FLAGS"] & DOUBTFUL == 0)))
-        ),
-        "sure_bll": str(int(np.sum(results.sources["P_bll"] > 0.9))),
-        "sure_fsrq": str(int(np.sum(results.sources["P_fsrq"] > 0.9))),
+        "unassociated": str(len(sources)),
+        "soft": str(int(soft.sum())),
+        "other_count": dict(part.split("=") for part in labels.meta["counts"].split(","))["other"],
+        "sure_psr": str(int(sure.sum())),
+        "sure_psr_good": str(int((sure & good).sum())),
+        "sure_psr_far": str(int((sure & good & far).sum())),
+        "sure_bll": str(int(np.sum(sources["P_bll"] > 0.9))),
+        "sure_fsrq": str(int(np.sum(sources["P_fsrq"] > 0.9))),
+        "sure_other": str(int(np.sum(sources["P_other"] > 0.9))),
         "changed": str(int(changed.sum())),
         "changed_share": f"{changed.mean():.1%}",
         "moved": f"{moved(results).mean():.3f}",
         "moved_most": str(int(np.sum(moved(results) > 0.1))),
         "latitude_table": latitude_text(results),
         "errors_table": errors_text(results),
-        "w_bcu": labels.meta["w_bcu"].replace("+-", " ± ").replace(",", ", ").replace("=", " "),
-        "psr_table": candidates_text(candidates(results, "psr"), "psr"),
-        "psr_far_table": candidates_text(candidates(results, "psr", "_LAT", 10.0), "psr"),
+        "psr_far_table": candidates_text(candidates(results, "psr"), "psr"),
+        "psr_near_table": candidates_text(candidates(results, "psr", 0.0, EDGE), "psr"),
         "bll_table": candidates_text(candidates(results, "bll"), "bll"),
         "fsrq_table": candidates_text(candidates(results, "fsrq"), "fsrq"),
     }
-    for way in ("one", "two", "bins", "mgp"):
-        for c, name in enumerate(CLASSES):
-            found[f"{way}_{name}"] = counts[way].text(c)
-        found[f"{way}_blazars"] = blazars(counts[way])
-    for c, name in enumerate(CLASSES):
-        found[f"trained_{name}"] = f"{counts['trained'].mean[c]:.0f}"
-    found["trained_blazars"] = f"{counts['trained'].mean[:2].sum():.0f}"
+    for k, group in enumerate(GROUPS):
+        found[f"soft_{group}"] = f"{grouped(sources)[soft, k].mean():.2f}"
+    bcu = labels[np.char.lower(np.asarray(labels["CLASS1"], str)) == "bcu"]
+    found["bcu_rest"] = expected(grouped(bcu)[:, 1:].sum(axis=1))
+    for name in CLASSES:
+        found[f"bcu_{name}"] = expected(np.asarray(bcu[f"P_{name}"], float))
+    for way, table in results.ways.items():
+        P, away = grouped(table), latitude(table) >= EDGE
+        for group, number in zip(GROUPS, np.bincount(P[away].argmax(axis=1), minlength=len(GROUPS)), strict=True):
+            found[f"{way}_high_most_{group}"] = str(int(number))
+        for place, rows in (("all", away | ~away), ("low", ~away), ("high", away)):
+            found[f"{way}_{place}"] = str(int(rows.sum()))
+            for k, group in enumerate(GROUPS):
+                found[f"{way}_{place}_{group}"] = expected(P[rows, k])
+            for name in ("bll", "fsrq"):
+                found[f"{way}_{place}_{name}"] = expected(np.asarray(table[f"P_{name}"], float)[rows])
     return found
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from fermiclass import plots
 
 if TYPE_CHECKING:
+    from astropy.table import Table
     from make_result import Results
 
 DPI = 150
@@ -34,38 +35,43 @@ def sky(results: Results) -> plt.Figure:
     """Draw the unassociated sources on the sky."""
     table = results.sources
     axes = plots.sky_map(
-        table["GLON"], table["GLAT"], table["PRED_CLASS"], table["P_MAX"], names=["bll", "fsrq", "psr"]
+        table["GLON"], table["GLAT"], table["PRED_CLASS"], table["P_MAX"], names=["bll", "fsrq", "psr", "other"]
     )
     return axes.figure
 
 
 def latitude(results: Results) -> plt.Figure:
-    """Draw the numbers of each class by Galactic latitude, and three ways to count pulsars."""
-    from make_result import CLASSES, LATITUDES
+    """Draw the numbers of each class by Galactic latitude, and the share of pulsars as three ways have it."""
+    from make_result import CLASSES, LATITUDES, grouped
+    from make_result import latitude as latitude_of
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.1), layout="constrained", sharey=False)
     place = np.arange(len(LATITUDES) - 1)
     names = [f"{low:.0f}–{high:.0f}" for low, high in pairwise(LATITUDES)]
     colours = plots.class_colours(CLASSES)
-    n = results.latitude_sources
-    below = np.zeros(len(n))
-    for c in (2, 0, 1):
-        height = n * results.bins[0][:, c]
-        left.bar(place, height, 0.8, bottom=below, color=colours[CLASSES[c]], alpha=0.85, label=CLASSES[c])
+
+    def by_bin(table: Table, p: np.ndarray) -> np.ndarray:
+        return np.histogram(latitude_of(table), LATITUDES, weights=p)[0]
+
+    table = results.sources
+    below = np.zeros(len(place))
+    for name in ("psr", "other", "bll", "fsrq"):
+        height = by_bin(table, np.asarray(table[f"P_{name}"], float))
+        left.bar(place, height, 0.8, bottom=below, color=colours[name], alpha=0.85, label=name)
         below += height
     left.set_ylabel("unassociated sources")
     left.set_ylim(0.0, 540.0)
-    left.legend(frameon=False, ncols=3, fontsize="small", loc="upper right")
+    left.legend(frameon=False, ncols=4, fontsize="small", loc="upper right", columnspacing=1.0, handlelength=1.2)
 
-    size = results.one_share.sum(axis=1)
-    mean, std = results.bins[0][:, 2], results.bins[1][:, 2]
-    right.errorbar(
-        place, mean, std, fmt="^", color=colours["psr"], markersize=6, capsize=2, label="estimated in each bin"
-    )
-    one, trained = results.one_share[:, 2] / size, results.trained[:, 2] / size
-    right.plot(place, one, "-", color="0.2", linewidth=1.2, label="one share for all (the default)")
-    right.plot(place, trained, "--", color="0.5", linewidth=1.2, label="as trained")
-    right.set_ylabel("share of pulsar-like sources")
+    for way, style, colour, label in (
+        ("default", "^-", colours["psr"], "the default"),
+        ("trained", "--", "0.5", "class priors as trained"),
+        ("three", ":", "0.2", "three classes, estimated class priors"),
+    ):
+        p = grouped(results.ways[way])[:, 1]
+        share = by_bin(results.ways[way], p) / by_bin(results.ways[way], np.ones(len(p)))
+        right.plot(place, share, style, color=colour, linewidth=1.4, markersize=6, label=label)
+    right.set_ylabel("share of pulsars")
     right.set_ylim(0.0, 1.32)
     right.set_yticks([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     right.legend(frameon=False, fontsize="small", loc="upper right")
@@ -90,7 +96,7 @@ def error_bars(results: Results) -> plt.Figure:
     left.scatter(significance, distance, s=3, lw=0, color="0.8", rasterized=True)
     for k, (name, style) in enumerate({"half of the sources": "-", "84 %": "--", "97.5 %": ":"}.items()):
         left.plot(at, levels[:, k], style, color="#0072B2", linewidth=1.6, label=f"{name} move by less")
-    left.set_ylim(0.0, 0.42)
+    left.set_ylim(0.0, 0.21)
     left.set_ylabel("shift of the probabilities, ½ Σ |ΔP|")
     left.legend(frameon=False, fontsize="small")
 
@@ -102,7 +108,7 @@ def error_bars(results: Results) -> plt.Figure:
         share = [sure[rows].mean() for rows in groups]
         right.plot(at, share, marker=marker, markersize=4, color=colour, label=name)
     right.set_ylabel("share of sources with P_MAX > 0.9")
-    right.set_ylim(0.0, 0.8)
+    right.set_ylim(0.0, 0.5)
     right.legend(frameon=False, fontsize="small", loc="lower right")
     for axes in (left, right):
         axes.set_xscale("log")

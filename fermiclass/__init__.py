@@ -9,10 +9,13 @@ TensorFlow is not imported before a model is built.
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import Any
 
 from fermiclass._version import __version__
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until somebody asks for the records
 
 # Where each public name lives; modules are imported when one of their names is first asked for.
 _HOMES = {
@@ -20,29 +23,33 @@ _HOMES = {
     "ClassGrouping": "fermiclass.catalog",
     "read_catalog": "fermiclass.catalog",
     "FermiclassError": "fermiclass.errors",
-    "send_table": "fermiclass.messaging",
-    "NIMGPClassifier": "fermiclass.estimators",
-    "Explanation": "fermiclass.explaining",
-    "explain": "fermiclass.explaining",
+    "send_table": "fermiclass.io.samp",
+    "NIMGPClassifier": "fermiclass.nimgp.estimators.classifier",
+    "Explanation": "fermiclass.analysis.explain",
+    "explain": "fermiclass.analysis.explain",
     "FeatureTable": "fermiclass.features",
     "extract_features": "fermiclass.features",
-    "load_model": "fermiclass.model_folder",
-    "save_model": "fermiclass.model_folder",
-    "NIMGPRegressor": "fermiclass.noisy_regressor",
-    "find_outliers": "fermiclass.outliers",
-    "TrainedModel": "fermiclass.pipeline",
-    "classify": "fermiclass.pipeline",
-    "train": "fermiclass.pipeline",
-    "followup": "fermiclass.ranking",
-    "read_metrics": "fermiclass.report",
-    "report_page": "fermiclass.report",
-    "write_report": "fermiclass.report",
-    "retrain": "fermiclass.retraining",
-    "RobustGPClassifier": "fermiclass.robust_estimators",
-    "UncertainGPRegressor": "fermiclass.regressor",
+    "load_model": "fermiclass.labelling.archive",
+    "save_model": "fermiclass.labelling.archive",
+    "NIMGPRegressor": "fermiclass.nimgp.estimators.sparse_regressor",
+    "find_outliers": "fermiclass.analysis.outliers",
+    "TrainedModel": "fermiclass.labelling.model",
+    "classify": "fermiclass.labelling.training",
+    "train": "fermiclass.labelling.training",
+    "followup": "fermiclass.analysis.followup",
+    "read_metrics": "fermiclass.show.page",
+    "report_page": "fermiclass.show.page",
+    "write_report": "fermiclass.show.page",
+    "retrain": "fermiclass.labelling.retraining",
+    "RobustGPClassifier": "fermiclass.nimgp.estimators.robust_classifier",
+    "UncertainGPRegressor": "fermiclass.nimgp.estimators.exact_regressor",
+    "estimate_shares": "fermiclass.labelling.label_shift",
+    "correct_shares": "fermiclass.labelling.label_shift",
+    "Shares": "fermiclass.labelling.label_shift",
+    "write_labels": "fermiclass.labelling.bulk",
     "open_rows": "fermiclass.rows",
-    "read_table": "fermiclass.tables",
-    "write_table": "fermiclass.tables",
+    "read_table": "fermiclass.io.tables",
+    "write_table": "fermiclass.io.tables",
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]

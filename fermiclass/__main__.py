@@ -1,5 +1,5 @@
 """``python -m fermiclass`` is the command ``fermiclass``."""
 
-from fermiclass.cli import main
+from fermiclass.cli.app import main
 
 main()

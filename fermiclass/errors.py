@@ -57,3 +57,8 @@ class OutputError(FermiclassError, OSError):
 
 class BenchmarkError(FermiclassError, ValueError):
     """A benchmark is unknown, or its data are not where they were said to be."""
+
+
+def in_one_line(error: BaseException) -> str:
+    """Return the text of another package's error in one line, for a message of ours; its type if it has no text."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -30,7 +30,7 @@ with atheris.instrument_imports(include=["fermiclass", "astropy.io.fits"]):
     from fermiclass.catalog import reading
     from fermiclass.errors import FermiclassError
     from fermiclass.features import extract_features
-    from fermiclass.model_folder import check_model_folder
+    from fermiclass.labelling.archive import check_model_folder
 
 
 def small_catalog(rows: int = 24) -> bytes:

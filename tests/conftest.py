@@ -1,7 +1,10 @@
 """Where the real data are."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
+
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # as the commands do: the same seed gives the same bytes
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,12 +16,27 @@ settings.register_profile("long", UNHURRIED, max_examples=5000)
 settings.load_profile("few")
 
 REPOSITORY = Path(__file__).parent.parent
+SLOW_ROOMS = ("benchmarks", "robustness")
 RELEASES = ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3", "4FGL-DR4")
 
 
 def slim_path(release):
     """The slim catalogue of a release, part of the repository."""
     return REPOSITORY / "catalogs" / f"{release}.fits.gz"
+
+
+# It imports what the extra test-all brings; its tests have the marker notebooks.
+collect_ignore = [] if find_spec("nbformat") and find_spec("jupytext") else ["documents/test_notebooks.py"]
+
+
+@pytest.hookimpl(tryfirst=True)  # before the choice by markers
+def pytest_collection_modifyitems(items):
+    """Mark what needs a browser, and the rooms whose tests take long."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+        if item.path.relative_to(REPOSITORY / "tests").parts[0] in SLOW_ROOMS:
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(optionalhook=True)

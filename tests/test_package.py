@@ -44,8 +44,10 @@ def test_an_unknown_name_is_an_attribute_error():
     "code",
     [
         "import fermiclass; fermiclass.__version__",
-        "import fermiclass.cli",
-        "import fermiclass.pipeline, fermiclass.model_folder, fermiclass.labels, fermiclass.domain",
+        "import fermiclass.cli.app",
+        "import fermiclass.labelling.model, fermiclass.labelling.training, fermiclass.labelling.selection",
+        "import fermiclass.labelling.archive, fermiclass.labelling.labels, fermiclass.labelling.class_priors",
+        "import fermiclass.rows.domain",
         "import fermiclass as fc; fc.Catalog, fc.FermiclassError, fc.classify, fc.train, fc.load_model, fc.write_table",
         "import fermiclass as fc; fc.explain, fc.retrain, fc.followup, fc.Explanation",
         "import fermiclass.plots",
@@ -61,7 +63,7 @@ import sys
 import fermiclass as fc
 catalog = fc.read_catalog(sys.argv[1])
 data = fc.extract_features(catalog)
-assert data.X.shape == (7195, 17), data.X.shape
+assert data.X.shape == (7195, 18), data.X.shape
 data.to_table()
 """
     assert loaded_after(code, str(slim_path("4FGL-DR4"))) == "[]"

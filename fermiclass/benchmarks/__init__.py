@@ -1,5 +1,6 @@
 """Benchmarks: registered data, methods and protocols, each run by ``fermiclass benchmark NAME``.
 
-``problem`` says what a benchmark is, ``registry`` which there are, and ``methods`` what they compare. ``runner`` plans
-``blocks``, has ``executors`` run them, and keeps ``records``, of which ``summary`` and ``tables`` make figures.
+``problem`` defines a benchmark, ``registry`` lists all benchmarks, and ``methods`` makes the methods that they compare.
+``runner`` plans ``blocks``, lets ``executors`` run them, and keeps ``records``. ``summary`` averages the records, and
+``tables`` prints the result.
 """

@@ -1,8 +1,8 @@
 """Active learning on waveform: which rows to label next (the main paper's section 5.5, figures 6 and 7).
 
-A repetition divides the 1,000 rows into 100 to learn from, 500 to test with and a pool of 400. Every round the
-classifier is trained, tested, and asked which row of the pool to label; the next training starts where the last one
-ended. The repetitions of a block advance in step, so that their classifiers are trained together.
+A repetition divides the 1,000 rows into 100 training rows, 500 test rows and a pool of 400. In every round the
+classifier is trained and tested, and then selects the row of the pool to label next. Each training starts where the
+last one ended. The classifiers of all repetitions in a block are trained together, round by round.
 
 The data are ``X.txt`` and ``Y.txt`` in ``DATA/uci/waveform``.
 """
@@ -10,7 +10,7 @@ The data are ``X.txt`` and ``Y.txt`` in ``DATA/uci/waveform``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,16 +18,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.blocks import settings_of
+from fermiclass.benchmarks.blocks import score_labels, settings_of
+from fermiclass.benchmarks.curves import learning_curve
+from fermiclass.benchmarks.figures import active_figure, title_of
 from fermiclass.benchmarks.methods import authors_start
-from fermiclass.benchmarks.problem import FloatArray, Problem, Published
+from fermiclass.benchmarks.problem import Problem, Published
 from fermiclass.errors import BenchmarkError
+from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fermiclass.estimators import NIMGPClassifier
-    from fermiclass.nimgp.prediction import Prediction
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+    from fermiclass.nimgp.prediction.predictor import Prediction
 
     Fit = Callable[..., list[NIMGPClassifier]]
 
@@ -36,10 +39,10 @@ NOISES = ("0", "0.1", "0.25", "0.5")
 NUM_REPETITIONS = 100
 NUM_ADDED = 100
 NUM_TRAIN, NUM_TEST, NUM_POOL = 100, 500, 400
-#: Steps when training goes on, with the fast optimiser: what is new are a few rows.
+#: Number of steps when training continues with the fast optimiser. Only a few rows are new.
 _REFIT = {"steps": 100}
 
-#: Score of every row of the pool from what is predicted of it: the row with the largest one is labelled next.
+#: Scores of the rows of the pool from their prediction. The row with the largest score is labelled next.
 ACQUISITIONS: Mapping[str, Callable[[Prediction], FloatArray] | None] = MappingProxyType(
     {
         "entropy": lambda prediction: prediction.entropy,
@@ -48,7 +51,7 @@ ACQUISITIONS: Mapping[str, Callable[[Prediction], FloatArray] | None] = MappingP
     }
 )
 
-#: The paper's settings of the estimator, beside the method; the noise that it starts from is that of its authors' code.
+#: The paper's settings of the estimator, without the method. The initial noise is from the authors' code.
 SETTINGS: Mapping[str, Any] = MappingProxyType(
     {
         "num_inducing": 50,
@@ -59,8 +62,6 @@ SETTINGS: Mapping[str, Any] = MappingProxyType(
         "initial_noise": 0.1,
     }
 )
-
-_CLIP = 1e-5  # of probabilities, before the logarithm
 
 
 class Rows(NamedTuple):
@@ -80,14 +81,14 @@ def load(folder: Path) -> Rows:
     Raises
     ------
     BenchmarkError
-        When a file is missing or damaged, or there are fewer rows.
+        When a file is missing or damaged, or has too few rows.
     """
     home = folder / "uci" / "waveform"
     needed = NUM_TRAIN + NUM_TEST + NUM_POOL
     try:
         rows = Rows(np.loadtxt(home / "X.txt", ndmin=2), np.loadtxt(home / "Y.txt", dtype=np.int64))
         if len(rows.X) != len(rows.y) or len(rows.y) < needed:
-            raise ValueError(f"{len(rows.X)} rows, {len(rows.y)} classes, where there should be {needed} of both")
+            raise ValueError(f"{len(rows.X)} rows and {len(rows.y)} classes: expected {needed} of each")
     except (OSError, ValueError) as error:
         raise BenchmarkError(
             f"the data of the benchmark 'active' cannot be read from '{home}' ({error}). Give the folder that holds "
@@ -97,13 +98,13 @@ def load(folder: Path) -> Rows:
 
 
 class _Repetition:
-    """A learner's rows: those to learn from grow by what it takes from the pool."""
+    """Rows of one learner. Its training rows grow by the rows that it takes from the pool."""
 
     def __init__(self, data: Rows, noise_variance: float, repetition: int) -> None:
         self.number = repetition
         self._rng = np.random.default_rng((5, repetition))
         rows = data.take(self._rng.permutation(len(data.y)))
-        # Standardised by the first training rows, then the noise, which is the same, scaled, for all its variances.
+        # Standardise by the first training rows, then add noise. All noise variances use the same draws, scaled.
         start = rows.X[:NUM_TRAIN]
         X = (rows.X - start.mean(axis=0)) / start.std(axis=0)
         X += np.sqrt(noise_variance) * self._rng.standard_normal(X.shape)
@@ -115,22 +116,19 @@ class _Repetition:
         self._noise_variance = noise_variance
         self.error: list[float] = []
         self.nll: list[float] = []
-        self.confusion = np.zeros((0, 0), int)
+        self.confusion: list[list[int]] = []
 
     def variances(self, rows: Rows) -> FloatArray:
-        """Return the true X_var, at which methods that learn the noise do not look."""
+        """Return the true X_var. Methods that learn the noise ignore it."""
         return np.full_like(rows.X, self._noise_variance)
 
     def score(self, fitted: Any) -> None:
-        """Note the error and the NLL of the test rows."""
+        """Record error and NLL of the test rows."""
         p = fitted.predict_proba(self.test.X, X_var=self.variances(self.test))
-        self.error.append(float(np.mean(fitted.classes_[p.argmax(axis=1)] != self.test.y)))
-        classes = np.unique(np.concatenate([self.test.y, fitted.classes_]))
-        self.confusion = np.zeros((len(classes), len(classes)), int)
-        best = np.searchsorted(classes, fitted.classes_[p.argmax(axis=1)])
-        np.add.at(self.confusion, (best, np.searchsorted(classes, self.test.y)), 1)
-        p_true = np.sum(p * (fitted.classes_ == self.test.y[:, None]), axis=1)  # 0 for a class not learned yet
-        self.nll.append(float(-np.mean(np.log(np.maximum(p_true, _CLIP)))))
+        scores = score_labels(self.test.y, p, fitted.classes_)
+        self.error.append(scores["error"])
+        self.nll.append(scores["nll"])
+        self.confusion = scores["confusion"]
 
     def label_more(self, fitted: Any, acquisition: str, num: int) -> None:
         """Move the rows with the largest scores from the pool to the training rows."""
@@ -158,7 +156,7 @@ def run_block(
     fit: Fit | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Let classifiers choose what to learn from, several repetitions at once.
+    """Run active learning for several repetitions at once.
 
     Parameters
     ----------
@@ -167,42 +165,44 @@ def run_block(
     estimator
         Settings of the classifiers.
     acquisition
-        Of :data:`ACQUISITIONS`: ``'entropy'`` of the predicted label, ``'bald'`` (the mutual information of the label
-        and the latent functions), or ``'random'``.
+        One of :data:`ACQUISITIONS`: ``'entropy'`` of the predicted label, ``'bald'`` (the mutual information of the
+        label and the latent functions), or ``'random'``.
     noise
-        Variance of the noise put into all inputs.
+        Variance of the noise that is added to all inputs.
     repetitions
-        Their numbers; each divides the rows in its own way, the same for every method, acquisition and noise.
+        Numbers of the repetitions. Each number gives a division of the rows, the same for every method, acquisition
+        and noise.
     rounds, per_round
-        How often rows are labelled, and how many at a time.
+        Number of rounds, and number of rows that are labelled in each.
     refit
-        Settings that differ when training goes on, such as fewer epochs; the paper's are the same.
+        Settings that change when training continues, such as fewer epochs. The paper changes none.
     fit
-        Stands in for :func:`fermiclass.fitting.fit_many`.
+        Stands in for :func:`fermiclass.NIMGPClassifier.fit_many`.
     progress
-        Called with the numbers of trainings done and to do.
+        Called with the numbers of trainings done and in total.
 
     Returns
     -------
     list of dict
-        For each repetition ``"repetition"``, and ``"added"`` (numbers of rows labelled so far), ``"error"`` and
-        ``"nll"`` on the test rows, a list of ``rounds + 1`` each.
+        For each repetition its number ``"repetition"``, the numbers of rows labelled so far ``"added"``, and
+        ``"error"`` and ``"nll"`` on the test rows, lists of length ``rounds + 1``. Also ``"classes"`` and the last
+        ``"confusion"``.
 
     Raises
     ------
     BenchmarkError
-        When the acquisition is unknown, or the pool does not hold as many rows.
+        When the acquisition is unknown, or the pool has too few rows.
     """
     if acquisition not in ACQUISITIONS:
         raise BenchmarkError(f"the acquisition '{acquisition}' is unknown: choose among {', '.join(ACQUISITIONS)}")
     if rounds * per_round > NUM_POOL:
         raise BenchmarkError(
-            f"{rounds} rounds of {per_round} rows are more than the {NUM_POOL} of the pool: label fewer rows"
+            f"{rounds} rounds of {per_round} rows are more than the {NUM_POOL} rows of the pool: label fewer rows"
         )
     if fit is None:
-        from fermiclass.fitting import fit_many
+        from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
-        fit = fit_many
+        fit = NIMGPClassifier.fit_many
     from sklearn.base import clone
 
     states = [_Repetition(data, noise, k) for k in repetitions]
@@ -225,56 +225,21 @@ def run_block(
             "error": s.error,
             "nll": s.nll,
             "classes": [str(name) for name in np.unique(data.y)],
-            "confusion": s.confusion.tolist(),
+            "confusion": s.confusion,
         }
         for s in states
     ]
 
 
-class Curve(NamedTuple):
-    """Means over repetitions by the number of rows added, and their standard errors, ``(rounds + 1,)`` each."""
-
-    added: FloatArray
-    mean: FloatArray
-    se: FloatArray
-
-
-def learning_curve(records: Iterable[Mapping[str, Any]], figure: str = "error", *, reduction: bool = False) -> Curve:
-    """Average the repetitions that :func:`run_block` returned.
-
-    Parameters
-    ----------
-    records
-        Of one method, acquisition and noise.
-    figure
-        ``'error'`` or ``'nll'``.
-    reduction
-        By how much it fell since nothing was added, as in the paper's figure 7, instead of the figure itself.
-
-    Raises
-    ------
-    ValueError
-        When there are no records, or some have other rounds.
-    """
-    records = list(records)
-    if len({tuple(record["added"]) for record in records}) != 1:
-        raise ValueError(f"{len(records)} records of different rounds, or none: expected some of the same rounds")
-    values = np.array([record[figure] for record in records], dtype=np.float64)
-    if reduction:
-        values = values[:, :1] - values
-    se = values.std(axis=0) / np.sqrt(max(len(values) - 1, 1))
-    return Curve(np.array(records[0]["added"], dtype=np.float64), values.mean(axis=0), se)
-
-
 class Active:
-    """The benchmark ``active``: cells ``entropy/0.25`` and so on, whose splits are repetitions.
+    """The benchmark ``active``: its cells are ``entropy/0.25`` and so on, and its splits are repetitions.
 
     Parameters
     ----------
     folder
-        That holds ``uci/waveform``.
+        Folder that holds ``uci/waveform``.
     per_round
-        Rows labelled before the next training; the paper labels one.
+        Number of rows that are labelled per round. The paper labels one.
     """
 
     name: str = "active"
@@ -287,26 +252,26 @@ class Active:
         self.folder, self.per_round = folder, per_round
 
     def problem(self, cell: str, split: int) -> Problem:
-        """Return what a repetition starts from: its first training rows, and its test rows."""
+        """Return the start of a repetition: its first training rows, and its test rows."""
         state = _Repetition(load(self.folder), float(cell.partition("/")[2]), split)
         train, test = state.train, state.test
         return Problem(train.X, state.variances(train), train.y, test.X, state.variances(test), test.y)
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return those of section 5.5, with first values from its authors' code."""
+        """Return the settings of section 5.5, with initial values from the authors' code."""
         return {**SETTINGS, **authors_start(21)}
 
     def run(self, cell: str, method: str, estimator: Any, splits: Sequence[int]) -> list[dict[str, Any]]:
-        """Return a record for each repetition; its ``"error"`` and ``"nll"`` are those after the last round.
+        """Return a record for each repetition. Its ``"error"`` and ``"nll"`` are those after the last round.
 
         Raises
         ------
         BenchmarkError
-            When the method cannot go on from where a training ended.
+            When the method cannot continue a training.
         """
         if not hasattr(estimator, "fit_many"):
             raise BenchmarkError(
-                f"the benchmark 'active' trains again and again, which '{method}' does not: leave it out"
+                f"the benchmark 'active' continues trainings, which '{method}' cannot: leave it out (--methods)"
             )
         acquisition, _, noise = cell.partition("/")
         started = time.perf_counter()
@@ -338,9 +303,7 @@ class Active:
         ]
 
     def figure(self, estimators: Mapping[tuple[str, str], Any], records: Sequence[Mapping[str, Any]]) -> Figure:
-        """Draw test error against labels added: a panel for each method and noise, a line for each acquisition."""
-        from fermiclass.benchmarks.figures import active_figure, title_of
-
+        """Draw test error against labels added: one panel per method and noise, one line per acquisition."""
         panels: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
         for record in records:
             acquisition, _, noise = record["cell"].partition("/")

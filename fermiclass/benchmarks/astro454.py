@@ -2,7 +2,7 @@
 
 The data are three files in ``DATA/astro454``: ``features.csv`` (Flux1000 and its uncertainty, ln Signif_Avg,
 ln Pivot_Energy, LP_Index and its uncertainty, LP_beta and its uncertainty, ln LP_SigCurv), ``sources.csv`` (names and
-classes) and ``splits.txt.gz`` (a permutation of the rows a line: 408 train, 46 test).
+classes) and ``splits.txt.gz`` (one permutation of the rows per line: 408 train, 46 test).
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.benchmarks.methods import authors_start
-from fermiclass.benchmarks.problem import FloatArray, Problem, Published
+from fermiclass.benchmarks.problem import Problem, Published
 from fermiclass.errors import BenchmarkError
+from fermiclass.io.arrays import FloatArray
 
 NUM_TRAIN = 408
 
 _VALUES, _ERRORS = (0, 2, 3, 4, 6, 8), (1, None, None, 5, 7, None)  # columns of features.csv
 
-#: Columns of X a cell uses: all six, or without the significances of detection and curvature (appendix B.4).
+#: Columns of X in each cell: all six, or all except the significances of detection and curvature (appendix B.4).
 _FEATURES: Mapping[str, list[int]] = MappingProxyType({"six": [0, 1, 2, 3, 4, 5], "four": [0, 2, 3, 4]})
 
 _PUBLISHED = {  # NLL, error: tables 9 and 17
@@ -48,7 +49,7 @@ class Astro454:
     Parameters
     ----------
     folder
-        The one that holds ``astro454/``.
+        Folder that holds ``astro454/``.
     """
 
     name: str = "astro454"
@@ -63,7 +64,7 @@ class Astro454:
         self.folder = folder
 
     def problem(self, cell: str, split: int) -> Problem:
-        """Return a split of a cell: 408 sources to learn from, 46 to predict.
+        """Return a split of a cell: 408 training sources and 46 test sources.
 
         Raises
         ------
@@ -76,7 +77,7 @@ class Astro454:
         return Problem(X[train], X_var[train], data.y[train], X[test], X_var[test], data.y[test])
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return the inducing points and the step size of the authors' code; the paper's text has a step of 0.01."""
+        """Return inducing points and step size of the authors' code. The text of the paper has a step size of 0.01."""
         input_dim = 6 if cell == "six" else 4
         return {"num_inducing": 100, "learning_rate": 1e-3, **authors_start(input_dim)}
 
@@ -89,7 +90,7 @@ def _load(folder: Path) -> _Data:
         y = np.loadtxt(home / "sources.csv", delimiter=",", skiprows=1, usecols=3, dtype=str)
         splits = np.loadtxt(home / "splits.txt.gz", dtype=np.int64)
         if not (len(columns) == len(y) == splits.shape[1]):
-            raise ValueError(f"{len(columns)} rows of features, {len(y)} classes, splits of {splits.shape[1]}")
+            raise ValueError(f"{len(columns)} rows of features, {len(y)} classes, splits of {splits.shape[1]} rows")
         zeros = np.zeros(len(columns))
         X_var = np.stack([zeros if k is None else columns[:, k] ** 2 for k in _ERRORS], axis=1)
         return _Data(columns[:, _VALUES], X_var, y, splits)

@@ -1,7 +1,7 @@
-"""What the best possible classifier predicts at noisy inputs, given the functions that made the labels.
+"""Predictions of the Bayes classifier at noisy inputs, given the functions that made the labels.
 
-With x uniform in a box and ``x̃ | x ~ N(x, V I)``, the noiseless input of an observed one is distributed as
-``p(x | x̃) ∝ N(x | x̃, V I)`` within the box, a product of truncated Gaussians, and
+Let x be uniform in a box and ``x̃ | x ~ N(x, V I)``. The noiseless input of an observed one has the distribution
+``p(x | x̃) ∝ N(x | x̃, V I)`` in the box, a product of truncated Gaussians, and
 
     p(y | x̃) = ∫ 1[argmax_c f_c(x) = y] p(x | x̃) dx.
 """
@@ -14,22 +14,22 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
 from fermiclass.benchmarks.gp_draws import LatentFunctions
-from fermiclass.benchmarks.problem import FloatArray
+from fermiclass.io.arrays import FloatArray
 
 NUM_DRAWS = 512
 
-_SCAN = 4000  # points between which the boundaries of classes are looked for in one dimension
-_BISECTIONS = 15  # to 1e-7 of the box: single precision
-_CELLS = 160  # along each side of the box in two dimensions
-_BLOCK = 100  # rows whose draws are made at a time
+_SCAN = 4000  # number of intervals in which the search for class boundaries starts in one dimension
+_BISECTIONS = 15  # accuracy of 1e-7 of the box: single precision
+_CELLS = 160  # number of cells along each side of the box in two dimensions
+_BLOCK = 100  # number of rows per block of draws
 
 
 def bayes_probabilities(
     functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float
 ) -> FloatArray:
-    """Class probabilities ``p(y | x̃)``, ``(n, C)``, by the best rule for the number of inputs D.
+    """Return class probabilities ``p(y | x̃)``, ``(n, C)``, by the best rule for the number of inputs D.
 
-    D = 1: :func:`exact_probabilities`; D = 2: :func:`cell_probabilities`; beyond: :func:`sampled_probabilities`.
+    D = 1: :func:`exact_probabilities`; D = 2: :func:`cell_probabilities`; D > 2: :func:`sampled_probabilities`.
 
     Parameters
     ----------
@@ -49,13 +49,13 @@ def bayes_probabilities(
 def exact_probabilities(
     functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float
 ) -> FloatArray:
-    """Return p(y | x̃) for D = 1 in closed form: differences of Φ over the intervals of one label each."""
+    """Return p(y | x̃) for D = 1 in closed form: differences of Φ over the intervals of each label."""
     edges, labels = class_intervals(functions, half_width)
     return _masses(edges, X[:, 0], noise_variance) @ np.eye(len(functions.phases))[labels]
 
 
 def class_intervals(functions: LatentFunctions, half_width: float) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Return edges ``(K + 1,)`` and labels ``(K,)`` of the intervals with one label each that the box consists of."""
+    """Return edges ``(K + 1,)`` and labels ``(K,)`` of the intervals of the box that have one label each."""
     points = np.linspace(-half_width, half_width, _SCAN + 1)
     labels = functions.labels(points[:, None])
     changes = np.flatnonzero(labels[1:] != labels[:-1])
@@ -71,7 +71,7 @@ def class_intervals(functions: LatentFunctions, half_width: float) -> tuple[Floa
 def cell_probabilities(
     functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float
 ) -> FloatArray:
-    """Return p(y | x̃) for D = 2: exact masses of 160 x 160 cells, each with the label of its centre."""
+    """Return p(y | x̃) for D = 2: exact masses of 160 x 160 cells. Each cell has the label of its centre."""
     edges = np.linspace(-half_width, half_width, _CELLS + 1)
     centres = (edges[1:] + edges[:-1]) / 2
     grid = np.stack(np.meshgrid(centres, centres, indexing="ij"), axis=-1)
@@ -86,10 +86,10 @@ def sampled_probabilities(
 ) -> FloatArray:
     """Return p(y | x̃) for any D from quasi-Monte Carlo draws of p(x | x̃): ``(count + ½) / (num_draws + C/2)``.
 
-    The ½ keeps a class that was not drawn possible. ``num_draws`` is best a power of 2; with 512 they are off by 0.004
-    on average, 0.03 at worst, and their NLL by 0.002.
+    The ½ keeps the probability of a class without draws above 0. ``num_draws`` should be a power of 2. With 512 draws
+    the mean error is 0.004, the largest error 0.03, and the error of the NLL 0.002.
     """
-    # Halfway between the steps of the Sobol set, which would otherwise contain 0.
+    # Shift the Sobol set by half a step, as it would otherwise contain 0.
     uniform = qmc.Sobol(X.shape[1], scramble=False).random(num_draws) + 0.5 / num_draws
     scale, num_classes = np.sqrt(noise_variance), len(functions.phases)
     counts = np.empty((len(X), num_classes))
@@ -103,6 +103,6 @@ def sampled_probabilities(
 
 
 def _masses(edges: FloatArray, x: FloatArray, noise_variance: float) -> FloatArray:
-    """Return the probability of each interval under N(x, V) truncated to all of them, ``(n, K)``."""
+    """Return the probability of each interval under N(x, V), truncated to the union of all intervals, ``(n, K)``."""
     cumulative = ndtr((edges - x[:, None]) / np.sqrt(noise_variance))
     return np.diff(cumulative, axis=1) / (cumulative[:, -1:] - cumulative[:, :1])

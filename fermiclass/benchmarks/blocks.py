@@ -1,4 +1,4 @@
-"""The unit of a benchmark's work: a method on consecutive splits of a cell, trained together, a record for each."""
+"""Blocks, the units of work of a benchmark: one method on consecutive splits of a cell, with a record for each."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fermiclass.benchmarks.problem import Benchmark, FloatArray, Problem
+from fermiclass.benchmarks.problem import Benchmark, Problem
+from fermiclass.evaluation.metrics import nll_per_source
+from fermiclass.io.arrays import FloatArray
 
 Record = dict[str, Any]
 
-_CLIP = 1e-5  # of probabilities, before the logarithm
-_RANKED = 1.25  # rows that are looked through for each wrong label
+_RANKED = 1.25  # number of rows that are inspected per wrong label
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Everything that another process needs to do a part of the work.
+    """A part of the work, with everything that another process needs to do it.
 
     Attributes
     ----------
     benchmark
-        Where the problems come from.
+        Source of the problems.
     cell, method
-        Of the table; the method's name is for the record only.
+        Cell and method of the table. The name of the method is for the record only.
     estimator
-        Unfitted.
+        Unfitted estimator.
     splits
-        Which ones.
+        Numbers of the splits.
     """
 
     benchmark: Benchmark
@@ -43,25 +45,30 @@ class Block:
 
 
 def settings_of(estimator: Any) -> dict[str, Any]:
-    """Return the estimator's parameters as JSON can hold them."""
+    """Return the parameters of the estimator as values that JSON can hold."""
     plain = (str, int, float, bool, type(None))
     return {key: value if isinstance(value, plain) else str(value) for key, value in estimator.get_params().items()}
 
 
 def run_block(block: Block) -> list[Record]:
-    """Train and test on every split of a block; a benchmark that has ``run(cell, method, estimator, splits)`` does it.
+    """Train and test on every split of a block.
+
+    A benchmark with a method ``run(cell, method, estimator, splits)`` does this itself.
 
     Returns
     -------
     list of dict
-        For each split ``"cell"``, ``"method"``, ``"split"``, ``"nll"``, ``"error"``, ``"n_test"``, ``"classes"`` and
-        ``"confusion"`` (numbers of test rows; predicted classes by true ones, as in the paper's table 10), the block's
-        seconds over its splits (``"seconds"``, ``"fit_seconds"``, ``"predict_seconds"``) and ``"settings"``. Where
-        they are known ``"bayes_nll"`` and ``"excess"``, what the NLL is above it; where it was learned the
-        ``"noise"`` variance of each feature; where there is one the last ``"elbo"``, and whether training
-        ``"converged"``. Where labels were made wrong, their number ``"wrong"``, the balanced class rate ``"bcr"``, and
-        of a method that ranks training rows by how likely their label is wrong how many it ``"found"`` among the first
-        1.25 × ``"wrong"``.
+        A record for each split, with
+
+        - ``"cell"``, ``"method"``, ``"split"``, ``"settings"``;
+        - ``"nll"``, ``"error"``, ``"n_test"``, ``"classes"``, and ``"confusion"``: numbers of test rows, predicted
+          classes by true classes, as in the paper's table 10;
+        - ``"seconds"``, ``"fit_seconds"``, ``"predict_seconds"``: seconds of the block divided by its splits;
+        - ``"bayes_nll"``, the NLL of the Bayes classifier, and ``"excess"``, the NLL above it, if it is known;
+        - ``"noise"``, the noise variance of each feature, if the method learned it;
+        - the last ``"elbo"``, and whether training ``"converged"``, if the estimator has them;
+        - for wrong labels their number ``"wrong"`` and the balanced class rate ``"bcr"``. Also ``"found"``, the number
+          of wrong labels among the first 1.25 × ``"wrong"`` training rows, if the method ranks them.
     """
     run = getattr(block.benchmark, "run", None)
     if run is not None:
@@ -91,44 +98,51 @@ def run_block(block: Block) -> list[Record]:
 
 
 def _fit(estimator: Any, problems: Sequence[Problem]) -> list[Any]:
-    """Ours train on all splits at once, each as if alone; others one after another."""
+    """Fit the estimator to each problem. NIMGPClassifier trains on all at once, each as if alone."""
     from sklearn.base import clone
     from sklearn.exceptions import ConvergenceWarning
 
-    from fermiclass.estimators import NIMGPClassifier
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
     data = [(p.X, p.y, p.X_var) for p in problems]
     if isinstance(estimator, NIMGPClassifier):
-        from fermiclass.fitting import fit_many
-
-        return fit_many(estimator, data)
+        return estimator.fit_many(data)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the record says so
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the record has "converged"
         return [clone(estimator).fit(X, y, X_var=X_var) for X, y, X_var in data]
 
 
-def _scores(problem: Problem, of_known: FloatArray, known: Any) -> Record:
-    """Score probabilities ``(n, C)`` of the classes that were learned; a class that was not has none."""
-    classes = np.union1d(problem.y, problem.y_test)
-    truth = np.searchsorted(classes, problem.y_test)
+def score_labels(y: NDArray[Any], of_known: FloatArray, known: NDArray[Any]) -> Record:
+    """Score probabilities ``(n, C)`` of the known classes against labels ``(n,)``. Other classes have probability 0.
+
+    Returns
+    -------
+    dict
+        ``"nll"``, ``"error"``, ``"n_test"``, ``"classes"`` and ``"confusion"``; see :func:`run_block`.
+    """
+    classes = np.union1d(known, y)
+    truth = np.searchsorted(classes, y)
     p = np.zeros((len(truth), len(classes)))
     p[:, np.searchsorted(classes, known)] = of_known
     best = p.argmax(axis=1)
     confusion = np.zeros((len(classes), len(classes)), int)
     np.add.at(confusion, (best, truth), 1)
-    nll = _nll(p, truth)
-    scores: Record = {
-        "nll": nll,
+    return {
+        "nll": _nll(p, truth),
         "error": float(np.mean(best != truth)),
         "n_test": len(truth),
         "classes": [str(name) for name in classes],
         "confusion": confusion.tolist(),
     }
+
+
+def _scores(problem: Problem, p: FloatArray, known: NDArray[Any]) -> Record:
+    scores = score_labels(problem.y_test, p, known)
     if problem.bayes is None:
         return scores
-    # Whoever generated the data numbers the classes from 0, though some may have no row.
+    # Generated data number the classes from 0, though a class may have no row.
     bayes_nll = _nll(problem.bayes, problem.y_test.astype(int))
-    return scores | {"bayes_nll": bayes_nll, "excess": nll - bayes_nll}
+    return scores | {"bayes_nll": bayes_nll, "excess": scores["nll"] - bayes_nll}
 
 
 def _wrong_labels(problem: Problem, p: FloatArray, estimator: Any) -> Record:
@@ -145,8 +159,8 @@ def _wrong_labels(problem: Problem, p: FloatArray, estimator: Any) -> Record:
     return scores
 
 
-def _nll(p: FloatArray, truth: Any) -> float:
-    return float(-np.mean(np.log(np.maximum(p[np.arange(len(truth)), truth], _CLIP))))
+def _nll(p: FloatArray, truth: NDArray[np.intp]) -> float:
+    return float(np.mean(nll_per_source(p, truth)))
 
 
 def _learned(estimator: Any) -> Record:

@@ -1,40 +1,37 @@
 """Learning the dynamics of a cart-pole from uncertain states, after Dallaire, Besse & Chaib-draa (2011), section 4.2.
 
-From position φ and velocity of the cart, angle α and angular velocity of the pole, and the force F to the next state,
-by Euler's method with the accelerations that the paper prints. States and forces are drawn uniformly, inputs and
-outputs have noise whose standard deviations, uniform up to 2.5, are known. The paper leaves open domains, constants and
-the step: here they are ±10 for φ, both velocities and F, ±π for α; g = 9.8, masses of 1 and 0.1, a half-length of 0.5,
-and a step of 0.1. The paper has figures only.
+The inputs are position φ and velocity of the cart, angle α and angular velocity of the pole, and the force F. The
+output is the next state, by Euler's method with the accelerations that the paper prints. States and forces are drawn
+uniformly. Inputs and outputs have noise with known standard deviations, uniform up to 2.5. The paper does not state
+domains, constants and step. Here the domains are ±10 for φ, both velocities and F, and ±π for α; g is 9.8, the masses
+are 1 and 0.1, the half-length is 0.5, and the step is 0.1. The paper shows figures only.
 """
 
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from fermiclass.benchmarks.records import RecordFile
-from fermiclass.benchmarks.studies import mean_and_error, run_pieces
+from fermiclass.benchmarks.studies import fit_network, mean_and_error, run_pieces
+from fermiclass.benchmarks.tables import plain_table
+from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 
-#: Training sets by their size.
+#: Sizes of the training sets by name.
 PROBLEMS: Mapping[str, int] = MappingProxyType({"50": 50, "100": 100, "200": 200, "300": 300})
-#: The paper's classic and uncertain process, and its network of two layers of five units.
+#: The paper's classic and uncertain processes, and its network with two layers of five units.
 METHODS = ("classic", "uncertain", "mlp")
 OUTPUTS = ("position", "velocity", "angle", "angular velocity")
-#: What a record of this benchmark has.
+#: Keys that every record of this benchmark has.
 NEEDED = frozenset({"cell", "method", "split", "mse", "seconds"})
 
 _KERNELS = {"classic": "plain-se", "uncertain": "se"}
@@ -60,14 +57,14 @@ def next_state(state: FloatArray) -> FloatArray:
     turn = (_G * sine + cosine * (-force - pull * spin**2 * sine) / mass) / (
         _HALF_LENGTH * (4.0 / 3.0 - _POLE * cosine**2 / mass)
     )
-    # The paper prints sin α in the last term, where the equation of motion has cos α.
+    # The paper prints sin α in the last term; the equation of motion has cos α.
     push = (force + pull * (spin**2 * sine - turn * cosine)) / mass
     change = np.stack([velocity, push, spin, turn], axis=1)
     return np.asarray(state[:, :4] + _STEP * change)
 
 
 def draw(size: int, rng: np.random.Generator) -> TrainingSet:
-    """Draw N noisy states with forces, and noisy next states of the noiseless ones."""
+    """Draw N noisy states with forces, and the noisy next states of the noiseless states."""
     x = rng.uniform(-_HALF_WIDTHS, _HALF_WIDTHS, (size, 5))
     std, output_std = rng.uniform(0, _LARGEST_NOISE, (size, 5)), rng.uniform(0, _LARGEST_NOISE, (size, 4))
     X = x + std * rng.standard_normal(x.shape)
@@ -82,12 +79,12 @@ def run(
     file: RecordFile | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Learn from each training set by each method, an output at a time, and predict 1000 noiseless states.
+    """Train each method on each training set, one output at a time, and predict 1000 noiseless states.
 
     Parameters
     ----------
     num_sets
-        Training sets of each size.
+        Number of training sets of each size.
     problems
         Some of `PROBLEMS`.
     file, progress
@@ -96,8 +93,8 @@ def run(
     Returns
     -------
     dict
-        ``"cells"``: by size and method the mean squared error of each output (``"mse"``) and its standard error over
-        the sets (``"mse_se"``), and seconds a set.
+        ``"cells"``: by size and method the mean squared error of each output (``"mse"``), its standard error over the
+        sets (``"mse_se"``), and ``"seconds"`` per set.
     """
     keys = [(problem, method, k) for problem in problems for k in range(num_sets) for method in METHODS]
     done = run_pieces(keys, _score, file=file, progress=progress)
@@ -118,9 +115,7 @@ def run(
 def print_results(results: Mapping[str, Any], console: Console | None = None) -> None:
     """Print errors."""
     console = console or Console(highlight=False)
-    table = Table("N", "method", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for name in results["outputs"]:
-        table.add_column(name, justify="right")
+    table = plain_table("N", "method", numbers=results["outputs"])
     for size, methods in results["cells"].items():
         for method, score in methods.items():
             pairs = zip(score["mse"], score["mse_se"], strict=True)
@@ -128,12 +123,12 @@ def print_results(results: Mapping[str, Any], console: Console | None = None) ->
     console.print(table)
     console.print(
         f"\nMean squared errors of noiseless next states, with standard errors over {results['sets']} training sets. "
-        "classic takes inputs for exact; mlp has two layers of five units."
+        "classic ignores the noise of the inputs; mlp has two layers of five units."
     )
 
 
 def figure(results: Mapping[str, Any]) -> Figure:
-    """Draw the error of each output against N, a panel an output (the paper's figure 7)."""
+    """Draw the error of each output against N, one panel per output (the paper's figure 7)."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -178,21 +173,13 @@ def _score(problem: str, method: str, k: int) -> dict[str, Any]:
 
 
 def _process(method: str, data: TrainingSet, j: int, x: FloatArray) -> FloatArray:
-    from fermiclass.regressor import UncertainGPRegressor
+    from fermiclass.nimgp.estimators.exact_regressor import UncertainGPRegressor
 
     model = UncertainGPRegressor(_KERNELS[method], starts=_STARTS)
     return np.asarray(model.fit(data.X, data.Y[:, j], X_var=data.X_var, y_var=data.Y_var[:, j]).predict(x))
 
 
 def _network(method: str, data: TrainingSet, j: int, x: FloatArray) -> FloatArray:
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.neural_network import MLPRegressor
-
-    network = MLPRegressor(
-        hidden_layer_sizes=(5, 5), activation="tanh", solver="lbfgs", alpha=0.1, max_iter=1000, random_state=0
-    )
     y = data.Y[:, j]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        network.fit(data.X / _HALF_WIDTHS, (y - y.mean()) / y.std())
+    network = fit_network(data.X / _HALF_WIDTHS, (y - y.mean()) / y.std())
     return np.asarray(y.mean() + y.std() * network.predict(x / _HALF_WIDTHS))

@@ -1,4 +1,4 @@
-"""Where blocks are run: here, in processes, or by a Dask scheduler. The records are the same."""
+"""Executors of blocks: this process, worker processes, or a Dask scheduler. The records are the same."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from importlib import import_module
 
 from fermiclass.benchmarks.blocks import Block, Record, run_block
 from fermiclass.benchmarks.environment import usable_cores
-from fermiclass.cluster import connected
 from fermiclass.errors import BenchmarkError
-from fermiclass.terminal import load_tensorflow
+from fermiclass.rows.cluster import connected
+from fermiclass.show.terminal import load_tensorflow
 
-#: Runs blocks in any order, and yields the records of each when it is done.
+#: Runs blocks in any order, and yields the records of each finished block.
 Executor = Callable[[Sequence[Block]], Generator[list[Record], None, None]]
 
 
@@ -29,7 +29,7 @@ def here(blocks: Sequence[Block]) -> Generator[list[Record], None, None]:
 
 
 def processes(workers: int, *, tensorflow: bool = False) -> Executor:
-    """Run blocks in ``workers`` processes, each with its share of the cores, and with TensorFlow if that is needed."""
+    """Run blocks in worker processes that share the cores equally. `tensorflow`: load TensorFlow in each."""
 
     def execute(blocks: Sequence[Block]) -> Generator[list[Record], None, None]:
         others = multiprocessing.active_children()
@@ -44,10 +44,10 @@ def processes(workers: int, *, tensorflow: bool = False) -> Executor:
                 yield future.result()
         except BrokenProcessPool as error:
             raise BenchmarkError(
-                f"one of {workers} worker processes was ended from outside, most often for want of memory. Give fewer "
-                "--workers, or a smaller --block."
+                f"one of {workers} worker processes was ended from outside, most often because memory ran out. Give "
+                "fewer --workers, or a smaller --block."
             ) from error
-        except BaseException:  # an interruption, or the end of who asked: do not wait for what is under way
+        except BaseException:  # an interruption, or the caller stopped: do not wait for running blocks
             for child in multiprocessing.active_children():
                 if child not in others:
                     child.terminate()
@@ -61,17 +61,17 @@ def processes(workers: int, *, tensorflow: bool = False) -> Executor:
 def _start_worker(threads: int, tensorflow: bool) -> None:
     from threadpoolctl import threadpool_limits
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started us decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles it
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for library in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
         os.environ[library] = str(threads)
-    threadpool_limits(threads)  # NumPy is loaded already
+    threadpool_limits(threads)  # NumPy is already loaded
     if tensorflow:
         load_tensorflow(quiet=True)
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it is gone, killed for instance, and nobody waits for the result."""
+    """End this process when its parent is gone, for example killed, and nobody waits for the result."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         multiprocessing.connection.wait([parent.sentinel])
@@ -79,12 +79,12 @@ def _end_with_parent() -> None:
 
 
 def dask(address: str) -> Executor:
-    """Run blocks on the workers of the Dask scheduler at ``address``, each of which must see the data's folder.
+    """Run blocks on the workers of the Dask scheduler at ``address``. Each worker must see the folder of the data.
 
     Raises
     ------
     ClusterError
-        When blocks are run; see :func:`fermiclass.cluster.connected`.
+        When blocks are run; see :func:`fermiclass.rows.cluster.connected`.
     """
 
     def execute(blocks: Sequence[Block]) -> Generator[list[Record], None, None]:

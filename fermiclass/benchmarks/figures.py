@@ -1,4 +1,4 @@
-"""Figures of the benchmarks: the one-dimensional problem (the main paper's figure 2), active learning (6 and 7)."""
+"""Figures of the benchmarks: the one-dimensional problem and active learning (the main paper's figures 2 and 6)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.active import Curve
-from fermiclass.benchmarks.problem import FloatArray
-from fermiclass.benchmarks.toy import Curves
+from fermiclass.benchmarks.curves import ClassCurves, LearningCurve
+from fermiclass.io.arrays import FloatArray
 from fermiclass.plots.colours import PALETTE
 
 if TYPE_CHECKING:
@@ -30,23 +29,25 @@ _STYLES = ("-", "--", "-.", ":")
 
 
 def title_of(method: str) -> str:
-    """Return a method's name as the paper sets it."""
+    """Return the name of a method as the paper prints it."""
     return _TITLES.get(method, method)
 
 
-def toy_figure(curves: Curves, X: FloatArray, y: NDArray[Any], scores: Mapping[str, float] | None = None) -> Figure:
-    """Draw the predicted class probabilities against x̃, a panel a method.
+def toy_figure(
+    curves: ClassCurves, X: FloatArray, y: NDArray[Any], scores: Mapping[str, float] | None = None
+) -> Figure:
+    """Draw the predicted class probabilities against x̃, with one panel per method.
 
-    Solid lines are the method's, dashed ones the Bayes classifier's; the bars on top are the training rows.
+    Solid lines belong to the method, dashed lines to the Bayes classifier. The bars at the top are the training rows.
 
     Parameters
     ----------
     curves
-        What to draw; see :meth:`fermiclass.benchmarks.toy.Toy.curves`.
+        Curves to draw; see :meth:`fermiclass.benchmarks.toy.Toy.curves`.
     X, y
-        Inputs ``(N, 1)`` and labels 0 … C−1, ``(N,)``, of the training rows.
+        Inputs ``(N, 1)`` and labels 0 … C − 1, ``(N,)``, of the training rows.
     scores
-        NLL by method, if they are to be named.
+        NLL by method, shown in the titles; None for no NLL.
     """
     from matplotlib.figure import Figure
 
@@ -69,7 +70,7 @@ def toy_figure(curves: Curves, X: FloatArray, y: NDArray[Any], scores: Mapping[s
     for axes in panels.flat:
         axes.spines.left.set_bounds(0.0, 1.0)
     first.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
-    _finish(figure, panels, len(curves.predictions), "observed input", "class probability")
+    _finish(panels, len(curves.predictions), "observed input", "class probability")
     handles = [line for line in first.get_lines() if line.get_label().startswith("class")]
     handles += first.plot([], [], color="black", linewidth=0.8, dashes=(4, 2), label="best possible")
     _add_legend(figure, handles, [line.get_label() for line in handles])
@@ -77,7 +78,7 @@ def toy_figure(curves: Curves, X: FloatArray, y: NDArray[Any], scores: Mapping[s
 
 
 def _add_legend(figure: Figure, handles: list[Any], names: list[str]) -> None:
-    """Put a legend on top, in as few rows as the figure is wide enough for."""
+    """Put a legend at the top, in as few rows as the width of the figure allows."""
     for num_columns in range(len(names), 0, -1):
         legend = figure.legend(
             handles, names, loc="outside upper center", ncols=num_columns, frameon=False, fontsize="small"
@@ -89,8 +90,8 @@ def _add_legend(figure: Figure, handles: list[Any], names: list[str]) -> None:
             legend.remove()
 
 
-def _finish(figure: Figure, panels: Any, num_used: int, xlabel: str, ylabel: str) -> None:
-    """Label the outer axes, and remove panels that are not used."""
+def _finish(panels: Any, num_used: int, xlabel: str, ylabel: str) -> None:
+    """Label the outer axes, and remove unused panels."""
     for k, axes in enumerate(panels.flat):
         if k >= num_used:
             axes.remove()
@@ -103,15 +104,13 @@ def _finish(figure: Figure, panels: Any, num_used: int, xlabel: str, ylabel: str
             axes.set_ylabel(ylabel)
 
 
-def active_figure(panels: Mapping[str, Mapping[str, Curve]], ylabel: str = "test error") -> Figure:
-    """Draw learning curves with their standard errors, as in the main paper's figures 6 and 7.
+def active_figure(panels: Mapping[str, Mapping[str, LearningCurve]]) -> Figure:
+    """Draw learning curves with their standard errors, as in the main paper's figure 6.
 
     Parameters
     ----------
     panels
-        A panel for each, such as a method or a noise; in it a line for each, such as an acquisition.
-    ylabel
-        What the curves show.
+        Learning curves by panel (such as a method) and by line (such as an acquisition).
     """
     from matplotlib.figure import Figure
 
@@ -128,6 +127,6 @@ def active_figure(panels: Mapping[str, Mapping[str, Curve]], ylabel: str = "test
             axes.fill_between(curve.added, curve.mean - curve.se, curve.mean + curve.se, color=colour, alpha=0.2, lw=0)
             (handles[name],) = axes.plot(curve.added, curve.mean, style, color=colour, linewidth=1.4)
         axes.set_title(title_of(title), fontsize="medium", loc="left")
-    _finish(figure, grid, len(panels), "labels added", ylabel)
+    _finish(grid, len(panels), "labels added", "test error")
     _add_legend(figure, list(handles.values()), [title_of(name) for name in handles])
     return figure

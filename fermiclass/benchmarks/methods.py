@@ -1,4 +1,4 @@
-"""What a benchmark compares: the paper's methods, the default, and what users would pick instead, all by name."""
+"""Methods that a benchmark compares, by name: those of the papers, the default of this package, and baselines."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fermiclass.nimgp.names import EP_METHODS, LEARNED, LIKELIHOODS, METHODS, WI
 
 DEFAULT = "default"
 
-#: Settings that stand in for the paper's optimiser and first values unless its whole protocol is asked for: our own
-#: first values, and so many steps that the bound ends no lower (docs/benchmarks.md).
+#: Settings that replace the paper's optimiser and initial values, unless the protocol of the paper is requested. The
+#: number of steps is large enough that the final bound is not lower (docs/benchmarks.md).
 FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType(
     {
         "batch_size": None,
@@ -28,12 +28,13 @@ FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType(
     }
 )
 
-_FEWER_STEPS = {"mgp": 300, "nimgp": 300}  # their bounds get there sooner, as measured on astro454
+_FEWER_STEPS = {"mgp": 300, "nimgp": 300}  # their bounds converge faster, as measured on astro454
 
 _RULES = ("step", "probit", "logit")
 
-#: What may follow the @ of a method: estimator settings. ε is learned, or fixed to what the main paper has; where it is
-#: learned how many labels are wrong, they say nothing at all, and ε is fixed. Predictive is the objective of training.
+#: Estimator settings by the name that follows the @ of a method. ε is learned, or fixed (``-fixed``) to the value of
+#: the main paper. With ``-robust`` the share of wrong labels is learned, and ε is fixed. ``-predictive`` is the
+#: objective of training.
 LIKELIHOOD_SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {name: {"likelihood": name, "epsilon": None} for name in LIKELIHOODS}
     | {
@@ -48,27 +49,26 @@ LIKELIHOOD_SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 
 _GIVEN, _LEARNED = "given", "learned"
-NOISE_MODELS = (_GIVEN, _LEARNED)
 
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """What is the same for all of our own methods.
+    """Settings that all methods of this package share.
 
     Attributes
     ----------
     paper
-        The paper's optimiser, not one that is as good and faster.
+        Whether to use the paper's optimiser instead of a faster one that is as good.
     likelihood
-        Instead of the paper's, or of the default's, for methods whose name says none.
+        Likelihood of methods whose name gives none; None for that of the paper or the default.
     kernel
-        Instead of the paper's, or of the default's.
+        Kernel; None for that of the paper or the default.
     steps
-        Of training, in the place of what each method has.
+        Number of training steps; None for that of each method.
     noise_model
-        ``'given'`` or ``'learned'`` variances of input noise; None for what the benchmark says.
+        ``'given'`` or ``'learned'`` variances of input noise; None for the choice of the benchmark.
     seed
-        Of initial values, minibatches and draws.
+        Seed of initial values, minibatches and draws.
     """
 
     paper: bool = False
@@ -82,12 +82,12 @@ class MethodOptions:
 def parse_methods(text: str) -> tuple[str, ...]:
     """Parse ``mgp,nimgp@probit,default,default:nimgp-nn@step-fixed,logistic``.
 
-    What follows an @ is the method's likelihood, a name in :data:`LIKELIHOOD_SETTINGS`.
+    The name after an @ is the likelihood of the method, a key of :data:`LIKELIHOOD_SETTINGS`.
 
     Raises
     ------
     BenchmarkError
-        When a method or its likelihood is unknown, a peer is given a likelihood, or a method is named twice.
+        When a method or its likelihood is unknown, a baseline has a likelihood, or a method is named twice.
     """
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
@@ -98,10 +98,10 @@ def parse_methods(text: str) -> tuple[str, ...]:
 
 
 def _check(name: str) -> None:
-    from fermiclass.evaluation.peers import available_peers
+    from fermiclass.evaluation.baselines import available_baselines
 
     method, at, likelihood = name.partition("@")
-    others = (DEFAULT, *EP_METHODS, *available_peers())
+    others = (DEFAULT, *EP_METHODS, *available_baselines())
     if method.removeprefix(f"{DEFAULT}:") not in METHODS and method not in others:
         known = ", ".join((*METHODS, f"{DEFAULT}:METHOD", *others))
         raise BenchmarkError(f"the method '{method}' is unknown: choose among {known} (--methods)")
@@ -115,16 +115,16 @@ def _check(name: str) -> None:
 
 
 def is_own(name: str) -> bool:
-    """Whether a method is one of `NIMGPClassifier`, which has likelihoods and needs TensorFlow."""
+    """Whether a method belongs to `NIMGPClassifier`, which has likelihoods and needs TensorFlow."""
     method = name.partition("@")[0]
     return method in METHODS or method.partition(":")[0] == DEFAULT
 
 
 def authors_start(input_dim: int) -> dict[str, Any]:
-    """Return where the paper's authors start, which their published code says and the paper does not.
+    """Return the initial values in the authors' published code, which the paper does not state.
 
-    The squared length-scale is the median distance of two inputs, which is near √(2D) for standardised ones, white
-    noise is nothing but jitter, and a q(x) is a thousandth as wide as the noise.
+    The squared length-scale is the median distance between two inputs, about √(2D) for standardised inputs. White noise
+    is only a jitter. The width of a q(x) is a thousandth of the width of the noise.
     """
     return {
         "initial_lengthscale": float((2.0 * input_dim) ** 0.25),
@@ -142,29 +142,29 @@ def make_estimator(
     Parameters
     ----------
     name
-        One that :func:`parse_methods` returns.
+        A name that :func:`parse_methods` returns.
     settings
-        The paper's for this cell of the benchmark, which its methods take; the default is what it is.
+        The paper's settings for this cell. The methods of the paper use them, and the default does not.
     options
-        What is the same for all.
+        Settings that all methods share.
     fast
-        What stands in for the paper's optimiser, by default :data:`FAST_OPTIMISER`.
+        Settings that replace the paper's optimiser, by default :data:`FAST_OPTIMISER`.
 
     Raises
     ------
     BenchmarkError
-        When given noise is asked for where the paper has to learn it, or the method cannot have the kernel.
+        When given noise is requested but unknown, or the method cannot have the kernel.
     """
     if name in EP_METHODS:
-        from fermiclass.robust_estimators import RobustGPClassifier
+        from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 
         return RobustGPClassifier(robust=name == "rmgpc")
     if not is_own(name):
-        from fermiclass.evaluation.peers import PeerClassifier
+        from fermiclass.evaluation.baselines import BaselineClassifier
 
-        return PeerClassifier(name, seed=options.seed)
-    from fermiclass.estimators import NIMGPClassifier
-    from fermiclass.settings import PAPER_ESTIMATOR
+        return BaselineClassifier(name, seed=options.seed)
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+    from fermiclass.nimgp.names import PAPER_ESTIMATOR
 
     name, _, likelihood = name.partition("@")
     chosen: dict[str, Any] = {"random_state": options.seed}

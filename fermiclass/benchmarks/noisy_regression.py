@@ -1,8 +1,8 @@
-"""Counts, and numbers with outliers, against a predictor of known noise: what it is worth to know the noise.
+"""Regression of counts, and of numbers with outliers, on inputs with known noise. It shows the gain from the noise.
 
-Inputs are uniform on [−3, 3], their noise has standard deviations uniform up to 1 that are known, and the function is
-``f(x) = 1 + 1.5 sin(1.5 x)``. Counts are Poisson of rate exp f, numbers are f with noise of 0.2 times Student's t with
-three degrees of freedom. Held-out sources are observed with noise of the same kind.
+Inputs are uniform on [−3, 3]. Their noise has known standard deviations, uniform up to 1. The function is
+``f(x) = 1 + 1.5 sin(1.5 x)``. Counts are Poisson with the rate exp f. Numbers are f plus 0.2 times Student's t noise
+with three degrees of freedom. Held-out sources have input noise of the same kind.
 """
 
 from __future__ import annotations
@@ -13,21 +13,18 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from fermiclass.benchmarks.records import RecordFile
 from fermiclass.benchmarks.studies import mean_and_error, run_pieces
+from fermiclass.benchmarks.tables import plain_table
+from fermiclass.io.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
-
-#: Problems, and the likelihood that is right.
+#: Problems, and their correct likelihood.
 PROBLEMS: Mapping[str, str] = MappingProxyType({"poisson": "poisson", "student-t": "student-t"})
 #: Input models; the first ignores the noise.
 METHODS = ("mgp", "nimgp")
-#: What a record of this benchmark has.
+#: Keys that every record of this benchmark has.
 NEEDED = frozenset({"cell", "method", "split", "log_density", "seconds"})
 
 _NUM_TRAIN, _NUM_TEST, _LARGEST_NOISE, _OUTPUT_SCALE = 200, 500, 1.0, 0.2
@@ -59,12 +56,12 @@ def run(
     file: RecordFile | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Learn from each training set by each method; score 500 other sources.
+    """Train each method on each training set, and score 500 other sources.
 
     Parameters
     ----------
     num_sets
-        Repetitions, each with its own training and test sources.
+        Number of repetitions. Each has its own training and test sources.
     problems, methods
         Some of `PROBLEMS` and `METHODS`.
     file, progress
@@ -73,9 +70,9 @@ def run(
     Returns
     -------
     dict
-        ``"cells"``: by problem and method the mean log density of held-out sources (``"log_density"``), how far it is
-        above that of the first method on the same sets (``"above_first"``), each with its standard error over the sets
-        (``"…_se"``), in how many sets it is (``"better"``), and seconds a set.
+        ``"cells"``: by problem and method the mean log density of held-out sources (``"log_density"``), its difference
+        from that of the first method on the same sets (``"above_first"``), their standard errors over the sets
+        (``"…_se"``), the number of sets in which it is higher (``"better"``), and ``"seconds"`` per set.
     """
     keys = [(problem, method, k) for problem in problems for k in range(num_sets) for method in methods]
     done = run_pieces(keys, _score, file=file, progress=progress)
@@ -103,9 +100,7 @@ def run(
 def print_results(results: Mapping[str, Any], console: Console | None = None) -> None:
     """Print log densities."""
     console = console or Console(highlight=False)
-    table = Table("problem", "method", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for name in ("log density", "above the first's", "sets", "seconds"):
-        table.add_column(name, justify="right")
+    table = plain_table("problem", "method", numbers=("log density", "above the first's", "sets", "seconds"))
     for problem, methods in results["cells"].items():
         for method, score in methods.items():
             gain = ""
@@ -121,13 +116,13 @@ def print_results(results: Mapping[str, Any], console: Console | None = None) ->
             )
     console.print(table)
     console.print(
-        f"\nMeans of held-out sources and standard errors over {results['sets']} training sets; in how many of them a "
-        "method is above the first, which ignores the noise of the inputs."
+        f"\nMeans over held-out sources, with standard errors over {results['sets']} training sets. sets: number of "
+        "sets in which a method is better than the first method, which ignores the noise of the inputs."
     )
 
 
 def _score(problem: str, method: str, k: int) -> dict[str, Any]:
-    from fermiclass.noisy_regressor import NIMGPRegressor
+    from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
 
     rng = np.random.default_rng([k, list(PROBLEMS).index(problem)])
     train, test = draw(problem, _NUM_TRAIN, rng), draw(problem, _NUM_TEST, rng)

@@ -1,4 +1,4 @@
-"""What a benchmark is made of: problems, each a cell of a table and one split of its data."""
+"""Benchmarks and their problems. A problem is one split of the data of one cell of a table."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from fermiclass.io.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows to learn from and rows to predict.
+    """Training rows and test rows.
 
     Attributes
     ----------
     X, X_var, y
         Observed inputs, their noise variances, and labels of the training rows: ``(N, D)``, ``(N, D)``, ``(N,)``.
     X_test, X_var_test, y_test
-        The same of the test rows: ``(n, D)``, ``(n, D)``, ``(n,)``.
+        The same for the test rows: ``(n, D)``, ``(n, D)``, ``(n,)``.
     bayes
-        Probabilities ``(n, C)`` that nothing can beat, classes sorted, where whoever generated the data knows them.
+        Probabilities ``(n, C)`` of the Bayes classifier, in the order of the sorted classes. None if they are unknown.
     wrong
-        Which training labels the benchmark made wrong, ``(N,)``, where it does that.
+        Whether the benchmark made a training label wrong, ``(N,)``. None if it made none wrong.
     """
 
     X: FloatArray
@@ -39,7 +39,7 @@ class Problem:
 
 
 class Published(NamedTuple):
-    """The paper's mean over splits; NaN where it has none."""
+    """The paper's means over splits; NaN if it has none."""
 
     nll: float
     error: float
@@ -52,23 +52,27 @@ class PublishedRate(NamedTuple):
 
 
 class Benchmark(Protocol):
-    """A table of a paper: methods by cells, each cell a mean over splits.
+    """A table of a paper: methods by cells. Each entry is a mean over splits.
 
     Attributes
     ----------
     name
-        As on the command line.
+        Name on the command line.
     cells
-        Such as ``glass/0.25``: a data set, and the variance of the noise put into it, where there is one.
+        Names of the cells such as ``glass/0.25``: a data set, and the variance of the added noise, if there is any.
     num_splits
-        How many there are.
+        Number of splits.
     published
-        The paper's figures by cell and method: :class:`Published` or :class:`PublishedRate`.
+        The paper's results by cell and method: :class:`Published` or :class:`PublishedRate`.
 
-    One that has an attribute ``fast`` says what stands in for the paper's optimiser, a mapping of estimator settings,
-    or a function that returns it for a cell and a method; one that has ``largest_block`` how many splits of it may be
-    trained at once, where memory is short for more; one that has ``run(cell, method, estimator, splits)`` makes the
-    records of a block itself, and one that has ``figure(estimators, records)`` can be drawn.
+    Some attributes are optional:
+
+    - ``fast``: estimator settings that replace the paper's optimiser, or a function of cell and method that returns
+      them.
+    - ``largest_block``: number of splits that may be trained at once, if memory is short.
+    - ``default_cells``: cells that are run if none are chosen.
+    - ``run(cell, method, estimator, splits)``: makes the records of a block.
+    - ``figure(estimators, records)``: draws the results.
     """
 
     name: str
@@ -77,15 +81,15 @@ class Benchmark(Protocol):
     published: Mapping[tuple[str, str], Any]
 
     def problem(self, cell: str, split: int) -> Problem:
-        """Return a split of a cell, the same whenever it is asked for.
+        """Return a split of a cell. Every call returns the same split.
 
         Raises
         ------
         BenchmarkError
-            When its data cannot be read.
+            When the data cannot be read.
         """
         ...
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return the paper's settings of the estimator for this cell, beside the method."""
+        """Return the paper's settings of the estimator for this cell, without the method."""
         ...

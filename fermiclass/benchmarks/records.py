@@ -1,4 +1,4 @@
-"""Records on disk, written as the work is done, so that a run that was stopped can go on."""
+"""Records on disk. They are written during a run, so that a stopped run can resume."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 from fermiclass.benchmarks.blocks import Record
 from fermiclass.errors import BenchmarkError, OutputError
-from fermiclass.files import check_place
+from fermiclass.io.files import check_place
 
 _NEEDED = {"cell", "method", "split", "nll", "error", "seconds", "confusion", "classes", "settings"}
 
 
 class RecordFile:
-    """A file of JSON lines: a header for every run that added to it, and a record for every split that was done.
+    """A file of JSON lines: a header for every run that added to it, and a record for every finished split.
 
     Parameters
     ----------
     path
-        The file; it need not exist.
+        The file, which need not exist.
     header
-        Of this run, with the name of the ``"benchmark"``.
+        Header of this run, with the name of the ``"benchmark"``.
     needed
-        What every record has; by default that of classifiers.
+        Keys that every record must have, by default those of classifiers.
     """
 
     def __init__(
@@ -36,12 +36,12 @@ class RecordFile:
         self._needed = needed
 
     def load(self) -> list[Record]:
-        """Read the records of earlier runs; a last line that was cut off is removed from the file.
+        """Read the records of earlier runs. An incomplete last line is removed from the file.
 
         Raises
         ------
         BenchmarkError
-            When the file is no such file, is damaged, or is of another benchmark.
+            When the file is not a file of records, is damaged, or belongs to another benchmark.
         """
         if not self._path.exists() or self._path.stat().st_size == 0:
             return []
@@ -58,17 +58,17 @@ class RecordFile:
                     f"'{self._path}' holds results of the benchmark '{header['benchmark']}', not of "
                     f"'{self._benchmark}'. Choose another file (--results)."
                 )
-        if len(whole) < len(content):  # the first line is a header of ours: this is a file to write to
+        if len(whole) < len(content):  # safe: the first line shows that this is a file of records
             os.truncate(self._path, len(whole))
         return [line for line in lines if "benchmark" not in line]
 
     def append(self, records: Iterable[Record]) -> None:
-        """Add records, after this run's header, and see to it that they are on the disk.
+        """Append records after the header of this run, and wait until they are on the disk.
 
         Raises
         ------
         OutputError
-            When that fails.
+            When the file cannot be written.
         """
         lines = [*([] if self._header is None else [self._header]), *records]
         try:

@@ -1,6 +1,6 @@
-"""Which benchmarks there are. To add one, add it here.
+"""The list of all benchmarks. To add a benchmark, add it here.
 
-Modules are imported when one of their benchmarks is asked for, so that the command line knows the names for nothing.
+The module of a benchmark is imported when the benchmark runs, so that the command line can list the names quickly.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """Where data come from: a folder laid out as the benchmarks say, and OpenML for what is not in it.
+    """Source of the data, and the number of rows that active learning labels per round.
 
-    `per_round` is for active learning: rows labelled at a time.
+    `folder` has the layout that each benchmark describes. With `openml`, OpenML supplies data sets that are missing.
     """
 
     folder: Path
@@ -81,7 +81,7 @@ def _flights(source: Source) -> Benchmark:
     return Flights()
 
 
-#: Tables of methods by cells, which the runner makes.
+#: Benchmarks that are tables of methods by cells. The runner makes the tables.
 TABLES: Mapping[str, Callable[[Source], Benchmark]] = MappingProxyType(
     {
         "astro454": _astro454,
@@ -96,7 +96,7 @@ TABLES: Mapping[str, Callable[[Source], Benchmark]] = MappingProxyType(
     }
 )
 
-#: Benchmarks that run themselves, each with the options that it knows.
+#: Benchmarks that run themselves, each with the options that it accepts.
 STUDIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "timing": (),

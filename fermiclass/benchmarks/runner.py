@@ -1,4 +1,4 @@
-"""Running a benchmark: what has to be done, doing it, and going on where an earlier run was stopped."""
+"""Runs a benchmark: plans the blocks, runs them, and resumes where an earlier run stopped."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def run(
     Parameters
     ----------
     benchmark
-        Where the problems come from.
+        Source of the problems.
     estimators
-        Unfitted, by cell and method.
+        Unfitted estimators, by cell and method.
     num_splits
-        How many of the splits.
+        Number of splits to run.
     block_size
-        Splits that are trained together.
+        Number of splits that are trained together.
     execute
-        Where.
+        Executor of the blocks.
     file
-        Takes the records as they come; those that it has already are not made again.
+        File that keeps the records. Records that it already has are not made again.
     progress
-        Called with the numbers of splits done and to do, over all cells and methods.
+        Called with the numbers of splits done and in total, over all cells and methods.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def run(
     Raises
     ------
     BenchmarkError
-        When data cannot be read, or ``file`` holds records that other settings made.
+        When data cannot be read, or ``file`` has records of other settings.
     """
     earlier = [] if file is None else file.load()
     _check_settings(earlier, estimators)
@@ -79,7 +79,7 @@ def run(
 def _plan(
     benchmark: Benchmark, estimators: Mapping[Key, Any], num_splits: int, size: int, done: Mapping[Any, Record]
 ) -> Iterator[Block]:
-    """Yield what is left to do. Blocks begin at multiples of their size, so that going on divides the work alike."""
+    """Yield the remaining blocks. Blocks begin at multiples of their size, also in a resumed run."""
     for (cell, method), estimator in estimators.items():
         for start in range(0, num_splits, size):
             splits = range(start, min(start + size, num_splits))
@@ -98,5 +98,5 @@ def _check_settings(earlier: Sequence[Record], estimators: Mapping[Key, Any]) ->
             changes = ", ".join(f"{name} was {then.get(name)!r}, is {now.get(name)!r}" for name in odd)
             raise BenchmarkError(
                 f"the results of '{method}' on '{cell}' were made with other settings ({changes}). Choose another file "
-                "(--results), or give the settings of then."
+                "(--results), or give the earlier settings."
             )

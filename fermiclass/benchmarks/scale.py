@@ -1,7 +1,7 @@
-"""Training and labelling from disk: what a step costs, and how much memory, however many rows there are.
+"""Cost of training and labelling from disk: time per step and peak memory for several numbers of rows.
 
-Each number of rows has a process of its own, so that its peak memory can be told. GPflow's SVGP, with the rows in
-memory, does the same steps in the same run.
+Each number of rows has its own process, so that its peak memory can be measured. The SVGP of GPflow does the same steps
+in the same run, with the rows in memory.
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
-from fermiclass.terminal import load_tensorflow
+from fermiclass.benchmarks.tables import plain_table
+from fermiclass.show.terminal import load_tensorflow
 
 SIZES = (10_000, 100_000, 500_000, 2_000_000)
 METHODS = ("mgp", "nimgp-fo", "nimgp-nn")
 _C, _M, _D, _B = 3, 200, 10, 1024
-_ALL_SIZES = "mgp"  # the method that is timed with every number of rows; the others with the second only
+_ALL_SIZES = "mgp"  # method that is timed with all numbers of rows; the others have the second number only
 _STEPS, _STEPS_A_CALL = 200, 20
 _ROW_GROUP = 50_000
 _FEATURES, _ERRORS = ([f"{prefix}x{j}" for j in range(_D)] for prefix in ("", "Unc_"))
@@ -35,16 +34,19 @@ _FEATURES, _ERRORS = ([f"{prefix}x{j}" for j in range(_D)] for prefix in ("", "U
 def run(
     *, sizes: tuple[int, ...] = SIZES, steps: int = _STEPS, progress: Callable[[int, int], None] | None = None
 ) -> dict[str, Any]:
-    """Train on the rows of each size on disk, then label them all.
+    """Train on the rows of each size on disk, then label all of them.
 
     Returns
     -------
     dict
-        ``"rows"``: by method and number of rows (``"mgp 100000"``) milliseconds a training step, the median of calls of
-        20 (``"ms"``), rows a second in training (``"rows_per_second"``) and labelling (``"labels_per_second"``),
-        seconds before the first step, of passes, k-means and tracing (``"start_seconds"``) and peak memory in MB
-        (``"peak_mb"``).
-        ``"gpflow-svgp"``: its milliseconds a step (``"ms"``).
+        ``"rows"``: by method and number of rows (``"mgp 100000"``)
+
+        - ``"ms"``: milliseconds per training step, the median over calls of 20 steps;
+        - ``"rows_per_second"`` and ``"labels_per_second"``: rows per second in training and labelling;
+        - ``"start_seconds"``: seconds before the first step, for passes over the rows, k-means and tracing;
+        - ``"peak_mb"``: peak memory in MB.
+
+        ``"gpflow-svgp"``: its milliseconds per step (``"ms"``).
     """
     cases = [(_ALL_SIZES, size) for size in sizes]
     cases += [(method, sizes[min(1, len(sizes) - 1)]) for method in METHODS if method != _ALL_SIZES]
@@ -66,7 +68,7 @@ def run(
 
 
 def write_rows(path: Path, num_rows: int) -> None:
-    """Write rows of 3 classes whose features have error bars, as Parquet."""
+    """Write a Parquet file with rows of 3 classes whose features have error bars."""
     from astropy.table import Table as Rows
 
     from fermiclass.rows import open_writer
@@ -85,11 +87,9 @@ def write_rows(path: Path, num_rows: int) -> None:
 
 
 def print_scale(results: Mapping[str, Any], console: Console | None = None) -> None:
-    """Print what steps, labels and memory cost by the number of rows."""
+    """Print time per step, labels per second and memory by number of rows."""
     console = console or Console(highlight=False)
-    table = Table("method", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for name in ("rows", "ms/step", "/GPflow", "rows/s", "labels/s", "start/s", "peak/MB"):
-        table.add_column(name, justify="right")
+    table = plain_table("method", numbers=("rows", "ms/step", "/GPflow", "rows/s", "labels/s", "start/s", "peak/MB"))
     gpflow = results["gpflow-svgp"]["ms"]
     table.add_row("gpflow-svgp", "", f"{gpflow:.1f}")
     table.add_section()
@@ -108,15 +108,15 @@ def print_scale(results: Mapping[str, Any], console: Console | None = None) -> N
     console.print(table)
     console.print()
     console.print(
-        f"{results['steps']} steps of {_B} rows with {_C} classes, {_D} features and {_M} inducing points a class in "
-        "single precision, rows read from a Parquet file; GPflow's are in memory. rows/s are trained on, "
-        "start/s: seconds before the first step. A label: an average over 16 draws where the method knows input noise "
-        "and draws it."
+        f"{results['steps']} steps of {_B} rows with {_C} classes, {_D} features and {_M} inducing points per class, "
+        "in single precision. Rows are read from a Parquet file; the rows of GPflow are in memory. rows/s: rows per "
+        "second in training; start/s: seconds before the first step. A label is an average over 16 draws if the method "
+        "draws input noise."
     )
 
 
 def _alone(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function returns in a new process."""
+    """Call a function in a new process, and return its result."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         return pool.submit(work, *arguments).result()
@@ -130,7 +130,7 @@ def _rows(path: Path) -> Any:
 
 def _ours(path: Path, steps: int, method: str) -> dict[str, float]:
     load_tensorflow(quiet=True)
-    from fermiclass.estimators import NIMGPClassifier
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
     rows, times = _rows(path), [time.perf_counter()]
     model = NIMGPClassifier(method, kernel="se", num_inducing=_M, batch_size=_B, steps=steps, num_draws=16)
@@ -141,7 +141,7 @@ def _ours(path: Path, steps: int, method: str) -> dict[str, float]:
     with TemporaryDirectory() as folder:
         model.predict_rows(rows, Path(folder) / "labels.parquet")
     labelling = time.perf_counter() - started
-    unit = 2**20 if sys.platform == "darwin" else 2**10  # kilobytes, but bytes on macOS
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # kilobytes; bytes on macOS
     return {
         "ms": 1e3 * step,
         "rows_per_second": _B / step,
@@ -153,9 +153,9 @@ def _ours(path: Path, steps: int, method: str) -> dict[str, float]:
 
 def _gpflow(path: Path, steps: int) -> float:
     load_tensorflow(quiet=True)
-    import gpflow
 
     from fermiclass.benchmarks.gpflow_svgp import svgp_steps
+    from fermiclass.nimgp.optional import gpflow
 
     rows = _rows(path)
     chunk = rows.read(0, rows.num_rows)

@@ -1,4 +1,4 @@
-"""Which part of a benchmark is asked for."""
+"""Selection of a part of a benchmark."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ def choose_cells(benchmark: Benchmark, data_sets: str | None = None, noise: Sequ
     Parameters
     ----------
     benchmark
-        Whose cells; those in ``default_cells``, where it has that, are taken when nothing is asked for.
+        The benchmark. Without a selection its ``default_cells`` are returned if it has them.
     data_sets
-        Such as ``glass,wine``: what precedes the ``/`` of a cell, or whole cells; None for all.
+        Data sets such as ``glass,wine`` (the part of a cell before the ``/``), or whole cells; None for all.
     noise
-        Such as ``0.1`` or ``0,0.25``: what follows the ``/``; empty for all.
+        Noise levels such as ``0.1`` or ``0,0.25`` (the part after the ``/``); empty for all.
 
     Raises
     ------
     BenchmarkError
-        When there is no such data set or noise, or none of both.
+        When there is no such data set, no such noise, or no cell with both.
     """
     if data_sets is None and not noise:
         return tuple(getattr(benchmark, "default_cells", benchmark.cells))
@@ -48,12 +48,12 @@ def choose_cells(benchmark: Benchmark, data_sets: str | None = None, noise: Sequ
 
 
 def choose_splits(benchmark: Benchmark, splits: int | None) -> int:
-    """Return how many splits; None for all.
+    """Return the number of splits to run; None selects all.
 
     Raises
     ------
     BenchmarkError
-        When there are fewer.
+        When the benchmark has fewer splits.
     """
     if splits is not None and splits > benchmark.num_splits:
         raise BenchmarkError(
@@ -64,7 +64,7 @@ def choose_splits(benchmark: Benchmark, splits: int | None) -> int:
 
 
 def _split(cell: str) -> tuple[str, str]:
-    """Return data set, and noise or nothing."""
+    """Return the data set and the noise of a cell. The noise may be empty."""
     data_set, _, noise = cell.partition("/")
     return data_set, noise
 
@@ -79,7 +79,7 @@ def _level(text: str, levels: Sequence[str], benchmark: str) -> str:
 
 
 def choose_names(benchmark: str, text: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return which of a benchmark's data sets ``text`` names, such as ``poisson,student-t``, in their order.
+    """Return the data sets that ``text`` names, such as ``poisson,student-t``, in the order of the benchmark.
 
     Raises
     ------

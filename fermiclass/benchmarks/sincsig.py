@@ -1,25 +1,23 @@
 """Regression with uncertain inputs on *sincsig*, after Dallaire, Besse & Chaib-draa (2011), section 4.1.
 
-``sin(x)/x`` for x ≥ 0 and ``0.5 / (1 + exp(−10 x − 5)) + 0.5`` below, on [−10, 10]. The paper has figures only.
+``sin(x)/x`` for x ≥ 0 and ``0.5 / (1 + exp(−10 x − 5)) + 0.5`` for x < 0, on [−10, 10]. The paper shows figures only.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from scipy.special import expit
 
-FloatArray = NDArray[np.float64]
+from fermiclass.benchmarks.studies import fit_network
+from fermiclass.benchmarks.tables import plain_table
+from fermiclass.io.arrays import FloatArray
 
-#: Kernels of the Gaussian processes; the paper's third experiment has the mixture.
+#: Kernels of the Gaussian processes. The paper's third experiment has the mixture.
 KERNELS: Mapping[str, str] = MappingProxyType({"classic": "plain-se", "uncertain": "se", "mixture": "se+plain-se"})
 
 _GRID = np.linspace(-10.0, 10.0, 100)
@@ -28,7 +26,7 @@ _FIRST_BOUND, _FIRST_OUTPUT_STD = 2.5, 0.1
 
 
 class TrainingSet(NamedTuple):
-    """Observed inputs, their variances, outputs ``(N,)``, and the variances of these where they are known."""
+    """Observed inputs, their variances, outputs ``(N,)``, and the variances of the outputs if they are known."""
 
     X: FloatArray
     X_var: FloatArray
@@ -37,14 +35,15 @@ class TrainingSet(NamedTuple):
 
 
 def sincsig(x: FloatArray) -> FloatArray:
-    """Return the function that is to be found."""
+    """Return the values of the true function."""
     return np.where(x >= 0, np.sinc(x / np.pi), 0.5 * expit(10.0 * x + 5.0) + 0.5)
 
 
 def draw(size: int, rng: np.random.Generator, *, bound: float, output_std: float | None = None) -> TrainingSet:
-    """Draw N points: standard deviations of inputs uniform up to a bound, and of outputs, too, unless they are given.
+    """Draw N points. Standard deviations of inputs are uniform up to `bound`.
 
-    Variances of outputs are known where they differ.
+    The standard deviation of all outputs is `output_std`, and unknown. If it is None, the standard deviations of the
+    outputs are uniform up to `bound`, and known.
     """
     x, std = rng.uniform(-10, 10, size), rng.uniform(0, bound, size)
     output = rng.uniform(0, bound, size) if output_std is None else np.full(size, output_std)
@@ -59,25 +58,25 @@ def run(
     bounds: Sequence[float] = (0.1, 0.4, 1.0, 3.0),
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Learn from the paper's first experiment, N by N, and its third, one bound of the noise after the other.
+    """Run the paper's first experiment for several N, and its third for several bounds of the noise.
 
     Parameters
     ----------
     num_sets
-        Training sets of each.
+        Number of training sets of each.
     sizes
-        N of the first, where inputs have noise up to a standard deviation of 2.5, and outputs 0.1, which is unknown.
+        N of the first experiment. The noise of inputs has standard deviations up to 2.5, that of outputs 0.1 (unknown).
     bounds
-        Bounds of the third, whose outputs have noise of known variances; N is 100.
+        Bounds of the third experiment. The noise of outputs has known variances, and N is 100.
     progress
-        Called with the number of sets that are done, and of all.
+        Called with the numbers of sets done and in total.
 
     Returns
     -------
     dict
-        ``"cells"``: by experiment and method the mean squared error over a grid of known inputs (``"mse"``), and for
-        the Gaussian processes the mean logarithm of the density of the true function there (``"log_density"``), each
-        with its standard error (``"mse_error"``, …).
+        ``"cells"``: by experiment and method the mean squared error over a grid of known inputs (``"mse"``). Gaussian
+        processes also have the mean log density of the true function there (``"log_density"``). Both have standard
+        errors (``"mse_error"``, …).
     """
     cells: dict[str, tuple[int, float, float | None]] = {
         f"N = {size}": (size, _FIRST_BOUND, _FIRST_OUTPUT_STD) for size in sizes
@@ -103,23 +102,21 @@ def print_sincsig(results: Mapping[str, Any], console: Console | None = None) ->
     for score, title, factor in (("mse", "MSE × 1000", 1e3), ("log_density", "log density", 1.0)):
         cells = results["cells"]
         methods = [method for method, value in next(iter(cells.values())).items() if score in value]
-        table = Table(title, box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-        for method in methods:
-            table.add_column(method, justify="right")
+        table = plain_table(title, numbers=methods)
         for cell, values in cells.items():
             pairs = [(factor * values[method][score], factor * values[method][f"{score}_error"]) for method in methods]
             table.add_row(cell, *[f"{value:.3g} ± {error:.2g}" for value, error in pairs])
         console.print(table)
         console.print()
     console.print(
-        f"Means and standard errors of {results['sets']} training sets. N: noise of inputs to 2.5, of outputs 0.1 and "
-        "unknown; below, 100 points, noise of inputs and outputs to the same bound, variances of both known. classic "
-        "takes inputs for exact; mlp has two layers of five units."
+        f"Means and standard errors over {results['sets']} training sets. N: number of points, with input noise up to "
+        "2.5 and unknown output noise of 0.1. Below: 100 points, with known noise of inputs and outputs up to the same "
+        "bound. classic ignores the noise of the inputs; mlp has two layers of five units."
     )
 
 
 def _process(data: TrainingSet, kernel: str) -> tuple[float, float]:
-    from fermiclass.regressor import UncertainGPRegressor
+    from fermiclass.nimgp.estimators.exact_regressor import UncertainGPRegressor
 
     model = UncertainGPRegressor(kernel, starts=_STARTS).fit(data.X, data.y, X_var=data.X_var, y_var=data.y_var)
     mean, std = model.predict(_GRID[:, None], return_std=True)
@@ -129,16 +126,8 @@ def _process(data: TrainingSet, kernel: str) -> tuple[float, float]:
 
 
 def _network(data: TrainingSet) -> tuple[float]:
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.neural_network import MLPRegressor
-
-    network = MLPRegressor(
-        hidden_layer_sizes=(5, 5), activation="tanh", solver="lbfgs", alpha=0.1, max_iter=1000, random_state=0
-    )
     centre, scale = data.X.mean(), data.X.std()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        network.fit((data.X - centre) / scale, data.y)
+    network = fit_network((data.X - centre) / scale, data.y)
     off = network.predict((_GRID[:, None] - centre) / scale) - sincsig(_GRID)
     return (float(np.mean(off**2)),)
 

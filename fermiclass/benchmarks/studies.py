@@ -1,13 +1,15 @@
-"""Benchmarks of regression: done piece by piece, kept as they are done, and gone on with where they were stopped."""
+"""Benchmarks of regression. Their pieces are kept as they finish, so that a stopped run can resume."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fermiclass.benchmarks.records import RecordFile
+from fermiclass.io.arrays import FloatArray
 
 Key = tuple[str, str, int]  # cell, method, repetition
 Record = dict[str, Any]
@@ -21,18 +23,18 @@ def run_pieces(
     file: RecordFile | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[Key, Record]:
-    """Do all pieces of a benchmark that are not done yet.
+    """Run all pieces of a benchmark that are not finished.
 
     Parameters
     ----------
     keys
-        Cell, method and repetition of each.
+        Cell, method and repetition of each piece.
     work
-        Makes a record of one of them.
+        Function that makes the record of a piece.
     file
-        Takes the records as they come; those that it has already are not made again.
+        File that keeps the records. Records that it already has are not made again.
     progress
-        Called with the number of pieces that are done, and of all.
+        Called with the numbers of pieces done and in total.
 
     Returns
     -------
@@ -42,7 +44,7 @@ def run_pieces(
     Raises
     ------
     BenchmarkError
-        When ``file`` is not of this benchmark.
+        When ``file`` belongs to another benchmark.
     """
     earlier = [] if file is None else file.load()
     done = {(r["cell"], r["method"], r["split"]): r for r in earlier}
@@ -62,7 +64,20 @@ def run_pieces(
     return done
 
 
+def fit_network(X: FloatArray, y: FloatArray) -> Any:
+    """Return the network of Dallaire, Besse & Chaib-draa (2011), two layers of five units, fitted to scaled rows."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.neural_network import MLPRegressor
+
+    network = MLPRegressor(
+        hidden_layer_sizes=(5, 5), activation="tanh", solver="lbfgs", alpha=0.1, max_iter=1000, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return network.fit(X, y)
+
+
 def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
-    """Mean, and its standard error; 0 for a single value."""
+    """Return the mean and its standard error, which is 0 for a single value."""
     scores = np.array(list(values))
     return float(scores.mean()), float(scores.std() / np.sqrt(max(1, len(scores) - 1)))

@@ -1,4 +1,4 @@
-"""From records of single splits to the figures of a table: means with their standard errors."""
+"""Summaries of records: means over splits with their standard errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fermiclass.benchmarks.blocks import Record
-from fermiclass.benchmarks.problem import Benchmark, FloatArray
+from fermiclass.benchmarks.problem import Benchmark
+from fermiclass.io.arrays import FloatArray
 
 
 def summarise(benchmark: Benchmark, records: Sequence[Record], num_splits: int) -> dict[str, Any]:
@@ -17,16 +18,16 @@ def summarise(benchmark: Benchmark, records: Sequence[Record], num_splits: int) 
     Parameters
     ----------
     benchmark
-        What was run: its name, and what was published.
+        The benchmark, with its name and its published results.
     records
-        Of every cell, method and split; the order of cells and methods is that of the tables.
+        Records of every cell, method and split. The tables have the same order of cells and methods.
     num_splits
-        How many splits of each.
+        Number of splits.
 
     Returns
     -------
     dict
-        ``{"benchmark", "splits", "methods": {NAME: …}}`` or, of several cells, ``{"benchmark", "splits", "datasets":
+        ``{"benchmark", "splits", "methods": {NAME: …}}`` or, for several cells, ``{"benchmark", "splits", "datasets":
         {CELL: {"methods": {NAME: …}}}, "mean_rank": {NAME: …}}``; see :func:`_figures`.
     """
     by_cell: dict[str, dict[str, list[Record]]] = {}
@@ -54,20 +55,22 @@ def _methods(benchmark: Benchmark, cell: str, by_method: Mapping[str, Sequence[R
 
 
 def _same_noise(paper: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    """Whether noise was learned where the paper learned it, so that its figures are to be compared."""
+    """Whether both the run and the paper learned the noise, or both knew it: only then results are comparable."""
     known = "given"
     return (paper.get("noise", known) == known) == (settings.get("noise", known) == known)
 
 
 def _figures(records: Sequence[Record]) -> dict[str, Any]:
-    """Means over the splits of one method and cell, with standard errors of the mean (``…_se``).
+    """Return means over the splits of one method and cell, with standard errors of the mean (``…_se``).
 
-    ``"nll"``, ``"error"``; ``"seconds"`` of one split and what of it is ``"fit_seconds"`` and ``"predict_seconds"``;
-    ``"confusion"``: predicted classes by true ones, a mean number of test rows each (the paper's table 10);
-    ``"settings"``. Where known ``"excess"`` of the NLL over ``"bayes_nll"``; where learned the ``"noise"`` variance of
-    each feature, over splits; and the mean of the last ``"elbo"``. Where there are, mean ``"curves"`` of error and NLL.
-    Where labels were made wrong the balanced class rate ``"bcr"``, and the share of wrong labels that was ``"found"``;
-    where it is known the share of trainings that ``"converged"``.
+    - ``"nll"``, ``"error"``, ``"settings"``;
+    - ``"seconds"`` per split, and its parts ``"fit_seconds"`` and ``"predict_seconds"``;
+    - ``"confusion"``: predicted classes by true classes, mean numbers of test rows (the paper's table 10);
+    - ``"bayes_nll"``, and the ``"excess"`` of the NLL over it, if it is known;
+    - ``"noise"``, the learned noise variance of each feature, and the mean of the last ``"elbo"``;
+    - mean ``"curves"`` of error and NLL, in active learning;
+    - for wrong labels the balanced class rate ``"bcr"``, and the share of wrong labels that was ``"found"``;
+    - the share of trainings that ``"converged"``, if it is known.
     """
     figures: dict[str, Any] = {}
     for name in ("nll", "error", "bayes_nll", "excess", "bcr"):
@@ -92,13 +95,13 @@ def _column(records: Sequence[Record], name: str) -> FloatArray:
 
 
 def _mean(name: str, values: FloatArray) -> dict[str, float | None]:
-    """Mean over splits and its standard error, which one split alone does not have."""
+    """Return the mean over splits and its standard error, which is None for one split."""
     se = None if len(values) == 1 else float(values.std() / np.sqrt(len(values) - 1))
     return {name: float(values.mean()), f"{name}_se": se}
 
 
 def _confusion(records: Sequence[Record]) -> dict[str, Any]:
-    """Mean over splits, which need not have the same classes."""
+    """Return the mean confusion over splits. The splits may have different classes."""
     classes = list(dict.fromkeys(name for record in records for name in record["classes"]))
     total = np.zeros((len(classes), len(classes)))
     for record in records:
@@ -108,7 +111,7 @@ def _confusion(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _mean_rank(by_cell: Mapping[str, Mapping[str, Sequence[Record]]]) -> dict[str, dict[str, float | None]]:
-    """Rank of each method by NLL, 1 the best, over all cells and splits (the last rows of the paper's tables)."""
+    """Return mean ranks by NLL over all cells and splits. 1 is best (the last rows of the paper's tables)."""
     from scipy.stats import rankdata
 
     nll = [np.stack([_column(records, "nll") for records in cell.values()], axis=1) for cell in by_cell.values()]

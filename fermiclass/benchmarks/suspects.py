@@ -1,8 +1,8 @@
-"""Which labels are wrong: those of 4FGL-DR4 that were made so, and those of 4FGL-DR1 that DR4 has changed.
+"""Search for wrong labels: labels of 4FGL-DR4 that were replaced, and labels of 4FGL-DR1 that DR4 has changed.
 
-Everything is ranked by held-out predictions, in the same stratified folds for every method: ours by P_WRONG
-(:func:`fermiclass.outliers.hold_out`), the others by one minus the probability of the label. Nothing of the later
-release is used but the classes that it gives.
+Held-out predictions rank all labels, in the same stratified folds for every method. This package ranks by P_WRONG
+(:func:`fermiclass.analysis.outliers.hold_out`), the baselines by one minus the probability of the label. The methods
+use nothing of the later release; its classes only define which labels are wrong.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from fermiclass.benchmarks.studies import mean_and_error
+from fermiclass.benchmarks.tables import plain_table
+from fermiclass.catalog.classes import THREE_CLASSES
 from fermiclass.errors import BenchmarkError
-from fermiclass.summaries import console_for_tables
+from fermiclass.io.arrays import FloatArray
+from fermiclass.show.summaries import console_for_tables
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
     from fermiclass.features import FeatureTable
 
-FloatArray = NDArray[np.float64]
 Ranker = Callable[["FeatureTable", int], FloatArray]
 
-#: Shares of the labels that are replaced by another class.
+#: Shares of labels that are replaced by another class.
 SHARES = (0.02, 0.05)
-CLASSES = "bll,fsrq,psr"
 
 _FOLDS = 5
 _SEED = 23
@@ -46,25 +47,25 @@ def run(
     estimator: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Rank labels, and see where the wrong ones are.
+    """Rank labels, and find the positions of the wrong ones.
 
     Parameters
     ----------
     folder
-        Holds ``4FGL-DR4.fits.gz`` and ``4FGL-DR1.fits.gz``, or the same unpacked.
+        Folder of ``4FGL-DR4.fits.gz`` and ``4FGL-DR1.fits.gz``, or of the same files unpacked.
     seeds
-        Of the labels that are replaced in DR4, for each share.
+        Number of seeds for the labels that are replaced in DR4, for each share.
     estimator
-        What is measured; by default :func:`fermiclass.outliers.default_estimator`.
+        Estimator to measure, by default :func:`fermiclass.analysis.outliers.default_estimator`.
     progress
-        Called with the number of rankings that are done, and of all.
+        Called with the numbers of rankings done and in total.
 
     Returns
     -------
     dict
-        ``"planted"``: by share and method the mean over seeds of the ranking's average precision, its standard error,
-        and the paired difference of ours with its own. ``"changed"``: the sources whose class is another in DR4, with
-        their percentile in each ranking of DR1 (100 is the most suspicious), and its means.
+        ``"planted"``: by share and method the mean average precision over seeds with its standard error, and the paired
+        difference between this package and the method with its standard error. ``"changed"``: the sources of DR1 with
+        another class in DR4, their percentiles in each ranking (100 is the most suspicious), and the means of these.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def run(
 
 
 def replaced(y: NDArray[np.str_], share: float, rng: np.random.Generator) -> NDArray[np.str_]:
-    """Return labels of which a share, drawn at random, are another class each, all others alike probable."""
+    """Return labels in which a random share is replaced by another class. All other classes are equally likely."""
     names, labels = np.unique(y), y.copy()
     for row in rng.choice(len(y), round(share * len(y)), replace=False):
         labels[row] = rng.choice(names[names != y[row]])
@@ -111,26 +112,25 @@ def _planted(catalog: Catalog, share: float, seeds: int, ranked: Any) -> dict[st
 
 
 def _summary(values: Sequence[float], ours: Sequence[float]) -> dict[str, Any]:
-    lead = np.subtract(ours, values)
-    error = np.sqrt(max(1, len(values) - 1))
+    mean, error = mean_and_error(values)
+    lead, lead_error = mean_and_error(np.subtract(ours, values))
     return {
-        "average_precision": float(np.mean(values)),
-        "average_precision_error": float(np.std(values) / error),
-        "ours_ahead": float(lead.mean()),
-        "ours_ahead_error": float(lead.std() / error),
+        "average_precision": mean,
+        "average_precision_error": error,
+        "ours_ahead": lead,
+        "ours_ahead_error": lead_error,
     }
 
 
 def _changed(earlier: Catalog, later: Catalog, ranked: Any) -> dict[str, Any]:
-    """Return where the sources stand that a release calls one class and a later one another."""
+    """Return the positions in the rankings of sources whose class differs in a later release."""
     from fermiclass.catalog import ClassGrouping
     from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
 
-    grouping = ClassGrouping.parse(CLASSES)
+    grouping = ClassGrouping.parse(THREE_CLASSES)
     table = _table(earlier)
-    rows = np.flatnonzero(grouping.assign(earlier.classes) != "")
-    counterpart = match_sources(earlier, later)[0][rows]
-    # A later class of none that was learned, or no class any more, counts: it is not the earlier one.
+    counterpart = match_sources(earlier, later)[0][table.rows]
+    # A source counts as changed if its later class is not among the learned ones, or if it has no class any more.
     same = grouping.assign(later.classes)[counterpart] == table.y
     changed = np.flatnonzero((counterpart != UNMATCHED) & ~same)
     sources: list[dict[str, Any]] = [
@@ -152,14 +152,13 @@ def _changed(earlier: Catalog, later: Catalog, ranked: Any) -> dict[str, Any]:
 
 
 def _table(catalog: Catalog) -> FeatureTable:
-    from fermiclass.features import DEFAULT_FEATURE_SET
-    from fermiclass.pipeline import training_table
+    from fermiclass.labelling.training import training_table
 
-    return training_table(catalog, features=DEFAULT_FEATURE_SET, classes=CLASSES, min_significance=None)
+    return training_table(catalog, features="extended", classes=THREE_CLASSES)
 
 
 def _rankers(estimator: Any) -> Mapping[str, Ranker]:
-    from fermiclass.outliers import default_estimator, hold_out
+    from fermiclass.analysis.outliers import default_estimator, hold_out
 
     chosen = estimator or default_estimator()
 
@@ -171,12 +170,12 @@ def _rankers(estimator: Any) -> Mapping[str, Ranker]:
 
 def _of_peer(peer: str) -> Ranker:
     def suspicion(table: FeatureTable, seed: int) -> FloatArray:
-        from fermiclass.evaluation.peers import PeerClassifier
-        from fermiclass.outliers import folds_of
+        from fermiclass.analysis.outliers import folds_of
+        from fermiclass.evaluation.baselines import BaselineClassifier
 
         right = np.empty(len(table))
         for train, test in folds_of(table.y, _FOLDS, seed):
-            fitted = PeerClassifier(peer, seed=seed).fit(table.X[train], table.y[train])
+            fitted = BaselineClassifier(peer, seed=seed).fit(table.X[train], table.y[train])
             p = fitted.predict_proba(table.X[test])
             right[test] = p[np.arange(len(test)), np.searchsorted(fitted.classes_, table.y[test])]
         return 1.0 - right
@@ -218,14 +217,14 @@ def print_suspects(results: Mapping[str, Any], console: Console | None = None) -
     table.add_row("mean", *[f"{changed['mean_percentile'][method]:.1f}" for method in methods])
     console.print(table)
     console.print(
-        f"AP: average precision, labels of {_PLANTED} replaced by another class, {results['seeds']} times. Below, the "
-        f"sources of {_EARLIER} whose class is another in {_PLANTED}, and their percentiles in rankings of "
-        f"{changed['of']} made from {_EARLIER} alone; 100 is the most suspicious."
+        f"AP: average precision, with labels of {_PLANTED} replaced by another class, {results['seeds']} times. Below: "
+        f"sources of {_EARLIER} with another class in {_PLANTED}, and their percentiles among {changed['of']} sources "
+        f"ranked from {_EARLIER} alone; 100 is the most suspicious."
     )
 
 
 def _empty(title: str, methods: Sequence[str]) -> Table:
-    table = Table(title, box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table = plain_table(title)
     for method in methods:
         table.add_column(method, justify="right", no_wrap=True)
     return table

@@ -1,7 +1,7 @@
 """Problems drawn from the GP prior: the main paper's section 5.2 and appendix B, tables 2, 3 and 11 to 16.
 
 A data set such as ``n500-d5-c3`` has N = 500 training rows, D = 5 inputs and C = 3 classes; its cells are named
-``n500-d5-c3/0.25``, by the variance of the noise. In ``n1000-d2-c3-learned`` it is to be learned: X_var is 0.
+``n500-d5-c3/0.25``, by the variance of the noise. In ``n1000-d2-c3-learned`` methods learn the noise: X_var is 0.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ NUM_TEST = 1000
 HALF_WIDTH = 2.5
 VARIANCE = 0.5  # σ²
 
-#: ℓ by D, a squared length-scale. The paper states ℓ = 2 for D = 2, and its figures there agree with it. It does not
-#: say what it was for D = 5 and 10, but ℓ = 2 is excluded: at V = 0.1 the Bayes classifier would err in 23 and 29 %,
-#: where the paper's methods err in 10 and 6 %. With these values, fitted by eye, it errs in 8 and 5 %; figures of
-#: D = 5 and 10 are comparable between methods, and only roughly with the paper's.
+#: ℓ by D, a squared length-scale. The paper states ℓ = 2 for D = 2, and its results for D = 2 agree with this value. It
+#: does not state ℓ for D = 5 and 10. ℓ = 2 is not possible there: at V = 0.1 the Bayes classifier would have errors of
+#: 23 and 29 %, while the paper's methods have 10 and 6 %. With the values here, chosen by eye, the Bayes classifier has
+#: errors of 8 and 5 %. Results for D = 5 and 10 are comparable between methods, but only roughly with the paper.
 LENGTHSCALES = {2: 2.0, 5: 12.5, 10: 100.0}
 
 
 class DataSet(NamedTuple):
-    """N, D, C, and whether methods have to learn the noise."""
+    """N, D, C, and whether methods must learn the noise."""
 
     num_train: int
     input_dim: int
@@ -58,9 +58,8 @@ _DATA_SETS = (
 class Synthetic:
     """The benchmark ``synthetic``.
 
-    A split is a problem of its own, whose functions, rows and (scaled) noise are shared by the cells of the same D and
-    C. A class may have no training row, above all for D = 10; functions that leave all rows to one class are drawn
-    again.
+    Each split is a separate problem. Cells with the same D and C share its functions, rows and (scaled) noise. A class
+    may have no training row, mostly for D = 10. Functions are drawn again if all rows have the same class.
     """
 
     name: str = "synthetic"
@@ -68,7 +67,7 @@ class Synthetic:
     default_cells: Sequence[str] = tuple(f"{_MAIN}/{noise}" for noise in NOISES)
     num_splits: int = 100
     published: Mapping[tuple[str, str], Published] = published()
-    # Length-scales start near the true ones, as the authors' do: from long ones it is a long way for a sharp boundary.
+    # Length-scales start near the true ones, as in the authors' code: from long ones, training is slow.
     fast: Mapping[str, Any] = MappingProxyType(
         {
             "epochs": None,
@@ -108,7 +107,7 @@ class Synthetic:
             attempt += 1
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return those of sections 5.1 and 5.2; the network has two layers in their authors' code."""
+        """Return the settings of sections 5.1 and 5.2. The network has two layers in the authors' code."""
         return {
             **authors_start(_parse(cell)[0].input_dim),
             "num_inducing": 100,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from fermiclass.benchmarks.problem import Published
 
-# Every block: noise and method, then NLL and error of each data set in its heading.
+# Each block has rows of noise and method, with NLL and error of each data set in its heading.
 
 _TABLES_13_14 = """
                n100-d2-c3     n100-d5-c3     n100-d10-c3
@@ -68,8 +68,8 @@ _TABLES_15_16 = """
 0.5  nimgp-fo  1.08 0.281     1.25 0.318     1.37 0.354     1.54 0.385
 """
 
-# The baselines, on the problems of tables 2 and 3. Those repeat n1000-d2-c3 with other figures, and misprints (0.0256
-# for 0.256), so that its rows above are those of tables 13c and 14c.
+# The baselines on the problems of tables 2 and 3. These tables print n1000-d2-c3 again, with other values and misprints
+# (0.0256 for 0.256). Therefore its rows above are from tables 13c and 14c.
 _TABLES_11_12 = """
                n1000-d2-c3
 0.1  mgp-aug       0.8  0.12

@@ -1,4 +1,4 @@
-"""A benchmark's results as tables in the terminal, beside the paper's figures."""
+"""Results of a benchmark as tables in the terminal, with the results of the paper."""
 
 from __future__ import annotations
 
@@ -12,14 +12,22 @@ from rich.table import Table
 from rich.text import Text
 
 Methods = Mapping[str, Mapping[str, Any]]
-Column = Sequence[Text]  # its title, then an entry for every row
+Column = Sequence[Text]  # title, then an entry for every row
 
-_GAP = 2  # between columns
-_FULL_TABLES = 3  # more cells than that share a table
+_GAP = 2  # spaces between columns
+_FULL_TABLES = 3  # largest number of cells with separate tables; more cells share a table
+
+
+def plain_table(*titles: str, numbers: Iterable[str] = ()) -> Table:
+    """Return an empty table with left-aligned columns of text, then right-aligned columns of numbers."""
+    table = Table(*titles, box=box.SIMPLE_HEAD, show_edge=False, padding=(0, _GAP - 1, 0, 0))
+    for name in numbers:
+        table.add_column(name, justify="right")
+    return table
 
 
 def print_benchmark(results: Mapping[str, Any], console: Console | None = None) -> None:
-    """Print a table of methods for each of a few cells, or tables of cells by methods for many."""
+    """Print one table of methods per cell, or tables of cells by methods if there are many cells."""
     console = console or Console(highlight=False)
     cells = {"": results["methods"]} if "methods" in results else _of(results["datasets"])
     notes = [f"Means over {results['splits']} split{'s' if results['splits'] > 1 else ''}"]
@@ -37,9 +45,9 @@ def print_benchmark(results: Mapping[str, Any], console: Console | None = None) 
                 console.print()
                 _print(console, _cells_down(cells, figure, title, best=max))
         if any("published" in figures for methods in cells.values() for figures in methods.values()):
-            notes.append("what the paper has in brackets")
+            notes.append("results of the paper are in brackets")
     if any(len(methods) > 1 for methods in cells.values()):
-        notes.append("the best in bold")
+        notes.append("the best result is bold")
     console.print("; ".join(notes) + ".")
 
 
@@ -48,7 +56,7 @@ def _of(data_sets: Mapping[str, Any]) -> dict[str, Methods]:
 
 
 def _methods_down(cell: str, methods: Methods) -> list[list[Column]]:
-    """Columns of the table of one cell: the paper's where it has a figure, the excess over Bayes where it is known."""
+    """Return the columns of the table of one cell, with the paper's results and the excess over Bayes if known."""
     every = list(methods.values())
     best = min(figures["nll"] for figures in every) if len(every) > 1 else None
     nll: list[Column] = [[Text("NLL"), *(Text(_pm(f, "nll", 4), "bold" if f["nll"] == best else "") for f in every)]]
@@ -77,7 +85,7 @@ def _cells_down(
     *,
     best: Callable[[Iterable[float]], float] = min,
 ) -> list[list[Column]]:
-    """Columns of the table of many cells, one for each method, with an empty row between data sets."""
+    """Return the columns of the table of many cells, one per method, with an empty row between data sets."""
     rows: list[str | None] = []
     for cell in cells:
         if rows and str(rows[-1]).partition("/")[0] != cell.partition("/")[0]:
@@ -103,13 +111,13 @@ def _cells_down(
 
 
 def _print(console: Console, groups: Sequence[Sequence[Column]]) -> None:
-    """Print as many tables as the terminal's width asks for, each with the first column.
+    """Print as many tables as the width of the terminal requires. Each has the first column.
 
-    The columns of a group stay together, if they fit into one table at all.
+    The columns of a group stay together if they fit into one table.
     """
     (first,), *others = groups
     for part in _parts(others, console.width - _width([first])):
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, _GAP - 1, 0, 0))
+        table = plain_table()
         for k, column in enumerate((first, *part)):
             table.add_column(column[0], justify="right" if k else "left", no_wrap=True)
         for row in zip(*(column[1:] for column in (first, *part)), strict=True):
@@ -145,7 +153,7 @@ def _pm(figures: Mapping[str, Any], name: str, digits: int, *, sign: str = "") -
 
 
 def _paper(every: Sequence[Mapping[str, Any]], name: str) -> list[Column]:
-    """Return the column of the paper's figures, if there are any."""
+    """Return the column of the paper's results, if there are any."""
     entries = [_published(figures, name) for figures in every]
     return [_column("paper", entries)] if any(entries) else []
 

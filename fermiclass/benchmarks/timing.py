@@ -1,6 +1,6 @@
-"""What a training step and a prediction cost, beside GPflow's SVGP in the same run.
+"""Cost of a training step and of a prediction, compared with the SVGP of GPflow in the same run.
 
-The step is that of the project's targets: 3 classes, 100 inducing points a class, 6 features, 50 sources, Adam.
+A step has 3 classes, 100 inducing points per class, 6 features and 50 sources, and uses Adam.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
-#: Seconds an epoch of MNIST over MGP's (the paper's table 8: 7.19, 11.93, 7.62 and 24.01).
+from fermiclass.benchmarks.tables import plain_table
+
+#: Seconds per epoch of MNIST relative to MGP (the paper's table 8 has 7.19, 11.93, 7.62 and 24.01 seconds).
 PAPER_OVER_MGP: Mapping[str, float] = MappingProxyType({"nimgp": 1.66, "nimgp-nn": 1.06, "nimgp-fo": 3.34})
 
 _METHODS, _LIKELIHOODS, _GPFLOW = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo"), ("softmax", "step"), "gpflow-svgp"
@@ -26,23 +26,23 @@ _NUM_TARGETS, _NUM_DRAWS = 2000, 300
 
 
 def run(*, repetitions: int = 15, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
-    """Time everything in turn, ``repetitions`` times, and report medians.
+    """Time all methods in turn, ``repetitions`` times, and return medians.
 
     Returns
     -------
     dict
-        ``"step"``: by method and likelihood (``"nimgp softmax"``; ``"gpflow-svgp"`` beside ours) milliseconds a
-        training step (``"ms"``), and how often MGP's with the same likelihood, and GPflow's, go into it
-        (``"over_mgp"``, ``"over_gpflow"``); ``"paper"`` has the ratio to MGP of the paper's table 8.
-        ``"predict_per_second"``: by likelihood sources a second, each averaged over 300 draws of its input.
+        ``"step"``: by method and likelihood (``"nimgp softmax"``), and for ``"gpflow-svgp"``, milliseconds per training
+        step (``"ms"``). ``"over_mgp"`` is the ratio to MGP with the same likelihood, ``"over_gpflow"`` the ratio to
+        GPflow, and ``"paper"`` the ratio to MGP in the paper's table 8. ``"predict_per_second"``: by likelihood the
+        number of sources per second, each averaged over 300 draws of its input.
     """
     steps = {_GPFLOW: _gpflow_steps()}
-    steps |= {f"{m} {likelihood}": _our_steps(m, likelihood) for likelihood in _LIKELIHOODS for m in _METHODS}
+    steps |= {f"{m} {likelihood}": our_steps(m, likelihood) for likelihood in _LIKELIHOODS for m in _METHODS}
     predictions = {likelihood: _prediction(likelihood) for likelihood in _LIKELIHOODS}
     times: dict[str, list[float]] = {name: [] for name in (*steps, *predictions)}
     calls = {name: call for name, (call, _) in steps.items()} | predictions
     for k in range(repetitions):
-        for name, call in calls.items():  # in turn, so that all see the same machine
+        for name, call in calls.items():  # in turn, so that all methods run under the same load
             started = time.perf_counter()
             call()
             times[name].append(time.perf_counter() - started)
@@ -66,11 +66,9 @@ def _ratios(name: str, ms: Mapping[str, float]) -> dict[str, float]:
 
 
 def print_timing(results: Mapping[str, Any], console: Console | None = None) -> None:
-    """Print what steps and predictions cost."""
+    """Print the times of steps and predictions."""
     console = console or Console(highlight=False)
-    table = Table("a training step", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for name in ("ms", "over MGP", "paper", "over GPflow's SVGP"):
-        table.add_column(name, justify="right")
+    table = plain_table("a training step", numbers=("ms", "over MGP", "paper", "over GPflow's SVGP"))
     previous = None
     for name, step in results["step"].items():
         likelihood = name.partition(" ")[2]
@@ -81,16 +79,16 @@ def print_timing(results: Mapping[str, Any], console: Console | None = None) -> 
         table.add_row(name.replace(" ", ", "), f"{step['ms']:.2f}", *ratios)
     console.print(table)
     console.print()
-    table = Table("a prediction", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("sources a second", justify="right")
+    table = plain_table("a prediction", numbers=["sources per second"])
     for likelihood, value in results["predict_per_second"].items():
         table.add_row(f"nimgp, {likelihood}", f"{value:,.0f}")
     console.print(table)
     console.print()
     console.print(
-        f"A step: {_C} classes, {_M} inducing points a class, {_D} features, {_B} sources. A prediction: the mean over "
-        f"{_NUM_DRAWS} draws of a source's features. Medians of {results['repetitions']}. Ours have a linear kernel "
-        "beside the squared exponential, GPflow's has not. The paper: its table 8."
+        f"A step: {_C} classes, {_M} inducing points per class, {_D} features, {_B} sources. A prediction: the mean "
+        f"over {_NUM_DRAWS} draws of the features of a source. Medians of {results['repetitions']} repetitions. Our "
+        "methods have a squared exponential and a linear kernel; GPflow has a squared exponential only. paper: table 8 "
+        "of the paper."
     )
 
 
@@ -99,19 +97,20 @@ def _data(num: int) -> tuple[Any, Any, Any]:
     return rng.normal(size=(num, _D)), np.full((num, _D), 0.1), rng.integers(0, _C, num)
 
 
-def _our_steps(method: str, likelihood: str) -> tuple[Callable[[], Any], int]:
-    """Return a call that makes some steps, and how many."""
+def our_steps(method: str, likelihood: str) -> tuple[Callable[[], Any], int]:
+    """Return a function that makes some steps, and their number. The graph is traced."""
     import tensorflow as tf
 
-    from fermiclass.nimgp.build import ModelSettings, build_model
-    from fermiclass.nimgp.feeds import TrainingData
-    from fermiclass.nimgp.input_prior import InputPrior
-    from fermiclass.nimgp.training import TrainingSettings, train
+    from fermiclass.nimgp.build import build_model
+    from fermiclass.nimgp.inputs.prior import InputPrior
+    from fermiclass.nimgp.settings import Settings
+    from fermiclass.nimgp.training.feeds import TrainingData
+    from fermiclass.nimgp.training.loop import Schedule, train
 
     X, X_var, y = _data(10 * _B)
-    settings, priors = ModelSettings(method, likelihood), [InputPrior.isotropic(_D, 1.0)]
+    settings, priors = Settings(method, likelihood), [InputPrior.isotropic(_D, 1.0)]
     model = build_model(settings, X[:_M], num_classes=_C, num_data=len(X), input_priors=priors, dtype=tf.float32)
-    states = train(model, TrainingData(X, X_var, y), TrainingSettings(steps=10**9, batch_size=_B))
+    states = train(model, TrainingData(X, X_var, y), Schedule(steps=10**9, batch_size=_B))
     done = next(states).step  # traces the graph
     return lambda: next(states), done
 
@@ -126,11 +125,12 @@ def _gpflow_steps() -> tuple[Callable[[], Any], int]:
 def _prediction(likelihood: str) -> Callable[[], Any]:
     import tensorflow as tf
 
-    from fermiclass.nimgp.build import ModelSettings, build_model
-    from fermiclass.nimgp.prediction import Predictor
+    from fermiclass.nimgp.build import build_model
+    from fermiclass.nimgp.prediction.predictor import ClassPredictor
+    from fermiclass.nimgp.settings import Settings
 
     X, X_var, _ = _data(_NUM_TARGETS)
-    model = build_model(ModelSettings("nimgp", likelihood), X[:_M], num_classes=_C, num_data=len(X), dtype=tf.float32)
-    predictor = Predictor(model)
+    model = build_model(Settings("nimgp", likelihood), X[:_M], num_classes=_C, num_data=len(X), dtype=tf.float32)
+    predictor = ClassPredictor(model)
     predictor.predict(X, X_var, num_draws=_NUM_DRAWS)  # traces the graph
     return lambda: predictor.predict(X, X_var, num_draws=_NUM_DRAWS)

@@ -1,48 +1,43 @@
 """The main paper's one-dimensional problem with three classes: its section 5.1, table 1 and figure 2.
 
-The paper names a noise of "standard deviation V = 0.1 I". V is a variance everywhere else in it, and only a variance
-fits its figures: a boundary between classes costs the Bayes classifier an error of 0.8 √V / 6, so that three boundaries
-give the 0.125 of table 1 if V = 0.1, and 0.04 if √V = 0.1. The paper does not say which functions it drew; those here
-have three boundaries and a Bayes error of 0.125.
+The paper states a noise of "standard deviation V = 0.1 I". V is a variance everywhere else in the paper, and only a
+variance fits its results: each boundary between classes gives the Bayes classifier an error of 0.8 √V / 6. Three
+boundaries therefore give an error of 0.125, as in table 1, if V = 0.1, and of 0.04 if √V = 0.1. The paper does not
+state its functions. The functions here have three boundaries and a Bayes error of 0.125.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fermiclass.benchmarks.bayes import bayes_probabilities
+from fermiclass.benchmarks.curves import ClassCurves
+from fermiclass.benchmarks.figures import toy_figure
 from fermiclass.benchmarks.gp_draws import LatentFunctions
 from fermiclass.benchmarks.gp_problems import draw_problem
-from fermiclass.benchmarks.problem import FloatArray, Problem, Published
+from fermiclass.benchmarks.problem import Problem, Published
+from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CELL = "toy/0.1"
-NUM_ROWS = 1000  # for training, and as many to test
+NUM_ROWS = 1000  # number of training rows, and of test rows
 NOISE_VARIANCE = 0.1
 HALF_WIDTH = 3.0
 
-# Of the functions, chosen so that the Bayes classifier errs in an eighth of the rows, as the paper's methods do: that
-# the level of the figures is the paper's is no result.
+# Seed of the functions. It was chosen so that the Bayes classifier errs in an eighth of the rows, as the paper's
+# methods do. The agreement of the error level with the paper is therefore not a result.
 _SEED = 58
 _NUM_POINTS = 701
 
 
-class Curves(NamedTuple):
-    """What figure 2 shows: predictions at ``x̃`` (G,) by method, and the best possible, each ``(G, C)``."""
-
-    x: FloatArray
-    bayes: FloatArray
-    predictions: Mapping[str, FloatArray]
-
-
 class Toy:
-    """The benchmark ``toy``: one cell, whose splits are new rows and new noise for the same functions."""
+    """The benchmark ``toy`` with one cell. Each split has new rows and new noise for the same functions."""
 
     name: str = "toy"
     cells: Sequence[str] = (CELL,)
@@ -70,7 +65,7 @@ class Toy:
         return replace(problem, bayes=self._bayes(problem.X_test))
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return those of section 5.1: 100 inducing points, batches of 200, a network of two layers, 700 draws."""
+        """Return the settings of section 5.1: 100 inducing points, batches of 200, a two-layer network, 700 draws."""
         return {
             "num_inducing": 100,
             "batch_size": 200,
@@ -80,19 +75,17 @@ class Toy:
             "num_draws": 700,
         }
 
-    def curves(self, fitted: Mapping[str, Any]) -> Curves:
-        """Predict at points a little beyond the box with estimators that were fitted to a split."""
+    def curves(self, fitted: Mapping[str, Any]) -> ClassCurves:
+        """Predict on a grid slightly larger than the box, with estimators fitted to a split."""
         x = np.linspace(-HALF_WIDTH - 0.5, HALF_WIDTH + 0.5, _NUM_POINTS)
         X = x[:, None]
         X_var = np.full_like(X, NOISE_VARIANCE)
         predictions = {name: estimator.predict_proba(X, X_var=X_var) for name, estimator in fitted.items()}
-        return Curves(x, self._bayes(X), predictions)
+        return ClassCurves(x, self._bayes(X), predictions)
 
     def figure(self, estimators: Mapping[tuple[str, str], Any], records: Sequence[Mapping[str, Any]]) -> Figure:
-        """Draw what each method makes of the first split, trained anew, with its NLL there (the paper's figure 2)."""
+        """Train each method on the first split and draw its predictions, with its NLL (the paper's figure 2)."""
         from sklearn.base import clone
-
-        from fermiclass.benchmarks.figures import toy_figure
 
         problem = self.problem(CELL, 0)
         fitted = {name: clone(e).fit(problem.X, problem.y, X_var=problem.X_var) for (_, name), e in estimators.items()}

@@ -1,8 +1,8 @@
 """Five multi-class data sets of the UCI repository with noise put into their inputs (the main paper's tables 5 and 6).
 
-The data are two files each in ``DATA/uci/NAME``: ``X.txt`` (a source a row) and ``Y.txt`` (classes 0, 1, …); or they
-come from OpenML. Splits and noise are those of the authors: from one generator seeded with 0, 100 permutations of the
-rows, then noise (100, N, D) of variance 0.1, 0.25 and 0.5 in turn. Which noise there is, is learned: X_var is zero.
+Each data set has two files in ``DATA/uci/NAME``: ``X.txt`` (one source per row) and ``Y.txt`` (classes 0, 1, …). It may
+also come from OpenML. Splits and noise are those of the authors: one generator with seed 0 makes 100 permutations of
+the rows, then noise (100, N, D) of variance 0.1, 0.25 and 0.5. The methods learn the noise: X_var is zero.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.benchmarks.methods import authors_start
-from fermiclass.benchmarks.problem import FloatArray, Problem, Published
+from fermiclass.benchmarks.problem import Problem, Published
 from fermiclass.errors import BenchmarkError
+from fermiclass.io.arrays import FloatArray
 
 NOISE = ("0", "0.1", "0.25", "0.5")
 _METHODS = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo")
@@ -26,14 +27,14 @@ _METHODS = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo")
 _TRAIN = 0.9
 _NUM_SPLITS = 100
 
-#: Names at OpenML, version 1 unless said otherwise.
+#: Names and versions at OpenML.
 _OPENML: Mapping[str, tuple[str, int]] = MappingProxyType(
     {"glass": ("glass", 1), "new-thyroid": ("thyroid-new", 1), "wine": ("wine", 1)}
 )
 
 _INPUT_DIM = {"glass": 9, "new-thyroid": 5, "svmguide2": 20, "waveform": 21, "wine": 13}
 
-# By data set: a row of NLL (table 5) and a row of errors (table 6) for each noise; columns as in _METHODS.
+# By data set: a row of NLL (table 5) and a row of errors (table 6) for each noise, with the columns of _METHODS.
 _PUBLISHED = {
     "glass": (
         ((1.63, 1.28, 1.17, 1.19), (0.346, 0.387, 0.375, 0.345)),
@@ -78,14 +79,14 @@ class _Data(NamedTuple):
 
 
 class UCI:
-    """90 % to learn from, features standardised by them, then noise in all rows; its variance is to be learned.
+    """The benchmark ``uci``: 90 % training rows, features standardised by them, then noise of unknown variance.
 
     Parameters
     ----------
     folder
-        The one that holds ``uci/``.
+        Folder that holds ``uci/``.
     openml
-        Whether data sets that are not there are fetched from OpenML.
+        Whether to fetch missing data sets from OpenML.
     """
 
     name: str = "uci"
@@ -110,24 +111,29 @@ class UCI:
         Raises
         ------
         BenchmarkError
-            When the data cannot be read, or fetched.
+            When the data cannot be read or fetched.
         """
         data_set, _, noise = cell.partition("/")
         data = _load(self.folder, data_set, self.openml)
         order = data.splits[split]
         train, test = np.split(order, [int(_TRAIN * len(order))])
-        mean, scale = data.X[train].mean(axis=0), data.X[train].std(axis=0)
-        X = (data.X - mean) / np.where(scale > 0, scale, 1.0)
+        X = standardised(data.X, train)
         if noise in data.noise:
             X += data.noise[noise][split]
         zeros = np.zeros_like(X)
         return Problem(X[train], zeros[train], data.y[train], X[test], zeros[test], data.y[test])
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return 1,000 passes at the step size of the authors' code, and a noise variance for each feature, learned."""
+        """Return 1,000 epochs with the step size of the authors' code, and a learned noise variance per feature."""
         input_dim = _INPUT_DIM[cell.partition("/")[0]]
         learned = {"noise": "per-feature", "initial_noise": 0.1}
         return {"epochs": 1000, "learning_rate": 1e-3, **learned, **authors_start(input_dim)}
+
+
+def standardised(X: FloatArray, train: NDArray[np.int64]) -> FloatArray:
+    """Return all rows with the mean and scale of the training rows removed. Constant features keep their scale."""
+    mean, scale = X[train].mean(axis=0), X[train].std(axis=0)
+    return np.asarray((X - mean) / np.where(scale > 0, scale, 1.0))
 
 
 @lru_cache(maxsize=2)
@@ -140,12 +146,12 @@ def _load(folder: Path, data_set: str, openml: bool) -> _Data:
 
 
 def load_rows(folder: Path, data_set: str, openml: bool, benchmark: str) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return inputs (N, D) and classes (N,) from ``folder/uci/data_set``, or from OpenML if they are not there.
+    """Return inputs (N, D) and classes (N,) from ``folder/uci/data_set``, or from OpenML if this is missing.
 
     Raises
     ------
     BenchmarkError
-        When they cannot be read, or fetched; it names the benchmark.
+        When the data cannot be read or fetched. The message names the benchmark.
     """
     home = folder / "uci" / data_set
     return _fetch(data_set) if openml and not home.is_dir() else _read(home, benchmark)
@@ -159,13 +165,13 @@ def _read(home: Path, benchmark: str) -> tuple[FloatArray, NDArray[np.int64]]:
     except (OSError, ValueError) as error:
         raise BenchmarkError(
             f"the data set '{home.name}' of the benchmark '{benchmark}' cannot be read from '{home}' ({error}). Give "
-            "the folder that holds uci/ with --data, or fetch what is not there with --openml."
+            "the folder that holds uci/ with --data, or fetch missing data sets with --openml."
         ) from error
     return X, y
 
 
 def _fetch(data_set: str) -> tuple[FloatArray, NDArray[np.int64]]:
-    """From OpenML; its rows may have another order than the authors', and then its splits are others of the kind."""
+    """Fetch a data set from OpenML. Its rows may have another order than the authors', which changes the splits."""
     from sklearn.datasets import fetch_openml
 
     if data_set not in _OPENML:

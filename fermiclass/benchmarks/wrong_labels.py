@@ -1,12 +1,12 @@
 """Wrong labels: "Robust Multi-Class Gaussian Process Classification", its table 2.
 
-The data are the UCI data sets of the benchmark ``uci``. A split has two thirds of the rows to learn from; of a share of
-these the labels are drawn anew, uniformly from all classes, so that some stay right. Inputs are standardised by the
-training rows. The labels drawn for a small share are among those of a larger one.
+The data are the UCI data sets of the benchmark ``uci``. Two thirds of the rows are training rows. A share of their
+labels is drawn again, uniformly from all classes, so that some of them stay right. Inputs are standardised by the
+training rows. The labels drawn for a small share are also drawn for a larger one.
 
-Scores are the balanced class rate (BCR), the mean over classes of the recall, and, for methods that rank the training
-rows, how many wrong labels are among the first 1.25 × (number of wrong labels). The paper's svmguide2 has 319 rows,
-that of LIBSVM 391.
+One score is the balanced class rate (BCR), the mean recall over classes. For methods that rank the training rows,
+another score is the number of wrong labels among the first 1.25 × (number of wrong labels) rows. The paper's svmguide2
+has 319 rows; that of LIBSVM has 391.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from fermiclass.benchmarks.problem import Problem, PublishedRate
-from fermiclass.benchmarks.uci import load_rows
+from fermiclass.benchmarks.uci import load_rows, standardised
 
 SHARES = ("0", "0.05", "0.1", "0.2")
 
@@ -27,7 +27,7 @@ _TRAIN = 2 / 3
 _SEED = 17
 _METHODS = ("rmgpc", "smgpc")
 
-# By data set: a row for each method, columns as in SHARES, in %.
+# By data set: a row for each method, in %, with the columns of SHARES.
 _PUBLISHED = {
     "new-thyroid": ((94.2, 92.7, 92.3, 89.5), (93.9, 90.7, 89.0, 85.9)),
     "wine": ((98.0, 97.5, 97.0, 96.6), (98.0, 97.3, 96.4, 95.5)),
@@ -42,9 +42,9 @@ class WrongLabels:
     Parameters
     ----------
     folder
-        The one that holds ``uci/``.
+        Folder that holds ``uci/``.
     openml
-        Whether data sets that are not there are fetched from OpenML.
+        Whether to fetch missing data sets from OpenML.
     """
 
     name: str = "rmgpc"
@@ -69,14 +69,13 @@ class WrongLabels:
         Raises
         ------
         BenchmarkError
-            When the data cannot be read, or fetched.
+            When the data cannot be read or fetched.
         """
         data_set, _, share = cell.partition("/")
         X, y = load_rows(self.folder, data_set, self.openml, self.name)
         rng = np.random.default_rng((_SEED, split))
         train, test = np.split(rng.permutation(len(X)), [round(_TRAIN * len(X))])
-        mean, scale = X[train].mean(axis=0), X[train].std(axis=0)
-        X = (X - mean) / np.where(scale > 0, scale, 1.0)
+        X = standardised(X, train)
         order, drawn = rng.permutation(len(train)), rng.choice(np.unique(y), len(train))
         replaced = order[: round(float(share) * len(train))]
         labels = y[train].copy()
@@ -85,5 +84,5 @@ class WrongLabels:
         return Problem(X[train], zeros[train], labels, X[test], zeros[test], y[test], wrong=labels != y[train])
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return nothing: the paper's methods have no settings here, and others are not in it."""
+        """Return no settings: the paper's methods need none, and it has no other methods."""
         return {}

@@ -1,7 +1,17 @@
 """LAT catalogues: their releases, how they are read, and their classes."""
 
 from fermiclass.catalog.catalog import Catalog
-from fermiclass.catalog.classes import CLASS_CODES, TARGETS, UNCERTAIN_CLASSES, ClassGrouping
+from fermiclass.catalog.classes import (
+    CLASS_CODES,
+    CLASS_TREE,
+    DEFAULT_CLASSES,
+    SOURCE_STATUSES,
+    TARGETS,
+    THREE_CLASSES,
+    UNCERTAIN_CLASSES,
+    ClassGrouping,
+    status_of,
+)
 from fermiclass.catalog.parts import CatalogParts, open_large_catalog
 from fermiclass.catalog.reading import read_catalog
 from fermiclass.catalog.releases import (
@@ -15,9 +25,13 @@ from fermiclass.catalog.releases import (
 
 __all__ = [
     "CLASS_CODES",
+    "CLASS_TREE",
+    "DEFAULT_CLASSES",
     "RELEASES",
     "REQUIRED_COLUMNS",
+    "SOURCE_STATUSES",
     "TARGETS",
+    "THREE_CLASSES",
     "UNCERTAIN_CLASSES",
     "Catalog",
     "CatalogParts",
@@ -28,4 +42,5 @@ __all__ = [
     "open_large_catalog",
     "read_catalog",
     "recognise",
+    "status_of",
 ]

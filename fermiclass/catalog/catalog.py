@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Catalog:
-    """A LAT catalogue: a table with standard column names, and what its class strings mean.
+    """A LAT catalogue: a table with standard column names, and the class of each source.
 
     Attributes
     ----------
     table
-        All columns, with units, descriptions and ``column.meta["ucd"]``; column names are those of 4FGL-DR4.
+        All columns, with units, descriptions and ``column.meta["ucd"]``, under their names in 4FGL-DR4.
     release
-        Which release it is.
+        The release.
     source
-        Name of the file, or what it was read from.
+        Name of the file, or the kind of object that the catalogue was read from.
     sha256
-        Checksum of the file as it is on disk; of a table, of its content.
+        Checksum of the file on disk, or of the content of a table.
     names
-        Source_Name, ``(N,)``.
+        (N,) Source_Name.
     classes
-        Class codes in lower case without padding, '' for unassociated sources, ``(N,)``.
+        (N,) class codes in lower case without padding, '' for unassociated sources.
     identified
-        Whether the class is an identification (upper case) rather than an association, ``(N,)``.
+        (N,) whether the class is an identification (upper case) and not only an association.
     """
 
     table: Table
@@ -54,15 +54,24 @@ class Catalog:
         set_once(self, "identified", np.array([code.isupper() for code in codes], dtype=bool))
 
     @property
+    def soft_galactic(self) -> NDArray[np.bool_]:
+        """Whether the release flags a source as soft Galactic emission, ``(N,)``; False where it has no flag."""
+        bit = self.release.soft_galactic_bit
+        if not bit or not self.has_column("Flags"):
+            return np.zeros(len(self), bool)
+        flags = np.nan_to_num(np.ma.filled(np.ma.asarray(self.table["Flags"], dtype=float), 0.0)).astype(np.int64)
+        return np.asarray(flags & bit > 0)
+
+    @property
     def status(self) -> NDArray[np.str_]:
-        """'identified', 'associated' or 'unassociated', ``(N,)``."""
+        """(N,) 'identified', 'associated' or 'unassociated'."""
         return np.where(self.classes == "", "unassociated", np.where(self.identified, "identified", "associated"))
 
     def __len__(self) -> int:
         return len(self.table)
 
     def __getitem__(self, rows: Any) -> Catalog:
-        """Return the catalogue of some rows: a mask, indices or a slice."""
+        """Return the catalogue of some rows, given as a mask, indices or a slice."""
         return Catalog(self.table[np.arange(len(self))[rows]], self.release, self.source, self.sha256)
 
     def __repr__(self) -> str:
@@ -70,15 +79,15 @@ class Catalog:
         return f"<Catalog {self.release.name}: {len(self)} sources, {classless} unassociated, from {self.source}>"
 
     def has_column(self, name: str) -> bool:
-        """Tell whether the table has this column."""
+        """Return whether the table has this column."""
         return name in self.table.colnames
 
     def missing_columns(self, names: Iterable[str]) -> list[str]:
-        """Return which of these columns the table does not have."""
+        """Return those of the columns that the table does not have."""
         return [name for name in names if not self.has_column(name)]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas data frame; a column of several values a row becomes ``name_1``, ``name_2`` and so on."""
+        """Return a pandas data frame. A column with several values a row becomes ``name_1``, ``name_2`` and so on."""
         import pandas as pd
 
         data: dict[str, Any] = {}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fermiclass.errors import ClassError
 
-#: What the catalogue's class codes mean. Upper case in the catalogue: identified; lower case: associated only.
+#: Meaning of the catalogue's class codes. In the catalogue, upper case means identified, lower case only associated.
 CLASS_CODES: Mapping[str, str] = {
     "psr": "pulsar (from DR3 on: young)",
     "msp": "millisecond pulsar",
@@ -39,61 +39,107 @@ CLASS_CODES: Mapping[str, str] = {
     "unk": "counterpart of unknown nature",
 }
 
-#: Associated, yet without a class that says what they are.
+#: Active galactic nuclei that are no blazars of a known type.
+_OTHER_AGN = ("rdg", "agn", "nlsy1", "css", "ssrq", "sey", "sbg", "gal")
+
+#: The tree of classes: each top class with the catalogue's classes below it. All classes but ``unk`` have a place.
+CLASS_TREE: Mapping[str, tuple[str, ...]] = {
+    "agn": ("bll", "fsrq", "bcu", *_OTHER_AGN),
+    "psr": ("psr", "msp"),
+    "other": ("pwn", "snr", "spp", "glc", "hmb", "lmb", "bin", "nov", "sfr", "gc"),
+}
+
+#: The grouping of classes that is learned where none is named: every kind of source has a place. An AGN that is neither
+#: bll nor fsrq for certain teaches what both have in common.
+DEFAULT_CLASSES = f"bll,fsrq,psr,other,bll|fsrq={'+'.join(_OTHER_AGN)}"
+
+#: The three classes of the main paper, which leave no place for other sources.
+THREE_CLASSES = "bll,fsrq,psr"
+
+#: Classes of associated sources whose nature is uncertain.
 UNCERTAIN_CLASSES = ("bcu", "unk")
 
-#: Which sources to label.
+#: Choices of the sources to label.
 TARGETS = ("unassociated", "uncertain", "all")
 
+#: Letters of a class's name at most: the names of columns made of it fit into a card of FITS, of 68 letters.
+MOST_LETTERS = 60
+#: Values of :func:`status_of`.
+SOURCE_STATUSES = ("unassociated", *UNCERTAIN_CLASSES, "associated", "identified")
+
 _OTHER = "other"
+_OR = "|"  # between groups of which one is right
+
+
+def status_of(codes: ArrayLike) -> NDArray[np.str_]:
+    """Return which of :data:`SOURCE_STATUSES` each source has, by its class code as in the catalogue, ``(N,)``."""
+    given = np.char.strip(np.asarray(codes, dtype=str))
+    lower = np.char.lower(given)
+    with_class = np.where(given == lower, "associated", "identified")
+    return np.where(lower == "", "unassociated", np.where(np.isin(lower, UNCERTAIN_CLASSES), lower, with_class))
 
 
 @dataclass(frozen=True)
 class ClassGrouping:
-    """Which of the catalogue's classes are learned, and under which names.
+    """A grouping of the catalogue's classes into the C classes to learn.
 
     Attributes
     ----------
     names
-        The C group names, in the order given.
+        Names of the C groups, in the order given.
     members
-        The catalogue's classes of each group; for ``other`` the classes named nowhere else.
+        The catalogue's classes in each group. ``other`` has all classes that are in no other group.
     spec
-        The text it was parsed from.
+        The text of the grouping.
+    sets
+        Labels that stand for several groups of which one is right, such as ``bll|fsrq``, and these groups; `members`
+        has the catalogue's classes of each.
     """
 
     names: tuple[str, ...]
     members: Mapping[str, tuple[str, ...]]
     spec: str
+    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, spec: str | ClassGrouping) -> ClassGrouping:
         """Parse comma-separated groups: ``bll,fsrq,psr``, ``agn=bll+fsrq+bcu,psr``, ``bll,fsrq,psr,msp,other``.
 
-        ``psr`` includes ``msp`` unless ``msp`` is named elsewhere, since releases before DR3 do not tell them apart;
-        ``other`` is every associated class named nowhere else, except bcu and unk.
+        ``psr`` includes ``msp`` unless ``msp`` is named elsewhere, because releases before DR3 do not distinguish them.
+        ``other`` has every associated class that is named nowhere else, except bcu and unk.
+        ``bll|fsrq=rdg+bcu`` says that radio galaxies and bcu are of one of these groups, but not of which.
 
         Raises
         ------
         ClassError
-            When the text is malformed, names an unknown class or one class twice, or fewer than two groups.
+            When the text is malformed, names an unknown class or a class twice, or has fewer than two groups.
         """
         if isinstance(spec, ClassGrouping):
             return spec
         members: dict[str, tuple[str, ...]] = {}
+        sets: dict[str, tuple[str, ...]] = {}
         for item in spec.split(","):
             name, equals, right = (part.strip() for part in item.partition("="))
             codes = tuple(code.strip().lower() for code in right.split("+")) if equals else (name.lower(),)
             name = name if equals else name.lower()
-            if not name.replace("_", "").isalnum() or not all(codes):
+            alternatives = tuple(part.strip() for part in name.split(_OR))
+            several = _OR.join(alternatives)
+            distinct = len(set(alternatives)) == len(alternatives) > 1
+            if equals and distinct and all((*alternatives, *codes)) and several not in sets:
+                sets[several] = alternatives
+                members[several] = codes
+                continue
+            letters = name.replace("_", "")
+            if not (letters.isalnum() and letters.isascii() and len(name) <= MOST_LETTERS and all(codes)):
                 raise ClassError(
-                    f"the classes '{spec}' are malformed at '{item.strip()}': write names separated by commas, groups "
-                    "as name=a+b, such as --classes agn=bll+fsrq,psr"
+                    f"the classes '{spec}' are malformed at '{item.strip()}': write names of up to "
+                    f"{MOST_LETTERS} letters and digits separated by commas, groups as name=a+b, such as --classes "
+                    "agn=bll+fsrq,psr"
                 )
             if name.lower() in {*map(str.lower, members), "max"}:  # P_MAX is another column of the label table
                 raise ClassError(
-                    f"the classes '{spec}' cannot name a group '{name}' (again): give each group a name of its own, "
-                    "differing in more than case, and none 'max'"
+                    f"the classes '{spec}' cannot name a group '{name}': the names of groups must differ in more than "
+                    "case, and 'max' is reserved. Rename the group"
                 )
             members[name] = codes
         named = [code for codes in members.values() for code in codes if code != _OTHER]
@@ -105,38 +151,56 @@ class ClassGrouping:
                     f"'{code}' is not a class of the catalogue: {hint}Known are {', '.join(CLASS_CODES)}, and {_OTHER}"
                 )
             if named.count(code) > 1:
-                raise ClassError(f"the classes '{spec}' name '{code}' more than once: a class belongs to one group")
+                raise ClassError(f"the classes '{spec}' name '{code}' more than once: put each class into one group")
         if "psr" in named and "msp" not in named:
             members = {name: (*codes, "msp") if "psr" in codes else codes for name, codes in members.items()}
-        if len(members) < 2:
+        names = tuple(name for name in members if name not in sets)
+        for name, alternatives in sets.items():
+            unknown = [each for each in alternatives if each not in names]
+            if unknown:
+                raise ClassError(
+                    f"the classes '{spec}' name '{name}', but '{unknown[0]}' is no group among {', '.join(names)}: "
+                    "name groups of which one is right, such as bll|fsrq=rdg+bcu"
+                )
+        if len(names) < 2:
             raise ClassError(
-                f"the classes '{spec}' are only one: a classifier needs two at least, such as agn=bll+fsrq,psr"
+                f"the classes '{spec}' have only one group, expected at least two. Give two, such as agn=bll+fsrq,psr"
             )
         rest = tuple(c for c in CLASS_CODES if c not in {*named, *UNCERTAIN_CLASSES, *members.get("psr", ())})
         members = {
             name: tuple(c for code in codes for c in (rest if code == _OTHER else (code,)))
             for name, codes in members.items()
         }
-        return cls(tuple(members), members, ",".join(part.strip() for part in spec.split(",")))
+        return cls(names, members, ",".join(part.strip() for part in spec.split(",")), sets)
 
     def __str__(self) -> str:
         return self.spec
 
+    @property
+    def tops(self) -> Mapping[str, tuple[str, ...]]:
+        """The top classes of :data:`CLASS_TREE` that consist of several groups, and these groups."""
+        found: dict[str, tuple[str, ...]] = {}
+        for top, codes in CLASS_TREE.items():
+            inside = tuple(name for name in self.names if set(self.members[name]) <= set(codes))
+            if len(inside) > 1 and top not in self.names:
+                found[top] = inside
+        return found
+
     def assign(self, classes: ArrayLike) -> NDArray[np.str_]:
-        """Return the group of each class code (N,), '' where it belongs to none."""
+        """Return the group of each class code (N,), or its label of several groups, '' where it belongs to none."""
         codes = np.asarray(classes, dtype=str)
-        groups = np.full(codes.shape, "", dtype=f"U{max(map(len, self.names))}")
+        groups = np.full(codes.shape, "", dtype=f"U{max(map(len, self.members))}")
         for name, members in self.members.items():
             groups[np.isin(codes, members)] = name
         if any(part.strip().lower() == _OTHER for part in self.spec.split(",")):
-            # A later release may have classes without an entry in CLASS_CODES: they are other, too.
+            # A later release may have classes that are not in CLASS_CODES. They are 'other' too.
             groups[~np.isin(codes, ("", *CLASS_CODES))] = _OTHER
         return groups
 
     def is_target(self, classes: ArrayLike, targets: str = "uncertain") -> NDArray[np.bool_]:
-        """Return which sources (N,) are to be labelled.
+        """Return a mask (N,) of the sources to label.
 
-        ``'unassociated'``: no class at all; ``'uncertain'``: also bcu and unk, less what the grouping trains on;
+        ``'unassociated'``: sources without a class. ``'uncertain'``: also bcu and unk, unless the grouping has them.
         ``'all'``: every source.
         """
         codes = np.asarray(classes, dtype=str)

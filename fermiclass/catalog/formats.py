@@ -1,8 +1,7 @@
-"""Catalogues that other tools have written again: VOTable, and Parquet."""
+"""Catalogues that other tools wrote: VOTable and Parquet."""
 
 from __future__ import annotations
 
-import io
 import re
 import warnings
 from collections.abc import Iterable
@@ -10,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fermiclass.io.arrays import FloatArray
+from fermiclass.io.parquet_tables import decoded, open_parquet, with_nulls, without_dictionary
+from fermiclass.io.votables import parse_votable
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -19,33 +22,31 @@ _NUMBERED = re.compile(r"(.*_Band)_(\d+)")
 
 
 def is_votable(content: bytes) -> bool:
-    """Tell whether a file is an XML file with an element VOTABLE near its beginning."""
+    """Return whether a file is an XML file with an element VOTABLE near its beginning."""
     start = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     return start.startswith(b"<") and re.search(rb"<(\w+:)?VOTABLE\b", start) is not None
 
 
 def is_parquet(content: bytes) -> bool:
-    """Tell whether a file begins as Parquet does."""
+    """Return whether a file begins like a Parquet file."""
     return content.startswith(_PARQUET)
 
 
 def from_votable(content: bytes) -> tuple[Table, dict[str, Any]]:
-    """Return the table with Source_Name, or the first, and all PARAM and INFO by their names in upper case.
+    """Return the table with Source_Name, or else the first, and all PARAM and INFO by their names in upper case.
 
     Raises
     ------
     ValueError
         When there is no table.
     Exception
-        Whatever the parser finds: astropy has no common exception for damaged files.
+        Any error of :func:`fermiclass.io.votables.parse_votable`.
     """
-    from astropy.io.votable import parse
     from astropy.utils.exceptions import AstropyWarning
 
     with warnings.catch_warnings():
-        # Other tools' units and names may not be to the letter of the standard, and yet are clear.
         warnings.simplefilter("ignore", AstropyWarning)
-        file = parse(io.BytesIO(content), verify="ignore")
+        file = parse_votable(content)
         tables = list(file.iter_tables())
         if not tables:
             raise ValueError("it holds no table")
@@ -58,23 +59,21 @@ def from_votable(content: bytes) -> tuple[Table, dict[str, Any]]:
 
 
 def from_parquet(content: bytes) -> tuple[Table, dict[str, Any]]:
-    """Return the table, with units and descriptions where fermiclass or astropy wrote it, and the schema's metadata.
+    """Return the table and the schema's metadata. Units and descriptions are kept if fermiclass or astropy wrote them.
 
     Raises
     ------
     Exception
-        Whatever the parser finds.
+        Any error of the parser.
     """
-    import pyarrow.parquet as pq
     from astropy.table import Column, Table
 
-    stored = pq.read_table(io.BytesIO(content))
-    metadata = {_text(key): _text(text) for key, text in (stored.schema.metadata or {}).items()}
+    stored = with_nulls(open_parquet(content).read())
+    metadata = decoded(stored.schema.metadata)
     by_astropy = _astropy_columns(metadata.get("table_meta_yaml", ""))
     table = Table()
     for field, values in zip(stored.schema, stored.columns, strict=True):
-        own = {_text(key): _text(text) for key, text in (field.metadata or {}).items()}
-        about = by_astropy.get(field.name, {}) | own
+        about = by_astropy.get(field.name, {}) | decoded(field.metadata)
         ucd = {"ucd": about["ucd"]} if about.get("ucd") else {}
         data = _numbers(values.to_pylist()) if _is_nested(field.type) else _plain(values)
         table[field.name] = Column(data, unit=about.get("unit"), description=about.get("description"), meta=ucd)
@@ -82,7 +81,7 @@ def from_parquet(content: bytes) -> tuple[Table, dict[str, Any]]:
 
 
 def _astropy_columns(header: str) -> dict[str, dict[str, str]]:
-    """Return what astropy says of each column, in the YAML that it keeps in its Parquet files."""
+    """Return unit and description of each column from the YAML that astropy puts into its Parquet files."""
     from astropy.table.meta import get_header_from_yaml
 
     if not header:
@@ -98,13 +97,11 @@ def _is_nested(kind: Any) -> bool:
 
 
 def _plain(values: Any) -> NDArray[Any]:
-    """Return a column's numbers, NaN where there are none, or its texts, empty where there are none."""
+    """Return a column's numbers, or its texts. A missing number is NaN, a missing text is empty."""
     import pyarrow as pa
 
+    values = without_dictionary(values)
     kind = values.type
-    if pa.types.is_dictionary(kind):
-        values = values.cast(kind.value_type)
-        kind = values.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return np.asarray(values.to_numpy())  # integers with gaps become float64
     return np.array([_text(value) for value in values.to_pylist()], dtype=str)
@@ -117,7 +114,7 @@ def _text(value: Any) -> str:
 
 
 def _whole(table: Table) -> Table:
-    """Turn columns of objects into texts or arrays, and the columns X_Band_1 … X_Band_n into one column X_Band."""
+    """Turn columns of objects into texts or arrays, and the columns X_Band_1 ... X_Band_n into one column X_Band."""
     from astropy.table import Column
 
     for name in table.colnames:
@@ -142,13 +139,13 @@ def _whole(table: Table) -> Table:
     return table
 
 
-def _numbers(items: Iterable[Any]) -> NDArray[np.float64]:
-    """Return lists of numbers as an array with a row each; shorter ones end in NaN.
+def _numbers(items: Iterable[Any]) -> FloatArray:
+    """Return lists of numbers as the rows of an array. Shorter lists end in NaN.
 
     Raises
     ------
     ValueError
-        When they are no numbers.
+        When an item is not a number.
     """
     rows = [np.ravel(np.array([] if item is None else _filled(item), dtype=np.float64)) for item in items]
     filled = np.full((len(rows), max(map(len, rows), default=0)), np.nan)

@@ -1,4 +1,4 @@
-"""A catalogue of more sources than are wanted in memory, a part at a time."""
+"""Large catalogues, read a part at a time."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ from fermiclass.catalog.reading import (
     damage_reported,
     table_hdu,
     to_table,
+    whole_table_hdu,
 )
 from fermiclass.catalog.releases import recognise
-from fermiclass.catalog.structure import check_lengths, check_sum, check_table
-from fermiclass.catalog.unpacking import MOST_BYTES
+from fermiclass.catalog.structure import FITS_MAGIC, check_sum
 from fermiclass.errors import CatalogError
+from fermiclass.io.inputs import MOST_BYTES
 
-#: Sources in memory at a time: at some 7 kB each while they are labelled, little beside the libraries.
+#: Sources in memory at a time. Each takes about 7 kB while it is labelled, little compared with the libraries.
 PART_ROWS = 20_000
 
 _PIECE = 1 << 24  # bytes, a multiple of four
-_FITS = b"SIMPLE  ="
-_OF_THE_WHOLE = ("DATASUM", "CHECKSUM", "THEAP")  # header keywords that do not hold for a part
+_OF_THE_WHOLE = ("DATASUM", "CHECKSUM", "THEAP")  # header keywords that are not valid for a part
 
 
 class CatalogParts:
-    """The parts of a LAT catalogue in a FITS file, each a :class:`Catalog`; iterate as often as you like.
+    """The parts of a LAT catalogue in a FITS file, each a :class:`Catalog`. They can be iterated several times.
 
-    What every part needs is checked of the whole file: lengths, checksums and the release. Warnings of values are of
-    parts, and none is given twice.
+    Lengths, checksums and the release are checked for the whole file. Values are checked part by part; no warning is
+    given twice.
 
     Parameters
     ----------
     path
         A FITS file that is not compressed.
     rows
-        Sources of a part, at most; all parts are nearly of one size.
+        Maximum number of sources in a part. All parts have nearly the same size.
 
     Raises
     ------
     CatalogError
-        When the file is missing, compressed, damaged, or no catalogue, as :func:`fermiclass.read_catalog` does; and
-        while it is read, when it was changed meanwhile.
+        When the file is missing, compressed, damaged or not a catalogue, as by :func:`fermiclass.read_catalog`; when
+        the file changes between two reads.
     """
 
     def __init__(self, path: str | os.PathLike[str], rows: int = PART_ROWS) -> None:
@@ -68,7 +68,9 @@ class CatalogParts:
         self._shown, self._short = f"'{self.path}'", f"'{self.path.name}'"
         self._warned: set[str] = set()
         if not _is_plain_fits(self.path):
-            raise CatalogError(f"{self._shown} is no FITS file, or compressed, and cannot be read in parts.")
+            raise CatalogError(
+                f"{self._shown} is not a FITS file, or it is compressed, so it cannot be read in parts. Unpack it."
+            )
         self._stamp = self._stamp_now()
         with (
             damage_reported(self._shown),
@@ -76,9 +78,7 @@ class CatalogParts:
             mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content,
             fits.open(stream, memmap=False, lazy_load_hdus=False) as hdus,
         ):
-            check_lengths(hdus, content, self._shown)
-            hdu = table_hdu(hdus, self._shown)
-            check_table(hdu, self._shown)
+            hdu = whole_table_hdu(hdus, content, self._shown)
             check_columns(hdu.columns.names, hdu.header, self._short)
             check_formats(hdu, self._shown)
             self._header, self._keywords = hdu.header.copy(), dict(hdu.header)
@@ -113,12 +113,12 @@ class CatalogParts:
 
     @cached_property
     def classes(self) -> NDArray[np.str_]:
-        """Class codes of all sources, as :attr:`Catalog.classes`; every part is read for them.
+        """Class codes of all sources, as :attr:`Catalog.classes`. This reads every part.
 
         Warns
         -----
         CatalogWarning
-            When names of sources repeat, and of unknown classes.
+            When names of sources repeat, or classes are unknown.
         """
         parts, names = [], []
         for part in self:
@@ -148,7 +148,7 @@ class CatalogParts:
         return as_catalog(table, self._keywords, self.path.name, self.sha256, shown, self.release)
 
     def _warn(self, warning: warnings.WarningMessage) -> None:
-        """Warn once of what only differs in its numbers, or in its plurals, from one part to another."""
+        """Give a warning once, if the warnings of the parts differ only in numbers or plurals."""
         key = re.sub(r"[\W\ds]+", "", str(warning.message))
         if key not in self._warned:
             self._warned.add(key)
@@ -156,9 +156,11 @@ class CatalogParts:
 
     @contextmanager
     def _opened(self) -> Iterator[BufferedReader]:
-        """Open the file, which is the same as when it was checked."""
+        """Open the file, after a check that it is the same as before."""
         if self._stamp_now() != self._stamp:
-            raise CatalogError(f"{self._shown} was changed while it was read. Start again when it is complete.")
+            raise CatalogError(
+                f"{self._shown} was changed while it was read. Run the command again when it is complete."
+            )
         try:
             with self.path.open("rb") as stream:
                 yield stream
@@ -174,25 +176,25 @@ class CatalogParts:
 
 
 def open_large_catalog(path: str | os.PathLike[str], rows: int | None = None) -> CatalogParts | None:
-    """Return a catalogue of more sources than `rows` (by default `PART_ROWS`) in parts, every one of which was read.
+    """Return a catalogue of more than `rows` sources (by default `PART_ROWS`) in parts, after reading every part once.
 
-    None for smaller ones, and for files that cannot be read in parts.
+    Return None for smaller catalogues, and for files that cannot be read in parts.
 
     Raises
     ------
     CatalogError
-        As by :class:`CatalogParts`, or when a part cannot be read.
+        As by :class:`CatalogParts`, and when a part cannot be read.
     """
     most = rows or PART_ROWS
     if _sources(Path(path)) <= most:
         return None
     parts = CatalogParts(path, most)
-    parts.classes  # noqa: B018 - reads every part, so that what is wrong with one is said at once
+    parts.classes  # noqa: B018 - reads every part, so an error in any of them is reported at once
     return parts
 
 
 def _sources(path: Path) -> int:
-    """Return the rows of the catalogue's table as its header has them, 0 for what is no catalogue in plain FITS."""
+    """Return the number of sources in the header of the catalogue's table; 0 if the file has no such header."""
     from astropy.io import fits
 
     if not _is_plain_fits(path):
@@ -202,7 +204,7 @@ def _sources(path: Path) -> int:
             warnings.simplefilter("ignore")
             with fits.open(path, memmap=True, lazy_load_hdus=False) as hdus:
                 return int(table_hdu(hdus, "").header["NAXIS2"])
-    except Exception:  # astropy has no common exception; whoever reads it whole says what is wrong
+    except Exception:  # astropy has no common exception; reading the whole file reports the error
         return 0
 
 
@@ -211,7 +213,7 @@ def _is_plain_fits(path: Path) -> bool:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return False
         with path.open("rb") as stream:
-            return stream.read(len(_FITS)) == _FITS
+            return stream.read(len(FITS_MAGIC)) == FITS_MAGIC
     except (OSError, ValueError):
         return False
 

@@ -1,4 +1,4 @@
-"""Whether the numbers of a catalogue can be what their columns are called: units, ranges, values that are there."""
+"""Plausibility of a catalogue: units, ranges and missing values of its columns."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from fermiclass.catalog.classes import CLASS_CODES
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
+from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
     from astropy.table import Table
 
 
 class Expected(NamedTuple):
-    """What is known of a column: its unit, and between which bounds the median of any sample of sources lies."""
+    """The expected unit of a column, and the range of the median of any sample of sources."""
 
     unit: str
     low: float
@@ -25,7 +26,7 @@ class Expected(NamedTuple):
     positive: bool = True
 
 
-#: By column; medians of 4FGL lie in the middle of these ranges, as orders of magnitude go.
+#: Expected values by column. The medians of 4FGL lie in the middle of these ranges, in orders of magnitude.
 EXPECTED: dict[str, Expected] = {
     "RAJ2000": Expected("deg", -360.0, 360.0, positive=False),
     "DEJ2000": Expected("deg", -90.0, 90.0, positive=False),
@@ -48,36 +49,35 @@ EXPECTED: dict[str, Expected] = {
 }
 
 _POSITIONS = (("RAJ2000", 360.0), ("DEJ2000", 90.0))
-_FEW = 20  # sources whose median says nothing
+_FEW = 20  # fewer sources than this have no meaningful median
 _MOST_NAMED = 5
 
 
 def convert_units(table: Table, source: str) -> None:
-    """Turn columns that the file gives in other units into those of the catalogue, in place.
+    """Convert columns in other units to the units of the catalogue, in place.
 
     Raises
     ------
     CatalogError
-        When a column holds no numbers, or is in a unit of another quantity.
+        When a column does not hold numbers, or has the unit of another quantity.
 
     Warns
     -----
     CatalogWarning
-        When a column was converted, or its unit is none.
+        When a column is converted, or its unit is unknown.
     """
     from astropy.units import Unit, UnitConversionError, UnrecognizedUnit, photon
 
     for name in (name for name in EXPECTED if name in table.colnames):
         if table[name].dtype.kind not in "fiub":
             raise CatalogError(
-                f"{source}: column {name} holds {table[name].dtype}, expected numbers. Correct the column, or leave it "
-                "out."
+                f"{source}: column {name} holds {table[name].dtype}, expected numbers. Correct it, or remove it."
             )
         found, wanted = table[name].unit, Unit(EXPECTED[name].unit)
         if found is None or found == wanted:
             continue
         if isinstance(found, UnrecognizedUnit):
-            _warn(f"{source}: column {name} is in '{found}', which is no known unit: taken as {_shown(wanted)}")
+            _warn(f"{source}: column {name} is in '{found}', an unknown unit: taken as {_shown(wanted)}")
             continue
         if "ph" in EXPECTED[name].unit and found.is_equivalent(wanted / photon):
             _warn(f"{source}: column {name} is in {found}, without photons: taken as {found * photon}")
@@ -100,13 +100,13 @@ def _shown(unit: Any) -> str:
 
 
 def warn_of_values(table: Table, source: str) -> None:
-    """Warn of what can be read, but can hardly be meant; what becomes of it is told in the warning.
+    """Warn of implausible values. The warning says how they are treated.
 
     Warns
     -----
     CatalogWarning
-        When most values of a column cannot be used, all are the same, or their median is far from that of any
-        catalogue; when positions lie beyond the poles; and when names are missing or not ASCII.
+        When most values of a column are unusable, when all are the same, or when their median is outside the expected
+        range; when positions are impossible; when names are missing or not ASCII.
     """
     for name in table.colnames:
         if name in EXPECTED:
@@ -114,48 +114,48 @@ def warn_of_values(table: Table, source: str) -> None:
     for name, limit in _POSITIONS:
         count = int(np.sum(np.abs(np.asarray(table[name], np.float64)) > limit))
         if count:
-            _warn(f"{source}: {name} is beyond ±{limit:g} for {_sources(count)}: their positions are wrong")
+            _warn(f"{source}: {name} is beyond ±{limit:g} for {_sources(count)}: the positions are wrong")
     names, classes = np.asarray(table["Source_Name"]), np.char.lower(np.asarray(table["CLASS1"]))
     _warn_of_texts(names, classes, source)
 
 
-def _warn_of_column(name: str, values: NDArray[np.float64], source: str) -> None:
+def _warn_of_column(name: str, values: FloatArray, source: str) -> None:
     expected = EXPECTED[name]
     usable = values[np.isfinite(values) & ((values > 0.0) if expected.positive else True)]
     if values.ndim == 1 and 2 * usable.size < values.size:
         few = f"a usable value for only {usable.size} of {values.size} sources" if usable.size else "no usable value"
-        _warn(f"{source}: column {name} has {few}: the others are imputed")
+        _warn(f"{source}: column {name} has {few}: all other values are imputed")
     if usable.size < _FEW:
         return
     median = float(np.median(usable))
     if np.all(usable == usable[0]):
-        _warn(f"{source}: column {name} is {median:g} for all sources: it tells nothing")
+        _warn(f"{source}: column {name} is {median:g} for all sources: it carries no information")
     elif not expected.low <= median <= expected.high:
         _warn(
-            f"{source}: column {name} is unlike any catalogue's: its median is {median:.3g}, expected {expected.low:g} "
-            f"to {expected.high:g}" + f" {expected.unit}" * bool(expected.unit) + ". Check the column and its unit"
+            f"{source}: column {name} is implausible: its median is {median:.3g}, expected {expected.low:g} to "
+            f"{expected.high:g}" + f" {expected.unit}" * bool(expected.unit) + ". Check the column and its unit"
         )
 
 
 def _warn_of_texts(names: NDArray[np.str_], classes: NDArray[np.str_], source: str) -> None:
     nameless = int(np.sum(names == ""))
     if nameless:
-        _warn(f"{source}: {_sources(nameless)} with no name: they can be told apart by their rows only")
+        _warn(f"{source}: {_sources(nameless)} without a name: only the row identifies them")
     for column, texts in (("Source_Name", names), ("CLASS1", classes)):
         odd = sum(not text.isascii() or not text.isprintable() for text in texts.tolist())
         if odd:
-            _warn(f"{source}: column {column} is not ASCII for {_sources(odd)}: what cannot be read was replaced")
+            _warn(f"{source}: column {column} is not ASCII for {_sources(odd)}: unreadable letters were replaced")
 
 
 def warn_of_unknown_classes(classes: NDArray[np.str_], source: str) -> None:
-    """Warn of class codes, in lower case, that no catalogue has."""
+    """Warn of class codes (in lower case) that are not in `CLASS_CODES`."""
     codes, counts = np.unique(classes, return_counts=True)
     unknown = [f"{code} ({n})" for code, n in zip(codes, counts, strict=True) if code and code not in CLASS_CODES]
     if unknown:
         more = ", ..." if len(unknown) > _MOST_NAMED else ""
         _warn(
-            f"{source}: CLASS1 has classes that are not known: {', '.join(unknown[:_MOST_NAMED])}{more}. They are "
-            "'other', and neither learned by another name nor labelled"
+            f"{source}: CLASS1 has unknown classes: {', '.join(unknown[:_MOST_NAMED])}{more}. They count as 'other': "
+            "they are neither learned under another name nor labelled"
         )
 
 
@@ -165,7 +165,7 @@ def warn_of_repeated_names(names: NDArray[np.str_], source: str) -> None:
     if np.any(counts > 1):
         _warn(
             f"{source} has {np.sum(counts > 1)} names of sources more than once, such as {found[counts > 1][0]}: each "
-            "row is treated as a source of its own"
+            "row is treated as a separate source"
         )
 
 

@@ -1,9 +1,10 @@
-"""Reading a catalogue: from a file, a table or an open FITS file, whole and checked, or not at all."""
+"""Reading and checking a catalogue from a file, a table or an open FITS file."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import os
 import warnings
 from collections.abc import Iterable, Iterator
@@ -22,18 +23,23 @@ from fermiclass.catalog.plausibility import (
     warn_of_values,
 )
 from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, Release, recognise
-from fermiclass.catalog.structure import check_lengths, check_sum, check_table
-from fermiclass.catalog.unpacking import read_bytes, unpack
-from fermiclass.errors import CatalogError
+from fermiclass.catalog.structure import FITS_MAGIC, check_lengths, check_sum, check_table
+from fermiclass.errors import CatalogError, in_one_line
+from fermiclass.io.fits_tables import fits_column, until_nul
+from fermiclass.io.inputs import read_bytes, unpack
 
 if TYPE_CHECKING:
+    from mmap import mmap
+
     from astropy.io import fits
     from astropy.table import Column, Table
+
+_LOG = logging.getLogger(__name__)
 
 HDU_NAME = "LAT_Point_Source_Catalog"
 
 _OTHER_FORMATS = ((is_votable, from_votable, "VOTable"), (is_parquet, from_parquet, "Parquet"))
-# Unit and UCD of columns by which other tools know a source, where a format or a tool has lost them.
+# Unit and UCD of the columns that identify a source, in case a format or a tool has lost them.
 _USUAL = {
     "Source_Name": (None, "meta.id;meta.main"),
     "RAJ2000": ("deg", "pos.eq.ra;meta.main"),
@@ -51,8 +57,8 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
     Parameters
     ----------
     source
-        A FITS file, as released or slim, or the same table written again as VOTable or Parquet, with the catalogue's
-        names of columns; compressed or not. Or an `astropy.table.Table`, an open `HDUList`, or the table's HDU.
+        A FITS file, as released or with fewer columns, or the same table as VOTable or Parquet with the catalogue's
+        column names. The file may be compressed. Or an `astropy.table.Table`, an open `HDUList`, or the table's HDU.
 
     Returns
     -------
@@ -62,28 +68,30 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
     Raises
     ------
     CatalogError
-        When there is no such file, it is damaged or of another format, or the table lacks columns or rows.
+        When the file is missing, damaged or of another format, or the table lacks columns or rows.
 
     Warns
     -----
     UnknownReleaseWarning
-        When the release is none that is described; it is read as far as its columns allow.
+        When the release is unknown. The catalogue is read as far as its columns allow.
     CatalogWarning
-        When names of sources repeat, or values can hardly be meant; see :mod:`fermiclass.catalog.plausibility`.
+        When names of sources repeat, or values are implausible; see :mod:`fermiclass.catalog.plausibility`.
     """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         content = read_bytes(path)
         table, header = _open(content, f"'{path}'")
-        return as_catalog(table, header, path.name, hashlib.sha256(content).hexdigest(), f"'{path.name}'")
+        catalog = as_catalog(table, header, path.name, hashlib.sha256(content).hexdigest(), f"'{path.name}'")
+        _LOG.info("read '%s': %s, %d sources", path, catalog.release.name, len(catalog))
+        return catalog
     if hasattr(source, "colnames"):
         return as_catalog(source.copy(), source.meta, "<Table>", _digest(source), "<Table>")
     from astropy.io import fits
 
     if not isinstance(source, fits.HDUList | fits.BinTableHDU):
         raise CatalogError(
-            f"a catalogue was {type(source).__name__}, expected a path, an astropy table or an open FITS "
-            "file. Turn a data frame into a table with astropy.table.Table.from_pandas."
+            f"the catalogue is a {type(source).__name__}, expected a path, an astropy table or an open FITS file. Turn "
+            "a data frame into a table with astropy.table.Table.from_pandas."
         )
     hdus = source if isinstance(source, fits.HDUList) else [source]
     hdu = table_hdu(hdus, "the HDU list")
@@ -99,19 +107,20 @@ def _open(content: bytes, source: str) -> tuple[Table, dict[str, Any]]:
         if is_it(content):
             try:
                 return parse(content)
-            except Exception as error:  # every parser has exceptions of its own
-                reason = " ".join(str(error).split()) or type(error).__name__
-                raise CatalogError(f"{source} is a damaged {name} file ({reason}). Write it again.") from error
-    if not content.startswith(b"SIMPLE  ="):
+            except MemoryError:
+                raise
+            except Exception as error:  # every parser has its own exceptions
+                raise CatalogError(
+                    f"{source} is a damaged {name} file ({in_one_line(error)}). Write it again."
+                ) from error
+    if not content.startswith(FITS_MAGIC):
         raise CatalogError(
-            f"{source} is not a FITS file, and neither VOTable nor Parquet: it does not begin as they do. {_REMEDY}"
+            f"{source} is not a FITS file, a VOTable or a Parquet file: it does not begin like one. {_REMEDY}"
         )
     if not content[9:30].strip().startswith(b"T"):
-        raise CatalogError(f"{source} is not a FITS file: it says itself that SIMPLE is not true. {_REMEDY}")
+        raise CatalogError(f"{source} is not a standard FITS file: its keyword SIMPLE is not T (true). {_REMEDY}")
     with damage_reported(source), fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False) as hdus:
-        check_lengths(hdus, content, source)
-        hdu = table_hdu(hdus, source)
-        check_table(hdu, source)
+        hdu = whole_table_hdu(hdus, content, source)
         about = hdu.fileinfo()
         check_sum(hdu.header, [content[about["datLoc"] : about["datLoc"] + about["datSpan"]]], source)
         return to_table(hdu, source), dict(hdu.header)
@@ -119,19 +128,32 @@ def _open(content: bytes, source: str) -> tuple[Table, dict[str, Any]]:
 
 @contextmanager
 def damage_reported(source: str) -> Iterator[None]:
-    """Turn what astropy has against a FITS file into a CatalogError."""
+    """Turn every error of astropy on a FITS file into a CatalogError."""
     from astropy.utils.exceptions import AstropyWarning
 
     try:
         with warnings.catch_warnings():
-            # astropy only warns of a file that ends too early; the lengths are checked.
+            # astropy only warns of a file that ends too early. Our own check of the lengths is an error.
             warnings.simplefilter("ignore", AstropyWarning)
             yield
-    except CatalogError:
+    except (CatalogError, MemoryError):
         raise
     except Exception as error:  # astropy has no common exception for damaged files
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise CatalogError(f"{source} is a damaged FITS file ({reason}). Download it again.") from error
+        raise CatalogError(f"{source} is a damaged FITS file ({in_one_line(error)}). Download it again.") from error
+
+
+def whole_table_hdu(hdus: fits.HDUList, content: bytes | mmap, source: str) -> fits.BinTableHDU:
+    """Return the HDU of the catalogue's table, after checks that file and table are whole.
+
+    Raises
+    ------
+    CatalogError
+        When the file is truncated or damaged, or has no such table.
+    """
+    check_lengths(hdus, content, source)
+    hdu = table_hdu(hdus, source)
+    check_table(hdu, source)
+    return hdu
 
 
 def table_hdu(hdus: Iterable[Any], source: str) -> fits.BinTableHDU:
@@ -152,12 +174,12 @@ def table_hdu(hdus: Iterable[Any], source: str) -> fits.BinTableHDU:
         raise CatalogError(f"{source} has no table '{HDU_NAME}' (its HDUs: {found or 'none'}). {_REMEDY}")
     complete = [hdu for hdu in likely if set(REQUIRED_COLUMNS) <= set(hdu.columns.names)]
     if len(complete) > 1:
-        raise CatalogError(f"{source} has {len(complete)} tables that may be the catalogue. Leave one of them in it.")
+        raise CatalogError(f"{source} has {len(complete)} tables that may be the catalogue. Keep only one of them.")
     return (complete or likely)[0]
 
 
 def to_table(hdu: fits.BinTableHDU, source: str) -> Table:
-    """Return all columns of a catalogue's table, as they are called there.
+    """Return all columns of a catalogue's table, under their names there.
 
     Raises
     ------
@@ -169,7 +191,7 @@ def to_table(hdu: fits.BinTableHDU, source: str) -> Table:
     table = Table()
     check_formats(hdu, source)
     for number, column in enumerate(hdu.columns, start=1):
-        data = np.asarray(hdu.data.field(number - 1))
+        data = fits_column(hdu.data, number - 1)
         description = hdu.header.comments[f"TTYPE{number}"].strip() or hdu.header.get(f"TCOMM{number}")
         ucd = hdu.header.get(f"TUCD{number}")
         table[column.name] = _column(data, column.unit, description, ucd)
@@ -181,8 +203,8 @@ def check_formats(hdu: fits.BinTableHDU, source: str) -> None:
     for column in hdu.columns:
         if column.format.startswith(("P", "Q")):
             raise CatalogError(
-                f"{source}: column {column.name} holds arrays of different lengths, expected one number or text a "
-                f"source. {_REMEDY}"
+                f"{source}: column {column.name} holds arrays of different lengths, expected one number or text for "
+                f"each source. {_REMEDY}"
             )
 
 
@@ -193,14 +215,14 @@ def _column(data: Any, unit: Any, description: Any, ucd: Any) -> Column:
 
     data = np.asarray(data)
     if data.dtype.kind == "S":
-        # Of the column's width, whatever its longest text: parts of a catalogue are to be alike.
+        # The width is that of the column, not of its longest text, so that all parts of a catalogue are alike.
         data = np.char.decode(data, "ascii", "replace").astype(f"U{data.dtype.itemsize}")
     if data.dtype.kind in "UO":
-        data = np.char.strip(data.astype(str))
+        data = np.char.strip(until_nul(data.astype(str)))
     elif not data.dtype.isnative:
         data = data.astype(data.dtype.newbyteorder("="))
     if data.dtype.kind == "f":
-        data = np.where(np.isnan(data), data.dtype.type(np.nan), data)  # damaged bytes may be NaNs that signal
+        data = np.where(np.isnan(data), data.dtype.type(np.nan), data)  # damaged bytes may be signalling NaNs
     if isinstance(unit, str):
         unit = Unit(unit.replace("photon", "ph"), parse_strict="silent")
     return Column(data, unit=unit, description=description, meta={"ucd": ucd} if ucd else {})
@@ -209,29 +231,29 @@ def _column(data: Any, unit: Any, description: Any, ucd: Any) -> Column:
 def as_catalog(
     table: Table, header: Any, source: str, sha256: str, shown: str, release: Release | None = None
 ) -> Catalog:
-    """Return a table as a catalogue, its columns by their standard names, checked.
+    """Return a table as a catalogue with standard column names, after checks of its values.
 
     Parameters
     ----------
     table
-        As it was read; it may be changed.
+        The table. It may be changed.
     header
-        Of the table.
+        Header of the table.
     source, sha256
-        Of the catalogue.
+        Name and checksum of the catalogue.
     shown
-        What messages call it.
+        Name of the catalogue in messages.
     release
-        Of the catalogue that the table is a part of; by default it is found.
+        The release, if the table is a part of a catalogue. By default the release is found from the header.
 
     Raises
     ------
     CatalogError
-        When columns or rows are missing, or of other types.
+        When columns or rows are missing, or have other types.
     """
     from astropy.table import Table
 
-    check_columns(table.colnames, header, shown)  # first: another catalogue is no unknown release of this one
+    check_columns(table.colnames, header, shown)  # first: another catalogue is not an unknown release of 4FGL
     whole = release is None
     release = release or recognise(header, table.colnames, len(table), shown)
     clean = Table(meta={key: header[key] for key in ("CDS-NAME", "VERSION", "DATE") if key in header})
@@ -259,19 +281,16 @@ def as_catalog(
 
 
 def check_columns(columns: Iterable[str], header: Any, source: str) -> None:
-    """Raise CatalogError when columns are missing that every catalogue has."""
+    """Raise CatalogError when a column in `REQUIRED_COLUMNS` is missing."""
     standard = {new for release in RELEASES for old, new in release.renamed.items() if old in columns}
     missing = [name for name in REQUIRED_COLUMNS if name not in {*columns, *standard}]
     if missing:
         name = str(header.get("CDS-NAME", "")).strip()
-        what = f" (it says it is {name})" if name else ""
+        what = f" (CDS-NAME is {name})" if name else ""
         spelt = [f"{other} for {wanted}" for wanted in missing for other in columns if other.lower() == wanted.lower()]
         if spelt:
-            raise CatalogError(
-                f"{source} lacks columns that are needed, but has them in another case: {', '.join(spelt)}. "
-                "Rename them."
-            )
-        raise CatalogError(f"{source} lacks columns that are needed: {', '.join(missing)}{what}. {_REMEDY}")
+            raise CatalogError(f"{source} has needed columns in another case: {', '.join(spelt)}. Rename them.")
+        raise CatalogError(f"{source} lacks columns: {', '.join(missing)}{what}. {_REMEDY}")
 
 
 def check_rows(num_sources: int, source: str) -> None:
@@ -287,7 +306,7 @@ def _check_values(table: Table, source: str) -> None:
         if (kind == "U") != (wanted == "text") or kind not in "Ufiu" or table[name].ndim != 1:
             raise CatalogError(
                 f"{source}: column {name} holds {table[name].dtype} of shape {table[name].shape}, expected {wanted}, "
-                f"one a source. {_REMEDY}"
+                f"one for each source. {_REMEDY}"
             )
 
 
@@ -298,7 +317,7 @@ def _add_galactic(table: Table) -> None:
     from astropy.coordinates import SkyCoord
 
     right_ascension, declination = (np.asarray(table[name], np.float64) for name in ("RAJ2000", "DEJ2000"))
-    declination = np.where(np.abs(declination) <= 90.0, declination, np.nan)  # there is no sky beyond the poles
+    declination = np.where(np.abs(declination) <= 90.0, declination, np.nan)  # there are no positions beyond the poles
     right_ascension = np.where(np.isfinite(right_ascension), right_ascension, np.nan)
     icrs = SkyCoord(right_ascension * u.deg, declination * u.deg, frame="icrs")
     for name, angle in (("GLON", icrs.galactic.l), ("GLAT", icrs.galactic.b)):

@@ -1,4 +1,4 @@
-"""The catalogue's releases, described as data: a new release is one more record."""
+"""The releases of the catalogue as data: a new release is one more record."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-#: Columns without which a table is no 4FGL catalogue to this package. GLON and GLAT are computed where missing.
+#: Columns that a catalogue must have. GLON and GLAT are computed if they are missing.
 REQUIRED_COLUMNS = (
     "Source_Name",
     "RAJ2000",
@@ -25,11 +25,11 @@ REQUIRED_COLUMNS = (
 
 
 class CatalogWarning(UserWarning):
-    """Something about a catalogue that the user should know."""
+    """A catalogue has a property that the user should know."""
 
 
 class UnknownReleaseWarning(CatalogWarning):
-    """The catalogue is of no release described here; it is read as far as its columns allow."""
+    """The release of the catalogue is unknown. It is read as far as its columns allow."""
 
 
 @dataclass(frozen=True)
@@ -39,21 +39,25 @@ class Release:
     Attributes
     ----------
     name
-        Such as 4FGL-DR4.
+        Name, such as 4FGL-DR4.
     catalogue
-        Its header keyword CDS-NAME.
+        Value of the header keyword CDS-NAME.
     versions
-        File versions (header keyword VERSION), first and last.
+        First and last version of the file (header keyword VERSION).
     years
-        Of data; 0 where unknown.
+        Years of data; 0 if unknown.
     sources
-        Number of rows, 0 where unknown.
+        Number of sources; 0 if unknown.
     renamed
-        Standard column names (those of DR4) by this release's own, where they differ.
+        Standard column names (of DR4) by the names in this release, where they differ.
     units
-        Units that the released file leaves out, by standard column name.
+        Units that are missing in the released file, by standard column name.
     reference
         The paper to cite.
+    soft_galactic_bit
+        Value of the bit in Flags that marks soft sources in the Galactic plane; 0 where there is none.
+    priors
+        Mean and width of the Gaussian priors with which parameters were fitted, by column.
     """
 
     name: str
@@ -64,16 +68,48 @@ class Release:
     reference: str
     renamed: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
+    soft_galactic_bit: int = 0
+    priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def prior_text(self, column: str) -> str:
+        """Return the prior of a column in words."""
+        if column not in self.priors:
+            return "no prior"
+        mean, width = self.priors[column]
+        return f"a Gaussian prior of mean {mean:g} and width {width:g}"
 
 
+_SOFT_GALACTIC = 1 << 13  # bit 14
+_OF_CURVATURE = {"LP_beta": (0.1, 0.3)}  # Ballet et al. 2023; no error bar in FL16Y is larger than the width
 _ONE_CLASS_COLUMN = {"CLASS": "CLASS1", "ASSOC": "ASSOC1"}
-# The exponential cut-off's own parameters changed their meaning in DR3 (PLEC_Index became PLEC_IndexS, at the pivot
-# energy): only columns of one meaning are renamed.
+# The parameters of the exponential cut-off changed their meaning in DR3: PLEC_Index became PLEC_IndexS, at the pivot
+# energy. Only columns of the same meaning are renamed.
 RELEASES: tuple[Release, ...] = (
     Release("4FGL-DR1", "4FGL", (1, 22), 8, 5066, "Abdollahi et al. 2020, ApJS 247, 33", _ONE_CLASS_COLUMN),
     Release("4FGL-DR2", "4FGL", (23, 27), 10, 5788, "Ballet et al. 2020, arXiv:2005.11208"),
-    Release("4FGL-DR3", "4FGL", (28, 31), 12, 6659, "Abdollahi et al. 2022, ApJS 260, 53"),
-    Release("4FGL-DR4", "4FGL", (32, 35), 14, 7195, "Ballet et al. 2023, arXiv:2307.12546"),
+    Release(
+        "4FGL-DR3", "4FGL", (28, 31), 12, 6659, "Abdollahi et al. 2022, ApJS 260, 53", soft_galactic_bit=_SOFT_GALACTIC
+    ),
+    Release(
+        "4FGL-DR4",
+        "4FGL",
+        (32, 35),
+        14,
+        7195,
+        "Ballet et al. 2023, arXiv:2307.12546",
+        soft_galactic_bit=_SOFT_GALACTIC,
+        priors=_OF_CURVATURE,
+    ),
+    Release(
+        "FL16Y",
+        "FL16Y",
+        (1, 99),
+        16,
+        0,
+        "Fermi-LAT collaboration 2025, 16-year source list",
+        soft_galactic_bit=_SOFT_GALACTIC,
+        priors=_OF_CURVATURE,
+    ),
     Release(
         "FL8Y",
         "FL8Y",
@@ -86,51 +122,70 @@ RELEASES: tuple[Release, ...] = (
     ),
 )
 
-# File versions of a release differ by a few sources; a table with more is another release, whatever its header says.
+# The versions of a release differ by a few sources. A table with more sources is another release, despite its header.
 _SLACK = 1.01
 
 _UNKNOWN = Release("unknown", "", (0, 0), 0, 0, "", _ONE_CLASS_COLUMN)
 
 
 def recognise(header: Mapping[str, object], columns: Collection[str], num_sources: int, source: str) -> Release:
-    """Find the release of a table by its header, else by its number of sources.
+    """Find the release of a table from its header, or from its number of sources if it has no CDS-NAME.
 
     Parameters
     ----------
     header
-        Keywords CDS-NAME and VERSION, as far as there.
+        Header with the keywords CDS-NAME and VERSION, if there.
     columns
         Column names.
     num_sources
-        Number of rows.
+        Number of sources.
     source
         Name of the file, for the warning.
 
     Returns
     -------
     Release
-        For a table of no known release one that is called 'unknown', with an `UnknownReleaseWarning`.
+        The release. For an unknown one a release named 'unknown', with an `UnknownReleaseWarning`.
     """
     catalogue = str(header.get("CDS-NAME", "")).strip()
     version = str(header.get("VERSION", "")).strip().lower().lstrip("v")
     if catalogue and version.isdigit():
         for release in RELEASES:
             first, last = release.versions
-            fits = num_sources <= _SLACK * release.sources
+            fits = not release.sources or num_sources <= _SLACK * release.sources
             if release.catalogue == catalogue and first <= int(version) <= last and fits:
                 return release
     elif not catalogue:
-        # A table without its header: DataRelease came with DR2, and each release has its own number of sources.
+        # The table has lost its header. Each release has its own number of sources.
         for release in RELEASES:
-            if release.sources == num_sources:
+            if release.sources and release.sources == num_sources:
                 return release
     about = f"{catalogue or 'no name'}, version {version or 'none'}, {num_sources} sources"
     if not catalogue and "DataRelease" in columns:
-        about += ", some release after 4FGL-DR1"
+        about += ", a release after 4FGL-DR1"  # which has no column DataRelease
     warnings.warn(
-        f"{source} is of no release that fermiclass knows ({about}): it is read as far as its columns allow, with the "
-        f"meaning they have in {RELEASES[3].name}",
+        f"{source} is not of a known release ({about}): it is read as far as its columns allow, with their meaning in "
+        f"{RELEASES[3].name}",
         UnknownReleaseWarning,
         stacklevel=3,
     )
     return _UNKNOWN
+
+
+def warn_of_other_priors(trained: str, labelled: Release, columns: Collection[str]) -> None:
+    """Warn when the training release and the labelled one were fitted with different priors of one of these columns.
+
+    The values and error bars of such a column mean different things. Unknown releases are not compared.
+    """
+    found = [release for release in RELEASES if release.name == trained]
+    if not found or labelled not in RELEASES:
+        return
+    for column in sorted({*found[0].priors, *labelled.priors} & set(columns)):
+        if found[0].priors.get(column) != labelled.priors.get(column):
+            warnings.warn(
+                f"{labelled.name} fits {column} with {labelled.prior_text(column)}, and {trained}, the training "
+                f"catalogue, with {found[0].prior_text(column)}: the values of faint sources differ for this reason "
+                f"alone. Train on {labelled.name}, or leave {column} out (--features)",
+                CatalogWarning,
+                stacklevel=3,
+            )

@@ -1,4 +1,4 @@
-"""Whether a FITS file is whole: what its headers say against what is there."""
+"""Structure of a FITS file: its headers compared with its content."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ if TYPE_CHECKING:
 
     from astropy.io import fits
 
+#: First bytes of a FITS file.
+FITS_MAGIC = b"SIMPLE  ="
+
 _AGAIN = "Download it again."
 _BLOCK = 2880
 _WORD = 0xFFFFFFFF
 
-# The one sum of a released table that never was right: 4FGL DR1, gll_psc_v20.fit.
+# The only released table whose sum is wrong: 4FGL DR1, gll_psc_v20.fit.
 _WRONG_SUMS = ("2552667479",)
 
 
 def check_lengths(hdus: fits.HDUList, content: bytes | mmap, source: str) -> None:
-    """Refuse a file that ends too early or too late: its table must not be read as a shorter one.
+    """Refuse a file that ends too early or too late, because its table would be read with too few rows.
 
     Raises
     ------
     CatalogError
-        When data end after the file does, or anything but zeros lies behind them.
+        When the file ends before its data, or anything but zeros follows the data.
     """
     stop = 0
     for hdu in hdus:
@@ -45,34 +48,30 @@ def check_lengths(hdus: fits.HDUList, content: bytes | mmap, source: str) -> Non
         _check_fill(content, end, min(stop, len(content)), f"HDU '{hdu.name}'", source, fill)
     _check_fill(content, stop, len(content), "its last HDU", source)
     if len(content) % _BLOCK:
-        raise CatalogError(
-            f"{source} is damaged: its {len(content)} bytes are no multiple of {_BLOCK}, so that some are lost or too "
-            f"many. {_AGAIN}"
-        )
+        raise CatalogError(f"{source} is damaged: its {len(content)} bytes are not a multiple of {_BLOCK}. {_AGAIN}")
 
 
 def _check_fill(content: bytes | mmap, start: int, stop: int, what: str, source: str, fill: bytes = b"\0") -> None:
-    """Refuse anything but what fills up a block: a header that says too few rows leaves the others there."""
+    """Refuse anything but filling after the data. If the header gives too few rows, the other rows are there."""
     behind = content[start:stop]
     if behind.count(fill) != len(behind):
         raise CatalogError(
-            f"{source} is damaged: {len(behind)} bytes lie after the end of {what}, which its header does not tell "
-            f"of. {_AGAIN}"
+            f"{source} is damaged: {len(behind)} bytes after the end of {what} are not in its header. {_AGAIN}"
         )
 
 
 def check_table(hdu: Any, source: str) -> None:
-    """Refuse a table whose header does not fit itself.
+    """Refuse a table whose header contradicts itself.
 
     Raises
     ------
     CatalogError
-        When the columns' widths do not sum up to that of a row, or a name repeats.
+        When the widths of the columns do not sum to the width of a row, or a name repeats.
     """
     repeated = [name for name, count in Counter(hdu.columns.names).items() if count > 1]
     if repeated:
         raise CatalogError(
-            f"{source} has columns of the name {', '.join(repeated)} more than once. Rename all of them but one."
+            f"{source} has more than one column of the name {', '.join(repeated)}. Rename all but one of them."
         )
     width, expected = hdu.columns.dtype.itemsize, hdu.header["NAXIS1"]
     if width != expected:
@@ -86,29 +85,29 @@ def check_table(hdu: Any, source: str) -> None:
 
 
 def check_sum(header: Mapping[str, Any], pieces: Iterable[bytes], source: str) -> None:
-    """Refuse a table whose data differ from the header's DATASUM, if it has one.
+    """Refuse a table whose data do not have the header's DATASUM, if there is one.
 
     Parameters
     ----------
     header
-        Of the table.
+        Header of the table.
     pieces
-        The bytes of its data with what fills up the last block; all but the last a multiple of four long.
+        Bytes of the data, with the filling of the last block. The length of each piece but the last is a multiple of 4.
     source
         Name of the file.
 
     Raises
     ------
     CatalogError
-        When they do.
+        When the sums differ.
     """
     wanted = str(header.get("DATASUM", "")).strip()
     if not wanted or wanted in _WRONG_SUMS:
         return
     if wanted.lstrip("0") != str(data_sum(pieces)).lstrip("0"):
         raise CatalogError(
-            f"{source} is damaged: its data are not those that the header's DATASUM is of. {_AGAIN} If the table was "
-            "changed on purpose, write the sum again, or remove DATASUM."
+            f"{source} is damaged: the sum of its data is not the header's DATASUM. {_AGAIN} If the table was changed "
+            "on purpose, write the sum again, or remove DATASUM."
         )
 
 

@@ -1,43 +1,36 @@
-"""How good the labels are: tests across releases and folds, metrics, and what users would pick instead."""
+"""How good the labels are: tests across releases and folds, metrics, and baselines of scikit-learn."""
 
+from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
 from fermiclass.evaluation.comparisons import (
+    BaselineComparison,
     BinDifference,
     CorrectionEffect,
     NoiseGain,
-    PeerComparison,
-    VersusPeers,
-    best_peer,
+    VersusBaselines,
+    best_baseline,
     correction_effects,
     noise_gains,
-    versus_peers,
+    versus_baselines,
 )
 from fermiclass.evaluation.crossmatch import Matches, later_classes, match_sources
 from fermiclass.evaluation.feature_sets import name_feature_sets
-from fermiclass.evaluation.figures import reliability_figure
-from fermiclass.evaluation.methods import EstimatorMethod, Method, Predictor, peer_method, peer_methods
+from fermiclass.evaluation.method_results import SHARES_SUFFIX, MethodResult, Variant
+from fermiclass.evaluation.methods import EstimatorMethod, Method, TrainedMethod, baseline_method, baseline_methods
 from fermiclass.evaluation.metrics import Difference, ReliabilityBin, paired_difference
 from fermiclass.evaluation.novelty import (
     NoveltyResult,
     Separation,
     evaluate_novelty,
-    novelty_table,
-    print_novelty,
 )
-from fermiclass.evaluation.peers import PEERS, PeerClassifier, available_peers
 from fermiclass.evaluation.protocols import evaluate_faint, evaluate_folds, evaluate_future
-from fermiclass.evaluation.report import (
-    evaluation_table,
-    peers_table,
-    print_evaluation,
-    shares_table,
-    significance_table,
-)
-from fermiclass.evaluation.results import SHARES_SUFFIX, Evaluation, MethodResult, Variant
+from fermiclass.evaluation.results import Evaluation
 from fermiclass.evaluation.scores import Scores, SignificanceBin
 
 __all__ = [
-    "PEERS",
+    "BASELINES",
     "SHARES_SUFFIX",
+    "BaselineClassifier",
+    "BaselineComparison",
     "BinDifference",
     "CorrectionEffect",
     "Difference",
@@ -48,36 +41,29 @@ __all__ = [
     "MethodResult",
     "NoiseGain",
     "NoveltyResult",
-    "PeerClassifier",
-    "PeerComparison",
-    "Predictor",
     "ReliabilityBin",
     "Scores",
     "Separation",
     "SignificanceBin",
+    "TrainedMethod",
     "Variant",
-    "VersusPeers",
-    "available_peers",
-    "best_peer",
+    "VersusBaselines",
+    "available_baselines",
+    "baseline_method",
+    "baseline_methods",
+    "best_baseline",
     "correction_effects",
     "evaluate_faint",
     "evaluate_folds",
     "evaluate_future",
     "evaluate_novelty",
-    "evaluation_table",
     "later_classes",
     "match_sources",
     "name_feature_sets",
     "noise_gains",
-    "novelty_table",
     "paired_difference",
-    "peer_method",
-    "peer_methods",
-    "peers_table",
-    "print_evaluation",
-    "print_novelty",
-    "reliability_figure",
-    "shares_table",
-    "significance_table",
-    "versus_peers",
+    "versus_baselines",
 ]
+
+#: The name of `baseline_method` in earlier versions.
+peer_method = baseline_method

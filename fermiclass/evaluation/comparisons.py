@@ -1,75 +1,107 @@
-"""What an evaluation says of fermiclass: against what users would pick, and of knowing the errors of the inputs."""
+"""Comparisons within an evaluation: with baselines, with and without input noise, with and without a correction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from fermiclass.evaluation.method_results import MethodResult, Variant
 from fermiclass.evaluation.metrics import Difference, paired_difference
 from fermiclass.evaluation.scores import significance_bins
+from fermiclass.io.arrays import FloatArray
 
-if TYPE_CHECKING:
-    from fermiclass.evaluation.results import Evaluation, MethodResult, Variant
-
-#: The method that knows the errors of the inputs, and the same model that does not.
+#: The method that uses the errors of the inputs, and the same model without them.
 NOISY_INPUTS, NOISELESS_INPUTS = "nimgp", "mgp"
 
 
+class Compared(Protocol):
+    """The parts of :class:`fermiclass.evaluation.results.Evaluation` that the comparisons need."""
+
+    @property
+    def features(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of the features, by the name of their set."""
+        ...
+
+    @property
+    def significance(self) -> FloatArray:
+        """(n,) Signif_Avg, NaN where it is unknown."""
+        ...
+
+    @property
+    def methods(self) -> Mapping[str, MethodResult]:
+        """Results by the names of the variants."""
+        ...
+
+    @property
+    def ranking(self) -> list[str]:
+        """The methods, best NLL first."""
+        ...
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """Methods with the same features and the same correction, best NLL first."""
+        ...
+
+    def difference(self, method: str, other: str, population: str = "all") -> Difference:
+        """Return the NLL of a method minus that of another on the same sources."""
+        ...
+
+
 @dataclass(frozen=True)
-class PeerComparison:
-    """A method against a peer on the same sources.
+class BaselineComparison:
+    """A method compared with a baseline on the same sources.
 
     Attributes
     ----------
-    peer
-        Its name in the evaluation.
-    peer_nll
-        Its mean NLL on these sources.
+    baseline
+        Name of the baseline in the evaluation.
+    baseline_nll
+        Mean NLL of the baseline on these sources.
     difference
-        The method's NLL minus the peer's: negative where the method is better.
+        NLL of the method minus NLL of the baseline: negative where the method is better.
     """
 
-    peer: str
-    peer_nll: float
+    baseline: str
+    baseline_nll: float
     difference: Difference
 
     @property
     def relative(self) -> float | None:
-        """The difference as a fraction of the peer's NLL; None if that is 0."""
-        return self.difference.mean / self.peer_nll if self.peer_nll > 0 else None
+        """The difference as a fraction of the baseline's NLL; None if that NLL is 0."""
+        return self.difference.mean / self.baseline_nll if self.baseline_nll > 0 else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return the keys of the JSON."""
         return {
-            "peer": self.peer,
-            "peer_nll": self.peer_nll,
+            "peer": self.baseline,
+            "peer_nll": self.baseline_nll,
             **difference_to_dict(self.difference),
             "relative": self.relative,
         }
 
 
 @dataclass(frozen=True)
-class VersusPeers:
-    """A method against the best peers; each by population, ``all`` and ``unassociated``.
+class VersusBaselines:
+    """A method compared with the best baselines, by population: ``all`` and ``unassociated``.
 
     Attributes
     ----------
     as_used
-        Against the best peer as users run it: with any of the features, its probabilities as they are.
+        Comparison with the best baseline as users run it: with any features and without a correction.
     like_for_like
-        Against the best peer with the same features and the same correction.
+        Comparison with the best baseline that has the same features and the same correction.
     """
 
-    as_used: Mapping[str, PeerComparison]
-    like_for_like: Mapping[str, PeerComparison]
+    as_used: Mapping[str, BaselineComparison]
+    like_for_like: Mapping[str, BaselineComparison]
 
 
 @dataclass(frozen=True)
 class BinDifference:
-    """A paired difference over the sources with low <= Signif_Avg < high; None for an open end."""
+    """A paired difference over the sources with low <= Signif_Avg < high; None if there is no upper limit."""
 
     low: float
     high: float | None
@@ -78,16 +110,16 @@ class BinDifference:
 
 @dataclass(frozen=True)
 class NoiseGain:
-    """What knowing the errors of the inputs changes: the NLL of NIMGP minus that of MGP, all else being the same.
+    """The effect of the errors of the inputs: the NLL of NIMGP minus the NLL of MGP with the same features.
 
     Attributes
     ----------
     method, other
-        Their names in the evaluation.
+        Names of NIMGP and MGP in the evaluation.
     difference
-        Over all sources.
+        Paired difference over all sources.
     by_significance
-        In bins of Signif_Avg; empty if that is not known.
+        Paired differences in bins of Signif_Avg; empty if Signif_Avg is unknown.
     """
 
     method: str
@@ -98,59 +130,59 @@ class NoiseGain:
 
 @dataclass(frozen=True)
 class CorrectionEffect:
-    """What a correction changes: the NLL with it minus that without.
+    """The effect of a correction: the NLL with it minus the NLL without it.
 
     Attributes
     ----------
     uncorrected
-        The name of the same method with the same features and its probabilities as trained.
+        Name of the same method with the same features and without the correction.
     differences
-        By population, ``all`` and ``unassociated``.
+        Paired differences by population, ``all`` and ``unassociated``.
     """
 
     uncorrected: str
     differences: Mapping[str, Difference]
 
 
-def best_peer(evaluation: Evaluation, wanted: Callable[[Variant], bool], population: str = "all") -> str | None:
-    """Return the peer with the least NLL over a population among those `wanted`; None if there is none.
+def best_baseline(evaluation: Compared, wanted: Callable[[Variant], bool], population: str = "all") -> str | None:
+    """Return the baseline with the lowest NLL over a population among those `wanted`; None if there is none.
 
-    It is chosen on the sources that it is then compared on, which flatters the peer.
+    The choice uses the same sources as the comparison, which favours the baseline.
     """
     losses = {
         name: result.populations[population].nll
         for name, result in evaluation.methods.items()
-        if result.variant.is_peer and wanted(result.variant) and population in result.populations
+        if result.variant.is_baseline and wanted(result.variant) and population in result.populations
     }
     return min(losses, key=lambda name: losses[name]) if losses else None
 
 
-def versus_peers(evaluation: Evaluation) -> dict[str, VersusPeers]:
-    """Compare every method that is no peer with the best peers, best method first; empty if no peers were run.
+def versus_baselines(evaluation: Compared) -> dict[str, VersusBaselines]:
+    """Compare every method that is not a baseline with the best baselines, the best method first.
 
-    The best peer is another for every population. Differences are paired: the mean over the sources of
+    Each population has its own best baseline. Differences are paired: the mean over the sources of
 
         d_i = −ln p_i(y_i) + ln q_i(y_i)
 
-    with p of the method and q of the peer, and its standard error s_d/√n
-    (:func:`fermiclass.evaluation.metrics.paired_difference`).
+    with p of the method and q of the baseline, and its standard error s_d/√n
+    (:func:`fermiclass.evaluation.metrics.paired_difference`). The result is empty if no baseline was run.
     """
-    if not any(result.variant.is_peer for result in evaluation.methods.values()):
+    if not any(result.variant.is_baseline for result in evaluation.methods.values()):
         return {}
     found = {}
     for name in evaluation.ranking:
         own = evaluation.methods[name]
-        if own.variant.is_peer:
+        if own.variant.is_baseline:
             continue
-        found[name] = VersusPeers(
-            as_used=_against(evaluation, name, own, lambda peer: not peer.correction),
+        found[name] = VersusBaselines(
+            as_used=_against(evaluation, name, own, lambda baseline: not baseline.correction),
             like_for_like=_against(evaluation, name, own, _alike(own.variant)),
         )
     return found
 
 
-def noise_gains(evaluation: Evaluation) -> list[NoiseGain]:
-    """Compare NIMGP with MGP wherever both have the same features and the same correction, the best NIMGP first."""
+def noise_gains(evaluation: Compared) -> list[NoiseGain]:
+    """Compare NIMGP with MGP where both have the same features and the same correction, the best NIMGP first."""
     gains = []
     for names in evaluation.groups.values():
         of = {evaluation.methods[name].variant.method: name for name in names}
@@ -166,8 +198,8 @@ def noise_gains(evaluation: Evaluation) -> list[NoiseGain]:
     return sorted(gains, key=lambda gain: evaluation.methods[gain.method].scores.nll)
 
 
-def correction_effects(evaluation: Evaluation) -> dict[str, CorrectionEffect]:
-    """Compare every corrected method with itself uncorrected, by the name of the corrected."""
+def correction_effects(evaluation: Compared) -> dict[str, CorrectionEffect]:
+    """Compare every corrected method with its uncorrected form; by the name of the corrected method."""
     several = len(evaluation.features) > 1
     effects = {}
     for name, result in evaluation.methods.items():
@@ -178,13 +210,13 @@ def correction_effects(evaluation: Evaluation) -> dict[str, CorrectionEffect]:
     return effects
 
 
-def comparisons_to_dict(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the keys ``versus_peers``, ``input_noise`` and ``correction`` of the JSON.
+def comparisons_to_dict(evaluation: Compared) -> dict[str, Any]:
+    """Return the keys ``versus_baselines``, ``input_noise`` and ``correction`` of the JSON.
 
-    Each is there only if there is something to compare.
+    A key is left out if there is nothing to compare.
     """
     result: dict[str, Any] = {}
-    if against := versus_peers(evaluation):
+    if against := versus_baselines(evaluation):
         result["versus_peers"] = {
             name: {
                 kind: {population: comparison.to_dict() for population, comparison in getattr(found, kind).items()}
@@ -217,22 +249,22 @@ def comparisons_to_dict(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def difference_to_dict(difference: Difference) -> dict[str, Any]:
-    """Return the mean as ``difference``, ``se`` and ``n``; the error of a single source is unknown: None."""
+    """Return the mean as ``difference``, ``se`` and ``n``; ``se`` is None for a single source."""
     se = difference.se if np.isfinite(difference.se) else None
     return {"difference": difference.mean, "se": se, "n": difference.n}
 
 
 def _alike(own: Variant) -> Callable[[Variant], bool]:
-    return lambda peer: (peer.features, peer.correction) == (own.features, own.correction)
+    return lambda baseline: (baseline.features, baseline.correction) == (own.features, own.correction)
 
 
 def _against(
-    evaluation: Evaluation, name: str, own: MethodResult, wanted: Callable[[Variant], bool]
-) -> dict[str, PeerComparison]:
+    evaluation: Compared, name: str, own: MethodResult, wanted: Callable[[Variant], bool]
+) -> dict[str, BaselineComparison]:
     found = {}
     for population in own.populations:
-        peer = best_peer(evaluation, wanted, population)
-        if peer is not None:
-            loss = evaluation.methods[peer].populations[population].nll
-            found[population] = PeerComparison(peer, loss, evaluation.difference(name, peer, population))
+        baseline = best_baseline(evaluation, wanted, population)
+        if baseline is not None:
+            loss = evaluation.methods[baseline].populations[population].nll
+            found[population] = BaselineComparison(baseline, loss, evaluation.difference(name, baseline, population))
     return found

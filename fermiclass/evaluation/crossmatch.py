@@ -1,4 +1,4 @@
-"""Which source of a later release is a source of an earlier one, and the class that it has got meanwhile."""
+"""Cross-matching of two releases: the same source in both, and its class in the later one."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.catalog import Catalog, ClassGrouping
+from fermiclass.catalog import DEFAULT_CLASSES, Catalog, ClassGrouping
 
 if TYPE_CHECKING:
-    from fermiclass.features.transforms import FloatArray
+    from fermiclass.io.arrays import FloatArray
 
-#: Columns of a release that name the same source in an earlier one.
+#: Columns that give the name of the same source in an earlier release.
 NAME_COLUMNS = ("ASSOC_4FGL", "ASSOC_FGL")
 
 #: Index that stands for "no counterpart".
 UNMATCHED = -1
 
-_SAME_POSITION_DEG = 1e-4  # a third of an arcsecond: below the precision of the catalogue's positions
+_SAME_POSITION_DEG = 1e-4  # a third of an arcsecond, finer than the precision of the catalogue's positions
 
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """The sources without a class that a later release gives one: n of them are scored.
+    """The n sources that have no class in an earlier release and a class in a later one.
 
     Attributes
     ----------
     rows
-        (n,) their indices in the earlier catalogue, rising.
+        (n,) indices of the sources in the earlier catalogue, rising.
     y
-        (n,) the group of classes that the later release gives them.
+        (n,) group of classes in the later release.
     status
-        (n,) what the earlier release said: '' (no association), 'bcu' or 'unk'.
+        (n,) status in the earlier release: '' (no association), 'bcu' or 'unk'.
     later_rows
-        (n,) their indices in the later catalogue.
+        (n,) indices of the sources in the later catalogue.
     targets
-        (T,) indices in the earlier catalogue of all sources without a class, rising.
+        (T,) indices of all sources without a class in the earlier catalogue, rising.
     counts
-        ``targets`` (T), ``by_position``, ``by_name``, ``unmatched``, which sum to T, and ``scored`` (n).
+        ``targets`` is T. ``by_position``, ``by_name`` and ``unmatched`` sum to T. ``scored`` is n.
     earlier, later
         Names of the releases.
     """
@@ -58,30 +58,32 @@ class Matches:
         return len(self.rows)
 
     def __str__(self) -> str:
-        """Return a sentence for the user."""
+        """Return a summary for the user."""
         groups, numbers = np.unique(self.y, return_counts=True)
         classes = ", ".join(f"{number} {group}" for group, number in zip(groups, numbers, strict=True))
         return (
-            f"Of {self.counts['targets']} sources without a class in {self.earlier}, {self.counts['by_position']} are "
-            f"found in {self.later} by position and {self.counts['by_name']} by name, {self.counts['unmatched']} are "
-            f"not; {len(self)} have a class there ({classes or 'none'}), of which {np.sum(self.status == '')} had no "
-            "association at all."
+            f"{self.earlier} has {self.counts['targets']} sources without a class: {self.counts['by_position']} are "
+            f"found in {self.later} by position, {self.counts['by_name']} by name, {self.counts['unmatched']} are not "
+            f"found. {len(self)} of them have a class in {self.later} ({classes or 'none'}); "
+            f"{np.sum(self.status == '')} of these had no association."
         )
 
 
 def later_classes(
-    earlier: Catalog, later: Catalog, grouping: str | ClassGrouping = "bll,fsrq,psr", *, radius_deg: float = 0.15
+    earlier: Catalog, later: Catalog, grouping: str | ClassGrouping = DEFAULT_CLASSES, *, radius_deg: float = 0.15
 ) -> Matches:
-    """Return the sources that an earlier release leaves without a class and a later one does not.
+    """Return the sources that have no class in an earlier release and a class in a later one.
+
+    Sources whose later class stands for several groups are left out.
 
     Parameters
     ----------
     earlier, later
-        Two releases.
+        The two releases.
     grouping
-        Of the catalogue's classes; it decides which sources lack a class, and which classes count in the later release.
+        Grouping of the catalogue's classes. It decides which sources have no class, and which classes are scored.
     radius_deg
-        Farthest that a position may have moved, in degrees.
+        Largest separation of the two positions, in degrees.
 
     Raises
     ------
@@ -93,7 +95,7 @@ def later_classes(
     targets = np.flatnonzero(grouping.is_target(earlier.classes, "uncertain"))
     found, named = counterpart[targets], by_name[targets]
     y = np.where(found == UNMATCHED, "", grouping.assign(later.classes)[found])
-    scored = y != ""
+    scored = np.isin(y, grouping.names)
     counts = {
         "targets": len(targets),
         "by_position": int(np.sum((found != UNMATCHED) & ~named)),
@@ -116,23 +118,26 @@ def later_classes(
 def match_sources(
     earlier: Catalog, later: Catalog, *, radius_deg: float = 0.15
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Find the later release's counterpart of every earlier source, one to one.
+    """Find the counterpart of every earlier source in the later release, one to one.
 
-    A source's counterpart is its nearest neighbour within the radius; of neighbours at the same position, the one that
-    has its name. Where several sources have the same nearest neighbour, the nearest of them gets it. What is left is
-    matched by name: the same Source_Name, or a later source that names the earlier one in `NAME_COLUMNS`; of several
-    that do, the nearest, and none if that cannot be told. All sources compete, not only those without a class: the
-    neighbour of a target may be the counterpart of a known source.
+    The counterpart of a source is its nearest neighbour within the radius. If several neighbours have the same
+    position, it is the one with the same name. If several sources have the same nearest neighbour, the nearest of them
+    gets it. The remaining sources are matched by name: the later source has the same Source_Name, or names the earlier
+    source in `NAME_COLUMNS`. If several later sources do, the nearest is the counterpart, or none if a position is
+    missing. All sources compete, not only those without a class, because the neighbour of a target may be the
+    counterpart of a known source.
 
     Returns
     -------
     counterpart
         (N,) indices in the later catalogue, `UNMATCHED` where there is none.
     by_name
-        (N,) whether it was found by name alone.
+        (N,) whether the counterpart was found by name alone.
     """
     if not radius_deg > 0:
-        raise ValueError(f"radius_deg={radius_deg} is no radius: give the largest separation in degrees, such as 0.15")
+        raise ValueError(
+            f"radius_deg={radius_deg} is not a valid radius: give the largest separation in degrees, such as 0.15"
+        )
     names = _names_of_earlier(earlier, later)
     counterpart = np.full(len(earlier), UNMATCHED, dtype=np.intp)
     by_name = np.zeros(len(earlier), dtype=bool)
@@ -155,7 +160,7 @@ def match_sources(
 def _nearest(
     earlier: Catalog, later: Catalog, names: Mapping[str, set[int]], radius_deg: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
-    """Earlier sources that have neighbours within the radius, the nearest of these, and its distance in degrees."""
+    """Return the earlier sources with neighbours within the radius, their nearest neighbour, and its distance, deg."""
     from astropy import units as u
 
     positions, later_positions = _positions(earlier), _positions(later)
@@ -165,7 +170,7 @@ def _nearest(
     first, second, separation, _ = later_positions[later_rows].search_around_sky(positions[rows], radius_deg * u.deg)
     i, j, distance = rows[first], later_rows[second], separation.deg
     named = np.array([b in names.get(earlier.names[a], ()) for a, b in zip(i, j, strict=True)], dtype=bool)
-    # Distances below the catalogue's precision are ties, which the name decides.
+    # Distances below the precision of the positions are ties. The name decides them.
     order = np.lexsort((j, distance, ~named, np.floor(distance / _SAME_POSITION_DEG), i))
     i, j, distance = i[order], j[order], distance[order]
     best = np.unique(i, return_index=True)[1]
@@ -175,7 +180,7 @@ def _nearest(
 def _named(
     earlier: Catalog, later: Catalog, names: Mapping[str, set[int]], rows: NDArray[np.intp], taken: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
-    """Of these earlier sources, those that the later release names; which source does, and its distance."""
+    """Return those of the earlier sources that a later source names, that later source, and its distance in degrees."""
     positions, later_positions = _positions(earlier), _positions(later)
     found: list[tuple[int, int, float]] = []
     for row in rows:
@@ -191,7 +196,7 @@ def _named(
 
 
 def _names_of_earlier(earlier: Catalog, later: Catalog) -> dict[str, set[int]]:
-    """For every name that the later release knows a source by, the indices of the sources."""
+    """Return the indices of the later sources by every name of an earlier source that they have."""
     names: dict[str, set[int]] = {}
     columns = [later.names, *(np.asarray(later.table[c], dtype=str) for c in NAME_COLUMNS if later.has_column(c))]
     known = set(earlier.names.tolist())

@@ -1,4 +1,4 @@
-"""Several feature sets side by side: what each of them is called."""
+"""Names of several feature sets in one evaluation."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from fermiclass.errors import FeatureError
 
 
 def name_feature_sets(features: str | Sequence[str]) -> dict[str, str]:
-    """Return the sets that `features` names, by a short name of each, in the order given.
+    """Return the feature sets by a short name, in the order given.
 
-    A set or a single feature is called what it is called; lists of names separated by commas are ``list1``, ``list2``
-    and so on.
+    A set or a single feature keeps its name. Lists of names separated by commas are called ``list1``, ``list2`` and so
+    on.
 
     Parameters
     ----------
@@ -22,11 +22,11 @@ def name_feature_sets(features: str | Sequence[str]) -> dict[str, str]:
     Raises
     ------
     FeatureError
-        When no set is named, or one twice.
+        When no set is named, or one set is named twice.
     """
     specs = [features] if isinstance(features, str) else list(features)
     if not specs:
-        raise FeatureError("no features named: give one set at least, such as six")
+        raise FeatureError("no features are named: give at least one set, such as six")
     sets: dict[str, str] = {}
     lists = 0
     for spec in specs:

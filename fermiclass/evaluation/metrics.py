@@ -1,4 +1,4 @@
-"""How good probabilities are: n sources, C classes, p (n, C), and for each source the index of its true class."""
+"""Metrics of class probabilities p (n, C) of n sources, given the index y (n,) of the true class of each."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fermiclass.features.transforms import FloatArray
+from fermiclass.io.arrays import FloatArray
 
-#: Probabilities are clipped here before their logarithm is taken.
+#: Probabilities below this become this before their logarithm is taken.
 CLIP = 1e-5
 
-#: Bins of equal count in which confidence is compared with accuracy.
+#: Number of bins, of equal count, that compare confidence with accuracy.
 NUM_BINS = 10
 
 _NUM_RESAMPLES = 1000
-_BLOCK = 2**16  # values that are resampled at a time: they stay in the cache
+_BLOCK = 2**16  # values that are resampled at a time, few enough for the cache
 
 IntArray = NDArray[np.intp]
 
@@ -37,7 +37,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class ReliabilityBin:
-    """Sources of similar confidence: how many, their mean top probability, and the fraction that is right."""
+    """Sources of similar confidence: their number, mean top probability, and fraction that is right."""
 
     n: int
     confidence: float
@@ -45,12 +45,12 @@ class ReliabilityBin:
 
 
 def label_indices(probabilities: ArrayLike, labels: ArrayLike, classes: Sequence[str]) -> tuple[FloatArray, IntArray]:
-    """Check probabilities (n, C) and labels (n,) against the C classes; return them with labels as indices.
+    """Check probabilities (n, C) and labels (n,) against the C classes; return both, with labels as indices.
 
     Raises
     ------
     ValueError
-        When shapes differ, there are no sources, a label is no class, or a row of probabilities is none.
+        When shapes differ, there are no sources, a label is not a class, or a row does not hold probabilities.
     """
     p, y = np.asarray(probabilities, dtype=np.float64), np.asarray(labels)
     if p.ndim != 2 or p.shape[1] != len(classes) or y.shape != p.shape[:1]:
@@ -59,7 +59,7 @@ def label_indices(probabilities: ArrayLike, labels: ArrayLike, classes: Sequence
             "expected (n, C) and (n,)"
         )
     if not len(p):
-        raise ValueError("there are no sources to score: give at least one")
+        raise ValueError("there are no sources to score: give at least one source")
     wrong = ~np.isfinite(p).all(axis=1) | (p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > 1e-4)
     if np.any(wrong):
         row = int(np.argmax(wrong))
@@ -67,18 +67,18 @@ def label_indices(probabilities: ArrayLike, labels: ArrayLike, classes: Sequence
     indices = {name: k for k, name in enumerate(classes)}
     strange = sorted({str(label) for label in y.tolist()} - set(indices))
     if strange:
-        raise ValueError(f"labels {', '.join(map(repr, strange))} are none of the classes {', '.join(classes)}")
+        raise ValueError(f"labels {', '.join(map(repr, strange))} are not among the classes {', '.join(classes)}")
     return p, np.array([indices[label] for label in y.tolist()], dtype=np.intp)
 
 
 def nll_per_source(p: FloatArray, y: IntArray) -> FloatArray:
-    """Return −ln p_{i,y_i}, probabilities clipped at `CLIP`, ``(n,)``."""
+    """Return −ln p_{i,y_i}, ``(n,)``, with probabilities clipped at `CLIP`."""
     loss: FloatArray = -np.log(np.clip(p[np.arange(len(p)), y], CLIP, 1.0))
     return loss
 
 
 def bootstrap_se(values: FloatArray, seed: int = 0, num_resamples: int = _NUM_RESAMPLES) -> float:
-    """Return the standard error of the mean of `values`, from resampling the n sources with replacement."""
+    """Return the standard error of the mean of `values` (n,), by resampling the sources with replacement."""
     n = len(values)
     rng = np.random.default_rng(seed)
     block = max(1, _BLOCK // n)
@@ -88,18 +88,19 @@ def bootstrap_se(values: FloatArray, seed: int = 0, num_resamples: int = _NUM_RE
 
 
 def paired_difference(nll: ArrayLike, other: ArrayLike) -> Difference:
-    """Return the mean over the same n sources of the NLL of one method minus that of another.
+    """Return the mean over the same n sources of the NLL of one method minus the NLL of another.
 
-    Its standard error is s/√n, with s the standard deviation of the differences (n − 1); NaN for a single source.
+    The standard error is s/√n, with s the standard deviation of the differences (divisor n − 1). It is NaN for a
+    single source.
 
     Raises
     ------
     ValueError
-        When the two are not of the same sources.
+        When the numbers of sources differ, or there are none.
     """
     a, b = np.asarray(nll, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1 or not len(a):
-        raise ValueError(f"shapes {a.shape} and {b.shape} are no pairs: give the NLL of the same sources, (n,) each")
+        raise ValueError(f"shapes {a.shape} and {b.shape} are not pairs: give the NLL of the same sources, (n,) each")
     d = a - b
     se = float(d.std(ddof=1) / np.sqrt(len(d))) if len(d) > 1 else float("nan")
     return Difference(float(d.mean()), se, len(d))
@@ -111,10 +112,10 @@ def brier(p: FloatArray, y: IntArray) -> float:
 
 
 def reliability(p: FloatArray, y: IntArray, num_bins: int = NUM_BINS) -> tuple[ReliabilityBin, ...]:
-    """Return confidence against accuracy of the most probable class, in bins of about equal count.
+    """Return confidence and accuracy of the most probable class, in bins of about equal count.
 
-    Bins are bounded by the quantiles of the confidence; sources of the same confidence share a bin, so that the order
-    of the sources does not matter. There may therefore be fewer bins than asked for.
+    The quantiles of the confidence are the edges of the bins. Sources of the same confidence share a bin, so the order
+    of the sources does not matter, and there may be fewer than `num_bins` bins.
     """
     confidence, right = p.max(axis=1), p.argmax(axis=1) == y
     bins = _confidence_bins(confidence, num_bins)
@@ -131,14 +132,14 @@ def expected_calibration_error(table: Sequence[ReliabilityBin]) -> float:
 
 
 def chance_calibration_error(p: FloatArray, num_bins: int = NUM_BINS, *, seed: int = 0, num_draws: int = 200) -> float:
-    """Return the mean calibration error that perfectly calibrated probabilities would have by chance.
+    """Return the mean calibration error that perfectly calibrated probabilities have by chance.
 
-    Labels are drawn from p itself. With few sources a bin's accuracy scatters, so that this is well above 0: with 300
-    sources and ten bins it is about 0.03.
+    Labels are drawn from p itself. With few sources the accuracy of a bin scatters, so this error is well above 0: it
+    is about 0.03 with 300 sources and ten bins.
     """
     rng = np.random.default_rng(seed)
     rows, top = np.arange(len(p)), p.argmax(axis=1)
-    # The classes divide (0, 1): the drawn label is the most probable class if a uniform number falls within its part.
+    # The classes divide (0, 1). The drawn label is the most probable class if a uniform number falls into its part.
     end = np.full((len(p), 1), np.inf)
     edges = np.hstack([-end, np.cumsum(p, axis=1)[:, :-1], end])
     low, high = edges[rows, top], edges[rows, top + 1]
@@ -153,9 +154,10 @@ def chance_calibration_error(p: FloatArray, num_bins: int = NUM_BINS, *, seed: i
 
 
 def per_class(p: FloatArray, y: IntArray, classes: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return for each class precision, recall, area under the precision-recall curve (average precision), and n.
+    """Return precision, recall, area under the precision-recall curve (average precision) and n of each class.
 
-    None stands for what is undefined: precision of a class that is never predicted, recall of one without sources.
+    None stands for an undefined number: the precision of a class that is never predicted, the recall of a class without
+    sources.
     """
     from sklearn.metrics import average_precision_score, precision_recall_fscore_support
 
@@ -175,7 +177,7 @@ def per_class(p: FloatArray, y: IntArray, classes: Sequence[str]) -> dict[str, d
 
 
 def confusion(p: FloatArray, y: IntArray) -> tuple[tuple[int, ...], ...]:
-    """Return how many sources of each true class (rows) have which most probable class (columns), ``(C, C)``."""
+    """Return numbers of sources by true class (rows) and most probable class (columns), ``(C, C)``."""
     from sklearn.metrics import confusion_matrix
 
     counts = confusion_matrix(y, p.argmax(axis=1), labels=np.arange(p.shape[1]))
@@ -183,7 +185,7 @@ def confusion(p: FloatArray, y: IntArray) -> tuple[tuple[int, ...], ...]:
 
 
 def _confidence_bins(confidence: FloatArray, num_bins: int) -> IntArray:
-    """Return for each source (n,) its bin, counted from 0 without gaps; see `reliability`."""
+    """Return the bin of each source (n,), counted from 0 without gaps; see `reliability`."""
     inner = np.unique(np.quantile(confidence, np.arange(1, num_bins) / num_bins))
     return np.unique(np.searchsorted(inner, confidence, side="left"), return_inverse=True)[1]
 

@@ -1,8 +1,8 @@
-"""Ways to find out how far probabilities can be trusted: across releases, from bright to faint, across folds.
+"""Protocols that test the probabilities: across releases, from bright to faint sources, and by cross-validation.
 
-Each can be given several sets of features, which are then compared on the same sources. A method's results are found
-under its name; where there are several sets, under ``method@set``, such as ``mlps+unc@six``, for sets as
-:func:`fermiclass.evaluation.feature_sets.name_feature_sets` calls them. What is done to the probabilities comes last:
+Each protocol can compare several feature sets on the same sources. The results of a method have its name. With several
+feature sets the name is ``method@set``, such as ``mlps+unc@six``, with the names of the sets of
+:func:`fermiclass.evaluation.feature_sets.name_feature_sets`. A correction of the probabilities comes last:
 ``mlps+unc@six+shares``.
 """
 
@@ -13,17 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from fermiclass.catalog import Catalog, ClassGrouping
+from fermiclass.catalog import DEFAULT_CLASSES, Catalog, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation.crossmatch import later_classes
 from fermiclass.evaluation.feature_sets import name_feature_sets
+from fermiclass.evaluation.method_results import SHARES_SUFFIX, MethodResult
 from fermiclass.evaluation.methods import Method
-from fermiclass.evaluation.results import SHARES_SUFFIX, Evaluation, MethodResult
+from fermiclass.evaluation.results import Evaluation
 from fermiclass.evaluation.running import Correction, Progress, ScoredSources, Split, run_methods, unique_methods
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
-from fermiclass.features.transforms import FloatArray
-from fermiclass.pipeline import training_table
-from fermiclass.shares import DEFAULT_CONCENTRATION, Shares, correct_by_status
+from fermiclass.features.inputs import column_or_nan
+from fermiclass.io.arrays import FloatArray
+from fermiclass.labelling.label_shift import DEFAULT_CONCENTRATION, Shares, correct_by_status
+from fermiclass.labelling.training import training_table
 
 
 def evaluate_future(
@@ -32,7 +34,7 @@ def evaluate_future(
     methods: Iterable[Method],
     *,
     features: str | Sequence[str] = DEFAULT_FEATURE_SET,
-    classes: str = "bll,fsrq,psr",
+    classes: str = DEFAULT_CLASSES,
     min_significance: float | None = None,
     shares: bool = True,
     concentration: float = DEFAULT_CONCENTRATION,
@@ -40,41 +42,40 @@ def evaluate_future(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Train on a release's associated sources; score those without a class that a later release gives one.
+    """Train on the associated sources of a release; score its other sources by their class in a later release.
 
-    Features, their errors and what is imputed come from the earlier release alone, for every source; nothing is
-    dropped. With `shares`, every method is also scored with its probabilities corrected for the shares of the classes
-    (:mod:`fermiclass.shares`), estimated for unassociated, bcu and unk apart from *all* of the earlier
-    release's sources of that status, under its name and `SHARES_SUFFIX`.
+    Features, their errors and the imputation come from the earlier release alone. No source is dropped. With `shares`,
+    every method is scored a second time, under its name and `SHARES_SUFFIX`, with probabilities corrected for the class
+    priors (:mod:`fermiclass.labelling.label_shift`). The priors of unassociated, bcu and unk sources are estimated
+    separately, from *all* sources of that status in the earlier release.
 
-    Which sources get a class meanwhile is not left to chance: unassociated sources mostly do as pulsars are found in
-    them. The scores are those of the sources that did.
+    The scored sources are not a random sample: most unassociated sources get a class because a pulsar is found in them.
 
     Parameters
     ----------
     earlier, later
-        Two releases.
+        The two releases.
     methods
-        Names must differ.
+        Methods with different names.
     features
-        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.pipeline.train`.
+        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.labelling.training.train`.
     classes, min_significance
-        As for :func:`fermiclass.pipeline.train`; a least significance is asked of training sources only.
+        As for :func:`fermiclass.labelling.training.train`. The minimum significance holds for training sources only.
     shares, concentration
-        Whether to correct for label shift, and the weight of the prior.
+        Whether to correct for label shift, and the weight of the prior on the class priors, in sources.
     radius_deg
-        Of the cross-match.
+        Radius of the cross-match in degrees.
     seed
-        Of the bootstrap.
+        Seed of the bootstrap.
     progress
         See `Progress`.
 
     Raises
     ------
     CatalogError
-        When the later release gives none of the sources a class.
+        When none of the sources has a class in the later release.
     ClassError, FeatureError
-        As :func:`fermiclass.pipeline.train`; also when a set of features is given twice.
+        As :func:`fermiclass.labelling.training.train`; also when a feature set is given twice.
     ValueError
         When two methods have the same name.
     """
@@ -85,8 +86,8 @@ def evaluate_future(
     if not len(matches):
         raise CatalogError(
             f"none of the {len(matches.targets)} sources without a class in {earlier.source} ({earlier.release.name}) "
-            f"has one of {', '.join(grouping.names)} in {later.source} ({later.release.name}). Give the earlier "
-            "release first and the later one with --future."
+            f"has one of the classes {', '.join(grouping.names)} in {later.source} ({later.release.name}). Give the "
+            "earlier release first and the later one with --future."
         )
     targets = {
         label: extract_features(earlier, train.features, grouping, imputation=train.imputation)[matches.targets]
@@ -104,7 +105,7 @@ def evaluate_future(
         names=earlier.names[matches.rows],
         y=matches.y,
         status=matches.status,
-        significance=_significance(earlier)[matches.rows],
+        significance=column_or_nan(earlier, "Signif_Avg")[matches.rows],
         rows=np.searchsorted(matches.targets, matches.rows),
         classes=grouping.names,
         seed=seed,
@@ -131,48 +132,48 @@ def evaluate_faint(
     *,
     fraction: float = 0.5,
     features: str | Sequence[str] = DEFAULT_FEATURE_SET,
-    classes: str = "bll,fsrq,psr",
+    classes: str = DEFAULT_CLASSES,
     min_significance: float | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Train on the brighter associated sources of a release, score the fainter ones.
+    """Train on the brighter associated sources of a release; score the fainter ones.
 
-    As labelling does, this goes from bright to faint, and it needs no later release: what a default can be chosen by
-    without a look at the data that it is judged on. In each class the given fraction with the smallest Signif_Avg is
-    scored, so the classes' shares stay as they are.
+    Labelling goes from bright to faint sources too. This protocol needs no later release, so it can choose a default
+    without the data of the final test. It scores the given fraction of each class with the smallest Signif_Avg, so the
+    class frequencies do not change.
 
     Parameters
     ----------
     catalog
-        Its sources with a class are used.
+        The catalogue. Its sources with a class are used.
     methods
-        Names must differ.
+        Methods with different names.
     fraction
-        Of each class's sources that are scored, between 0 and 1.
+        Fraction of each class that is scored, between 0 and 1.
     features
-        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.pipeline.train`.
+        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.labelling.training.train`.
     classes, min_significance
-        As for :func:`fermiclass.pipeline.train`.
+        As for :func:`fermiclass.labelling.training.train`.
     seed
-        Of the bootstrap.
+        Seed of the bootstrap.
     progress
         See `Progress`.
 
     Raises
     ------
     ClassError, FeatureError
-        As :func:`fermiclass.pipeline.train`; also when a set of features is given twice.
+        As :func:`fermiclass.labelling.training.train`; also when a feature set is given twice.
     ValueError
         When the fraction is not between 0 and 1, or two methods have the same name.
     """
     if not 0 < fraction < 1:
-        raise ValueError(f"fraction={fraction} of the sources cannot be scored: give a number between 0 and 1")
+        raise ValueError(f"fraction={fraction} is not valid: give a number between 0 and 1")
     grouping = ClassGrouping.parse(classes)
     methods = unique_methods(methods)
     tables = _training_tables(catalog, features, classes, min_significance)
     table = next(iter(tables.values()))
-    significance = _training_significance(catalog, grouping, min_significance)
+    significance = column_or_nan(catalog, "Signif_Avg")[table.rows]
     faint = np.zeros(len(table), dtype=bool)
     for name in grouping.names:
         own = table.y == name
@@ -195,37 +196,38 @@ def evaluate_folds(
     *,
     folds: int = 10,
     features: str | Sequence[str] = DEFAULT_FEATURE_SET,
-    classes: str = "bll,fsrq,psr",
+    classes: str = DEFAULT_CLASSES,
     min_significance: float | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Score every associated source by a model that was trained without it: stratified K-fold cross-validation.
 
-    The same folds for every method. Associated sources are brighter than those to be labelled: the figures flatter.
+    All methods have the same folds. Associated sources are brighter than the sources to be labelled, so the scores are
+    better than those to expect of labels.
 
     Parameters
     ----------
     catalog
-        Its sources with a class are used.
+        The catalogue. Its sources with a class are used.
     methods
-        Names must differ.
+        Methods with different names.
     folds
-        K.
+        Number of folds, K.
     features
-        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.pipeline.train`.
+        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.labelling.training.train`.
     classes, min_significance
-        As for :func:`fermiclass.pipeline.train`.
+        As for :func:`fermiclass.labelling.training.train`.
     seed
-        Of the folds and of the bootstrap.
+        Seed of the folds and of the bootstrap.
     progress
         See `Progress`.
 
     Raises
     ------
     ClassError, FeatureError
-        When a class has fewer sources than there are folds; as :func:`fermiclass.pipeline.train`; when a set of
-        features is given twice.
+        As :func:`fermiclass.labelling.training.train`; also when a class has fewer sources than there are folds, or a
+        feature set is given twice.
     ValueError
         When there are fewer than two folds, or two methods have the same name.
     """
@@ -236,7 +238,7 @@ def evaluate_folds(
     tables = _training_tables(catalog, features, classes, min_significance)
     table = next(iter(tables.values()))
     _check_folds(folds, table, catalog)
-    sources = _labelled_sources(table, _training_significance(catalog, grouping, min_significance), grouping, seed)
+    sources = _labelled_sources(table, column_or_nan(catalog, "Signif_Avg")[table.rows], grouping, seed)
     rows = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(table.X, table.y))
     splits = {
         label: [Split(of_set[train], of_set[test], test) for train, test in rows] for label, of_set in tables.items()
@@ -253,9 +255,14 @@ def evaluate_folds(
 def _training_tables(
     catalog: Catalog, features: str | Sequence[str], classes: str, min_significance: float | None
 ) -> dict[str, FeatureTable]:
-    """Return the features of the sources to learn from, by the name of their set: the same rows in each."""
+    """Return the features of the training sources of one class by the name of their set; each set has the same rows.
+
+    Baselines know no labels that stand for several classes, and all methods learn from the same sources.
+    """
     return {
-        label: training_table(catalog, features=spec, classes=classes, min_significance=min_significance)
+        label: training_table(
+            catalog, features=spec, classes=classes, min_significance=min_significance, one_class=True
+        )
         for label, spec in name_feature_sets(features).items()
     }
 
@@ -263,7 +270,7 @@ def _training_tables(
 def _labelled_sources(
     table: FeatureTable, significance: FloatArray, grouping: ClassGrouping, seed: int
 ) -> ScoredSources:
-    """Return what to score by where all predicted sources have a class."""
+    """Return the scored sources of a protocol in which all predicted sources have a class."""
     return ScoredSources(
         names=table.names,
         y=table.y,
@@ -297,26 +304,13 @@ def _evaluation(
     )
 
 
-def _significance(catalog: Catalog) -> FloatArray:
-    if not catalog.has_column("Signif_Avg"):
-        return np.full(len(catalog), np.nan)
-    return np.asarray(catalog.table["Signif_Avg"], dtype=np.float64)
-
-
-def _training_significance(catalog: Catalog, grouping: ClassGrouping, min_significance: float | None) -> FloatArray:
-    """Signif_Avg of the rows of `training_table`."""
-    significance = _significance(catalog)
-    chosen = grouping.assign(catalog.classes) != ""
-    return significance[chosen if min_significance is None else chosen & (significance > min_significance)]
-
-
 def _check_folds(folds: int, table: FeatureTable, catalog: Catalog) -> None:
     if folds < 2:
-        raise ValueError(f"folds={folds}: cross-validation needs two folds at least")
+        raise ValueError(f"folds={folds} is not valid: give at least 2 folds")
     groups, counts = np.unique(table.y, return_counts=True)
     if counts.min() < folds:
         rarest = groups[np.argmin(counts)]
         raise ClassError(
-            f"{catalog.source} has {counts.min()} sources of class '{rarest}', which cannot be spread over {folds} "
-            f"folds: ask for {counts.min()} folds at most, or leave the class out (--classes)."
+            f"{catalog.source} has {counts.min()} sources of class '{rarest}', too few for {folds} folds: use "
+            f"{counts.min()} folds at most, or leave the class out (--classes)."
         )

@@ -1,4 +1,4 @@
-"""What every protocol does: train methods on some sources, predict others, score what comes out."""
+"""The steps that all protocols share: train methods on some sources, predict other sources, score the predictions."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from fermiclass.evaluation.method_results import MethodResult, Variant
 from fermiclass.evaluation.methods import Method
 from fermiclass.evaluation.metrics import IntArray
-from fermiclass.evaluation.results import MethodResult, Variant
 from fermiclass.evaluation.scores import Scores
 from fermiclass.features import FeatureTable
-from fermiclass.features.transforms import FloatArray
-from fermiclass.shares import Shares
+from fermiclass.io.arrays import FloatArray
+from fermiclass.labelling.label_shift import Shares
 
-#: Called with the name of the method that is about to start, how many trainings are done, and how many there are.
+#: Called with the name of the next method, the number of trainings done, and the number of all trainings.
 Progress = Callable[[str, int, int], None]
 
-#: From the probabilities (T, C) of all predicted sources to corrected ones, and the estimated shares by status.
+#: Turns the probabilities (T, C) of all predicted sources into corrected ones and estimated class priors by status.
 Correction = Callable[[FloatArray], tuple[FloatArray, Mapping[str, Shares]]]
 
 
@@ -31,11 +31,11 @@ class Split:
     Attributes
     ----------
     train
-        All of its rows have a label.
+        Training sources. All have a label.
     test
-        Rows without a label are fine.
+        Sources to predict, with or without a label.
     rows
-        (len(test),) where among the T predicted sources those of `test` go.
+        (len(test),) places of the sources of `test` among all T predicted sources.
     """
 
     train: FeatureTable
@@ -44,7 +44,7 @@ class Split:
 
     @classmethod
     def single(cls, train: FeatureTable, test: FeatureTable) -> Split:
-        """Return the only split of a protocol: its T sources are those of `test`."""
+        """Return the only split of a protocol: its T predicted sources are those of `test`."""
         return cls(train, test, np.arange(len(test)))
 
 
@@ -55,15 +55,15 @@ class ScoredSources:
     Attributes
     ----------
     names, y, status
-        (n,) names, true classes, and what the catalogue says of them ('' for no association).
+        (n,) names, true classes, and status in the catalogue ('' for no association).
     significance
-        (n,) Signif_Avg, NaN where it is not known.
+        (n,) Signif_Avg, NaN where it is unknown.
     rows
-        (n,) which of the T predicted sources they are.
+        (n,) places of the sources among the T predicted ones.
     classes
         The C classes, in the order of the probabilities.
     seed
-        Of the bootstrap.
+        Seed of the bootstrap.
     """
 
     names: NDArray[np.str_]
@@ -108,26 +108,26 @@ def run_methods(
     corrections: Mapping[str, Correction] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, MethodResult]:
-    """Run every method with every set of features, with and without corrections.
+    """Run every method with every feature set, with and without corrections.
 
     Parameters
     ----------
     methods
-        Names must differ: `unique_methods`.
+        Methods with different names: `unique_methods`.
     splits
-        By the name of the set of features; the same rows in each.
+        Splits by the name of the feature set; each set has the same rows.
     sources
-        By which to score.
+        The sources to score.
     corrections
-        By the suffix of the method's name. Each is given the probabilities as trained.
+        Corrections by the suffix of the method's name. Each gets the uncorrected probabilities.
     progress
         See `Progress`.
 
     Returns
     -------
     dict
-        Results by `Variant.name`: a set of features after the other, the methods in the order given, each followed by
-        its corrections.
+        Results by `Variant.name`, one feature set after the other, the methods in the order given. Each method is
+        followed by its corrected forms.
     """
     results: dict[str, MethodResult] = {}
     several = len(splits) > 1
@@ -135,7 +135,7 @@ def run_methods(
     done = 0
     for features, of_set in splits.items():
         for method in methods:
-            variant = Variant(method.name, features, is_peer=bool(getattr(method, "is_peer", False)))
+            variant = Variant(method.name, features, is_baseline=bool(getattr(method, "is_baseline", False)))
             name = variant.name(several)
             p = np.empty((sum(len(split.test) for split in of_set), len(sources.classes)))
             fit_seconds = predict_seconds = 0.0
@@ -159,7 +159,7 @@ def run_methods(
                 start = perf_counter()
                 corrected, shares = correct(p)
                 seconds = predict_seconds + perf_counter() - start
-                changed = Variant(method.name, features, suffix, variant.is_peer)
+                changed = Variant(method.name, features, suffix, variant.is_baseline)
                 results[changed.name(several)] = sources.score(changed, corrected, fit_seconds, seconds, shares)
     return results
 
@@ -170,11 +170,15 @@ def unique_methods(methods: Iterable[Method]) -> list[Method]:
     Raises
     ------
     ValueError
-        When two have the same name, or there are none.
+        When two methods have the same name, or there are none.
     """
     chosen = list(methods)
     names = [method.name for method in chosen]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated or not names:
-        raise ValueError(f"methods must have names of their own and be one at least; repeated: {repeated or 'none'}")
+        raise ValueError(
+            f"the methods have repeated names ({', '.join(repeated)}): give each method a name of its own"
+            if repeated
+            else "there are no methods: give at least one"
+        )
     return chosen

@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from fermiclass.evaluation import metrics
 from fermiclass.evaluation.metrics import NUM_BINS, ReliabilityBin
-from fermiclass.features.transforms import FloatArray
+from fermiclass.io.arrays import FloatArray
 
-#: Edges of the bins of Signif_Avg.
-SIGNIFICANCE_EDGES = (0.0, 5.0, 7.0, 10.0, 20.0, np.inf)
+#: Edges of the bins of Signif_Avg for scores.
+SCORE_SIGNIFICANCE_EDGES = (0.0, 5.0, 7.0, 10.0, 20.0, np.inf)
 
 
 @dataclass(frozen=True)
 class SignificanceBin:
-    """Metrics of the sources with low <= Signif_Avg < high; None for an open end."""
+    """Metrics of the sources with low <= Signif_Avg < high; None if there is no upper limit."""
 
     low: float | None
     high: float | None
@@ -33,30 +33,30 @@ class SignificanceBin:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What :mod:`fermiclass.evaluation.metrics` says of n sources.
+    """The metrics of :mod:`fermiclass.evaluation.metrics` for n sources.
 
     Attributes
     ----------
     nll, nll_se
-        Mean negative log probability of the true class, natural logarithm, and its bootstrap standard error.
+        Mean of −ln P of the true class, and its bootstrap standard error.
     error
-        Fraction whose most probable class is wrong.
+        Fraction of the sources whose most probable class is wrong.
     ece, ece_chance
-        Calibration error of the top probability, and what it would be by chance if calibration were perfect.
+        Calibration error of the top probability, and its mean by chance if calibration were perfect.
     brier
-        Sum of squares over the classes, mean over the sources.
+        Brier score: sum of squares over the classes, mean over the sources.
     n
         Number of sources.
     per_class
-        precision, recall, n and pr_auc of each class.
+        Precision, recall, n and pr_auc of each class.
     reliability
-        Confidence against accuracy.
+        Confidence and accuracy in bins of confidence.
     confusion
         Numbers of sources by true class (rows) and most probable class (columns), (C, C), in the order of the classes.
     by_significance
-        The main metrics in bins of Signif_Avg; empty if that is not known.
+        The main metrics in bins of Signif_Avg; empty if Signif_Avg is unknown.
     nll_per_source
-        (n,) for paired comparisons; not part of :meth:`to_dict`.
+        (n,) NLL of each source, for paired comparisons. It is not part of :meth:`to_dict`.
     """
 
     nll: float
@@ -88,13 +88,13 @@ class Scores:
         Parameters
         ----------
         probabilities, labels, classes
-            Each label is one of the classes.
+            Probabilities, labels and classes. Each label is one of the classes.
         significance
-            (n,) Signif_Avg; NaN where unknown, which leaves a source out of the bins.
+            (n,) Signif_Avg. Sources without it (NaN) are in no bin.
         num_bins
-            Of the reliability table.
+            Number of bins of the reliability table.
         seed
-            Of the bootstrap and of ``ece_chance``.
+            Seed of the bootstrap and of ``ece_chance``.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Scores:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold, with the keys of the command ``evaluate``."""
+        """Return the keys of the JSON of the command ``evaluate``."""
         return {
             "nll": self.nll,
             "nll_se": self.nll_se,
@@ -137,14 +137,14 @@ class Scores:
 
 
 def significance_bins(significance: ArrayLike) -> list[tuple[float, float | None, NDArray[np.bool_]]]:
-    """Return the bins of Signif_Avg that have sources: edges (None for an open end), and which of the (n,) are inside.
+    """Return the bins of Signif_Avg that have sources: lower edge, upper edge (None for no limit), and a mask (n,).
 
-    A source whose significance is not known (NaN) is in none.
+    A source of unknown significance (NaN) is in no bin.
     """
     values = np.asarray(significance, dtype=np.float64)
     bins = (
         (low, high if np.isfinite(high) else None, (values >= low) & (values < high))
-        for low, high in pairwise(SIGNIFICANCE_EDGES)
+        for low, high in pairwise(SCORE_SIGNIFICANCE_EDGES)
     )
     return [row for row in bins if np.any(row[2])]
 

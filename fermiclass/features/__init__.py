@@ -1,4 +1,4 @@
-"""Features with error bars: definitions, error propagation, imputation, and the table a classifier takes."""
+"""Features with error bars: definitions, error propagation, imputation, and the input table of a classifier."""
 
 from fermiclass.features.definitions import (
     DEFAULT_FEATURE_SET,

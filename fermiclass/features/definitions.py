@@ -1,8 +1,8 @@
-"""Every feature, defined once: which columns, which transformation, how its error follows.
+"""Definitions of the features: columns, transformation, and error propagation of each.
 
-`SIX_FEATURES` are the six of the main paper in a form that suits faint sources too: the flux enters as a logarithm
-and the significance of curvature, which is often 0, as its asinh. `PAPER_FEATURES` are the paper's own, to the
-letter. `EXTENDED_FEATURES` add variability, the pulsar-like spectral fit and hardness ratios.
+`PAPER_FEATURES` are the six features of the main paper, unchanged. `SIX_FEATURES` are the same six in a form that suits
+faint sources too: the logarithm of the flux, and the asinh of the significance of curvature, which is often 0.
+`EXTENDED_FEATURES` add variability, the pulsar-like spectral fit and hardness ratios.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from fermiclass.errors import FeatureError
 from fermiclass.features.inputs import Band, Column, Input, Reading, describe
-from fermiclass.features.transforms import Asinh, HardnessRatio, Identity, Log, RoundedLog, Transform
+from fermiclass.features.transforms import Asinh, AsinhDistance, HardnessRatio, Identity, Log, RoundedLog, Transform
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
@@ -29,13 +29,14 @@ class Feature:
     Attributes
     ----------
     name
-        Unique name; also the column of the feature table.
+        Unique name, which is also its column in the feature table.
     inputs
         The K quantities.
     transform
         The transformation g.
     description, unit, ucd
-        For the feature table. A logarithm is dimensionless; its description names the unit of the argument.
+        Description, unit and UCD in the feature table. A logarithm has no unit; its description names the unit of the
+        argument.
     """
 
     name: str
@@ -51,9 +52,9 @@ class Feature:
         return tuple(dict.fromkeys(name for quantity in self.inputs for name in quantity.columns))
 
     def measure(self, catalog: Catalog) -> Reading:
-        """Return the feature's value and standard deviation for every source, before any imputation.
+        """Return the feature's value and standard deviation for every source, before imputation.
 
-        var g = Σ_k (∂g/∂q_k)² σ_k², first order, errors of the quantities independent.
+        var g = Σ_k (∂g/∂q_k)² σ_k², to first order, with independent errors of the quantities.
 
         Parameters
         ----------
@@ -63,7 +64,7 @@ class Feature:
         Returns
         -------
         Reading
-            (N,) values, NaN where unusable; (N,) standard deviations, 0 without uncertainty column, NaN where unknown.
+            (N,) values, NaN if unusable. (N,) standard deviations, 0 without a column of uncertainties, NaN if unknown.
 
         Raises
         ------
@@ -80,9 +81,9 @@ class Feature:
         if not measured:
             return Reading(value, np.zeros_like(value), False)
         sigmas = np.stack([reading.sigma for reading in readings])
-        # Summed term by term: the same operations for one row as for the whole catalogue, so the same bits.
+        # The sum goes term by term: one row has the same operations as the whole catalogue, and so the same bits.
         variance = np.zeros_like(value)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite here is unknown
+        with np.errstate(over="ignore", invalid="ignore"):  # a result that is not finite is unknown
             for slope, sigma in zip(self.transform.gradient(q), sigmas, strict=True):
                 variance = variance + (slope * sigma) ** 2
         return Reading(value, np.sqrt(variance), True)
@@ -96,7 +97,7 @@ def _missing_message(feature: Feature, missing: Iterable[str], catalog: Catalog)
         if supported
         else "It supports none of the defined features: name its numeric columns instead, or use a 4FGL catalogue."
     )
-    return f"feature '{feature.name}' needs column {names}, which {describe(catalog)} does not have. {remedy}"
+    return f"feature '{feature.name}' needs column {names}, but {describe(catalog)} does not have it. {remedy}"
 
 
 def supported_features(catalog: Catalog) -> tuple[Feature, ...]:
@@ -104,7 +105,7 @@ def supported_features(catalog: Catalog) -> tuple[Feature, ...]:
     return tuple(feature for feature in FEATURES.values() if not catalog.missing_columns(feature.columns))
 
 
-# The helpers that make each definition below one line: columns with their `Unc_` column, and columns without error.
+# Helpers for the definitions below: columns with their column `Unc_...`, and columns without errors.
 def _measured(
     name: str, column: str, transform: Transform, about: str, ucd: str, *, unit: str = "", cap: float = math.inf
 ) -> Feature:
@@ -126,7 +127,7 @@ _ASINH_CURV = _exact("asinh_LP_SigCurv", "LP_SigCurv", Asinh(), "LogParabola: as
 _FLUX1000 = _measured("Flux1000", "Flux1000", Identity(), "Photon flux, 1 to 100 GeV", _FLUX, unit="ph cm-2 s-1")
 _LN_CURV = _exact("ln_LP_SigCurv", "LP_SigCurv", RoundedLog(), "ln of LP_SigCurv to 0.01, 0 made 0.1", "stat.snr")
 _LN_VARIABILITY = _exact("ln_Variability_Index", "Variability_Index", Log(), "ln of Variability_Index", "src.var.index")
-# The catalogue writes 10 for the error of a fractional variability that it cannot constrain (9.999999 in DR1).
+# An error of 10 means that the fractional variability is not constrained (9.999999 in DR1).
 _FRAC_VARIABILITY = _measured(
     "Frac_Variability", "Frac_Variability", Identity(), "Fractional variability", "src.var.amplitude", cap=9.99
 )
@@ -141,7 +142,7 @@ _PL_INDEX = _measured("PL_Index", "PL_Index", Identity(), "Power law: photon ind
 #: The six features of the main paper, in a form that suits faint sources.
 SIX_FEATURES: tuple[Feature, ...] = (_LN_FLUX, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _ASINH_CURV)
 
-#: The main paper's six, as its data set holds them.
+#: The six features of the main paper, as in its data set.
 PAPER_FEATURES: tuple[Feature, ...] = (_FLUX1000, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _LN_CURV)
 
 
@@ -172,7 +173,7 @@ HARDNESS_FEATURES: tuple[Feature, ...] = tuple(
     _hardness(k + 1, _BANDS[k][0], _BANDS[k + 1][0], (_BANDS[k][1], _BANDS[k + 1][1])) for k in range(len(_BANDS) - 1)
 )
 
-#: The six and eleven more: the default.
+#: The six features and eleven more.
 EXTENDED_FEATURES: tuple[Feature, ...] = (
     *SIX_FEATURES,
     _LN_VARIABILITY,
@@ -183,14 +184,23 @@ EXTENDED_FEATURES: tuple[Feature, ...] = (
     *HARDNESS_FEATURES,
 )
 
+#: Scale height of the Galactic disc on the sky, in degrees: latitude matters below it, and hardly far above.
+_DISC = 3.0
+
+_ASINH_GLAT = _exact("asinh_GLAT", "GLAT", AsinhDistance(_DISC), f"asinh of |GLAT| / {_DISC:g} deg", "pos.galactic.lat")
+
+#: The extended set, and how far a source lies from the Galactic plane: the default.
+GALACTIC_FEATURES: tuple[Feature, ...] = (*EXTENDED_FEATURES, _ASINH_GLAT)
+
 #: Sets of features by the name that `--features` takes.
 FEATURE_SETS: dict[str, tuple[Feature, ...]] = {
     "six": SIX_FEATURES,
     "paper": PAPER_FEATURES,
     "extended": EXTENDED_FEATURES,
+    "galactic": GALACTIC_FEATURES,
 }
 
-DEFAULT_FEATURE_SET = "extended"
+DEFAULT_FEATURE_SET = "galactic"
 
 #: Every defined feature by name.
 FEATURES: dict[str, Feature] = {feature.name: feature for members in FEATURE_SETS.values() for feature in members}

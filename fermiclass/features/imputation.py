@@ -1,32 +1,33 @@
-"""What stands in for an uncertainty or a value that the catalogue does not give.
+"""Imputation of values and uncertainties that the catalogue does not give.
 
-The policy, the same for training and prediction and blind to which rows are in the batch:
+The policy is the same for training and prediction. A row's result does not depend on the other rows of the batch.
 
-1. A *value* is unusable if it is not finite: NaN or infinite in the catalogue, or outside the transformation's domain;
-   or if it is no such quantity: 100,000 times as far from the median as the catalogue's 1st or 99th percentile, 10
-   times for logarithms, of 100 values at least. No source of 4FGL is; one number that is damaged would stretch the
-   scale that all others are measured by. It becomes the catalogue's median of that feature, and its variance becomes
-   the population variance, taken robustly as the square of half the range from the 16th to the 84th percentile: the
-   source is known to be one of them.
+1. A *value* is unusable if it is not finite: NaN or infinite in the catalogue, or outside the domain of the
+   transformation. It is also unusable if it is impossible: its distance from the median is 100,000 times that of the
+   catalogue's 1st or 99th percentile (10 times for logarithms), given at least 100 values. No source of 4FGL is so far
+   away, but one damaged number would stretch the scale of all others. An unusable value becomes the catalogue's median
+   of the feature. Its variance becomes the population variance, because the source is a member of the population. The
+   robust population variance is the square of half the range from the 16th to the 84th percentile.
 2. An *uncertainty* is unknown if it is NaN, infinite, zero or negative, at the cap that means "unconstrained"
    (`Column.cap`), or absurdly small. It becomes
 
        ln σ = a + b ln Signif_Avg + c x
 
-   with x the feature's own value, fitted by least squares to the catalogue's rows where both are known, and clipped
-   to the 1st ... 99th percentile of the known ln σ. A source without Signif_Avg gets the catalogue's median of it.
-3. *Absurdly small* is less than a tenth of what the fit says (or of the 99th percentile, if that is less), where the
-   fit says more than a tenth of the population's spread: a fit that stopped at a bound reports such errors. In 4FGL
-   DR1 `LP_beta` = 1.0 ± 0.001 for sources of 4 σ, where 0.4 is typical; the scatter of ln σ about the fit is 0.15 to
-   0.4. The fit is made twice, the second time without them. Errors of the brightest sources are left alone: below a
-   tenth of the spread an error hardly matters.
-4. With fewer than `MIN_KNOWN` known uncertainties, or where the known rows do not determine a coefficient, that
-   coefficient is 0: at the extreme ln σ is the median of the known ones, and with none at all the population's σ.
-   A feature without a single usable value has median 0 and variance 1.
-5. Features for which the catalogue has no uncertainty column have variance 0, unless the value itself is imputed.
+   with x the feature's own value. The coefficients are a least-squares fit to the rows of the catalogue in which value
+   and uncertainty are known. ln σ is clipped to the 1st ... 99th percentile of the known ln σ. A source without
+   Signif_Avg gets the catalogue's median of Signif_Avg.
+3. *Absurdly small* means less than a tenth of the fit (or of the 99th percentile, if that is less), where the fit is
+   more than a tenth of the population's spread. The catalogue has such errors where a spectral fit stopped at a bound:
+   in 4FGL DR1, `LP_beta` = 1.0 ± 0.001 for sources of 4 σ, where 0.4 is typical. The scatter of ln σ about the fit is
+   0.15 to 0.4. The fit is made twice, the second time without absurd errors. Errors of the brightest sources are kept,
+   because an error below a tenth of the spread hardly matters.
+4. With fewer than `MIN_KNOWN` known uncertainties, or if the known rows do not determine a coefficient, that
+   coefficient is 0. In the extreme, ln σ is the median of the known ones, or with none at all the population's ln σ.
+   A feature without any usable value has median 0 and variance 1.
+5. A feature without a column of uncertainties has variance 0, unless the value itself is imputed.
 
-Sums are `math.fsum`, exact before their one rounding, and percentiles see sorted values: the order of the rows does
-not change a bit.
+Sums are `math.fsum`, which rounds once, and percentiles sort the values. So the order of the rows does not change a
+bit of the result.
 """
 
 from __future__ import annotations
@@ -39,12 +40,13 @@ import numpy as np
 
 from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features.inputs import Reading
-from fermiclass.features.transforms import REACH, FloatArray
+from fermiclass.features.transforms import REACH
 from fermiclass.features.uncertainty import BoolArray, FeatureImputation, feature_from_dict, fit_feature
+from fermiclass.io.arrays import FloatArray
 
 
 class Imputed(NamedTuple):
-    """Finite features and variances, (N, D) each, and what in them was imputed."""
+    """Finite features and variances, (N, D) each, and masks of the imputed ones."""
 
     X: FloatArray
     X_var: FloatArray
@@ -59,9 +61,9 @@ class Imputation:
     Attributes
     ----------
     catalog
-        What it was fitted on, for the record.
+        Name of the catalogue of the fit, for the record.
     ln_significance
-        The median of ln Signif_Avg.
+        Median of ln Signif_Avg.
     features
         One fitted policy for each feature.
     """
@@ -91,14 +93,14 @@ class Imputation:
         significance
             (N,) Signif_Avg; NaN where unknown.
         catalog
-            What the rows are from, for the record.
+            Name of the catalogue, for the record.
         reaches
-            Of each feature's values, as its transformation says; by default 100,000.
+            Reach of each feature's values, as `Transform.reach`; by default 100,000.
 
         Returns
         -------
         Imputation
-            Fitted; independent of the order of the rows.
+            The fitted policy. It does not depend on the order of the rows.
         """
         ln_significance = _ln(significance)
         usable = ln_significance[np.isfinite(ln_significance)]
@@ -122,7 +124,7 @@ class Imputation:
         Parameters
         ----------
         names, readings, significance
-            As in `fit`, of any catalogue.
+            As in `fit`, for any catalogue.
 
         Returns
         -------
@@ -132,7 +134,7 @@ class Imputation:
         Raises
         ------
         FeatureError
-            If the features are not those that the policy was fitted for.
+            If the features are not those of the fit.
         """
         if tuple(names) != self.names:
             raise FeatureError(
@@ -149,7 +151,7 @@ class Imputation:
             result.X[:, j] = x
             result.imputed_value[:, j] = ~usable
             if feature.measured:
-                # A catalogue without the uncertainty column leaves all of them unknown.
+                # In a catalogue without the column of uncertainties, all are unknown.
                 sigma = reading.sigma if reading.measured else np.full_like(x, np.nan)
                 known = feature.known(reading.value, sigma, ln_significance)
                 expected = feature.expected_ln_sigma(x, ln_significance)
@@ -160,7 +162,7 @@ class Imputation:
         return result
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fitted policy as a dictionary that JSON can hold without loss."""
+        """Return the fitted policy as a dictionary for JSON, without loss."""
         return asdict(self) | {"features": [asdict(feature) for feature in self.features]}
 
     @classmethod

@@ -1,8 +1,8 @@
-"""The quantities that features are made of, read from a catalogue with their errors.
+"""The quantities of which features are made, read from a catalogue with their errors.
 
-`Column` is one scalar column and its `Unc_` column, `Band` is the spectral energy distribution in one range of energy.
-Both return value and standard deviation of each source, (N,) float64: the standard deviation is 0 where the catalogue
-gives none for this quantity, and NaN where it should give one but does not.
+`Column` is one scalar column with its column `Unc_...`. `Band` is the spectral energy distribution in one energy band.
+Both return the value and the standard deviation of each source, (N,) float64. The standard deviation is 0 if the
+catalogue has no uncertainties of this quantity, and NaN where a single one is missing.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from fermiclass.errors import FeatureError
-from fermiclass.features.transforms import FloatArray
+from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
 
-#: Larger numbers are none: their squares and products would overflow, and no catalogue has any.
+#: Larger numbers count as missing: their squares and products would overflow, and no catalogue has any.
 LARGEST = 1e100
 
 #: Edges of `Flux_Band` in MeV, by the number of bands: 7 in 4FGL DR1 and DR2, 8 from DR3 on (HDU `EnergyBounds`).
@@ -38,7 +38,7 @@ class Reading(NamedTuple):
     sigma
         (N,) its standard deviation; 0 if `measured` is False, NaN where it is unknown.
     measured
-        Whether the catalogue gives an uncertainty of this quantity at all.
+        Whether the catalogue has uncertainties of this quantity.
     """
 
     value: FloatArray
@@ -47,7 +47,7 @@ class Reading(NamedTuple):
 
 
 class Input(Protocol):
-    """What a feature needs of a quantity."""
+    """A quantity that a feature can use."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class Input(Protocol):
 
 
 def float_column(catalog: Catalog, name: str) -> FloatArray:
-    """Return column `name` as a contiguous float64 array; NaN for masked entries and what is beyond `LARGEST`.
+    """Return column `name` as a contiguous float64 array, NaN for masked entries and numbers beyond `LARGEST`.
 
     Raises
     ------
@@ -70,15 +70,19 @@ def float_column(catalog: Catalog, name: str) -> FloatArray:
     column = catalog.table[name]
     if np.asarray(column).dtype.kind not in "fiub":
         raise FeatureError(
-            f"column '{name}' of {describe(catalog)} holds text, not numbers: it cannot be a feature. "
-            f"Choose a numeric column."
+            f"column '{name}' of {describe(catalog)} holds text, expected numbers. Choose a numeric column."
         )
     values = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
     return np.ascontiguousarray(np.where(np.abs(values) <= LARGEST, values, np.nan))
 
 
+def column_or_nan(catalog: Catalog, name: str) -> FloatArray:
+    """Return column `name` as :func:`float_column` does, ``(N,)``; NaN for every source if the catalogue lacks it."""
+    return float_column(catalog, name) if catalog.has_column(name) else np.full(len(catalog), np.nan)
+
+
 def describe(catalog: Catalog) -> str:
-    """Name a catalogue in a message: its release and where it was read from."""
+    """Return the name of a catalogue in messages: its release and its file."""
     return f"{catalog.release.name} ({catalog.source})"
 
 
@@ -91,11 +95,11 @@ class Column:
     name
         The column.
     uncertainty
-        The column of its standard deviation, or None if the catalogue gives none.
+        The column of its standard deviation, or None if there is none.
     cap
-        An uncertainty of at least this much stands for "unknown" in the catalogue.
+        An uncertainty of at least this much means "unknown" in the catalogue.
     optional
-        If True, a catalogue without the column `uncertainty` gives no uncertainty instead of being an error.
+        If True, a catalogue without the column `uncertainty` is not an error: then there are no uncertainties.
     """
 
     name: str
@@ -113,8 +117,8 @@ class Column:
         value = float_column(catalog, self.name)
         if value.ndim != 1:
             raise FeatureError(
-                f"column '{self.name}' of {describe(catalog)} has {value.shape[1:]} numbers for each source: "
-                f"a feature needs one. Choose a column with one number a source."
+                f"column '{self.name}' of {describe(catalog)} has {value.shape[1:]} numbers for each source, expected "
+                f"one. Choose a column with one number for each source."
             )
         if self.uncertainty is None or (self.optional and not catalog.has_column(self.uncertainty)):
             return Reading(value, np.zeros_like(value), False)
@@ -126,22 +130,22 @@ class Column:
 class Band:
     """The energy flux νFν in the band of `Flux_Band` that starts at `low` MeV, with its error.
 
-    The photon flux F between E₁ and E₂ is turned into νFν by the formula that is exact for a photon index of 2,
+    The photon flux F between E₁ and E₂ becomes νFν by the formula that is exact for a photon index of 2,
 
         νFν = F · E₁E₂/(E₂ − E₁)
 
-    which makes bands of different width comparable: the band from 30 GeV on ends at 300 GeV in DR1 and DR2 and at
-    100 GeV from DR3 on, all lower bands have the same edges in all releases. (Adding DR3's band above 100 GeV instead
-    would add two upper limits for most sources, and shift this quantity between releases by more.)
+    This makes bands of different width comparable. The band from 30 GeV ends at 300 GeV in DR1 and DR2, and at 100 GeV
+    from DR3 on; all lower bands have the same edges in all releases. (The sum with DR3's band above 100 GeV would be a
+    sum of two upper limits for most sources, and would differ more between releases.)
 
-    The error is the mean of the lower and the upper error. Where the catalogue gives no lower error, it states an upper
-    limit F + 2·Unc at 95 % (TS < 1): the flux is then taken to be uniform between 0 and the limit, so its value is the
-    limit's half and its standard deviation the limit over √12.
+    The error is the mean of the lower and the upper error. Without a lower error, the catalogue gives an upper limit
+    F + 2·Unc at 95 % (TS < 1). The flux is then uniform between 0 and the limit: its value is half the limit, and its
+    standard deviation is the limit over √12.
 
     Attributes
     ----------
     low
-        Lower edge in MeV; a key of the release's `BAND_EDGES`.
+        Lower edge of the band in MeV, one of the `BAND_EDGES`.
     """
 
     low: float
@@ -152,15 +156,15 @@ class Band:
         return ("Flux_Band", "Unc_Flux_Band")
 
     def read(self, catalog: Catalog) -> Reading:
-        """Read νFν, in MeV cm-2 s-1, and its standard deviation of every source."""
+        """Read νFν and its standard deviation for every source, in MeV cm-2 s-1."""
         flux, error = float_column(catalog, "Flux_Band"), float_column(catalog, "Unc_Flux_Band")
         n_bands = flux.shape[1] if flux.ndim == 2 else 0
         if n_bands not in BAND_EDGES or error.size != 2 * flux.size:
             known = " or ".join(str(n) for n in BAND_EDGES)
             raise FeatureError(
-                f"Flux_Band and Unc_Flux_Band of {describe(catalog)} have shapes {flux.shape} and {error.shape}; "
-                f"hardness ratios know the edges of {known} bands with two errors each. "
-                f"Use features without hardness ratios, such as --features six."
+                f"Flux_Band and Unc_Flux_Band of {describe(catalog)} have shapes {flux.shape} and {error.shape}, "
+                f"expected {known} bands with two errors each. Use features without hardness ratios, such as "
+                "--features six."
             )
         edges = BAND_EDGES[n_bands]
         b = edges.index(self.low)

@@ -1,4 +1,4 @@
-"""From what a user writes, `--features six` or `ln_Flux1000,LP_beta,Npred`, to a tuple of features."""
+"""Parsing of the features that a user names, such as `six` or `ln_Flux1000,LP_beta,Npred`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fermiclass.features.transforms import Identity, Log
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
 
-#: Numeric columns of the 4FGL releases, one number a source, that may be named without having the catalogue at hand.
+#: Numeric columns of the 4FGL releases with one number a source. They are known without a catalogue.
 RAW_COLUMNS: tuple[str, ...] = (
     "RAJ2000", "DEJ2000", "GLON", "GLAT",
     "Conf_68_SemiMajor", "Conf_68_SemiMinor", "Conf_68_PosAng",
@@ -37,10 +37,10 @@ def parse_features(spec: str | Iterable[str | Feature], catalog: Catalog | None 
     spec
         Names separated by commas, or an iterable of names and features. A name is a set (`six`, `paper`,
         `extended`), a defined feature, or a numeric column of the catalogue, as it is or with `ln_` before it. A raw
-        column takes its uncertainty from `Unc_<column>` where the catalogue has that. A defined feature goes first:
-        `ln_LP_SigCurv` is the main paper's.
+        column takes its uncertainty from `Unc_<column>` if the catalogue has it. Defined features come first:
+        `ln_LP_SigCurv` is the feature of the main paper.
     catalog
-        If given, any of its columns can be named; otherwise those of the 4FGL releases (`RAW_COLUMNS`).
+        If given, all of its columns are known; otherwise those of the 4FGL releases (`RAW_COLUMNS`).
 
     Returns
     -------
@@ -62,16 +62,16 @@ def parse_features(spec: str | Iterable[str | Feature], catalog: Catalog | None 
     names = [feature.name for feature in features]
     if not names:
         raise FeatureError(
-            f"no features named in {spec!r}; give a set ({', '.join(FEATURE_SETS)}) or names separated by commas"
+            f"no features are named in {spec!r}: give a set ({', '.join(FEATURE_SETS)}) or names separated by commas"
         )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise FeatureError(f"feature named more than once: {', '.join(repeated)}. Name each feature once.")
+        raise FeatureError(f"features are named more than once: {', '.join(repeated)}. Name each feature once.")
     return tuple(features)
 
 
 def raw_feature(name: str) -> Feature:
-    """Return the feature that is column `name` itself, or its logarithm if `name` starts with `ln_`."""
+    """Return the feature of a column: the column itself, or its logarithm if `name` starts with `ln_`."""
     column = name.removeprefix("ln_")
     quantity = Column(column, f"Unc_{column}", optional=True)
     if column != name:
@@ -88,11 +88,11 @@ def _resolve(name: str, catalog: Catalog | None) -> tuple[Feature, ...]:
     if column in RAW_COLUMNS or (catalog is not None and catalog.has_column(column)):
         return (raw_feature(name),)
     known = {*FEATURE_SETS, *FEATURES, *RAW_COLUMNS, *(catalog.table.colnames if catalog is not None else ())}
-    # Case and the leading ln_ are what people get wrong most.
+    # Most errors are in the case and in the leading ln_.
     folded = {other.lower(): other for other in sorted(known)}
     close = [folded[match] for match in difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.6)]
     hint = f"Did you mean {' or '.join(close)}?" if close else "No known name comes close."
     raise FeatureError(
-        f"unknown feature '{name}'. {hint} Known are the sets {', '.join(FEATURE_SETS)}, "
-        f"the features {', '.join(FEATURES)}, and the catalogue's numeric columns, also with ln_ before them."
+        f"unknown feature '{name}'. {hint} Known are the sets {', '.join(FEATURE_SETS)}, the features "
+        f"{', '.join(FEATURES)}, and the catalogue's numeric columns, also with ln_ before them."
     )

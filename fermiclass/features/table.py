@@ -1,4 +1,4 @@
-"""The feature table: what a catalogue becomes before a classifier sees it."""
+"""The feature table: the features of a catalogue with their variances, the input of a classifier."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fermiclass.catalog.classes import DEFAULT_CLASSES
 from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature
 from fermiclass.features.imputation import Imputation
-from fermiclass.features.inputs import float_column
+from fermiclass.features.inputs import column_or_nan
 from fermiclass.features.parsing import parse_features
-from fermiclass.features.transforms import FloatArray
 from fermiclass.features.uncertainty import BoolArray
+from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,27 +35,30 @@ class FeatureTable:
     Attributes
     ----------
     X
-        (N, D) float64, all finite.
+        (N, D) float64 features, all finite.
     X_var
         (N, D) float64 variances of the errors of `X`, all finite and not negative.
     y
         (N,) the source's group in the chosen grouping of classes, '' if it has none.
     names
         (N,) Source_Name.
+    rows
+        (N,) the sources' rows in the catalogue: ``catalog[table.rows]`` are the sources of the table.
     features
         The D features.
     imputed_uncertainty, imputed_value
-        (N, D) which uncertainties and which values the catalogue did not give.
+        (N, D) masks of the uncertainties and of the values that were imputed.
     imputation
-        The policy that filled them in; hand it to `extract_features` to treat another catalogue the same.
+        The policy of the imputation. Give it to `extract_features` to treat another catalogue the same way.
     meta
-        Where the sources are from: catalog, sha256, release, classes, features.
+        Provenance: catalog, sha256, release, classes, features.
     """
 
     X: FloatArray
     X_var: FloatArray
     y: NDArray[np.str_]
     names: NDArray[np.str_]
+    rows: NDArray[np.intp]
     features: tuple[Feature, ...]
     imputed_uncertainty: BoolArray
     imputed_value: BoolArray
@@ -76,7 +80,7 @@ class FeatureTable:
         return len(self.X)
 
     def __getitem__(self, rows: Any) -> FeatureTable:
-        """Return the table of some rows: a mask, indices, a slice or one number; always a table."""
+        """Return the table of some rows, given as a mask, indices, a slice or one number."""
         index = np.arange(len(self))[rows]
         chosen = np.atleast_1d(index)
         return replace(
@@ -85,6 +89,7 @@ class FeatureTable:
             X_var=self.X_var[chosen],
             y=self.y[chosen],
             names=self.names[chosen],
+            rows=self.rows[chosen],
             imputed_uncertainty=self.imputed_uncertainty[chosen],
             imputed_value=self.imputed_value[chosen],
         )
@@ -104,7 +109,7 @@ class FeatureTable:
         sigma = np.sqrt(self.X_var)
         for j, feature in enumerate(self.features):
             add(feature.name, self.X[:, j], feature.description, feature.unit, feature.ucd)
-            # The words of statistics come first in a UCD, and so there is room for one of them only.
+            # A word of statistics must come first in a UCD, so there can be only one.
             of_what = "" if feature.ucd.startswith("stat.") else feature.ucd
             error_ucd = f"stat.error;{of_what}" if of_what else "stat.error"
             error = f"Standard deviation of {feature.name}, 0 if the catalogue gives none"
@@ -124,28 +129,28 @@ class FeatureTable:
 def extract_features(
     catalog: Catalog,
     features: str | Iterable[str | Feature] = DEFAULT_FEATURE_SET,
-    classes: str | ClassGrouping = "bll,fsrq,psr",
+    classes: str | ClassGrouping = DEFAULT_CLASSES,
     *,
     imputation: Imputation | None = None,
     min_significance: float | None = None,
 ) -> FeatureTable:
     """Turn a catalogue into features with variances.
 
-    Every source of the catalogue gets a row, in the catalogue's order; what is missing is imputed and flagged.
+    Every source of the catalogue has a row, in the catalogue's order. Missing values are imputed and flagged.
 
     Parameters
     ----------
     catalog
-        As `fermiclass.read_catalog` returns it.
+        The catalogue, such as `fermiclass.read_catalog` returns.
     features
-        What `parse_features` takes: a set, names, features.
+        A feature set, names or features, as for `parse_features`.
     classes
         A grouping of classes, such as ``"bll,fsrq,psr"``.
     imputation
-        A policy fitted elsewhere, such as on the training catalogue; by default it is fitted on all rows of `catalog`.
+        A fitted policy, such as that of the training catalogue. By default it is fitted on all rows of `catalog`.
     min_significance
-        Keep only sources with Signif_Avg above this value. Meant for choosing training sources: never use it on
-        sources to be labelled. The imputation is fitted before the choice, so it does not depend on it.
+        Keep only sources with Signif_Avg above this value. This is for training sources; do not use it for sources to
+        be labelled. The imputation does not depend on it, because it is fitted before.
 
     Returns
     -------
@@ -155,7 +160,7 @@ def extract_features(
     Raises
     ------
     FeatureError
-        If a feature is unknown or the catalogue lacks a column of it, or `imputation` is for other features.
+        If a feature is unknown, the catalogue lacks a column, or `imputation` is for other features.
     ClassError
         If `classes` cannot be parsed.
     """
@@ -165,9 +170,7 @@ def extract_features(
     grouping = ClassGrouping.parse(classes) if isinstance(classes, str) else classes
     names = [feature.name for feature in chosen]
     readings = [feature.measure(catalog) for feature in chosen]
-    significance = (
-        float_column(catalog, "Signif_Avg") if catalog.has_column("Signif_Avg") else np.full(len(catalog), np.nan)
-    )
+    significance = column_or_nan(catalog, "Signif_Avg")
     if imputation is None:
         reaches = [feature.transform.reach for feature in chosen]
         imputation = Imputation.fit(names, readings, significance, catalog=str(catalog.release.name), reaches=reaches)
@@ -177,6 +180,7 @@ def extract_features(
         X_var=imputed.X_var,
         y=np.asarray(grouping.assign(catalog.classes)),
         names=np.asarray(catalog.names),
+        rows=np.arange(len(catalog)),
         features=chosen,
         imputed_uncertainty=imputed.imputed_uncertainty,
         imputed_value=imputed.imputed_value,

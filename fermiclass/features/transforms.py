@@ -5,8 +5,8 @@ quantities, first-order error propagation gives the feature's variance
 
     var g(q) = Σ_k (∂g/∂q_k)² σ_k²
 
-so a transformation is two formulae: the value and the gradient. Quantities outside a transformation's domain (the
-logarithm of a flux of zero, say) give NaN; what happens to NaN is the business of `fermiclass.features.imputation`.
+so a transformation has two formulae: the value and the gradient. Quantities outside the domain of a transformation,
+such as a flux of zero for the logarithm, give NaN. `fermiclass.features.imputation` treats NaN.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from fermiclass.io.arrays import FloatArray
 
 
 class Transform(Protocol):
-    """What every transformation offers: a value and its gradient."""
+    """A transformation: a value and its gradient."""
 
     @property
     def reach(self) -> float:
-        """How far from the median a value can be, as a multiple of the distance of the 1st or 99th percentile."""
+        """Largest distance of a value from the median, as a multiple of that of the 1st or 99th percentile."""
         ...
 
     def value(self, q: FloatArray) -> FloatArray:
@@ -37,8 +36,8 @@ class Transform(Protocol):
         ...
 
 
-#: Vela is 8600 times as far from the median flux density as the 99th percentile, and the logarithms of what
-#: sources can have end within 3 times its distance.
+#: The flux density of Vela is 8600 times as far from the median as the 99th percentile. Logarithms of possible values
+#: stay within 3 times the distance of the percentile.
 REACH, REACH_OF_LOGARITHM = 1e5, 10.0
 
 
@@ -59,26 +58,22 @@ class Identity:
 
 @dataclass(frozen=True)
 class Log:
-    """g(q) = ln(q + offset), for one quantity; dg/dq = 1/(q + offset).
+    """g(q) = ln q, for one quantity; dg/dq = 1/q. The variance of ln q is the squared relative error (σ/q)²."""
 
-    With no offset the variance of ln q is the squared relative error (σ/q)².
-    """
-
-    offset: float = 0.0
     reach: ClassVar[float] = REACH_OF_LOGARITHM
 
     def value(self, q: FloatArray) -> FloatArray:
-        """Return ln(q + offset), NaN where the argument is not positive."""
-        return np.log(_positive(q[0] + self.offset))
+        """Return ln q, NaN where q is not positive."""
+        return np.log(_positive(q[0]))
 
     def gradient(self, q: FloatArray) -> FloatArray:
-        """Return 1/(q + offset), NaN where the argument is not positive."""
-        return 1.0 / _positive(q + self.offset)
+        """Return 1/q, NaN where q is not positive."""
+        return 1.0 / _positive(q)
 
 
 @dataclass(frozen=True)
 class Asinh:
-    """g(q) = asinh q, for one quantity: q itself near 0, ln 2q far from it; dg/dq = 1/√(1 + q²)."""
+    """g(q) = asinh q, for one quantity: q near 0 and ln 2q for large q; dg/dq = 1/√(1 + q²)."""
 
     reach: ClassVar[float] = REACH_OF_LOGARITHM
 
@@ -92,10 +87,29 @@ class Asinh:
 
 
 @dataclass(frozen=True)
-class RoundedLog:
-    """g(q) = ln r(q), where r rounds to `decimals` and replaces 0 by `zero`: how the main paper treats LP_SigCurv.
+class AsinhDistance:
+    """g(q) = asinh(|q| / scale), for one quantity: distance from 0, fine near it and coarse far from it.
 
-    The gradient is that of ln q at the rounded quantity: the steps of the rounding are not differentiated.
+    dg/dq = sign(q) / √(scale² + q²).
+    """
+
+    scale: float
+    reach: ClassVar[float] = REACH_OF_LOGARITHM
+
+    def value(self, q: FloatArray) -> FloatArray:
+        """Return asinh(|q| / scale)."""
+        return np.arcsinh(np.abs(q[0]) / self.scale)
+
+    def gradient(self, q: FloatArray) -> FloatArray:
+        """Return sign(q) / √(scale² + q²)."""
+        return np.sign(q) / np.sqrt(self.scale**2 + q**2)
+
+
+@dataclass(frozen=True)
+class RoundedLog:
+    """g(q) = ln r(q), where r rounds to `decimals` and replaces 0 by `zero`, as the main paper does with LP_SigCurv.
+
+    The gradient is that of ln q at the rounded quantity. It ignores the steps of the rounding.
     """
 
     decimals: int = 2
@@ -133,12 +147,12 @@ class HardnessRatio:
     def gradient(self, q: FloatArray) -> FloatArray:
         """Return the two partial derivatives, shape (2, N)."""
         a, b = q
-        # Divided twice rather than by the square: band fluxes of 1e-17 squared are no longer normal numbers in float32.
+        # Two divisions, not one by the square: the square of a band flux of 1e-17 is too small for float32.
         total = _positive(a + b)
         gradient: FloatArray = np.stack([-2.0 * (b / total) / total, 2.0 * (a / total) / total])
         return gradient
 
 
 def _positive(values: FloatArray) -> FloatArray:
-    """Replace what is not positive by NaN, so that logarithms and quotients need no warnings filter."""
+    """Replace values that are not positive by NaN, so that logarithms and quotients give no warnings."""
     return np.where(values > 0.0, values, np.nan)

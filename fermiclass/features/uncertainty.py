@@ -1,4 +1,4 @@
-"""The fitted expectation of one feature's uncertainty; the policy it serves is described in `imputation`."""
+"""The fitted imputation of one feature; `fermiclass.features.imputation` describes the policy."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.features.inputs import LARGEST, Reading
-from fermiclass.features.transforms import REACH, FloatArray
+from fermiclass.features.transforms import REACH
+from fermiclass.io.arrays import FloatArray
 
 BoolArray = NDArray[np.bool_]
 
-#: Fewer known uncertainties than this do not support a regression.
+#: Least number of known uncertainties for a regression.
 MIN_KNOWN = 20
 
-#: Fewer values than this do not say how far values may be from the median.
+#: Least number of values for limits of the values.
 _MIN_VALUES = 100
 
-#: ln of the factor below the expected uncertainty that makes one absurdly small.
+#: ln of the factor below the expected uncertainty from which an uncertainty is absurdly small.
 LN_ABSURD = math.log(10.0)
 
 
@@ -34,17 +35,17 @@ class FeatureImputation:
     name
         The feature.
     measured
-        Whether the catalogue it was fitted on has uncertainties of it.
+        Whether the catalogue of the fit has uncertainties of the feature.
     median, variance
-        What replaces an unusable value, and its variance.
+        Replacement of an unusable value, and its variance.
     intercept, significance_slope, value_slope
         a, b and c of ln σ = a + b ln Signif_Avg + c x.
     ln_sigma_min, ln_sigma_max
-        The range that ln σ is clipped to.
+        Limits of ln σ.
     n_known
-        The number of uncertainties that the fit used.
+        Number of uncertainties in the fit.
     low, high
-        Between which a value is to be believed.
+        Limits of a usable value.
     """
 
     name: str
@@ -61,19 +62,19 @@ class FeatureImputation:
     high: float = LARGEST
 
     def usable(self, x: FloatArray) -> BoolArray:
-        """Return which values (N,) are to be believed; rule 1 of the module."""
+        """Return a mask (N,) of the usable values: rule 1 of the policy."""
         return (x >= self.low) & (x <= self.high)
 
     def expected_ln_sigma(self, x: FloatArray, ln_significance: FloatArray) -> FloatArray:
-        """Return a + b ln Signif_Avg + c x, not clipped, (N,)."""
+        """Return a + b ln Signif_Avg + c x, (N,), not clipped."""
         return self.intercept + self.significance_slope * ln_significance + self.value_slope * x
 
     def known(self, x: FloatArray, sigma: FloatArray, ln_significance: FloatArray) -> BoolArray:
-        """Return which uncertainties (N,) are to be believed; rule 2 and 3 of the module."""
+        """Return a mask (N,) of the known uncertainties: rules 2 and 3 of the policy."""
         believable = self.usable(x) & (sigma > 0.0) & (sigma <= LARGEST)
         ln_sigma = np.log(np.where(believable, sigma, 1.0))
         expected = np.minimum(self.expected_ln_sigma(np.where(believable, x, 0.0), ln_significance), self.ln_sigma_max)
-        # Where a tenth of the population's spread is expected, or less, even a much smaller error changes nothing.
+        # If the expected error is a tenth of the population's spread or less, a much smaller error changes nothing.
         matters = expected > 0.5 * math.log(self.variance) - LN_ABSURD if self.variance > 0.0 else True
         return believable & ~((ln_sigma <= expected - LN_ABSURD) & matters)
 
@@ -90,7 +91,7 @@ def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach:
     ln_significance
         (N,) ln Signif_Avg, all finite.
     reach
-        How far from the median a value can be, as a multiple of the distance of the 1st or 99th percentile.
+        Largest distance of a value from the median, as a multiple of that of the 1st or 99th percentile.
     """
     lowest, highest = _limits(reading, reach)
     values = reading.value[(reading.value >= lowest) & (reading.value <= highest)]
@@ -98,7 +99,7 @@ def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach:
     if values.size:
         low, middle, high = (float(q) for q in np.percentile(values, [16.0, 50.0, 84.0]))
         median, variance = middle, (0.5 * (high - low)) ** 2
-    # With no uncertainty known at all, σ is the population's.
+    # Without any known uncertainty, σ is that of the population.
     ln_sigma = 0.5 * math.log(variance) if variance > 0.0 else 0.0
     start = FeatureImputation(
         name, reading.measured, median, variance, ln_sigma, 0.0, 0.0, ln_sigma, ln_sigma, 0, lowest, highest
@@ -111,7 +112,7 @@ def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach:
 
 
 def _limits(reading: Reading, reach: float) -> tuple[float, float]:
-    """Return between which a value is to be believed; `LARGEST` where too few values say so."""
+    """Return the limits of a usable value; ±`LARGEST` if there are too few values."""
     values = reading.value[np.isfinite(reading.value)]
     if values.size < _MIN_VALUES:
         return -LARGEST, LARGEST
@@ -124,7 +125,7 @@ def _limits(reading: Reading, reach: float) -> tuple[float, float]:
 def _regress(
     start: FeatureImputation, reading: Reading, ln_significance: FloatArray, known: BoolArray
 ) -> FeatureImputation:
-    """Fit ln σ = a + b ln Signif_Avg + c x to the known rows; see rule 4 of the module for what limits it."""
+    """Fit ln σ = a + b ln Signif_Avg + c x to the known rows, within the limits of rule 4 of the policy."""
     n = int(known.sum())
     if n == 0:
         return start
@@ -136,7 +137,7 @@ def _regress(
         dt, dx, ds = t - t_mean, x - x_mean, s - s_mean
         xx, ss, xs, xt, st = (math.fsum(product) for product in (dx * dx, ds * ds, dx * ds, dx * dt, ds * dt))
         determinant = ss * xx - xs * xs
-        # Below these the columns are constant, or one repeats the other, up to rounding.
+        # Below these limits a column is constant, or one repeats the other, up to rounding.
         if determinant > 1e-9 * ss * xx:
             b, c = (xx * st - xs * xt) / determinant, (ss * xt - xs * st) / determinant
         elif ss > 1e-12 * n:
@@ -154,12 +155,12 @@ def _regress(
 
 
 def feature_from_dict(state: Mapping[str, Any]) -> FeatureImputation:
-    """Rebuild a fitted policy; KeyError, TypeError or ValueError if `state` is not one."""
+    """Rebuild a fitted policy. Raise KeyError, TypeError or ValueError if `state` is not a policy."""
     types = {"name": str, "measured": bool, "n_known": int}
     unknown = set(state) - {field.name for field in fields(FeatureImputation)}
     if unknown:
         raise KeyError(f"unknown {', '.join(sorted(unknown))}")
-    given = {"low": -LARGEST, "high": LARGEST, **state}  # models of format version 5 have no limits
+    given = {"low": -LARGEST, "high": LARGEST, **state}  # models of format version 5 have no such limits
     values = {field.name: types.get(field.name, float)(given[field.name]) for field in fields(FeatureImputation)}
     if not all(math.isfinite(value) for value in values.values() if isinstance(value, float)):
         raise ValueError(f"'{values['name']}' has numbers that are not finite")

@@ -1,5 +1,7 @@
-"""The generic core: sparse multi-class Gaussian processes whose inputs have known noise variances.
+"""Gaussian processes whose inputs are noisy: classification and regression, without astronomy.
 
-``ep`` has some that are robust to wrong labels. The core knows nothing of astronomy and imports nothing else of
-fermiclass.
+``estimators`` has the scikit-learn interface. The sparse variational model is in ``model``, with its parts in
+``kernels``, ``likelihoods``, ``inputs`` and ``posterior``; ``training`` and ``prediction`` use it. ``ep`` has
+classification that is robust to wrong labels, by expectation propagation. ``expected`` has exact regression with
+expected covariances. This package imports nothing else of fermiclass.
 """

@@ -1,23 +1,27 @@
-"""What can go wrong that is no bug."""
+"""Errors that data or files cause, and warnings."""
 
 from __future__ import annotations
 
 
 class NIMGPError(Exception):
-    """Base of the errors of the core that data or files cause."""
+    """Base of the errors that data or files cause in `nimgp`."""
 
 
 class TrainingError(NIMGPError, ArithmeticError):
-    """The bound is no longer a number."""
+    """The objective is NaN or infinite."""
 
 
 class PredictionError(NIMGPError, ArithmeticError):
-    """Probabilities are no numbers."""
+    """Probabilities are NaN or infinite."""
+
+
+class MissingPackageError(NIMGPError, ImportError):
+    """A package that only a part of `nimgp` needs is not installed."""
 
 
 class TrainingWarning(UserWarning):
-    """Training did not go as it should, and what was done about it."""
+    """Training did not go well. The message says what was done about it."""
 
 
 class CheckpointError(NIMGPError, ValueError):
-    """A file that is no checkpoint of this training."""
+    """The file is not a checkpoint of this training, or cannot be written."""

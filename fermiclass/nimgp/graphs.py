@@ -1,17 +1,16 @@
-"""Graphs of TensorFlow, of which every model has its own: called without a warning, and forgotten."""
+"""TensorFlow graphs. Every model has its own: they are called without a warning, and released after use."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
-
-import tensorflow_probability as tfp
 
 
 def call_graph(function: Any, *arguments: Any) -> Any:
-    """Call what ``tf.function`` returned, without a warning to those who fit one model after another.
+    """Call a function that ``tf.function`` returned, without a warning to users who fit one model after another.
 
-    TensorFlow warns of a function that is traced at nearly every call, and takes those of different models for one; a
-    trace that is asked for does not count.
+    TensorFlow warns about a function that is traced at nearly every call, and it counts the functions of different
+    models as one. An explicit trace does not count.
     """
     if function.experimental_get_tracing_count() == 0:
         function.get_concrete_function(*arguments)
@@ -19,11 +18,11 @@ def call_graph(function: Any, *arguments: Any) -> Any:
 
 
 def forget_graphs() -> None:
-    """Drop what all transformations remember, inputs and Jacobians, by which graphs would be kept alive.
-
-    They are remembered so that they need not be evaluated twice.
-    """
-    remembered = tfp.bijectors.Bijector._cache.storage
+    """Empty the caches of all bijectors of GPflow's parameters: inputs and Jacobians would keep graphs in memory."""
+    probability = sys.modules.get("tensorflow_probability")
+    if probability is None:
+        return
+    remembered = probability.bijectors.Bijector._cache.storage
     for key in list(remembered):
         key.cancel()
         remembered.pop(key, None)

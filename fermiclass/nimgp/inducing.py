@@ -1,4 +1,4 @@
-"""Where inducing points start."""
+"""Initial inducing points."""
 
 from __future__ import annotations
 
@@ -6,24 +6,29 @@ import numpy as np
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-INDUCING = ("kmeans", "random")
+from fermiclass.nimgp.names import INDUCING
 
-_ENOUGH = 20_000  # rows for k-means: with more it takes long, and its centres are hardly better
+_ENOUGH = 20_000  # number of rows for k-means; more rows take longer and hardly improve the centres
 
 
 def initial_inducing_points(X: np.ndarray, num_inducing: int, method: str, rng: np.random.Generator) -> np.ndarray:
-    """Up to ``num_inducing`` points ``(M, D)`` that represent ``X`` (N, D).
+    """Return up to ``num_inducing`` points ``(M, D)`` that represent ``X`` (N, D).
 
     Parameters
     ----------
     X
-        Inputs, ``(N, D)``; duplicates count once, so M may be smaller than asked for.
+        Inputs, ``(N, D)``. Duplicates count once, so that M may be smaller than `num_inducing`.
     num_inducing
         M.
     method
-        ``'kmeans'``: cluster centres, of a random 20,000 rows where there are more; ``'random'``: a random subset.
+        ``'kmeans'`` for cluster centres of at most 20,000 random rows, ``'random'`` for a random subset of the rows.
     rng
-        Source of randomness.
+        Random generator.
+
+    Raises
+    ------
+    ValueError
+        When the method is unknown.
     """
     distinct = np.unique(X, axis=0)
     num_inducing = min(num_inducing, len(distinct))
@@ -35,5 +40,5 @@ def initial_inducing_points(X: np.ndarray, num_inducing: int, method: str, rng: 
     enough = max(_ENOUGH, num_inducing)
     if len(distinct) > enough:
         distinct = distinct[rng.choice(len(distinct), enough, replace=False)]
-    with threadpool_limits(limits=1):  # threads would add partial sums in the order in which they finish
+    with threadpool_limits(limits=1):  # several threads would add partial sums in a random order
         return KMeans(num_inducing, n_init=1, random_state=seed).fit(distinct).cluster_centers_

@@ -1,20 +1,20 @@
-"""The sparse multi-class GP with noisy inputs: its parts, composed into one bound."""
+"""The sparse multi-class GP with noisy inputs. It composes its parts into one objective."""
 
 from __future__ import annotations
 
-import gpflow
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.inputs import Batch, InputModel
-from fermiclass.nimgp.kernels import Kernel
-from fermiclass.nimgp.likelihoods import Likelihood, Predictive
-from fermiclass.nimgp.noise import InputNoise
+from fermiclass.nimgp.inputs.models import Batch, InputModel
+from fermiclass.nimgp.inputs.noise import InputNoise
+from fermiclass.nimgp.kernels.base import Kernel
+from fermiclass.nimgp.likelihoods.base import Likelihood, Predictive
+from fermiclass.nimgp.modules import Module
 from fermiclass.nimgp.posterior import SparsePosterior
 
 
-class NoisyInputGP(gpflow.Module):
-    """Sparse variational multi-class GP whose inputs may be noisy, or several of them that are trained at once.
+class NoisyInputGP(Module):
+    """Sparse variational multi-class GP whose inputs may be noisy, or several such models that are trained at once.
 
     Kernel, likelihood, input model and noise are four independent choices.
 
@@ -23,9 +23,11 @@ class NoisyInputGP(gpflow.Module):
     kernel, likelihood, input_model, noise, posterior
         The parts, all with the same leading axes.
     num_data
-        N, which scales a minibatch's terms: a number, or one for each model.
+        N, which scales the terms of a minibatch: one number, or one for each model.
     objective
-        One of :data:`fermiclass.nimgp.names.OBJECTIVES`; see :meth:`elbo`.
+        One of :data:`fermiclass.nimgp.names.OBJECTIVES`; see :meth:`objective`.
+    label_weights
+        Weight ``(K,)`` of a row with each label; None where all weights are 1.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class NoisyInputGP(gpflow.Module):
         *,
         num_data: int | np.ndarray,
         objective: str = "elbo",
+        label_weights: np.ndarray | None = None,
     ) -> None:
         super().__init__()
         self.kernel = kernel
@@ -46,27 +49,30 @@ class NoisyInputGP(gpflow.Module):
         self.noise = noise
         self.posterior = posterior
         self.num_data = num_data
-        self.objective = objective
+        self.predictive = objective == "predictive"
+        self.label_weights = label_weights
 
-    def elbo(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """Unbiased estimate of the evidence lower bound of each model, shape ``(...)``.
+    def objective(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
+        """Return an unbiased estimate of what training maximises, by default the evidence lower bound, ``(...)``.
 
         ``(N/B) Σ_i { E_q(x_i) E_q(f) log p(y_i | f(x_i)) + [terms of q(x_i)] } − Σ_c KL(q(u_c) ‖ p(u_c))``
-        (Villacampa-Calvo et al. 2021, equation 10 and appendix A, whose scale is inverted in print). With the objective
-        ``'predictive'`` it is no bound: ``log E_q(f) p(y_i | f(x_i))`` stands in the place of the expected logarithm
-        (see :class:`~fermiclass.nimgp.likelihoods.Predictive`).
+        (Villacampa-Calvo et al. 2021, equation 10 and appendix A, which prints the inverse of the scale). With the
+        objective ``'predictive'``, ``log E_q(f) p(y_i | f(x_i))`` replaces the expected logarithm, and the sum is not
+        a bound (see :class:`~fermiclass.nimgp.likelihoods.base.Predictive`).
 
         Parameters
         ----------
         batch
             B of the N sources.
         seed
-            Of all draws in this estimate, int32 (2,).
+            Seed of all draws in this estimate, int32 (2,).
         """
         batch = batch._replace(X_var=self.noise.variances(batch.X_var))
         functions = self.posterior.functions(self.kernel)
-        likelihood = self.likelihood if self.objective == "elbo" else Predictive(self.likelihood)
+        likelihood = Predictive(self.likelihood) if self.predictive else self.likelihood
         terms = self.input_model.source_terms(functions, likelihood, batch, seed)
+        if self.label_weights is not None:
+            terms *= tf.gather(tf.constant(self.label_weights, terms.dtype), batch.y)
         if batch.weight is None:
             total, count = tf.reduce_sum(terms, axis=-1), tf.cast(tf.shape(terms)[-1], terms.dtype)
         else:
@@ -74,6 +80,6 @@ class NoisyInputGP(gpflow.Module):
         return tf.cast(self.num_data, terms.dtype) / count * total - self.posterior.kl_divergence()
 
     def log_prior_density(self) -> tf.Tensor:
-        """Log density of the hyper-parameters' priors, summed over all models, a scalar."""
+        """Return the log density of the priors of all hyper-parameters, summed over all models, a scalar."""
         densities = [p.log_prior_density() for p in self.trainable_parameters if p.prior is not None]
         return tf.add_n(densities) if densities else tf.zeros((), self.posterior.q_mu.dtype)

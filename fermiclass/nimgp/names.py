@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 #: Input models.
 METHODS = ("mgp", "nimgp", "nimgp-psi", "nimgp-nn", "nimgp-fo", "nimgp-fo-marginal", "mgp-aug", "mgp-sampling")
 #: Those that turn input noise into noise of the latent functions, in prediction too.
@@ -20,10 +23,32 @@ RESPONSES = ("gaussian", "student-t", "poisson", "bernoulli", "ordinal", "hetero
 #: Kernels, which may be joined by +.
 KERNELS = ("se", "linear", "polynomial", "matern32", "matern52")
 NOISES = ("given", "per-feature", "shared")
+INPUT_PRIORS = ("isotropic", "population", "mixture")
+#: How inducing points are chosen.
+INDUCING = ("kmeans", "random")
+PRECISIONS = ("float32", "float64")
 #: What training maximises.
 OBJECTIVES = ("elbo", "predictive")
 #: A number that is to be learned.
 LEARNED = "learned"
+
+#: Estimator settings of the main paper (Villacampa-Calvo et al. 2021, section 5), beside the method.
+PAPER_ESTIMATOR: Mapping[str, Any] = {
+    "likelihood": "step",
+    "kernel": "se",
+    "epsilon": 1e-3,
+    "num_inducing": 0.05,
+    "batch_size": 50,
+    "epochs": 750,
+    "learning_rate": 0.01,
+    "decay": False,
+    "input_prior": "isotropic",
+    "input_prior_variance": 1000.0,
+    "hyper_priors": False,
+    "clip": None,
+    "max_noise": None,
+    "num_draws": 300,
+}
 
 
 def num_functions(num_classes: int) -> int:

@@ -7,20 +7,20 @@ Each latent function f^c has its own inducing points ``Z_c`` (M, D) and values `
     mean_c(x) = aᵀ m_c
     var_c(x)  = k(x, x) − aᵀ a + aᵀ S_c a
 
-which is the posterior of Villacampa-Calvo et al. (2021), equation (13); its (5) and (15) print other signs.
-Leading axes ``...`` are those of models that are trained at once, and may be none.
+This is the posterior of Villacampa-Calvo et al. (2021), equation (13). Its equations (5) and (15) print wrong signs.
+Leading axes ``...`` run over models that are trained at once. There may be none.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-import gpflow
 import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.expected.psi import expected_moments
-from fermiclass.nimgp.kernels import Kernel
+from fermiclass.nimgp.kernels.base import Kernel
+from fermiclass.nimgp.modules import Module, Parameter
 from fermiclass.nimgp.products import matmul, matvec
 
 
@@ -32,7 +32,7 @@ class LatentMoments(NamedTuple):
 
 
 class LatentFunctions(Protocol):
-    """Latent functions that can be asked for anywhere."""
+    """Latent functions that can be evaluated anywhere."""
 
     def moments(self, X: tf.Tensor) -> LatentMoments:
         """Mean and variance at ``X`` (..., n, D)."""
@@ -44,7 +44,7 @@ class LatentFunctions(Protocol):
         """Mean and variance over x of N(mean, diag var), both (..., n, D); see :mod:`fermiclass.nimgp.expected.psi`."""
 
 
-class SparsePosterior(gpflow.Module):
+class SparsePosterior(Module):
     """``q(v_c) = N(m_c, S_c)`` for C latent functions, with trainable inducing points.
 
     Parameters
@@ -52,18 +52,18 @@ class SparsePosterior(gpflow.Module):
     Z
         Initial inducing points, ``(..., C, M, D)``.
     jitter
-        Added to the diagonal of K(Z, Z), relative to its mean; training may raise it.
+        Number that is added to the diagonal of K(Z, Z), relative to the mean of the diagonal. Training may raise it.
     """
 
     def __init__(self, Z: np.ndarray, *, jitter: float, dtype: tf.DType = tf.float64) -> None:
         super().__init__()
         *shape, num_inducing, _ = Z.shape
-        self.Z = gpflow.Parameter(tf.cast(Z, dtype), dtype=dtype)
-        self.q_mu = gpflow.Parameter(tf.zeros([*shape, num_inducing], dtype), dtype=dtype)
-        # Only the lower triangle takes part: the upper one has no gradient and stays as it is.
-        self.q_sqrt = gpflow.Parameter(tf.eye(num_inducing, batch_shape=shape, dtype=dtype), dtype=dtype)
-        # A parameter, so that prediction has the one that training ended with.
-        self.jitter = gpflow.Parameter(tf.fill(shape[:-1], tf.cast(jitter, dtype)), dtype=dtype, trainable=False)
+        self.Z = Parameter(Z, dtype=dtype)
+        self.q_mu = Parameter(np.zeros([*shape, num_inducing]), dtype=dtype)
+        # Only the lower triangle is used. The upper triangle has no gradient and does not change.
+        self.q_sqrt = Parameter(tf.eye(num_inducing, batch_shape=shape, dtype=dtype), dtype=dtype)
+        # A parameter, so that prediction uses the jitter with which training ended.
+        self.jitter = Parameter(np.full(shape[:-1], jitter), dtype=dtype, trainable=False)
 
     def _cholesky(self, kernel: Kernel, dtype: tf.DType | None = None) -> tf.Tensor:
         K = tf.cast(kernel.K(self.Z), dtype or self.q_mu.dtype)
@@ -72,7 +72,7 @@ class SparsePosterior(gpflow.Module):
         return tf.linalg.cholesky(tf.linalg.set_diag(K, diagonal + jitter))
 
     def functions(self, kernel: Kernel) -> TrainingFunctions:
-        """Return the latent functions as training sees them, with all that they share computed once."""
+        """Return the latent functions for training. All that the points share is computed once."""
         S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
         return TrainingFunctions(kernel, tf.convert_to_tensor(self.Z), self._cholesky(kernel), self.q_mu, S_sqrt)
 
@@ -85,7 +85,7 @@ class SparsePosterior(gpflow.Module):
         return 0.5 * (squares - num_values - log_det)
 
     def predictor(self, kernel: Kernel) -> PredictiveFunctions:
-        """Compute once all of prediction that depends on the inducing points only."""
+        """Return the latent functions for prediction. Terms of the inducing points alone are computed once."""
         L = self._cholesky(kernel, tf.float64)
         S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
         weights, precision = _weights_and_precision(L, self.q_mu, S_sqrt)
@@ -96,7 +96,7 @@ class SparsePosterior(gpflow.Module):
 
 
 class TrainingFunctions(NamedTuple):
-    """Latent functions by triangular solves with ``L = chol K(Z, Z)``, whose gradients are stable."""
+    """Latent functions by triangular solves with ``L = chol K(Z, Z)``. Their gradients are stable."""
 
     kernel: Kernel
     Z: tf.Tensor
@@ -155,7 +155,7 @@ class PredictiveFunctions(NamedTuple):
 
 
 def _weights_and_precision(L: tf.Tensor, q_mu: tf.Tensor, S_sqrt: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """``L⁻ᵀ m`` and ``L⁻ᵀ (I − S) L⁻¹``, in double precision, in which inverses are made."""
+    """Return ``L⁻ᵀ m`` and ``L⁻ᵀ (I − S) L⁻¹``, in double precision because of the inverses."""
     L, m, S_sqrt = (tf.cast(a, tf.float64) for a in (L, q_mu, S_sqrt))
     identity = tf.eye(tf.shape(L)[-1], batch_shape=tf.shape(L)[:-2], dtype=tf.float64)
     L_inverse = tf.linalg.triangular_solve(L, identity)
@@ -165,5 +165,5 @@ def _weights_and_precision(L: tf.Tensor, q_mu: tf.Tensor, S_sqrt: tf.Tensor) -> 
 
 
 def _positive(var: tf.Tensor) -> tf.Tensor:
-    """Lift a variance that rounding has pushed below zero."""
+    """Raise a variance that rounding has made negative."""
     return tf.maximum(var, tf.cast(1e-8, var.dtype))

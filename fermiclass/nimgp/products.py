@@ -1,4 +1,4 @@
-"""Products of batches of matrices where one matrix is the factor of all."""
+"""Products of batches of matrices with one common factor."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import tensorflow as tf
 
 
 def matmul(A: tf.Tensor, B: tf.Tensor, **transposed: Any) -> tf.Tensor:
-    """``tf.matmul`` that is safe where ``A`` (n, 1, ..., ...) has two axes of batches and ``B`` is one matrix.
+    """``tf.matmul`` that is safe when ``A`` (n, 1, ..., ...) has two batch axes and ``B`` is one matrix.
 
-    There oneDNN, which TensorFlow uses by default, writes beyond its memory on processors with AVX-512 (TensorFlow
-    2.21), and the process dies at once or later. So the matrix is repeated.
+    In this case oneDNN, the default of TensorFlow (2.21), writes outside its memory on processors with AVX-512, and
+    the process crashes. Therefore this function repeats the matrix.
     """
     if A.shape.rank > 3 and B.shape[:-2].num_elements() == 1:
         B = tf.broadcast_to(B, tf.concat([tf.shape(A)[:-2], tf.shape(B)[-2:]], axis=0))

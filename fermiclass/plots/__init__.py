@@ -1,7 +1,7 @@
-"""Pictures: arrays and Axes in, Axes out.
+"""Plots: functions of arrays that draw on Axes and return them.
 
-Every function draws on the Axes it is given, or makes some with pyplot, and returns them. The same class has the same
-colour in all of them, and a marker of its own for readers who see no colours. Nothing here needs TensorFlow.
+Every function draws on given Axes, or makes new ones with pyplot. A class has the same colour and the same marker in
+all plots; the marker is for readers who do not see the colour. TensorFlow is not needed.
 """
 
 from fermiclass.plots.colours import CLASS_COLOURS, PALETTE, class_colours, class_markers
@@ -9,7 +9,7 @@ from fermiclass.plots.confusion import confusion_matrix
 from fermiclass.plots.explanation import explanation, explanation_size, feature_effects, feature_strip
 from fermiclass.plots.history import training_history
 from fermiclass.plots.pairs import feature_labels, feature_pair, feature_pairs
-from fermiclass.plots.relevances import ard_relevances, kernel_slopes
+from fermiclass.plots.relevances import ard_relevances, kernel_slopes, log_odds_slopes
 from fermiclass.plots.reliability import reliability_diagram
 from fermiclass.plots.sky import sky_map
 from fermiclass.plots.triangle import probability_triangle
@@ -29,6 +29,7 @@ __all__ = [
     "feature_pairs",
     "feature_strip",
     "kernel_slopes",
+    "log_odds_slopes",
     "probability_triangle",
     "reliability_diagram",
     "sky_map",

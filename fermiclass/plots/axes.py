@@ -1,11 +1,13 @@
-"""Axes to draw on, and what all pictures do to theirs."""
+"""Axes for the plots, and their common style."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +16,7 @@ SMALL = "small"
 
 
 def axes_or_new(axes: Any, size: tuple[float, float], **subplot: Any) -> Axes:
-    """Return `axes`, or for None the Axes of a new pyplot figure of `size` inches."""
+    """Return `axes`, or the Axes of a new pyplot figure of `size` inches if `axes` is None."""
     if axes is None:
         import matplotlib.pyplot as plt
 
@@ -24,17 +26,17 @@ def axes_or_new(axes: Any, size: tuple[float, float], **subplot: Any) -> Axes:
 
 
 def open_frame(axes: Axes) -> None:
-    """Leave out the upper and the right edge of the frame."""
+    """Remove the upper and the right edge of the frame."""
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def column(values: ArrayLike, n: int, what: str) -> NDArray[np.float64]:
+def column(values: ArrayLike, n: int, what: str) -> FloatArray:
     """Return `values` as float64 ``(n,)``.
 
     Raises
     ------
     ValueError
-        When there are not n of them.
+        When the number of values is not n.
     """
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (n,):

@@ -1,22 +1,24 @@
-"""One colour and one marker for each class, told apart by colour-blind readers too."""
+"""One colour and one marker for each class; colour-blind readers can distinguish them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-#: Okabe & Ito's colours without yellow and black, then the darkest three of Paul Tol's muted scheme.
+from fermiclass.io.arrays import FloatArray
+
+#: The colours of Okabe & Ito without yellow and black, then the darkest three of Paul Tol's muted scheme.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#332288", "#882255", "#999933")
 
-#: Classes that always have the same colour; other names take what is left of `PALETTE`, in order.
+#: Classes with a fixed colour. Other names take the remaining colours of `PALETTE`, in order.
 CLASS_COLOURS = {
     "bll": "#0072B2",
     "fsrq": "#D55E00",
     "psr": "#009E73",
     "agn": "#CC79A7",
-    "msp": "#56B4E9",
+    "msp": "#999933",
     "bcu": "#E69F00",
     "other": "#6E6E6E",
     "": "#B0B0B0",
@@ -25,11 +27,11 @@ CLASS_COLOURS = {
 _CLASS_MARKERS = {"bll": "o", "fsrq": "s", "psr": "^", "agn": "D", "msp": "v", "bcu": "P", "other": "X", "": "."}
 _MARKERS = ("D", "P", "v", "<", ">", "p", "h", "*", "d")
 
-_PALEST = 0.25  # strength of a colour where the probabilities say nothing
+_PALEST = 0.25  # strength of the colour at the lowest confidence
 
 
 def class_colours(classes: Sequence[str]) -> dict[str, str]:
-    """Return the colour of each class, as ``#RRGGBB``; more than nine unusual names begin the palette again."""
+    """Return the colour of each class, as ``#RRGGBB``. With more than nine other names the palette repeats."""
     return _assign(classes, CLASS_COLOURS, PALETTE)
 
 
@@ -38,8 +40,8 @@ def class_markers(classes: Sequence[str]) -> dict[str, str]:
     return _assign(classes, _CLASS_MARKERS, _MARKERS)
 
 
-def shades(colour: str, confidence: ArrayLike, lowest: float) -> NDArray[np.float64]:
-    """Return ``(n, 3)`` red, green and blue: `colour` at confidence 1, paler down to the confidence `lowest`."""
+def shades(colour: str, confidence: ArrayLike, lowest: float) -> FloatArray:
+    """Return red, green and blue, ``(n, 3)``: `colour` at confidence 1, and paler down to the confidence `lowest`."""
     from matplotlib.colors import to_rgb
 
     share = (np.asarray(confidence, np.float64) - lowest) / (1.0 - lowest)

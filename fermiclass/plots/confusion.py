@@ -1,4 +1,4 @@
-"""Which classes are taken for which."""
+"""The confusion matrix."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 def confusion_matrix(y: ArrayLike, predicted: ArrayLike, classes: Sequence[str], *, axes: Axes | None = None) -> Axes:
-    """Draw how many sources of each true class (a row) are said to be of which class (a column).
+    """Draw the numbers of sources by true class (rows) and predicted class (columns).
 
-    Shades and percentages are of the true class, so that rows sum to 100 %.
+    Shades and percentages are fractions of the true class, so rows sum to 100 %.
 
     Parameters
     ----------
     y, predicted
-        True and predicted classes, ``(n,)`` each.
+        (n,) true and predicted classes.
     classes
         The C classes in order.
     axes
-        Where to draw.
+        Axes to draw on; by default new ones.
 
     Raises
     ------
     ValueError
-        When the shapes differ, there are no sources, or a label is none of the classes.
+        When the shapes differ, there are no sources, or a label is not among the classes.
     """
     from sklearn.metrics import confusion_matrix as count
 
@@ -40,9 +40,9 @@ def confusion_matrix(y: ArrayLike, predicted: ArrayLike, classes: Sequence[str],
     true, said = np.asarray(y, dtype=str), np.asarray(predicted, dtype=str)
     strange = sorted({*true.tolist(), *said.tolist()} - set(names))
     if true.shape != said.shape or true.ndim != 1 or not len(true):
-        raise ValueError(f"shapes {true.shape} and {said.shape} are no pairs of labels: give (n,) each")
+        raise ValueError(f"shapes {true.shape} and {said.shape} are not pairs of labels: give (n,) each")
     if strange:
-        raise ValueError(f"labels {', '.join(map(repr, strange))} are none of the classes {', '.join(names)}")
+        raise ValueError(f"labels {', '.join(map(repr, strange))} are not among the classes {', '.join(names)}")
     counts = count(true, said, labels=names)
     totals = counts.sum(axis=1, keepdims=True)
     shares = counts / np.maximum(totals, 1)

@@ -1,4 +1,4 @@
-"""One source beside the classes, and what each of its features does to the probabilities."""
+"""One source compared with the classes, and the effect of each of its features on the probabilities."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fermiclass.analysis.measured import measured_feature
 from fermiclass.plots.axes import SMALL, axes_or_new, open_frame
 from fermiclass.plots.colours import class_colours, class_markers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fermiclass.explaining import Explanation
+    from fermiclass.analysis.explain import Explanation
 
-_HALF_HEIGHT = 0.36  # of a row, from its middle
-_LIMIT = 4.0  # standard deviations that are shown at most
+_HALF_HEIGHT = 0.36  # half the height of a row
+_LIMIT = 4.0  # largest number of standard deviations in the plot
 
 
 def feature_strip(
@@ -29,22 +30,22 @@ def feature_strip(
     *,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw a source's features with their errors beside the classes' distributions, the first feature on top.
+    """Draw a source's features with their errors and the distributions of the classes, the first feature on top.
 
-    Bars hold 68 % (dark) and 95 % (pale) of each class, a white line is its median; black is the source. A value beyond
-    ±4 is drawn as an arrow at the edge.
+    Bars contain 68 % (dark) and 95 % (pale) of each class; a white line is the median. The source is black. A value
+    beyond ±4 is an arrow at the edge.
 
     Parameters
     ----------
     value, error
-        Features and their standard deviations, ``(D,)``, in units that all features share, such as the standard
-        deviation of the training sources.
+        (D,) features and their standard deviations, in a common unit such as the standard deviation of the training
+        sources.
     population
-        Percentiles 2.5, 16, 50, 84 and 97.5 of each class in the same units, ``(C, 5, D)``.
+        (C, 5, D) percentiles 2.5, 16, 50, 84 and 97.5 of each class in the same unit.
     features, classes
         Names of the D features and the C classes.
     axes
-        Where to draw.
+        Axes to draw on; by default new ones.
 
     Raises
     ------
@@ -87,16 +88,16 @@ def feature_strip(
 def feature_effects(
     effects: ArrayLike, features: Sequence[str], classes: Sequence[str], *, axes: Axes | None = None
 ) -> Axes:
-    """Draw by how much each feature moves the probability of each class, the first feature on top.
+    """Draw the effect of each feature on the log-odds of each class as a bar, the first feature on top.
 
     Parameters
     ----------
     effects
-        ``(D, C)``, such as ``Explanation.effects``.
+        (D, C) effects, such as ``Explanation.log_odds``.
     features, classes
         Names of the D features and the C classes.
     axes
-        Where to draw.
+        Axes to draw on; by default new ones.
 
     Raises
     ------
@@ -115,51 +116,51 @@ def feature_effects(
     axes.axvline(0.0, color="0.4", linewidth=0.8)
     for c, name in enumerate(classes):
         at = rows - _HALF_HEIGHT + (c + 0.5) * height
-        axes.hlines(at, 0.0, moved[:, c], color=colours[name], linewidth=2.0)
+        axes.barh(at, moved[:, c], 0.6 * height, color=colours[name], lw=0)
         axes.plot(moved[:, c], at, markers[name], color=colours[name], markersize=4.0, label=name)
     axes.set_yticks(rows, features, fontsize=SMALL)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(features) - 0.4, -0.6)
-    widest = max(0.05, 1.15 * float(np.abs(moved).max()))
+    widest = max(0.1, 1.15 * float(np.abs(moved).max()))
     axes.set_xlim(-widest, widest)
-    axes.locator_params(axis="x", nbins=3)  # more of them touch where they have three digits
-    axes.set_xlabel("moves the probability by", fontsize=SMALL)
+    axes.locator_params(axis="x", nbins=5)
+    axes.set_xlabel("moves the log-odds by", fontsize=SMALL)
     open_frame(axes)
     return axes
 
 
 def explanation_size(explained: Explanation) -> tuple[float, float]:
-    """Return width and height in inches of the figure that suits :func:`explanation`."""
-    return 8.0, 1.4 + 0.16 * len(explained.classes) + 0.34 * len(explained.features)
+    """Return width and height in inches of the figure for :func:`explanation`."""
+    return 8.0, 1.4 + 0.2 * len(explained.classes) + 0.34 * len(explained.features)
 
 
 def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Axes, Axes]:
-    """Draw an explanation: the probabilities, and for each feature the source beside the classes and what it does.
+    """Draw an explanation: the probabilities, the features compared with the classes, and their effects.
 
-    Features that move the probabilities most are on top.
+    The features with the largest effect on the log-odds of the most probable class are on top. Effects are those on the
+    two most probable classes, and on all others with a probability of 1 % and more.
 
     Parameters
     ----------
     explained
-        What :func:`fermiclass.explain` returns.
+        The explanation, as :func:`fermiclass.explain` returns it.
     figure
-        A figure, or part of one (``SubFigure``), that is empty; by default a new pyplot figure.
+        An empty figure or ``SubFigure``; by default a new pyplot figure.
 
     Returns
     -------
     tuple of Axes
-        Of the probabilities, the features, and their effects.
+        Axes of the probabilities, of the features, and of their effects.
     """
-    from fermiclass.explanation_text import measured_feature
-
     order = explained.order
     if figure is None:
         import matplotlib.pyplot as plt
 
         figure = plt.figure(figsize=explanation_size(explained), layout="constrained")
-    heights = [0.16 * len(explained.classes) + 0.35, 0.34 * len(order) + 0.4]
+    heights = [0.2 * len(explained.classes) + 0.35, 0.34 * len(order) + 0.4]
     grid = figure.add_gridspec(2, 2, width_ratios=[1.5, 1.0], height_ratios=heights)
-    top = figure.add_subplot(grid[0, :])
+    kinds = explained.kinds
+    top = figure.add_subplot(grid[0, 0] if kinds else grid[0, :])
     left = figure.add_subplot(grid[1, 0])
     right = figure.add_subplot(grid[1, 1])
     _probabilities(explained, top)
@@ -172,12 +173,23 @@ def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Ax
         explained.classes,
         axes=left,
     )
-    feature_effects(explained.effects[order], [""] * len(order), explained.classes, axes=right)
+    shown = explained.considered
+    names = [explained.classes[c] for c in shown]
+    feature_effects(explained.log_odds[np.ix_(order, shown)], [""] * len(order), names, axes=right)
+    legend = right
+    if kinds:
+        legend = figure.add_subplot(grid[0, 1])
+        together = np.array(list(kinds.values()))[:, shown]
+        feature_effects(together, list(kinds), names, axes=legend)
+        legend.set_xlabel("")
+    legend.legend(
+        frameon=False, fontsize=SMALL, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, borderaxespad=0.1
+    )
     return top, left, right
 
 
 def _probabilities(explained: Explanation, axes: Axes) -> None:
-    """Draw the probabilities with their standard deviations, and as open circles what they were without error bars."""
+    """Draw the probabilities with their standard deviations, and the probabilities without error bars as circles."""
     colours = class_colours(explained.classes)
     rows = np.arange(len(explained.classes))
     P = explained.probabilities
@@ -185,16 +197,15 @@ def _probabilities(explained: Explanation, axes: Axes) -> None:
     axes.barh(rows, P, 0.7, color=[colours[name] for name in explained.classes])
     axes.errorbar(P, rows, xerr=np.stack([low, high]), fmt="none", ecolor="black", elinewidth=1.0, capsize=2.5)
     circle: dict[str, Any] = {"mfc": "white", "mec": "black", "ms": 5.0, "clip_on": False}
-    axes.plot(explained.without_errors, rows, "o", label="were there no error bars", **circle)
+    axes.plot(explained.without_errors, rows, "o", **circle)
     axes.set_yticks(rows, explained.classes)
     for label, name in zip(axes.get_yticklabels(), explained.classes, strict=True):
         label.set_color(colours[name])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0.0, 1.0)
-    axes.set_xlabel("probability", fontsize=SMALL)
+    axes.set_xlabel("probability (circles: without error bars)", fontsize=SMALL)
     label = explained.label
     known = [str(label[name]) for name in ("CLASS1", "ASSOC1") if name in label.colnames and label[name]]
     axes.set_title(f"{explained.name} ({', '.join(known) or 'unassociated'})", loc="left", fontsize="medium")
-    axes.legend(frameon=False, fontsize=SMALL, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1)
     open_frame(axes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fermiclass.io.arrays import FloatArray
 from fermiclass.plots.axes import SMALL, axes_or_new
 from fermiclass.plots.colours import class_colours, class_markers
 
@@ -20,7 +21,7 @@ _ELLIPSE = "0.15"
 
 
 def feature_labels(features: Sequence[Feature]) -> list[str]:
-    """Return names of features with their units, for axes: of a logarithm the unit of its argument."""
+    """Return names of features with their units, for axes. A logarithm has the unit of its argument."""
 
     def label(feature: Feature) -> str:
         if feature.description.startswith("ln of "):
@@ -41,25 +42,25 @@ def feature_pair(
     size: float = 6.0,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw sources in the plane of two features: points coloured by class, and others as their error ellipses.
+    """Draw sources in the plane of two features: some as points coloured by class, others as error ellipses.
 
     Parameters
     ----------
     X
-        The points, ``(n, 2)``, such as training sources.
+        (n, 2) the points, such as training sources.
     y
-        Their classes, ``(n,)``.
+        (n,) classes of the points.
     features
-        Names of the two features, with units, for the axes.
+        Names of the two features with units, for the axes.
     noisy, noisy_var
-        Sources to draw with their errors, ``(m, 2)``, and the errors' variances: ellipses of one standard deviation,
-        which hold 39 % of the probability.
+        (m, 2) sources to draw with their errors, and the variances of the errors. The ellipses are of one standard
+        deviation and contain 39 % of the probability.
     names
         The classes in order, for the legend; by default those that occur.
     size
         Area of a marker in square points.
     axes
-        Where to draw.
+        Axes to draw on; by default new ones.
 
     Raises
     ------
@@ -94,7 +95,7 @@ def feature_pairs(
     size: float = 4.0,
     axes: Any = None,
 ) -> NDArray[Any]:
-    """Draw every pair of D features, as :func:`feature_pair` does one, in the lower triangle of a grid.
+    """Draw every pair of D features with :func:`feature_pair`, in the lower triangle of a grid.
 
     Parameters
     ----------
@@ -103,7 +104,8 @@ def feature_pairs(
     features
         Names of the D features.
     axes
-        A grid of Axes, ``(D − 1, D − 1)``; those above the diagonal are made invisible, but for the legend.
+        A grid of Axes, ``(D − 1, D − 1)``, by default a new one. Those above the diagonal become invisible, except for
+        the legend.
 
     Returns
     -------
@@ -117,7 +119,7 @@ def feature_pairs(
     """
     points, D = np.asarray(X, np.float64), len(features)
     if D < 2 or points.ndim != 2 or points.shape[1] != D:
-        raise ValueError(f"X has shape {points.shape}: expected (n, {D}) for {D} features, two at least")
+        raise ValueError(f"X has shape {points.shape}: expected (n, {D}) for {D} features, at least two features")
     ellipses, variances = _ellipses(noisy, noisy_var, D)
     if axes is None:
         import matplotlib.pyplot as plt
@@ -155,11 +157,11 @@ def _ellipses(noisy: ArrayLike | None, noisy_var: ArrayLike | None, D: int) -> t
     if X.ndim != 2 or X.shape != X_var.shape or X.shape[1] != D:
         raise ValueError(f"noisy has shape {X.shape}, noisy_var {X_var.shape}: expected (m, {D}) for both")
     if np.any(X_var < 0):
-        raise ValueError("noisy_var has negative values: variances are zero or positive")
+        raise ValueError("noisy_var has negative values: give variances of zero or more")
     return X, X_var
 
 
-def _add_ellipses(axes: Axes, X: NDArray[np.float64], X_var: NDArray[np.float64]) -> None:
+def _add_ellipses(axes: Axes, X: FloatArray, X_var: FloatArray) -> None:
     from matplotlib.collections import EllipseCollection
 
     if not len(X):

@@ -1,51 +1,53 @@
-"""Which features the latent functions depend on."""
+"""Relevance of the features for the latent functions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fermiclass.io.arrays import FloatArray
 from fermiclass.plots.axes import SMALL, axes_or_new, open_frame
 from fermiclass.plots.colours import class_colours, class_markers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# E (∂f/∂x_j)² over σ²/ℓ_j² under the prior, for the kernels with length-scales: −2 κ'(0), κ of r².
+# Ratio of E (∂f/∂x_j)² under the prior to σ²/ℓ_j², for the kernels with length-scales: −2 κ'(0), κ as function of r².
 _CURVATURE = {"se": 1.0, "matern32": 3.0, "matern52": 5.0 / 3.0}
 _LEGEND_COLUMNS = 4
+_LEAST = 1e-9  # probability, so that no log-odds are infinite
 
 
-def kernel_slopes(weights: Mapping[str, ArrayLike], kernel: str) -> NDArray[np.float64]:
-    """Return how steep the latent functions are a priori along each standardised feature, ``(C, D)``.
+def kernel_slopes(weights: Mapping[str, ArrayLike], kernel: str) -> FloatArray:
+    """Return the prior slopes of the latent functions along each standardised feature, ``(C, D)``.
 
-    The root mean square slope √E(∂f_c/∂x_j)², at x = 0: with the kernels of a sum added, σ²/ℓ_j² of the squared
-    exponential, 3 σ²/ℓ_j² and 5/3 σ²/ℓ_j² of Matérn 3/2 and 5/2, and σ² of the linear kernel. Larger is more relevant
-    (automatic relevance determination).
+    The slope is the root mean square √E(∂f_c/∂x_j)² at x = 0. The squares of the kernels in a sum add up: σ²/ℓ_j² for
+    the squared exponential, 3 σ²/ℓ_j² and 5/3 σ²/ℓ_j² for Matérn 3/2 and 5/2, and σ² for the linear kernel. A feature
+    with a larger slope is more relevant (automatic relevance determination).
 
     Parameters
     ----------
     weights
         ``weights_`` of a trained classifier.
     kernel
-        Its ``kernel``, such as ``'se+linear'``.
+        ``kernel`` of the classifier, such as ``'se+linear'``.
 
     Raises
     ------
     ValueError
-        When the kernel has no length-scales, or is one that has no slope here.
+        When the kernel has no length-scales, or its slope is not known.
     """
     parts = kernel.split("+")
     odd = set(parts) - {*_CURVATURE, "linear"}
     if odd or not set(parts) & set(_CURVATURE):
         raise ValueError(
-            f"the kernel '{kernel}' has no slopes along each feature: one of {', '.join(_CURVATURE)} is needed, alone "
-            "or with 'linear'"
+            f"the kernel '{kernel}' has no slopes along each feature: use one of {', '.join(_CURVATURE)}, alone or "
+            "with 'linear'"
         )
-    square: NDArray[np.float64] | float = 0.0
+    square: FloatArray | float = 0.0
     for k, part in enumerate(parts):
         variance = np.asarray(weights[f"kernel.kernels[{k}].variance"], np.float64)[:, None]
         if part in _CURVATURE:
@@ -56,22 +58,63 @@ def kernel_slopes(weights: Mapping[str, ArrayLike], kernel: str) -> NDArray[np.f
     return np.sqrt(square)
 
 
+def log_odds_slopes(predict: Callable[[FloatArray], ArrayLike], X: ArrayLike, scale: ArrayLike) -> FloatArray:
+    """Return how far each feature moves the log-odds ln(P_c / (1 − P_c)) of each class, ``(C, D)``.
+
+    This is what a trained classifier does with its features: the root mean square, over the sources, of the difference
+    that a step of one standard deviation makes, half of it to each side, with all other features as they are. So it is
+    small for a feature that others can replace.
+
+    Parameters
+    ----------
+    predict
+        Returns the probabilities (n, C) of the features (n, D) of these sources, such as
+        ``lambda X: model.predict_proba(X, X_var=X_var)``.
+    X
+        (n, D) features of typical sources.
+    scale
+        (D,) standard deviations of the features, such as ``scale_`` of a classifier.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not fit each other.
+    """
+    x, step = np.asarray(X, np.float64), 0.5 * np.asarray(scale, np.float64)
+    if x.ndim != 2 or not len(x) or step.shape != x.shape[1:]:
+        raise ValueError(f"features of shape {x.shape} and a scale of shape {step.shape}: give (n, D) and (D,)")
+
+    def log_odds(moved: FloatArray) -> FloatArray:
+        p = np.clip(np.asarray(predict(moved), np.float64), _LEAST, 1.0 - _LEAST)
+        return np.asarray(np.log(p) - np.log1p(-p))
+
+    moves = [log_odds(x + side) - log_odds(x - side) for side in np.diag(step)]
+    return np.sqrt(np.mean(np.square(moves), axis=1)).T
+
+
 def ard_relevances(
-    relevances: ArrayLike, features: Sequence[str], classes: Sequence[str], *, axes: Axes | None = None
+    relevances: ArrayLike,
+    features: Sequence[str],
+    classes: Sequence[str],
+    *,
+    quantity: str = "relevance: rms slope per standard deviation",
+    axes: Axes | None = None,
 ) -> Axes:
-    """Draw the relevance of each feature for each latent function, features by their largest relevance.
+    """Draw the relevance of each feature for each latent function, ordered by the largest relevance of a feature.
 
     Parameters
     ----------
     relevances
-        ``(C, D)``, such as inverse length-scales, or :func:`kernel_slopes`; ``(1, D)`` where two classes share one
-        latent function.
+        (C, D) relevances: :func:`log_odds_slopes` say what the classifier does, :func:`kernel_slopes` or inverse
+        length-scales what its kernel allows; (1, D) if two classes share one latent function.
     features
         Names of the D features.
     classes
-        Names of the C latent functions, the classes; two classes for one latent function.
+        Names of the C classes, one for each latent function; or of the two classes that share one.
+    quantity
+        Label of the axis.
     axes
-        Where to draw.
+        Axes to draw on; by default new ones.
 
     Raises
     ------
@@ -92,7 +135,7 @@ def ard_relevances(
     axes.set_yticks(place, [features[j] for j in order], fontsize=SMALL)
     axes.set_ylim(-0.7, len(features) - 0.3)
     axes.set_xlim(left=0.0)
-    axes.set_xlabel("relevance: rms slope per standard deviation")
+    axes.set_xlabel(quantity)
     columns = min(len(functions), _LEGEND_COLUMNS)
     axes.legend(frameon=False, fontsize=SMALL, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
     open_frame(axes)

@@ -1,4 +1,4 @@
-"""Whether probabilities are what they say: confidence against accuracy."""
+"""The reliability diagram: accuracy against confidence."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ def reliability_diagram(
     num_bins: int = _NUM_BINS,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw the probability of the most probable class against how often it is right.
+    """Draw the accuracy of the most probable class against its probability.
 
-    A point is a bin of about as many sources as any other, its bar the binomial standard error √(a(1−a)/n) of the
-    accuracy a. Calibrated probabilities follow the diagonal; below it they are overconfident. ECE is
+    Each point is a bin; all bins have about the same number of sources. Error bars are the binomial standard error
+    √(a(1−a)/n) of the accuracy a. Calibrated probabilities follow the diagonal; below it they are overconfident. ECE is
     ``Σ_b (n_b/n) |accuracy_b − confidence_b|``.
 
     Parameters
     ----------
     probabilities
-        ``(n, C)``, rows sum to 1.
+        (n, C) class probabilities; rows sum to 1.
     y
-        True classes, ``(n,)``.
+        (n,) true classes.
     classes
         The C classes, in the order of the columns.
     num_bins
-        Bins, at most.
+        Largest number of bins.
     axes
-        Where to draw.
+        Axes to draw on; by default new ones.
 
     Raises
     ------

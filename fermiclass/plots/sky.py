@@ -1,4 +1,4 @@
-"""The sky in Galactic coordinates."""
+"""Map of the sky in Galactic coordinates."""
 
 from __future__ import annotations
 
@@ -29,36 +29,38 @@ def sky_map(
     size: float = 6.0,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw sources on the sky: colour and marker say the class, strength of colour how confident it is.
+    """Draw sources on the sky. Colour and marker show the class; a stronger colour means more confidence.
 
-    Longitude increases to the left, the Galactic centre is in the middle. Confident sources lie above others.
+    Longitude increases to the left. The Galactic centre is in the middle. Confident sources lie above others.
 
     Parameters
     ----------
     lon, lat
-        Galactic longitude and latitude in degrees, ``(n,)``.
+        (n,) Galactic longitude and latitude in degrees.
     classes
-        Class of each source, ``(n,)``, such as PRED_CLASS.
+        (n,) class of each source, such as PRED_CLASS.
     confidence
-        Its probability, ``(n,)``, such as P_MAX; None for full colours.
+        (n,) probability of that class, such as P_MAX; None for full colours.
     names
-        The classes of the legend in order, C of them; by default those that occur. With C classes the palest colour
-        means a probability of 1/C.
+        The C classes of the legend in order; by default those that occur. The palest colour means a probability of
+        1/C.
     projection
-        ``'aitoff'``, ``'mollweide'`` or ``'hammer'``, for new Axes.
+        Projection of new Axes: ``'aitoff'``, ``'mollweide'`` or ``'hammer'``.
     size
         Area of a marker in square points.
     axes
-        Axes with one of these projections.
+        Axes to draw on, with one of these projections; by default new ones.
 
     Raises
     ------
     ValueError
-        When the arrays' shapes differ, a source's class is not among `names`, or the projection is another.
+        When the shapes of the arrays differ, a class is not among `names`, or the projection is another.
     """
     if projection not in PROJECTIONS or (axes is not None and axes.name not in PROJECTIONS):
         found = projection if axes is None else axes.name
-        raise ValueError(f"the projection '{found}' shows no whole sky: choose one of {', '.join(PROJECTIONS)}")
+        raise ValueError(
+            f"the projection '{found}' does not show the whole sky: choose one of {', '.join(PROJECTIONS)}"
+        )
     codes = np.asarray(classes, dtype=str)
     n = len(codes)
     lon, lat = column(lon, n, "lon"), column(lat, n, "lat")
@@ -68,7 +70,7 @@ def sky_map(
     if strange:
         raise ValueError(f"classes {', '.join(map(repr, strange))} are not among names={', '.join(order)}")
     axes = axes_or_new(axes, (7.0, 3.9), projection=projection)
-    # Sky maps are seen from inside: longitude runs to the left, from +180° to −180°.
+    # Sky maps are seen from inside, so longitude runs to the left, from +180° to −180°.
     x, y = np.radians(-((lon + 180.0) % 360.0 - 180.0)), np.radians(lat)
     lowest = 1.0 / max(2, len(order))
     colours, markers = class_colours(order), class_markers(order)
@@ -77,7 +79,7 @@ def sky_map(
         rows = np.flatnonzero(codes == name)
         rows = rows[np.argsort(p[rows], kind="stable")]
         style: dict[str, Any] = {"marker": markers[name], "s": size, "linewidths": 0.0, "rasterized": n > 2000}
-        # A class would hide another: each is drawn in three layers, confident ones last.
+        # Each class is drawn in three layers, confident sources last, so that no class hides another.
         for layer, part in enumerate(np.array_split(rows, 3)):
             shade = shades(colours[name], p[part], lowest)
             axes.scatter(x[part], y[part], c=shade, zorder=2 + layer + 0.01 * k, **style)
@@ -97,7 +99,7 @@ def _frame(axes: Axes) -> None:
 
     axes.set_xticks(np.radians(_LONGITUDES), [])
     halo = [withStroke(linewidth=2.5, foreground="white")]
-    for degrees in _LONGITUDES:  # above the sources, which tick labels are not
+    for degrees in _LONGITUDES:  # text lies above the sources, tick labels below
         axes.text(
             *(np.radians(degrees), np.radians(2.0)), f"{-degrees % 360}°", path_effects=halo, ha="center", va="bottom",
             fontsize=SMALL, zorder=10,

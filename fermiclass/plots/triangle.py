@@ -1,4 +1,4 @@
-"""Probabilities of three classes in a triangle."""
+"""Triangle plot of the probabilities of three classes."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fermiclass.io.arrays import FloatArray
 from fermiclass.plots.axes import axes_or_new
 from fermiclass.plots.colours import class_colours, class_markers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Corners of the first, second and third class.
+#: Corners of the triangle for the first, second and third class.
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 
 
-def to_plane(probabilities: ArrayLike) -> NDArray[np.float64]:
+def to_plane(probabilities: ArrayLike) -> FloatArray:
     """Return ``Σ_c p_c corner_c``, ``(n, 2)``, for probabilities ``(n, 3)``."""
     return np.asarray(probabilities, dtype=np.float64) @ CORNERS
 
@@ -31,33 +32,33 @@ def probability_triangle(
     size: float = 10.0,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw the probabilities of three classes, a point a source: the nearer to a corner, the more probable its class.
+    """Draw each source as a point in a triangle. The nearer to a corner, the more probable is the class of the corner.
 
-    Dashed lines part the regions in which a class is the most probable.
+    Dashed lines separate the regions of the most probable class.
 
     Parameters
     ----------
     probabilities
-        ``(n, 3)``, rows sum to 1.
+        (n, 3) class probabilities; rows sum to 1.
     classes
         The three classes, in the order of the columns.
     y
-        Classes to colour the points by, ``(n,)``, such as the true ones; by default the most probable.
+        (n,) classes that give the points their colour, such as the true ones; by default the most probable ones.
     size
         Area of a marker in square points.
     axes
-        Where to draw.
+        Axes to draw on; by default new ones.
 
     Raises
     ------
     ValueError
-        When there are not three classes, shapes differ, a row is no probabilities, or y has another class.
+        When there are not three classes, shapes differ, a row does not hold probabilities, or y has another class.
     """
     from fermiclass.evaluation.metrics import label_indices
 
     names = [str(name) for name in classes]
     if len(names) != 3:
-        raise ValueError(f"a triangle shows three classes, not {len(names)}: leave one out, or draw feature pairs")
+        raise ValueError(f"there are {len(names)} classes, expected three: leave some out, or draw feature pairs")
     p = np.asarray(probabilities, dtype=np.float64)
     labels = np.array(names)[p.argmax(axis=1)] if y is None and p.ndim == 2 else np.asarray(y)
     p, index = label_indices(p, labels, names)
@@ -93,7 +94,7 @@ def _frame(axes: Axes, names: Sequence[str], colours: Sequence[str]) -> None:
         axes.plot(*np.stack([centre, to_plane(middle)]).T, color="0.4", linewidth=0.8, linestyle="--", zorder=2)
     ticks = ((-0.015, 0.0, "right", "center"), (0.0, -0.015, "center", "top"), (0.015, 0.0, "left", "center"))
     for level in (0.2, 0.4, 0.6, 0.8):
-        for c, (dx, dy, ha, va) in enumerate(ticks):  # along each edge the probability of the class that it leads to
+        for c, (dx, dy, ha, va) in enumerate(ticks):  # an edge shows the probability of the class at its end
             p = np.zeros(3)
             p[c], p[(c - 1) % 3] = level, 1.0 - level
             x, y = to_plane(p)

@@ -1,4 +1,4 @@
-"""Blocks of rows that are to be written: checked against the columns of the table."""
+"""Checks of blocks of rows against the columns of the table that is written."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fermiclass.errors import OutputError
-from fermiclass.tables import plain_value
+from fermiclass.io.plain import plain_value
 
 if TYPE_CHECKING:
     from astropy.table import Column, Table
 
 
 def empty_like(template: Table) -> Table:
-    """Return the template without rows, its columns and metadata plain.
+    """Return the template without rows, with plain columns and metadata.
 
     Raises
     ------
     OutputError
-        If a column is not of bool, int, float or text, one a row.
+        If a column does not hold one bool, int, float or text a row.
     """
     from astropy.table import Column, Table
 
@@ -44,14 +44,14 @@ def filled(empty: Table, block: Mapping[str, ArrayLike] | Table) -> Table:
     Raises
     ------
     OutputError
-        If the block has other columns, or what it holds does not fit into them.
+        If the block has other columns, or its values do not fit into the columns.
     """
     from astropy.table import Table
 
     names = set(block.keys())
     if names != set(empty.colnames):
         missing, more = sorted(set(empty.colnames) - names), sorted(names - set(empty.colnames))
-        what = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has {', '.join(more)} beside"] * bool(more)
+        what = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has also {', '.join(more)}"] * bool(more)
         raise OutputError(f"a block of rows {' and '.join(what)}; expected the columns {', '.join(empty.colnames)}")
     arrays = {name: _unmasked(block[name]) for name in empty.colnames}
     if len({values.size for values in arrays.values()}) > 1:
@@ -64,15 +64,14 @@ def filled(empty: Table, block: Mapping[str, ArrayLike] | Table) -> Table:
             values = np.char.decode(values, "ascii", "replace")
         if values.ndim != 1 or not _can_hold(dtype, values):
             raise OutputError(
-                f"a block holds {values.dtype} of shape {values.shape} in column '{name}', which does not fit; "
-                f"expected {dtype}, one a row"
+                f"a block holds {values.dtype} of shape {values.shape} in column '{name}'; expected {dtype}, one a row"
             )
         rows[name] = column_like(empty[name], values if dtype.kind == "U" else values.astype(dtype))
     return rows
 
 
 def _unmasked(values: Any) -> NDArray[Any]:
-    """Return '' or NaN for what is masked."""
+    """Return the values, '' or NaN where they are masked."""
     mask, data = np.ma.getmaskarray(values), np.asarray(np.ma.getdata(values))
     if not mask.any():
         return data

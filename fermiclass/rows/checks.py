@@ -1,4 +1,4 @@
-"""Checks that all kinds of rows share."""
+"""Checks for all kinds of rows."""
 
 from __future__ import annotations
 
@@ -14,34 +14,65 @@ from fermiclass.rows.chunk import Chunk
 
 
 def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return the floating-point type of chunks, float32 or float64."""
+    """Return the type of the chunks; raise RowsError unless it is float32 or float64."""
     found = np.dtype(dtype)
     if found not in (np.float32, np.float64):
-        raise RowsError(f"rows were asked for as {found}; expected float32 or float64")
+        raise RowsError(f"the dtype of the rows is {found}; expected float32 or float64")
     return found
 
 
 def check_span(start: int, stop: int, num_rows: int, source: str) -> None:
     """Raise RowsError unless 0 ≤ start ≤ stop ≤ N."""
     if not 0 <= start <= stop <= num_rows:
-        raise RowsError(f"rows {start} to {stop} were asked of {source}, which has rows 0 to {num_rows}")
+        raise RowsError(f"rows {start} to {stop} of {source} do not exist; expected rows from 0 to {num_rows}")
+
+
+def held(
+    values: NDArray[Any], dtype: np.dtype[Any], start: int, names: Sequence[str | None], source: str
+) -> NDArray[Any]:
+    """Return numbers ``(n, D)`` in a type of floats; infinities stay.
+
+    Raises
+    ------
+    RowsError
+        If a number would become 0, or a whole number another one. The message gives the place.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        found = values.astype(dtype)
+        lost = (found == 0) & (values != 0)
+        if values.dtype.kind in "iu":
+            lost |= found.astype(values.dtype) != values
+    _refuse(lost, values, f"which {dtype} cannot hold; expected fewer digits, or other units", start, names, source)
+    return found
+
+
+def variances(
+    sigma: NDArray[Any], dtype: np.dtype[Any], start: int, names: Sequence[str | None], source: str
+) -> NDArray[Any]:
+    """Return the variances of uncertainties ``(n, D)``, negative for negative ones; errors as :func:`held`."""
+    double = held(sigma, np.dtype(np.float64), start, names, source)
+    with np.errstate(over="ignore", under="ignore"):
+        found = (double * np.abs(double)).astype(dtype)
+    lost = (found == 0) & (double != 0)
+    _refuse(lost, double, f"whose square {dtype} cannot hold; expected other units", start, names, source)
+    return found
 
 
 def check_chunk(
     chunk: Chunk, start: int, names: Sequence[str], noise_names: Sequence[str | None], source: str
 ) -> Chunk:
-    """Return `chunk`, whose first row is row `start`, or raise RowsError if it holds what is no number or no variance.
+    """Return `chunk`, or raise RowsError if a value is not finite or a variance is negative.
 
     Parameters
     ----------
     chunk
-        Where an uncertainty is negative, so is the variance.
+        The chunk. A negative variance stands for a negative uncertainty.
     start
-        For the message, as are all that follow.
+        Number of the chunk's first row, for the message.
     names, noise_names
-        Of the features and of the columns of uncertainties.
+        Names of the features and of the columns of uncertainties, for the message.
     source
-        The file.
+        Name of the file, for the message.
     """
     for values, columns in ((chunk.X, names), (chunk.X_var, noise_names)):
         _refuse(
@@ -52,7 +83,8 @@ def check_chunk(
             columns,
             source,
         )
-    _refuse(chunk.X_var < 0, chunk.X_var, "expected uncertainties of 0 or more", start, noise_names, source)
+    less = np.where(chunk.X_var < 0, "a negative number", "")  # the number itself is a square
+    _refuse(chunk.X_var < 0, less, "expected uncertainties of 0 or more", start, noise_names, source)
     return chunk
 
 
@@ -61,16 +93,14 @@ def _refuse(
 ) -> None:
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
-        value = values[row, column]
-        found = "a negative number" if value < 0 and np.isfinite(value) else str(value)
         raise RowsError(
-            f"{source} has {found} in row {start + row} (counted from 0) of column '{names[column]}', {expected}. "
-            "Mend the row, or leave it out."
+            f"{source} has {values[row, column]} in row {start + row} (counted from 0) of column '{names[column]}', "
+            f"{expected}. Correct the row, or remove it."
         )
 
 
 def check_columns(wanted: Collection[str], found: Collection[str], source: str) -> None:
-    """Raise RowsError if a column that is wanted is not among those found; the message names near ones."""
+    """Raise RowsError if a wanted column is missing. The message gives similar names."""
     for name in wanted:
         if name not in found:
             folded = {other.lower(): other for other in sorted(found)}
@@ -80,12 +110,12 @@ def check_columns(wanted: Collection[str], found: Collection[str], source: str) 
 
 
 def plain_labels(values: NDArray[Any], column: str, source: str) -> NDArray[Any]:
-    """Return labels ``(n,)`` as text without blanks at its end, or as whole numbers; a missing text (None, NaN) is ''.
+    """Return labels ``(n,)`` as text without trailing blanks, or as whole numbers. A missing text (None, NaN) is ''.
 
     Raises
     ------
     RowsError
-        If they are neither.
+        If the labels are neither text nor whole numbers.
     """
     if values.dtype.kind in "OT":
         import pandas as pd
@@ -105,18 +135,18 @@ def plain_labels(values: NDArray[Any], column: str, source: str) -> NDArray[Any]
     if values.dtype.kind in "biu":
         return values.astype(values.dtype.newbyteorder("="))
     raise RowsError(
-        f"{source}: the labels in column '{column}' are of type {values.dtype}; expected text, or whole numbers of "
-        "which none is missing"
+        f"{source}: the labels in column '{column}' are of type {values.dtype}; expected text, or whole numbers "
+        "without missing ones"
     )
 
 
 def plain_values(values: NDArray[Any], column: str, source: str) -> NDArray[Any]:
-    """Return numbers ``(n,)`` of this machine's byte order, or text without blanks at its end, '' where it is missing.
+    """Return numbers ``(n,)`` in this machine's byte order, or text without trailing blanks, '' where it is missing.
 
     Raises
     ------
     RowsError
-        If they are neither.
+        If the values are neither numbers nor text.
     """
     if values.ndim == 1 and values.dtype.kind == "f":
         return values.astype(values.dtype.newbyteorder("="))
@@ -124,5 +154,5 @@ def plain_values(values: NDArray[Any], column: str, source: str) -> NDArray[Any]
         return plain_labels(values, column, source)
     except RowsError as error:
         raise RowsError(
-            f"{source}: the column '{column}' holds {values.dtype}, which cannot be kept; expected numbers or text"
+            f"{source}: the column '{column}' to keep holds {values.dtype}; expected numbers or text"
         ) from error

@@ -1,31 +1,32 @@
-"""What rows are: a source of chunks."""
+"""Chunks of rows in memory, and the interface of readers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Rows that one pass in order reads at a time.
+#: Number of rows that a pass in order reads at a time.
 CHUNK_ROWS = 65536
 
 
 class Chunk(NamedTuple):
-    """Some rows, in arrays of their own.
+    """Some rows, in arrays in memory.
 
     Attributes
     ----------
     X
-        (n, D) float32 or float64, all finite.
+        (n, D) float32 or float64 features, all finite.
     X_var
         (n, D) variances of the errors of `X`, all finite and not negative.
     y
-        (n,) labels as they are in the file, text or whole numbers; '' is no label. None where there are no labels.
+        (n,) labels of the file, text or whole numbers; '' means no label. None if the file has no labels.
     kept
-        Further columns by name, each (n,): what is to stand beside the results.
+        Further columns (n,) by name, to copy into the results.
     """
 
     X: NDArray[Any]
@@ -35,42 +36,51 @@ class Chunk(NamedTuple):
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
-        """(n,) whether a row is one to learn from: it has a label, or none has."""
+        """(n,) mask of the rows to learn from: those with a label, or all rows if there are no labels."""
         if self.y is None or self.y.dtype.kind != "U":
             return np.ones(len(self.X), bool)
         return np.asarray(self.y != "")
 
     def take(self, index: NDArray[Any] | slice) -> Chunk:
-        """Return the rows of a mask or of indices, copied, or of a slice, not copied."""
+        """Return some rows, given as a mask, indices or a slice. Only a slice does not copy them."""
         kept = {name: values[index] for name, values in self.kept.items()}
         return Chunk(self.X[index], self.X_var[index], None if self.y is None else self.y[index], kept)
 
 
-class Rows(Protocol):
-    """Rows of any number, in a fixed order; reading some of them takes memory for these alone."""
+class RowReader(ABC):
+    """Reads any number of rows in a fixed order. Reading some of them needs memory for these only.
 
-    @property
-    def num_rows(self) -> int:
-        """N."""
+    Attributes
+    ----------
+    num_rows
+        Number of rows, N.
+    feature_names
+        Names of the D features.
+    """
 
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The names of the D features."""
+    num_rows: int
+    feature_names: tuple[str, ...]
+    _opened: Callable[[], RowReader]  # opens the same rows in another process
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rows that are sent to another process are opened again there."""
+        return self._opened, ()
+
+    @abstractmethod
     def read(self, start: int, stop: int) -> Chunk:
         """Return rows `start` to `stop` − 1, counted from 0.
 
         Raises
         ------
         RowsError
-            If there are no such rows, they cannot be read, or hold a value that is not finite or a negative
-            uncertainty; the message says where.
+            If there are no such rows, they cannot be read, or they hold a value that is not finite or a negative
+            uncertainty. The message gives the place.
         """
 
 
 @runtime_checkable
 class Blocked(Protocol):
-    """Rows that are stored in blocks, of which all is read if anything is."""
+    """Rows that are stored in blocks. A block is always read as a whole."""
 
     @property
     def block_edges(self) -> NDArray[np.int64]:
@@ -78,7 +88,7 @@ class Blocked(Protocol):
 
 
 def join(chunks: Sequence[Chunk]) -> Chunk:
-    """Return the rows of several chunks, at least one, as one chunk."""
+    """Return the rows of one or more chunks as one chunk."""
     X, X_var, y, kept = zip(*chunks, strict=True)
     return Chunk(
         np.concatenate(X),
@@ -88,7 +98,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
     )
 
 
-def read_in_order(rows: Rows, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
+def read_in_order(rows: RowReader, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
     """Read all rows once, up to `chunk_rows` at a time."""
     for start in range(0, rows.num_rows, chunk_rows):
         yield rows.read(start, min(start + chunk_rows, rows.num_rows))

@@ -1,4 +1,4 @@
-"""Which columns of a table are features, uncertainties and label."""
+"""The roles of a table's columns: features, uncertainties, label."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
-from fermiclass.rows.checks import check_columns, plain_labels, plain_values
+from fermiclass.rows.checks import check_columns, held, plain_labels, plain_values, variances
 from fermiclass.rows.chunk import Chunk
 
 
@@ -21,13 +21,13 @@ class Columns:
     Attributes
     ----------
     features
-        D names.
+        Names of the D features.
     uncertainties
-        For each feature the name of the column with its standard deviation, or None where it has no error.
+        For each feature the name of the column with its standard deviation, or None if it has no error.
     label
-        A name, or None.
+        Name of the column of labels, or None.
     keep
-        Columns that are to stand beside the results.
+        Names of columns to copy into the results.
     """
 
     features: tuple[str, ...]
@@ -43,12 +43,12 @@ class Columns:
         label: str | None,
         keep: Sequence[str] = (),
     ) -> Columns:
-        """Return the roles as users give them.
+        """Return the roles from the names that a user gives.
 
         Raises
         ------
         RowsError
-            If there are no features, one is named twice, or the uncertainties are not as many.
+            If there are no features, a feature is named twice, or the number of uncertainties differs.
         """
         if any(isinstance(names, str) for names in (features, uncertainties, keep)):
             raise RowsError("the columns were given as one text; expected a list of names")
@@ -57,7 +57,9 @@ class Columns:
         repeated = sorted({name for name in chosen if chosen.count(name) > 1})
         if not chosen or repeated:
             raise RowsError(
-                f"features named more than once: {', '.join(repeated)}" if repeated else "no features named"
+                f"features are named more than once: {', '.join(repeated)}. Name each once."
+                if repeated
+                else "no features are named. Name at least one."
             )
         if len(noise) != len(chosen):
             raise RowsError(
@@ -78,24 +80,27 @@ class Columns:
         return frozenset(name for name in (*self.features, *self.uncertainties) if name is not None)
 
     def check(self, found: Collection[str], is_number: Callable[[str], bool], source: str) -> None:
-        """Raise RowsError if a column is missing from those found, or a feature or its error is not of numbers."""
+        """Raise RowsError if a column is missing, or the column of a feature or its error does not hold numbers."""
         check_columns(self.names, found, source)
         for name in self.names:
             if name in self.numbers and not is_number(name):
                 raise RowsError(f"the column '{name}' of {source} does not hold one number a row. Choose another.")
 
-    def chunk(self, column: Callable[[str], NDArray[Any]], dtype: np.dtype[Any], source: str) -> Chunk:
-        """Build a chunk, not checked yet, from a function that returns a column ``(n,)``.
+    def chunk(self, column: Callable[[str], NDArray[Any]], dtype: np.dtype[Any], source: str, start: int) -> Chunk:
+        """Build an unchecked chunk, whose first row is `start`, from a function that returns a column ``(n,)``.
 
-        The variance of a negative uncertainty is negative, so that it is found out.
+        The variance of a negative uncertainty is negative, so that the check finds it.
+
+        Raises
+        ------
+        RowsError
+            If `dtype` cannot hold a number, or labels or kept columns are of a wrong type.
         """
         n, D = len(column(self.names[0])), len(self.features)
         X, X_var = np.empty((n, D), dtype), np.zeros((n, D), dtype)
-        with np.errstate(over="ignore"):  # infinities are for check_chunk to tell
-            for j, (name, noise) in enumerate(zip(self.features, self.uncertainties, strict=True)):
-                X[:, j] = column(name)
-                if noise is not None:
-                    sigma = np.asarray(column(noise), np.float64)
-                    X_var[:, j] = sigma * np.abs(sigma)
+        for j, (name, noise) in enumerate(zip(self.features, self.uncertainties, strict=True)):
+            X[:, j] = held(column(name)[:, None], dtype, start, [name], source)[:, 0]
+            if noise is not None:
+                X_var[:, j] = variances(column(noise)[:, None], dtype, start, [noise], source)[:, 0]
         y = None if self.label is None else plain_labels(column(self.label), self.label, source)
         return Chunk(X, X_var, y, {name: plain_values(column(name), name, source) for name in self.keep})

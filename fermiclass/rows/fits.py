@@ -12,37 +12,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from fermiclass.errors import RowsError
+from fermiclass.errors import RowsError, in_one_line
+from fermiclass.io.fits_tables import fits_column
+from fermiclass.io.inputs import check_regular
 from fermiclass.rows.checks import check_chunk, check_dtype, check_span
 from fermiclass.rows.chunk import Chunk
 from fermiclass.rows.columns import Columns
+from fermiclass.rows.rows import Rows
 
 if TYPE_CHECKING:
     from astropy.io import fits
 
 
-class FITSRows:
-    """Rows of a binary table, mapped into memory: only the rows that are read are converted.
+class FITSRows(Rows):
+    """Rows of a binary table that is mapped into memory. Only the rows that are read are converted.
 
     Parameters
     ----------
     path
         A FITS file that is not compressed.
     features
-        D names of columns with one number a row.
+        Names of D columns with one number a row.
     uncertainties
-        For each feature the name of the column with its standard deviation, None for a feature without error; or None
-        if no feature has one.
+        For each feature the name of the column with its standard deviation, or None for a feature without error. None
+        if no feature has an error.
     label
         The column of labels, text ('' for none) or whole numbers; None for no labels.
     keep
-        Columns, one number or text a row, that are to stand beside the results.
-    keep
-        Columns, one number or text a row, that are to stand beside the results.
+        Columns to copy into the results, one number or text a row.
     hdu
         Number or name of the table's HDU.
     dtype
-        Of the chunks: float32 or float64.
+        Type of the chunks: float64, or float32 with seven digits.
 
     Raises
     ------
@@ -59,7 +60,7 @@ class FITSRows:
         label: str | None = None,
         keep: Sequence[str] = (),
         hdu: int | str = 1,
-        dtype: DTypeLike = np.float32,
+        dtype: DTypeLike = np.float64,
     ):
         self._opened = partial(
             FITSRows,
@@ -77,7 +78,6 @@ class FITSRows:
         self._source = f"'{path}'"
         self._data = _table(Path(path), hdu)
         self.num_rows = len(self._data)
-        self._nulls = {column.name: column.null for column in self._data.columns if column.null not in (None, "")}
         described = self._data.columns
 
         def is_number(name: str) -> bool:
@@ -87,25 +87,16 @@ class FITSRows:
         for name in self._columns.names:
             if self._data.dtype[name].shape not in ((), (1,)):
                 raise RowsError(f"the column '{name}' of {self._source} does not hold one value a row. Choose another.")
-        self.read(0, 0)  # the types of label and kept columns
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Rows that are sent to another process are opened there."""
-        return self._opened, ()
+        self.read(0, 0)  # checks the types of label and kept columns
 
     def read(self, start: int, stop: int) -> Chunk:
         """Return rows `start` to `stop` − 1; see :meth:`fermiclass.rows.Rows.read`."""
         check_span(start, stop, self.num_rows, self._source)
-        block = self._data[start:stop]  # sliced first, or astropy would convert scaled columns from end to end
 
         def column(name: str) -> NDArray[Any]:
-            values = np.asarray(block[name]).reshape(len(block))
-            if name in self._nulls:
-                missing = block.view(np.ndarray)[name].reshape(len(block)) == self._nulls[name]
-                values = np.where(missing, np.nan, values) if missing.any() else values
-            return values
+            return fits_column(self._data, self._data.columns.names.index(name), start, stop).reshape(stop - start)
 
-        chunk = self._columns.chunk(column, self._dtype, self._source)
+        chunk = self._columns.chunk(column, self._dtype, self._source, start)
         return check_chunk(chunk, start, self.feature_names, self._columns.uncertainties, self._source)
 
 
@@ -119,25 +110,25 @@ def _table(path: Path, hdu: int | str) -> fits.FITS_rec:
     from astropy.utils.exceptions import AstropyWarning
 
     try:
+        check_regular(path)
         with path.open("rb") as stream:
             if stream.read(2) == b"\x1f\x8b":
-                raise RowsError(f"'{path}' is compressed, and cannot be read in parts. Decompress it first (gunzip).")
+                raise RowsError(f"'{path}' is compressed and cannot be read in parts. Decompress it first (gunzip).")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AstropyWarning)  # of a file that ends too early; checked below
+            warnings.simplefilter("ignore", AstropyWarning)  # a file that ends too early is an error below
             with fits.open(path, memmap=True) as hdus:
                 found = hdus[hdu]
                 if not isinstance(found, fits.BinTableHDU):
-                    raise RowsError(f"HDU {hdu!r} of '{path}' is no binary table. Choose another with hdu.")
+                    raise RowsError(f"HDU {hdu!r} of '{path}' is not a binary table. Choose another with hdu.")
                 end = found.fileinfo()["datLoc"] + found.size
                 if path.stat().st_size < end:
                     raise RowsError(f"'{path}' is truncated: its table should end at byte {end}. Write it again.")
-                return found.data  # the map stays open as long as it is in use
-    except RowsError:
+                return found.data  # the memory map stays open while it is in use
+    except (RowsError, MemoryError):
         raise
     except FileNotFoundError as error:
         raise RowsError(f"there is no file '{path}'. Check the name and the folder.") from error
     except (KeyError, IndexError) as error:
         raise RowsError(f"'{path}' has no HDU {hdu!r}. Choose another with hdu.") from error
     except Exception as error:  # astropy has no common exception for damaged files
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise RowsError(f"'{path}' cannot be read as a FITS file ({reason}). Write it again.") from error
+        raise RowsError(f"'{path}' cannot be read as a FITS file ({in_one_line(error)}). Write it again.") from error

@@ -1,4 +1,4 @@
-"""Rows of a file, by its ending."""
+"""Opening of rows on disk, by the ending of the file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from fermiclass.errors import RowsError
-from fermiclass.files import exists
+from fermiclass.io.files import exists
 from fermiclass.rows.arrays import ArrayRows
-from fermiclass.rows.chunk import Rows
 from fermiclass.rows.fits import FITSRows, fits_columns
 from fermiclass.rows.parquet import ParquetRows, parquet_columns
+from fermiclass.rows.rows import Rows
 
 _EXPECTED = (
     "a Parquet file or a folder of them, a FITS file (.fits, .fit), a .npy file, or a folder with X.npy, and X_var.npy "
@@ -30,32 +30,32 @@ def open_rows(
     label: str | None = None,
     keep: Sequence[str] = (),
     hdu: int | str = 1,
-    dtype: DTypeLike = np.float32,
+    dtype: DTypeLike = np.float64,
 ) -> Rows:
-    """Open rows on disk; nothing but what describes them is read yet.
+    """Open rows on disk. This reads only their description.
 
     Parameters
     ----------
     path
         ========================== ===================================================================
         .parquet, or a folder      :class:`fermiclass.rows.ParquetRows`
-        .fits, .fit                :class:`fermiclass.rows.FITSRows`; compressed ones must be unpacked
-        .npy                       features alone: no error bars, no labels
+        .fits, .fit                :class:`fermiclass.rows.FITSRows`; unpack compressed files first
+        .npy                       features only: no error bars, no labels
         a folder with X.npy        X.npy (N, D), and X_var.npy (N, D) and y.npy (N,) if they are there
         ========================== ===================================================================
     features
-        Columns of a Parquet or FITS table, which needs them; for .npy, names of the columns of X.
+        Columns of a Parquet or FITS table (required); for .npy, names of the columns of X.
     uncertainties, label, keep
         Columns of a Parquet or FITS table.
     hdu
         Number or name of the table's HDU in a FITS file.
     dtype
-        Of the chunks: float32 or float64.
+        Type of the chunks: float64, or float32 with seven digits.
 
     Raises
     ------
     RowsError
-        If the file is missing, damaged or of another kind, or lacks what was asked of it.
+        If the file is missing, damaged or of another kind, or lacks a column.
     """
     place = Path(path)
     if not exists(place):
@@ -70,9 +70,9 @@ def open_rows(
             X, X_var, y = place / "X.npy", _if_there(place / "X_var.npy"), _if_there(place / "y.npy")
         return ArrayRows(X, y, X_var=X_var, feature_names=features, dtype=dtype)
     if not is_folder and not ending.endswith((".parquet", ".fits", ".fit", ".fits.gz", ".fit.gz")):
-        raise RowsError(f"'{path}' has no ending that names rows; expected {_EXPECTED}. Rename or convert it.")
+        raise RowsError(f"'{path}' does not have the ending of rows; expected {_EXPECTED}. Rename or convert it.")
     if features is None:
-        raise RowsError(f"which columns of '{path}' are the features? Name them.")
+        raise RowsError(f"the features of '{path}' are not given. Name the columns that are features.")
     if is_folder or ending.endswith(".parquet"):
         return ParquetRows(place, features, uncertainties=uncertainties, label=label, keep=keep, dtype=dtype)
     return FITSRows(place, features, uncertainties=uncertainties, label=label, keep=keep, hdu=hdu, dtype=dtype)
@@ -83,7 +83,7 @@ def _if_there(path: Path) -> Path | None:
 
 
 def holds_arrays(path: Path) -> bool:
-    """Whether rows are in .npy files, whose columns have no names."""
+    """Return whether rows are in .npy files, whose columns have no names."""
     return path.name.lower().endswith(".npy") or exists(path / "X.npy")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -12,38 +12,41 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from fermiclass.errors import RowsError
-from fermiclass.files import exists
+from fermiclass.errors import RowsError, in_one_line
+from fermiclass.io.files import exists
+from fermiclass.io.parquet_tables import masked_names, open_parquet, with_nulls, without_dictionary
 from fermiclass.rows.checks import check_chunk, check_dtype, check_span
 from fermiclass.rows.chunk import Chunk, join
 from fermiclass.rows.columns import Columns
+from fermiclass.rows.rows import Rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
 
-class ParquetRows:
+class ParquetRows(Rows):
     """Rows of a Parquet file, or of a folder of such files in the order of their names.
 
-    A row group is read as a whole, only the columns asked for, and the last one is kept: memory is that of the largest
-    row group. Groups of some ten thousand rows are shuffled best; those of a file are set when it is written.
+    The rows are read in whole row groups, and the last group is kept, so the memory is that of the largest row group.
+    Only the columns in use are read. Groups of some ten thousand rows are best for shuffling; the program that writes
+    the file sets their size.
 
     Parameters
     ----------
     path
         A file, or a folder whose files end in .parquet.
     features
-        D names of columns of numbers.
+        Names of D columns of numbers.
     uncertainties
-        For each feature the name of the column with its standard deviation, None for a feature without error; or None
-        if no feature has one.
+        For each feature the name of the column with its standard deviation, or None for a feature without error. None
+        if no feature has an error.
     label
         The column of labels, text (null or '' for none) or whole numbers; None for no labels.
     keep
-        Columns, one number or text a row, that are to stand beside the results.
+        Columns to copy into the results, one number or text a row.
     dtype
-        Of the chunks: float32 or float64.
+        Type of the chunks: float64, or float32 with seven digits.
 
     Raises
     ------
@@ -59,7 +62,7 @@ class ParquetRows:
         uncertainties: Sequence[str | None] | None = None,
         label: str | None = None,
         keep: Sequence[str] = (),
-        dtype: DTypeLike = np.float32,
+        dtype: DTypeLike = np.float64,
     ):
         self._opened = partial(
             ParquetRows,
@@ -75,10 +78,10 @@ class ParquetRows:
         self.feature_names = self._columns.features
         self._files = _files(Path(path))
         self._source = f"'{path}'"
-        self._groups: list[tuple[int, int]] = []  # file and row group in it, of each block
+        self._groups: list[tuple[int, int]] = []  # number of the file and of the row group in it, for each block
         sizes = []
         for number, name in enumerate(self._files):
-            file = _open(name)
+            file = _open(name, self._columns.names)
             self._check(file.schema_arrow, f"'{name}'")
             for group in range(file.num_row_groups):
                 self._groups.append((number, group))
@@ -86,14 +89,10 @@ class ParquetRows:
         #: First row of each row group, then the number of rows.
         self.block_edges: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         self.num_rows = int(self.block_edges[-1])
-        self._nothing = self._chunk(_open(self._files[0]).schema_arrow.empty_table())
+        self._nothing = self._chunk(_open(self._files[0], self._columns.names).schema_arrow.empty_table(), 0)
         self._file: tuple[int, pq.ParquetFile] | None = None
         self._last: tuple[int, Chunk] | None = None
-        self._lock = Lock()  # a background thread may read ahead while another reads, too
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Rows that are sent to another process are opened there."""
-        return self._opened, ()
+        self._lock = Lock()  # a background thread may read ahead while another thread reads
 
     def read(self, start: int, stop: int) -> Chunk:
         """Return rows `start` to `stop` − 1; see :meth:`fermiclass.rows.Rows.read`."""
@@ -111,7 +110,7 @@ class ParquetRows:
     def _block(self, block: int) -> Chunk:
         with self._lock:
             if self._last is None or self._last[0] != block:
-                self._last = None  # so that two are never held
+                self._last = None  # two blocks are never in memory
                 self._last = block, self._read_block(block)
             return self._last[1]
 
@@ -121,23 +120,25 @@ class ParquetRows:
         number, group = self._groups[block]
         try:
             if self._file is None or self._file[0] != number:
-                self._file = number, _open(self._files[number])
-            return self._chunk(self._file[1].read_row_group(group, columns=list(self._columns.names)))
-        except (OSError, pa.ArrowException) as error:
+                self._file = number, _open(self._files[number], self._columns.names)
+            names = list(self._columns.names)
+            masks = masked_names(names, self._file[1].schema_arrow)
+            table = with_nulls(self._file[1].read_row_group(group, columns=list(dict.fromkeys([*names, *masks]))))
+            return self._chunk(table, int(self.block_edges[block]))
+        except (OSError, ValueError, pa.ArrowException) as error:
             raise _damaged(self._files[number], error) from error
 
-    def _chunk(self, table: pa.Table) -> Chunk:
+    def _chunk(self, table: pa.Table, start: int) -> Chunk:
         import pyarrow as pa
 
         def column(name: str) -> NDArray[Any]:
-            values = table[name]
-            if pa.types.is_dictionary(values.type):
-                values = values.cast(values.type.value_type)
-            if name in self._columns.numbers and not pa.types.is_floating(values.type):
+            values = without_dictionary(table[name])
+            kind = values.type
+            if name in self._columns.numbers and not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
                 values = values.cast(pa.float64(), safe=False)
             return np.asarray(values.to_numpy())
 
-        return self._columns.chunk(column, self._dtype, self._source)
+        return self._columns.chunk(column, self._dtype, self._source, start)
 
     def _check(self, schema: pa.Schema, source: str) -> None:
         import pyarrow as pa
@@ -151,7 +152,7 @@ class ParquetRows:
 
 
 def parquet_columns(path: Path) -> list[str]:
-    """Return the columns of a file, or of the first one of a folder."""
+    """Return the columns of a file, or of the first file in a folder."""
     return list(_open(_files(path)[0]).schema_arrow.names)
 
 
@@ -162,19 +163,18 @@ def _files(path: Path) -> list[Path]:
         return [path]
     found = sorted(file for file in path.glob("*.parquet") if not file.name.startswith((".", "_")))
     if not found:
-        raise RowsError(f"the folder '{path}' holds no file that ends in .parquet. Give another folder, or one file.")
+        raise RowsError(f"the folder '{path}' has no file that ends in .parquet. Give another folder, or one file.")
     return found
 
 
-def _open(path: Path) -> pq.ParquetFile:
+def _open(path: Path, columns: Collection[str] = ()) -> pq.ParquetFile:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path)
-    except (OSError, pa.ArrowException) as error:
+        return open_parquet(path, columns)
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise _damaged(path, error) from error
 
 
 def _damaged(path: Path, error: Exception) -> RowsError:
-    return RowsError(f"'{path}' cannot be read as a Parquet file ({' '.join(str(error).split())}). Write it again.")
+    return RowsError(f"'{path}' cannot be read as a Parquet file ({in_one_line(error)}). Write it again.")

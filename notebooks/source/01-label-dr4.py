@@ -33,9 +33,10 @@ codes, counts = np.unique(catalog.classes, return_counts=True)
 # %% [markdown]
 # ## What is learned from
 #
-# From the catalogue's columns come 17 features: how bright a source is, the shape of its
-# spectrum, how variable it is. Nearly every one has an error bar, and for faint sources
-# these are large. `X` holds the features, `X_var` the squares of their errors.
+# From the catalogue's columns come 18 features: how bright a source is, the shape of its
+# spectrum, how variable it is, and its distance from the Galactic plane. Nearly every one
+# has an error bar, and for faint sources these are large. `X` holds the features, `X_var`
+# the squares of their errors.
 
 # %%
 data = fc.extract_features(catalog)
@@ -56,13 +57,15 @@ pair = [names.index("LP_Index"), names.index("LP_beta")]
 significance = np.asarray(catalog.table["Signif_Avg"])
 faint = (catalog.classes == "") & (significance < 6) & (data.flags == 0)
 faint = np.flatnonzero(faint)[:10]
+classes = ["bll", "fsrq", "psr", "other"]
+known = np.isin(data.y, classes)
 axes = plots.feature_pair(
-    data.X[data.labelled][:, pair],
-    data.y[data.labelled],
+    data.X[known][:, pair],
+    data.y[known],
     ("spectral index", "curvature β"),
     noisy=data.X[faint][:, pair],
     noisy_var=data.X_var[faint][:, pair],
-    names=["bll", "fsrq", "psr"],
+    names=classes,
 )
 axes.figure.set_size_inches(5.5, 4.2)
 axes.set_xlim(1.2, 3.4)
@@ -73,31 +76,53 @@ plt.show()
 # %% [markdown]
 # ## Train and label
 #
-# `train` learns from the 2630 sources that are `bll`, `fsrq` or `psr` (with `msp`); `label`
-# gives the 4186 sources without a class probabilities. It takes well under a minute on a
-# quiet machine. (`fc.classify(catalog)` does both at once.)
+# `train` learns four classes: `bll`, `fsrq`, `psr` (with `msp`), and `other` for remnants,
+# nebulae, binaries, clusters and the like. Radio galaxies and other AGN teach "`bll` or
+# `fsrq`": what all AGN have in common. `label` gives the 4186 sources without a class
+# probabilities. It takes well under a minute on a quiet machine. (`fc.classify(catalog)`
+# does both at once.)
 
 # %%
 model = fc.train(catalog)
-labels = model.label(catalog, shares="estimated")
-shown = ["Source_Name", "Signif_Avg", "CLASS1", "P_bll", "P_fsrq", "P_psr", "PRED_CLASS"]
+labels = model.label(catalog, shares="selection")
+probabilities = [f"P_{name}" for name in classes]
+shown = ["Source_Name", "Signif_Avg", "CLASS1", *probabilities, "Sum_P_agn"]
 labels.to_pandas()[shown].head(6)
 
 # %% [markdown]
-# Each row has probabilities that sum to 1. `shares="estimated"`, the default of `fermiclass
-# classify`, takes into account that pulsars are more frequent among the sources without a
-# class than among those with one, by as much as these sources themselves say:
+# The four probabilities of a row sum to 1; `Sum_P_agn` is the sum of the first two.
+# `shares="selection"` is the default of `fermiclass classify`. It knows that associations
+# are selected: nearly every bright AGN has a counterpart, so that a bright source without
+# one is rather something else, and near the Galactic plane counterparts are hard to find.
+# How much this matters is estimated from the catalogue. The odds of an AGN go down with
+# significance by this power:
 
 # %%
-for status in ("unass", "bcu", "unk"):
-    print(f"{status:6s}", labels.meta[f"w_{status}"])
+print(f"slope: {model.selection.slope:.2f}")
+
+# %% [markdown]
+# Expected numbers among the unassociated sources, near the Galactic plane and far from it:
+
+# %%
+unassociated = labels[labels["STATUS"] == "unassociated"]
+near = np.abs(unassociated["GLAT"]) < 10
+groups = {"AGN": "Sum_P_agn", "pulsars": "P_psr", "other": "P_other"}
+pd.DataFrame(
+    {
+        group: {
+            place: np.sum(unassociated[column][rows])
+            for place, rows in (("|b| < 10°", near), ("|b| ≥ 10°", ~near))
+        }
+        for group, column in groups.items()
+    }
+).round(0)
 
 # %% [markdown]
 # ## On the sky
 #
-# Galactic coordinates, the centre of the Milky Way in the middle. The classifier has not
-# been told where a source is, and still it puts pulsars into the plane of the Milky Way and
-# blazars everywhere. The paler, the less sure.
+# Galactic coordinates, the centre of the Milky Way in the middle. Sources of other kinds
+# crowd in the plane of the Milky Way, pulsars around it, and blazars are everywhere. (The
+# Galactic latitude is one of the features, the longitude is not.) The paler, the less sure.
 
 # %%
 plots.sky_map(
@@ -105,29 +130,29 @@ plots.sky_map(
     labels["GLAT"],
     labels["PRED_CLASS"],
     labels["P_MAX"],
-    names=["bll", "fsrq", "psr"],
+    names=classes,
 )
 plt.show()
 
 # %% [markdown]
-# All sources at once in a triangle: at a corner the class is certain, in the middle
-# anything is possible. Pulsars are told from blazars rather well; the two kinds of blazars
-# run into one another.
+# All sources at once in a triangle of AGN, pulsars and others: at a corner the class is
+# certain, in the middle anything is possible. Most sources are AGN with little doubt. What
+# is left are sources between pulsar and other.
 
 # %%
-P = np.array([labels[f"P_{name}"] for name in ("bll", "fsrq", "psr")]).T
-plots.probability_triangle(P, ["bll", "fsrq", "psr"])
+P = np.array([labels[column] for column in groups.values()]).T
+plots.probability_triangle(P, ["agn", "psr", "other"])
 plt.show()
 
 # %% [markdown]
 # ## One source
 #
 # Why does a source have its probabilities? `explain` shows its features (the black points)
-# beside those of the classes, and by how much the probabilities would change without each
-# of them.
+# beside those of the classes, and by how much the log-odds, ln(P / (1 − P)), would change
+# without each of them, and without all of one kind.
 
 # %%
-explained = fc.explain(model, catalog, "4FGL J0001.6+3503", shares="estimated")
+explained = fc.explain(model, catalog, "4FGL J0001.6+3503", shares="selection")
 plots.explanation(explained)
 plt.show()
 
@@ -135,13 +160,11 @@ plt.show()
 # ## What to observe
 #
 # The most probable pulsars away from the Galactic plane that a telescope in the south can
-# see, without sources that are flagged (see `LABEL_FLAGS` in the README). For pulsars far
-# from the plane the shares are better estimated there alone:
+# see, without flagged sources (`docs/labels.md` explains `LABEL_FLAGS`):
 
 # %%
-by_latitude = model.label(catalog, shares="latitude")
 targets = fc.followup(
-    by_latitude, want="psr", dec=(-90, 20), abs_glat=(10, 90), unflagged=True, top=8
+    labels, want="psr", dec=(-90, 20), abs_glat=(10, 90), status="unassociated", top=8
 )
 shown = ["RANK", "Source_Name", "RAJ2000", "DEJ2000", "Signif_Avg", "P_psr", "OOD_SCORE"]
 targets.to_pandas()[shown]

@@ -95,7 +95,7 @@ pd.DataFrame(result.scores.per_class).T.round(3)
 # feature:
 
 # %%
-model = fc.train(catalog, features=FEATURES, classes=CLASSES)
+model = fc.train(catalog, fc.NIMGPClassifier(), features=FEATURES, classes=CLASSES)
 slopes = plots.kernel_slopes(model.estimator.weights_, model.estimator.kernel)
 plots.ard_relevances(slopes, model.features, list(model.estimator.classes_))
 plt.show()
@@ -103,10 +103,10 @@ plt.show()
 # %% [markdown]
 # ## Labels
 #
-# Now a test that nobody has tuned for: positions are not among the features, and the shares
-# of the classes are estimated for the whole sky at once. And yet young pulsars should lie
-# in the plane of the Milky Way, millisecond pulsars, which are older and nearer, further
-# out, and active galaxies anywhere.
+# Now a test that nobody has tuned for: positions are not among the features, and the class
+# priors are estimated for the whole sky at once (`shares="estimated"`). And yet young
+# pulsars should lie in the plane of the Milky Way, millisecond pulsars, which are older and
+# nearer, further out, and active galaxies anywhere.
 
 # %%
 labels = model.label(catalog, "unassociated", shares="estimated")
@@ -138,16 +138,16 @@ plt.show()
 # The best candidates for millisecond pulsars away from the plane, without flags:
 
 # %%
-best = fc.followup(labels, want="msp", abs_glat=(10, 90), unflagged=True, top=8)
+best = fc.followup(labels, want="msp", abs_glat=(10, 90), status="unassociated", top=8)
 columns = ["RANK", "Source_Name", "GLON", "GLAT", "Signif_Avg", "P_agn", "P_psr", "P_msp"]
 best.to_pandas()[columns]
 
 # %% [markdown]
 # The same on the command line:
 #
-#     fermiclass train catalogs/4FGL-DR4.fits.gz -o msp-model \
+#     fermiclass train catalogs/4FGL-DR4.fits.gz -o msp-model --method nimgp \
 #         --classes agn=bll+fsrq,psr,msp --features six,asinh_PLEC_SigCurv,PLEC_IndexS,\
 #     ln_Variability_Index,ln_Energy_Flux100,HR_45,HR_56,HR_67
 #     fermiclass classify catalogs/4FGL-DR4.fits.gz --model msp-model -o msp.fits \
-#         --targets unassociated
-#     fermiclass followup msp.fits --want msp --abs-glat 10 90 --unflagged --top 8
+#         --targets unassociated --shares estimated
+#     fermiclass followup msp.fits --want msp --abs-glat 10 90 --status unassociated --top 8

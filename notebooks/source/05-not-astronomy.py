@@ -38,9 +38,13 @@ frame[[means[0], errors[0], means[1], errors[1], "diagnosis"]].head(4)
 train, test = train_test_split(
     frame, test_size=0.4, stratify=frame["diagnosis"], random_state=0
 )
-model = fc.NIMGPClassifier().fit(train[means], train["diagnosis"], X_var=train[errors] ** 2)
+model = fc.NIMGPClassifier().fit(
+    train[means], train["diagnosis"], X_var=(train[errors] ** 2).to_numpy()
+)
 P = pd.DataFrame(
-    model.predict_proba(test[means], X_var=test[errors] ** 2), test.index, model.classes_
+    model.predict_proba(test[means], X_var=(test[errors] ** 2).to_numpy()),
+    test.index,
+    model.classes_,
 )
 P.join(test["diagnosis"]).head(5).round(3)
 
@@ -74,8 +78,8 @@ pipeline = make_pipeline(
     make_column_transformer(("passthrough", means)),
     fc.NIMGPClassifier().set_fit_request(X_var=True).set_predict_proba_request(X_var=True),
 )
-pipeline.fit(train, train["diagnosis"], X_var=train[errors] ** 2)
-same = pipeline.predict_proba(test, X_var=test[errors] ** 2)
+pipeline.fit(train, train["diagnosis"], X_var=(train[errors] ** 2).to_numpy())
+same = pipeline.predict_proba(test, X_var=(test[errors] ** 2).to_numpy())
 print("the same probabilities as before:", bool(np.allclose(same, P, atol=1e-5)))
 
 # %% [markdown]
@@ -91,7 +95,7 @@ print("the same probabilities as before:", bool(np.allclose(same, P, atol=1e-5))
 
 # %%
 told = fc.NIMGPClassifier(max_noise=None).fit(
-    train[means], train["diagnosis"], X_var=train[errors] ** 2
+    train[means], train["diagnosis"], X_var=(train[errors] ** 2).to_numpy()
 )
 not_told = fc.NIMGPClassifier("mgp").fit(train[means], train["diagnosis"])
 logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(
@@ -107,7 +111,7 @@ scores = pd.DataFrame(
 )
 DRAWS = 5
 for factor in factors:
-    X_var = (factor * test[errors]) ** 2
+    X_var = ((factor * test[errors]) ** 2).to_numpy()
     for _ in range(DRAWS):
         added = np.sqrt(factor**2 - 1.0) * test[errors].to_numpy()
         X = test[means] + added * rng.standard_normal(added.shape)
@@ -153,7 +157,9 @@ p = P["malignant"]
 sample = test.loc[[(p - 0.9).abs().idxmin()]]
 scales = np.linspace(0.0, 10.0, 21)
 repeated = pd.concat([sample] * len(scales))
-curve = told.predict_proba(repeated[means], X_var=(scales[:, None] * repeated[errors]) ** 2)
+curve = told.predict_proba(
+    repeated[means], X_var=((scales[:, None] * repeated[errors]) ** 2).to_numpy()
+)
 figure, axes = plt.subplots(figsize=(5.2, 3.0), layout="constrained")
 colours = plots.class_colours(list(model.classes_))
 for c, name in enumerate(model.classes_):

@@ -9,13 +9,14 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 from fermiclass.benchmarks import active
-from fermiclass.benchmarks.active import Active, Curve, Rows, learning_curve, run_block
+from fermiclass.benchmarks.active import Active, Rows, run_block
+from fermiclass.benchmarks.curves import LearningCurve, learning_curve
 from fermiclass.benchmarks.figures import active_figure
 from fermiclass.benchmarks.summary import summarise
 from fermiclass.errors import BenchmarkError
-from fermiclass.estimators import NIMGPClassifier
-from fermiclass.evaluation.peers import PeerClassifier
-from fermiclass.files import write_figure
+from fermiclass.evaluation.baselines import BaselineClassifier
+from fermiclass.io.files import write_figure
+from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 
 class Fake(BaseEstimator):
@@ -159,8 +160,8 @@ def test_scores_are_those_of_the_test_rows(data):
 
 def test_more_labels_help(data):
     records, _ = run(data, "random", 0.0, range(10), rounds=4, per_round=75)
-    curve = learning_curve(records, "nll")
-    assert curve.mean[-1] < curve.mean[0] - 2 * curve.se[0]
+    nll = np.array([record["nll"] for record in records])
+    assert nll[:, -1].mean() < nll[:, 0].mean() - 2 * nll[:, 0].std() / 3
 
 
 def test_progress_counts_trainings(data):
@@ -173,7 +174,7 @@ def test_progress_counts_trainings(data):
     ("options", "message"),
     [
         ({"acquisition": "best"}, "acquisition 'best' is unknown: choose among entropy, bald, random"),
-        ({"rounds": 81, "per_round": 5}, "81 rounds of 5 rows are more than the 400 of the pool"),
+        ({"rounds": 81, "per_round": 5}, "81 rounds of 5 rows are more than the 400 rows"),
     ],
 )
 def test_what_cannot_be_done_is_refused(data, options, message):
@@ -190,9 +191,6 @@ def test_a_learning_curve_is_a_mean_with_its_standard_error():
     assert curve.added.tolist() == [0, 5]
     assert np.allclose(curve.mean, [0.4, 0.25])
     assert np.allclose(curve.se, [0.1, 0.05])
-    fallen = learning_curve(records, reduction=True)
-    assert np.allclose(fallen.mean, [0.0, 0.15])
-    assert np.allclose(fallen.se, [0.0, 0.05])
     for bad in ([], [records[0], {**records[1], "added": [0, 1]}]):
         with pytest.raises(ValueError, match="records of different rounds, or none"):
             learning_curve(bad)
@@ -201,10 +199,12 @@ def test_a_learning_curve_is_a_mean_with_its_standard_error():
 def test_the_figure_has_a_panel_for_each_and_a_line_in_it_for_each(tmp_path):
     added = np.arange(4.0)
     panels = {
-        method: {name: Curve(added, np.full(4, k), np.full(4, 0.1)) for k, name in enumerate(active.ACQUISITIONS)}
+        method: {
+            name: LearningCurve(added, np.full(4, k), np.full(4, 0.1)) for k, name in enumerate(active.ACQUISITIONS)
+        }
         for method in (*active.METHODS, "fifth")
     }
-    figure = active_figure(panels, "reduction of the error")
+    figure = active_figure(panels)
     assert [axes.get_title("left") for axes in figure.axes][:2] == ["MGP", "NIMGP"]
     assert len(figure.axes) == 5
     for axes in figure.axes:
@@ -212,7 +212,7 @@ def test_the_figure_has_a_panel_for_each_and_a_line_in_it_for_each(tmp_path):
         assert len({line.get_color() for line in axes.get_lines()}) == 3
         low, high = (f(axes.collections[2].get_paths()[0].vertices[:, 1]) for f in (min, max))
         assert (low, high) == pytest.approx((1.9, 2.1))
-    assert figure.axes[0].get_ylabel() == "reduction of the error"
+    assert figure.axes[0].get_ylabel() == "test error"
     assert figure.axes[1].get_ylabel() == ""
     write_figure(tmp_path / "active.svg", figure)
 
@@ -231,8 +231,8 @@ def test_the_data_are_read(tmp_path, data):
     ("X", "Y", "message"),
     [
         (None, None, "X.txt"),
-        (999, 999, "999 rows, 999 classes, where there should be 1000 of both"),
-        (1000, 999, "1000 rows, 999 classes"),
+        (999, 999, "999 rows and 999 classes: expected 1000"),
+        (1000, 999, "1000 rows and 999 classes"),
     ],
 )
 def test_data_that_cannot_be_read_are_refused(tmp_path, X, Y, message):
@@ -277,13 +277,13 @@ def test_a_table_of_repetitions(shared_data):
 
 
 def test_what_cannot_go_on_is_refused(shared_data):
-    with pytest.raises(BenchmarkError, match="which 'logistic' does not: leave it out"):
-        Active(shared_data / "data").run("entropy/0", "logistic", PeerClassifier("logistic"), (0,))
+    with pytest.raises(BenchmarkError, match="which 'logistic' cannot: leave it out"):
+        Active(shared_data / "data").run("entropy/0", "logistic", BaselineClassifier("logistic"), (0,))
 
 
 @pytest.mark.parametrize("num_panels", [1, 2])
 def test_a_legend_is_not_wider_than_its_figure(num_panels):
-    curve = Curve(np.arange(3.0), np.arange(3.0), np.ones(3))
+    curve = LearningCurve(np.arange(3.0), np.arange(3.0), np.ones(3))
     curves = dict.fromkeys(("mgp", "nimgp", "nimgp-nn", "nimgp-fo"), curve)
     figure = active_figure({f"0.{k}": curves for k in range(num_panels)})
     figure.draw_without_rendering()

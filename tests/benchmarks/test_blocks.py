@@ -5,8 +5,8 @@ import pytest
 
 from fermiclass.benchmarks.blocks import Block, run_block
 from fermiclass.benchmarks.problem import Problem
-from fermiclass.evaluation.peers import PeerClassifier
-from fermiclass.robust_estimators import RobustGPClassifier
+from fermiclass.evaluation.baselines import BaselineClassifier
+from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 
 from .fake import Constant, FakeBenchmark, Learner
 
@@ -16,9 +16,9 @@ def records_of(estimator, cell="easy/0", splits=(0, 3)):
 
 
 def test_scores_are_those_of_the_estimator_alone():
-    for record in records_of(PeerClassifier("logistic")):
+    for record in records_of(BaselineClassifier("logistic")):
         problem = FakeBenchmark().problem("easy/0", record["split"])
-        fitted = PeerClassifier("logistic").fit(problem.X, problem.y)
+        fitted = BaselineClassifier("logistic").fit(problem.X, problem.y)
         p = fitted.predict_proba(problem.X_test)
         assert record["nll"] == pytest.approx(
             -np.mean([np.log(row[k]) for row, k in zip(p, problem.y_test, strict=True)])

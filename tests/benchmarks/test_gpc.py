@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import fermiclass.cli.benchmark as benchmarking
 from fermiclass.benchmarks import gpc
 from fermiclass.benchmarks.blocks import Block, run_block
 from fermiclass.benchmarks.gpc import GPC
 from fermiclass.benchmarks.methods import MethodOptions, make_estimator, parse_methods
-from fermiclass.commands import benchmarking
 from fermiclass.errors import BenchmarkError
 
 SIZES = {  # rows, inputs, classes

@@ -9,8 +9,7 @@ from rich.console import Console
 from fermiclass import read_catalog
 from fermiclass.benchmarks import lp_index
 from fermiclass.errors import FermiclassError
-
-from ..conftest import REPOSITORY, slim_path
+from tests.conftest import REPOSITORY, slim_path
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,9 @@ import pytest
 from fermiclass.benchmarks import methods
 from fermiclass.benchmarks.methods import MethodOptions, make_estimator, parse_methods
 from fermiclass.errors import BenchmarkError
-from fermiclass.estimators import NIMGPClassifier
-from fermiclass.nimgp.names import LIKELIHOODS, METHODS
-from fermiclass.robust_estimators import RobustGPClassifier
-from fermiclass.settings import PAPER_ESTIMATOR
+from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS, PAPER_ESTIMATOR
 
 
 def made(name, settings=None, **options):

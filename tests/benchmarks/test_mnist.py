@@ -9,7 +9,7 @@ from fermiclass.benchmarks import mnist
 from fermiclass.benchmarks.idx import read_idx
 from fermiclass.benchmarks.mnist import MNIST, load_files, load_packaged
 from fermiclass.errors import BenchmarkError
-from fermiclass.estimators import NIMGPClassifier
+from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 TRAIN, TEST = 30, 12
 
@@ -52,9 +52,9 @@ def test_an_idx_file_gives_its_array(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("short", idx_bytes(np.zeros((3, 2, 2)))[:-1], r"holds 27 bytes; its shape \(3, 2, 2\) takes 28"),
-        ("long", idx_bytes(np.zeros((3, 2, 2))) + b"x", r"holds 29 bytes; its shape \(3, 2, 2\) takes 28"),
-        ("no dimensions", idx_bytes(np.zeros((3, 2, 2)))[:9], r"holds 9 bytes"),
+        ("short", idx_bytes(np.zeros((3, 2, 2)))[:-1], r"27 bytes, .*shape \(3, 2, 2\) needs 28"),
+        ("long", idx_bytes(np.zeros((3, 2, 2))) + b"x", r"29 bytes, .*shape \(3, 2, 2\) needs 28"),
+        ("no dimensions", idx_bytes(np.zeros((3, 2, 2)))[:9], r"has 9 bytes"),
         (
             "labels",
             idx_bytes(np.zeros(3)),

@@ -9,11 +9,11 @@ from fermiclass.benchmarks.blocks import run_block
 from fermiclass.benchmarks.records import RecordFile
 from fermiclass.benchmarks.runner import run
 from fermiclass.errors import BenchmarkError, OutputError
-from fermiclass.evaluation.peers import PeerClassifier
+from fermiclass.evaluation.baselines import BaselineClassifier
 
 from .fake import Constant, Deadly, FakeBenchmark, WithoutData
 
-ESTIMATORS = {("easy/0", "logistic"): PeerClassifier(), ("hard/0", "constant"): Constant()}
+ESTIMATORS = {("easy/0", "logistic"): BaselineClassifier(), ("hard/0", "constant"): Constant()}
 HEADER = {"benchmark": "fake", "versions": {}}
 TIMES = {"seconds", "fit_seconds", "predict_seconds"}
 
@@ -135,7 +135,7 @@ def test_results_of_another_benchmark(path):
 
 def test_results_of_other_settings(path):
     go(path)
-    other = ESTIMATORS | {("easy/0", "logistic"): PeerClassifier(seed=3)}
+    other = ESTIMATORS | {("easy/0", "logistic"): BaselineClassifier(seed=3)}
     with pytest.raises(BenchmarkError, match=r"'logistic' on 'easy/0'.*\(seed was 0, is 3\). Choose another file"):
         go(path, estimators=other)
 

@@ -6,12 +6,11 @@ import re
 import numpy as np
 import pytest
 
+from fermiclass.analysis.outliers import default_estimator
 from fermiclass.benchmarks import suspects
 from fermiclass.errors import BenchmarkError
-from fermiclass.outliers import default_estimator
-
-from ..conftest import REPOSITORY
-from ..test_cli import run as run_command
+from tests.commands import run as run_command
+from tests.conftest import REPOSITORY
 
 CATALOGUES = REPOSITORY / "catalogs"
 METHODS = ["outliers", "forest", "boosting", "logistic"]
@@ -88,4 +87,4 @@ def test_without_catalogues(tmp_path):
     assert "Traceback" not in done.stderr
     done = run_command("benchmark", "outliers", "--methods", "mgp")
     assert done.returncode == 2
-    assert "knows nothing of --methods" in " ".join(done.stderr.split())
+    assert "has no option --methods" in " ".join(done.stderr.split())

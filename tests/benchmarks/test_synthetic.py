@@ -7,7 +7,7 @@ from fermiclass.benchmarks import synthetic
 from fermiclass.benchmarks.gp_draws import LatentFunctions
 from fermiclass.benchmarks.synthetic import HALF_WIDTH, Synthetic
 from fermiclass.errors import BenchmarkError
-from fermiclass.estimators import NIMGPClassifier
+from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 BENCHMARK = Synthetic()
 

@@ -5,8 +5,8 @@ import pytest
 
 from fermiclass.benchmarks.figures import toy_figure
 from fermiclass.benchmarks.toy import CELL, Toy
-from fermiclass.estimators import NIMGPClassifier
-from fermiclass.files import write_figure
+from fermiclass.io.files import write_figure
+from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 
 class Constant:

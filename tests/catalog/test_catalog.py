@@ -1,5 +1,9 @@
 import numpy as np
 import pytest
+from astropy.table import MaskedColumn
+
+from fermiclass.catalog import Catalog, read_catalog
+from tests.conftest import slim_path
 
 
 def test_classes_and_status(slim_catalog):
@@ -54,6 +58,32 @@ def test_to_pandas_splits_columns_of_several_values(dr4):
     assert frame.loc[0, "Source_Name"] == dr4.names[0]
     assert frame["Signif_Avg"].dtype == np.float32
     assert frame.sort_values("Signif_Avg").shape == frame.shape  # big-endian columns cannot be sorted
+
+
+def test_soft_galactic_sources_are_those_of_one_flag(dr4):
+    flags = np.asarray(dr4.table["Flags"])
+    np.testing.assert_array_equal(dr4.soft_galactic, flags // 2**13 % 2 == 1)
+    assert 0 < dr4.soft_galactic.sum() < 0.1 * len(dr4)
+    assert np.mean(np.abs(dr4.table["GLAT"][dr4.soft_galactic])) < 10.0  # in the plane, as the name says
+
+
+@pytest.mark.parametrize("release", ["4FGL-DR1", "4FGL-DR2", "4FGL-DR3", "4FGL-DR4"])
+def test_releases_before_dr3_have_no_soft_galactic_flag(release):
+    catalog = read_catalog(slim_path(release))
+    assert catalog.soft_galactic.shape == (len(catalog),)
+    assert catalog.soft_galactic.any() == (release in ("4FGL-DR3", "4FGL-DR4"))
+
+
+def test_without_known_flags_nothing_is_soft_galactic(dr4):
+    bare = dr4.table.copy()
+    bare.remove_column("Flags")
+    assert not Catalog(bare, dr4.release, dr4.source, dr4.sha256).soft_galactic.any()
+    masked = dr4.table.copy()
+    masked["Flags"] = MaskedColumn(masked["Flags"], mask=dr4.soft_galactic)
+    assert not Catalog(masked, dr4.release, dr4.source, dr4.sha256).soft_galactic.any()
+    other = dr4.table.copy()
+    other["Flags"] = np.where(dr4.soft_galactic, np.nan, 0.0)
+    assert not Catalog(other, dr4.release, dr4.source, dr4.sha256).soft_galactic.any()
 
 
 def test_a_catalog_cannot_be_changed_by_accident(dr4):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fermiclass.catalog import CLASS_CODES, TARGETS, ClassGrouping
+from fermiclass.catalog import CLASS_CODES, CLASS_TREE, DEFAULT_CLASSES, TARGETS, ClassGrouping
 from fermiclass.errors import ClassError
 
 CODES = np.array(["bll", "fsrq", "psr", "msp", "rdg", "bcu", "unk", ""])
@@ -29,6 +29,53 @@ def test_grammar(spec, groups):
     assert list(grouping.members) == list(grouping.names)
 
 
+DEFAULT_LABELS = {
+    **{"bll": "bll", "fsrq": "fsrq", "psr": "psr", "msp": "psr", "pwn": "other", "gc": "other"},
+    **{"rdg": "bll|fsrq", "agn": "bll|fsrq", "gal": "bll|fsrq", "bcu": "", "unk": "", "": "", "magnetar": "other"},
+}
+
+
+def test_the_default_has_a_place_for_every_source():
+    grouping = ClassGrouping.parse(DEFAULT_CLASSES)
+    assert grouping.names == ("bll", "fsrq", "psr", "other")
+    assert grouping.sets == {"bll|fsrq": ("bll", "fsrq")}
+    assert grouping.tops == {"agn": ("bll", "fsrq")}
+    np.testing.assert_array_equal(grouping.assign(list(DEFAULT_LABELS)), list(DEFAULT_LABELS.values()))
+    placed = {code for code in CLASS_CODES if grouping.assign([code]) != [""]}
+    assert placed == set(CLASS_CODES) - {"bcu", "unk"}
+    assert set().union(*CLASS_TREE.values()) == set(CLASS_CODES) - {"unk"}
+
+
+def test_labels_of_several_groups():
+    grouping = ClassGrouping.parse("bll, fsrq, young=psr, old=msp, bll | fsrq = bcu+RDG, young|old = glc")
+    assert grouping.names == ("bll", "fsrq", "young", "old")
+    assert grouping.sets == {"bll|fsrq": ("bll", "fsrq"), "young|old": ("young", "old")}
+    codes, labels = ["bcu", "rdg", "glc", "msp", "unk"], ["bll|fsrq", "bll|fsrq", "young|old", "old", ""]
+    np.testing.assert_array_equal(grouping.assign(codes), labels)
+    assert grouping.tops == {"agn": ("bll", "fsrq"), "psr": ("young", "old")}
+    again = ClassGrouping.parse(str(grouping))
+    assert (again.names, dict(again.members), dict(again.sets)) == (
+        grouping.names,
+        dict(grouping.members),
+        dict(grouping.sets),
+    )
+    # What a set takes is no target, and is not in `other` either.
+    assert not grouping.is_target(["bcu"], "uncertain")[0]
+    assert "rdg" not in ClassGrouping.parse("bll,fsrq,other,bll|fsrq=rdg").members["other"]
+
+
+@pytest.mark.parametrize("spec", ["bll,fsrq,psr", "agn=bll+fsrq,psr,other", "bll,psr"])
+def test_groupings_without_labels_of_several_groups(spec):
+    grouping = ClassGrouping.parse(spec)
+    assert not grouping.sets
+    assert dict(grouping.tops) == ({"agn": ("bll", "fsrq")} if spec == "bll,fsrq,psr" else {})
+
+
+def test_a_top_class_that_is_a_group_is_no_sum():
+    assert not ClassGrouping.parse("agn=bll+rdg,fsrq,psr").tops
+    assert ClassGrouping.parse("bll,fsrq,rest=rdg+agn,psr,msp").tops == {"agn": ("bll", "fsrq", "rest")}
+
+
 def test_a_grouping_is_itself():
     grouping = ClassGrouping.parse("bll,fsrq")
     assert ClassGrouping.parse(grouping) is grouping
@@ -53,6 +100,8 @@ def test_other_takes_a_class_that_nobody_described():
         ("bll", "only one"),
         ("blazar=bll+fsrq", "only one"),
         ("bll,,psr", "malformed at ''"),
+        (f"{'a' * 61}=bll,psr", "write names of up to 60 letters and digits"),
+        ("é=bll,psr", "malformed at 'é=bll'"),
         ("bll,x=", "malformed"),
         ("bll,=psr", "malformed"),
         ("bll,x=psr+", "malformed"),
@@ -62,9 +111,17 @@ def test_other_takes_a_class_that_nobody_described():
         ("bll,quark", "'quark' is not a class of the catalogue"),
         ("bll,psr,bll", "cannot name a group 'bll'"),
         ("x=bll,X=psr", "cannot name a group 'X'"),
-        ("max=bll,psr", "none 'max'"),
+        ("max=bll,psr", "'max' is reserved"),
         ("x=bll+psr,bll", "'bll' more than once"),
         ("x=bll+bll,psr", "'bll' more than once"),
+        ("bll,psr,bll|fsrq=rdg", "'bll.fsrq'.* 'fsrq' is no group among bll, psr"),
+        ("bll,fsrq,bll|fsrq", "malformed at 'bll.fsrq'"),
+        ("bll,fsrq,bll|fsrq=", "malformed at 'bll.fsrq='"),
+        ("bll,fsrq,bll|=rdg", "malformed at 'bll.=rdg'"),
+        ("bll,fsrq,bll|fsrq=bll", "'bll' more than once"),
+        ("bll,fsrq,bll|fsrq=rdg,bll|fsrq=agn", "malformed at 'bll.fsrq=agn'"),
+        ("bll,fsrq,bll|fsrq=quark", "'quark' is not a class of the catalogue"),
+        ("bll,fsrq,bll|bll=rdg", "malformed at 'bll.bll=rdg'"),
     ],
 )
 def test_faults_are_named(spec, message):

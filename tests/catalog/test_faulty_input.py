@@ -1,4 +1,5 @@
 import gzip
+import io
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from astropy.table import Table
 
 from fermiclass.catalog import REQUIRED_COLUMNS, read_catalog
 from fermiclass.errors import CatalogError
+from fermiclass.features import extract_features
 from tests.conftest import slim_path
 
 
@@ -112,7 +114,7 @@ def test_table_without_rows(small):
 @pytest.mark.parametrize("name", REQUIRED_COLUMNS)
 def test_each_required_column(small, name):
     small.remove_column(name)
-    with pytest.raises(CatalogError, match=f"<Table> lacks columns that are needed: {name}"):
+    with pytest.raises(CatalogError, match=f"<Table> lacks columns: {name}"):
         read_catalog(small)
 
 
@@ -139,3 +141,41 @@ def test_3fgl_is_named_with_what_it_lacks(shared_data):
 def test_what_is_no_catalogue_at_all(source):
     with pytest.raises(CatalogError, match="expected a path, an astropy table or an open FITS file"):
         read_catalog(source)
+
+
+@pytest.mark.parametrize(("null", "format"), [(-999, "J"), (9999, "I"), (-1, "K")])
+def test_the_null_of_whole_numbers_is_no_number(plain_bytes, written, null, format):
+    """TNULL, also where the stored numbers are scaled."""
+    with fits.open(io.BytesIO(plain_bytes)) as hdus:
+        data = hdus[1].data[:40]
+        units = {column.name: column.unit for column in hdus[1].columns}
+        stored = np.rint(np.maximum(data["LP_SigCurv"], 0.0)).astype("i8")
+        stored[3:6] = null
+        columns = [
+            fits.Column(column.name, column.format, unit=units[column.name], array=data[column.name])
+            for column in hdus[1].columns
+            if column.name not in ("LP_SigCurv", "Npred")
+        ]
+        columns.append(fits.Column("LP_SigCurv", format, null=null, array=stored))
+        table = fits.BinTableHDU.from_columns(columns, name="LAT_Point_Source_Catalog")
+        table.header.update({"CDS-NAME": "4FGL", "VERSION": "v35"})
+        path = written(b"")
+        table.writeto(path, overwrite=True)
+    values = np.asarray(read_catalog(path).table["LP_SigCurv"], float)
+    assert np.flatnonzero(np.isnan(values)).tolist() == [3, 4, 5]
+    np.testing.assert_array_equal(np.delete(values, [3, 4, 5]), np.delete(stored, [3, 4, 5]))
+    features = extract_features(read_catalog(path), "asinh_LP_SigCurv")
+    assert np.flatnonzero(features.imputed_value[:, 0]).tolist() == [3, 4, 5]
+
+
+def test_a_text_ends_at_its_first_nul(plain_bytes, written):
+    catalog = read_catalog(written(plain_bytes))
+    row = int(np.flatnonzero(catalog.classes == "bll")[0])
+    with fits.open(io.BytesIO(plain_bytes)) as hdus:
+        layout = hdus[1].data.dtype.fields["CLASS1"]
+        start = hdus.info(output=False) and hdus[1]._data_offset + row * hdus[1].data.dtype.itemsize + layout[1]
+    damaged = bytearray(plain_bytes)
+    width = layout[0].itemsize
+    damaged[start : start + width] = (b"bll\0" + width * b"z")[:width]
+    again = read_catalog(written(bytes(damaged), "again.fits"))
+    assert again.classes[row] == "bll"

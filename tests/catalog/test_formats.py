@@ -15,9 +15,9 @@ from astropy.table import Table
 from fermiclass import extract_features, read_catalog
 from fermiclass.catalog import CatalogWarning
 from fermiclass.errors import CatalogError
-from fermiclass.labels import CATALOGUE_COLUMNS
+from fermiclass.labelling.labels import CATALOGUE_COLUMNS
+from tests.commands import run
 from tests.conftest import slim_path
-from tests.test_cli import run
 
 
 @pytest.fixture(scope="module")
@@ -118,13 +118,13 @@ def test_what_is_copied_into_labels_is_the_same(some, tmp_path, writer):
     path, table = some
     writer(table, tmp_path / "catalogue.data")
     expected, found = read(path), read(tmp_path / "catalogue.data")
+    without_units = writer in (parquet_of_pandas, parquet_with_nulls)  # the units of positions are known
     for name in CATALOGUE_COLUMNS:
         np.testing.assert_array_equal(found.table[name], expected.table[name], err_msg=name)
-        assert found.table[name].unit == expected.table[name].unit, name
+        if not without_units or name in ("RAJ2000", "DEJ2000", "GLON", "GLAT"):
+            assert found.table[name].unit == expected.table[name].unit, name
     assert found.table["RAJ2000"].meta["ucd"] == "pos.eq.ra;meta.main"
     np.testing.assert_array_equal(found.status, expected.status)
-    if writer is not parquet_of_pandas and writer is not parquet_with_nulls:
-        assert found.table["Flux1000"].unit == expected.table["Flux1000"].unit
 
 
 @pytest.mark.parametrize(("writer", "name"), [(parquet_of_astropy, "part.parquet"), (votable, "part.vot")])
@@ -133,7 +133,7 @@ def test_commands_take_them(some, tmp_path, writer, name):
     writer(table, tmp_path / name)
     done = run("info", name, cwd=tmp_path)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"unknown: {len(table)} sources, from {name}")
-    assert done.stderr.startswith(f"fermiclass: warning: '{name}' is of no release that fermiclass knows")
+    assert done.stderr.startswith(f"fermiclass: warning: '{name}' is not of a known release")
     tables = []
     for file in (path, tmp_path / name):
         assert run("features", file, "-o", "features.fits", "--quiet", cwd=tmp_path).returncode == 0
@@ -186,13 +186,13 @@ def test_damaged_files(some, tmp_path, place):
 def test_other_tables_in_these_formats(tmp_path):
     path = tmp_path / "other.vot"
     Table({"a": [1.0], "b": ["x"]}).write(path, format="votable")
-    with pytest.raises(CatalogError, match="lacks columns that are needed: Source_Name"):
+    with pytest.raises(CatalogError, match="lacks columns: Source_Name"):
         read_catalog(path)
     pq.write_table(pa.table({"a": [1.0]}), path)
-    with pytest.raises(CatalogError, match="lacks columns that are needed: Source_Name"):
+    with pytest.raises(CatalogError, match="lacks columns: Source_Name"):
         read_catalog(path)
     path.write_bytes(b'<?xml version="1.0"?><html><body>Not found</body></html>')
-    with pytest.raises(CatalogError, match="is not a FITS file, and neither VOTable nor Parquet"):
+    with pytest.raises(CatalogError, match="is not a FITS file, a VOTable or a Parquet file"):
         read_catalog(path)
     path.write_bytes(b'<?xml version="1.0"?><VOTABLE version="1.4" xmlns="http://www.ivoa.net/xml/VOTable/v1.3"/>')
     with pytest.raises(CatalogError, match=r"damaged VOTable file \(it holds no table\)"):

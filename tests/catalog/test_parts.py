@@ -11,8 +11,7 @@ from fermiclass import read_catalog
 from fermiclass.catalog import CatalogParts, CatalogWarning, open_large_catalog
 from fermiclass.catalog.structure import data_sum
 from fermiclass.errors import CatalogError
-
-from ..conftest import slim_path
+from tests.conftest import slim_path
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +84,7 @@ def test_unknown_classes_of_different_parts(unpacked, tmp_path):
         hdu.data["CLASS1"][[10, 6000]] = "zz1", "zz2"
 
     parts = CatalogParts(changed(unpacked("4FGL-DR4"), tmp_path / "unknown.fits", unknown), 1000)
-    with pytest.warns(CatalogWarning, match=r"classes that are not known: zz1 \(1\), zz2 \(1\)"):
+    with pytest.warns(CatalogWarning, match=r"unknown classes: zz1 \(1\), zz2 \(1\)"):
         parts.classes  # noqa: B018
 
 
@@ -148,8 +147,8 @@ def test_the_smaller_ones_are_read_whole(unpacked, tmp_path):
     ("damage", "message"),
     [
         (lambda content: content[:-2880], "is truncated"),
-        (lambda content: content + b"more", "bytes lie after the end"),
-        (lambda content: content.replace(b"'LP_SigCurv'", b"'LP_SigCuvr'"), "lacks columns that are needed"),
+        (lambda content: content + b"more", "bytes after the end"),
+        (lambda content: content.replace(b"'LP_SigCurv'", b"'LP_SigCuvr'"), "lacks columns"),
         (lambda content: content.replace(b"NAXIS1  =", b"NAXIS1  =  1", 1), "damaged"),
     ],
 )
@@ -187,5 +186,5 @@ def test_the_sum_of_data_is_astropys(size):
 
 
 def test_what_is_no_plain_fits_file_is_refused():
-    with pytest.raises(CatalogError, match="or compressed, and cannot be read in parts"):
+    with pytest.raises(CatalogError, match=r"compressed.* cannot be read in parts"):
         CatalogParts(slim_path("4FGL-DR4"))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fermiclass.catalog import RELEASES, UnknownReleaseWarning, read_catalog, recognise
+from fermiclass.catalog import CLASS_CODES, RELEASES, UnknownReleaseWarning, read_catalog, recognise
 from tests.conftest import slim_path
 
 # Counted from the released files.
@@ -23,8 +23,8 @@ def test_every_slim_release_is_recognised_and_counted(slim_catalog):
 
 
 def test_records_do_not_overlap():
-    for number in range(1, 40):
-        for catalogue in ("4FGL", "FL8Y"):
+    for number in range(1, 101):
+        for catalogue in ("4FGL", "FL8Y", "FL16Y"):
             fitting = [r for r in RELEASES if r.catalogue == catalogue and r.versions[0] <= number <= r.versions[1]]
             assert len(fitting) <= 1
     assert len({r.sources for r in RELEASES}) == len({r.name for r in RELEASES}) == len(RELEASES)
@@ -38,9 +38,25 @@ def test_header_identifies_a_release_and_a_selection_of_it(release):
         assert recognise(header, (), rows, "x") is release
 
 
-@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.name)
+COUNTED = [release for release in RELEASES if release.name != "FL16Y"]  # its list grows
+
+
+@pytest.mark.parametrize("release", COUNTED, ids=lambda release: release.name)
 def test_number_of_sources_identifies_a_release_without_header(release):
     assert recognise({}, (), release.sources, "x") is release
+
+
+def test_no_number_of_sources_identifies_a_list_that_grows():
+    assert BY_NAME["FL16Y"].sources == 0
+    with pytest.warns(UnknownReleaseWarning, match="0 sources"):
+        assert recognise({}, (), 0, "x").name == "unknown"
+
+
+def test_the_16_year_list_has_any_number_of_sources():
+    for rows in (1, 3900, 20_000):
+        assert recognise({"CDS-NAME": "FL16Y", "VERSION": "v41"}, (), rows, "x") is BY_NAME["FL16Y"]
+    with pytest.warns(UnknownReleaseWarning, match="FL16Y, version none"):
+        recognise({"CDS-NAME": "FL16Y"}, (), 3900, "x")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +70,7 @@ def test_number_of_sources_identifies_a_release_without_header(release):
     ],
 )
 def test_what_fits_no_record_is_unknown(header, rows):
-    with pytest.warns(UnknownReleaseWarning, match=f"'x' is of no release that fermiclass knows .*{rows} sources"):
+    with pytest.warns(UnknownReleaseWarning, match=f"'x' is not of a known release .*{rows} sources"):
         release = recognise(header, ("Source_Name", "DataRelease"), rows, "'x'")
     assert release.name == "unknown"
 
@@ -96,3 +112,14 @@ def test_fl8y_as_released(shared_data):
     assert catalog.has_column("CLASS1")
     # the one column that its file leaves without a unit
     assert catalog.table["Unc_Flux1000"].unit == catalog.table["Flux1000"].unit
+
+
+def test_the_16_year_list_as_released(shared_data):
+    path = shared_data / "catalogs" / "gll_psc_16year_v41_even.fit.gz"
+    if not path.is_file():
+        pytest.skip(f"the 16-year list is not at hand: no file {path}")
+    catalog = read_catalog(path)
+    assert catalog.release is BY_NAME["FL16Y"]
+    assert len(catalog) > 3000
+    assert {"bll", "fsrq", "psr", "msp", "bcu", ""} <= set(catalog.classes) <= {"", *CLASS_CODES}
+    assert catalog.soft_galactic.any()

@@ -7,6 +7,8 @@ import pytest
 
 from tests.conftest import REPOSITORY
 
+pytestmark = pytest.mark.notebooks
+
 _SPEC = importlib.util.spec_from_file_location("make_notebooks", REPOSITORY / "docs" / "make_notebooks.py")
 make_notebooks = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(make_notebooks)

@@ -12,6 +12,8 @@ from tests.conftest import REPOSITORY
 
 DOCS = REPOSITORY / "docs"
 
+pytestmark = pytest.mark.notebooks
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
@@ -24,11 +26,20 @@ def site(tmp_path_factory):
 
 
 def test_all_pages_are_there(site):
-    pages = {path.stem for path in DOCS.glob("*.md")} | {"generated/core", "generated/catalogs"}
+    pages = {path.stem for path in DOCS.glob("*.md")} | {f"development/{p.stem}" for p in DOCS.glob("development/*.md")}
+    pages |= {f"generated/{name}" for name in ("core", "catalogs", "contributing", "changelog")}
     notebooks = {f"generated/{path.stem}" for path in (REPOSITORY / "notebooks").glob("*.ipynb")}
     assert len(notebooks) == 5
     for page in pages | notebooks:
         assert (site / f"{page}.html").is_file(), page
+
+
+def test_navigation_has_the_four_kinds(site):
+    page = (site / "index.html").read_text(encoding="utf-8")
+    captions = re.findall(r'class="caption-text">([^<]+)<', page)
+    assert captions == ["Tutorials", "How-to guides", "Reference", "Explanation"]
+    assert '"<!--' not in page
+    assert page.count("<td><p>baseline") >= 1  # the table of the README is included
 
 
 def test_public_names_are_documented(site):

@@ -1,4 +1,4 @@
-"""Against peers, with and without knowing the errors, with and without a correction: each against plain numpy."""
+"""Against baselines, with and without knowing the errors, with and without a correction: each against plain numpy."""
 
 import json
 from dataclasses import replace
@@ -10,17 +10,17 @@ from fermiclass.evaluation import (
     MethodResult,
     Scores,
     Variant,
-    best_peer,
+    best_baseline,
     correction_effects,
     noise_gains,
-    versus_peers,
+    versus_baselines,
 )
-from fermiclass.evaluation.scores import SIGNIFICANCE_EDGES
+from fermiclass.evaluation.scores import SCORE_SIGNIFICANCE_EDGES
 
 from .conftest import CLASSES, make_up_evaluation
 
 FEATURES = {"six": ("a", "b"), "extended": ("a", "b", "c")}
-# Of the two peers, one is the better as trained, the other when corrected.
+# Of the two baselines, one is the better as trained, the other when corrected.
 NOISE = {
     ("nimgp", ""): 0.3, ("mgp", ""): 0.4, ("forest", ""): 0.5, ("svm", ""): 0.7,
     ("nimgp", "+shares"): 0.1, ("mgp", "+shares"): 0.2, ("forest", "+shares"): 0.6, ("svm", "+shares"): 0.4,
@@ -30,7 +30,7 @@ NOISE = {
 @pytest.fixture(scope="module")
 def evaluation():
     variants = {
-        Variant(method, features, correction, is_peer=method in ("forest", "svm")): noise + extra
+        Variant(method, features, correction, is_baseline=method in ("forest", "svm")): noise + extra
         for features, extra in (("six", 0.2), ("extended", 0.0))
         for (method, correction), noise in NOISE.items()
     }
@@ -60,38 +60,38 @@ def test_groups_are_alike_and_sorted(evaluation):
         assert names == sorted(names, key=lambda name: evaluation.methods[name].scores.nll)
 
 
-def test_every_own_method_against_the_best_peers(evaluation):
-    found = versus_peers(evaluation)
-    own = [name for name in evaluation.ranking if not evaluation.methods[name].variant.is_peer]
+def test_every_own_method_against_the_best_baselines(evaluation):
+    found = versus_baselines(evaluation)
+    own = [name for name in evaluation.ranking if not evaluation.methods[name].variant.is_baseline]
     assert list(found) == own
     assert len(own) == 8
     rows = {"all": np.full(len(evaluation), True), "unassociated": evaluation.status == ""}
     for name in own:
         group = name[name.index("@") :]
         candidates = {
-            "as_used": [f"{peer}@{features}" for peer in ("forest", "svm") for features in FEATURES],
-            "like_for_like": [f"{peer}{group}" for peer in ("forest", "svm")],
+            "as_used": [f"{baseline}@{features}" for baseline in ("forest", "svm") for features in FEATURES],
+            "like_for_like": [f"{baseline}{group}" for baseline in ("forest", "svm")],
         }
         for kind, names in candidates.items():
             for population, chosen in rows.items():
                 comparison = getattr(found[name], kind)[population]
-                best = min(names, key=lambda peer: losses(evaluation, peer)[chosen].mean())
+                best = min(names, key=lambda baseline: losses(evaluation, baseline)[chosen].mean())
                 d = (losses(evaluation, name) - losses(evaluation, best))[chosen]
-                assert comparison.peer == best
+                assert comparison.baseline == best
                 assert comparison.difference.mean == pytest.approx(d.mean())
                 assert comparison.difference.se == pytest.approx(d.std(ddof=1) / np.sqrt(len(d)))
                 assert comparison.difference.n == len(d)
                 assert comparison.relative == pytest.approx(d.mean() / losses(evaluation, best)[chosen].mean())
 
 
-def test_best_peer_is_another_for_other_questions(evaluation):
-    assert best_peer(evaluation, lambda peer: not peer.correction) == "forest@extended"
-    assert best_peer(evaluation, lambda peer: peer.correction == "+shares") == "svm@extended+shares"
-    assert best_peer(evaluation, lambda peer: False) is None
+def test_best_baseline_is_another_for_other_questions(evaluation):
+    assert best_baseline(evaluation, lambda baseline: not baseline.correction) == "forest@extended"
+    assert best_baseline(evaluation, lambda baseline: baseline.correction == "+shares") == "svm@extended+shares"
+    assert best_baseline(evaluation, lambda baseline: False) is None
 
 
-def test_best_peer_is_another_for_each_population():
-    """One peer is right where there is an association, the other where there is none."""
+def test_best_baseline_is_another_for_each_population():
+    """One baseline is right where there is an association, the other where there is none."""
     evaluation = make_up_evaluation({Variant("nimgp", "six"): 0.5})
     right = np.eye(3)[[CLASSES.index(label) for label in evaluation.y]]
     bare = evaluation.status == ""
@@ -99,25 +99,25 @@ def test_best_peer_is_another_for_each_population():
     for name, good in (("forest", ~bare), ("svm", bare)):
         p = np.where(good[:, None], 0.7 * right + 0.1, 0.1 * right + 0.3)
         scores, alone = (Scores.of(p[rows], evaluation.y[rows], CLASSES) for rows in (slice(None), bare))
-        methods[name] = MethodResult(Variant(name, "six", is_peer=True), scores, alone, 0.0, 0.0, p)
-    found = versus_peers(replace(evaluation, methods=methods))["nimgp"]
+        methods[name] = MethodResult(Variant(name, "six", is_baseline=True), scores, alone, 0.0, 0.0, p)
+    found = versus_baselines(replace(evaluation, methods=methods))["nimgp"]
     for comparisons in (found.as_used, found.like_for_like):
-        assert {population: row.peer for population, row in comparisons.items()} == {
+        assert {population: row.baseline for population, row in comparisons.items()} == {
             "all": "forest",
             "unassociated": "svm",
         }
 
 
-def test_without_peers_there_is_nothing_to_compare():
+def test_without_baselines_there_is_nothing_to_compare():
     alone = make_up_evaluation({Variant("nimgp", "six"): 0.1})
-    assert versus_peers(alone) == {}
+    assert versus_baselines(alone) == {}
     assert not {"versus_peers", "input_noise", "correction"} & set(alone.to_dict())
 
 
-def test_peer_without_loss_has_no_relative_difference():
-    evaluation = make_up_evaluation({Variant("nimgp", "six"): 0.1, Variant("svm", "six", is_peer=True): 0.2})
-    comparison = versus_peers(evaluation)["nimgp"].as_used["all"]
-    assert type(comparison)(comparison.peer, 0.0, comparison.difference).relative is None
+def test_baseline_without_loss_has_no_relative_difference():
+    evaluation = make_up_evaluation({Variant("nimgp", "six"): 0.1, Variant("svm", "six", is_baseline=True): 0.2})
+    comparison = versus_baselines(evaluation)["nimgp"].as_used["all"]
+    assert type(comparison)(comparison.baseline, 0.0, comparison.difference).relative is None
 
 
 def test_what_knowing_the_errors_changes(evaluation):
@@ -132,7 +132,7 @@ def test_what_knowing_the_errors_changes(evaluation):
         assert sum(row.difference.n for row in gain.by_significance) == len(evaluation)
         for row in gain.by_significance:
             inside = (evaluation.significance >= row.low) & (evaluation.significance < (row.high or np.inf))
-            assert row.low in SIGNIFICANCE_EDGES
+            assert row.low in SCORE_SIGNIFICANCE_EDGES
             assert row.difference.mean == pytest.approx(d[inside].mean())
             assert row.difference.se == pytest.approx(d[inside].std(ddof=1) / np.sqrt(inside.sum()))
 

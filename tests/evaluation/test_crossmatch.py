@@ -20,8 +20,18 @@ def test_target_gets_the_later_class(make_catalog):
 def test_still_unclassified_or_of_another_class_is_not_scored(make_catalog):
     earlier = make_catalog(["a", "b", "c"], [10.0, 20.0, 30.0], [0.0] * 3, ["", "", "unk"])
     later = make_catalog(["a", "b", "c"], [10.0, 20.0, 30.0], [0.0] * 3, ["bcu", "snr", "bll"], "4FGL-DR4")
-    assert later_classes(earlier, later).rows.tolist() == [2]
+    assert later_classes(earlier, later, "bll,fsrq,psr").rows.tolist() == [2]
+    assert later_classes(earlier, later).y.tolist() == ["other", "bll"]
     assert later_classes(earlier, later, "bll,psr,other").y.tolist() == ["other", "bll"]
+
+
+def test_a_later_class_of_several_groups_is_not_scored(make_catalog):
+    earlier = make_catalog(["a", "b"], [10.0, 20.0], [0.0] * 2, ["", "bcu"])
+    later = make_catalog(["a", "b"], [10.0, 20.0], [0.0] * 2, ["rdg", "fsrq"], "4FGL-DR4")
+    matches = later_classes(earlier, later)
+    assert matches.y.tolist() == ["fsrq"]
+    assert (matches.counts["targets"], matches.counts["scored"]) == (2, 1)
+    assert later_classes(earlier, later, "agn=rdg+bll,fsrq").y.tolist() == ["agn", "fsrq"]
 
 
 def test_what_the_grouping_trains_on_is_no_target(make_catalog):
@@ -136,7 +146,7 @@ def _separation(lon1, lat1, lon2, lat2):
 
 def test_radius_must_be_positive(make_catalog):
     catalog = make_catalog(["a"], [10.0], [0.0], [""])
-    with pytest.raises(ValueError, match="radius_deg=0 is no radius"):
+    with pytest.raises(ValueError, match="radius_deg=0 is not a valid radius"):
         later_classes(catalog, catalog, radius_deg=0)
 
 
@@ -147,13 +157,13 @@ def test_a_release_against_itself_is_matched_to_itself(slim_catalog):
 
 
 def test_dr1_to_dr4(dr1, dr4):
-    matches = later_classes(dr1, dr4)
+    matches = later_classes(dr1, dr4, "bll,fsrq,psr")
     assert len(matches) == 310
     assert np.sum(matches.status == "") == 67
     assert set(matches.y[matches.status == ""]) == {"psr"}
     assert matches.counts == {"targets": 2741, "by_position": 2718, "by_name": 1, "unmatched": 22, "scored": 310}
     assert len(set(matches.later_rows.tolist())) == 310
     assert str(matches) == (
-        "Of 2741 sources without a class in 4FGL-DR1, 2718 are found in 4FGL-DR4 by position and 1 by name, 22 are "
-        "not; 310 have a class there (212 bll, 27 fsrq, 71 psr), of which 67 had no association at all."
+        "4FGL-DR1 has 2741 sources without a class: 2718 are found in 4FGL-DR4 by position, 1 by name, 22 are not "
+        "found. 310 of them have a class in 4FGL-DR4 (212 bll, 27 fsrq, 71 psr); 67 of these had no association."
     )

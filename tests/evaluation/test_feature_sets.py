@@ -26,5 +26,5 @@ def test_each_set_once():
 
 
 def test_one_set_at_least():
-    with pytest.raises(FeatureError, match="no features named"):
+    with pytest.raises(FeatureError, match="give at least one set"):
         name_feature_sets([])

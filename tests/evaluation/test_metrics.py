@@ -140,7 +140,7 @@ def test_paired_difference(sample):
 
 
 def test_pairs_must_be_pairs():
-    with pytest.raises(ValueError, match=r"shapes \(2,\) and \(3,\) are no pairs"):
+    with pytest.raises(ValueError, match=r"shapes \(2,\) and \(3,\) are not pairs"):
         metrics.paired_difference([1.0, 2.0], [1.0, 2.0, 3.0])
 
 
@@ -150,8 +150,8 @@ def test_pairs_must_be_pairs():
         (np.ones((2, 2)) / 2, ["bll", "psr"], "do not fit 3 classes"),
         (np.ones((2, 3)) / 3, ["bll"], "do not fit 3 classes"),
         (np.ones((0, 3)), [], "no sources to score"),
-        (np.ones((2, 3)) / 3, ["bll", "snr"], "labels 'snr' are none of the classes bll, fsrq, psr"),
-        (np.ones((2, 3)) / 3, ["bll", ""], "labels '' are none of the classes"),
+        (np.ones((2, 3)) / 3, ["bll", "snr"], "labels 'snr' are not among the classes bll, fsrq, psr"),
+        (np.ones((2, 3)) / 3, ["bll", ""], "labels '' are not among the classes"),
         (np.ones((2, 3)), ["bll", "psr"], "row 0 of the probabilities"),
         ([[1, 0, 0], [1.5, -0.5, 0]], ["bll", "psr"], "row 1 of the probabilities"),
         ([[1, 0, 0], [np.nan, 0.5, 0]], ["bll", "psr"], "row 1 of the probabilities"),

@@ -11,13 +11,8 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from fermiclass.errors import ClassError
-from fermiclass.evaluation.novelty import (
-    NoveltyResult,
-    Separation,
-    evaluate_novelty,
-    novelty_table,
-    print_novelty,
-)
+from fermiclass.evaluation.novelty import NoveltyResult, Separation, evaluate_novelty
+from fermiclass.show.novelty import novelty_table, print_novelty
 
 FEATURES = "LP_Index,ln_Flux1000"
 
@@ -134,11 +129,11 @@ def test_significance_alone_is_seen_through():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"folds": 1}, ValueError, r"folds=1: holding sources out needs two folds at least"),
-        ({"folds": 61}, ClassError, r"has 60 sources of class 'psr', which cannot be spread over 61 folds"),
-        ({"classes": "bll,psr,fsrq"}, ClassError, r"has 0 sources of class 'fsrq', which cannot be spread over 5 fol"),
-        ({"classes": "bll,psr,other"}, ClassError, r"no source of a class outside 'bll,psr,other': leave classes out"),
-        ({"min_significance": 1e6}, ClassError, r"has 0 sources of class 'bll', which cannot be spread over 5 folds"),
+        ({"folds": 1}, ValueError, r"folds=1 is not valid: give at least 2"),
+        ({"folds": 61}, ClassError, r"has 60 sources of class 'psr', too few for 61 folds"),
+        ({"classes": "bll,psr,fsrq"}, ClassError, r"has 0 sources of class 'fsrq', too few for 5 folds"),
+        ({"classes": "bll,psr,other"}, ClassError, r"no source of a class outside 'bll,psr,other': leave out classes"),
+        ({"min_significance": 1e6}, ClassError, r"has 0 sources of class 'bll', too few for 5 folds"),
     ],
 )
 def test_what_cannot_be_evaluated(make_catalog, arguments, error, message):
@@ -189,7 +184,7 @@ def test_table_and_print(result):
     console = Console(width=200, file=io.StringIO())
     print_novelty(result, console)
     text = console.file.getvalue()
-    assert "261 sources of classes kept out of training against 2064 held-out ones of bll, fsrq, psr" in text
+    assert "261 sources of classes outside the training (novel) against 2064 held-out sources of bll, fsrq, psr" in text
     for part in ("spp", "all, against psr", "Signif_Avg from 40", "|GLAT| 0 to 10", "of similar Signif_Avg: 0.8"):
         assert part in text
     # Pulsars are unlike one another; blazars are not.
@@ -202,8 +197,9 @@ def test_several_scattered_classes_are_named_together(result):
     found = replace(result, score=np.where(np.isin(result.y, ("bll", "psr")), 0.8, 0.5))
     console = Console(width=200, file=io.StringIO())
     print_novelty(found, console)
-    assert "Sources of bll, psr are scattered: half of the held-out ones score above 0.80, 0.80, so" in " ".join(
-        console.file.getvalue().split()
+    assert (
+        "Sources of bll, psr are scattered: half of the held-out ones score above 0.80, 0.80. A high score"
+        in " ".join(console.file.getvalue().split())
     )
 
 

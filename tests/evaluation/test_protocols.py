@@ -8,19 +8,22 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation import (
     EstimatorMethod,
+    baseline_method,
+    baseline_methods,
     evaluate_faint,
     evaluate_folds,
     evaluate_future,
     later_classes,
     paired_difference,
-    peer_method,
-    peer_methods,
 )
 from fermiclass.features import extract_features
 
+OLD = {"classes": THREE_CLASSES, "features": "extended"}
+SETS = ["six", "extended"]
 DESIGN_KEYS = {"nll", "nll_se", "error", "ece", "brier", "fit_seconds", "predict_seconds", "n", "per_class"}
 
 
@@ -43,7 +46,8 @@ class Constant:
 
 @pytest.fixture(scope="module")
 def future(dr1, dr4):
-    return evaluate_future(dr1, dr4, peer_methods(["logistic", "svm"]), features="six", seed=1)
+    methods = baseline_methods(["logistic", "svm"])
+    return evaluate_future(dr1, dr4, methods, features="six", classes=THREE_CLASSES, seed=1)
 
 
 def test_layout(future):
@@ -66,9 +70,15 @@ def test_layout(future):
 def test_several_feature_sets_on_the_same_sources(future, dr1, dr4):
     """Each set's figures are those that it has alone; nothing but the names tells them apart."""
     steps = []
-    methods = peer_methods(["svm", "logistic"])
+    methods = baseline_methods(["svm", "logistic"])
     both = evaluate_future(
-        dr1, dr4, methods, features=["six", "LP_beta,Npred"], seed=1, progress=lambda *state: steps.append(state)
+        dr1,
+        dr4,
+        methods,
+        features=["six", "LP_beta,Npred"],
+        classes=THREE_CLASSES,
+        seed=1,
+        progress=lambda *state: steps.append(state),
     )
     assert list(both.methods) == [
         f"{method}@{features}{correction}"
@@ -90,8 +100,8 @@ def test_several_feature_sets_on_the_same_sources(future, dr1, dr4):
 @pytest.mark.parametrize(
     "protocol",
     [
-        lambda catalog, methods: evaluate_folds(catalog, methods, folds=2, features=["six", "extended"]),
-        lambda catalog, methods: evaluate_faint(catalog, methods, features=["six", "extended"]),
+        lambda catalog, methods: evaluate_folds(catalog, methods, folds=2, features=SETS, classes=THREE_CLASSES),
+        lambda catalog, methods: evaluate_faint(catalog, methods, features=SETS, classes=THREE_CLASSES),
     ],
     ids=["folds", "faint"],
 )
@@ -112,9 +122,9 @@ def test_significance_goes_with_the_sources(future, dr1):
     np.testing.assert_array_equal(future.significance, expected)
 
 
-def test_peers_are_told_from_other_methods(dr4):
-    evaluation = evaluate_folds(dr4, [Constant(), peer_method("logistic")], folds=2)
-    assert {name: result.variant.is_peer for name, result in evaluation.methods.items()} == {
+def test_baselines_are_told_from_other_methods(dr4):
+    evaluation = evaluate_folds(dr4, [Constant(), baseline_method("logistic")], folds=2, **OLD)
+    assert {name: result.variant.is_baseline for name, result in evaluation.methods.items()} == {
         "constant": False,
         "logistic": True,
     }
@@ -129,7 +139,7 @@ def test_shares_are_of_all_targets(future, dr1):
 
 
 def test_same_seed_same_figures(future, dr1, dr4):
-    again = evaluate_future(dr1, dr4, [peer_method("logistic")], features="six", seed=1)
+    again = evaluate_future(dr1, dr4, [baseline_method("logistic")], features="six", classes=THREE_CLASSES, seed=1)
     for name, result in again.methods.items():
         assert result.scores.to_dict() == future.methods[name].scores.to_dict()
 
@@ -144,15 +154,15 @@ def test_correction_pays_on_real_data(future):
 
 def test_only_the_earlier_release_is_seen(dr1, dr4):
     method = Constant()
-    evaluation = evaluate_future(dr1, dr4, [method], features="extended", shares=False)
+    evaluation = evaluate_future(dr1, dr4, [method], shares=False, **OLD)
     train, targets = method.seen
-    table = extract_features(dr1, "extended")
+    table = extract_features(dr1, "extended", THREE_CLASSES)
     np.testing.assert_array_equal(train.X, table[table.labelled].X)
     wanted = table[np.isin(dr1.classes, ["", "bcu", "unk"])]
     np.testing.assert_array_equal(targets.X, wanted.X)
     np.testing.assert_array_equal(targets.X_var, wanted.X_var)
     assert not targets.labelled.any()
-    matches = later_classes(dr1, dr4)
+    matches = later_classes(dr1, dr4, THREE_CLASSES)
     np.testing.assert_array_equal(evaluation.names, dr1.names[matches.rows])
     np.testing.assert_array_equal(evaluation.y, matches.y)
     loss = -np.log(np.select([evaluation.y == "bll", evaluation.y == "fsrq"], [0.5, 0.3], 0.2))
@@ -163,7 +173,7 @@ def test_only_the_earlier_release_is_seen(dr1, dr4):
 
 def test_least_significance_is_for_training_only(dr1, dr4):
     method = Constant()
-    evaluation = evaluate_future(dr1, dr4, [method], min_significance=30.0, shares=False)
+    evaluation = evaluate_future(dr1, dr4, [method], min_significance=30.0, shares=False, **OLD)
     assert len(method.seen[0]) < 600
     assert len(method.seen[1]) == 2741
     assert len(evaluation) == 310
@@ -178,18 +188,18 @@ def test_releases_in_the_wrong_order(dr1):
 
 
 def test_names_must_differ(dr4):
-    with pytest.raises(ValueError, match=r"repeated: \['constant'\]"):
+    with pytest.raises(ValueError, match=r"repeated names \(constant\)"):
         evaluate_folds(dr4, [Constant(), Constant()])
-    with pytest.raises(ValueError, match="one at least"):
+    with pytest.raises(ValueError, match="at least one"):
         evaluate_folds(dr4, [])
 
 
 def test_folds(dr4):
-    methods = [peer_method("logistic"), Constant("psr always", (0.0, 0.0, 1.0))]
+    methods = [baseline_method("logistic"), Constant("psr always", (0.0, 0.0, 1.0))]
     steps = []
-    evaluation = evaluate_folds(dr4, methods, folds=3, progress=lambda *state: steps.append(state))
+    evaluation = evaluate_folds(dr4, methods, folds=3, progress=lambda *state: steps.append(state), **OLD)
     found = json.loads(json.dumps(evaluation.to_dict(), allow_nan=False))
-    table = extract_features(dr4)
+    table = extract_features(dr4, **OLD)
     assert found["n"] == table.labelled.sum()
     assert set(found["methods"]["logistic"]) >= DESIGN_KEYS
     assert "unassociated" not in found["methods"]["logistic"]
@@ -201,7 +211,7 @@ def test_folds(dr4):
 
 def test_every_source_is_predicted_by_a_model_that_has_not_seen_it(dr4):
     method = Constant()
-    evaluation = evaluate_folds(dr4, [method], folds=4, min_significance=20.0)
+    evaluation = evaluate_folds(dr4, [method], folds=4, min_significance=20.0, **OLD)
     tested = []
     for train, test in zip(method.seen[::2], method.seen[1::2], strict=True):
         assert not set(train.names) & set(test.names)
@@ -211,16 +221,37 @@ def test_every_source_is_predicted_by_a_model_that_has_not_seen_it(dr4):
     assert evaluation.methods["constant"].scores.by_significance[0].low == 20.0
 
 
+FOUR = ("bll", "fsrq", "psr", "other")
+
+
+def test_the_default_learns_and_scores_sources_of_one_class_each(dr1, dr4):
+    """An AGN that is a bll or an fsrq, but which is unknown, cannot be scored, and baselines cannot learn from it."""
+    four = Constant(p=(0.4, 0.3, 0.2, 0.1))
+    known = ClassGrouping.parse(DEFAULT_CLASSES).assign(dr1.classes)
+    for evaluation in (
+        evaluate_folds(dr1, [four], folds=2),
+        evaluate_faint(dr1, [four]),
+        evaluate_future(dr1, dr4, [four], shares=False),
+    ):
+        assert evaluation.classes == FOUR
+        assert set(evaluation.y) == set(FOUR)
+        assert len(evaluation.features["galactic"]) == 18
+    learned = four.seen[::2]
+    assert all(set(table.y) == set(FOUR) for table in learned)
+    assert len(learned[-1]) == np.isin(known, FOUR).sum() < np.sum(known != "")
+    assert evaluation.meta["n_train"] == len(learned[-1])
+
+
 def test_too_many_folds(dr4):
-    with pytest.raises(ClassError, match=r"sources of class 'psr', which cannot be spread over 1000 folds"):
-        evaluate_folds(dr4, [Constant()], folds=1000)
-    with pytest.raises(ValueError, match="folds=1: cross-validation needs two"):
+    with pytest.raises(ClassError, match=r"sources of class 'psr', too few for 1000 folds"):
+        evaluate_folds(dr4, [Constant()], folds=1000, **OLD)
+    with pytest.raises(ValueError, match="folds=1 is not valid: give at least 2"):
         evaluate_folds(dr4, [Constant()], folds=1)
 
 
 def test_probabilities_follow_the_order_of_the_classes(dr4):
     a, b = (
-        evaluate_folds(dr4, [peer_method("logistic")], folds=2, classes=spec, min_significance=20.0)
+        evaluate_folds(dr4, [baseline_method("logistic")], folds=2, classes=spec, min_significance=20.0)
         for spec in ("bll,fsrq,psr", "psr,fsrq,bll")
     )
     p, q = (evaluation.methods["logistic"].probabilities for evaluation in (a, b))
@@ -229,18 +260,18 @@ def test_probabilities_follow_the_order_of_the_classes(dr4):
 
 
 def test_class_that_training_lacks_gets_probability_zero(dr4):
-    table = extract_features(dr4)
+    table = extract_features(dr4, **OLD)
     two = table[np.isin(table.y, ["bll", "psr"])]
-    p = peer_method("logistic").fit(two, ("bll", "fsrq", "psr")).predict(table[:5])
+    p = baseline_method("logistic").fit(two, ("bll", "fsrq", "psr")).predict(table[:5])
     np.testing.assert_array_equal(p[:, 1], 0)
     np.testing.assert_allclose(p.sum(axis=1), 1)
 
 
 def test_any_estimator_is_a_method(dr4):
-    from fermiclass.estimators import NIMGPClassifier
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
     estimator = NIMGPClassifier(steps=3, num_inducing=3, num_draws=2)
-    evaluation = evaluate_folds(dr4, [EstimatorMethod("nimgp", estimator)], folds=2, min_significance=60.0)
+    evaluation = evaluate_folds(dr4, [EstimatorMethod("nimgp", estimator)], folds=2, min_significance=60.0, **OLD)
     np.testing.assert_allclose(evaluation.methods["nimgp"].probabilities.sum(axis=1), 1, atol=1e-6)
     assert not hasattr(estimator, "classes_")
 
@@ -253,12 +284,11 @@ def test_tensorflow_is_not_imported():
 def test_faint_sources_are_scored_by_a_model_of_bright_ones():
     """In each class the fraction with the smallest significance is scored, and nothing of it is learned."""
     from fermiclass import ClassGrouping, read_catalog
-    from fermiclass.evaluation import evaluate_faint, peer_method
-
-    from ..conftest import slim_path
+    from fermiclass.evaluation import baseline_method, evaluate_faint
+    from tests.conftest import slim_path
 
     catalog = read_catalog(slim_path("4FGL-DR1"))
-    result = evaluate_faint(catalog, [peer_method("logistic")], fraction=0.3)
+    result = evaluate_faint(catalog, [baseline_method("logistic")], fraction=0.3, **OLD)
     groups = ClassGrouping.parse("bll,fsrq,psr").assign(catalog.classes)
     scored = np.isin(catalog.names, result.names)
     significance = np.asarray(catalog.table["Signif_Avg"])
@@ -267,5 +297,5 @@ def test_faint_sources_are_scored_by_a_model_of_bright_ones():
         assert np.nanmax(faint) < np.nanmin(bright)
         assert len(faint) == pytest.approx(0.3 * (len(faint) + len(bright)), abs=1)
     assert result.meta["n_train"] + len(result) == np.sum(groups != "")
-    with pytest.raises(ValueError, match=r"fraction=1\.5 of the sources cannot be scored"):
-        evaluate_faint(catalog, [peer_method("logistic")], fraction=1.5)
+    with pytest.raises(ValueError, match=r"fraction=1\.5 is not valid: give a number between 0 and 1"):
+        evaluate_faint(catalog, [baseline_method("logistic")], fraction=1.5)

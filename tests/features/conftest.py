@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
-from ..conftest import slim_path
+from tests.conftest import slim_path
 
 RELEASES = {"DR1": "gll_psc_v20", "DR2": "gll_psc_v27", "DR3": "gll_psc_v29", "DR4": "gll_psc_v35"}
 
@@ -63,6 +63,7 @@ def made_up_table(n, seed=0, bands=8):
     flux = 10.0 ** (-8.0 - np.arange(bands)) * np.exp(rng.normal(0, 0.3, (n, bands)))
     table["Flux_Band"] = flux
     table["Unc_Flux_Band"] = np.stack([-0.2 * flux, 0.3 * flux], axis=-1)
+    table["GLAT"] = rng.normal(0.0, 30.0, n)
     return table
 
 

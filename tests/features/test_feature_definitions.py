@@ -10,9 +10,10 @@ from astropy.io.votable.ucd import check_ucd
 
 from fermiclass.errors import FeatureError
 from fermiclass.features import (
+    DEFAULT_FEATURE_SET,
     EXTENDED_FEATURES,
+    FEATURE_SETS,
     FEATURES,
-    PAPER_FEATURES,
     SIX_FEATURES,
     parse_features,
     supported_features,
@@ -25,8 +26,8 @@ from fermiclass.features.inputs import BAND_EDGES, Band
 TRANSFORMS = [
     (transforms.Identity(), [[-1.0, 2.0]], 1e-5),
     (transforms.Log(), [[0.5, 20.0]], 1e-5),
-    (transforms.Log(offset=3.0), [[-0.5, 20.0]], 1e-5),
     (transforms.Asinh(), [[0.5, 20.0]], 1e-5),
+    (transforms.AsinhDistance(3.0), [[-40.0, -0.5, 0.5, 20.0]], 1e-5),
     (transforms.RoundedLog(), [[40.0, 90.0]], 1.0),
     (transforms.HardnessRatio(), [[1.0, 2.0, 0.0], [3.0, 0.5, 1.0]], 1e-5),
 ]
@@ -56,12 +57,21 @@ def test_gradient_agrees_with_central_differences(transform, q, step):
     [
         (transforms.Log(), [[0.0, -1.0, np.nan]]),
         (transforms.Asinh(), [[np.nan]]),
+        (transforms.AsinhDistance(3.0), [[np.nan]]),
         (transforms.RoundedLog(), [[-1.0, np.nan]]),
         (transforms.HardnessRatio(), [[0.0, 1.0, np.nan], [0.0, -2.0, 1.0]]),
     ],
 )
 def test_outside_the_domain_is_nan(transform, q):
     assert np.isnan(transform.value(np.array(q))).all()
+
+
+def test_distance_is_the_same_on_both_sides_and_in_units_of_its_scale_near_zero():
+    distance = transforms.AsinhDistance(3.0)
+    q = np.array([[0.0, 1e-3, 3.0, 90.0]])
+    np.testing.assert_array_equal(distance.value(-q), distance.value(q))
+    np.testing.assert_array_equal(distance.gradient(-q), -distance.gradient(q))
+    np.testing.assert_allclose(distance.value(q), [0.0, 1e-3 / 3.0, np.log(1.0 + np.sqrt(2.0)), np.arcsinh(30.0)])
 
 
 @pytest.mark.parametrize("name", FEATURES)
@@ -92,10 +102,12 @@ def test_every_feature_error_agrees_with_sampling(name, bands, make_catalog):
 
 
 def test_sets_have_the_promised_sizes_and_distinct_names():
-    assert [len(members) for members in (SIX_FEATURES, PAPER_FEATURES, EXTENDED_FEATURES)] == [6, 6, 17]
+    sizes = {name: len(members) for name, members in FEATURE_SETS.items()}
+    assert sizes == {"six": 6, "paper": 6, "extended": 17, "galactic": 18}
     assert EXTENDED_FEATURES[:6] == SIX_FEATURES
+    assert FEATURE_SETS[DEFAULT_FEATURE_SET] == (*EXTENDED_FEATURES, FEATURES["asinh_GLAT"])
     # A name is one definition, whichever set it is taken from.
-    for members in (SIX_FEATURES, PAPER_FEATURES, EXTENDED_FEATURES):
+    for members in FEATURE_SETS.values():
         assert all(FEATURES[feature.name] is feature for feature in members)
 
 
@@ -132,7 +144,7 @@ def test_unknown_band_errors_are_unknown(make_catalog):
 
 
 def test_unknown_number_of_bands(make_catalog):
-    with pytest.raises(FeatureError, match=r"know the edges of 7 or 8 bands.*--features six"):
+    with pytest.raises(FeatureError, match=r"expected 7 or 8 bands.*--features six"):
         FEATURES["HR_12"].measure(make_catalog(5, bands=9))
 
 
@@ -153,7 +165,7 @@ def test_masked_and_big_endian_columns_are_read(make_catalog):
 def test_missing_column_names_column_catalogue_and_alternative(make_catalog):
     catalog = make_catalog(5)
     catalog.table.remove_columns(["LP_beta", "Unc_LP_beta"])
-    message = r"'LP_beta' needs column 'LP_beta', 'Unc_LP_beta', which Made-up .*made-up\.fits.*--features ln_Flux1000"
+    message = r"'LP_beta' needs column 'LP_beta', 'Unc_LP_beta', but Made-up .*made-up\.fits.*--features ln_Flux1000"
     with pytest.raises(FeatureError, match=message):
         FEATURES["LP_beta"].measure(catalog)
     assert "LP_beta" not in {feature.name for feature in supported_features(catalog)}
@@ -167,9 +179,9 @@ def test_missing_column_names_column_catalogue_and_alternative(make_catalog):
 def test_columns_that_cannot_be_features(make_catalog):
     catalog = make_catalog(3)
     catalog.table["Pivot_Energy"] = ["a", "b", "c"]
-    with pytest.raises(FeatureError, match=r"'Pivot_Energy'.*holds text, not numbers.*numeric column"):
+    with pytest.raises(FeatureError, match=r"'Pivot_Energy'.*holds text, expected numbers.*numeric column"):
         FEATURES["ln_Pivot_Energy"].measure(catalog)
-    with pytest.raises(FeatureError, match=r"'Flux_Band'.*one number a source"):
+    with pytest.raises(FeatureError, match=r"'Flux_Band'.*one number for each source"):
         parse_features("Flux_Band", catalog)[0].measure(catalog)
 
 

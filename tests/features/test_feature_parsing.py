@@ -61,7 +61,7 @@ def test_nothing_close():
 
 @pytest.mark.parametrize("spec", ["", " , ", []])
 def test_nothing_named(spec):
-    with pytest.raises(FeatureError, match=r"no features named.*six, paper, extended"):
+    with pytest.raises(FeatureError, match=r"no features are named.*six, paper, extended"):
         parse_features(spec)
 
 

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from fermiclass.catalog import THREE_CLASSES
 from fermiclass.errors import FeatureError
 from fermiclass.features import EXTENDED_FEATURES, Imputation, extract_features
 
@@ -33,7 +34,7 @@ def damaged(catalog):
     return catalog
 
 
-@pytest.mark.parametrize(("features", "n_features"), [("six", 6), ("extended", 17), ("paper", 6)])
+@pytest.mark.parametrize(("features", "n_features"), [("six", 6), ("extended", 17), ("paper", 6), ("galactic", 18)])
 def test_every_release_gives_finite_rows_and_right_flags(release, features, n_features):
     data = extract_features(release, features)
     assert data.X.shape == data.X_var.shape == (len(release), n_features)
@@ -56,9 +57,11 @@ def test_every_release_gives_finite_rows_and_right_flags(release, features, n_fe
 
 def test_unassociated_sources_of_a_release_have_no_class(release):
     data = extract_features(release)
-    assert set(data.y) == {"", "bll", "fsrq", "psr"}
-    assert not data.labelled[release.classes == ""].any()
-    assert data.labelled[np.isin(release.classes, ["bll", "fsrq", "psr", "msp"])].all()
+    assert set(data.y) == {"", "bll", "fsrq", "psr", "other", "bll|fsrq"}
+    np.testing.assert_array_equal(data.labelled, ~np.isin(release.classes, ["", "bcu", "unk"]))
+    three = extract_features(release, classes=THREE_CLASSES)
+    assert set(three.y) == {"", "bll", "fsrq", "psr"}
+    np.testing.assert_array_equal(three.labelled, np.isin(release.classes, ["bll", "fsrq", "psr", "msp"]))
 
 
 def test_slim_catalogue_supports_the_six(slim_dr4):
@@ -119,7 +122,7 @@ def test_indexing_gives_tables(make_catalog):
 
 
 def test_astropy_table_carries_units_descriptions_ucds_and_origin(make_catalog):
-    data = extract_features(make_catalog(20), "paper")
+    data = extract_features(make_catalog(20), "paper", THREE_CLASSES)
     table = data.to_table()
     expected = ["Source_Name", "CLASS"]
     for feature in data.features:
@@ -147,7 +150,7 @@ def test_pandas_has_the_same_columns(make_catalog):
 
 
 def test_every_extended_column_can_be_written(make_catalog, tmp_path):
-    from fermiclass.tables import read_table, table_endings, write_table
+    from fermiclass.io.tables import read_table, table_endings, write_table
 
     table = extract_features(damaged(make_catalog(30)), EXTENDED_FEATURES).to_table()
     for ending in table_endings:

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.build import ModelSettings, build_model
-from fermiclass.nimgp.input_prior import InputPrior
-from fermiclass.nimgp.inputs import Batch
+from fermiclass.nimgp.build import build_model
+from fermiclass.nimgp.inputs.models import Batch
+from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.names import KERNELS, LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.settings import Settings
 
 C, N, M, D = 3, 12, 5, 2
 SEED = tf.constant([3, 4], tf.int32)
@@ -44,7 +45,7 @@ def make_model(rng):
 
     def make(method="nimgp", likelihood="softmax", input_priors=None, **settings):
         model = build_model(
-            ModelSettings(method, likelihood, **settings),
+            Settings(method, likelihood, **settings),
             rng.normal(size=(M, D)),
             num_classes=C,
             num_data=N,

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.build import ModelSettings, build_model
-from fermiclass.nimgp.input_prior import InputPrior
-from fermiclass.nimgp.inputs import Batch
+from fermiclass.nimgp.build import build_model
+from fermiclass.nimgp.inputs.models import Batch
+from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LIKELIHOODS, METHODS, NOISES, WITH_EXPECTATIONS
-from fermiclass.nimgp.prediction import Predictor
+from fermiclass.nimgp.prediction.predictor import ClassPredictor
+from fermiclass.nimgp.settings import Settings
 
 from .conftest import COMBINATIONS, KERNEL_SUMS, SEED, WITH_PRIOR, mixture, perturbed
 
@@ -21,7 +22,7 @@ DRAWS = 4
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("fermiclass.nimgp.prediction._POINTS_PER_BLOCK", TARGETS * DRAWS)
+    monkeypatch.setattr("fermiclass.nimgp.prediction.predictor._POINTS_PER_BLOCK", TARGETS * DRAWS)
 
 
 class Recorded(gpflow.Module):
@@ -40,7 +41,7 @@ class Recorded(gpflow.Module):
 def built(method="mgp", likelihood="step", kernel="se", noise="given", priors=None):
     """A model by name, its parameters moved."""
     rng = np.random.default_rng(5)
-    settings = ModelSettings(method, likelihood, kernel, noise, hyper_priors=False)
+    settings = Settings(method, likelihood, kernel, noise, hyper_priors=False)
     Z = rng.normal(size=(M, D))
     return perturbed(build_model(settings, Z, num_classes=C, num_data=N, input_priors=priors), rng, 0.2)
 
@@ -65,7 +66,7 @@ def check(model, about, *, knows_noise, seed_too):
     batch = Batch(None, tf.constant(X), tf.constant(X_var), tf.constant(y, tf.int32))
     variables = model.trainable_variables
     with tf.GradientTape() as tape:
-        elbo = model.elbo(batch, SEED)
+        elbo = model.objective(batch, SEED)
     ((asked, terms),) = model.input_model.calls
     assert asked.X_var.shape == (N, D), about
     assert terms.shape == (N,), about
@@ -80,12 +81,12 @@ def check(model, about, *, knows_noise, seed_too):
             assert np.all(np.isfinite(tf.convert_to_tensor(gradient))), (about, variable.name)
             assert np.any(gradient), (about, variable.name)
     if seed_too:
-        assert model.elbo(batch, SEED) == elbo, about
+        assert model.objective(batch, SEED) == elbo, about
 
 
 def check_prediction(model, rng, prior=None, first_order=False):
     """Probabilities that are some, and parts of the entropy that are not negative."""
-    predictor = Predictor(model, input_prior=prior, first_order=first_order)
+    predictor = ClassPredictor(model, input_prior=prior, first_order=first_order)
     X, X_var = rng.normal(size=(TARGETS, D)), rng.uniform(0.05, 0.4, (TARGETS, D))
     prediction = predictor.predict(X, X_var, num_draws=DRAWS)
     assert prediction.probabilities.shape == prediction.std.shape == (TARGETS, C)
@@ -104,7 +105,7 @@ def test_every_kernel_and_noise(functions, rng, method, likelihood):
         for kernel in KERNEL_SUMS:
             model = composed(own, functions[kernel, noise])
             if method == "nimgp-psi" and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
-                with pytest.raises(NotImplementedError, match="no expectations over a Gaussian input are known"):
+                with pytest.raises(NotImplementedError, match="has no expectations over a Gaussian input"):
                     check(model, (kernel, noise), knows_noise=True, seed_too=False)
                 continue
             check(model, (kernel, noise), knows_noise=method != "mgp", seed_too=kernel == "se")

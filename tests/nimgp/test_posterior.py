@@ -6,10 +6,9 @@ import pytest
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from fermiclass.nimgp.kernels import PerClass
 from fermiclass.nimgp.posterior import SparsePosterior
-
-from .conftest import C, M
+from tests.nimgp.conftest import C, M
+from tests.nimgp.gpflow_kernels import PerClass
 
 
 @pytest.fixture

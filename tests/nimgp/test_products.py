@@ -21,6 +21,7 @@ def test_products_are_numpys(classes, rng):
     np.testing.assert_allclose(matvec(turned, of_b, transpose_a=True), along, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["nimgp", "nimgp-fo"])
 def test_two_classes_with_onednn(method):
     """One latent function, many sources and many draws, with the products that TensorFlow has by default."""

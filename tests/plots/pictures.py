@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.testing.decorators import remove_ticks_and_titles
 
 from fermiclass import plots
-from fermiclass.explaining import PERCENTILES, Explanation
+from fermiclass.analysis.explain import PERCENTILES, Explanation
 
 BASELINE = Path(__file__).parent / "baseline"
 CLASSES = ("bll", "fsrq", "psr")
@@ -44,7 +44,7 @@ def explanation():
         }
     )[0]  # fmt: skip
     P = np.array([0.6, 0.3, 0.1])
-    moved = np.array([[0.1, -0.1, 0.0], [-0.3, 0.1, 0.2], [0.01, -0.02, 0.01], [0.0, 0.04, -0.04]])
+    moved = np.array([[0.1, -0.1, 0.0], [-0.3, 0.25, 0.05], [0.01, -0.02, 0.01], [0.0, 0.04, -0.04]])
     return Explanation(
         label=label,
         classes=CLASSES,
@@ -64,6 +64,7 @@ def explanation():
         without_errors=np.array([0.7, 0.25, 0.05]),
         neighbours=Table({"Source_Name": ["4FGL J1"], "CLASS": ["bll"], "ASSOC1": ["BL Lac"], "DISTANCE": [1.25]}),
         trained_on=False,
+        without_kind={"spectral shape": np.array([0.3, 0.3, 0.4]), "brightness": np.array([0.65, 0.25, 0.1])},
     )
 
 

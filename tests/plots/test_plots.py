@@ -1,5 +1,6 @@
 """What each picture draws, and what it refuses."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -94,7 +95,7 @@ def test_sky_map_refuses():
         plots.sky_map([1.0, 2.0], [1.0], ["a", "b"])
     with pytest.raises(ValueError, match="classes 'b' are not among names=a"):
         plots.sky_map([1.0, 2.0], [1.0, 2.0], ["a", "b"], names=["a"])
-    with pytest.raises(ValueError, match="the projection 'polar' shows no whole sky: choose one of aitoff"):
+    with pytest.raises(ValueError, match="the projection 'polar' does not show the whole sky: choose one of aitoff"):
         plots.sky_map([1.0], [1.0], ["a"], projection="polar")
     with pytest.raises(ValueError, match="the projection 'rectilinear'"):
         plots.sky_map([1.0], [1.0], ["a"], axes=plt.subplots()[1])
@@ -122,7 +123,7 @@ def test_triangle_is_coloured_by_the_given_classes():
 
 
 def test_triangle_refuses():
-    with pytest.raises(ValueError, match="a triangle shows three classes, not 2"):
+    with pytest.raises(ValueError, match="2 classes, expected three"):
         plots.probability_triangle([[0.5, 0.5]], ["a", "b"])
     with pytest.raises(ValueError, match="row 0 of the probabilities"):
         plots.probability_triangle([[0.5, 0.5, 0.5]], CLASSES)
@@ -161,9 +162,9 @@ def test_confusion_matrix():
 def test_confusion_of_a_class_without_sources():
     axes = plots.confusion_matrix(["bll", "bll"], ["bll", "psr"], CLASSES)
     assert {text.get_text() for text in axes.texts} == {"50 %\n1", "0 %\n0", "–\n0"}
-    with pytest.raises(ValueError, match="labels 'gc' are none of the classes bll, fsrq, psr"):
+    with pytest.raises(ValueError, match="labels 'gc' are not among the classes bll, fsrq, psr"):
         plots.confusion_matrix(["gc"], ["bll"], CLASSES)
-    with pytest.raises(ValueError, match=r"shapes \(1,\) and \(2,\) are no pairs"):
+    with pytest.raises(ValueError, match=r"shapes \(1,\) and \(2,\) are not pairs"):
         plots.confusion_matrix(["bll"], ["bll", "bll"], CLASSES)
 
 
@@ -200,7 +201,7 @@ def test_feature_pairs_has_every_pair_once():
 
 
 def test_feature_pairs_refuses():
-    with pytest.raises(ValueError, match=r"X has shape \(2, 1\): expected \(n, 1\) for 1 features, two at least"):
+    with pytest.raises(ValueError, match=r"X has shape \(2, 1\): expected \(n, 1\) for 1 features, at least two"):
         plots.feature_pairs(np.ones((2, 1)), ["a", "b"], ["x"])
     with pytest.raises(ValueError, match="noisy_var has negative values"):
         plots.feature_pair(np.ones((1, 2)), ["a"], noisy=np.ones((1, 2)), noisy_var=-np.ones((1, 2)))
@@ -245,10 +246,26 @@ def test_explanation_has_the_feature_that_moves_most_on_top():
     assert top.get_title("left") == "4FGL J0000.0+0000 (bcu, PKS 0000+00)"
     np.testing.assert_allclose([bar.get_width() for bar in top.patches], [0.6, 0.3, 0.1])
     texts = [label.get_text() for label in left.get_yticklabels()]
-    assert [text.split()[0] for text in texts] == ["LP_beta", "LP_Index", "HR_45", "ln_Flux1000"]
+    assert [text.split()[0] for text in texts] == ["LP_beta", "LP_Index", "ln_Flux1000", "HR_45"]
     assert texts[0].endswith("±0.3*")
     line = next(line for line in right.lines if line.get_label() == "psr")
-    np.testing.assert_allclose(line.get_xdata(), [0.2, 0.0, -0.04, 0.01])
+    without = np.array([0.05, 0.1, 0.09, 0.14])
+    np.testing.assert_allclose(line.get_xdata(), np.log(0.1 / 0.9) - np.log(without / (1 - without)), atol=1e-12)
+    kinds = top.figure.axes[-1]
+    assert [label.get_text() for label in kinds.get_yticklabels()] == ["spectral shape", "brightness"]
+    line = next(line for line in kinds.lines if line.get_label() == "bll")
+    np.testing.assert_allclose(line.get_xdata(), np.log(0.6 / 0.4) - np.log([0.3 / 0.7, 0.65 / 0.35]))
+
+
+def test_a_sure_source_has_bars():
+    """Of a class with a probability of 1 nearly: the change of the probability would be 0."""
+    sure = np.array([1e-7, 1e-5, 1.0 - 1e-5 - 1e-7])
+    explained = dataclasses.replace(explanation(), probabilities=sure, without_kind={})
+    *_, right = plots.explanation(explained)
+    moved = {line.get_label(): line.get_xdata() for line in right.lines}
+    assert set(moved) >= {"fsrq", "psr"}
+    assert "bll" not in moved  # neither of the two most probable classes
+    assert np.abs(moved["psr"]).min() > 1.0
 
 
 # --- models ----------------------------------------------------------------------------------------------------------
@@ -258,10 +275,16 @@ def test_training_history():
     axes = plots.training_history([-300.0, -100.0, -90.0, -80.0, -75.0], steps=100)
     np.testing.assert_allclose(axes.lines[0].get_xdata(), [20, 40, 60, 80, 100])
     assert axes.get_ylim()[0] > -120.0  # the steep beginning is cut off
-    assert axes.get_xlabel() == "training steps"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("training steps", "objective, nats")
     axes = plots.training_history({"one": [-2.0, -1.0], "two": [-3.0, -1.5]})
     assert legend_of(axes) == ["one", "two"]
-    with pytest.raises(ValueError, match=r"of shape \(0,\) cannot be drawn"):
+    rising = [*(-100.0 + np.arange(16)), -84.0, -82.0, -80.0, -78.0, -76.0]  # 20 steps, by 2 in the last
+    assert legend_of(plots.training_history(rising)) == ["last fifth: +8.0 nats"]
+    assert legend_of(plots.training_history({"one": rising, "two": rising[:4]})) == [
+        "one, last fifth: +8.0 nats",
+        "two",
+    ]
+    with pytest.raises(ValueError, match=r"the shape \(0,\): expected \(K,\)"):
         plots.training_history([])
 
 
@@ -290,9 +313,10 @@ def test_kernel_slopes_are_those_of_the_prior(kernel):
     """Against the variance of finite differences of a latent function near the origin."""
     import tensorflow as tf
 
-    from fermiclass.nimgp.build import ModelSettings, build_model, weights_of
+    from fermiclass.nimgp.build import build_model, weights_of
+    from fermiclass.nimgp.settings import Settings
 
-    model = build_model(ModelSettings(kernel=kernel), np.zeros((4, 2)), num_data=10, num_classes=3)
+    model = build_model(Settings(kernel=kernel), np.zeros((4, 2)), num_data=10, num_classes=3)
     for part in model.kernel.kernels:
         if hasattr(part, "lengthscales"):
             part.lengthscales.assign([[0.5, 2.0], [1.0, 3.0], [4.0, 0.7]])
@@ -307,10 +331,24 @@ def test_kernel_slopes_are_those_of_the_prior(kernel):
         np.testing.assert_allclose(slopes[:, j] ** 2, variance, rtol=3e-3)
 
 
+def test_log_odds_slopes_are_those_of_logistic_regression():
+    """Of two classes with log-odds a·x, a step of one standard deviation moves them by a·s; a third is the rest."""
+    a, scale = np.array([1.5, 0.0, -0.5]), np.array([1.0, 2.0, 4.0])
+
+    def predict(X):
+        p = 1.0 / (1.0 + np.exp(-X @ a))
+        return np.stack([p, 1.0 - p], axis=1)
+
+    slopes = plots.log_odds_slopes(predict, np.random.default_rng(0).normal(size=(50, 3)), scale)
+    np.testing.assert_allclose(slopes, np.abs([a * scale, a * scale]), atol=1e-9)
+    certain = plots.log_odds_slopes(lambda X: np.stack([X[:, 0] > 0, X[:, 0] <= 0], axis=1), np.ones((2, 3)), scale)
+    assert np.all(np.isfinite(certain))
+    with pytest.raises(ValueError, match=r"features of shape \(50,\) and a scale of shape \(3,\)"):
+        plots.log_odds_slopes(predict, np.ones(50), scale)
+
+
 def test_kernel_slopes_refuses():
-    with pytest.raises(
-        ValueError, match="the kernel 'polynomial' has no slopes along each feature: one of se, matern32"
-    ):
+    with pytest.raises(ValueError, match=r"the kernel 'polynomial' has no slopes along each feature: .*se, matern32"):
         plots.kernel_slopes({}, "polynomial")
     with pytest.raises(ValueError, match="the kernel 'linear'"):
         plots.kernel_slopes({}, "linear")
@@ -340,7 +378,7 @@ def test_axes_that_are_given_are_drawn_on():
 
 
 def test_real_features(dr4):
-    data = extract_features(dr4, "LP_Index,LP_beta,ln_Energy_Flux100")
+    data = extract_features(dr4, "LP_Index,LP_beta,ln_Energy_Flux100", "bll,fsrq,psr")
     bright = data[data.labelled]
     grid = plots.feature_pairs(bright.X, bright.y, plots.feature_labels(bright.features))
     assert len(points(grid[1, 0])) == 2630

@@ -223,7 +223,7 @@ FILES = (
             ("TFIELDS", 72, 12, Refused("lacks columns|NAXIS1", f"{USE}|{AGAIN}")),
             ("TFIELDS", 72, 79, Refused("damaged|TFIELDS", AGAIN)),
             ("TFORM3", "'E       '", "'D       '", Refused("593 bytes, but NAXIS1 is 589", AGAIN)),
-            ("TFORM3", "'E       '", "'J       '", Answered("RAJ2000 .*unlike")),
+            ("TFORM3", "'E       '", "'J       '", Answered("RAJ2000 .*implausible")),
             ("TFORM3", "'E       '", "'Z       '", Refused("damaged", AGAIN)),
             ("BITPIX", 8, 16, TRUNCATED),
         )
@@ -234,11 +234,11 @@ HDUS = (
     Damage("only an image", of_hdus(lambda h: [fits.PrimaryHDU(np.zeros((3, 3)))]), Refused("has no table", USE)),
     Damage("only another table", of_hdus(lambda h: other_table_first(h)[:2]), Refused("lacks columns", USE)),
     Damage("another table first", of_hdus(other_table_first), Answered()),
-    Damage("two catalogues", of_bytes(lambda c: c + c[BLOCK:]), Refused("2 tables", "Leave one")),
+    Damage("two catalogues", of_bytes(lambda c: c + c[BLOCK:]), Refused("2 tables", "Keep only one")),
     Damage("an ASCII table", of_hdus(ascii_table), Refused("has no table", USE)),
     Damage("no name of the table", in_header(b"'LAT_POINT_SOURCE_CATALOG'", b"'                        '"), Answered()),
-    Damage("no header", of_table(lambda t: t.meta.clear()), Answered("no release that fermiclass knows")),
-    Damage("a later version", of_table(lambda t: t.meta.update(VERSION="v99")), Answered("no release that fermiclass")),
+    Damage("no header", of_table(lambda t: t.meta.clear()), Answered("not of a known release")),
+    Damage("a later version", of_table(lambda t: t.meta.update(VERSION="v99")), Answered("not of a known release")),
 )
 
 COLUMNS = (
@@ -248,7 +248,11 @@ COLUMNS = (
     Damage("no GLON", without("GLON", "GLAT"), Answered()),
     Damage("a renamed column", renamed("Flux1000", "Flux_1_100_GeV"), Refused("lacks columns.*Flux1000", USE)),
     Damage("a name in lower case", renamed("Flux1000", "flux1000"), Refused("another case: flux1000", "Rename")),
-    Damage("a name twice", in_header(b"'Npred   '", b"'Flux1000'"), Refused("Flux1000 more than once", "Rename")),
+    Damage(
+        "a name twice",
+        in_header(b"'Npred   '", b"'Flux1000'"),
+        Refused("more than one column of the name Flux1000", "Rename"),
+    ),
     Damage("columns in another order", of_table(reorder_columns), Answered()),
     Damage("rows in another order", of_table(reorder_rows), Answered(order=lambda n: np.arange(n)[::-1])),
     Damage(
@@ -264,9 +268,7 @@ COLUMNS = (
     Damage("single precision", replacing("LP_Index", lambda a: a.astype(np.float32)), Answered()),
     Damage("two numbers a source", replacing("LP_Index", lambda a: np.stack([a, a], 1)), Refused("shape", USE)),
     Damage("arrays of any length", of_hdus(variable_length), Refused("LP_Index", USE)),
-    Damage(
-        "scaled whole numbers", of_hdus(scaled), Answered("no release that fermiclass", features=("asinh_LP_SigCurv",))
-    ),
+    Damage("scaled whole numbers", of_hdus(scaled), Answered("not of a known release", features=("asinh_LP_SigCurv",))),
     Damage("masked values", of_table(masked_integers), Answered()),
     Damage(
         "bands lacking", replacing("Flux_Band", lambda a: a[:, :5]), Refused("Flux_Band .*shapes", "--features six")
@@ -290,12 +292,12 @@ COLUMNS = (
     Damage(
         "GeV, and no unit",
         in_units("Pivot_Energy", 1e-3, None),
-        Answered("Pivot_Energy .*unlike", features=("ln_Pivot_Energy",)),
+        Answered("Pivot_Energy .*implausible", features=("ln_Pivot_Energy",)),
     ),
     Damage(
         "flux times 1e20, and no unit",
         in_units("Flux1000", 1e20, None),
-        Answered("Flux1000 .*unlike", features=FLUX_BOUND),
+        Answered("Flux1000 .*implausible", features=FLUX_BOUND),
     ),
 )
 
@@ -352,7 +354,7 @@ ROWS = (
     Damage("no rows", of_table(lambda t: t[:0]), Refused("has no rows", USE)),
     Damage("one row", of_table(lambda t: t[:1]), Answered()),
     Damage("twice the same name", setting("Source_Name", [4], "4FGL J0000.3-7355"), Answered("more than once")),
-    Damage("no names", setting("Source_Name", slice(None), ""), Answered("no name")),
+    Damage("no names", setting("Source_Name", slice(None), ""), Answered("without a name")),
     Damage(
         "every row twice",
         of_table(lambda t: t[np.repeat(np.arange(len(t)), 2)]),
@@ -366,7 +368,7 @@ ROWS = (
     Damage(
         "a hundred thousand rows",
         of_table(repeat(10**5)),
-        Answered("no release that fermiclass", order=lambda n: np.arange(10**5) % n),
+        Answered("not of a known release", order=lambda n: np.arange(10**5) % n),
         SIX,
     ),
 )
@@ -384,8 +386,8 @@ CLASSES = (
 PATHS = (
     Damage("a folder", folder_with_catalogue, Refused("is a folder", "Give the FITS file")),
     Damage("nothing", path(lambda folder: folder / "nowhere.fits"), Refused("there is no file", "Check the name")),
-    Damage("a pipe", path(pipe), Refused("not a regular file", "Give a FITS file")),
-    Damage("a device", path(lambda folder: "/dev/zero"), Refused("not a regular file", "Give a FITS file")),
+    Damage("a pipe", path(pipe), Refused("it is a pipe, not a regular file", "Check")),
+    Damage("a device", path(lambda folder: "/dev/zero"), Refused("it is a device, not a regular file", "Check")),
     Damage("links in a circle", path(circle), Refused("cannot be read|there is no file", "Check")),
     Damage("too long a name", path(lambda folder: folder / ("c" * 300)), Refused("cannot be read", "Check")),
     Damage("below a file", path(lambda folder: __file__ + "/catalog.fits"), Refused("cannot be read|no file", "Check")),

@@ -10,8 +10,8 @@ import pytest
 from astropy.io import fits
 from click.testing import CliRunner
 
-from fermiclass.cli import main
-from fermiclass.tables import read_table
+from fermiclass.cli.app import main
+from fermiclass.io.tables import read_table
 from tests.robustness.damage import Base, Refused, file_bytes
 from tests.robustness.damages import DAMAGES
 
@@ -85,7 +85,7 @@ def test_the_input_is_not_overwritten(base, tmp_path):
     for output in (path, tmp_path / "link.fits"):
         done = run("features", path, "-o", output)
         assert done.exit_code == 2
-        assert "is what is read: writing would destroy it. Give the output another name" in done.stderr
+        assert "is an input: writing would destroy it. Give the output another name" in done.stderr
     assert path.read_bytes() == base.content
 
 
@@ -108,7 +108,7 @@ def test_no_command_overwrites_what_it_reads(tmp_path, monkeypatch, arguments):
     there.write_text("kept")
     done = run(*arguments)
     assert done.exit_code == 2
-    assert "is what is read: writing would destroy it" in done.stderr
+    assert "is an input: writing would destroy it" in done.stderr
     assert there.read_text() == "kept"
     assert list(tmp_path.iterdir()) == [there]
 

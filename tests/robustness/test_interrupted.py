@@ -1,10 +1,13 @@
 """Commands that are killed or find no room: what was there stays, and the same command again ends well."""
 
+import json
+import os
 import resource
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -46,16 +49,140 @@ def test_killed_and_given_again(catalog, tmp_path):
 
 
 def test_leftovers_of_a_killed_process_go_and_those_of_others_stay(tmp_path):
-    from fermiclass.files import write_whole
+    from fermiclass.io.files import _processes, write_whole
 
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    (tmp_path / f".out.csv.{dead.pid}-0123abcd.tmp").write_text("half")
-    (tmp_path / ".out.csv.1-0123abcd.tmp").write_text("of a process that runs")
-    (tmp_path / ".out.csv.notes.tmp").write_text("mine")
+    code = "from fermiclass.io.files import _processes; print(_processes())"
+    dead = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    here = dead.communicate()[0].strip()
+    assert here == _processes()
+    (tmp_path / f".out.csv.{here}-{dead.pid}-0123abcd.tmp").write_text("half")
+    stay = {
+        f".out.csv.{here}-1-0123abcd.tmp": "of a process that runs",
+        f".out.csv.00000000-{dead.pid}-0123abcd.tmp": "of another machine, container or start of this machine",
+        f".out.csv.{dead.pid}-0123abcd.tmp": "of an earlier version, which does not tell where it ran",
+        ".out.csv.notes.tmp": "mine",
+    }
+    for name, content in stay.items():
+        (tmp_path / name).write_text(content)
     write_whole(tmp_path / "out.csv", b"whole")
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"out.csv", ".out.csv.1-0123abcd.tmp", ".out.csv.notes.tmp"}
+    assert {path.name for path in tmp_path.iterdir()} == {"out.csv", *stay}
+
+
+def test_machines_and_containers_have_marks_of_their_own(monkeypatch):
+    from fermiclass.io.files import _processes
+
+    marks = {_processes()}
+    monkeypatch.setattr(Path, "readlink", lambda path: Path("pid:[1]"))
+    marks.add(_processes())
+    monkeypatch.setattr(Path, "read_text", lambda path: "another start")
+    marks.add(_processes())
+    assert len(marks) == 3
+
+
+def test_another_writer_of_the_same_file_is_left_alone(tmp_path, monkeypatch):
+    """As of two machines on one folder: the second does not see the process of the first."""
+    from fermiclass.io import files
+
+    monkeypatch.setattr(files, "_is_running", lambda pid: False)
+    with files.whole_file(tmp_path / "labels.fits") as first:
+        first.write_bytes(b"first")
+        monkeypatch.setattr(files, "_processes", lambda: "0badcafe")
+        files.write_whole(tmp_path / "labels.fits", b"second")
+        assert first.read_bytes() == b"first"
+    assert (tmp_path / "labels.fits").read_bytes() == b"first"
+    assert [path.name for path in tmp_path.iterdir()] == ["labels.fits"]
+
+
+def test_a_model_is_replaced_where_folders_cannot_be_exchanged(tmp_path, monkeypatch):
+    from fermiclass.io import files
+    from fermiclass.labelling.archive.files import write_folder
+
+    monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    for number in (1, 2):
+        write_folder(tmp_path / "model", "rows", {"number": number}, {})
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["number"] == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def table(folder):
+    from astropy.table import Table
+
+    from fermiclass.io.tables import write_table
+
+    write_table(Table({"a": [1]}), folder / "out.ecsv")
+
+
+def rows(ending):
+    def write(folder):
+        from astropy.table import Table
+
+        from fermiclass.rows import open_writer
+
+        with open_writer(folder / f"out{ending}", Table({"a": [1]}), num_rows=1) as writer:
+            writer.write(Table({"a": [1]}))
+
+    return write
+
+
+def model(folder):
+    from fermiclass.labelling.archive.files import write_folder
+
+    write_folder(folder / "out", "rows", {}, {})
+
+
+def checkpoint(folder):
+    from fermiclass.nimgp.training.checkpoints import Checkpoint
+
+    Checkpoint(folder / "out.npz", {}).save([], {}, last=True)
+
+
+WRITERS = {
+    "table": table,
+    ".fits": rows(".fits"),
+    ".parquet": rows(".parquet"),
+    "model": model,
+    "checkpoint": checkpoint,
+}
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+@pytest.mark.parametrize("there", [False, True])
+def test_a_power_cut_leaves_the_old_one_or_the_new_one(tmp_path, monkeypatch, write, there):
+    """The disk may lose what was not synced: content comes before the name, and the name is synced, too."""
+    from fermiclass.io import files
+
+    if there:
+        write(tmp_path)
+    synced, done = {}, []
+    fsync = os.fsync
+
+    def watch_sync(descriptor):
+        fsync(descriptor)
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        synced[path] = None if path.is_dir() else path.read_bytes()
+        done.append(path)
+
+    def check_synced(path, target):
+        for part in (*path.iterdir(), path) if path.is_dir() else (path,):
+            assert part in synced, f"{part.name} was not synced"
+            assert part.is_dir() or part.read_bytes() == synced[part], f"{part.name} changed after it was synced"
+        done.append(target)
+
+    def watch(rename):
+        def renamed(path, target):
+            check_synced(path, target)
+            return rename(path, target)
+
+        return renamed
+
+    monkeypatch.setattr(os, "fsync", watch_sync)
+    monkeypatch.setattr(Path, "replace", watch(Path.replace))
+    monkeypatch.setattr(files, "_exchange", watch(files._exchange))
+    monkeypatch.setattr(Path, "rename", lambda *_: pytest.fail("for a moment there is neither"))
+    write(tmp_path)
+    (name,) = [path.name for path in tmp_path.iterdir()]
+    assert name.startswith("out")
+    assert done[-2:] == [tmp_path / name, tmp_path]
 
 
 def test_no_room(catalog, tmp_path):
@@ -78,8 +205,8 @@ def test_no_room(catalog, tmp_path):
 def test_a_checkpoint_without_room(tmp_path, monkeypatch):
     import numpy as np
 
-    from fermiclass.nimgp.checkpoints import Checkpoint
     from fermiclass.nimgp.errors import CheckpointError
+    from fermiclass.nimgp.training.checkpoints import Checkpoint
 
     def fail(*_, **__):
         raise OSError(28, "No space left on device")

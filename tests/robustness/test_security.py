@@ -12,8 +12,8 @@ import pytest
 
 import fermiclass
 from fermiclass.errors import ModelFolderError
-from fermiclass.model_folder import check_model_folder
-from fermiclass.model_folder.files import FORMAT, FORMAT_VERSION
+from fermiclass.labelling.archive import check_model_folder
+from fermiclass.labelling.archive.files import FORMAT, FORMAT_VERSION
 from fermiclass.nimgp.archives import read_arrays
 
 PACKAGE = sorted(Path(fermiclass.__file__).parent.rglob("*.py"))
@@ -101,12 +101,12 @@ HOSTILE = {
     ),
     "a huge shape": (
         lambda: packed(a=header((10**12,)) + bytes(80)),
-        r"said to be float64 of shape \(1000000000000,\)",
+        r"states float64 of shape \(1000000000000,\)",
     ),
-    "a shape that overflows": (lambda: packed(a=header((2**40, 2**40)) + bytes(80)), r"said to be float64 of shape"),
-    "a negative shape": (lambda: packed(a=header((-1, -8)) + bytes(64)), r"said to be float64 of shape \(-1, -8\)"),
+    "a shape that overflows": (lambda: packed(a=header((2**40, 2**40)) + bytes(80)), r"states float64 of shape"),
+    "a negative shape": (lambda: packed(a=header((-1, -8)) + bytes(64)), r"states float64 of shape \(-1, -8\)"),
     "many empty ones": (lambda: packed(**{f"a{k}": b"" for k in range(10_001)}), r"10001 arrays"),
-    "the same name twice": (twice, r"2 arrays, some of the same name"),
+    "the same name twice": (twice, r"2 arrays: too many, or several of the same name"),
     "objects": (lambda: packed(a=header((1,), "|O") + b"cos\nsystem\n(S'x'\ntR."), r"Python objects, which could run"),
     "no array": (lambda: packed(a=b"rm -rf"), r"magic string"),
     "code in the header": (

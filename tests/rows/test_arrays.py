@@ -1,6 +1,7 @@
 """Rows of arrays and .npy files."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fermiclass.errors import RowsError
@@ -35,6 +36,11 @@ def test_labels(y, expected):
     assert chunk.labelled.tolist() == [label != "" for label in expected]
 
 
+def test_frames_go_by_names():
+    X = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    assert ArrayRows(X, X_var=X[["b", "a"]]).read(0, 1).X_var.tolist() == [[1.0, 2.0]]
+
+
 def test_files_stay_on_disk(tmp_path):
     np.save(tmp_path / "X.npy", np.asfortranarray(np.arange(20.0).reshape(10, 2)))
     rows = ArrayRows(str(tmp_path / "X.npy"), X_var=tmp_path / "X.npy")
@@ -45,13 +51,17 @@ def test_files_stay_on_disk(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"X": np.zeros(3)}, r"X holds float64 of shape \(3,\); expected numbers, a row for each source"),
+        ({"X": np.zeros(3)}, r"X holds float64 of shape \(3,\); expected numbers \(N, D\)"),
         ({"X": np.zeros((3, 0))}, r"X holds float64 of shape \(3, 0\)"),
         ({"X": np.full((3, 1), "a")}, r"X holds <U1 of shape \(3, 1\)"),
         ({"X": np.zeros((3, 2)), "X_var": np.zeros((3, 1))}, r"X_var holds float64 of shape \(3, 1\); .* \(3, 2\)"),
         ({"X": np.zeros((3, 2)), "y": ["a"]}, r"y has the shape \(1,\); expected a label for each row, \(3,\)"),
         ({"X": np.zeros((3, 2)), "y": [0.5, 1.0, 2.0]}, r"labels in column 'y' are of type float64; expected text"),
         ({"X": np.zeros((3, 2)), "feature_names": ["a"]}, r"1 names for the 2 columns of X"),
+        ({"X": np.ma.masked_equal(np.zeros((3, 2)), 0.0)}, r"X has 6 masked value\(s\)"),
+        ({"X": np.zeros((1, 2)), "y": np.ma.array(["a"], mask=True)}, r"y has 1 masked value\(s\)"),
+        ({"X": pd.DataFrame({"a": [1.0]}), "X_var": pd.DataFrame({"b": [1.0]})}, "X_var has the columns b, X has a"),
+        ({"X": pd.DataFrame({"a": [1.0]}), "y": pd.Series(["bll"], [3])}, "the rows of y have other names"),
     ],
 )
 def test_what_does_not_fit(arguments, message):

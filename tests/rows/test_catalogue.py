@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
+from fermiclass.catalog import THREE_CLASSES
 from fermiclass.features import extract_features
+from fermiclass.io.tables import write_table
 from fermiclass.rows import open_rows, sample, shuffled_minibatches, summarise
-from fermiclass.tables import write_table
 
 
 @pytest.fixture(scope="module")
 def features(dr4):
-    return extract_features(dr4)
+    return extract_features(dr4, "extended", THREE_CLASSES)
 
 
 @pytest.fixture(params=[".parquet", ".fits"])

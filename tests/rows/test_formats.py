@@ -5,8 +5,10 @@ import pickle
 import numpy as np
 import pytest
 from astropy.io import fits
+from astropy.table import Table
 
 from fermiclass.errors import RowsError
+from fermiclass.io.tables import write_table
 from fermiclass.rows import Blocked, FITSRows, ParquetRows, open_rows, read_in_order
 from tests.rows.conftest import FEATURES, FORMATS, Data, make_rows, write_parquet
 
@@ -46,13 +48,13 @@ def test_type_of_chunks(form, data, tmp_path, dtype):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_other_types_are_refused(form, data, tmp_path):
-    with pytest.raises(RowsError, match=r"asked for as int32; expected float32 or float64"):
+    with pytest.raises(RowsError, match=r"int32; expected float32 or float64"):
         make_rows(form, data, tmp_path, dtype=np.int32)
 
 
 @pytest.mark.parametrize(("start", "stop"), [(-1, 5), (5, 4), (0, 1001), (1001, 1001)])
 def test_rows_that_are_not_there(any_rows, start, stop):
-    with pytest.raises(RowsError, match=rf"rows {start} to {stop} were asked of .*, which has rows 0 to 1000"):
+    with pytest.raises(RowsError, match=rf"rows {start} to {stop} of .* do not exist; expected rows from 0 to 1000"):
         any_rows.read(start, stop)
 
 
@@ -84,9 +86,9 @@ def test_one_row_and_none(form, tmp_path):
 def test_values_that_are_not_finite(form, tmp_path, value, found):
     data = Data()
     data.X[700, 1] = value
-    rows = make_rows(form, data, tmp_path)
+    rows = make_rows(form, data, tmp_path, dtype=np.float32)
     rows.read(650, 700)
-    with pytest.raises(RowsError, match=rf"has {found} in row 700 \(counted from 0\) of column 'index'.*leave it out"):
+    with pytest.raises(RowsError, match=rf"has {found} in row 700 \(counted from 0\) of column 'index'.*remove it"):
         rows.read(650, 800)
 
 
@@ -100,6 +102,48 @@ def test_uncertainties_that_are_none(form, tmp_path, sigma, found):
     rows = make_rows(form, data, tmp_path)
     with pytest.raises(RowsError, match=rf"has {found} in row 999 .*of column '(e_flux|X_var of flux)', expected"):
         rows.read(990, 1000)
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "fits-scaled"])
+def test_small_fluxes_and_times_keep_all_digits(form, tmp_path):
+    data = Data()
+    data.X = data.X * [1e-33, 1.0, 1e-9] + [0.0, 0.0, 2459000.5]
+    data.sigma *= 1e-28
+    check(make_rows(form, data, tmp_path).read(640, 800), data, 640, 800)
+
+
+#: A number and its uncertainty, the type of the chunks, and what cannot be held.
+LOST = {
+    "square": (1.0, 1e-170, np.float64, "1e-170 .*'e_flux', whose square float64 cannot hold; expected other units"),
+    "single square": (1.0, 1e-30, np.float32, "1e-30 .*'e_flux', whose square float32 cannot hold"),
+    "single": (1e-60, 1.0, np.float32, "1e-60 .*'flux', which float32 cannot hold; expected fewer digits, or other"),
+}
+
+
+@pytest.mark.parametrize("form", ["parquet", "parquet-folder", "fits"])
+@pytest.mark.parametrize(("number", "sigma", "dtype", "message"), LOST.values(), ids=LOST)
+def test_numbers_do_not_become_zero(form, tmp_path, number, sigma, dtype, message):
+    data = Data()
+    data.X[700, 0], data.sigma[700, 0] = number, sigma
+    rows = make_rows(form, data, tmp_path, dtype=dtype)
+    with pytest.raises(RowsError, match=rf"has {message}"):
+        rows.read(650, 800)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "fits", "npy"])
+@pytest.mark.parametrize(("dtype", "most"), [(np.float64, 2**53), (np.float32, 2**24)])
+def test_whole_numbers_keep_all_digits(tmp_path, kind, dtype, most):
+    def read(*numbers):
+        path = tmp_path / f"rows.{kind}"
+        if kind == "npy":
+            np.save(path, np.array(numbers)[:, None])
+        else:
+            write_table(Table({"id": numbers}), path)
+        return open_rows(path, ["id"], dtype=dtype).read(0, len(numbers)).X[:, 0].tolist()
+
+    assert read(1, -most, most) == [1, -most, most]
+    with pytest.raises(RowsError, match=rf"has {most + 1} in row 1 .*'id', which float.. cannot hold; expected fewer"):
+        read(1, most + 1)
 
 
 class Signed:
@@ -134,7 +178,7 @@ def test_columns_that_are_kept(form, data, tmp_path):
 def test_columns_that_cannot_be_kept(data, tmp_path):
     days = np.arange(1000).astype("datetime64[D]")
     path = write_parquet(tmp_path / "rows.parquet", data.columns | {"day": days})
-    with pytest.raises(RowsError, match=r"the column 'day' holds datetime64.*; expected numbers or text"):
+    with pytest.raises(RowsError, match=r"column 'day' to keep holds datetime64.*; expected numbers or text"):
         ParquetRows(path, FEATURES, keep=["day"])
     made = [fits.Column("flux", "D", array=data.X[:, 0]), fits.Column("bands", "3D", array=data.X)]
     fits.BinTableHDU.from_columns(made).writeto(tmp_path / "rows.fits")

@@ -92,17 +92,17 @@ def test_row_groups_are_read_once_an_epoch(data, tmp_path, monkeypatch):
 
 
 def test_batches_too_large():
-    with pytest.raises(RowsError, match=r"a batch of 11 rows was asked of 10 rows\. Choose a smaller batch_size"):
+    with pytest.raises(RowsError, match=r"batch_size=11, but there are only 10 rows\. Choose a smaller batch_size"):
         shuffled_minibatches(numbered(10), 11, seed=0)
     rows = numbered(10, y=["a", "", "b", "", "", "", "", "", "", ""])
-    with pytest.raises(RowsError, match=r"a batch of 3 rows was asked of 10 rows, of which 2 have a label"):
+    with pytest.raises(RowsError, match=r"batch_size=3, but only 2 of 10 rows have a label"):
         next(shuffled_minibatches(rows, 3, seed=0))
     assert not readers()
 
 
 @pytest.mark.parametrize("what", ["batch_size", "pool_rows", "chunk_rows"])
 def test_no_rows_at_a_time(what):
-    with pytest.raises(RowsError, match="at least one row each"):
+    with pytest.raises(RowsError, match="at least one row in each"):
         shuffled_minibatches(numbered(10), **{"batch_size": 1, "seed": 0, what: 0})
 
 

@@ -49,12 +49,12 @@ def test_what_cannot_be_opened(data, tmp_path):
     (tmp_path / "empty").mkdir()
     cases = [
         ("nothing.parquet", {}, r"there is no file or folder '.*nothing\.parquet'"),
-        ("rows.csv", {}, r"rows\.csv' has no ending that names rows; expected a Parquet file or a folder"),
-        ("rows.parquet", {}, r"which columns of '.*rows\.parquet' are the features\? Name them"),
-        ("rows.fits.gz", {"features": FEATURES}, r"rows\.fits\.gz' is compressed, .*Decompress it first"),
+        ("rows.csv", {}, r"rows\.csv' does not have the ending of rows; expected a Parquet file or a folder"),
+        ("rows.parquet", {}, r"features of '.*rows\.parquet' are not given\. Name"),
+        ("rows.fits.gz", {"features": FEATURES}, r"rows\.fits\.gz' is compressed.* Decompress it first"),
         ("X.npy", {"label": "class"}, r"X\.npy' has no named columns: put the variances and labels into X_var\.npy"),
         (".", {"uncertainties": ["a"]}, r"has no named columns"),
-        ("empty", {"features": FEATURES}, r"holds no file that ends in \.parquet"),
+        ("empty", {"features": FEATURES}, r"has no file that ends in \.parquet"),
     ]
     for name, options, message in cases:
         with pytest.raises(RowsError, match=message):

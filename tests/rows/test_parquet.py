@@ -71,7 +71,7 @@ def test_labels_of_numbers(tmp_path):
     path = written(tmp_path, a=[1.0, 2.0], y=[7, 3])
     assert ParquetRows(path, ["a"], label="y").read(0, 2).y.tolist() == [7, 3]
     path = written(tmp_path, a=[1.0, 2.0], y=[7, None])
-    with pytest.raises(RowsError, match=r"labels in column 'y' are of type float64; .* none is missing"):
+    with pytest.raises(RowsError, match=r"labels in column 'y' are of type float64; .* without missing ones"):
         ParquetRows(path, ["a"], label="y").read(0, 2)
     with pytest.raises(RowsError, match=r"labels in column 'a' are of type float64"):
         ParquetRows(path, ["a"], label="a")
@@ -93,7 +93,7 @@ def test_a_missing_number_is_not_a_number(tmp_path):
         (["name"], {}, r"column 'name' of .* does not hold one number a row"),
         (["flux"], {"uncertainties": ["e_flux", None]}, r"2 columns of uncertainties were named for 1 features"),
         (["flux", "flux"], {}, r"named more than once: flux"),
-        ([], {}, r"no features named"),
+        ([], {}, r"no features are named"),
         ("flux", {}, r"given as one text; expected a list of names"),
     ],
 )
@@ -106,7 +106,7 @@ def test_columns_that_do_not_fit(data, tmp_path, features, options, message):
 def test_files_that_cannot_be_read(data, tmp_path):
     with pytest.raises(RowsError, match=r"there is no file or folder '.*rows\.parquet'"):
         ParquetRows(tmp_path / "rows.parquet", FEATURES)
-    with pytest.raises(RowsError, match=r"holds no file that ends in \.parquet"):
+    with pytest.raises(RowsError, match=r"has no file that ends in \.parquet"):
         ParquetRows(tmp_path, FEATURES)
     path = write_parquet(tmp_path / "rows.parquet", data.columns)
     whole = path.read_bytes()

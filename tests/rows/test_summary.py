@@ -58,7 +58,7 @@ def test_no_labels():
 
 @pytest.mark.parametrize("rows", [ArrayRows(np.zeros((2, 1)), ["", ""]), ArrayRows(np.zeros((0, 1)))])
 def test_nothing_to_learn_from(rows):
-    with pytest.raises(RowsError, match=r"nothing to learn from: none of (0|2) rows has a label"):
+    with pytest.raises(RowsError, match=r"none of (0|2) rows has a label"):
         summarise(rows)
 
 
@@ -82,7 +82,7 @@ def test_a_sample_of_more_than_there_are():
     for num in (200, 1000):
         assert sample(rows, num, seed=0).X[:, 0].tolist() == list(range(200))
     assert sample(ArrayRows(np.zeros((3, 1)), ["", "", ""]), 2, seed=0).X.shape == (0, 1)
-    with pytest.raises(RowsError, match=r"a sample of 0 rows"):
+    with pytest.raises(RowsError, match=r"num=0.*expected at least 1"):
         sample(rows, 0, seed=0)
 
 
@@ -108,3 +108,25 @@ def test_memory_is_flat(tmp_path, monkeypatch):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.1 * peaks[0]
+
+
+@pytest.mark.parametrize("part", ["X", "X_var", "y", "order", "blocks", None])
+def test_contents_tell_what_is_learned_from(data, part):
+    """One bit of a number, one label, two rows swapped, other blocks; not what stands in a row without a label."""
+    X, X_var, y = data.X.copy(), data.X_var.copy(), data.y.copy()
+    labelled, unlabelled = np.flatnonzero(y != "")[-2:], np.flatnonzero(y == "")[0]
+    last = labelled[-1]
+    if part in ("X", "X_var"):
+        number = {"X": X, "X_var": X_var}[part]
+        number[last, 2] = np.nextafter(number[last, 2], np.inf)
+    elif part == "y":
+        y[last] = "psr" if y[last] == "bll" else "bll"
+    elif part == "order":
+        X[labelled], X_var[labelled], y[labelled] = X[labelled[::-1]], X_var[labelled[::-1]], y[labelled[::-1]]
+    elif part is None:
+        X[unlabelled] = 0.5
+    first = summarise(ArrayRows(data.X, data.y, X_var=data.X_var, dtype=float)).contents
+    rows = ArrayRows(X, y.astype("<U9"), X_var=X_var, dtype=float)
+    if part == "blocks":
+        rows.block_edges = np.array([0, 500, 1000])
+    assert (summarise(rows).contents == first) == (part is None)

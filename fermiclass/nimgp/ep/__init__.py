@@ -1,10 +1,10 @@
-"""Robust multi-class Gaussian process classification by expectation propagation (EP), with whole covariance matrices.
+"""Robust multi-class Gaussian process classification by expectation propagation (EP), with full covariance matrices.
 
-RMGPC (Hernández-Lobato, Hernández-Lobato & Dupont 2011) knows that a label may be wrong, wherever its row lies; SMGPC
-is the same without wrong labels and with latent noise. In NumPy and SciPy, double precision, ``O(C N³)``.
+RMGPC (Hernández-Lobato, Hernández-Lobato & Dupont 2011) allows for wrong labels anywhere. SMGPC is the same model
+without wrong labels and with latent noise. Both use NumPy and SciPy in double precision; their cost is ``O(C N³)``.
 
-``kernel`` has the covariances, ``sites`` what stands in for the factors of the likelihood, and ``posterior`` what
-follows from both. ``factors`` matches the moments of one factor at a time, ``cavities`` of all, ``inference`` until
-nothing changes. ``evidence`` is the marginal likelihood of the fixed point, which ``training`` maximises;
-``prediction`` is for new rows.
+``kernel`` has the covariances, ``sites`` the approximate factors of the likelihood, and ``posterior`` the product of
+both. ``factors`` matches the moments of one factor at a time, ``cavities`` those of all factors, and ``inference``
+repeats this until a fixed point. ``evidence`` is the marginal likelihood there, which ``training`` maximises.
+``prediction`` predicts new rows.
 """

@@ -1,4 +1,4 @@
-"""The posterior without one factor, for every factor, and what that factor then has to be."""
+"""Cavities: the posterior without one factor, for every factor. Each factor is matched to its cavity."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.ep.factors import LabelMatch, RateMatch, match_label, match_rate
 from fermiclass.nimgp.ep.posterior import Model, Posterior
 from fermiclass.nimgp.ep.sites import Sites
 
-FloatArray = NDArray[np.float64]
-
 
 class LabelCavity(NamedTuple):
-    """Without ψ_ik: means and variances of f_k and f_y, and log-odds of z, ``(N, R)``."""
+    """Posterior without ψ_ik: means and variances of f_k and f_y, and log-odds of z, ``(N, R)``."""
 
     mean: FloatArray
     var: FloatArray
@@ -25,7 +24,7 @@ class LabelCavity(NamedTuple):
 
 
 class RateCavity(NamedTuple):
-    """Without ψ_i: log-odds of z, and parameters of the Beta of ρ, ``(N,)``."""
+    """Posterior without ψ_i: log-odds of z, and parameters of the Beta distribution of ρ, ``(N,)``."""
 
     log_odds: FloatArray
     a: FloatArray
@@ -33,9 +32,9 @@ class RateCavity(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """All cavities and matched factors, and which of the Gaussian cavities exist, ``(N, R)``.
+    """All cavities and matched factors. `exists` tells which Gaussian cavities exist, ``(N, R)``.
 
-    One that does not is replaced by the posterior. There is no rate where labels are known to be right.
+    The posterior replaces a cavity that does not exist. `rate` is None if all labels are known to be right.
     """
 
     cavity: LabelCavity
@@ -45,7 +44,7 @@ class Matches(NamedTuple):
     rate: RateMatch | None
 
     def sites(self, old: Sites) -> Sites:
-        """Return the matched factors; those without a cavity stay as they were."""
+        """Return the matched factors. Factors without a cavity keep their old parameters."""
         names = ("precision", "shift", "own_precision", "own_shift", "log_odds")
         new = old._replace(**{n: np.where(self.exists, getattr(self.label, n), getattr(old, n)) for n in names})
         if self.rate is None:
@@ -54,7 +53,7 @@ class Matches(NamedTuple):
 
 
 def match(model: Model, sites: Sites, posterior: Posterior, *, limited: bool = False) -> Matches:
-    """Divide by every factor, and match it; see :func:`fermiclass.nimgp.ep.factors.match_label`."""
+    """Divide the posterior by every factor and match it; see :func:`fermiclass.nimgp.ep.factors.match_label`."""
     labels = model.labels
     mean, var, exists = _without(posterior, labels.others, labels.rows, sites.precision, sites.shift)
     own_mean, own_var, own = _without(posterior, labels.own, labels.rows, sites.own_precision, sites.own_shift)

@@ -1,25 +1,26 @@
-"""The marginal likelihood that EP gives, and its derivatives by the covariances."""
+"""The marginal likelihood of EP, and its derivatives with respect to the covariances."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln
 
+from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.ep.cavities import match
 from fermiclass.nimgp.ep.inference import FixedPoint
 from fermiclass.nimgp.ep.posterior import Model, Posterior
-
-FloatArray = NDArray[np.float64]
 
 
 def log_evidence(model: Model, found: FixedPoint) -> float:
     """``log Z = A(Q) − A(prior) + Σ_j [log Z_j + A(Q without j) − A(Q)]`` over the factors j of the likelihood.
 
-    A is the logarithm of a distribution's normaliser, of natural parameters, and Z_j the mean of factor j without its
-    site. The same number as RMGPC's equation 16, in whose terms ``log s̃_j`` is what stands in brackets. For latent
-    functions ``A(Q) − A(prior) = ½ Σ_k (υ_kᵀ μ_k − log |M_k|)``, for a Gaussian at a point ``A = ½ (m² / v + log v)``,
-    for z ``log(1 + exp(log-odds))``, and for ρ ``log B(a, b)``.
+    A is the logarithm of the normaliser of a distribution as a function of its natural parameters. Z_j is the mean of
+    factor j under its cavity. The number is that of RMGPC's equation 16, where ``log s̃_j`` is the bracket.
+
+    - Latent functions: ``A(Q) − A(prior) = ½ Σ_k (υ_kᵀ μ_k − log |M_k|)``
+    - Gaussian at one point: ``A = ½ (m² / v + log v)``
+    - z: ``A = log(1 + exp(log-odds))``
+    - ρ: ``A = log B(a, b)``
     """
     posterior = found.posterior
     matches = match(model, found.sites, posterior)
@@ -40,7 +41,7 @@ def log_evidence(model: Model, found: FixedPoint) -> float:
 def covariance_gradient(posterior: Posterior) -> FloatArray:
     """``∂ log Z / ∂K_k = ½ (w_k w_kᵀ − P_k)`` at a fixed point, ``(C, N, N)`` (RMGPC, equation 18).
 
-    There log Z is stationary in the sites, so that only its explicit dependence on K_k counts.
+    At a fixed point log Z is stationary in the sites, so that only its explicit dependence on K_k counts.
     """
     w = posterior.weights
     gradient: FloatArray = 0.5 * (w[:, :, None] * w[:, None, :] - posterior.gain)

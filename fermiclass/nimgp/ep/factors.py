@@ -1,7 +1,7 @@
-"""Moment matching of one factor of the likelihood at a time: what EP puts in its place.
+"""Moment matching of one factor of the likelihood at a time.
 
-A factor is multiplied by its cavity, the approximate posterior without it; the moments of the product are those that
-the cavity times the approximate factor has to have. All of it in logarithms, for all rows at once.
+A factor is multiplied by its cavity, the approximate posterior without this factor. The cavity times the approximate
+factor must have the moments of this product. Everything is computed in logarithms, for all rows at once.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import digamma, expit, log_expit, log_ndtr, polygamma
 
-FloatArray = NDArray[np.float64]
+from fermiclass.nimgp.arrays import FloatArray
 
 _NEWTON_STEPS = 20
 _LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
 class LabelMatch(NamedTuple):
-    """Approximate ψ_ik, with natural parameters of f_k, f_y and z, and ``log E ψ_ik``; all of the cavity's shape."""
+    """Approximate ψ_ik: natural parameters of f_k, f_y and z, and ``log E ψ_ik``, all in the shape of the cavity."""
 
     precision: FloatArray
     shift: FloatArray
@@ -30,7 +29,7 @@ class LabelMatch(NamedTuple):
 
 
 class RateMatch(NamedTuple):
-    """Approximate ψ_i, ``ρ^alpha (1 − ρ)^beta exp(log_odds z)``, and ``log E ψ_i``; ``(N,)`` each."""
+    """Approximate ψ_i: ``ρ^alpha (1 − ρ)^beta exp(log_odds z)``, and ``log E ψ_i``. All are ``(N,)``."""
 
     alpha: FloatArray
     beta: FloatArray
@@ -56,22 +55,22 @@ def match_label(
         g = ∂ log Z / ∂m_y = −∂ log Z / ∂m_k = (1 − p) N(α | 0, 1) / (√s Z)
         h = −∂² log Z / ∂m² = g (α / √s + g)
 
-    The matched mean is ``m ± v g`` and the variance ``v − v² h``, so that the site has the precision ``h / (1 − v h)``
-    and the shift ``(±g + m h) / (1 − v h)``; a label that is likely to be wrong has negative ones. The site of z has
-    the log-odds ``log c − log Φ(α)``, whatever p.
+    The matched mean is ``m ± v g`` and the matched variance ``v − v² h``. Therefore the site has the precision
+    ``h / (1 − v h)`` and the shift ``(±g + m h) / (1 − v h)``. The precision is negative for a label that is likely to
+    be wrong. The site of z has the log-odds ``log c − log Φ(α)`` for any p.
 
     Parameters
     ----------
     mean, var
-        Cavity of f_k.
+        Mean and variance of f_k in the cavity.
     own_mean, own_var
-        Cavity of f_y.
+        Mean and variance of f_y in the cavity.
     log_odds
-        Cavity of z, ``log p / (1 − p)``; −∞ for labels that are known to be right.
+        Log-odds of z in the cavity, ``log p / (1 − p)``; −∞ for labels that are known to be right.
     num_classes
         C.
     limited
-        Whether precisions are kept from being negative, so that the matched variance is at most that of the cavity.
+        Whether negative precisions are set to 0, so that the matched variance is at most that of the cavity.
     """
     log_c = -np.log(num_classes) / (num_classes - 1.0)
     s = own_var + var
@@ -83,7 +82,7 @@ def match_label(
     g = np.exp(log_right - 0.5 * alpha**2 - _LOG_ROOT_2PI - log_Z) / root
     h = g * (alpha / root + g)
     h = np.maximum(h, 0.0) if limited else h
-    rest, own_rest = (np.maximum(1.0 - v * h, 1e-10) for v in (var, own_var))  # what is left of the variance
+    rest, own_rest = (np.maximum(1.0 - v * h, 1e-10) for v in (var, own_var))  # remaining fraction of the variance
     return LabelMatch(
         h / rest, (mean * h - g) / rest, h / own_rest, (own_mean * h + g) / own_rest, log_c - log_cdf, log_Z
     )
@@ -92,9 +91,9 @@ def match_label(
 def match_rate(log_odds: FloatArray, a: FloatArray, b: FloatArray) -> RateMatch:
     """Match ``ψ_i = ρ^z (1 − ρ)^{1−z}`` (RMGPC, equation 10) with a cavity ``Beta(ρ | a, b)`` and log-odds of z, (N,).
 
-    With ``p = P(z = 1)`` and ``r = a / (a + b)``, ``Z = p r + (1 − p)(1 − r)``, and ρ has the mixture
-    ``w Beta(a + 1, b) + (1 − w) Beta(a, b + 1)``, ``w = p r / Z``. The Beta that has its ``E log ρ`` and
-    ``E log (1 − ρ)`` is found by Newton's method. The site of z has the log-odds ``log r / (1 − r)``.
+    With ``p = P(z = 1)`` and ``r = a / (a + b)``, ``Z = p r + (1 − p)(1 − r)``. The distribution of ρ is the mixture
+    ``w Beta(a + 1, b) + (1 − w) Beta(a, b + 1)`` with ``w = p r / Z``. Newton's method finds the Beta distribution with
+    the same ``E log ρ`` and ``E log (1 − ρ)``. The site of z has the log-odds ``log r / (1 − r)``.
     """
     rate = np.log(a) - np.log(b)
     log_Z = np.logaddexp(log_expit(log_odds) + log_expit(rate), log_expit(-log_odds) + log_expit(-rate))
@@ -105,7 +104,7 @@ def match_rate(log_odds: FloatArray, a: FloatArray, b: FloatArray) -> RateMatch:
 
 
 def _beta_of(log_mean: FloatArray, log_rest: FloatArray, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a and b of the Beta with ``E log ρ`` and ``E log (1 − ρ)``, started close by; steps in log a and log b."""
+    """Return a and b of the Beta with these ``E log ρ`` and ``E log (1 − ρ)``, by Newton steps in log a and log b."""
     for _ in range(_NEWTON_STEPS):
         total, slope = digamma(a + b), polygamma(1, a + b)
         miss_a, miss_b = log_mean - digamma(a) + total, log_rest - digamma(b) + total

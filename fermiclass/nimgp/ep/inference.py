@@ -1,4 +1,4 @@
-"""Expectation propagation: all factors are matched at once, with damping, until nothing changes any more."""
+"""Expectation propagation: all factors are matched at once, with damping, until a fixed point."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _SMALLEST_STEP = 1e-3
 
 @dataclass(frozen=True)
 class Rules:
-    """How the fixed point is looked for.
+    """Settings of the search for the fixed point.
 
     Attributes
     ----------
     damping
-        The power ε to which a new factor counts, in (0, 1]; the old one has 1 − ε.
+        Power ε of the new factor, in (0, 1]. The old factor has the power 1 − ε.
     tolerance
-        At the fixed point no mean, variance or P(z = 1) changes by more in a round.
+        Largest change of a mean, variance or P(z = 1) in a round at the fixed point.
     max_rounds
-        After which it is given up.
+        Largest number of rounds.
     limited
-        Whether sites have no negative precisions. Moments are then not all matched, and the evidence is not quite
-        stationary, but there is a fixed point where EP else goes around in circles: where many labels are ambiguous
-        and latent functions smooth.
+        Whether sites must not have negative precisions. EP then has a fixed point where it otherwise cycles: if many
+        labels are ambiguous and the latent functions are smooth. Not all moments are matched, and the evidence is not
+        exactly stationary.
     """
 
     damping: float = 0.5
@@ -40,7 +40,7 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """Where EP ended: the sites, Q, whether it is a fixed point, and after how many rounds."""
+    """Result of EP: the sites, the posterior Q, whether it is a fixed point, and the number of rounds."""
 
     sites: Sites
     posterior: Posterior
@@ -51,17 +51,17 @@ class FixedPoint:
 def find_fixed_point(model: Model, *, start: Sites | None = None, rules: Rules | None = None) -> FixedPoint:
     """Run EP.
 
-    A round matches all factors in parallel, damps, and centres (:func:`centred`). Where the sum of negative precisions
-    leaves no Gaussian, it goes less far; a factor whose cavity is no Gaussian waits.
+    A round matches all factors in parallel, damps the step, and centres the functions (:func:`centred`). If negative
+    precisions leave no Gaussian, the round makes a smaller step. A factor without a Gaussian cavity does not change.
 
     Parameters
     ----------
     model
         Prior and labels.
     start
-        Sites of an earlier fixed point; they are left aside where they do not go with this prior.
+        Sites of an earlier fixed point. They are ignored if they are not valid with this prior.
     rules
-        When to stop.
+        Settings of the search.
     """
     rules = rules or Rules()
     sites, posterior = _start(model, start)
@@ -99,12 +99,12 @@ def _move(model: Model, sites: Sites, new: Sites, step: float) -> tuple[Sites, P
 
 
 def centred(model: Model, sites: Sites, posterior: Posterior) -> tuple[Sites, Posterior]:
-    """Move all latent functions together to where they have to be at the fixed point.
+    """Move all latent functions together to their common level at the fixed point.
 
-    The likelihood knows differences of latent functions only, so that there ``Σ_k w_k = 0`` with the weights
-    ``w_k = K_k⁻¹ μ_k``. Rounds alone get there slowly, as each site holds its own function back. This subtracts the
-    mean of the weights: with ``δ_k = −K_k w̄``, ``μ_k += δ_k`` and ``υ_k += Λ_k δ_k − w̄``, where ``Λ_k δ_k``
-    translates the sites and the rest is divided among them. A fixed point stays as it is.
+    The likelihood depends on differences of latent functions only. At the fixed point the weights ``w_k = K_k⁻¹ μ_k``
+    therefore satisfy ``Σ_k w_k = 0``. Rounds alone approach this slowly. This function subtracts the mean w̄ of the
+    weights: with ``δ_k = −K_k w̄``, ``μ_k += δ_k`` and ``υ_k += Λ_k δ_k − w̄``. Here ``Λ_k δ_k`` translates the sites,
+    and the rest is divided among them. A fixed point does not change.
     """
     labels = model.labels
     centre = posterior.weights.mean(axis=0)

@@ -1,14 +1,13 @@
-"""The squared exponential covariance that all classes share, with latent noise that each class has of its own."""
+"""The squared exponential covariance, which all classes share, with separate latent noise for each class."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-FloatArray = NDArray[np.float64]
+from fermiclass.nimgp.arrays import FloatArray
 
 #: Added to the diagonal of every K_k, so that it can be factorised.
 JITTER = 1e-6
@@ -16,14 +15,14 @@ JITTER = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """``c_k(x, x') = exp(−½ Σ_j (x_j − x'_j)² / γ_j) + ϑ_k² [x = x']``, of RMGPC's equation 22 and what follows it.
+    """``c_k(x, x') = exp(−½ Σ_j (x_j − x'_j)² / γ_j) + ϑ_k² [x = x']``, RMGPC's equation 22 and the text after it.
 
-    The amplitude is 1: which latent function is the largest does not depend on it.
+    The amplitude is 1, since it does not affect which latent function is the largest.
 
     Attributes
     ----------
     gamma
-        Squared length-scales, ``(D,)``, or ``(1,)`` for one that all features share.
+        Squared length-scales, ``(D,)``, or ``(1,)`` if all features share one.
     noise
         ϑ², ``(C,)``; zeros for none.
     """
@@ -38,7 +37,7 @@ class Covariance:
         return K
 
     def K(self, X: FloatArray) -> FloatArray:
-        """Covariances of points with themselves, ``(C, n, n)``, or ``(1, n, n)`` where all classes have the same."""
+        """Covariances of points with themselves, ``(C, n, n)``, or ``(1, n, n)`` if all classes share them."""
         noise = self.noise if np.any(self.noise) else np.zeros(1)
         return self.smooth(X, X) + (noise + JITTER)[:, None, None] * np.eye(len(X))
 
@@ -47,14 +46,14 @@ class Covariance:
         return 1.0 + JITTER + self.noise
 
     def gradient(self, X: FloatArray, G: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Turn derivatives by covariances into those by the logarithms of the hyper-parameters.
+        """Convert derivatives with respect to covariances into those with respect to logarithms of hyper-parameters.
 
         Parameters
         ----------
         X
             Inputs, ``(N, D)``.
         G
-            ``∂/∂K_k`` of some number, ``(C, N, N)``, symmetric.
+            Derivatives ``∂/∂K_k`` of a number, ``(C, N, N)``, symmetric.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The approximate posterior, which prior and sites make together."""
+"""The approximate posterior: the product of prior and sites."""
 
 from __future__ import annotations
 
@@ -6,29 +6,27 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.ep.sites import LabelNoise, Labels, Sites
-
-FloatArray = NDArray[np.float64]
 
 
 class ImproperError(ArithmeticError):
-    """The sites' negative precisions outweigh the prior: there is no such distribution."""
+    """The product is not a distribution: negative precisions of the sites exceed the prior."""
 
 
 class Model:
-    """Prior and labels: all that EP has to know.
+    """Prior and labels, the input of EP.
 
     Parameters
     ----------
     K
-        Covariances of the latent functions at the rows, ``(C, N, N)``, or ``(1, N, N)`` where all share one.
+        Covariances of the latent functions at the rows, ``(C, N, N)``, or ``(1, N, N)`` if all share one.
     labels
-        Of the rows.
+        Labels of the rows.
     label_noise
-        Prior of the share of random labels; None where all labels are right (SMGPC).
+        Prior of the share of random labels; None if all labels are right (SMGPC).
 
     Raises
     ------
@@ -40,10 +38,10 @@ class Model:
         num = len(labels.y)
         if K.shape not in ((1, num, num), (labels.num_classes, num, num)):
             raise ValueError(
-                f"covariances have shape {K.shape}: expected ({labels.num_classes}, {num}, {num}), or 1 in front"
+                f"covariances have shape {K.shape}: expected ({labels.num_classes}, {num}, {num}) or (1, {num}, {num})"
             )
         if label_noise is not None and not min(label_noise) > 0:
-            raise ValueError(f"found {label_noise}: a Beta distribution has positive parameters")
+            raise ValueError(f"found {label_noise}: expected positive parameters of a Beta distribution")
         try:
             self.L = np.linalg.cholesky(K)
         except np.linalg.LinAlgError as error:
@@ -51,23 +49,23 @@ class Model:
         self.K, self.labels, self.label_noise = K, labels, label_noise
 
     def times_K(self, a: FloatArray) -> FloatArray:
-        """``K_k a_k`` of vectors ``(C, N)``."""
+        """Return ``K_k a_k`` for vectors a, ``(C, N)``."""
         product: FloatArray = np.matmul(self.K, a[..., None])[..., 0]
         return product
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Q(f, z, ρ) of RMGPC's equation 13, the normalised product of prior and sites; see :meth:`of`.
+    """Q(f, z, ρ), the normalised product of prior and sites (RMGPC, equation 13). :meth:`of` makes it.
 
     With ``K_k = L Lᵀ``, ``A = I + Lᵀ Λ_k L = R Rᵀ`` and ``V_k = R⁻¹ Lᵀ``, the covariance of f_k is
-    ``Σ_k = (K_k⁻¹ + Λ_k)⁻¹ = V_kᵀ V_k`` and ``log |I + Λ_k K_k| = log |A|``. Nothing is divided by Λ, whose entries may
-    be zero or negative; A can be factorised where Σ_k is a covariance, and only there.
+    ``Σ_k = (K_k⁻¹ + Λ_k)⁻¹ = V_kᵀ V_k`` and ``log |I + Λ_k K_k| = log |A|``. No step divides by Λ, whose entries may
+    be zero or negative. A has a Cholesky factor if and only if Σ_k is a covariance.
 
     Attributes
     ----------
     mean, var
-        Of the latent functions at the rows, ``(C, N)``.
+        Mean and variance of the latent functions at the rows, ``(C, N)``.
     precision, shift
         Diagonal of Λ_k, and υ_k, ``(C, N)``.
     factors
@@ -75,9 +73,9 @@ class Posterior:
     log_det
         ``Σ_k log |I + Λ_k K_k|``.
     log_odds
-        Of z, ``(N,)``.
+        Log-odds of z, ``(N,)``.
     a, b
-        Of the Beta of ρ; 0 and 1 where labels are known to be right.
+        Parameters of the Beta distribution of ρ; 0 and 1 if all labels are known to be right.
     """
 
     mean: FloatArray
@@ -92,7 +90,7 @@ class Posterior:
 
     @classmethod
     def of(cls, model: Model, sites: Sites) -> Posterior:
-        """Multiply.
+        """Multiply prior and sites.
 
         Raises
         ------
@@ -102,7 +100,7 @@ class Posterior:
         labels, noise = model.labels, model.label_noise
         a, b = (0.0, 1.0) if noise is None else (noise.a + sites.alpha.sum(), noise.b + sites.beta.sum())
         if noise is not None and not min(a, b) > 0.0:
-            raise ImproperError("the share of random labels has no distribution")
+            raise ImproperError("the product has no distribution of the share of random labels")
         precision = labels.by_class(sites.precision, sites.own_precision)
         shift = labels.by_class(sites.shift, sites.own_shift)
         identity = np.eye(len(labels.y))
@@ -112,7 +110,7 @@ class Posterior:
             try:
                 R = np.linalg.cholesky(identity + L.T @ (precision[k, :, None] * L))
             except np.linalg.LinAlgError as error:
-                raise ImproperError(f"latent function {k} has no distribution") from error
+                raise ImproperError(f"the product has no distribution of latent function {k}") from error
             factors.append(solve_triangular(R, L.T, lower=True, check_finite=False))
             log_det += 2.0 * float(np.log(np.diag(R)).sum())
         mean = np.stack([V.T @ (V @ of_k) for V, of_k in zip(factors, shift, strict=True)])

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.ep.kernel import Covariance
 from fermiclass.nimgp.ep.posterior import Posterior
 
-FloatArray = NDArray[np.float64]
-
-_POINTS = 100  # of the quadrature
+_POINTS = 100  # number of quadrature points
 _ROWS_PER_BLOCK = 1000
 
 
@@ -24,13 +22,13 @@ class LatentMoments(NamedTuple):
     var: FloatArray
 
 
-class Predictor(NamedTuple):
-    """All that prediction needs.
+class EPPredictor(NamedTuple):
+    """Prediction with a trained model.
 
     Attributes
     ----------
     covariance
-        Of the latent functions.
+        Covariance of the latent functions.
     X
         Inputs of the training rows, ``(N, D)``.
     weights, gain
@@ -46,12 +44,12 @@ class Predictor(NamedTuple):
     rate: float
 
     @classmethod
-    def of(cls, covariance: Covariance, X: FloatArray, posterior: Posterior) -> Predictor:
-        """Take it from the posterior at the training rows."""
+    def of(cls, covariance: Covariance, X: FloatArray, posterior: Posterior) -> EPPredictor:
+        """Make the predictor from the posterior at the training rows."""
         return cls(covariance, X, posterior.weights, posterior.gain, posterior.rate)
 
     def moments(self, X: FloatArray) -> LatentMoments:
-        """``m_k = k*ᵀ w_k`` and ``v_k = k** − k*ᵀ P_k k*`` at ``X`` (n, D) (RMGPC, equation 20, with another m_k)."""
+        """``m_k = k*ᵀ w_k`` and ``v_k = k** − k*ᵀ P_k k*`` at ``X`` (n, D) (RMGPC, equation 20, corrected)."""
         k = self.covariance.smooth(X, self.X)
         explained = np.stack([np.einsum("ij,ij->i", k @ gain, k) for gain in self.gain])
         var = np.maximum(self.covariance.variance()[:, None] - explained, 1e-10)
@@ -66,7 +64,7 @@ class Predictor(NamedTuple):
 def class_probabilities(latent: LatentMoments, rate: float) -> FloatArray:
     """``ρ̄ / C + (1 − ρ̄) ∫ N(u | m_y, v_y) Π_{k≠y} Φ((u − m_k) / √v_k) du`` (RMGPC, equation 19), ``(n, C)``.
 
-    By Gauss-Hermite quadrature; what it leaves of a sum of one is divided out.
+    The integral is computed by Gauss-Hermite quadrature, and the probabilities are then normalised.
 
     Parameters
     ----------

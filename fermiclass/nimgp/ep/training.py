@@ -1,44 +1,42 @@
-"""Hyper-parameters that maximise the evidence."""
+"""Training: the hyper-parameters that maximise the evidence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
+from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.ep.evidence import covariance_gradient, log_evidence
 from fermiclass.nimgp.ep.inference import FixedPoint, Rules, find_fixed_point
 from fermiclass.nimgp.ep.kernel import Covariance
 from fermiclass.nimgp.ep.posterior import Model
 from fermiclass.nimgp.ep.sites import LabelNoise, Labels, Sites
 
-FloatArray = NDArray[np.float64]
-
-_NOISE = 0.1  # where ϑ² starts
-_MAX_FAILURES = 2  # of EP in a search
-_MANY = 1000  # rows whose matrices are large
-_LIMIT_STATUS = 1  # of SciPy: stopped by a limit
+_NOISE = 0.1  # initial ϑ²
+_MAX_FAILURES = 2  # number of EP runs in a search that may fail
+_MANY = 1000  # number of rows from which matrices are large
+_LIMIT_STATUS = 1  # SciPy's status of a search that a limit stopped
 
 
 @dataclass(frozen=True)
-class TrainingSettings:
-    """How hyper-parameters are found.
+class EPSettings:
+    """Settings of the search for hyper-parameters.
 
     Attributes
     ----------
     ard
-        A γ for each feature, not one for all.
+        Whether each feature has its own γ.
     latent_noise
-        Whether each class has a ϑ².
+        Whether each class has latent noise ϑ².
     starts
-        First values of γ in units of D, for standardised inputs; the largest evidence wins.
+        Initial values of γ in units of D, for standardised inputs. The result with the largest evidence is kept.
     max_steps
-        Of L-BFGS, from each start.
+        Largest number of L-BFGS steps from each start.
     rules
-        Of EP.
+        Settings of EP.
     """
 
     ard: bool = False
@@ -50,18 +48,18 @@ class TrainingSettings:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What training ends with.
+    """Result of training.
 
     Attributes
     ----------
     covariance
-        With the best hyper-parameters.
+        Covariance with the best hyper-parameters.
     model, found
-        Prior and labels, and the fixed point there.
+        Prior with labels, and the fixed point.
     log_evidence
-        Its evidence.
+        Logarithm of the evidence at the fixed point.
     steps
-        Of L-BFGS, from the best start.
+        Number of L-BFGS steps from the best start.
     ended
         Whether L-BFGS found a maximum before `max_steps`.
     """
@@ -74,34 +72,34 @@ class Trained:
     ended: bool
 
 
-def train(
-    X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: TrainingSettings | None = None
-) -> Trained:
+def train(X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: EPSettings | None = None) -> Trained:
     """Maximise log Z over log γ and log ϑ² by L-BFGS.
 
-    EP goes on from the sites of the best hyper-parameters so far. Where it often finds no fixed point, or none at the
-    first, the search begins anew with sites that are limited; see :class:`fermiclass.nimgp.ep.inference.Rules`.
+    EP starts from the sites of the best hyper-parameters so far. If it finds no fixed point at first, or fails often,
+    the search starts again with limited sites; see :class:`fermiclass.nimgp.ep.inference.Rules`.
 
     Parameters
     ----------
     X
         Standardised inputs, ``(N, D)``.
     labels
-        Of the rows.
+        Labels of the rows.
     label_noise
-        Prior of the share of random labels (RMGPC); None for none (SMGPC).
+        Prior of the share of random labels (RMGPC); None if all labels are right (SMGPC).
     settings
-        How.
+        Settings of the search.
 
     Raises
     ------
     ValueError
-        When X and labels do not fit.
+        When X and labels do not have the same number of rows.
     """
-    settings = settings or TrainingSettings()
+    settings = settings or EPSettings()
     if X.ndim != 2 or len(X) != len(labels.y):
-        raise ValueError(f"inputs have shape {X.shape}, labels ({len(labels.y)},): expected a row of inputs for each")
-    with threadpool_limits(1 if len(X) < _MANY else None):  # small matrices are slower on several threads
+        raise ValueError(
+            f"inputs have shape {X.shape}, labels ({len(labels.y)},): expected one row of inputs per label"
+        )
+    with threadpool_limits(1 if len(X) < _MANY else None):  # several threads are slower on small matrices
         attempts = [_search(X, labels, label_noise, settings, start) for start in settings.starts]
     return max(attempts, key=lambda attempt: attempt.log_evidence)
 
@@ -111,7 +109,7 @@ class _NoFixedPointError(ArithmeticError):
 
 
 def _search(
-    X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: TrainingSettings, start: float
+    X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: EPSettings, start: float
 ) -> Trained:
     try:
         return _Ascent(X, labels, label_noise, settings).run(start)
@@ -121,11 +119,9 @@ def _search(
 
 
 class _Ascent:
-    """One search, which keeps the best that it has seen: the evidence jumps where EP finds another fixed point."""
+    """One search. It keeps the best point so far, as the evidence jumps if EP finds another fixed point."""
 
-    def __init__(
-        self, X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: TrainingSettings
-    ) -> None:
+    def __init__(self, X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: EPSettings) -> None:
         self._X, self._labels, self._label_noise, self._settings = X, labels, label_noise, settings
         self._sites: Sites | None = None
         self._best, self._at, self._failures = -np.inf, np.empty(0), 0

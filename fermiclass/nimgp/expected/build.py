@@ -1,20 +1,20 @@
-"""Models from names, with the hyper-parameters' priors and initial values, for standardised inputs and outputs."""
+"""Models by name, with priors and initial values of hyper-parameters for standardised inputs and outputs."""
 
 from __future__ import annotations
 
-import gpflow
 import numpy as np
-import tensorflow_probability as tfp
 
 from fermiclass.nimgp.expected.kernels import ExpectedLinear, ExpectedQuadratic, ExpectedSquaredExponential
 from fermiclass.nimgp.expected.regression import ExpectedGPR
+from fermiclass.nimgp.forks import refuse_after_fork
+from fermiclass.nimgp.optional import gpflow, tfp
 
-# Modes and widths of the log-normal priors. The paper advises to penalise large noise and length-scales, by which a
-# process explains everything as noise; these priors do, and small ones too.
+# Modes and widths of the log-normal priors. With large noise or long length-scales a process can explain everything as
+# noise; the paper advises to penalise both. These priors penalise small values as well.
 _VARIANCE = _SLOPE_VARIANCE = _OFFSET = (1.0, 1.0)
 _LENGTHSCALE_OVER_ROOT_D = (1.0, 1.0)
 _NOISE = (0.1, 1.0)
-#: Of the logarithms of starts.
+#: Standard deviation of the logarithms of the starts.
 SPREAD = 1.0
 
 
@@ -29,21 +29,22 @@ def build_regression(
     hyper_priors: bool = True,
     jitter: float = 1e-10,
 ) -> ExpectedGPR:
-    """Compose an untrained model, its parameters at the modes of their priors.
+    """Compose an untrained model. Its parameters are at the modes of their priors.
 
     Parameters
     ----------
     kernel
-        One of `fermiclass.nimgp.expected.names.KERNELS`, or several joined by ``+``; ``'se+plain-se'`` is equation 20.
+        One of `fermiclass.nimgp.expected.KERNELS`, or several joined by ``+``. ``'se+plain-se'`` is equation 20.
     input_dim
         D.
     X, y, y_var, jitter
-        As for :class:`~fermiclass.nimgp.expected.regression.ExpectedGPR`.
+        See :class:`~fermiclass.nimgp.expected.regression.ExpectedGPR`.
     noise_variance
         σ_ε²; None to learn it.
     hyper_priors
-        Whether hyper-parameters have log-normal priors (MAP) or none (maximum likelihood).
+        Whether hyper-parameters have log-normal priors (MAP). Without priors this is maximum likelihood.
     """
+    refuse_after_fork()
     parts = [_kernel(name, input_dim, hyper_priors) for name in kernel.split("+")]
     return ExpectedGPR(
         parts[0] if len(parts) == 1 else gpflow.kernels.Sum(parts),
@@ -85,7 +86,7 @@ def _kernel(name: str, input_dim: int, hyper_priors: bool) -> gpflow.kernels.Ker
 
 
 def _log_normal(mode: float, width: float, hyper_priors: bool) -> object:
-    """Return a prior whose density is, as a function of the logarithm, a Gaussian about the mode, of that width."""
+    """Return a prior. As a function of the logarithm its density is a Gaussian about the mode, with this width."""
     if not hyper_priors:
         return None
     return tfp.distributions.LogNormal(np.float64(np.log(mode) + width**2), np.float64(width))

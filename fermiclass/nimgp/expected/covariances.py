@@ -1,6 +1,6 @@
-"""Matrices that are diagonal or full: ``(..., D)`` stands for a diagonal, ``(..., D, D)`` for a matrix.
+"""Algebra with diagonal matrices ``(..., D)`` or full matrices ``(..., D, D)``.
 
-Diagonal ones cost D, not D³. Every function takes all its matrices in one of the two forms.
+Diagonal matrices cost D instead of D³. All matrices of one call must have the same form.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def times(S: tf.Tensor, d: tf.Tensor, *, full: bool) -> tf.Tensor:
 
 
 def harmonic(A: tf.Tensor, B: tf.Tensor, *, full: bool) -> tf.Tensor:
-    """``(A⁻¹ + B⁻¹)⁻¹ = A − A (A + B)⁻¹ A``, of the shape of the matrices."""
+    """``(A⁻¹ + B⁻¹)⁻¹ = A − A (A + B)⁻¹ A``, in the shape of A and B."""
     if not full:
         return A * B / (A + B)
     L = tf.linalg.cholesky(A + B)
@@ -29,8 +29,8 @@ def harmonic(A: tf.Tensor, B: tf.Tensor, *, full: bool) -> tf.Tensor:
     return A - tf.matmul(half, half, transpose_a=True)
 
 
-def log_bump(S: tf.Tensor, d: tf.Tensor, *, full: bool) -> tf.Tensor:
-    """``−½ [dᵀ S⁻¹ d + log |S|]``, ``(...)``: a Gaussian's logarithm but for its 2π."""
+def log_gaussian(S: tf.Tensor, d: tf.Tensor, *, full: bool) -> tf.Tensor:
+    """``−½ [dᵀ S⁻¹ d + log |S|]``, ``(...)``: the logarithm of a Gaussian density without the factor of 2π."""
     if not full:
         return -0.5 * tf.reduce_sum(tf.square(d) / S + tf.math.log(S), axis=-1)
     L = tf.linalg.cholesky(S)

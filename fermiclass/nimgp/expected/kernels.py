@@ -1,31 +1,31 @@
 """Expected covariances as GPflow kernels over rows ``[u, Σ, source]``.
 
-``E k(x_i, x_j)`` with independent x_i ~ N(u_i, Σ_i) and x_j ~ N(u_j, Σ_j) for two sources, ``E k(x_i, x_i)`` for a
-source with itself (Dallaire, Besse & Chaib-draa 2011, equations 11 and 12). Who is who is told by the rows, never by
-where they lie; see :func:`fermiclass.nimgp.expected.sources.pack`. A covariance matrix is an average of positive
-semi-definite ones, and so is one itself.
+Two different sources have the covariance ``E k(x_i, x_j)`` with independent x_i ~ N(u_i, Σ_i) and x_j ~ N(u_j, Σ_j).
+A source has the variance ``E k(x_i, x_i)`` (Dallaire, Besse & Chaib-draa 2011, equations 11 and 12). The number in the
+last column identifies a source, never its position; see :func:`fermiclass.nimgp.expected.sources.pack`. A covariance
+matrix is an average of positive semi-definite matrices, and is therefore positive semi-definite.
 
-The kernels can be added to each other and, with ``active_dims=slice(0, D)``, to GPflow's own, which then see the means
-alone. They have no ``active_dims`` of their own, and must not be multiplied: the expectation of a product is another.
+The kernels can be added to each other, and to kernels of GPflow with ``active_dims=slice(0, D)``. The kernels of GPflow
+then see the means alone. Expected kernels have no ``active_dims``. They must not be multiplied: the expectation
+of a product is not the product of the expectations.
 """
 
 from __future__ import annotations
 
 import abc
 
-import gpflow
 import numpy as np
 import tensorflow as tf
-import tensorflow_probability as tfp
 from numpy.typing import ArrayLike
 
-from fermiclass.nimgp.expected.covariances import log_bump
-from fermiclass.nimgp.expected.profiles import Bumps, Profile, Quadratics
+from fermiclass.nimgp.expected.covariances import log_gaussian
+from fermiclass.nimgp.expected.profiles import GaussianComponents, Profile, Quadratics
 from fermiclass.nimgp.expected.sources import Sources, same_source, unpack
+from fermiclass.nimgp.optional import gpflow, tfp
 
 
 class ExpectedKernel(gpflow.kernels.Kernel):
-    """What expected covariances share: who is who.
+    """Base of expected kernels. It decides which rows are the same source.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class ExpectedKernel(gpflow.kernels.Kernel):
         self.input_dim = input_dim
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Return expected covariances ``(N, N')``; without ``X2`` of the sources with themselves.
+        """Return expected covariances ``(N, N')`` of X with `X2`, or of X with itself.
 
         Raises
         ------
         ValueError
-            When a shape is not that of packed sources.
+            When the rows are not packed sources.
         """
         one = unpack(tf.convert_to_tensor(X), self.input_dim)
         other = None if X2 is None else unpack(tf.convert_to_tensor(X2), self.input_dim)
@@ -55,7 +55,7 @@ class ExpectedKernel(gpflow.kernels.Kernel):
         return self._within(unpack(tf.convert_to_tensor(X), self.input_dim))
 
     def profile(self, X: tf.Tensor) -> Profile:
-        """``E k(x_i, x)`` as functions of a known x, one for each of the N sources."""
+        """Return ``E k(x_i, x)`` as functions of a known x, one for each of the N sources."""
         return self._profile(unpack(tf.convert_to_tensor(X), self.input_dim))
 
     @abc.abstractmethod
@@ -72,14 +72,14 @@ class ExpectedKernel(gpflow.kernels.Kernel):
 
 
 class ExpectedSquaredExponential(ExpectedKernel):
-    """``σ² exp(−½ Σ_d (x_d − x'_d)²/ℓ_d²)``, expected.
+    """Expectation of ``σ² exp(−½ Σ_d (x_d − x'_d)²/ℓ_d²)``.
 
     With ``W = diag ℓ²`` it is (equation 17)
 
         σ² |I + W⁻¹(Σ_i + Σ_j)|^{−½} exp(−½ (u_i − u_j)ᵀ (W + Σ_i + Σ_j)⁻¹ (u_i − u_j)),
 
-    and σ² for a source with itself. The paper's appendix C drops a −½; its (17) has the δ_ij in the determinant alone,
-    which is right only since u_i − u_j is 0 there.
+    and σ² for a source with itself. The paper's appendix C omits a factor −½. Its equation (17) has δ_ij in the
+    determinant alone, which is correct because u_i − u_j is 0 there.
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ class ExpectedSquaredExponential(ExpectedKernel):
     variance
         Initial σ².
     lengthscales
-        Initial ℓ, one or ``(D,)``; one for each input in any case.
+        Initial ℓ, a number or ``(D,)``. Each input has its own ℓ in both cases.
     variance_prior, lengthscales_prior
-        TensorFlow Probability distributions, or None for maximum likelihood.
+        Priors: TensorFlow Probability distributions, or None for maximum likelihood.
     """
 
     def __init__(
@@ -110,37 +110,37 @@ class ExpectedSquaredExponential(ExpectedKernel):
         full = one.full or other.full
         S = self._widened(one, full)[:, None] + (other.full_cov if full else other.cov)
         d = one.mean[:, None] - other.mean
-        return tf.exp(self._log_peak() + log_bump(S, d, full=full))
+        return tf.exp(self._log_peak() + log_gaussian(S, d, full=full))
 
     def _within(self, sources: Sources) -> tf.Tensor:
         return tf.fill([tf.shape(sources.mean)[0]], tf.convert_to_tensor(self.variance))
 
     def _profile(self, sources: Sources) -> Profile:
         width = self._widened(sources, sources.full)
-        return Bumps(self._log_peak(), sources.mean, width)
+        return GaussianComponents(self._log_peak(), sources.mean, width)
 
     def _widened(self, sources: Sources, full: bool) -> tf.Tensor:
         W = tf.square(self.lengthscales)
         return tf.linalg.diag(W) + sources.full_cov if full else W + sources.cov
 
     def _log_peak(self) -> tf.Tensor:
-        # With log_bump's −½ log|S| this is the determinant's −½ log|I + W⁻¹(Σ_i + Σ_j)|.
+        # With log_gaussian's −½ log|S| this is the determinant's −½ log|I + W⁻¹(Σ_i + Σ_j)|.
         return tf.math.log(self.variance) + tf.reduce_sum(tf.math.log(self.lengthscales))
 
 
 class ExpectedLinear(ExpectedKernel):
-    """``Σ_d s_d x_d x'_d + σ_b²``, expected: ``Σ_d s_d (u_id u_jd + δ_ij Σ_i,dd) + σ_b²`` (equation 14).
+    """Expectation of ``Σ_d s_d x_d x'_d + σ_b²``: ``Σ_d s_d (u_id u_jd + δ_ij Σ_i,dd) + σ_b²`` (equation 14).
 
     Parameters
     ----------
     input_dim
         D.
     variance
-        Initial s, one for all inputs or ``(D,)``; the paper has s = 1.
+        Initial s, one for all inputs or ``(D,)``. The paper has s = 1.
     offset
-        Initial σ_b²; 0 is kept, and makes the functions pass through the origin.
+        Initial σ_b². A value of 0 stays fixed, and the functions pass through the origin.
     variance_prior, offset_prior
-        TensorFlow Probability distributions, or None for maximum likelihood.
+        Priors: TensorFlow Probability distributions, or None for maximum likelihood.
     """
 
     def __init__(
@@ -169,26 +169,26 @@ class ExpectedLinear(ExpectedKernel):
 
 
 class ExpectedQuadratic(ExpectedKernel):
-    """``(Σ_d s_d x_d x'_d + σ_b²)²``, expected.
+    """Expectation of ``(Σ_d s_d x_d x'_d + σ_b²)²``.
 
-    For s = 1, with ``M = Σ + u uᵀ`` (equation 16 and appendix B), between two sources and within one it is
+    For s = 1 and ``M = Σ + u uᵀ`` it is, between two sources and within one source (equation 16 and appendix B),
 
         Tr(M_i M_j) + 2 σ_b² u_iᵀ u_j + σ_b⁴,
         2 Tr Σ² + 4 uᵀ Σ u + (Tr Σ + uᵀ u)² + 2 σ_b² (Tr Σ + uᵀ u) + σ_b⁴.
 
-    The paper's appendix B prints Tr(M²) for the (Tr Σ + uᵀ u)² = (Tr M)² of its (16). For other s read √s_d u_d for u_d
-    and √(s_d s_e) Σ_de for Σ_de.
+    The paper's appendix B prints Tr(M²) instead of the (Tr Σ + uᵀ u)² = (Tr M)² of its equation (16). For other s,
+    replace u_d by √s_d u_d and Σ_de by √(s_d s_e) Σ_de.
 
     Parameters
     ----------
     input_dim
         D.
     variance
-        Initial s, one for all inputs or ``(D,)``; the paper has s = 1.
+        Initial s, one for all inputs or ``(D,)``. The paper has s = 1.
     offset
-        Initial σ_b²; 0 is kept.
+        Initial σ_b². A value of 0 stays fixed.
     variance_prior, offset_prior
-        TensorFlow Probability distributions, or None for maximum likelihood.
+        Priors: TensorFlow Probability distributions, or None for maximum likelihood.
     """
 
     def __init__(
@@ -233,7 +233,7 @@ class ExpectedQuadratic(ExpectedKernel):
 
 
 def positive(value: ArrayLike, prior: object = None) -> gpflow.Parameter:
-    """Return a positive parameter that is trained in its logarithm."""
+    """Return a positive parameter in double precision that is trained in its logarithm."""
     return gpflow.Parameter(np.asarray(value, np.float64), transform=tfp.bijectors.Exp(), prior=prior)
 
 

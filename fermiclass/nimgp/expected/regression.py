@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import gpflow
 import numpy as np
 import tensorflow as tf
-from gpflow.models.training_mixins import InternalDataTrainingLossMixin
 
 from fermiclass.nimgp.errors import TrainingError
 from fermiclass.nimgp.expected.kernels import ExpectedKernel, positive
 from fermiclass.nimgp.expected.profiles import total_covariance
 from fermiclass.nimgp.expected.sources import unpack, with_covariances
+from fermiclass.nimgp.optional import gpflow
 
-_ENTRIES_A_BLOCK = 10_000_000  # of the arrays (n, N, …) and (n, N, N, …) of prediction
+_ENTRIES_A_BLOCK = 10_000_000  # size of the arrays (n, N, …) and (n, N, N, …) of prediction
 
 
 class Solution(NamedTuple):
@@ -25,37 +24,38 @@ class Solution(NamedTuple):
     alpha: tf.Tensor
 
 
-class ExpectedGPR(gpflow.models.BayesianModel, InternalDataTrainingLossMixin):
+class ExpectedGPR(gpflow.models.BayesianModel, gpflow.models.training_mixins.InternalDataTrainingLossMixin):
     """``y ~ N(0, K + diag(σ_ε² + σ_yi²))`` with expected covariances K.
 
-    The model of Dallaire, Besse & Chaib-draa (2011), sections 2.1 and 3: its marginal likelihood is (9), and (20) is
-    the sum of an expected squared exponential and GPflow's with ``active_dims=slice(0, D)``.
+    This is the model of Dallaire, Besse & Chaib-draa (2011), sections 2.1 and 3. Its marginal likelihood is their
+    equation (9). Their (20) is the sum of an expected squared exponential and a squared exponential of GPflow with
+    ``active_dims=slice(0, D)``.
 
     Parameters
     ----------
     kernel
-        An expected kernel, or a sum of such with GPflow's own kernels of the means.
+        An expected kernel, or a sum of expected kernels and kernels of GPflow that see the means alone.
     input_dim
         D.
     X
         Packed sources, ``(N, …)``; see :func:`fermiclass.nimgp.expected.sources.pack`.
     y
-        Outputs, ``(N,)``, about zero.
+        Outputs, ``(N,)``, with a mean near zero.
     y_var
-        Their known variances σ_y², ``(N,)``; None for zeros.
+        Known variances σ_y² of the outputs, ``(N,)``; None for zeros.
     noise_variance
-        Initial σ_ε² of the white noise, or its value where it is fixed.
+        Initial σ_ε² of the white noise, or its fixed value.
     noise_prior
         A TensorFlow Probability distribution, or None for maximum likelihood.
     learn_noise
         Whether σ_ε² is learned.
     jitter
-        Added to the diagonal, relative to its mean.
+        Number that is added to the diagonal, relative to the mean of the diagonal.
 
     Raises
     ------
     ValueError
-        When the kernel is no such sum.
+        When the kernel is not such a sum.
     """
 
     def __init__(
@@ -78,14 +78,17 @@ class ExpectedGPR(gpflow.models.BayesianModel, InternalDataTrainingLossMixin):
             self.noise_variance = positive(noise_variance, noise_prior)
         else:
             self.noise_variance = gpflow.Parameter(np.float64(noise_variance), trainable=False)
-        _expected_parts(kernel, input_dim)  # raises where they do not add up
+        _expected_parts(kernel, input_dim)  # raises ValueError for other kernels
         self._X = tf.constant(X, tf.float64)
         self._y = tf.constant(y, tf.float64)
         self._y_var = tf.zeros_like(self._y) if y_var is None else tf.constant(y_var, tf.float64)
         self._jitter = jitter
 
     def maximum_log_likelihood_objective(self) -> tf.Tensor:
-        """Return ``log p(y) = −½ yᵀ A⁻¹ y − ½ log |A| − N/2 log 2π``; NaN, or an error, where A has no factor."""
+        """Return ``log p(y) = −½ yᵀ A⁻¹ y − ½ log |A| − N/2 log 2π``.
+
+        NaN, or an error of TensorFlow, when A has no Cholesky factor.
+        """
         L = self._factor()
         scaled = tf.linalg.triangular_solve(L, self._y[:, None])[:, 0]
         half_log_det = tf.reduce_sum(tf.math.log(tf.linalg.diag_part(L)))
@@ -93,7 +96,7 @@ class ExpectedGPR(gpflow.models.BayesianModel, InternalDataTrainingLossMixin):
         return -0.5 * tf.reduce_sum(tf.square(scaled)) - half_log_det - constant
 
     def solve(self) -> Solution:
-        """Factor A, for predictions with the parameters as they are.
+        """Factorise A for predictions with the current parameters.
 
         Raises
         ------
@@ -109,14 +112,14 @@ class ExpectedGPR(gpflow.models.BayesianModel, InternalDataTrainingLossMixin):
         return Solution(L, tf.linalg.cholesky_solve(L, self._y[:, None])[:, 0])
 
     def not_positive_definite(self) -> str:
-        """Return what to say where A has no factor."""
+        """Return the error message for an A without a Cholesky factor."""
         return (
             f"the covariance matrix of {len(self._y)} training outputs is not positive definite in floating point: "
             f"raise the jitter, now {self._jitter:g}, or learn the noise variance, or give larger output variances"
         )
 
     def predict_mean(self, X: np.ndarray, solution: Solution) -> np.ndarray:
-        """Means ``E f(x*)``, ``(n,)``; see :meth:`predict_variance`."""
+        """Return means ``E f(x*)``, ``(n,)``; see :meth:`predict_variance`."""
         old, new = self._packed_alike(X)
 
         def of_block(rows: np.ndarray) -> np.ndarray:
@@ -125,28 +128,30 @@ class ExpectedGPR(gpflow.models.BayesianModel, InternalDataTrainingLossMixin):
         return _in_blocks(of_block, new, old.size)
 
     def predict_variance(self, X: np.ndarray, solution: Solution) -> np.ndarray:
-        """Variances of ``f(x*)`` at new, uncertain x* ~ N(u*, Σ*), exact but for the model's own assumption.
+        """Return variances of ``f(x*)`` at new, uncertain x* ~ N(u*, Σ*), exact under the model's assumption.
 
-        They are those of the mixture ``∫ p(f* | x*, y) N(x* | u*, Σ*) dx*``, which is not Gaussian, of the process
-        whose covariances with the training outputs are ``k_i(x*) = E k(x_i, x*)``. With k = E k(x*) and V = Cov k(x*),
+        The covariances of ``f(x*)`` with the training outputs are ``k_i(x*) = E k(x_i, x*)``. The variances are those
+        of the mixture ``∫ p(f* | x*, y) N(x* | u*, Σ*) dx*``, which is not Gaussian. With k = E k(x*) and
+        V = Cov k(x*),
 
             mean = kᵀ α,    variance = E k(x*, x*) − kᵀ A⁻¹ k + Σ_ij (α_i α_j − (A⁻¹)_ij) V_ij.
 
-        The first two terms are the paper's (5) with its expected covariances, which takes x* for one more training
-        source; the last is 0 at known x*. Noise of outputs is not included. Kernels of the means see u* alone.
+        The first two terms are the paper's equation (5) with expected covariances, which treats x* as one more
+        training source. The last term is 0 at a known x*. The noise of outputs is not included. Kernels of the means
+        see u* alone.
 
         Parameters
         ----------
         X
-            Packed sources, ``(n, …)``. The x* are taken for independent of the training inputs.
+            Packed sources, ``(n, …)``. Each x* counts as independent of the training inputs.
         solution
-            Of :meth:`solve`.
+            The result of :meth:`solve`.
 
         Returns
         -------
         ndarray
-            Variances, ``(n,)``. Time grows with N² D a source where variances are given, with N² D³ where covariances
-            are.
+            Variances, ``(n,)``. The time per source grows as N² D for input variances, and as N² D³ for input
+            covariances.
         """
         old, new = self._packed_alike(X)
         L, alpha = solution
@@ -170,9 +175,9 @@ class ExpectedGPR(gpflow.models.BayesianModel, InternalDataTrainingLossMixin):
         return np.maximum(variance, 0.0)
 
     def _packed_alike(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return training and new sources with equally many columns."""
+        """Return training sources and new sources, both with the same number of columns."""
         old, D = self._X.numpy(), self.input_dim
-        # Numbers of sources are dropped: a prediction does not know that x* is that of a training source.
+        # Drop the numbers of the sources: a prediction treats x* as distinct from all training sources.
         new = np.column_stack([np.asarray(X, np.float64)[:, :-1], np.full(len(X), np.nan)])
         if new.shape[1] != old.shape[1]:
             old, new = with_covariances(old, D), with_covariances(new, D)
@@ -186,7 +191,7 @@ class ExpectedGPR(gpflow.models.BayesianModel, InternalDataTrainingLossMixin):
 
 
 def _in_blocks(function: Callable[[np.ndarray], np.ndarray], rows: np.ndarray, entries: int) -> np.ndarray:
-    """Apply a function, which needs so many entries a row, to blocks of rows that fit into memory."""
+    """Apply a function to blocks of rows that fit into memory; it needs `entries` numbers per row."""
     size = max(1, _ENTRIES_A_BLOCK // entries)
     return np.concatenate([function(rows[start : start + size]) for start in range(0, max(1, len(rows)), size)])
 
@@ -205,6 +210,6 @@ def _expected_parts(kernel: gpflow.kernels.Kernel, input_dim: int) -> Sequence[E
         if stop is None or not 0 <= stop <= input_dim:
             raise ValueError(
                 f"{type(part).__name__} would see variances as inputs: give it active_dims=slice(0, {input_dim}), "
-                "the means"
+                "so that it sees the means alone"
             )
     return expected

@@ -1,4 +1,4 @@
-"""Sources whose inputs are Gaussian, x_i ~ N(u_i, Σ_i), as rows of one array, which is what GPflow's kernels take."""
+"""Sources with Gaussian inputs x_i ~ N(u_i, Σ_i), packed as rows of one array for the kernels of GPflow."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import ArrayLike
 
-_TOLERANCE = 1e-9  # of symmetry and eigenvalues, relative to the largest entry
+_TOLERANCE = 1e-9  # error of symmetry and eigenvalues, relative to the largest entry
 
 
 class Sources(NamedTuple):
-    """N sources: means ``(N, D)``, variances ``(N, D)`` or covariances ``(N, D, D)``, and who they are, ``(N,)``.
+    """N sources: means ``(N, D)``, variances ``(N, D)`` or covariances ``(N, D, D)``, and their numbers ``(N,)``.
 
-    A NaN in the last is a source that is in no other row and in no other set.
+    A source with the number NaN differs from all other rows of all sets.
     """
 
     mean: tf.Tensor
@@ -40,11 +40,10 @@ def pack(mean: ArrayLike, cov: ArrayLike | None = None, *, source: ArrayLike | N
     mean
         u, ``(N, D)``.
     cov
-        Σ: variances ``(N, D)``, or covariances ``(N, D, D)``; None for inputs that are known exactly.
+        Σ: variances ``(N, D)``, or covariances ``(N, D, D)``. None for inputs that are known exactly.
     source
-        Numbers ``(N,)`` that say who is who: rows of the same number, in one set or in two, are one source, whose
-        unknown x is the same. None for sources that are all distinct, and distinct from those of any other set,
-        wherever they lie.
+        Numbers ``(N,)`` of the sources. Rows with the same number, in one set or in two sets, are the same source and
+        share one unknown x. None if all sources differ from each other and from those of any other set.
 
     Returns
     -------
@@ -65,7 +64,9 @@ def pack(mean: ArrayLike, cov: ArrayLike | None = None, *, source: ArrayLike | N
     V = check_input_noise(u, cov, name="the covariances")
     who = np.full(len(u), np.nan) if source is None else np.asarray(source, np.float64)
     if who.shape != (len(u),):
-        raise ValueError(f"the numbers of the sources have shape {who.shape}, the means {u.shape}: expected one a row")
+        raise ValueError(
+            f"the numbers of the sources have shape {who.shape}, the means {u.shape}: expected one per row"
+        )
     rows = np.column_stack([u, V.reshape(len(u), int(np.prod(V.shape[1:]))), who])
     known = rows[~np.isnan(who)]
     if len(np.unique(known, axis=0)) > len(np.unique(known[:, -1])):
@@ -74,7 +75,7 @@ def pack(mean: ArrayLike, cov: ArrayLike | None = None, *, source: ArrayLike | N
 
 
 def with_covariances(rows: np.ndarray, input_dim: int) -> np.ndarray:
-    """Return packed sources with covariances; GPflow asks for as many columns in all sets that it is called with."""
+    """Return packed sources with covariances. GPflow needs the same number of columns in all sets of a call."""
     u, V, who = np.split(np.asarray(rows), [input_dim, rows.shape[1] - 1], axis=1)
     if V.shape[1] != input_dim:
         return rows
@@ -83,12 +84,12 @@ def with_covariances(rows: np.ndarray, input_dim: int) -> np.ndarray:
 
 
 def unpack(rows: tf.Tensor, input_dim: int) -> Sources:
-    """Return the sources that :func:`pack` made rows of.
+    """Return the sources that :func:`pack` packed.
 
     Raises
     ------
     ValueError
-        When the shape is not that of packed sources of so many inputs.
+        When the shape does not fit packed sources with `input_dim` inputs.
     """
     variances, covariances = 2 * input_dim + 1, input_dim + input_dim**2 + 1
     if len(rows.shape) != 2 or rows.shape[1] not in (variances, covariances):
@@ -108,7 +109,7 @@ def check_input_noise(mean: np.ndarray, cov: ArrayLike | None, *, name: str = "X
     Raises
     ------
     ValueError
-        When the shape is another, a value is not finite, a variance is negative, or a covariance is not symmetric or
+        When the shape does not fit, a value is not finite, a variance is negative, or a covariance is not symmetric or
         not positive semi-definite.
     """
     if cov is None:
@@ -141,7 +142,7 @@ def check_input_noise(mean: np.ndarray, cov: ArrayLike | None, *, name: str = "X
 
 
 def same_source(one: Sources, other: Sources | None) -> tf.Tensor:
-    """Whether two rows are the same source, ``(N, N')``; with None of a set with itself, where every row is itself."""
+    """Whether two rows are the same source, ``(N, N')``. With None, compare a set with itself."""
     if other is not None:
         return one.source[:, None] == other.source[None, :]
     row = tf.range(tf.shape(one.source)[0])

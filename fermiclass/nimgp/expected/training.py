@@ -17,11 +17,11 @@ from fermiclass.nimgp.expected.regression import ExpectedGPR
 from fermiclass.nimgp.graphs import call_graph, forget_graphs
 
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
-_FLAT = 1e-3  # a gradient that is no more than rounding, where a line search can end without a lower value
+_FLAT = 1e-3  # size of a gradient that is only rounding; there a line search may fail to find a lower value
 
 
 class Optimum(NamedTuple):
-    """The least loss of a start, where it is, the steps to it, and why it ended there unless it is a minimum."""
+    """Lowest loss from one start, its position, the number of steps, and the reason if it is not a minimum."""
 
     loss: float
     position: np.ndarray
@@ -30,7 +30,7 @@ class Optimum(NamedTuple):
 
 
 def minimise(loss: Loss, start: np.ndarray, *, steps: int) -> Optimum:
-    """Minimise by L-BFGS from one start; where the loss is no number the best position before that is kept."""
+    """Minimise by L-BFGS from one start. If the loss becomes NaN or infinite, return the best position so far."""
     best = Optimum(np.inf, start, 0, "")
     taken = 0
 
@@ -52,7 +52,7 @@ def minimise(loss: Loss, start: np.ndarray, *, steps: int) -> Optimum:
             watched, start, jac=True, method="L-BFGS-B", callback=count, options={"maxiter": steps}
         )
     except _NotANumberError:
-        return best._replace(steps=taken, failure="the loss was no number")
+        return best._replace(steps=taken, failure="the loss was not finite")
     if result.success or np.max(np.abs(result.jac), initial=0.0) < _FLAT * max(1.0, abs(best.loss)):
         return best._replace(steps=taken)
     reason = f"no minimum after {steps} steps" if taken >= steps else f"L-BFGS: {result.message}"
@@ -60,30 +60,30 @@ def minimise(loss: Loss, start: np.ndarray, *, steps: int) -> Optimum:
 
 
 def train(model: ExpectedGPR, *, starts: int, steps: int, spread: float, rng: np.random.Generator) -> Optimum:
-    """Set a model's parameters to the best of several optima.
+    """Set the parameters of a model to the best of several optima.
 
     Parameters
     ----------
     model
-        Its parameters, all trained in their logarithms, are the first start.
+        The model. Its current parameters are the first start; all are trained in their logarithms.
     starts
-        How many; the logarithms of all but the first are drawn around it.
+        Number of starts. The logarithms of the other starts are drawn around the first.
     steps
-        L-BFGS steps a start, at most.
+        Largest number of L-BFGS steps per start.
     spread
-        Standard deviation of what is drawn.
+        Standard deviation of these draws.
     rng
-        Source of randomness.
+        Random generator.
 
     Returns
     -------
     Optimum
-        The best, whose loss is minus the logarithm of marginal likelihood times prior.
+        The best optimum. Its loss is −log(marginal likelihood × prior).
 
     Raises
     ------
     TrainingError
-        When the covariance matrix is not positive definite at any start.
+        When the covariance matrix is not positive definite at all starts.
     """
     loss = flat_loss(model)
     first = _position(model)
@@ -102,7 +102,7 @@ def train(model: ExpectedGPR, *, starts: int, steps: int, spread: float, rng: np
 def flat_loss(model: ExpectedGPR) -> Loss:
     """Return the loss and its gradient as a function of all unconstrained parameters in one array."""
 
-    @tf.function
+    @tf.function(autograph=False)
     def evaluate() -> tuple[tf.Tensor, tf.Tensor]:
         with tf.GradientTape() as tape:
             loss = model.training_loss()

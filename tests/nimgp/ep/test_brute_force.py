@@ -13,7 +13,7 @@ from fermiclass.nimgp.ep.evidence import log_evidence
 from fermiclass.nimgp.ep.inference import find_fixed_point
 from fermiclass.nimgp.ep.kernel import Covariance
 from fermiclass.nimgp.ep.posterior import Model
-from fermiclass.nimgp.ep.prediction import Predictor
+from fermiclass.nimgp.ep.prediction import EPPredictor
 from fermiclass.nimgp.ep.sites import LabelNoise, Labels
 
 from .conftest import TIGHT
@@ -31,7 +31,7 @@ def both(y, label_noise, between_rows, noise=0.0, num_draws=1_000_000):
     model = Model(covariance.K(X[:num]), Labels.of(y, num_classes), label_noise)
     found = find_fixed_point(model)
     assert found.converged
-    P = Predictor.of(covariance, X[:num], found.posterior).probabilities(X[num:])
+    P = EPPredictor.of(covariance, X[:num], found.posterior).probabilities(X[num:])
     true = exact(K, y, label_noise, num_draws)
     assert true.effective > 3000
     return model, found, P, true

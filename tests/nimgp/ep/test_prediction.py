@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fermiclass.nimgp.ep.prediction import LatentMoments, Predictor, class_probabilities
+from fermiclass.nimgp.ep.prediction import EPPredictor, LatentMoments, class_probabilities
 
 
 def test_latent_moments(solved):
     """As a Gaussian process whose values at the rows have the posterior's moments."""
     X, covariance, model, found = solved
     new = np.random.default_rng(3).normal(size=(4, 2))
-    mean, var = Predictor.of(covariance, X, found.posterior).moments(new)
+    mean, var = EPPredictor.of(covariance, X, found.posterior).moments(new)
     k = covariance.smooth(new, X)
     for c in range(3):
         K = model.K[min(c, len(model.K) - 1)]
@@ -22,7 +22,7 @@ def test_latent_moments(solved):
 
 def test_far_away_there_is_the_prior(solved):
     X, covariance, _, found = solved
-    mean, var = Predictor.of(covariance, X, found.posterior).moments(np.full((1, 2), 1e3))
+    mean, var = EPPredictor.of(covariance, X, found.posterior).moments(np.full((1, 2), 1e3))
     np.testing.assert_allclose(mean, 0.0, atol=1e-12)
     np.testing.assert_allclose(var[:, 0], covariance.variance())
 
@@ -54,7 +54,7 @@ def test_they_sum_to_one(rate):
 
 def test_many_rows_are_predicted_in_blocks(solved, monkeypatch):
     X, covariance, _, found = solved
-    predictor = Predictor.of(covariance, X, found.posterior)
+    predictor = EPPredictor.of(covariance, X, found.posterior)
     P = predictor.probabilities(X)
     assert P.shape == (len(X), 3)
     monkeypatch.setattr("fermiclass.nimgp.ep.prediction._ROWS_PER_BLOCK", 5)

@@ -6,7 +6,7 @@ from fermiclass.nimgp.ep.inference import Rules, find_fixed_point
 from fermiclass.nimgp.ep.kernel import Covariance
 from fermiclass.nimgp.ep.posterior import Model
 from fermiclass.nimgp.ep.sites import LabelNoise, Labels
-from fermiclass.nimgp.ep.training import TrainingSettings, train
+from fermiclass.nimgp.ep.training import EPSettings, train
 
 from .conftest import make_data
 
@@ -21,9 +21,9 @@ def data():
 @pytest.mark.parametrize(
     ("label_noise", "settings"),
     [
-        (LabelNoise(), TrainingSettings()),
-        (None, TrainingSettings(latent_noise=True)),
-        (LabelNoise(), TrainingSettings(ard=True, latent_noise=True)),
+        (LabelNoise(), EPSettings()),
+        (None, EPSettings(latent_noise=True)),
+        (LabelNoise(), EPSettings(ard=True, latent_noise=True)),
     ],
 )
 def test_it_is_a_maximum(data, label_noise, settings):
@@ -46,14 +46,14 @@ def test_it_is_a_maximum(data, label_noise, settings):
 
 def test_a_feature_that_says_nothing_has_a_long_scale(data):
     X, labels = data
-    gamma = train(X, labels, LabelNoise(), TrainingSettings(ard=True)).covariance.gamma
+    gamma = train(X, labels, LabelNoise(), EPSettings(ard=True)).covariance.gamma
     assert gamma[1] > 10 * gamma[0]
 
 
 def test_the_best_start_wins(data):
     X, labels = data
-    one = [train(X, labels, LabelNoise(), TrainingSettings(starts=(start,), max_steps=1)) for start in (1e-3, 1.0)]
-    both = train(X, labels, LabelNoise(), TrainingSettings(starts=(1e-3, 1.0), max_steps=1))
+    one = [train(X, labels, LabelNoise(), EPSettings(starts=(start,), max_steps=1)) for start in (1e-3, 1.0)]
+    both = train(X, labels, LabelNoise(), EPSettings(starts=(1e-3, 1.0), max_steps=1))
     evidences = [trained.log_evidence for trained in one]
     assert abs(evidences[0] - evidences[1]) > 0.1
     assert both.log_evidence == max(evidences)
@@ -61,15 +61,17 @@ def test_the_best_start_wins(data):
 
 def test_what_did_not_converge_is_said(data):
     X, labels = data
-    short = train(X, labels, LabelNoise(), TrainingSettings(max_steps=1))
+    short = train(X, labels, LabelNoise(), EPSettings(max_steps=1))
     assert not short.ended
     assert short.found.converged
-    assert not train(X, labels, LabelNoise(), TrainingSettings(rules=Rules(max_rounds=3))).found.converged
+    assert not train(X, labels, LabelNoise(), EPSettings(rules=Rules(max_rounds=3))).found.converged
 
 
 def test_inputs_that_do_not_fit_are_refused(data):
     X, labels = data
-    with pytest.raises(ValueError, match=r"inputs have shape \(59, 2\), labels \(60,\): expected a row of inputs for"):
+    with pytest.raises(
+        ValueError, match=r"inputs have shape \(59, 2\), labels \(60,\): expected one row of inputs per label"
+    ):
         train(X[:-1], labels, None)
 
 
@@ -79,7 +81,7 @@ def test_where_rounds_go_in_circles_sites_are_limited():
     X, y = rng.normal(size=(80, 2)), rng.integers(2, size=80)
     labels = Labels.of(np.where(X[:, 0] + rng.normal(size=80) > 0, 1, y), 2)
     rules = Rules(max_rounds=15)  # as if that were for ever
-    trained = train(X, labels, LabelNoise(), TrainingSettings(rules=rules))
+    trained = train(X, labels, LabelNoise(), EPSettings(rules=rules))
     free = find_fixed_point(trained.model, rules=rules)
     assert not free.converged
     assert trained.found.posterior.precision.min() >= 0 > free.posterior.precision.min()

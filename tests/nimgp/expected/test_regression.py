@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from fermiclass.nimgp.errors import TrainingError
+from fermiclass.nimgp.expected import KERNELS
 from fermiclass.nimgp.expected.build import build_regression
-from fermiclass.nimgp.expected.names import KERNELS
 from fermiclass.nimgp.expected.regression import ExpectedGPR
 from fermiclass.nimgp.expected.sources import pack
 from fermiclass.nimgp.expected.training import flat_loss, minimise, train
@@ -173,7 +173,7 @@ def test_the_best_before_the_loss_was_no_number():
         return (np.nan, position) if len(calls) > 2 else bowl(0.9 ** len(calls) * position)
 
     optimum = minimise(breaks, np.ones(2), steps=50)
-    assert optimum.failure == "the loss was no number"
+    assert optimum.failure == "the loss was not finite"
     assert np.isfinite(optimum.loss)
     assert minimise(lambda x: (np.nan, x), np.ones(2), steps=50).loss == np.inf
 

@@ -1,0 +1,57 @@
+"""Error and processor time of predictions against the number of draws, for a method that averages over input noise.
+
+    python docs/development/prediction_points.py DR4 nimgp
+
+The script trains on a release and predicts 512 of its unassociated sources with many draws of the features, then with
+fewer, each with some points of the latent functions. The error is the difference of the probabilities from those with
+many draws: root mean square, the largest, and that of the probabilities' standard deviations (root mean square).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from compare_settings import CATALOGS
+
+import fermiclass as fc
+from fermiclass.features import extract_features
+from fermiclass.labelling.training import default_estimator, train
+from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction
+
+MANY = 2**14
+CASES = [(draws, points) for draws in (16, 32, 64, 128, 256) for points in (1, 2, 4, 16)]
+
+
+def main() -> None:
+    """Print a line for each number of draws and points."""
+    release, method = sys.argv[1:]
+    catalog = fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz")
+    model = train(catalog, default_estimator(random_state=0, method=method))
+    sources = catalog[catalog.classes == ""]
+    sources = sources[np.random.default_rng(0).permutation(len(sources))[:512]]
+    table = extract_features(sources, model.features, model.grouping, imputation=model.imputation)
+    trained, trained_model = model.estimator.trained_, model.estimator._predictor._model
+    X, X_var = trained.scaling.apply(table.X, table.X_var, trained.settings)
+
+    def predict(draws: int, points: int) -> tuple[Prediction, float]:
+        trained_model.likelihood.num_points = points
+        predictor = ClassPredictor(trained_model, input_prior=model.estimator._prior)
+        predictor.predict(X[:1], X_var[:1], num_draws=draws)  # traces the graph
+        begin = time.process_time()
+        return predictor.predict(X, X_var, num_draws=draws), time.process_time() - begin
+
+    true, _ = predict(MANY, 1)
+    print("draws points  rms      largest  rms of std  processor time")
+    for draws, points in CASES:
+        found, seconds = predict(draws, points)
+        error, of_std = found.probabilities - true.probabilities, found.std - true.std
+        print(
+            f"{draws:5d} {points:6d}  {np.sqrt(np.mean(error**2)):.5f}  {np.abs(error).max():.5f}  "
+            f"{np.sqrt(np.mean(of_std**2)):.5f}     {seconds:.2f} s"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""Comparison of labels with another list: matches, agreement by class, ranks, and the surest disagreements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.analysis.other_list import OtherList
+from fermiclass.catalog import CLASS_TREE, ClassGrouping
+from fermiclass.errors import CatalogError, ClassError, SelectionError
+from fermiclass.io.arrays import FloatArray
+from fermiclass.labelling.labels import classes_of
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+#: Least probability in the surprise −ln P, so that nothing is infinitely surprising.
+_LEAST = 1e-5
+
+#: Words of others for classes that the catalogue has a code for, in lower case without spaces, hyphens and points.
+_SYNONYMS = {
+    "pulsar": "psr", "yng": "psr", "young": "psr", "youngpulsar": "psr", "millisecondpulsar": "msp", "mspsr": "msp",
+    "bllac": "bll", "bllacobject": "bll", "blazar": "bcu", "bzb": "bll", "bzq": "fsrq", "quasar": "fsrq",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What two lists say of the sources that are in both.
+
+    Attributes
+    ----------
+    table
+        A row for each of the n sources in both lists, the most interesting disagreement first: ``Source_Name``,
+        position, ``STATUS``, ``PRED_CLASS``, ``P_MAX``, ``OTHER_NAME``, ``SEPARATION``, and as far as the other list
+        has them ``OTHER_CLASS``, ``P_OTHER_CLASS``, ``SURPRISE``, ``OTHER_P``, ``DIFFERENCE``.
+    numbers
+        Number of ``labels``, ``others`` (rows of the other list), ``by_name``, ``by_position``, ``unmatched``.
+    agreement
+        For each class of the other list: number, how often PRED_CLASS is such a class, and the mean of the probability.
+    confusion
+        Numbers of sources by class of the other list and PRED_CLASS.
+    unknown
+        Words of the other list that stand for no class of the labels, and their numbers.
+    ranks
+        Of two probabilities: Spearman's coefficient ``rho``, and ``n``.
+    roc
+        Where the other list is a truth, for each set of classes that it tells: false and true positive rates, area, and
+        numbers.
+    """
+
+    table: Table
+    numbers: Mapping[str, int]
+    agreement: Mapping[str, Mapping[str, float]]
+    confusion: Mapping[str, Mapping[str, int]]
+    unknown: Mapping[str, int]
+    ranks: Mapping[str, float] | None
+    roc: Mapping[str, Mapping[str, Any]]
+
+
+def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bool = False) -> Comparison:
+    """Compare a label table with another list of sources.
+
+    Parameters
+    ----------
+    labels
+        A label table.
+    other
+        Names or positions, with classes or probabilities.
+    of
+        The class that the other list's probability is of, such as ``'psr'``; without a class and a probability, the
+        class of all its sources.
+    truth
+        Whether the other list is a truth that P_<class> is tested against.
+
+    Returns
+    -------
+    Comparison
+        Sources are compared where both lists have them. A source that disagrees comes the earlier, the less probable
+        its other class is here; without classes, the more the probabilities differ.
+
+    Raises
+    ------
+    CatalogError
+        When no source is in both lists.
+    ClassError
+        When no class of the other list is known here.
+    SelectionError
+        When it is not said what is to be compared.
+    """
+    classes = classes_of(labels)
+    if of is not None and of not in classes:
+        raise SelectionError(f"'{of}' is not a class of the labels: choose one of {', '.join(classes)}")
+    if of is None and (other.probability is not None or other.classes is None):
+        raise SelectionError(
+            "it is not known what class the other list is of: give the class of its probabilities, or of all its "
+            f"sources (--of), one of {', '.join(classes)}; or its column of classes (--class-column)"
+        )
+    mine, theirs, separation, by_name = other.match(labels)
+    if not len(mine):
+        raise CatalogError(
+            f"none of {len(other)} sources of '{other.source}' is among the {len(labels)} labelled ones. Check its "
+            "names and positions, or give a larger --radius."
+        )
+    table = _matched(labels, other, mine, theirs, separation)
+    P = np.array([np.asarray(labels[f"P_{name}"], float)[mine] for name in classes]).T
+    said = _one_spelling(other.classes[theirs]) if other.classes is not None else np.full(len(mine), of or "")
+    only_probability = other.probability is not None and other.classes is None
+    meant, unknown = ({}, {}) if only_probability else _meant(said, labels, classes)
+    agreement, confusion = _agree(table, said, meant, P, classes)
+    ranks = _ranks(table, other, theirs, P[:, classes.index(of)]) if of and other.probability is not None else None
+    roc = dict(_rocs(labels, classes, mine, said, meant, single=other.classes is None)) if truth else {}
+    score = "SURPRISE" if "SURPRISE" in table.colnames else "DIFFERENCE"
+    order = np.lexsort((np.asarray(table["Source_Name"]), -np.nan_to_num(np.abs(np.asarray(table[score])), nan=-1.0)))
+    numbers = {
+        "labels": len(labels), "others": len(other), "by_name": int(by_name.sum()),
+        "by_position": int(np.sum(~by_name)), "unmatched": len(other) - len(np.unique(theirs)),
+    }  # fmt: skip
+    return Comparison(table[order], numbers, agreement, confusion, unknown, ranks, roc)
+
+
+def _matched(
+    labels: Table, other: OtherList, mine: NDArray[np.intp], theirs: NDArray[np.intp], separation: FloatArray
+) -> Table:
+    from astropy.table import Column
+
+    kept = ("Source_Name", "RAJ2000", "DEJ2000", "GLAT", "STATUS", "PRED_CLASS", "P_MAX")
+    table = labels[[name for name in kept if name in labels.colnames]][mine]
+    table["OTHER_NAME"] = Column(other.names[theirs], description="Name in the other list")
+    table["SEPARATION"] = Column(separation, unit="deg", description="Distance of the two positions, NaN if unknown")
+    table.meta["compared"] = other.source
+    return table
+
+
+def _one_spelling(said: NDArray[np.str_]) -> NDArray[np.str_]:
+    """Return words in lower case where they occur in several cases: catalogues write identified sources in capitals."""
+    words = np.unique(said)
+    lower = [word.lower() for word in words]
+    several = {word: small for word, small in zip(words, lower, strict=True) if lower.count(small) > 1}
+    return np.array([several.get(word, word) for word in said], dtype=said.dtype)
+
+
+def _meant(said: NDArray[np.str_], labels: Table, classes: list[str]) -> tuple[dict[str, list[int]], dict[str, int]]:
+    """Return the classes, by index, that each word of the other list stands for, and the words that stand for none."""
+    spec = str(labels.meta.get("classes") or ",".join(classes))
+    try:
+        members = ClassGrouping.parse(spec).members
+    except ClassError:
+        members = {name: (name,) for name in classes}
+    meant, unknown = {}, {}
+    for word, count in zip(*np.unique(said, return_counts=True), strict=True):
+        plain = "".join(letter for letter in str(word).lower() if letter not in " -._")
+        code = _SYNONYMS.get(plain, plain)
+        inside = set(CLASS_TREE["agn"]) if code in ("agn", "bcu") else {code}
+        found = [c for c, name in enumerate(classes) if name == code or set(members.get(name, ())) & inside]
+        if found:
+            meant[str(word)] = found
+        elif plain:
+            unknown[str(word)] = int(count)
+    if not meant:
+        raise ClassError(
+            f"no class of the other list is known: it has {', '.join(list(unknown)[:5]) or 'empty ones only'}, the "
+            f"labels have {', '.join(classes)}. Give the right column (--class-column)."
+        )
+    return meant, unknown
+
+
+def _agree(
+    table: Table, said: NDArray[np.str_], meant: Mapping[str, list[int]], P: FloatArray, classes: list[str]
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
+    """Add OTHER_CLASS, P_OTHER_CLASS and SURPRISE to the table; return the agreement and the confusion by class."""
+    from astropy.table import Column
+
+    if not meant:
+        return {}, {}
+    p = np.full(len(table), np.nan)
+    agreement: dict[str, dict[str, float]] = {}
+    confusion: dict[str, dict[str, int]] = {}
+    predicted = np.asarray(table["PRED_CLASS"], str)
+    for word, inside in meant.items():
+        rows = said == word
+        p[rows] = P[rows][:, inside].sum(axis=1)
+        right = np.isin(predicted[rows], [classes[c] for c in inside])
+        agreement[word] = {"n": int(rows.sum()), "agree": float(right.mean()), "mean_p": float(p[rows].mean())}
+        confusion[word] = {name: int(np.sum(predicted[rows] == name)) for name in classes}
+    table["OTHER_CLASS"] = Column(said, description="Class in the other list")
+    table["P_OTHER_CLASS"] = Column(p, description="Our probability of that class", meta={"ucd": "stat.probability"})
+    surprise = -np.log(np.maximum(p, _LEAST))
+    table["SURPRISE"] = Column(surprise, description="-ln P_OTHER_CLASS", meta={"ucd": "stat.value"})
+    return agreement, confusion
+
+
+def _ranks(table: Table, other: OtherList, theirs: NDArray[np.intp], p: FloatArray) -> dict[str, float]:
+    """Add OTHER_P and DIFFERENCE to the table; return how the two probabilities rank the sources."""
+    from astropy.table import Column
+    from scipy.stats import spearmanr
+
+    assert other.probability is not None
+    q = other.probability[theirs]
+    table["OTHER_P"] = Column(q, description="Probability in the other list", meta={"ucd": "stat.probability"})
+    table["DIFFERENCE"] = Column(p - q, description="Our probability less OTHER_P", meta={"ucd": "stat.value"})
+    known = np.isfinite(q)
+    varied = known.sum() > 1 and np.ptp(q[known]) > 0 and np.ptp(p[known]) > 0
+    rho = float(spearmanr(p[known], q[known]).statistic) if varied else float("nan")
+    return {"n": int(known.sum()), "rho": rho}
+
+
+def _rocs(
+    labels: Table,
+    classes: list[str],
+    mine: NDArray[np.intp],
+    said: NDArray[np.str_],
+    meant: Mapping[str, list[int]],
+    *,
+    single: bool,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the ROC curve of each set of classes that a word stands for.
+
+    Sources of a class of the set are tested against sources of no class of it: with bcu as bll or fsrq, no bcu counts
+    as a source that is no bll. A list of one class is tested against all other labels.
+    """
+    from sklearn.metrics import roc_auc_score, roc_curve
+
+    sets = {word: frozenset(inside) for word, inside in meant.items()}
+    for inside in sorted(set(sets.values()), key=sorted):
+        score = np.sum([np.asarray(labels[f"P_{classes[c]}"], float) for c in inside], axis=0)
+        if single:
+            is_one = np.isin(np.arange(len(labels)), mine)
+        else:
+            within = np.isin(said, [word for word, of_word in sets.items() if of_word <= inside])
+            chosen = within | np.isin(said, [word for word, of_word in sets.items() if not of_word & inside])
+            score, is_one = score[mine][chosen], within[chosen]
+        if 0 < is_one.sum() < len(is_one):
+            false, true, _ = roc_curve(is_one, score)
+            area = float(roc_auc_score(is_one, score))
+            n = {"positive": int(is_one.sum()), "negative": int(np.sum(~is_one))}
+            yield " or ".join(classes[c] for c in sorted(inside)), {"false": false, "true": true, "auc": area, **n}

@@ -1,0 +1,310 @@
+"""Explanation of the probabilities of one source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from fermiclass.analysis.feature_kinds import feature_kinds
+from fermiclass.catalog import Catalog
+from fermiclass.catalog.source_names import find_source
+from fermiclass.errors import CatalogError
+from fermiclass.features import FeatureTable, extract_features
+from fermiclass.io.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from astropy.table import Row, Table
+
+    from fermiclass.labelling.class_priors import GroupShares
+    from fermiclass.labelling.model import TrainedModel
+
+#: Percentiles that describe the features of each class.
+PERCENTILES = (2.5, 16.0, 50.0, 84.0, 97.5)
+
+#: Least probability of a class whose log-odds are shown, besides the two most probable ones.
+LEAST_CONSIDERED = 0.01
+
+_LEAST_PROBABILITY = 1e-12  # rounding makes smaller ones meaningless
+_DECONVOLUTION_STEPS = 30  # from the observed to the noiseless covariance; with 100 it differs by a few percent
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Explanation of one source, for C classes and D features.
+
+    Attributes
+    ----------
+    label
+        Row of the source in the label table.
+    classes
+        Names of the C classes.
+    features
+        Names of the D features.
+    value, error
+        (D,) features of the source and their standard deviations, in the units of the features.
+    imputed_value, imputed_uncertainty
+        (D,) masks of the values and uncertainties that the catalogue does not give.
+    expected, expected_error
+        (D,) value and standard deviation of each feature expected from the other features, for no particular class; see
+        :func:`explain`.
+    population
+        (C, 5, D) percentiles `PERCENTILES` of the training sources of each class.
+    centre, scale
+        (D,) mean and standard deviation of the training sources.
+    probabilities, std
+        (C,) class probabilities and their standard deviations.
+    without_feature
+        (D, C) probabilities with one feature replaced by its expected value.
+    without_errors
+        (C,) probabilities without error bars.
+    neighbours
+        The nearest training sources: Source_Name, CLASS, ASSOC1, and DISTANCE in standard deviations of the difference
+        between two sources of one class.
+    trained_on
+        Whether the source is one of the model's training sources.
+    known
+        Class of the source in the catalogue, if it is one of the C classes, or empty.
+    without_kind
+        (C,) probabilities with all features of one kind replaced by their expected values, by kind.
+    """
+
+    label: Row
+    classes: tuple[str, ...]
+    features: tuple[str, ...]
+    value: FloatArray
+    error: FloatArray
+    imputed_value: NDArray[np.bool_]
+    imputed_uncertainty: NDArray[np.bool_]
+    expected: FloatArray
+    expected_error: FloatArray
+    population: FloatArray
+    centre: FloatArray
+    scale: FloatArray
+    probabilities: FloatArray
+    std: FloatArray
+    without_feature: FloatArray
+    without_errors: FloatArray
+    neighbours: Table
+    trained_on: bool
+    known: str = ""
+    without_kind: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Source_Name of the source."""
+        return str(self.label["Source_Name"])
+
+    @property
+    def best(self) -> int:
+        """Number of the most probable class."""
+        return int(np.argmax(self.probabilities))
+
+    @property
+    def effects(self) -> FloatArray:
+        """(D, C) effect of each feature's value on the probabilities; rows sum to 0."""
+        return self.probabilities - self.without_feature
+
+    @property
+    def log_odds(self) -> FloatArray:
+        """(D, C) effect of each feature's value on the log-odds ``ln P_c − ln (1 − P_c)`` of each class."""
+        return _log_odds(self.probabilities) - _log_odds(self.without_feature)
+
+    @property
+    def kinds(self) -> dict[str, FloatArray]:
+        """(C,) effects of all features of one kind on the log-odds, by kind; the largest for the best class first."""
+        whole = _log_odds(self.probabilities)
+        effects = {kind: whole - _log_odds(without) for kind, without in self.without_kind.items()}
+        return dict(sorted(effects.items(), key=lambda item: -abs(item[1][self.best])))
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """(D,) indices of the features, those first that move the log-odds of the most probable class most."""
+        return np.argsort(-np.abs(self.log_odds[:, self.best]), kind="stable")
+
+    @property
+    def considered(self) -> NDArray[np.intp]:
+        """Numbers of the two most probable classes, and of all others with a probability of 1 % and more."""
+        first = np.argsort(-self.probabilities, kind="stable")
+        return np.sort(np.union1d(first[:2], np.flatnonzero(self.probabilities >= LEAST_CONSIDERED)))
+
+
+def _log_odds(probabilities: FloatArray) -> FloatArray:
+    """Return ``ln P_c − ln Σ_{k≠c} P_k``, which is exact where P_c is nearly 1."""
+    p = np.maximum(probabilities, _LEAST_PROBABILITY)
+    rest = np.stack([np.delete(p, c, axis=-1).sum(axis=-1) for c in range(p.shape[-1])], axis=-1)
+    return np.asarray(np.log(p) - np.log(rest))
+
+
+def explain(
+    model: TrainedModel,
+    catalog: Catalog,
+    name: str,
+    *,
+    train_on: Catalog | None = None,
+    shares: str | GroupShares = "trained",
+    neighbours: int = 5,
+    progress: Callable[[int, int], None] | None = None,
+) -> Explanation:
+    """Explain the probabilities that a model gives one source.
+
+    The effect of a feature is the difference to a second prediction without it. In the second prediction, x̃_j ± √V_jj
+    is replaced by the value expected from the source's other features, for no particular class,
+
+        e_j  = m_j + Σ_jr (Σ_rr + V_rr)⁻¹ (x̃_r − m_r),
+        s_j² = Σ_jj − Σ_jr (Σ_rr + V_rr)⁻¹ Σ_rj,
+
+    with r all features but j, m and Σ the mean and covariance of the noiseless features of all training sources, and V
+    the error variances of the source. The model treats e_j ± s_j like a measurement. The effect of feature j on class c
+    is ``P_c(x̃) − P_c(x̃ with e_j ± s_j)``, or the same difference of the log-odds: the difference of two exact
+    predictions, not a gradient. A feature that the others can replace has a small effect, even if the classes differ
+    much in it. So the effects do not add up to a total. All features of one kind, such as those of variability, are
+    replaced together, too; see :func:`fermiclass.analysis.feature_kinds.feature_kinds`. Σ is the covariance of all
+    classes together, with their frequencies in the training.
+
+    Parameters
+    ----------
+    model
+        A trained model.
+    catalog
+        The catalogue with the source.
+    name
+        One of the source's names; see :func:`fermiclass.catalog.source_names.find_source`.
+    train_on
+        The training catalogue of the model; by default `catalog`.
+    shares
+        The class priors, as for :meth:`fermiclass.labelling.model.TrainedModel.label`. Estimated ones are those of
+        the whole `catalog`.
+    neighbours
+        Number of nearest training sources to return.
+    progress
+        Called with the number of sources done and of all sources while class priors are estimated.
+
+    Raises
+    ------
+    SourceError
+        When the name is unknown or ambiguous.
+    CatalogError
+        When the model was not trained on `train_on`.
+    ClassError
+        When the class priors are unknown, or do not fit the model's classes.
+    """
+    from fermiclass.nimgp.prediction.predictor import join
+
+    row = find_source(catalog, name)
+    training_catalog = catalog if train_on is None else train_on
+    training = _training_sources(model, training_catalog)
+    priors = model.class_priors(shares, [catalog], progress)
+    source = catalog[[row]]
+    table = extract_features(source, model.features, model.grouping, imputation=model.imputation)
+    x, x_var = table.X[0], table.X_var[0]
+    D = len(x)
+    kinds = feature_kinds(model.features)
+    expectation = _Expectation(model, training, x, x_var)
+
+    # Rows: the source, the source without error bars, and the source with each feature, or each kind, replaced in turn.
+    replaced = [[j] for j in range(D)] + list(kinds.values())
+    X, X_var = np.tile(x, (2 + len(replaced), 1)), np.tile(x_var, (2 + len(replaced), 1))
+    X_var[1] = 0.0
+    for row_of_X, members in enumerate(replaced, start=2):
+        X[row_of_X, members], X_var[row_of_X, members] = expectation(members)
+    ratio = model.ratios(source, priors)
+    ratios = None if ratio is None else np.repeat(ratio, len(X), axis=0)
+    prediction = join(list(model.estimator.predict_blocks(X, X_var=X_var, ratio=ratios)))
+    classes = tuple(str(name) for name in model.estimator.classes_)
+    return Explanation(
+        label=model.label_sources(source, "all", priors, model.label_metadata(source, "all", priors))[0],
+        classes=classes,
+        features=model.features,
+        value=x,
+        error=np.sqrt(x_var),
+        imputed_value=table.imputed_value[0],
+        imputed_uncertainty=table.imputed_uncertainty[0],
+        expected=X[np.arange(2, 2 + D), np.arange(D)],
+        expected_error=np.sqrt(X_var[np.arange(2, 2 + D), np.arange(D)]),
+        population=np.stack([np.percentile(training.X[training.y == c], PERCENTILES, axis=0) for c in classes]),
+        centre=model.estimator.mean_,
+        scale=model.estimator.scale_,
+        probabilities=prediction.probabilities[0],
+        std=prediction.std[0],
+        without_errors=prediction.probabilities[1],
+        without_feature=prediction.probabilities[2 : 2 + D],
+        neighbours=_nearest(model, training, training_catalog, table, neighbours),
+        trained_on=bool(np.any(np.all(x == training.X, axis=1) & (training.names == table.names[0]))),
+        without_kind=dict(zip(kinds, prediction.probabilities[2 + D :], strict=True)),
+        known=str(table.y[0]) if str(table.y[0]) in classes else "",
+    )
+
+
+def _training_sources(model: TrainedModel, catalog: Catalog) -> FeatureTable:
+    """Return the features of the model's training sources of one class, after a check that the catalogue has them."""
+    table = extract_features(
+        catalog,
+        model.features,
+        model.grouping,
+        imputation=model.imputation,
+        min_significance=model.provenance.min_significance,
+    )
+    table = table[np.isin(table.y, model.grouping.names)]
+    order = np.lexsort((*table.X_var.T, *table.X.T))
+    if not np.array_equal(table.X[order], model.domain.X):
+        raise CatalogError(
+            f"the model was not trained on the sources of {catalog.source}: expected "
+            f"{model.provenance.catalog} with SHA-256 {model.provenance.sha256}. Give that catalogue "
+            "(--train-on)."
+        )
+    return table
+
+
+class _Expectation:
+    """e and s² of :func:`explain` for any features of a source with ``x`` and ``x_var``, ``(D,)``."""
+
+    def __init__(self, model: TrainedModel, training: FeatureTable, x: FloatArray, x_var: FloatArray) -> None:
+        from fermiclass.nimgp.inputs.prior import InputPrior
+
+        self.centre, self.scale = model.estimator.mean_, model.estimator.scale_
+        population = InputPrior.population(
+            (training.X - self.centre) / self.scale, training.X_var / self.scale**2, iterations=_DECONVOLUTION_STEPS
+        )
+        self.mean, self.covariance = population.mean[0], np.linalg.inv(population.precision[0])
+        self.offset, self.variance = (x - self.centre) / self.scale - self.mean, x_var / self.scale**2
+
+    def __call__(self, features: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        """Return the expected values of these features from all others, and their variances."""
+        j = np.asarray(features)
+        rest = np.setdiff1d(np.arange(len(self.offset)), j)
+        weights = np.linalg.solve(
+            self.covariance[np.ix_(rest, rest)] + np.diag(self.variance[rest]), self.covariance[np.ix_(rest, j)]
+        )
+        expected = self.mean[j] + weights.T @ self.offset[rest]
+        variance = np.diag(self.covariance)[j] - np.sum(weights * self.covariance[np.ix_(rest, j)], axis=0)
+        scale = self.scale[j]
+        return self.centre[j] + scale * expected, scale**2 * np.maximum(variance, 0.0)
+
+
+def _nearest(model: TrainedModel, training: FeatureTable, catalog: Catalog, source: FeatureTable, number: int) -> Table:
+    from astropy.table import Table
+
+    with threadpool_limits(1):
+        distances = model.domain.distances(source.X[0], source.X_var[0], training.X)
+    order = np.argsort(distances, kind="stable")
+    order = order[training.names[order] != source.names[0]][:number]
+    return Table(
+        {
+            "Source_Name": training.names[order],
+            "CLASS": training.y[order],
+            "ASSOC1": _associations(catalog, training.names[order].tolist()),
+            "DISTANCE": distances[order],
+        }
+    )
+
+
+def _associations(catalog: Catalog, names: Sequence[str]) -> list[str]:
+    if not catalog.has_column("ASSOC1"):
+        return [""] * len(names)
+    known = dict(zip(catalog.names.tolist(), catalog.table["ASSOC1"].tolist(), strict=True))
+    return [str(known[name]) for name in names]

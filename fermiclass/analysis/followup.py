@@ -1,0 +1,274 @@
+"""Ranking of sources for follow-up observations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.analysis.criteria import CRITERIA, LEAST_NOISE_ENTROPY
+from fermiclass.catalog import SOURCE_STATUSES
+from fermiclass.errors import CatalogError, SelectionError
+from fermiclass.labelling.labels import LABEL_FLAGS, STATUS, classes_of
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+    from fermiclass.catalog import Catalog
+
+#: Columns that the catalogue adds if it has them.
+CATALOGUE_COLUMNS = ("Flux1000", "Unc_Flux1000", "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
+
+_LABEL_COLUMNS = (
+    *("Source_Name", "RAJ2000", "DEJ2000", "GLAT", "Signif_Avg"),
+    *("PRED_CLASS", "P_MAX", "ENTROPY", "INFORMATION", "NOISE_ENTROPY", "OOD_SCORE", "LABEL_FLAGS"),
+)
+
+#: Bits of LABEL_FLAGS with which a source is no candidate: outside the training domain, flagged by the catalogue.
+DOUBTFUL_FLAGS = (4, 8)
+
+#: Least probability of a candidate: of two such sources one is of the class, or more.
+LEAST_PROBABILITY = 0.5
+
+Range = tuple[float, float]
+
+
+class Constraint(NamedTuple):
+    """A constraint on the sources: its text, its column, and the function of the column that must be true."""
+
+    text: str
+    column: str
+    good: Callable[[NDArray[Any]], NDArray[np.bool_]]
+
+    def met_by(self, table: Table) -> NDArray[np.bool_]:
+        """Return a mask ``(n,)`` of the rows that fulfil it. Unknown values (NaN or masked) do not."""
+        _require(table, self.column)
+        values = table[self.column]
+        known = ~np.ma.getmaskarray(values)
+        return np.asarray(known & self.good(np.ma.getdata(values)))
+
+
+def followup(
+    labels: Table,
+    *,
+    by: str | None = None,
+    want: str | None = None,
+    min_probability: float | None = None,
+    ra: Range | None = None,
+    dec: Range | None = None,
+    abs_glat: Range | None = None,
+    min_significance: float | None = None,
+    min_flux: float | None = None,
+    max_error: float | None = None,
+    max_ood: float | None = None,
+    status: str | Sequence[str] | None = None,
+    flags: Sequence[int] | None = None,
+    catalog: Catalog | None = None,
+    top: int | None = None,
+) -> Table:
+    """Rank labelled sources for observers, the most valuable first.
+
+    Parameters
+    ----------
+    labels
+        A label table, such as :func:`fermiclass.classify` returns.
+    by
+        Criterion. ``'information'`` or ``'bald'``: information that a label of the source would give the model, the
+        mutual information of label and latent functions. ``'entropy'``: uncertainty of the class. ``'noise'``:
+        information that better measurements of the same features could give; labels of first-order methods have it in
+        'information'. ``'ood'``: out-of-distribution score.
+        ``'significance'``: Signif_Avg. ``'probability'``: probability of the wanted class, or of the most probable one.
+        By default 'probability' with a wanted class, else 'information'.
+    want
+        A wanted class. With another criterion than 'probability', only the sources whose most probable class it is.
+    min_probability
+        Least probability of the wanted class, or of the most probable one. By default :data:`LEAST_PROBABILITY` where
+        candidates of a wanted class are ranked by their probability.
+    ra, dec
+        Ranges of right ascension and declination, J2000, in degrees. Right ascension may run through 0.
+    abs_glat
+        Range of the absolute Galactic latitude in degrees.
+    min_significance
+        Least Signif_Avg.
+    min_flux
+        Least Flux1000 in ph cm-2 s-1, 1 to 100 GeV. It needs the catalogue.
+    max_error
+        Largest semi-major axis of the position's 95 % error ellipse in degrees (Conf_95_SemiMajor). It needs the
+        catalogue. Extended sources have no error ellipse there.
+    max_ood
+        Largest OOD_SCORE.
+    status
+        One or several of :data:`fermiclass.catalog.SOURCE_STATUSES`, such as 'unassociated'.
+    flags
+        Bits of LABEL_FLAGS; sources with any of them are left out. By default :data:`DOUBTFUL_FLAGS` with a wanted
+        class, else none. Bit 1, an imputed uncertainty, is no reason for doubt: most pulsars have it.
+    catalog
+        The catalogue that was labelled. It adds fluxes and error ellipses.
+    top
+        Number of sources to keep.
+
+    Returns
+    -------
+    Table
+        The selected rows of `labels` in the order of observation, with RANK from 1 and the columns of the catalogue.
+        The metadata of `labels` have two more keys: ``rankedby`` is the column of the ranking, and ``selected`` gives
+        the number of sources after each constraint. Sources of equal rank are in the order of their names.
+
+    Raises
+    ------
+    SelectionError
+        When a constraint, the criterion or the class is unknown or not valid.
+    CatalogError
+        When a column is missing, or a labelled source is not in the catalogue.
+    """
+    from astropy.table import Column
+
+    table = labels.copy()
+    for column in _LABEL_COLUMNS:
+        _require(table, column)
+    if catalog is not None:
+        _add_catalogue(table, catalog)
+    if want is not None and want not in classes_of(table):
+        raise SelectionError(f"'{want}' is not a class of the labels: choose one of {', '.join(classes_of(table))}")
+    by = by or ("information" if want is None else "probability")
+    if by not in CRITERIA:
+        raise SelectionError(f"by='{by}' is unknown: choose one of {', '.join(CRITERIA)}")
+    if top is not None and top < 1:
+        raise SelectionError(f"top={top} is not valid: give 1 or more")
+    if want is not None and flags is None:
+        flags = DOUBTFUL_FLAGS
+    if want is not None and by == "probability" and min_probability is None:
+        min_probability = LEAST_PROBABILITY
+    probability = "P_MAX" if want is None else f"P_{want}"
+    score = probability if by == "probability" else CRITERIA[by]
+    if by == "noise" and len(table) and not np.any(np.asarray(table[score], np.float64) > LEAST_NOISE_ENTROPY):
+        raise SelectionError(
+            f"{score} is 0 for all sources: a first-order method counts what the error bars add in INFORMATION. Rank "
+            "by 'information', or label with --method nimgp"
+        )
+
+    constraints = [
+        *_by_class(want if by != "probability" else None, probability, min_probability),
+        *_by_place(ra, dec, abs_glat),
+        *_by_size(min_significance, min_flux, max_error),
+        *_by_trust(flags, max_ood, status),
+    ]
+    selected = [f"all {len(table)}"]
+    for constraint in constraints:
+        table = table[constraint.met_by(table)]
+        selected.append(f"{constraint.text} {len(table)}")
+
+    worth = np.asarray(table[score], np.float64)
+    order = np.lexsort((np.asarray(table["Source_Name"]), -np.where(np.isnan(worth), -np.inf, worth)))[:top]
+    table = table[order]
+    description = f"Rank by {score}, highest first"
+    rank = Column(np.arange(1, len(table) + 1), description=description, meta={"ucd": "meta.number"})
+    if "RANK" in table.colnames:  # from an earlier ranking
+        table.remove_column("RANK")
+    table.add_column(rank, name="RANK", index=0)
+    table.meta["rankedby"] = score
+    table.meta["selected"] = "; ".join(selected)
+    return table
+
+
+def _by_class(pred_class: str | None, probability: str, least: float | None) -> Iterator[Constraint]:
+    if pred_class is not None:
+        yield Constraint(f"most probably {pred_class}", "PRED_CLASS", lambda names: names == pred_class)
+    if least is not None:
+        limit = _number("min_probability", least, 0.0, 1.0)
+        yield Constraint(f"{probability} >= {limit:g}", probability, lambda p: p >= limit)
+
+
+def _by_place(ra: Range | None, dec: Range | None, abs_glat: Range | None) -> Iterator[Constraint]:
+    if ra is not None:
+        west, east = (_number("ra", value, 0.0, 360.0) for value in ra)
+        wraps = west > east
+        yield Constraint(
+            f"RA {west:g} to {east:g} deg",
+            "RAJ2000",
+            lambda x: (x >= west) | (x <= east) if wraps else (x >= west) & (x <= east),
+        )
+    if dec is not None:
+        south, north = _ordered("dec", dec, -90.0)
+        yield Constraint(f"Dec {south:g} to {north:g} deg", "DEJ2000", lambda x: (x >= south) & (x <= north))
+    if abs_glat is not None:
+        low, high = _ordered("abs_glat", abs_glat, 0.0)
+        yield Constraint(f"|b| {low:g} to {high:g} deg", "GLAT", lambda x: (np.abs(x) >= low) & (np.abs(x) <= high))
+
+
+def _by_size(significance: float | None, flux: float | None, error: float | None) -> Iterator[Constraint]:
+    if significance is not None:
+        least = _number("min_significance", significance, -np.inf, np.inf)
+        yield Constraint(f"Signif_Avg >= {least:g}", "Signif_Avg", lambda x: x >= least)
+    if flux is not None:
+        faintest = _number("min_flux", flux, -np.inf, np.inf)
+        yield Constraint(f"Flux1000 >= {faintest:g} ph cm-2 s-1", "Flux1000", lambda x: x >= faintest)
+    if error is not None:
+        most = _number("max_error", error, 0.0, np.inf)
+        yield Constraint(f"Conf_95_SemiMajor <= {most:g} deg", "Conf_95_SemiMajor", lambda x: x <= most)
+
+
+def _by_trust(
+    flags: Sequence[int] | None, max_ood: float | None, status: str | Sequence[str] | None
+) -> Iterator[Constraint]:
+    if status is not None:
+        wanted = (status,) if isinstance(status, str) else tuple(status)
+        unknown = sorted(set(wanted) - set(SOURCE_STATUSES))
+        if unknown or not wanted:
+            raise SelectionError(
+                f"status={','.join(unknown)!r} is unknown: choose some of {', '.join(SOURCE_STATUSES)}"
+            )
+        yield Constraint(" or ".join(wanted), STATUS, lambda names: np.isin(names, wanted))
+    if flags:
+        unknown_bits = sorted(set(flags) - set(LABEL_FLAGS))
+        if unknown_bits:
+            raise SelectionError(
+                f"flags={','.join(map(str, unknown_bits))} is no bit of LABEL_FLAGS: choose some of "
+                f"{', '.join(map(str, LABEL_FLAGS))}"
+            )
+        bits = sum(set(flags))
+        yield Constraint(f"without flags {','.join(map(str, flags))}", "LABEL_FLAGS", lambda found: found & bits == 0)
+    if max_ood is not None:
+        most = _number("max_ood", max_ood, 0.0, 1.0)
+        yield Constraint(f"OOD_SCORE <= {most:g}", "OOD_SCORE", lambda x: x <= most)
+
+
+def _add_catalogue(table: Table, catalog: Catalog) -> None:
+    rows = {name: row for row, name in enumerate(catalog.names.tolist())}
+    names = [str(name) for name in table["Source_Name"]]
+    absent = [name for name in names if name not in rows]
+    if absent:
+        raise CatalogError(
+            f"{catalog.source} does not have {len(absent)} of {len(names)} labelled sources, such as {absent[0]}. Give "
+            f"the catalogue that was labelled, {table.meta.get('catalog', 'which the labels do not name')}."
+        )
+    index = [rows[name] for name in names]
+    for column in CATALOGUE_COLUMNS:
+        if catalog.has_column(column) and column not in table.colnames:
+            table[column] = catalog.table[column][index]
+
+
+def _require(table: Table, column: str) -> None:
+    if column in table.colnames:
+        return
+    remedy = (
+        "Give also the catalogue that was labelled (--catalog)."
+        if column in CATALOGUE_COLUMNS
+        else "Give a table that 'fermiclass classify' wrote."
+    )
+    raise CatalogError(f"the label table has no column {column}. {remedy}")
+
+
+def _number(name: str, value: float, least: float, most: float) -> float:
+    if not least <= value <= most:  # NaN is neither
+        raise SelectionError(f"{name}={value:g} is not valid: give a number from {least:g} to {most:g}")
+    return float(value)
+
+
+def _ordered(name: str, limits: Range, least: float) -> Range:
+    low, high = (_number(name, value, least, 90.0) for value in limits)
+    if low > high:
+        raise SelectionError(f"{name} is from {low:g} to {high:g} deg: give the smaller number first")
+    return low, high

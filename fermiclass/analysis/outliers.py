@@ -1,0 +1,226 @@
+"""Associations that the data contradict: the probability that the catalogued class of a source is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from fermiclass._version import __version__
+from fermiclass.catalog import DEFAULT_CLASSES, Catalog, ClassGrouping
+from fermiclass.errors import ClassError
+from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable
+from fermiclass.io.arrays import FloatArray
+from fermiclass.labelling.labels import label_table
+from fermiclass.rows.domain import TrainingDomain
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+    from fermiclass.nimgp.prediction.predictor import Prediction
+    from fermiclass.nimgp.training.loop import TrainingState
+
+    Estimator = NIMGPClassifier | RobustGPClassifier
+
+#: The catalogue's own probabilities of an association.
+ASSOCIATION_COLUMNS = ("ASSOC_PROB_BAY", "ASSOC_PROB_LR")
+
+#: Number of nearest sources in the result.
+NEIGHBOURS = 5
+
+#: Largest number of sources for expectation propagation. Its time grows with the cube of the number.
+MOST_FOR_EP = 1000
+
+
+def find_outliers(
+    catalog: Catalog,
+    estimator: Estimator | None = None,
+    *,
+    features: str = DEFAULT_FEATURE_SET,
+    classes: str = DEFAULT_CLASSES,
+    min_significance: float | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    progress: Callable[[TrainingState], None] | None = None,
+) -> Table:
+    """Rank the associated sources of a catalogue by the probability that their class is wrong.
+
+    The classes are predicted in stratified folds: the classifier of a source is trained on sources of the other folds,
+    so the source's own label has no influence. The classifiers assume that each label is wrong with a probability ρ, so
+    wrong labels have little influence (:class:`fermiclass.nimgp.likelihoods.contaminated.Contaminated`). With the
+    predicted probability P of the catalogued class,
+
+        P_WRONG = (ρ/C) (1 − P) / [ρ/C + (1 − ρ) P].
+
+    ρ is learned from the whole catalogue. The catalogue's own probabilities of the associations are not used; they are
+    columns of the result.
+
+    Parameters
+    ----------
+    catalog
+        The catalogue. Its sources of one class each are used, not those whose class stands for several.
+    estimator
+        An unfitted estimator that models wrong labels; by default :func:`default_estimator`. A
+        :class:`fermiclass.RobustGPClassifier` can have up to :data:`MOST_FOR_EP` sources. It is copied, not changed.
+    features, classes, min_significance
+        As for :func:`fermiclass.labelling.training.train`.
+    folds
+        Number of folds. If a class has fewer sources, their number.
+    seed
+        Seed of the folds.
+    progress
+        Called with the state of training every few steps, or after every fold of expectation propagation.
+
+    Returns
+    -------
+    Table
+        A row for each source of one class, the most suspicious first. The columns of the label table
+        (:mod:`fermiclass.labelling.labels`) hold the predictions from the other sources. Further columns are ``CLASS``
+        (the catalogue's class in the chosen grouping), ``P_WRONG``, ``IDENTIFIED``, ``ASSOC_PROB_BAY``,
+        ``ASSOC_PROB_LR``, and ``NEIGHBOURS`` with ``NEIGHBOUR_CLASSES``, the nearest other sources in the space of
+        features by :class:`fermiclass.rows.domain.TrainingDomain`.
+
+    Raises
+    ------
+    ClassError, FeatureError
+        As :func:`fermiclass.labelling.training.train`; also when there are fewer than two folds, or too many sources
+        for expectation propagation.
+    """
+    from fermiclass.labelling.training import training_table
+
+    if folds < 2:
+        raise ClassError(f"folds={folds} is not valid: give at least 2 folds")
+    grouping = ClassGrouping.parse(classes)
+    table = training_table(
+        catalog, features=features, classes=classes, min_significance=min_significance, one_class=True
+    )
+    fitted, prediction, wrong = hold_out(table, estimator or default_estimator(), folds, seed, progress)
+    sources = catalog[table.rows]
+    domain = TrainingDomain.fit(table.X, table.X_var, table.y)
+    names = [str(name) for name in fitted[0].classes_]
+    counts = {name: int(np.sum(table.y == name)) for name in names}
+    meta = {
+        "creator": f"fermiclass {__version__}",
+        "catalog": str(catalog.source),
+        "sha256": str(catalog.sha256),
+        "release": catalog.release.name,
+        "classes": str(grouping),
+        "counts": ",".join(f"{name}={count}" for name, count in counts.items()),
+        "folds": len(fitted),
+        "rho": float(np.mean([one.label_noise_ for one in fitted])),
+        "min_significance": str(min_significance),
+        "features": ",".join(feature.name for feature in table.features),
+        **{key: str(value) for key, value in sorted(fitted[0].get_params().items())},
+    }
+    result = label_table(
+        sources,
+        names,
+        prediction,
+        feature_flags=table.flags,
+        ood_score=domain.score(table.X, table.X_var),
+        meta=meta,
+    )
+    _add_association(result, sources, table.y, wrong)
+    _add_neighbours(result, domain, table)
+    return result[np.argsort(-wrong, kind="stable")]
+
+
+def default_estimator(**parameters: Any) -> NIMGPClassifier:
+    """Return an unfitted classifier that learns the fraction of wrong labels; `parameters` are set too."""
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+    return NIMGPClassifier(**{"label_noise": "learned", **parameters})
+
+
+def folds_of(y: NDArray[np.str_], folds: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return stratified folds as pairs of training and test rows; no more folds than rows in the rarest class."""
+    from sklearn.model_selection import StratifiedKFold
+
+    least = int(np.unique(y, return_counts=True)[1].min())
+    splitter = StratifiedKFold(min(folds, least), shuffle=True, random_state=seed)
+    return list(splitter.split(np.zeros(len(y)), y))
+
+
+def hold_out(
+    table: FeatureTable,
+    estimator: Estimator,
+    folds: int,
+    seed: int,
+    progress: Callable[[TrainingState], None] | None = None,
+) -> tuple[list[Estimator], Prediction, FloatArray]:
+    """Return the classifiers of the folds, and each source's prediction and P_WRONG by the classifier without it."""
+    from fermiclass.nimgp.prediction.predictor import join
+
+    splits = folds_of(table.y, folds, seed)
+    rows = [(table.X[train], table.y[train], table.X_var[train]) for train, _ in splits]
+    fitted = _fitted(estimator, rows, progress)
+    predictions, wrong = [], np.empty(len(table))
+    for one, (_, test) in zip(fitted, splits, strict=True):
+        predictions.append(one.predict_distribution(table.X[test], X_var=table.X_var[test]))
+        wrong[test] = one.predict_wrong_label(table.X[test], table.y[test], X_var=table.X_var[test])
+    back = np.argsort(np.concatenate([test for _, test in splits]))
+    return fitted, join(predictions).take(back), wrong
+
+
+def _fitted(
+    estimator: Estimator, rows: list[tuple[FloatArray, NDArray[np.str_], FloatArray]], progress: Any
+) -> list[Estimator]:
+    """Return a copy of the estimator for each fold, fitted to its X, y and X_var."""
+    from sklearn.base import clone
+
+    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+    from fermiclass.nimgp.training.loop import TrainingState
+
+    if not isinstance(estimator, RobustGPClassifier):
+        return list(estimator.fit_many(rows, progress=progress))
+    largest = max(len(X) for X, _, _ in rows)
+    if largest > MOST_FOR_EP:
+        raise ClassError(
+            f"there are {largest} training sources, but expectation propagation takes {MOST_FOR_EP} at most, as its "
+            "time grows with the cube of their number. Use fewer, with min_significance or fewer classes, or a method "
+            "other than rmgpc."
+        )
+    fitted = []
+    for X, y, X_var in rows:
+        fitted.append(clone(estimator).fit(X, y, X_var=X_var))
+        if progress is not None:
+            evidences = np.array([one.log_evidence_ for one in fitted])
+            progress(TrainingState(len(fitted), len(rows), evidences[-1], 0, evidences))
+    return fitted
+
+
+def _add_association(result: Table, sources: Catalog, y: NDArray[np.str_], wrong: FloatArray) -> None:
+    """Add the catalogue's class and the probability that it is wrong."""
+    from astropy.table import Column
+
+    place = result.colnames.index("ASSOC1") + 1
+    columns = [
+        Column(y, "CLASS", description="Catalogued class in the chosen grouping", meta={"ucd": "src.class"}),
+        Column(wrong, "P_WRONG", description="Probability that CLASS is wrong", meta={"ucd": "stat.probability"}),
+        Column(
+            sources.identified, "IDENTIFIED", description="Identified, not only associated", meta={"ucd": "meta.code"}
+        ),
+    ]
+    result.add_columns(columns, indexes=[place] * len(columns))
+
+
+def _add_neighbours(result: Table, domain: TrainingDomain, table: FeatureTable) -> None:
+    from astropy.table import Column
+
+    nearest = np.empty((len(table), min(NEIGHBOURS, len(table) - 1)), int)
+    with threadpool_limits(1):
+        for i in range(len(table)):
+            distances = domain.distances(table.X[i], table.X_var[i], table.X)
+            distances[i] = np.inf
+            nearest[i] = np.argsort(distances, kind="stable")[: nearest.shape[1]]
+    for name, values, description, ucd in (
+        ("NEIGHBOURS", table.names, "Nearest other sources in the space of features, nearest first", "meta.id.cross"),
+        ("NEIGHBOUR_CLASSES", table.y, "Their classes", "src.class"),
+    ):
+        texts = [", ".join(values[row]) for row in nearest]
+        result[name] = Column(texts, description=description, meta={"ucd": ucd})

@@ -1,0 +1,165 @@
+"""Finding a source by any of its names."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.errors import SourceError
+
+if TYPE_CHECKING:
+    from fermiclass.catalog.catalog import Catalog
+
+#: Columns with other names of a source. A name that the first group has is not looked for in the second.
+_OTHER_NAMES = (
+    ("ASSOC_4FGL", "ASSOC1", "Extended_Source_Name"),
+    ("ASSOC_FGL", "ASSOC_FHL", "ASSOC_TEV", "ASSOC_GAM1", "ASSOC2"),
+)
+
+#: Columns with names made of a catalogue and a position, such as ``3FGL J0007.0+7302``.
+_GAMMA_RAY_NAMES = ("ASSOC_4FGL", "ASSOC_FGL", "ASSOC_FHL", "ASSOC_GAM1")
+
+_PREFIXES = ("4fgl", "fl8y")
+_MOST_SHOWN = 8
+
+#: The catalogues write Markarian's galaxies in several ways.
+_SPELLINGS = (("markarian", "mkn"), ("mrk", "mkn"))
+
+#: Names of earlier lists of the LAT and of AGILE hold a position, such as ``2FGL J0534.5+2201``.
+_EARLIER_NAME = re.compile(r"(?:[0-3]fgl|[1-3]fhl|[12]agl)j(\d{2})(\d{2}(?:\.\d)?)([+-]\d{2})(\d{2})[a-z]?")
+_RADIUS = 0.3  # degrees: positions of 1FGL and 4FGL seldom differ by more
+
+
+def find_source(catalog: Catalog, name: str) -> int:
+    """Return the row of the source with a name. Case and spaces do not matter, nor whether Mkn is written Mrk.
+
+    The names are compared in this order: Source_Name, with or without ``4FGL``; the names of the association (ASSOC1),
+    of an earlier 4FGL release and of an extended source; the names in other gamma-ray catalogues and of a second
+    association (ASSOC_FGL, ASSOC_FHL, ASSOC_TEV, ASSOC_GAM1, ASSOC2); the gamma-ray names without their catalogue; the
+    first word of all these names. Last, a name of an earlier list, such as ``1FGL J1104.4+3812``, stands for the only
+    source within 0.3 degrees of its position, with a `CatalogWarning`.
+
+    Parameters
+    ----------
+    catalog
+        The catalogue.
+    name
+        A name, such as ``4FGL J0534.5+2200``, ``j0534.5+2200``, ``Mkn 421`` or ``3FGL J0007.0+7302``.
+
+    Raises
+    ------
+    SourceError
+        When no source or more than one source has the name. The message gives the nearest names, or all such sources.
+    """
+    wanted = _plain(name)
+    if not wanted:
+        raise SourceError("the name of the source is empty. Give one such as 'Mkn 421' or '4FGL J0534.5+2200'.")
+    columns = [column for group in _OTHER_NAMES for column in group if catalog.has_column(column)]
+    found = _rows_of_name(catalog, wanted)
+    if len(found) != 1:
+        found = np.union1d(found, _rows([_first_words(catalog, column) for column in columns], wanted))
+    if not len(found):
+        found = _rows_at(catalog, wanted)
+        if len(found) == 1:
+            warnings.warn(
+                f"no source is called '{name}'; this is the only one within {_RADIUS} degrees of the position in the "
+                f"name: {describe_source(catalog, int(found[0]))}",
+                CatalogWarning,
+                stacklevel=2,
+            )
+    if len(found) == 1:
+        return int(found[0])
+    if not len(found):
+        raise SourceError(_unknown(catalog, name, wanted, columns))
+    candidates = [describe_source(catalog, int(row)) for row in found[:_MOST_SHOWN]]
+    more = f", and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
+    raise SourceError(f"'{name}' can be {len(found)} sources: {'; '.join(candidates)}{more}. Give one of these.")
+
+
+def describe_source(catalog: Catalog, row: int) -> str:
+    """Return a source's name with its class and association, such as ``4FGL J1104.4+3812 (bll, Mkn 421)``."""
+    association = str(catalog.table["ASSOC1"][row]) if catalog.has_column("ASSOC1") else ""
+    about = [text for text in (str(catalog.classes[row]), association) if text]
+    return f"{catalog.names[row]} ({', '.join(about) or 'unassociated'})"
+
+
+def _rows_of_name(catalog: Catalog, wanted: str) -> NDArray[np.intp]:
+    """Return the rows of the first group of names that has the name."""
+    found = np.flatnonzero(_without_prefix(catalog.names) == _strip(wanted))
+    for group in _OTHER_NAMES:
+        if not len(found):
+            found = _rows([_plain_column(catalog, column) for column in group if catalog.has_column(column)], wanted)
+    if not len(found) and wanted.startswith("j"):
+        gamma = [column for column in _GAMMA_RAY_NAMES if catalog.has_column(column)]
+        bare = [np.array([text.rpartition("j")[2] for text in _plain_column(catalog, column)]) for column in gamma]
+        found = _rows(bare, wanted[1:])
+    return found
+
+
+def _rows_at(catalog: Catalog, wanted: str) -> NDArray[np.intp]:
+    """Return the rows near the position in a name of an earlier list."""
+    match = _EARLIER_NAME.fullmatch(wanted)
+    if match is None:
+        return np.empty(0, np.intp)
+    hours, minutes, degrees, arcminutes = match.groups()
+    alpha = np.radians(15.0 * (int(hours) + float(minutes) / 60.0))
+    sign = -1.0 if degrees.startswith("-") else 1.0
+    delta = np.radians(sign * (abs(int(degrees)) + int(arcminutes) / 60.0))
+    ra, dec = (np.radians(np.asarray(catalog.table[column], float)) for column in ("RAJ2000", "DEJ2000"))
+    half = np.sin((dec - delta) / 2) ** 2 + np.cos(dec) * np.cos(delta) * np.sin((ra - alpha) / 2) ** 2
+    return np.flatnonzero(half < np.sin(np.radians(_RADIUS) / 2) ** 2)
+
+
+def _first_words(catalog: Catalog, column: str) -> NDArray[np.str_]:
+    """Return the first words of names of several words, such as ``vela`` of ``Vela Pulsar``."""
+    split = [str(text).split() for text in catalog.table[column]]
+    return np.array([_plain(words[0]) if len(words) > 1 and words[0].isalpha() else "" for words in split])
+
+
+def _plain(name: str) -> str:
+    plain = "".join(name.split()).replace("−", "-").casefold()
+    for spelling, usual in _SPELLINGS:
+        if plain.startswith(spelling):
+            return usual + plain.removeprefix(spelling)
+    return plain
+
+
+def _plain_column(catalog: Catalog, column: str) -> NDArray[np.str_]:
+    return np.array([_plain(str(text)) for text in catalog.table[column]])
+
+
+def _strip(name: str) -> str:
+    return next((name[len(prefix) :] for prefix in _PREFIXES if name.startswith(prefix)), name)
+
+
+def _without_prefix(names: NDArray[np.str_]) -> NDArray[np.str_]:
+    return np.array([_strip(_plain(str(name))) for name in names])
+
+
+def _rows(columns: Sequence[NDArray[np.str_]], wanted: str) -> NDArray[np.intp]:
+    return np.flatnonzero(np.any([column == wanted for column in columns], axis=0)) if columns else np.empty(0, np.intp)
+
+
+def _unknown(catalog: Catalog, name: str, wanted: str, columns: Sequence[str]) -> str:
+    """Return the message with the nearest names, each with its source."""
+    owner: dict[str, tuple[str, int]] = {}
+    for column in (*columns, "Source_Name"):
+        for row, text in enumerate(catalog.table[column]):
+            if text:
+                owner.setdefault(_plain(str(text)), (str(text), row))
+    for row, text in enumerate(catalog.names):  # users leave out the prefix
+        owner.setdefault(_strip(_plain(str(text))), (str(text), row))
+    nearest: dict[int, str] = {}
+    for close in difflib.get_close_matches(wanted, owner, n=_MOST_SHOWN):
+        text, row = owner[close]
+        nearest.setdefault(row, text if text == catalog.names[row] else f"{text} ({catalog.names[row]})")
+    hint = f" Nearest names: {'; '.join(list(nearest.values())[:5])}." if nearest else " Check its spelling."
+    tried = ", ".join(("Source_Name", *columns))
+    return f"no source of {catalog.source} is called '{name}' (in {tried}).{hint}"

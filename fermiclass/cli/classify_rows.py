@@ -1,0 +1,76 @@
+"""``fermiclass classify-rows``."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from fermiclass.cli.models import load_rows_model
+from fermiclass.cli.options import common_options, hdu_of, hdu_option, names, rows_argument
+from fermiclass.show.terminal import progress_bar
+
+
+@click.command("classify-rows")
+@rows_argument
+@click.option(
+    "--model",
+    "model_folder",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Folder of a model that 'train-rows' saved.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The label table to write: .parquet or .fits. It has a row for each input row.",
+)
+@click.option("--keep", metavar="a,b", help="Columns to copy into the label table, such as Source_Name.")
+@hdu_option
+@click.option(
+    "--block-rows",
+    type=click.IntRange(min=1),
+    default=65536,
+    show_default=True,
+    help="Number of rows in memory at a time.",
+)
+@click.option("--dask", metavar="ADDRESS", help="Label blocks on the workers of this Dask scheduler.")
+@common_options
+def classify_rows(
+    rows: Path,
+    model_folder: Path,
+    output: Path,
+    keep: str | None,
+    hdu: str,
+    block_rows: int,
+    dask: str | None,
+    quiet: bool,
+) -> None:
+    """Label any number of rows in a Parquet, FITS or .npy file, one block at a time.
+
+    \b
+    Example:
+      fermiclass classify-rows features.parquet --model model -o labels.parquet --keep Source_Name
+      fermiclass classify-rows survey.parquet --model model -o labels.parquet --dask tcp://127.0.0.1:8786
+    """  # noqa: D301
+    from fermiclass.io.files import exists
+    from fermiclass.rows.cluster import connected
+    from fermiclass.rows.writers import check_rows_place
+
+    check_rows_place(output, rows, *(rows.glob("*.parquet") if exists(rows) else ()))
+    model = load_rows_model(model_folder, quiet=quiet)
+    opened = model.open(rows, keep=names(keep or ""), hdu=hdu_of(hdu))
+    with connected(dask) if dask else nullcontext() as client, progress_bar("labelling", quiet=quiet) as progress:
+        model.label(
+            opened,
+            output,
+            block_rows=block_rows,
+            client=client,
+            progress=lambda done: progress(done, opened.num_rows),
+        )
+    if not quiet:
+        click.echo(f"{opened.num_rows:,} rows labelled: {output}")

@@ -1,0 +1,71 @@
+"""``fermiclass compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fermiclass.cli.options import common_options, table_option
+
+
+@click.command()
+@click.argument("labels", type=click.Path(path_type=Path))
+@click.argument("other", type=click.Path(path_type=Path))
+@table_option("The table of the sources in both lists, the surest disagreements first", default="none")
+@click.option("--of", metavar="CLASS", help="Class that the other list's probabilities, or all its sources, are of.")
+@click.option("--class-column", metavar="COLUMN", help="The other list's classes. [default: CLASS, Type or such]")
+@click.option("--probability", metavar="COLUMN", help="The other list's probability of the class --of.")
+@click.option("--name", metavar="COLUMN", help="The other list's 4FGL names. [default: Source_Name, Name or such]")
+@click.option("--ra", metavar="COLUMN", help="Right ascension: degrees, or text in hours. [default: RAJ2000 or such]")
+@click.option("--dec", metavar="COLUMN", help="Declination. [default: DEJ2000 or such]")
+@click.option(
+    "--radius",
+    type=float,
+    default=0.1,
+    show_default=True,
+    metavar="DEG",
+    help="Largest separation of sources that have no common name.",
+)
+@click.option("--truth", is_flag=True, help="The other list is right: measure ROC curves against it.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .pdf or .svg.")
+@common_options
+def compare(
+    labels: Path,
+    other: Path,
+    output: Path | None,
+    of: str | None,
+    truth: bool,
+    plot: Path | None,
+    quiet: bool,
+    **columns: Any,
+) -> None:
+    """Compare labels with any other list of names or positions with classes or probabilities.
+
+    \b
+    Example:
+      fermiclass compare labels.fits published.fits --class-column Pred --plot compared.png
+      fermiclass compare labels.fits candidates.csv --of psr --probability P
+      fermiclass compare labels.fits new-pulsars.vot --of psr --truth -o found.csv
+    """  # noqa: D301
+    from fermiclass.analysis.compare import compare as compared
+    from fermiclass.analysis.other_list import OtherList
+    from fermiclass.io.files import check_figure_place, write_figure
+    from fermiclass.io.tables import check_writable, write_table
+    from fermiclass.labelling.labels import read_labels
+    from fermiclass.show.comparison import print_comparison
+
+    if output is not None:
+        check_writable(output, labels, other)
+    if plot is not None:
+        check_figure_place(plot, labels, other)
+    found = compared(read_labels(labels), OtherList.read(other, **columns), of=of, truth=truth)
+    if output is not None:
+        write_table(found.table, output)
+    if plot is not None:
+        from fermiclass.plots.comparison import comparison_figure
+
+        write_figure(plot, comparison_figure(found))
+    if not quiet:
+        print_comparison(found, output)

@@ -1,0 +1,201 @@
+"""``fermiclass explain``."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from fermiclass.cli.classify import parse_shares
+from fermiclass.cli.models import load_catalogue_model
+from fermiclass.cli.options import common_options
+from fermiclass.show.terminal import load_tensorflow, progress_bar
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+    from fermiclass.analysis.explain import Explanation
+    from fermiclass.catalog import Catalog
+    from fermiclass.labelling.class_priors import GroupShares
+    from fermiclass.labelling.model import TrainedModel
+
+# Largest difference without a warning between the probabilities in the table and those of the model trained again.
+_SAME = 1e-3
+
+
+class Made(NamedTuple):
+    """A source's Source_Name, a model, the catalogue of the source, the training catalogue, and the class priors."""
+
+    name: str
+    model: TrainedModel
+    catalog: Catalog
+    train_on: Catalog
+    shares: str | GroupShares
+
+
+@click.command()
+@click.argument("labels_or_model", type=click.Path(path_type=Path))
+@click.argument("name")
+@click.option(
+    "--catalog",
+    type=click.Path(path_type=Path),
+    help="The catalogue with the source. [default: the catalogue of the labels or of the model, if it is in this "
+    "folder or beside them]",
+)
+@click.option(
+    "--train-on",
+    type=click.Path(path_type=Path),
+    metavar="CATALOG",
+    help="The training catalogue, if it is another one. [default: searched for in the same folders]",
+)
+@click.option(
+    "--shares",
+    metavar="trained|estimated|latitude|FILE",
+    help="Class priors, for a model folder only: as for 'classify'. A label table contains its own.",
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="Figure of the explanation: .png, .pdf or .svg.")
+@common_options
+def explain(
+    labels_or_model: Path,
+    name: str,
+    catalog: Path | None,
+    train_on: Path | None,
+    shares: str | None,
+    plot: Path | None,
+    quiet: bool,
+) -> None:
+    """Explain the probabilities of one source.
+
+    NAME is any name of the source: in 4FGL (with or without '4FGL'), of its association, or in an earlier catalogue
+    down to 1FGL. The effects of the features are printed as log-odds, with bars.
+    With a model folder the explanation takes seconds. With a label table the model is trained again, with the
+    settings, the seed and the catalogue in the table's metadata.
+
+    \b
+    Example:
+      fermiclass explain labels.fits "4FGL J0000.3-7355" --plot source.pdf
+      fermiclass explain dr4-model "Mkn 421" --catalog 4FGL-DR4.fits
+    """  # noqa: D301
+    from fermiclass.analysis.explain import explain as explain_source
+    from fermiclass.errors import CatalogError
+    from fermiclass.io.files import check_figure_place, exists, write_figure
+    from fermiclass.show.explanation import print_explanation
+
+    if plot is not None:
+        check_figure_place(plot, labels_or_model, catalog, train_on)
+    if not exists(labels_or_model):
+        raise CatalogError(f"there is no label table or model folder '{labels_or_model}'. Check the name.")
+    labels = None
+    if labels_or_model.is_dir():
+        made = _from_model(labels_or_model, name, catalog, train_on, shares, quiet)
+    elif shares is not None:
+        raise click.UsageError("a label table contains its own class priors: leave out --shares")
+    else:
+        labels, made = _from_labels(labels_or_model, name, catalog, train_on, quiet)
+    with progress_bar("estimating class priors", quiet=quiet) as progress:
+        explained = explain_source(
+            made.model, made.catalog, made.name, train_on=made.train_on, shares=made.shares, progress=progress
+        )
+    if labels is not None:
+        _compare(labels, explained)
+    if plot is not None:
+        from matplotlib.figure import Figure
+
+        from fermiclass.plots import explanation, explanation_size
+
+        figure = Figure(figsize=explanation_size(explained), layout="constrained")
+        explanation(explained, figure=figure)
+        write_figure(plot, figure)
+    if not quiet:
+        print_explanation(explained)
+
+
+def _from_model(
+    folder: Path, name: str, catalog: Path | None, train_on: Path | None, shares: str | None, quiet: bool
+) -> Made:
+    from fermiclass.catalog import read_catalog
+    from fermiclass.catalog.source_names import find_source
+    from fermiclass.cli.models import check_catalogue_model
+    from fermiclass.errors import ModelFolderError
+    from fermiclass.labelling.class_priors import default_shares
+
+    given = None if shares is None else parse_shares(shares)
+    content = check_catalogue_model(folder)
+    provenance = content[0]["provenance"]
+    if not isinstance(provenance, dict) or not {"catalog", "sha256"} <= provenance.keys():
+        raise ModelFolderError(f"the model in '{folder}' does not name its training catalogue. Train it again.")
+    trained_on = str(provenance["catalog"]), str(provenance["sha256"])
+    loaded = _look_for(*trained_on, folder, "--catalog") if catalog is None else read_catalog(catalog)
+    found = str(loaded.names[find_source(loaded, name)])  # reports errors before the slow steps
+    training = _training(train_on, loaded, trained_on, folder)
+    model = load_catalogue_model(folder, quiet=quiet, content=content)
+    return Made(found, model, loaded, training, default_shares(model.grouping) if given is None else given)
+
+
+def _from_labels(path: Path, name: str, catalog: Path | None, train_on: Path | None, quiet: bool) -> tuple[Table, Made]:
+    from fermiclass.catalog import read_catalog
+    from fermiclass.catalog.source_names import find_source
+    from fermiclass.labelling.labels import read_labels
+    from fermiclass.labelling.retraining import check_labels, check_sha256, retrain, stored_shares
+
+    labels = read_labels(path)
+    check_labels(labels, str(path))
+    made_of, trained_on = (
+        (str(labels.meta[name]), str(labels.meta[sha256]))
+        for name, sha256 in (("catalog", "sha256"), ("train_on", "trainsha"))
+    )
+    loaded = _look_for(*made_of, path, "--catalog") if catalog is None else read_catalog(catalog)
+    check_sha256(loaded, *made_of)
+    found = str(loaded.names[find_source(loaded, name)])
+    training = _training(train_on, loaded, trained_on, path)
+    check_sha256(training, *trained_on)
+    load_tensorflow(quiet=quiet)
+    with progress_bar("training again", quiet=quiet) as progress:
+        model = retrain(labels, training, source=str(path), progress=lambda state: progress(state.step, state.steps))
+    return labels, Made(found, model, loaded, training, stored_shares(labels.meta))
+
+
+def _training(train_on: Path | None, catalog: Catalog, trained_on: tuple[str, str], beside: Path) -> Catalog:
+    from fermiclass.catalog import read_catalog
+
+    if train_on is not None:
+        return read_catalog(train_on)
+    return catalog if catalog.sha256 == trained_on[1] else _look_for(*trained_on, beside, "--train-on")
+
+
+def _look_for(name: str, sha256: str, beside: Path, option: str) -> Catalog:
+    """Return the catalogue with this file name and checksum, from this folder or the folder of the labels or model."""
+    from fermiclass.catalog import read_catalog
+    from fermiclass.errors import CatalogError
+
+    folders = dict.fromkeys(folder.resolve() for folder in (Path(), beside.parent))
+    there = [path for path in (folder / Path(name).name for folder in folders) if path.is_file()]
+    for path in there:
+        found = read_catalog(path)
+        if found.sha256 == sha256:
+            return found
+    where = " and ".join(f"'{folder}'" for folder in folders)
+    what = f"'{there[0]}' is another file" if there else f"it is not in {where}"
+    raise CatalogError(f"the catalogue {name} with SHA-256 {sha256} is needed, but {what}. Give it: {option} FILE.")
+
+
+def _compare(labels: Table, explained: Explanation) -> None:
+    """Warn if the model trained again and the label table have different probabilities."""
+    import numpy as np
+
+    rows = np.flatnonzero(np.asarray(labels["Source_Name"]) == explained.name)
+    if not len(rows):
+        return
+    stored = np.array([float(labels[f"P_{name}"][rows[0]]) for name in explained.classes])
+    if np.abs(stored - explained.probabilities).max() > _SAME:
+        both = ", ".join(
+            f"P({name}) {one:.3f} and {other:.3f}"
+            for name, one, other in zip(explained.classes, stored, explained.probabilities, strict=True)
+        )
+        warnings.warn(
+            f"the label table and the model trained again differ: {both}. The table was made with "
+            f"{labels.meta.get('versions')}.",
+            stacklevel=2,
+        )

@@ -1,0 +1,40 @@
+"""``fermiclass features``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fermiclass.cli.options import catalog_argument, common_options, feature_options, table_option
+
+
+@click.command()
+@catalog_argument
+@table_option()
+@feature_options
+@click.option("--paper", is_flag=True, help="Use the features and classes of the main paper unless others are given.")
+@common_options
+def features(catalog: Path, output: Path, paper: bool, quiet: bool, **chosen: Any) -> None:
+    """Write the table of features with uncertainties, with a row for every source.
+
+    \b
+    Example:
+      fermiclass features 4FGL-DR4.fits -o features.ecsv
+      fermiclass features 4FGL-DR1.fits --paper --min-significance 30 -o astro454.csv
+    """  # noqa: D301
+    from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, read_catalog
+    from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
+    from fermiclass.io.tables import check_writable, write_table
+
+    check_writable(output, catalog)
+    table = extract_features(
+        read_catalog(catalog),
+        chosen["features"] or ("paper" if paper else DEFAULT_FEATURE_SET),
+        chosen["classes"] or (THREE_CLASSES if paper else DEFAULT_CLASSES),
+        min_significance=chosen["min_significance"],
+    )
+    write_table(table.to_table(), output)
+    if not quiet:
+        click.echo(f"{len(table)} sources, {len(table.features)} features: {output}")

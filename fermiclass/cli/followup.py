@@ -1,0 +1,109 @@
+"""``fermiclass followup``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fermiclass.analysis.criteria import CRITERIA
+from fermiclass.cli.options import common_options, names, table_option
+
+
+@click.command()
+@click.argument("labels", type=click.Path(path_type=Path))
+@table_option(default="none")
+@click.option(
+    "--by",
+    type=click.Choice(list(CRITERIA)),
+    help="Criterion of the ranking. information (also bald): information that a label would give the model. entropy: "
+    "uncertainty of the class. noise: information that better measurements could give. ood: out-of-distribution "
+    "score. significance: Signif_Avg. probability: probability of the wanted class, or of the most probable one. "
+    "[default: probability with --want, else information]",
+)
+@click.option("--want", metavar="CLASS", help="Rank candidates of one class, such as psr.")
+@click.option(
+    "--min-p",
+    "--min-probability",
+    "min_probability",
+    type=float,
+    metavar="P",
+    help="Minimum probability of the wanted class, or of the most probable one. [default: 0.5 with --want, if ranked "
+    "by probability]",
+)
+@click.option(
+    "--status",
+    metavar="a,b",
+    help="Keep sources of these kinds: unassociated, bcu, unk, associated, identified. [default: all]",
+)
+@click.option(
+    "--flags",
+    metavar="BITS|none",
+    help="Leave out sources with any of these bits of LABEL_FLAGS. [default: 4,8 with --want, else none]",
+)
+@click.option("--max-ood", type=float, metavar="S", help="Maximum OOD_SCORE.")
+@click.option("--dec", type=float, nargs=2, metavar="MIN MAX", help="Range of declination, deg.")
+@click.option("--ra", type=float, nargs=2, metavar="MIN MAX", help="Range of right ascension, deg; 330 30 includes 0.")
+@click.option("--abs-glat", type=float, nargs=2, metavar="MIN MAX", help="Range of absolute Galactic latitude, deg.")
+@click.option("--min-significance", type=float, metavar="S", help="Minimum Signif_Avg.")
+@click.option("--min-flux", type=float, metavar="F", help="Minimum Flux1000 in ph cm-2 s-1.")
+@click.option(
+    "--max-error",
+    type=float,
+    metavar="DEG",
+    help="Maximum semi-major axis of the position's 95 % error ellipse.",
+)
+@click.option(
+    "--catalog",
+    type=click.Path(path_type=Path),
+    help="The catalogue that was labelled. It adds fluxes and error ellipses to tables of earlier versions.",
+)
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Keep only the first N sources.")
+@common_options
+def followup(
+    labels: Path,
+    output: Path | None,
+    catalog: Path | None,
+    status: str | None,
+    flags: str | None,
+    quiet: bool,
+    **chosen: Any,
+) -> None:
+    """Rank labelled sources for follow-up observations.
+
+    \b
+    Example:
+      fermiclass followup labels.fits --top 50 -o targets.vot
+      fermiclass followup labels.fits --want psr --dec -30 90 --abs-glat 10 90 --status unassociated -o pulsars.csv
+      fermiclass followup labels.fits --want psr --min-p 0.9 --max-error 0.1
+    """  # noqa: D301
+    from fermiclass.analysis.followup import followup as rank
+    from fermiclass.catalog import read_catalog
+    from fermiclass.io.tables import check_writable, write_table
+    from fermiclass.labelling.labels import read_labels
+    from fermiclass.show.summaries import print_followup
+
+    if output is not None:
+        check_writable(output, labels, catalog)
+    table = read_labels(labels)
+    ranking = rank(
+        table,
+        catalog=None if catalog is None else read_catalog(catalog),
+        status=None if status is None else names(status),
+        flags=None if flags is None else _bits(flags),
+        **chosen,
+    )
+    if output is not None:
+        write_table(ranking, output)
+    if not quiet:
+        print_followup(ranking, output)
+
+
+def _bits(text: str) -> tuple[int, ...]:
+    if text == "none":
+        return ()
+    try:
+        return tuple(int(bit) for bit in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"'{text}' is neither 'none' nor bits such as 4,8.", param_hint="--flags") from None

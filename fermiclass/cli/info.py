@@ -1,0 +1,27 @@
+"""``fermiclass info``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fermiclass.cli.options import catalog_argument, common_options
+
+
+@click.command()
+@catalog_argument
+@common_options
+def info(catalog: Path, quiet: bool) -> None:
+    """Print the content of a catalogue: release, classes, missing values, features.
+
+    \b
+    Example:
+      fermiclass info 4FGL-DR4.fits
+    """  # noqa: D301
+    from fermiclass.catalog import read_catalog
+    from fermiclass.show.summaries import print_info
+
+    loaded = read_catalog(catalog)
+    if not quiet:
+        print_info(loaded)

@@ -1,0 +1,148 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fermiclass.cli.group import debug_option
+from fermiclass.cli.logs import log_options
+from fermiclass.nimgp.names import KERNELS, LEARNED
+from fermiclass.nimgp.settings import FIELDS
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _options(*options: Decorator) -> Decorator:
+    def apply(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return apply
+
+
+def _label_noise(context: click.Context, parameter: click.Parameter, text: str | None) -> float | str | None:
+    if text is None or text == LEARNED:
+        return text
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate < 1:
+        raise click.BadParameter(f"'{text}' is neither '{LEARNED}' nor a number from 0 to below 1.", context, parameter)
+    return rate
+
+
+def _kernel(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is not None and not set(text.split("+")) <= set(KERNELS):
+        raise click.BadParameter(f"'{text}' is not a sum of some of {', '.join(KERNELS)}.", context, parameter)
+    return text
+
+
+def setting_option(name: str, *, flag: str | None = None, **changes: Any) -> Decorator:
+    """Return the option of a setting, with the choices, help and default of :class:`Settings`.
+
+    Parameters
+    ----------
+    name
+        Name of the setting.
+    flag
+        Name of the option, if it differs from the setting's.
+    changes
+        Arguments of :func:`click.option` that replace those of the setting.
+    """
+    setting = FIELDS[name]
+    check, about = setting.metadata["check"], setting.metadata["about"]
+    attributes: dict[str, Any] = {"help": f"{about.partition('. ')[0].rstrip('.')}. [default: {setting.default}]"}
+    if check.choices:
+        attributes["type"] = click.Choice(check.choices)
+    elif isinstance(setting.default, int) or "int" in str(setting.type):
+        attributes["type"] = click.IntRange(min=1)
+    return click.option(flag or f"--{name.replace('_', '-')}", name, **attributes | changes)
+
+
+label_noise_option = click.option(
+    "--label-noise",
+    metavar="learned|R",
+    callback=_label_noise,
+    help="Probability that a label is wrong, learned or given. [default: 0, all labels are trusted]",
+)
+
+kernel_option = click.option(
+    "--kernel",
+    metavar="a+b",
+    callback=_kernel,
+    help=f"Kernel of our methods, a sum of some of {', '.join(KERNELS)}. [default: as in the paper or in classify]",
+)
+
+common_options = _options(
+    click.option("--quiet", is_flag=True, help="Print errors and warnings only."),
+    log_options,
+    debug_option,
+)
+
+class_options = _options(
+    click.option(
+        "--classes",
+        metavar="a,b,c",
+        help="Classes to learn, such as bll,fsrq,psr or agn=bll+fsrq,psr,other (psr includes msp). By default "
+        "bll,fsrq,psr,other; AGN of other kinds then count as bll or fsrq in training.",
+    ),
+    click.option("--min-significance", type=float, metavar="S", help="Use sources with Signif_Avg above S only."),
+)
+
+feature_options = _options(
+    click.option(
+        "--features",
+        metavar="SET|a,b",
+        help="Features: galactic (default), extended, six, paper, or names of features and numeric columns.",
+    ),
+    class_options,
+)
+
+model_options = _options(
+    setting_option("method", help="Treatment of input noise. [default: nimgp-fo]"),
+    setting_option("likelihood"),
+    label_noise_option,
+    setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M"),
+    setting_option("steps"),
+    setting_option("epochs", help="Number of passes over the training sources, instead of --steps."),
+    click.option(
+        "--temperature", is_flag=True, help="Set the sharpness of the probabilities on held-out sources; slower."
+    ),
+    click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True),
+    click.option("--paper", is_flag=True, help="Use the protocol of the main paper for options that are not given."),
+)
+
+catalog_argument = click.argument("catalog", type=click.Path(path_type=Path))
+
+
+def table_option(what: str = "The table to write", *, default: str | None = None) -> Decorator:
+    """Return ``-o`` for a table of any format; without a default it is required."""
+    formats = ".fits, .fits.gz, .ecsv, .vot, .csv or .parquet"
+    ending = "." if default is None else f". [default: {default}]"
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        required=default is None,
+        help=f"{what}: {formats}{ending}",
+    )
+
+
+rows_argument = click.argument("rows", type=click.Path(path_type=Path))
+hdu_option = click.option("--hdu", default="1", show_default=True, metavar="N|NAME", help="The table of a FITS file.")
+
+
+def names(text: str) -> list[str]:
+    """Return the names of a comma-separated list."""
+    return [name.strip() for name in text.split(",")] if text.strip() else []
+
+
+def hdu_of(text: str) -> int | str:
+    """Return the number or the name of an HDU."""
+    return int(text) if text.isdigit() else text

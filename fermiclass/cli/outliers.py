@@ -1,0 +1,94 @@
+"""``fermiclass outliers``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fermiclass.cli.options import catalog_argument, common_options, feature_options, table_option
+from fermiclass.nimgp.names import EP_METHODS, LIKELIHOODS, METHODS
+from fermiclass.show.terminal import load_tensorflow, progress_bar
+
+RMGPC = EP_METHODS[0]
+
+
+@click.command()
+@catalog_argument
+@table_option()
+@feature_options
+@click.option(
+    "--method",
+    type=click.Choice((*METHODS, RMGPC)),
+    help="Treatment of input noise; or rmgpc: expectation propagation without input noise, for up to 1000 sources. "
+    "[default: nimgp]",
+)
+@click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Likelihood of right labels. [default: softmax]")
+@click.option(
+    "--inducing", "num_inducing", type=click.IntRange(min=1), metavar="M", help="Number of inducing points per class."
+)
+@click.option("--steps", type=click.IntRange(min=1), help="Number of training steps.")
+@click.option(
+    "--folds",
+    type=click.IntRange(min=2),
+    default=5,
+    show_default=True,
+    help="Number of folds. The other folds judge the classes of a fold.",
+)
+@click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
+@common_options
+def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **chosen: Any) -> None:
+    """Find associations that the data contradict: sources whose class is probably wrong.
+
+    Classifiers that are trained on other sources judge the class of a source. They model wrong labels.
+
+    \b
+    Example:
+      fermiclass outliers 4FGL-DR4.fits -o outliers.fits
+      fermiclass outliers 4FGL-DR4.fits --classes agn=bll+fsrq+bcu+rdg,psr -o outliers.ecsv
+      fermiclass outliers 4FGL-DR4.fits --method rmgpc --min-significance 40 -o bright.fits
+    """  # noqa: D301
+    from fermiclass.catalog import DEFAULT_CLASSES, read_catalog
+    from fermiclass.features import DEFAULT_FEATURE_SET
+    from fermiclass.io.tables import check_writable, write_table
+    from fermiclass.labelling.training import training_table
+    from fermiclass.show.summaries import print_outliers
+
+    check_writable(output, catalog)
+    loaded = read_catalog(catalog)
+    data = {
+        "features": chosen["features"] or DEFAULT_FEATURE_SET,
+        "classes": chosen["classes"] or DEFAULT_CLASSES,
+        "min_significance": chosen["min_significance"],
+    }
+    training_table(loaded, **data)  # reports errors of the input before TensorFlow starts
+    load_tensorflow(quiet=quiet)
+    from fermiclass.analysis.outliers import default_estimator, find_outliers
+
+    given = {key: chosen[key] for key in ("method", "likelihood", "num_inducing", "steps") if chosen[key]}
+    if chosen["method"] == RMGPC:
+        estimator: Any = _expectation_propagation({key for key in given if key != "method"})
+    else:
+        estimator = default_estimator(**given, random_state=seed)
+    with progress_bar("training", quiet=quiet) as progress:
+        found = find_outliers(
+            loaded,
+            estimator,
+            **data,
+            folds=folds,
+            seed=seed,
+            progress=lambda state: progress(state.step, state.steps),
+        )
+    write_table(found, output)
+    if not quiet:
+        print_outliers(found, output)
+
+
+def _expectation_propagation(unused: set[str]) -> Any:
+    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+
+    if unused:
+        options = ", ".join(sorted("--" + {"num_inducing": "inducing"}.get(name, name) for name in unused))
+        raise click.UsageError(f"--method {RMGPC} has its own likelihood and optimiser: leave out {options}.")
+    return RobustGPClassifier()

@@ -1,0 +1,68 @@
+"""``fermiclass report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fermiclass.cli.options import common_options
+
+
+@click.command()
+@click.argument("labels", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="The page to write: .html. [default: LABELS.html]"
+)
+@click.option(
+    "--catalog",
+    type=click.Path(path_type=Path),
+    help="The catalogue that was labelled. It adds features with error bars, fluxes and error ellipses.",
+)
+@click.option(
+    "--metrics",
+    type=click.Path(path_type=Path),
+    help="The file that 'evaluate --json' wrote. It adds the measured reliability of the labels.",
+)
+@click.option(
+    "--open",
+    "open_world",
+    type=click.Path(path_type=Path),
+    help="The file that 'evaluate --open LATER --json' wrote. It adds what became of earlier pulsar candidates.",
+)
+@common_options
+def report(
+    labels: Path,
+    output: Path | None,
+    catalog: Path | None,
+    metrics: Path | None,
+    open_world: Path | None,
+    quiet: bool,
+) -> None:
+    """Write a self-contained HTML page of labelled sources: table, sky, features, reliability, provenance.
+
+    \b
+    Example:
+      fermiclass report 4FGL-DR4-labels.fits
+      fermiclass evaluate 4FGL-DR4.fits --json metrics.json
+      fermiclass report labels.fits --catalog 4FGL-DR4.fits --metrics metrics.json -o labels.html
+    """  # noqa: D301
+    from fermiclass.catalog import read_catalog
+    from fermiclass.io.tables import table_endings
+    from fermiclass.labelling.labels import read_labels
+    from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
+
+    if output is None:
+        ending = next((ending for ending in table_endings if labels.name.lower().endswith(ending)), "")
+        output = Path(f"{labels.name[: len(labels.name) - len(ending)]}.html")
+    check_page_place(output, labels, catalog, metrics, open_world)
+    table = read_labels(labels)
+    write_report(
+        table,
+        output,
+        catalog=None if catalog is None else read_catalog(catalog),
+        trust=None if metrics is None else read_metrics(metrics, table.meta),
+        candidates=None if open_world is None else read_candidates(open_world),
+    )
+    if not quiet:
+        click.echo(f"{len(table)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}")

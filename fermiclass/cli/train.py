@@ -1,0 +1,88 @@
+"""``fermiclass train``, and its training, which ``classify`` uses too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fermiclass.cli.options import catalog_argument, common_options, feature_options, model_options
+from fermiclass.show.terminal import load_tensorflow, progress_bar
+
+if TYPE_CHECKING:
+    from fermiclass.catalog import Catalog
+    from fermiclass.labelling.model import TrainedModel
+
+_ESTIMATOR_OPTIONS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
+
+
+@click.command()
+@catalog_argument
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The model folder to write.")
+@feature_options
+@model_options
+@common_options
+def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
+    """Train on the associated sources of a catalogue and save the model.
+
+    \b
+    Example:
+      fermiclass train 4FGL-DR4.fits -o dr4-model
+      fermiclass classify 4FGL-DR4.fits --model dr4-model
+    """  # noqa: D301
+    from fermiclass.catalog import read_catalog
+    from fermiclass.labelling.archive import check_model_folder_writable, save_model
+    from fermiclass.show.summaries import print_training
+
+    check_model_folder_writable(output)
+    model = train_model(read_catalog(catalog), chosen, quiet)
+    save_model(model, output)
+    if not quiet:
+        print_training(model, output)
+
+
+def train_model(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedModel:
+    """Train with the options of ``train`` and ``classify``."""
+    from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES
+    from fermiclass.features import DEFAULT_FEATURE_SET
+    from fermiclass.features.presets import PAPER_FEATURES, PAPER_MIN_SIGNIFICANCE
+    from fermiclass.labelling import training
+
+    paper = chosen["paper"]
+    if chosen["steps"] and chosen["epochs"]:
+        raise click.UsageError("--steps and --epochs cannot be combined: give one of them")
+    if chosen["temperature"] and (chosen["likelihood"] or ("step" if paper else "")) == "step":
+        raise click.UsageError("--temperature has no effect on the step likelihood, which learns its ε: leave it out")
+    data = {
+        "features": chosen["features"] or (PAPER_FEATURES if paper else DEFAULT_FEATURE_SET),
+        "classes": chosen["classes"] or (THREE_CLASSES if paper else DEFAULT_CLASSES),
+        "min_significance": chosen["min_significance"],
+    }
+    if paper and data["min_significance"] is None:
+        data["min_significance"] = PAPER_MIN_SIGNIFICANCE
+    table = training.training_table(catalog, **data)  # reports errors of the input before TensorFlow starts
+    load_tensorflow(quiet=quiet)
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+    given = {key: chosen[key] for key in _ESTIMATOR_OPTIONS if chosen[key]}
+    if chosen["temperature"]:
+        given["temperature"] = "folds"
+    settings = _paper_settings(given) if paper else training.default_settings(**given)
+    estimator = NIMGPClassifier(**settings, random_state=chosen["seed"])
+    with progress_bar("training", quiet=quiet) as progress:
+        return training.train(
+            catalog, estimator, **data, table=table, progress=lambda state: progress(state.step, state.steps)
+        )
+
+
+def _paper_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of the main paper, where none are given."""
+    from fermiclass.nimgp.names import PAPER_ESTIMATOR
+
+    preset = dict(PAPER_ESTIMATOR)
+    if "steps" in given:
+        del preset["epochs"]
+    if given.get("likelihood", "step") in ("softmax", "softmax-bound"):
+        del preset["epsilon"]
+    return {**preset, **given}

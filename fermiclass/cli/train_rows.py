@@ -1,0 +1,125 @@
+"""``fermiclass train-rows``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fermiclass.cli.options import common_options, hdu_of, hdu_option, label_noise_option, names, rows_argument
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS, PER_SOURCE
+from fermiclass.show.terminal import load_tensorflow, progress_bar
+
+#: Method and schedule of `train-rows`. This method can train on any number of rows.
+_DEFAULTS = {"method": "nimgp-fo-marginal", "steps": 2000, "batch_size": 1024}
+
+
+@click.command("train-rows")
+@rows_argument
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The model folder to write.")
+@click.option(
+    "--features", metavar="a,b", help="Columns of features. [default: all columns x that have a column Unc_x]"
+)
+@click.option(
+    "--uncertainties",
+    metavar="Unc_a,,…",
+    help="Columns of the features' standard deviations; empty for a feature without errors. [default: Unc_x if there]",
+)
+@click.option("--label", metavar="COLUMN", help="Column with the class; '' means no class. [default: CLASS]")
+@hdu_option
+@click.option(
+    "--method",
+    type=click.Choice([name for name in METHODS if name not in PER_SOURCE]),
+    default=_DEFAULTS["method"],
+    show_default=True,
+    help="Treatment of input noise.",
+)
+@click.option("--likelihood", type=click.Choice(LIKELIHOODS), default="softmax", show_default=True)
+@label_noise_option
+@click.option(
+    "--inducing", "num_inducing", type=click.IntRange(min=1), metavar="M", help="Number of inducing points per class."
+)
+@click.option("--steps", type=click.IntRange(min=1), default=_DEFAULTS["steps"], show_default=True)
+@click.option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    default=_DEFAULTS["batch_size"],
+    show_default=True,
+    help="Number of rows in a step.",
+)
+@click.option(
+    "--learning-rate", type=click.FloatRange(min=0, min_open=True), metavar="R", help="First step size of Adam."
+)
+@click.option(
+    "--natural-gradient",
+    type=click.FloatRange(min=0, max=1, min_open=True),
+    metavar="G",
+    help="Use natural gradients with steps of this size for q(u), instead of Adam.",
+)
+@click.option(
+    "--patience", type=click.IntRange(min=1), metavar="K", help="Stop when the objective has not risen for K steps."
+)
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Save the training in FILE (.npz) once a minute and at Ctrl-C. The same command continues from it.",
+)
+@click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
+@common_options
+def train_rows(
+    rows: Path,
+    output: Path,
+    features: str | None,
+    uncertainties: str | None,
+    label: str | None,
+    hdu: str,
+    checkpoint: Path | None,
+    seed: int,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    """Train on any number of rows in a Parquet, FITS or .npy file. Rows are read when they are needed.
+
+    \b
+    Example:
+      fermiclass features 4FGL-DR4.fits -o features.parquet
+      fermiclass train-rows features.parquet -o model
+      fermiclass train-rows survey.parquet -o model --features g_r,r_i --label type --checkpoint survey.npz
+    """  # noqa: D301
+    from fermiclass.labelling.archive import check_model_folder_writable, save_model
+    from fermiclass.rows.model import open_to_learn
+    from fermiclass.rows.model import train_rows as train
+    from fermiclass.show.summaries import print_rows_training
+
+    check_model_folder_writable(output)
+    opened, columns = open_to_learn(
+        rows,
+        None if features is None else names(features),
+        uncertainties=None if uncertainties is None else [name or None for name in names(uncertainties)],
+        label=label,
+        hdu=hdu_of(hdu),
+    )
+    load_tensorflow(quiet=quiet)
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    estimator = NIMGPClassifier(**given, random_state=seed)
+    try:
+        with progress_bar("training", quiet=quiet) as progress:
+            model = train(
+                opened,
+                columns,
+                estimator,
+                source=str(rows),
+                checkpoint=checkpoint,
+                progress=lambda state: progress(state.step, state.steps),
+            )
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        raise KeyboardInterrupt(f"'{checkpoint}' has the training so far; the same command continues from it") from None
+    save_model(model, output)
+    if not quiet:
+        print_rows_training(model, output)

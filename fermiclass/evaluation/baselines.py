@@ -1,0 +1,231 @@
+"""Baselines: the classifiers that a user of scikit-learn would choose, to compare fermiclass with.
+
+Most settings are the defaults of the libraries. The settings of boosting, XGBoost and the MLPs are among the best by
+the NLL of three folds of the associated sources of 4FGL-DR1. All baselines standardise the features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from fermiclass.errors import ClassError
+from fermiclass.io.arrays import FloatArray
+
+
+def _logistic(seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000, random_state=seed))
+
+
+def _logistic_squares(seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+    squares = PolynomialFeatures(degree=2, include_bias=False)
+    return make_pipeline(
+        StandardScaler(), squares, StandardScaler(), LogisticRegression(max_iter=5000, random_state=seed)
+    )
+
+
+def _forest(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(
+        StandardScaler(), RandomForestClassifier(n_estimators=500, min_samples_leaf=2, random_state=seed)
+    )
+
+
+def _boosting(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(
+        StandardScaler(), HistGradientBoostingClassifier(learning_rate=0.05, max_leaf_nodes=8, random_state=seed)
+    )
+
+
+def _xgboost(seed: int) -> Any:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from xgboost import XGBClassifier
+
+    booster = XGBClassifier(
+        n_estimators=300,
+        max_depth=3,
+        learning_rate=0.03,
+        subsample=0.8,
+        colsample_bytree=0.8,
+        n_jobs=1,
+        random_state=seed,
+    )
+    return make_pipeline(StandardScaler(), booster)
+
+
+def _catboost(seed: int) -> Any:
+    from catboost import CatBoostClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    booster = CatBoostClassifier(
+        iterations=400,
+        depth=5,
+        learning_rate=0.05,
+        verbose=0,
+        random_seed=seed,
+        thread_count=1,
+        allow_writing_files=False,
+    )
+    return make_pipeline(StandardScaler(), booster)
+
+
+def _svm(seed: int) -> Any:
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    return make_pipeline(StandardScaler(), CalibratedClassifierCV(SVC(), method="sigmoid", cv=folds, ensemble=False))
+
+
+def _mlps(seed: int) -> Any:
+    from sklearn.ensemble import VotingClassifier
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    seeds = np.random.SeedSequence(seed).generate_state(5)
+    members = [
+        (f"mlp{k}", MLPClassifier((50,), alpha=1.0, max_iter=2000, random_state=int(s))) for k, s in enumerate(seeds)
+    ]
+    return make_pipeline(StandardScaler(), VotingClassifier(members, voting="soft"))
+
+
+def _realmlp(seed: int) -> Any:
+    from pytabkit import RealMLP_TD_S_Classifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    # The authors' settings for log loss: no label smoothing, and the epoch with the least cross-entropy.
+    network = RealMLP_TD_S_Classifier(
+        device="cpu", n_cv=5, n_threads=1, random_state=seed, use_ls=False, val_metric_name="cross_entropy"
+    )
+    return make_pipeline(StandardScaler(), network)
+
+
+#: Functions by name; each returns an unfitted scikit-learn classifier for a seed.
+BASELINES: Mapping[str, Callable[[int], Any]] = MappingProxyType(
+    {
+        "logistic": _logistic,
+        "logistic-squares": _logistic_squares,
+        "forest": _forest,
+        "boosting": _boosting,
+        "xgboost": _xgboost,
+        "catboost": _catboost,
+        "svm": _svm,
+        "mlps": _mlps,
+        "realmlp": _realmlp,
+    }
+)
+
+_FEWEST_FOLDS = 2
+_NEEDS = {name: name for name in ("xgboost", "catboost")} | {"realmlp": "pytabkit"}
+
+
+def available_baselines() -> tuple[str, ...]:
+    """Return the names of the baselines that are installed; XGBoost, CatBoost and RealMLP are optional."""
+    return tuple(name for name in BASELINES if find_spec(_NEEDS.get(name, "sklearn")) is not None)
+
+
+class BaselineClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier without error bars, with the interface of the classifiers that use them.
+
+    Parameters
+    ----------
+    peer
+        A name in `BASELINES`. The parameter keeps its old name because it is a key in records of benchmarks.
+    uncertainties : bool
+        Whether the standard deviations √X_var become D more features. Otherwise they are ignored.
+    seed
+        The same seed gives the same probabilities.
+
+    Attributes
+    ----------
+    classes_ : ndarray (C,)
+        Class labels, sorted.
+    model_
+        The fitted classifier.
+    """
+
+    def __init__(self, peer: str = "logistic", *, uncertainties: bool = False, seed: int = 0) -> None:
+        self.peer = peer
+        self.uncertainties = uncertainties
+        self.seed = seed
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, X_var: ArrayLike | None = None) -> BaselineClassifier:
+        """Train on inputs (N, D) with labels (N,) and noise variances (N, D).
+
+        Raises
+        ------
+        ValueError
+            When the baseline is unknown or not installed, or it needs uncertainties and `X_var` is missing.
+        ClassError
+            When the baseline needs more rows of a class.
+        """
+        if self.peer not in available_baselines():
+            raise ValueError(f"no baseline '{self.peer}': available are {', '.join(available_baselines())}")
+        # XGBoost accepts labels as numbers only.
+        self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
+        model = BASELINES[self.peer](self.seed)
+        folds = getattr(model[-1], "cv", None)  # the SVM is calibrated by them: each class must be in all of them
+        if folds is not None:
+            fewest = int(np.bincount(labels).min())
+            if fewest < _FEWEST_FOLDS:
+                raise ClassError(
+                    f"the baseline '{self.peer}' is calibrated on held-out rows and needs {_FEWEST_FOLDS} rows of each "
+                    f"class, but one class has {fewest}: leave out that class, or the baseline"
+                )
+            folds.n_splits = min(folds.n_splits, fewest)
+        with threadpool_limits(1):  # so little data is slower on several threads, much slower on a busy machine
+            self.model_ = model.fit(self._inputs(X, X_var), labels)
+        return self
+
+    def predict_proba(self, X: ArrayLike, *, X_var: ArrayLike | None = None) -> FloatArray:
+        """Return class probabilities, ``(n, C)``, in the order of ``classes_``."""
+        check_is_fitted(self)
+        with threadpool_limits(1):
+            p = np.asarray(self.model_.predict_proba(self._inputs(X, X_var)), dtype=np.float64)
+        normalised: FloatArray = p / p.sum(axis=1, keepdims=True)  # XGBoost works in single precision
+        return normalised
+
+    def predict(self, X: ArrayLike, *, X_var: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the most probable classes, ``(n,)``."""
+        best: NDArray[Any] = self.classes_[np.argmax(self.predict_proba(X, X_var=X_var), axis=1)]
+        return best
+
+    def _inputs(self, X: ArrayLike, X_var: ArrayLike | None) -> FloatArray:
+        X = np.asarray(X, dtype=np.float64)
+        if not self.uncertainties:
+            return X
+        if X_var is None:
+            raise ValueError(
+                f"baseline '{self.peer}' takes the uncertainties as features, but X_var is missing: give it"
+            )
+        return np.hstack([X, np.sqrt(np.asarray(X_var, dtype=np.float64))])

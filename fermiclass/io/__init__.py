@@ -1,0 +1,1 @@
+"""Files: tables in every format, checks of paths, complete writing, and SAMP messages."""

@@ -1,0 +1,137 @@
+"""VOTable: columns with unit, UCD, utype and coordinate system, and the origin of the data.
+
+Metadata are PARAM elements of the table. The note "Data Origin in the VO" (IVOA 2024) requires some of them as INFO
+elements of the resource too: ``title``, ``server_software``, ``is_derived_from``.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fermiclass.io.plain import flat_value
+
+if TYPE_CHECKING:
+    from astropy.io.votable.tree import TableElement, VOTableFile
+    from astropy.table import Table
+
+_TYPES: tuple[tuple[type, str], ...] = ((bool, "boolean"), (int, "long"), (float, "double"))
+
+#: Coordinate systems, and the UCDs of their columns. Utypes are those of the note "Referencing STC in VOTable".
+_SYSTEMS = (
+    ("icrs", "ICRS", ("pos.eq.ra", "pos.eq.dec")),
+    ("galactic", "galactic", ("pos.galactic.lon", "pos.galactic.lat")),
+)
+_POSITION = "stc:AstroCoords.Position2D.Value2"
+
+#: Characters in UTF-8 that XML 1.0 cannot hold in any form.
+_NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+#: Astropy escapes < > & in the value of a PARAM twice.
+_PARAM_VALUE = re.compile(rb'(<PARAM [^>]*? value=")([^"]*)')
+_ESCAPED_TWICE = re.compile(rb"&amp;(lt|gt|amp);")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
+
+#: UCDs of the metadata.
+_UCDS = {"creator": "meta.id;meta.software", "catalog": "meta.id;meta.file", "release": "meta.version"}
+
+
+def to_votable(table: Table) -> bytes:
+    """Return a table of bool, int, float and text as a VOTable file; the same table gives the same bytes."""
+    from astropy.io.votable.tree import Info, Param, VOTableFile
+    from astropy.io.votable.ucd import check_ucd
+    from astropy.utils.exceptions import AstropyWarning
+
+    bare = table.copy()
+    bare.meta.clear()
+    stream = io.BytesIO()
+    with warnings.catch_warnings():
+        # VOUnit deprecates erg, the unit of our energy fluxes. Names that are not valid as an XML ID get another ID.
+        warnings.simplefilter("ignore", AstropyWarning)
+        file = VOTableFile.from_table(bare)
+        element = file.get_first_table()
+        element.name = "fermiclass"
+        for field in element.fields:
+            if field.ucd and not check_ucd(field.ucd, check_controlled_vocabulary=True):
+                field.ucd = None  # some UCDs of the catalogue break the standard and make a file invalid
+        _add_systems(file, element)
+        for name, value in _origin(table.meta):
+            file.resources[0].infos.append(Info(name=name, value=value))
+        for key, item in table.meta.items():
+            flat = flat_value(item)
+            datatype = next((name for kind, name in _TYPES if isinstance(flat, kind)), "unicodeChar")
+            size = "*" if datatype == "unicodeChar" else None
+            ucd = _UCDS.get(key)
+            element.params.append(Param(file, name=key, value=flat, datatype=datatype, arraysize=size, ucd=ucd))
+        file.to_xml(stream)
+    content = _PARAM_VALUE.sub(lambda found: found[1] + _ESCAPED_TWICE.sub(rb"&\1;", found[2]), stream.getvalue())
+    return _NOT_IN_XML.sub(_REPLACEMENT, content)
+
+
+def parse_votable(content: bytes) -> VOTableFile:
+    """Parse a VOTable file whose data are all in the file.
+
+    Raises
+    ------
+    ValueError
+        When a table's data are elsewhere. The place is not opened: any file or address may stand there.
+    Exception
+        Any error of the parser: astropy has no common exception for damaged files.
+    """
+    from astropy.io.votable import parse
+    from astropy.utils.exceptions import AstropyWarning
+    from astropy.utils.xml.iterparser import get_xml_iterator
+
+    # The parser of astropy.io.votable itself, so that encodings, entities and name spaces are understood alike.
+    with get_xml_iterator(io.BytesIO(content)) as elements:
+        for starts, tag, attributes, _ in elements:
+            if starts and tag == "STREAM" and "href" in attributes:
+                place = attributes["href"]
+                raise ValueError(f"its data are not in the file but at '{place}', which is not opened: put them in")
+    with warnings.catch_warnings():
+        # Units and names of other tools may break the standard and still be clear.
+        warnings.simplefilter("ignore", AstropyWarning)
+        return parse(io.BytesIO(content), verify="ignore")
+
+
+def from_votable(content: bytes) -> Table:
+    """Return the first table of a VOTable file, its PARAM elements as metadata."""
+    from astropy.utils.exceptions import AstropyWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AstropyWarning)
+        element = parse_votable(content).get_first_table()
+    table = element.to_table(use_names_over_ids=True)
+    table.meta.clear()
+    table.meta.update({param.name: param.value for param in element.params})
+    for name in table.colnames:  # long descriptions have line breaks and indents in XML
+        about = table[name].description
+        table[name].description = " ".join(about.split()) if about else about
+    return table
+
+
+def _add_systems(file: VOTableFile, element: TableElement) -> None:
+    """Add coordinate system and axis to the columns of coordinates."""
+    from astropy.io.votable.tree import CooSys
+
+    found = {str(field.ucd).partition(";")[0].lower(): field for field in reversed(element.fields) if field.ucd}
+    for identifier, system, axes in _SYSTEMS:
+        if found.keys() >= set(axes):
+            # The epoch is J2000 within the precision of gamma-ray positions. None of these systems has an equinox.
+            file.coordinate_systems.append(CooSys(ID=identifier, system=system, epoch="J2000"))
+            for number, axis in enumerate(axes, start=1):
+                found[axis].ref = identifier
+                found[axis].utype = f"{_POSITION}.C{number}"
+
+
+def _origin(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    catalog, sha256 = meta.get("catalog"), meta.get("sha256")
+    if catalog:
+        release = str(meta.get("release", ""))
+        yield "title", f"{catalog if release in ('', 'unknown') else release}: table by fermiclass"
+    if meta.get("creator"):
+        yield "server_software", str(meta["creator"])
+    if catalog:
+        yield "is_derived_from", f"{catalog}, SHA-256 {sha256}" if sha256 else str(catalog)

@@ -1,0 +1,176 @@
+"""The label table: one row for each labelled source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from astropy.table import Column, Table
+from numpy.typing import NDArray
+
+from fermiclass.catalog import SOURCE_STATUSES, status_of
+from fermiclass.errors import CatalogError
+from fermiclass.io.tables import read_table
+from fermiclass.rows.predictions import ROW_FLAGS, add_column, add_domain, add_prediction
+
+if TYPE_CHECKING:
+    from fermiclass.catalog import Catalog
+    from fermiclass.nimgp.prediction.predictor import Prediction
+
+#: Version of the label table, in its metadata. Tables without one are of version 1, which was the same as 2 but for
+#: that. Before version 3 all metadata were text, 'None' for what is absent now, and there was no STATUS.
+FORMAT_KEY, FORMAT_VERSION = "labelfmt", 3
+
+#: Bits of LABEL_FLAGS; the first two are those of `FeatureTable.flags`.
+FLAG_UNCERTAINTY_IMPUTED, FLAG_FEATURE_IMPUTED, FLAG_CATALOGUE = 1, 2, 8
+
+#: Meaning of each bit of LABEL_FLAGS, in a few words.
+LABEL_FLAGS = {
+    FLAG_UNCERTAINTY_IMPUTED: "an uncertainty was imputed",
+    FLAG_FEATURE_IMPUTED: "a feature was imputed",
+    **ROW_FLAGS,
+    FLAG_CATALOGUE: "the catalogue flags the source",
+}
+
+#: Prefix of a column with the summed probability of several classes, such as Sum_P_agn. The name does not begin with
+#: ``P_``, so that the ``P_`` columns still sum to 1.
+SUM_PREFIX = "Sum_P_"
+
+#: The column with `SOURCE_STATUSES`. Unlike CLASS1 it is never empty: some readers take empty text for missing.
+STATUS = "STATUS"
+
+#: Columns that are copied from the catalogue if it has them, and their meaning.
+CATALOGUE_COLUMNS = {
+    "Source_Name": "Name in the catalogue",
+    "RAJ2000": "Right ascension, J2000",
+    "DEJ2000": "Declination, J2000",
+    "GLON": "Galactic longitude",
+    "GLAT": "Galactic latitude",
+    "Conf_95_SemiMajor": "Semi-major axis of the position's 95 % error ellipse",
+    "Conf_95_SemiMinor": "Semi-minor axis of the position's 95 % error ellipse",
+    "Conf_95_PosAng": "Position angle of the 95 % error ellipse, from north to east",
+    "Signif_Avg": "Significance in sigma, 50 MeV to 1 TeV",
+    "Flux1000": "Photon flux, 1 to 100 GeV",
+    "Unc_Flux1000": "1 sigma error of Flux1000",
+    "CLASS1": "Class of the counterpart, upper case if identified, empty if there is none",
+    "ASSOC1": "Name of the counterpart, empty if there is none",
+    "ASSOC_PROB_BAY": "Probability of the association, Bayesian method",
+    "ASSOC_PROB_LR": "Probability of the association, likelihood ratio method",
+    "RA_Counterpart": "Right ascension of the counterpart, J2000",
+    "DEC_Counterpart": "Declination of the counterpart, J2000",
+    "Unc_Counterpart": "95 % error of the counterpart's position",
+    "Flags": "The catalogue's own flags, as bits; 0 is none",
+}
+
+_TEXT_COLUMNS = ("CLASS1", "ASSOC1")
+
+#: UCDs in place of the releases' own that break the standard.
+_UCDS = {
+    "Conf_95_SemiMajor": "stat.error;pos",
+    "Conf_95_SemiMinor": "stat.error;pos",
+    "Conf_95_PosAng": "pos.posAng",
+    "Unc_Flux1000": "stat.error;phot.count;em.gamma",
+    "Unc_Counterpart": "stat.error;pos",
+}
+
+
+def label_table(
+    catalog: Catalog,
+    classes: Sequence[str],
+    prediction: Prediction,
+    *,
+    feature_flags: NDArray[np.int32],
+    ood_score: NDArray[np.float64],
+    meta: Mapping[str, Any],
+    tops: Mapping[str, tuple[str, ...]] | None = None,
+) -> Table:
+    """Build the label table of n sources.
+
+    Parameters
+    ----------
+    catalog
+        Catalogue of these n sources only.
+    classes
+        Names of the C classes, in the order of the prediction's columns.
+    prediction
+        Probabilities and entropies (in nats).
+    feature_flags
+        Bits 1 and 2 of LABEL_FLAGS, ``(n,)``.
+    ood_score
+        From 0 (typical of the training sources) to 1 (unlike any), ``(n,)``.
+    meta
+        Metadata of the table: catalogue, model, settings, versions.
+    tops
+        Top classes, such as agn, with the classes that each contains.
+
+    Returns
+    -------
+    Table
+        With units, descriptions and UCDs (``column.meta["ucd"]``).
+    """
+    table = Table(meta={FORMAT_KEY: FORMAT_VERSION, **meta})
+    for name, description in CATALOGUE_COLUMNS.items():
+        if catalog.has_column(name):
+            table[name] = catalog.table[name]
+            table[name].description = table[name].description or description
+            table[name].meta |= {"ucd": _UCDS[name]} if name in _UCDS else {}
+        elif name in _TEXT_COLUMNS:
+            table[name] = Column(np.full(len(catalog), ""), description=f"{name}: not in the catalogue")
+    _add_status(table)
+    add_prediction(table, classes, prediction)
+    for top, inside in (tops or {}).items():
+        total = sum(np.asarray(table[f"P_{name}"]) for name in inside)
+        add_column(table, f"{SUM_PREFIX}{top}", total, f"Probability of {' or '.join(inside)}", "stat.probability")
+    bits = feature_flags
+    if catalog.has_column("Flags"):
+        # A masked value of Flags becomes NaN. An unknown value is no warning.
+        bits = bits | FLAG_CATALOGUE * (np.nan_to_num(np.asarray(catalog.table["Flags"])) != 0)
+    add_domain(table, ood_score, bits, LABEL_FLAGS)
+    return table
+
+
+def read_labels(path: str | os.PathLike[str]) -> Table:
+    """Read a label table of this or an earlier version.
+
+    Raises
+    ------
+    CatalogError
+        When the file cannot be read as a table, or its version is later, so that columns may have another meaning.
+    """
+    table = read_table(path)
+    version = str(table.meta.get(FORMAT_KEY, 1))
+    if version not in map(str, range(1, FORMAT_VERSION + 1)):
+        raise CatalogError(
+            f"'{path}' is a label table of format version {version}; this fermiclass reads versions 1 to "
+            f"{FORMAT_VERSION}. Upgrade fermiclass, or write the table again with this one."
+        )
+    if STATUS not in table.colnames and "CLASS1" in table.colnames:
+        _add_status(table)
+    return table
+
+
+def _add_status(table: Table) -> None:
+    add_column(table, STATUS, status_of(table["CLASS1"]), f"One of {', '.join(SOURCE_STATUSES)}", "meta.code.status")
+
+
+def classes_of(labels: Table) -> list[str]:
+    """Return the classes of a label table, those with columns ``P_<class>`` and ``Unc_P_<class>``.
+
+    Their order is that in which the classes were given (``--classes``), as far as the metadata say so.
+
+    Raises
+    ------
+    CatalogError
+        When the table has no classes.
+    """
+    columns = [name for name in labels.colnames if name.startswith("P_") and f"Unc_{name}" in labels.colnames]
+    if not columns:
+        raise CatalogError(
+            "the table has no columns P_<class> and Unc_P_<class>: it is not a label table. Give one that "
+            "'fermiclass classify' wrote."
+        )
+    given = [item.partition("=")[0].strip() for item in str(labels.meta.get("classes", "")).split(",")]
+    classes = [name.removeprefix("P_") for name in columns]
+    return sorted(classes, key=lambda name: given.index(name) if name in given else len(given))

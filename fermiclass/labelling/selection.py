@@ -1,0 +1,163 @@
+"""Selection prior: which AGN get associated, and what follows for the unassociated ones.
+
+A classifier learns from associated sources, and labels sources without an association. Whether an AGN is associated
+depends on its place and brightness: counterpart catalogues are incomplete in the Galactic plane, and faint sources have
+large error ellipses. AGN are therefore rarer among the associated sources in the plane than among all sources, and more
+frequent among the faint unassociated sources than among the associated ones. Pulsars and other sources are found by
+other means, for which no such rule is known; their odds against each other stay as trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.catalog import CLASS_TREE
+from fermiclass.io.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from fermiclass.catalog import Catalog, ClassGrouping
+
+#: Signif_Avg at which the odds of an AGN stay as trained.
+REFERENCE = 6.0
+#: Odds of fsrq against bll among AGN without a type, relative to AGN with a type. Broad lines give an fsrq its type
+#: early, so few are left: models of DR1 to DR4 expect 74 fsrq among the bcu that FL16Y types in one half of the sky;
+#: FL16Y has 35.
+UNTYPED_FSRQ = 0.5
+
+#: Odds of a pulsar or another source among bcu, relative to the trained odds. A bcu has a counterpart that looks like a
+#: blazar, which the features do not contain: FL16Y classifies 731 bcu of DR4 in one half of the sky, and 2 are not AGN.
+#: The number is larger than this fraction, because lists keep the associations of earlier ones.
+BCU_NOT_AGN = 0.02
+
+#: |GLAT| in degrees from which associations are most complete, and the scale of the plane.
+_HIGH_LATITUDE, _DISC = 10.0, 3.0
+_LEAST = 20  # number of sources of each kind that a regression needs
+_AGN = CLASS_TREE["agn"]
+
+
+@dataclass(frozen=True)
+class SelectionPrior:
+    """Odds of an AGN among unassociated sources, relative to the odds among the training sources.
+
+    ``r(S, b) = τ(b) (S / S₀)^slope`` with the significance S = Signif_Avg, and ``τ(b) = [1 + exp(α + β asinh(|b|/3°))]
+    / τ₀``. A logistic regression of *unassociated* against *associated AGN* on ln S, at 10 degrees and more from the
+    Galactic plane, gives the slope. The weight of an unassociated source is its probability to be an AGN. A logistic
+    regression of *AGN without a type* (bcu) against *AGN with a type* on asinh(|b|/3°) gives α and β: the classifier
+    learns from AGN with a type, which become rarer towards the plane. τ₀ is the mean over AGN with a type. Everything
+    is estimated from the training catalogue.
+
+    Attributes
+    ----------
+    slope
+        Exponent of the significance, at most 0.
+    intercept, gradient
+        Coefficients α and β.
+    norm
+        Mean τ₀.
+    """
+
+    slope: float = 0.0
+    intercept: float = -np.inf
+    gradient: float = 0.0
+    norm: float = 1.0
+
+    @classmethod
+    def fit(cls, catalog: Catalog, p_agn: FloatArray) -> SelectionPrior:
+        """Estimate the prior from a catalogue. With too few sources, or without GLAT, the prior has no effect.
+
+        Parameters
+        ----------
+        catalog
+            The training catalogue, N sources.
+        p_agn
+            Probability, as trained, that each source is an AGN, ``(N,)``. Only unassociated sources count.
+        """
+        if not catalog.has_column("GLAT"):
+            return cls()
+        ln_s, near, known = _coordinates(catalog)
+        is_agn = np.isin(catalog.classes, _AGN) & known
+        unassociated = (catalog.classes == "") & known
+        far = np.abs(np.asarray(catalog.table["GLAT"], float)) >= _HIGH_LATITUDE
+        typed = is_agn & (catalog.classes != "bcu")
+        latitude = _regression(near, is_agn & (catalog.classes == "bcu"), typed)
+        if latitude is None:
+            return cls()
+        intercept, gradient = latitude
+        norm = float(np.mean(1.0 + np.exp(intercept + gradient * near[typed])))
+        by_latitude = cls(0.0, intercept, gradient, norm)
+        corrected = p_agn * by_latitude.odds(catalog)
+        weight = np.where(unassociated, corrected / (corrected + 1.0 - p_agn), 1.0)
+        slope = _regression(ln_s, unassociated & far, is_agn & far, weight)
+        return by_latitude if slope is None else replace(by_latitude, slope=min(slope[1], 0.0))
+
+    def odds(self, sources: Catalog) -> FloatArray:
+        """Return r for unassociated sources, ``(n,)``; 1 for all others, and if S or b is unknown."""
+        if not sources.has_column("GLAT"):
+            return np.ones(len(sources))
+        ln_s, near, known = _coordinates(sources)
+        latitude = (1.0 + np.exp(self.intercept + self.gradient * np.where(known, near, 0.0))) / self.norm
+        significance = np.exp(self.slope * (np.where(known, ln_s, 0.0) - np.log(REFERENCE)))
+        return np.where(known & (sources.classes == ""), latitude * significance, 1.0)
+
+    def ratios(self, sources: Catalog, grouping: ClassGrouping, classes: list[str]) -> FloatArray:
+        """Return the factors of the probabilities, ``(n, C)``.
+
+        For unassociated sources, the factor of AGN classes is r. For bcu, the factor of fsrq is :data:`UNTYPED_FSRQ`,
+        and the factor of classes without AGN is :data:`BCU_NOT_AGN`. All other factors are 1.
+        """
+        of_agn = [set(grouping.members[name]) <= set(_AGN) for name in classes]
+        of_fsrq = [tuple(grouping.members[name]) == ("fsrq",) for name in classes]
+        ratios = np.where(of_agn, self.odds(sources)[:, None], 1.0)
+        no_agn = [not set(grouping.members[name]) & set(_AGN) for name in classes]
+        of_bcu = np.where(of_fsrq, UNTYPED_FSRQ, np.where(no_agn, BCU_NOT_AGN, 1.0))
+        return np.where((sources.classes == "bcu")[:, None], of_bcu, ratios)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the numbers by name, in a form that JSON can hold."""
+        return {
+            each.name: float(getattr(self, each.name)) for each in fields(self) if np.isfinite(getattr(self, each.name))
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, float]) -> SelectionPrior:
+        """Return the prior from the entries of :meth:`to_dict`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            When a name is unknown, or a value is not a finite number in its range.
+        """
+        prior = cls(**{name: float(value) for name, value in content.items()})
+        regression = -100 <= prior.slope <= 0 and prior.intercept <= 100 and abs(prior.gradient) <= 100
+        if not (regression and 0 < prior.norm < np.inf):  # also true for NaN
+            raise ValueError(f"the numbers of the selection prior are out of range: {dict(content)}")
+        return prior
+
+
+def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Return ln Signif_Avg, asinh(|GLAT|/3°), and the mask of sources with both, ``(N,)`` each."""
+    significance: FloatArray = np.ma.filled(np.ma.asarray(catalog.table["Signif_Avg"], dtype=float), np.nan)
+    latitude: FloatArray = np.ma.filled(np.ma.asarray(catalog.table["GLAT"], dtype=float), np.nan)
+    positive = np.where(significance > 0, significance, np.nan)
+    ln_s, near = np.log(positive), np.arcsinh(np.abs(latitude) / _DISC)
+    return ln_s, near, np.isfinite(ln_s) & np.isfinite(near)
+
+
+def _regression(
+    x: FloatArray, one: NDArray[np.bool_], other: NDArray[np.bool_], weight: FloatArray | None = None
+) -> tuple[float, float] | None:
+    """Return intercept and slope of the log odds of `one` against `other` in x; None if either has too few sources."""
+    from sklearn.linear_model import LogisticRegression
+
+    if min(one.sum(), other.sum()) < _LEAST:
+        return None
+    chosen = one | other
+    fitted = LogisticRegression(C=1e6, max_iter=1000).fit(
+        x[chosen, None], one[chosen], sample_weight=None if weight is None else weight[chosen]
+    )
+    return float(fitted.intercept_[0]), float(fitted.coef_[0, 0])

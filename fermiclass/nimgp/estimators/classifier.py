@@ -1,0 +1,337 @@
+"""Classifier with the interface of scikit-learn and known input noise: ``fit(X, y, *, X_var=None)``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fermiclass.nimgp.estimators.checks import check_variances, wrong_label_probabilities
+from fermiclass.nimgp.estimators.fitting import (
+    Problem,
+    Trained,
+    at_temperature,
+    check_start,
+    labelled_rows,
+    prepare,
+    random_seed,
+    train_problems,
+)
+from fermiclass.nimgp.estimators.routing import NoisyClassifierMixin, new_variances
+from fermiclass.nimgp.estimators.scaling import Scaling
+from fermiclass.nimgp.estimators.start import expected_inputs
+from fermiclass.nimgp.estimators.temperature import NUM_DRAWS, fold_temperature
+from fermiclass.nimgp.estimators.weights import part_weights
+from fermiclass.nimgp.forks import is_broken_fork, refuse_after_fork
+from fermiclass.nimgp.frames import line_up
+from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
+from fermiclass.nimgp.parameters import takes_settings
+from fermiclass.nimgp.settings import FOLDS, Settings
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.prediction.graphs import PredictionGraphs
+    from fermiclass.nimgp.prediction.predictor import Prediction
+    from fermiclass.nimgp.training.loop import TrainingState
+
+_GRAPHS_KEPT = 8
+_GRAPHS: dict[Any, PredictionGraphs] = {}
+
+
+@takes_settings(first="method")
+class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
+    """Multi-class Gaussian process classifier whose inputs have known noise variances.
+
+    It has a sparse variational GP for each class (Villacampa-Calvo, Zaldívar, Garrido-Merchán & Hernández-Lobato 2021).
+    It standardises inputs and variances itself. The order of the training rows has no effect. A fitted classifier keeps
+    its settings: :meth:`set_params` has an effect on the next :meth:`fit` only.
+
+    {settings}
+
+    Attributes
+    ----------
+    classes_ : ndarray (C,)
+        Class labels, sorted.
+    n_features_in_ : int
+        Number of features, D.
+    mean_, scale_ : ndarray (D,)
+        Mean and scale by which inputs are standardised.
+    weights_ : dict of ndarray
+        Trained parameters, p(x) of standardised inputs, and the temperature.
+    temperature_ : float
+        Temperature T of the predictions.
+    noise_variance_ : ndarray (D,) or None
+        Learned noise variance V in the units of X; None if it was given.
+    label_noise_ : float
+        Probability ρ that a label is wrong, given or learned.
+    row_features_ : tuple of str
+        Names of the features after :meth:`fit_rows`. Rows to be labelled must have the same.
+    elbo_ : ndarray
+        Objective during training, by default the evidence lower bound.
+    """
+
+    def __init__(self, method: str = "nimgp", **settings: Any) -> None: ...
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        X_var: Any = None,
+        progress: Callable[[TrainingState], None] | None = None,
+    ) -> NIMGPClassifier:
+        """Train the classifier.
+
+        Parameters
+        ----------
+        X
+            Observed inputs, ``(N, D)``.
+        y
+            Labels, ``(N,)``. A label may stand for a set of classes (see `label_sets`). Rows whose label is the empty
+            string are left out.
+        X_var
+            Noise variances of X, ``(N, D)``, non-negative; None for noiseless inputs.
+        progress
+            Called with the state of training every few steps.
+
+        Returns
+        -------
+        NIMGPClassifier
+            This classifier.
+
+        Raises
+        ------
+        ValueError
+            When shapes differ, values are not finite, a variance is negative, or there is only one class.
+        """
+        return self._take(train_problems([self._problem(X, y, X_var)], progress=progress)[0])
+
+    def fit_many(
+        self,
+        data: Sequence[tuple[Any, Any, Any]],
+        *,
+        start: Sequence[NIMGPClassifier] | None = None,
+        progress: Callable[[TrainingState], None] | None = None,
+    ) -> list[NIMGPClassifier]:
+        """Train copies on several data sets at once, such as the splits of one data set.
+
+        See :func:`fermiclass.nimgp.estimators.fitting.train_problems`.
+
+        Parameters
+        ----------
+        data
+            ``(X, y, X_var)`` for each copy; see :meth:`fit`.
+        start
+            Trained classifiers, one for each data set. Training starts from their parameters and standardisation.
+        progress
+            Called with the state of training every few steps.
+
+        Returns
+        -------
+        list of NIMGPClassifier
+            The trained copies in the order of `data`. This classifier does not change.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`fit`; also when `start` has other classes, or is another kind of model.
+        """
+        copies = [clone(self) for _ in data]
+        known = None if start is None else [one.trained_ for one in start]
+        problems = [
+            copy._problem(*rows, start=None if known is None else known[k])
+            for k, (copy, rows) in enumerate(zip(copies, data, strict=True))
+        ]
+        found = train_problems(problems, start=known, progress=progress)
+        return [copy._take(trained) for copy, trained in zip(copies, found, strict=True)]
+
+    def _settings(self) -> Settings:
+        return Settings(**self.get_params(deep=False))
+
+    def _problem(self, X: Any, y: Any, X_var: Any, *, start: Trained | None = None) -> Problem:
+        """Check and standardise training data, and drop the results of an earlier fit."""
+        settings = self._settings()
+        self._forget()
+        if start is not None:
+            check_start(settings, start)
+        X_var = line_up(X, X_var, y=y)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        rows = labelled_rows(settings, X, y, check_variances(X, X_var))
+        seed = random_seed(settings)
+        temperature = settings.temperature
+        if temperature == FOLDS:
+            plain = clone(self).set_params(temperature=1.0, num_draws=min(NUM_DRAWS, settings.num_draws))
+            temperature = fold_temperature(plain.fit_many, rows.X, rows.y, rows.X_var, seed=seed)
+        return prepare(settings, rows, seed, float(temperature), start)
+
+    def _forget(self) -> None:
+        """Drop the results of an earlier fit, so that a failing fit does not leave a mixture."""
+        for name in ("trained_", "weights_", "_predictor", "row_features_"):
+            self.__dict__.pop(name, None)
+
+    def _take(self, trained: Trained) -> NIMGPClassifier:
+        """Store the trained parameters, and prepare for predictions."""
+        from fermiclass.nimgp.build import model_from_weights, type_of
+        from fermiclass.nimgp.prediction.predictor import ClassPredictor
+
+        parameters, prior, temperature = part_weights(trained.weights)
+        model = model_from_weights(trained.settings, parameters, dtype=type_of(trained.settings))
+        input_dim = parameters["posterior.Z"].shape[-1]
+        if prior.mean.shape[-1] != input_dim:
+            raise ValueError(f"the weights lack p(x) of {input_dim} inputs, or the temperature")
+        if trained.scaling.mean.shape != (input_dim,):
+            raise ValueError(f"classes_, mean_ and scale_ for {input_dim} inputs are missing: set them before")
+        self._predictor = ClassPredictor(
+            model,
+            input_prior=prior,
+            first_order=trained.settings.first_order,
+            graphs=_shared_graphs(trained.settings, model),
+        )
+        self._predictor.temperature = temperature
+        self._prior = prior
+        self.classes_, self.elbo_ = trained.classes, trained.trace
+        self.mean_, self.scale_ = trained.scaling
+        self.n_features_in_ = input_dim
+        self.weights_, self.temperature_ = dict(trained.weights), temperature
+        learned = trained.weights.get("noise.variance")
+        self.noise_variance_ = None if learned is None else learned * self.scale_**2
+        self.label_noise_ = float(trained.weights.get("likelihood.rate", 0.0))
+        self.trained_ = trained
+        return self
+
+    def fit_rows(
+        self,
+        rows: Any,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Callable[[TrainingState], None] | None = None,
+    ) -> NIMGPClassifier:
+        """Train on any number of rows on disk; see :func:`fermiclass.rows.fitting.train_on_rows`."""
+        settings = self._settings()
+        self._forget()
+        self._take(rows.train(settings, checkpoint=checkpoint, progress=progress))
+        self.row_features_ = rows.feature_names
+        return self
+
+    def predict_rows(self, rows: Any, path: str | os.PathLike[str], **options: Any) -> None:
+        """Label rows on disk, block by block; see :func:`fermiclass.rows.labelling.predict_rows`."""
+        check_is_fitted(self)
+        rows.label(self, path, **options)
+
+    def restore(self, weights: Mapping[str, np.ndarray]) -> NIMGPClassifier:
+        """Use trained parameters, such as ``weights_`` of a classifier with the same settings and scaling.
+
+        The attributes ``classes_``, ``mean_`` and ``scale_`` must exist.
+
+        Raises
+        ------
+        ValueError
+            When the parameters do not fit the settings, or the attributes are missing.
+        """
+        classes, mean, scale, trace = (
+            getattr(self, name, np.empty(0)) for name in ("classes_", "mean_", "scale_", "elbo_")
+        )
+        return self._take(Trained(self._settings(), classes, Scaling(mean, scale), dict(weights), trace))
+
+    def at_temperature(self, temperature: float) -> NIMGPClassifier:
+        """Set the temperature of a fitted classifier; see the parameter `temperature`."""
+        check_is_fitted(self)
+        self.trained_ = at_temperature(self.trained_, temperature)
+        self.weights_ = dict(self.trained_.weights)
+        self.temperature_ = self._predictor.temperature = float(temperature)
+        return self
+
+    def predict_proba(self, X: Any, *, X_var: Any = None) -> np.ndarray:
+        """Return class probabilities, ``(n, C)`` in the order of ``classes_``; see :meth:`predict_distribution`."""
+        return self.predict_distribution(X, X_var=X_var).probabilities
+
+    def predict(self, X: Any, *, X_var: Any = None) -> np.ndarray:
+        """Return the most probable classes, ``(n,)``; see :meth:`predict_distribution`."""
+        best = np.argmax(self.predict_proba(X, X_var=X_var), axis=1)
+        return self.classes_[best]
+
+    def predict_wrong_label(self, X: Any, y: Any, *, X_var: Any = None) -> np.ndarray:
+        """Return the probabilities that labels are wrong, ``(n,)``: ``(ρ/C) (1 − P_y) / [ρ/C + (1 − ρ) P_y]``.
+
+        ρ is the label noise, and P_y is the probability of the class that the label names. The sources should not be
+        training sources, because the model has learned their labels.
+
+        Parameters
+        ----------
+        X, X_var
+            As for :meth:`predict_distribution`.
+        y
+            Labels, ``(n,)``, each one of `classes_`.
+
+        Raises
+        ------
+        ValueError
+            When all labels are trusted (`label_noise` is 0), or a label is not one of the classes.
+        """
+        line_up(X, y=y)
+        probabilities = self.predict_proba(X, X_var=X_var)
+        if not self.label_noise_:
+            raise ValueError("label_noise=0 trusts every label: train with label_noise='learned'")
+        return wrong_label_probabilities(probabilities, y, self.classes_, self.label_noise_)
+
+    def predict_distribution(self, X: Any, *, X_var: Any = None) -> Prediction:
+        """Return probabilities with their uncertainties, and entropies with their parts.
+
+        Parameters
+        ----------
+        X
+            Observed inputs, ``(n, D)``.
+        X_var
+            Noise variances of X, ``(n, D)``; None for noiseless inputs.
+        """
+        from fermiclass.nimgp.prediction.predictor import join
+
+        return join(list(self.predict_blocks(X, X_var=X_var)))
+
+    def predict_blocks(self, X: Any, *, X_var: Any = None, ratio: np.ndarray | None = None) -> Iterator[Prediction]:
+        """Predict as :meth:`predict_distribution` does, one block of rows at a time.
+
+        ``ratio`` (n, C) corrects for other shares of the classes; see
+        :meth:`fermiclass.nimgp.prediction.predictor.ClassPredictor.blocks`.
+        """
+        refuse_after_fork()
+        check_is_fitted(self)
+        X_var = new_variances(self, X, X_var)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        trained, settings = self.trained_, self.trained_.settings
+        X, X_var = trained.scaling.apply(X, check_variances(X, X_var), settings)
+        num_draws = settings.num_draws
+        if settings.method not in (*AVERAGING, *FIRST_ORDER):
+            X_var, num_draws = np.zeros_like(X_var), 1
+        elif "noise.variance" in trained.weights:
+            X_var = np.broadcast_to(trained.weights["noise.variance"], X.shape)
+        X, X_var = expected_inputs(settings, self._prior, X, X_var)
+        return self._predictor.blocks(X, X_var, num_draws=num_draws, ratio=ratio)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "trained_")  # the last thing that fit sets
+
+    # The TensorFlow model cannot be copied or pickled. It is rebuilt from weights_.
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {key: value for key, value in state.items() if key != "_predictor"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "trained_") and not is_broken_fork():  # an error here would leave a pool of processes waiting
+            self._take(self.trained_)
+
+
+def _shared_graphs(settings: Settings, model: Any) -> PredictionGraphs:
+    """Return the graphs of prediction. Models of the same kind share them, so that they are traced only once."""
+    from fermiclass.nimgp.prediction.graphs import PredictionGraphs
+
+    kind = (settings.model, tuple(model.posterior.Z.shape), model.posterior.q_mu.dtype)
+    if kind not in _GRAPHS:
+        while len(_GRAPHS) >= _GRAPHS_KEPT:
+            del _GRAPHS[next(iter(_GRAPHS))]
+        _GRAPHS[kind] = PredictionGraphs(model, first_order=settings.first_order)
+    return _GRAPHS[kind]

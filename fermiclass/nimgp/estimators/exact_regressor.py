@@ -1,0 +1,278 @@
+"""Exact regression with the interface of scikit-learn and known noise: ``fit(X, y, *, X_var=None, y_var=None)``."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fermiclass.nimgp.estimators.routing import NoisyRegressorMixin, new_variances
+from fermiclass.nimgp.estimators.scaling import mean_and_scale
+from fermiclass.nimgp.expected import KERNELS
+from fermiclass.nimgp.forks import is_broken_fork, refuse_after_fork
+from fermiclass.nimgp.frames import line_up
+from fermiclass.nimgp.names import LEARNED
+
+
+class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
+    """Gaussian process regression on inputs and outputs with known noise, by expected covariances.
+
+    The method of Dallaire, Besse & Chaib-draa (2011), "An approximate inference with Gaussian process to latent
+    functions from uncertain data". With x_i ~ N(u_i, Σ_i) the outputs have covariances ``E k(x_i, x_j)`` and variances
+    ``E k(x_i, x_i) + σ_yi² + σ_ε²``. Everything else is exact Gaussian process regression. Each row is a separate
+    source, even if two rows are equal. The hyper-parameters maximise the posterior (MAP), from several starts. The
+    regressor standardises inputs and outputs itself.
+
+    Time grows with N³, and with N² D³ for full noise covariances; memory grows with N² D, or N² D².
+
+    Parameters
+    ----------
+    kernel : str
+        Expected kernels 'se' (squared exponential with ARD length-scales), 'linear' and 'quadratic'; 'plain-se', which
+        treats observed inputs as exact; or a sum, joined by '+'. 'se+plain-se' is equation 20 of the paper.
+    noise_variance : float or 'learned'
+        Variance σ_ε² of the white noise, in the units of y². The paper uses 0 if output variances are known.
+    hyper_priors : bool
+        Whether the hyper-parameters have log-normal priors; without them, maximum likelihood. As the paper advises,
+        the priors penalise large noise and length-scales, which would explain everything as noise.
+    starts : int
+        Number of starts. The first is at the modes of the priors, the others are drawn around it.
+    steps : int
+        Largest number of L-BFGS steps for each start.
+    jitter : float
+        Number that is added to the diagonal, relative to its mean.
+    random_state : int, RandomState or None
+        The same integer gives the same regressor.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features, D.
+    mean_, scale_ : ndarray (D,)
+        Mean and scale by which inputs are standardised.
+    y_mean_, y_scale_ : float
+        Mean and scale by which outputs are standardised.
+    parameters_ : dict of ndarray
+        Hyper-parameters for standardised inputs and outputs, by name (``kernel.variance``, …).
+    noise_variance_ : float
+        Variance σ_ε² of the white noise, in the units of y².
+    log_posterior_ : float
+        Logarithm of marginal likelihood times prior, for standardised outputs.
+    converged_ : bool
+        Whether the best start ended at a maximum.
+    n_steps_ : int
+        Number of L-BFGS steps of the best start.
+    """
+
+    def __init__(
+        self,
+        kernel: str = "se",
+        *,
+        noise_variance: float | str = LEARNED,
+        hyper_priors: bool = True,
+        starts: int = 5,
+        steps: int = 200,
+        jitter: float = 1e-10,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.noise_variance = noise_variance
+        self.hyper_priors = hyper_priors
+        self.starts = starts
+        self.steps = steps
+        self.jitter = jitter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, X_var: Any = None, y_var: Any = None) -> UncertainGPRegressor:
+        """Train the regressor.
+
+        Parameters
+        ----------
+        X
+            Observed inputs u, ``(N, D)``.
+        y
+            Outputs, ``(N,)``.
+        X_var
+            Noise variances of X, ``(N, D)``, or covariances, ``(N, D, D)``; None for exact inputs.
+        y_var
+            Known noise variances of y, ``(N,)``; None for exact outputs.
+
+        Returns
+        -------
+        UncertainGPRegressor
+            This regressor.
+
+        Raises
+        ------
+        ValueError
+            When shapes differ, values are not finite or too large to square, a variance is negative, a covariance is
+            not symmetric or not positive semi-definite, or a parameter is not valid.
+        MissingPackageError
+            When GPflow is not installed.
+        TrainingError
+            When the covariance matrix of the outputs is not numerically positive definite for any start.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When the best start does not end at a maximum.
+        """
+        from fermiclass.nimgp.expected.build import SPREAD
+        from fermiclass.nimgp.expected.sources import check_input_noise
+        from fermiclass.nimgp.expected.training import train
+
+        self._check_parameters()
+        self.__dict__.pop("_solution", None)
+        X_var = line_up(X, X_var, y=y, y_var=y_var)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
+        y = np.asarray(y, np.float64)
+        noise = check_input_noise(X, X_var)
+        output_noise = _check_output_noise(y, y_var)
+        self.mean_, self.scale_ = mean_and_scale(X)
+        self.y_mean_, self.y_scale_ = map(float, mean_and_scale(y, "y"))
+        self._rows = self._standardised(X, noise)
+        self._y, self._y_var = (y - self.y_mean_) / self.y_scale_, output_noise / self.y_scale_**2
+        model = self._build()
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        best = train(model, starts=self.starts, steps=self.steps, spread=SPREAD, rng=rng)
+        self.converged_, self.n_steps_, self.log_posterior_ = not best.failure, best.steps, -best.loss
+        if best.failure:
+            warnings.warn(
+                f"the best of {self.starts} starts is not at a maximum ({best.failure}): raise steps, now "
+                f"{self.steps}, or starts",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.parameters_ = _parameters(model)
+        self.noise_variance_ = float(self.parameters_["noise_variance"] * self.y_scale_**2)
+        self._model, self._solution = model, model.solve()
+        return self
+
+    def predict(self, X: Any, *, X_var: Any = None, return_std: bool = False) -> Any:
+        """Return mean and standard deviation of the noiseless output f(x*) of new sources.
+
+        They are the moments of ``∫ p(f* | x*, y) N(x* | u*, Σ*) dx*`` for x* ~ N(u*, Σ*), exact except that the process
+        has the expected covariances. With ``k_i(x*) = E k(x_i, x*)``, k and V the mean and covariance of k(x*) over x*,
+        A the covariance matrix of the training outputs with their noise, and ``α = A⁻¹ y``,
+
+            mean = kᵀ α,    variance = E k(x*, x*) − kᵀ A⁻¹ k + Σ_ij (α_i α_j − (A⁻¹)_ij) V_ij.
+
+        For Σ* = 0 these are equations (4) and (5) of the paper, and only then the distribution is Gaussian. The noise
+        of outputs is not part of f. 'plain-se' is a function of u*. A row is a new source even if a training source
+        has the same inputs.
+
+        Parameters
+        ----------
+        X
+            Observed inputs u*, ``(n, D)``.
+        X_var
+            Noise variances of X, ``(n, D)``, or covariances, ``(n, D, D)``; None for exact inputs.
+        return_std
+            Whether to return standard deviations too. They take N² D operations for each source with X_var, N² D³ with
+            covariances.
+
+        Returns
+        -------
+        ndarray or tuple of ndarray
+            Means ``(n,)``, or means and standard deviations ``(n,)``.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`fit`.
+        """
+        from fermiclass.nimgp.expected.sources import check_input_noise
+
+        refuse_after_fork()
+        check_is_fitted(self)
+        X_var = new_variances(self, X, X_var)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        rows = self._standardised(X, check_input_noise(X, X_var))
+        mean = self.y_mean_ + self.y_scale_ * self._model.predict_mean(rows, self._solution)
+        if not return_std:
+            return mean
+        return mean, self.y_scale_ * np.sqrt(self._model.predict_variance(rows, self._solution))
+
+    def _standardised(self, X: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        from fermiclass.nimgp.expected.sources import pack
+
+        scale = self.scale_ if noise.ndim == 2 else np.sqrt(self.scale_[:, None] * self.scale_)
+        return pack((X - self.mean_) / self.scale_, noise / scale**2)
+
+    def _build(self) -> Any:
+        from fermiclass.nimgp.expected.build import build_regression
+
+        fixed = None if self.noise_variance == LEARNED else float(self.noise_variance) / self.y_scale_**2
+        return build_regression(
+            self.kernel,
+            len(self.mean_),
+            self._rows,
+            self._y,
+            y_var=self._y_var,
+            noise_variance=fixed,
+            hyper_priors=self.hyper_priors,
+            jitter=self.jitter,
+        )
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.kernel, str) or not set(self.kernel.split("+")) <= set(KERNELS):
+            raise ValueError(f"kernel={self.kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+'")
+        for name in ("starts", "steps"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name}={value!r} is not valid: expected a whole number above 0")
+        if not _is_number(self.jitter):
+            raise ValueError(f"jitter={self.jitter!r} is not valid: expected a number of 0 or more")
+        if self.noise_variance != LEARNED and not _is_number(self.noise_variance):
+            raise ValueError(
+                f"noise_variance={self.noise_variance!r} is not valid: expected '{LEARNED}', or a number of 0 or more"
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_solution")  # the last thing that fit sets
+
+    # The TensorFlow model cannot be copied or pickled. It is rebuilt from its parameters.
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {key: value for key, value in state.items() if key not in ("_model", "_solution")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "parameters_") and not is_broken_fork():
+            from fermiclass.nimgp.optional import gpflow
+
+            self._model = self._build()
+            gpflow.utilities.multiple_assign(
+                self._model, {f".{name}": value for name, value in self.parameters_.items()}
+            )
+            self._solution = self._model.solve()
+
+
+def _parameters(model: Any) -> dict[str, np.ndarray]:
+    from fermiclass.nimgp.optional import gpflow
+
+    found = gpflow.utilities.parameter_dict(model)
+    return {path.lstrip("."): np.asarray(parameter) for path, parameter in found.items()}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < np.inf
+
+
+def _check_output_noise(y: np.ndarray, y_var: Any) -> np.ndarray:
+    """Return the variances of y; None means zeros."""
+    if y_var is None:
+        return np.zeros_like(y)
+    variances = np.asarray(y_var, np.float64)
+    if variances.shape != y.shape:
+        raise ValueError(f"y_var has shape {variances.shape}, y has {y.shape}: every output needs its variance")
+    odd = np.flatnonzero(~(np.isfinite(variances) & (variances >= 0)))
+    if odd.size:
+        raise ValueError(f"y_var is {variances[odd[0]]} in row {odd[0]}: variances are zero or positive, and finite")
+    return variances

@@ -1,0 +1,274 @@
+"""Classifier with the interface of scikit-learn for labels that may be wrong."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import entr, expit
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fermiclass.nimgp.ep.inference import Rules
+from fermiclass.nimgp.ep.prediction import EPPredictor
+from fermiclass.nimgp.ep.sites import LabelNoise, Labels
+from fermiclass.nimgp.ep.training import EPSettings, Trained, train
+from fermiclass.nimgp.estimators.checks import check_variances, refuse_bytes, wrong_label_probabilities
+from fermiclass.nimgp.estimators.routing import NoisyClassifierMixin, new_variances
+from fermiclass.nimgp.estimators.scaling import mean_and_scale
+from fermiclass.nimgp.frames import line_up
+from fermiclass.nimgp.labels import distinct_labels, has_label
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.prediction.predictor import Prediction
+
+
+class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
+    """Multi-class Gaussian process classifier, robust to wrong labels (RMGPC).
+
+    Hernández-Lobato, Hernández-Lobato & Dupont (2011). A label belongs to the largest of C latent functions or, with
+    probability ρ, it is random. Inference uses expectation propagation with the covariances of all rows, in ``O(C N³)``
+    time for each round and ``O(C N²)`` memory, so that it suits some hundred rows. The classifier standardises inputs
+    itself.
+
+    Parameters
+    ----------
+    robust : bool
+        Whether labels may be wrong. If not, this is the standard classifier that the paper calls SMGPC.
+    ard : bool
+        Whether each feature has a length-scale of its own.
+    latent_noise : bool or None
+        Whether latent functions have Gaussian noise, one variance per class. None, as in the paper: if not `robust`.
+    label_noise_prior : tuple of float
+        Parameters a and b of ``ρ ~ Beta(a, b)``.
+    damping : float
+        Exponent of a new approximate factor, up to 1; the old factor has one minus this exponent.
+    tol : float
+        At a fixed point, no mean, variance or probability changes by more than this in a round.
+    max_rounds : int
+        Largest number of rounds for each set of hyper-parameters. After them, approximate factors with negative
+        precisions are excluded.
+    max_iter : int
+        Largest number of L-BFGS steps that maximise the evidence over the hyper-parameters, for each of two starts.
+
+    Attributes
+    ----------
+    classes_ : ndarray (C,)
+        Class labels, sorted.
+    n_features_in_ : int
+        Number of features, D.
+    mean_, scale_ : ndarray (D,)
+        Mean and scale by which inputs are standardised.
+    lengthscale_ : ndarray (D,)
+        Length-scales, in the units of X.
+    latent_noise_ : ndarray (C,)
+        Noise variances of the latent functions, in units of the functions.
+    outlier_probability_ : ndarray (N,) or None
+        Posterior probability that the label of each training row is random; NaN for rows without a label. None if not
+        `robust`.
+    label_noise_ : float
+        Posterior mean of ρ; 0 if not `robust`.
+    log_evidence_ : float
+        Logarithm of the marginal likelihood.
+    converged_ : bool
+        Whether a fixed point was found and the search for the hyper-parameters converged.
+    n_iter_ : int
+        Number of L-BFGS steps from the better start.
+    """
+
+    def __init__(
+        self,
+        robust: bool = True,
+        *,
+        ard: bool = False,
+        latent_noise: bool | None = None,
+        label_noise_prior: tuple[float, float] = (1.0, 9.0),
+        damping: float = 0.5,
+        tol: float = 1e-5,
+        max_rounds: int = 200,
+        max_iter: int = 100,
+    ) -> None:
+        self.robust = robust
+        self.ard = ard
+        self.latent_noise = latent_noise
+        self.label_noise_prior = label_noise_prior
+        self.damping = damping
+        self.tol = tol
+        self.max_rounds = max_rounds
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any, *, X_var: Any = None) -> RobustGPClassifier:
+        """Train the classifier.
+
+        Parameters
+        ----------
+        X
+            Inputs, ``(N, D)``.
+        y
+            Labels, ``(N,)``. Rows whose label is the empty string are left out.
+        X_var
+            Noise variances of X, ``(N, D)``. They are checked but not used: this model treats inputs as exact.
+
+        Returns
+        -------
+        RobustGPClassifier
+            This classifier.
+
+        Raises
+        ------
+        ValueError
+            When a parameter is not valid, shapes differ, values are not finite, or there is only one class.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When no fixed point is found, or `max_iter` is too small.
+        """
+        prior, settings = _read(self)
+        self.__dict__.pop("_predictor", None)
+        X_var = line_up(X, X_var, y=y)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        check_variances(X, X_var)
+        refuse_bytes(y)
+        check_classification_targets(y)
+        labelled = has_label(y)
+        X, y = X[labelled], y[labelled]
+        self.classes_ = distinct_labels(y)
+        labels = np.searchsorted(self.classes_, y)
+        if len(self.classes_) < 2:
+            raise ValueError(f"a classifier needs rows of at least two classes; found only {len(self.classes_)} class")
+        self.mean_, self.scale_ = mean_and_scale(X)
+        X = (X - self.mean_) / self.scale_
+        trained = train(X, Labels.of(labels, len(self.classes_)), prior, settings)
+        self._keep(X, labelled, trained)
+        return self
+
+    def _keep(self, X: np.ndarray, labelled: np.ndarray, trained: Trained) -> None:
+        posterior = trained.found.posterior
+        self.lengthscale_ = np.sqrt(trained.covariance.gamma) * self.scale_
+        self.latent_noise_ = trained.covariance.noise
+        self.outlier_probability_ = None
+        if self.robust:
+            self.outlier_probability_ = np.full(len(labelled), np.nan)
+            self.outlier_probability_[labelled] = expit(posterior.log_odds)
+        self.label_noise_ = posterior.rate
+        self.log_evidence_ = trained.log_evidence
+        self.converged_ = trained.found.converged and trained.ended
+        self.n_iter_ = max(trained.steps, 1)
+        self._predictor = EPPredictor.of(trained.covariance, X, posterior)
+        if not trained.found.converged:
+            _warn(f"no fixed point after {trained.found.rounds} rounds", "max_rounds, or lower damping")
+        elif not trained.ended:
+            _warn(f"hyper-parameters still change after {self.max_iter} steps", "max_iter")
+
+    def predict_proba(self, X: Any, *, X_var: Any = None) -> np.ndarray:
+        """Return class probabilities, ``(n, C)`` in the order of ``classes_``: ``ρ̄ / C + (1 − ρ̄) P_y`` (eq. 19).
+
+        Parameters
+        ----------
+        X
+            Inputs, ``(n, D)``.
+        X_var
+            Noise variances of X, not used; see :meth:`fit`.
+        """
+        check_is_fitted(self)
+        X_var = new_variances(self, X, X_var)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        check_variances(X, X_var)
+        return self._predictor.probabilities((X - self.mean_) / self.scale_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_predictor")  # the last thing that fit sets
+
+    def predict_distribution(self, X: Any, *, X_var: Any = None) -> Prediction:
+        """Return the probabilities of :meth:`predict_proba` with their uncertainties, and entropies with their parts.
+
+        Given the latent functions, one class has the probability ``1 − ρ̄ + ρ̄/C`` and the others have ``ρ̄/C`` each.
+        Input noise is not used, so its entropy is zero.
+
+        Parameters
+        ----------
+        X, X_var
+            As for :meth:`predict_proba`.
+        """
+        from fermiclass.nimgp.prediction.predictor import Prediction
+
+        probabilities = self.predict_proba(X, X_var=X_var)
+        num_classes, rate = len(self.classes_), self.label_noise_
+        guess = rate / num_classes
+        wins = (probabilities - guess) / (1.0 - rate)
+        entropy = entr(probabilities).sum(axis=1)
+        known = float(entr(1.0 - rate + guess) + (num_classes - 1) * entr(guess))  # given which function is largest
+        return Prediction(
+            probabilities=probabilities,
+            std=(1.0 - rate) * np.sqrt(np.clip(wins * (1.0 - wins), 0.0, None)),
+            entropy=entropy,
+            information=np.maximum(entropy - known, 0.0),
+            noise_entropy=np.zeros(len(probabilities)),
+        )
+
+    def predict_wrong_label(self, X: Any, y: Any, *, X_var: Any = None) -> np.ndarray:
+        """Return the probabilities that labels are wrong, ``(n,)``, for rows that were not trained on.
+
+        The formula is that of :meth:`fermiclass.NIMGPClassifier.predict_wrong_label`, where P_y is the probability that
+        a right label would be y. For training rows, see ``outlier_probability_``.
+
+        Parameters
+        ----------
+        X, X_var
+            As for :meth:`predict_proba`.
+        y
+            Labels, ``(n,)``, each one of `classes_`.
+
+        Raises
+        ------
+        ValueError
+            When all labels are trusted (`robust` is False), or a label is not one of the classes.
+        """
+        line_up(X, y=y)
+        probabilities = self.predict_proba(X, X_var=X_var)
+        if not self.robust:
+            raise ValueError("robust=False trusts every label: it cannot tell which are wrong")
+        right = (probabilities - self.label_noise_ / len(self.classes_)) / (1.0 - self.label_noise_)
+        return wrong_label_probabilities(np.clip(right, 0.0, 1.0), y, self.classes_, self.label_noise_)
+
+    def predict(self, X: Any, *, X_var: Any = None) -> np.ndarray:
+        """Return the most probable classes, ``(n,)``; see :meth:`predict_proba`."""
+        best = np.argmax(self.predict_proba(X, X_var=X_var), axis=1)
+        return self.classes_[best]
+
+
+def _read(estimator: RobustGPClassifier) -> tuple[LabelNoise | None, EPSettings]:
+    """Check the parameters, and return label noise and settings of expectation propagation."""
+
+    def check(good: bool, name: str, expected: str) -> None:
+        if not good:
+            raise ValueError(f"{name}={getattr(estimator, name)!r} is not valid: expected {expected}")
+
+    for name in ("robust", "ard"):
+        check(isinstance(getattr(estimator, name), (bool, np.bool_)), name, "True or False")
+    check(estimator.latent_noise in (None, False, True), "latent_noise", "True, False or None")
+    for name in ("max_rounds", "max_iter"):
+        value = getattr(estimator, name)
+        check(isinstance(value, Integral) and int(value) > 0, name, "a whole number above 0")
+    check(isinstance(estimator.tol, Real) and estimator.tol > 0, "tol", "a number above 0")
+    check(isinstance(estimator.damping, Real) and 0 < estimator.damping <= 1, "damping", "a number in (0, 1]")
+    prior = estimator.label_noise_prior
+    pair = isinstance(prior, (tuple, list)) and len(prior) == 2 and all(isinstance(x, Real) and x > 0 for x in prior)
+    check(pair, "label_noise_prior", "two numbers above 0")
+    latent_noise = not estimator.robust if estimator.latent_noise is None else bool(estimator.latent_noise)
+    settings = EPSettings(
+        ard=bool(estimator.ard),
+        latent_noise=latent_noise,
+        max_steps=int(estimator.max_iter),
+        rules=Rules(estimator.damping, estimator.tol, int(estimator.max_rounds)),
+    )
+    return LabelNoise(float(prior[0]), float(prior[1])) if estimator.robust else None, settings
+
+
+def _warn(what: str, remedy: str) -> None:
+    warnings.warn(f"{what}: the classifier is not at its best. Raise {remedy}.", ConvergenceWarning, stacklevel=4)

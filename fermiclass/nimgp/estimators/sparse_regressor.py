@@ -1,0 +1,284 @@
+"""Regression with the interface of scikit-learn, noisy inputs and any likelihood: ``fit(X, y, *, X_var=None)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fermiclass.nimgp.estimators.checks import check_variances
+from fermiclass.nimgp.estimators.fitting import maximise, random_seed
+from fermiclass.nimgp.estimators.routing import NoisyRegressorMixin, new_variances
+from fermiclass.nimgp.estimators.scaling import Scaling, mean_and_scale
+from fermiclass.nimgp.estimators.start import inducing_points, input_prior, schedule
+from fermiclass.nimgp.forks import is_broken_fork, refuse_after_fork
+from fermiclass.nimgp.frames import line_up
+from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
+from fermiclass.nimgp.parameters import takes_settings
+from fermiclass.nimgp.settings import Settings
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.training.loop import TrainingState
+
+_JITTER = 1e-6  # enough for double precision
+
+#: Settings with fixed values, which are not parameters of the regressor.
+_FIXED: Mapping[str, Any] = {"clip": None, "max_noise": None, "precision": "float64"}
+
+_ABOUT = {
+    "likelihood": """p(y | f): 'gaussian', 'student-t', 'poisson', 'bernoulli', 'ordinal', 'heteroskedastic', or a
+    likelihood of GPflow; see :func:`fermiclass.nimgp.likelihoods.responses.make_response`. A GPflow object is copied,
+    and gets y without standardisation. It must have one output per row. An estimator with such an object cannot be
+    pickled or compared.""",
+    "input_prior": "Prior p(x) of the noiseless inputs, as for the classifier.",
+    "initial_lengthscale": "Initial length-scale for standardised inputs; None for the median of its prior, √D.",
+}
+
+
+@takes_settings(
+    "likelihood",
+    "method",
+    "kernel",
+    "num_inducing",
+    "inducing",
+    "steps",
+    "batch_size",
+    "learning_rate",
+    "decay",
+    "epochs",
+    "natural_gradient",
+    "patience",
+    "input_prior",
+    "input_prior_variance",
+    "components",
+    "hyper_priors",
+    "initial_lengthscale",
+    "initial_white",
+    "initial_spread",
+    "hidden_units",
+    "hidden_layers",
+    "degree",
+    "num_draws",
+    "random_state",
+    first="likelihood",
+    changed={
+        "likelihood": "gaussian",
+        "steps": 1000,
+        "input_prior": "population",
+        "input_prior_variance": 1.0,
+        "num_draws": 128,
+    },
+    about={name: " ".join(text.split()) for name, text in _ABOUT.items()},
+)
+class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
+    """Sparse Gaussian process regression on inputs with known noise variances: numbers, counts, grades.
+
+    It has the methods of :class:`fermiclass.NIMGPClassifier` with any likelihood of GPflow (Villacampa-Calvo, Zaldívar,
+    Garrido-Merchán & Hernández-Lobato 2021, section 3.5). It standardises inputs itself, and outputs that are measured
+    in units. The order of the training rows has no effect. It can train on any number of rows;
+    :class:`fermiclass.UncertainGPRegressor` is exact, for about a thousand rows.
+
+    {settings}
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features, D.
+    mean_, scale_ : ndarray (D,)
+        Mean and scale by which inputs are standardised.
+    y_mean_, y_scale_ : float
+        Mean and scale by which outputs are standardised; 0 and 1 if they are not.
+    weights_ : dict of ndarray
+        Trained parameters, by name.
+    elbo_ : ndarray
+        Objective during training.
+    """
+
+    def __init__(self, likelihood: Any = "gaussian", **settings: Any) -> None: ...
+
+    def fit(
+        self, X: Any, y: Any, *, X_var: Any = None, progress: Callable[[TrainingState], None] | None = None
+    ) -> NIMGPRegressor:
+        """Train the regressor.
+
+        Parameters
+        ----------
+        X
+            Observed inputs, ``(N, D)``.
+        y
+            Outputs, ``(N,)``.
+        X_var
+            Noise variances of X, ``(N, D)``, non-negative; None for noiseless inputs.
+        progress
+            Called with the state of training every few steps.
+
+        Raises
+        ------
+        ValueError
+            When shapes differ, values are not finite or too large to square, a variance is negative, y does not fit the
+            likelihood, or a parameter is not valid.
+        MissingPackageError
+            When GPflow is not installed.
+        TrainingError
+            When the objective becomes NaN.
+        """
+        from fermiclass.nimgp.training.feeds import TrainingData
+
+        settings = self._settings()
+        for name in ("_predictor", "weights_"):  # a failing fit leaves nothing of an earlier fit
+            self.__dict__.pop(name, None)
+        X_var = line_up(X, X_var, y=y)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
+        y, X_var = np.asarray(y, np.float64), check_variances(X, X_var)
+        order = np.lexsort((*X_var.T, *X.T, y))  # one order for all permutations of the same rows
+        X, X_var, y = X[order], X_var[order], y[order]
+        self.mean_, self.scale_ = mean_and_scale(X)
+        self._read_scale_of(y)
+        X, X_var = Scaling(self.mean_, self.scale_).apply(X, X_var, settings)
+        y = (y - self.y_mean_) / self.y_scale_
+        seed = random_seed(settings)
+        self._prior = input_prior(settings, X, X_var, seed)
+        Z = inducing_points(settings, X, len(X), seed)
+        self._y = y
+        model = self._build(settings, Z, len(y), seed)
+        steps = schedule(settings, len(y), seed)
+        self.weights_, self.elbo_ = maximise(model, TrainingData(X, X_var, y), steps, progress=progress)
+        self._get_ready(settings, model)
+        return self
+
+    def predict(self, X: Any, *, X_var: Any = None, return_std: bool = False) -> Any:
+        """Return mean and standard deviation of the outputs of new rows, averaged over their error bars.
+
+        Parameters
+        ----------
+        X
+            Observed inputs, ``(n, D)``.
+        X_var
+            Noise variances of X, ``(n, D)``; None for noiseless inputs. `method='mgp'` ignores them.
+        return_std
+            Whether to return standard deviations of y too. They contain the noise of the likelihood, and are infinite
+            or NaN if the likelihood has no standard deviation.
+
+        Returns
+        -------
+        ndarray or tuple of ndarray
+            Means ``(n,)``, or means and standard deviations ``(n,)``. For GPflow's likelihoods of classes (Softmax,
+            MultiClass), those of the class probabilities, ``(n, C)``.
+        """
+        mean, var = self._predict("moments", X, X_var)
+        mean, std = self.y_mean_ + self.y_scale_ * mean, self.y_scale_ * np.sqrt(np.maximum(var, 0.0))
+        if mean.shape[1] == 1:
+            mean, std = mean[:, 0], std[:, 0]
+        return (mean, std) if return_std else mean
+
+    def predict_quantiles(self, X: Any, levels: Sequence[float] = (0.025, 0.5, 0.975), *, X_var: Any = None) -> Any:
+        """Return quantiles of the outputs of new rows, ``(n, Q)``, by default the median and the central 95 %.
+
+        For counts and grades, a quantile is the least value whose cumulative probability is at least the level.
+
+        Raises
+        ------
+        ValueError
+            When a level is not between 0 and 1.
+        NotImplementedError
+            When the likelihood is one of classes, or its distribution function is not known.
+        """
+        wanted = np.atleast_1d(np.asarray(levels, np.float64))
+        if wanted.ndim != 1 or not np.all((wanted > 0) & (wanted < 1)):
+            raise ValueError(f"the levels {levels!r} are not valid: expected numbers between 0 and 1")
+        return self.y_mean_ + self.y_scale_ * self._predict("quantiles", X, X_var, wanted)
+
+    def log_density(self, X: Any, y: Any, *, X_var: Any = None) -> np.ndarray:
+        """Return the natural logarithm of the predictive density (or probability) of outputs, ``(n,)``, in units of y.
+
+        The logarithm is taken after the average over the noiseless inputs and the latent functions.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`fit`.
+        """
+        from fermiclass.nimgp.likelihoods.responses import check_outputs
+
+        check_is_fitted(self)
+        line_up(X, y=y)
+        _, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True, reset=False)
+        y = np.asarray(y, np.float64)
+        if isinstance(self.likelihood, str):
+            check_outputs(self.likelihood, y)
+            if self.likelihood == "ordinal" and y.max() > self._y.max():
+                raise ValueError(f"y has the grade {y.max():g}: the largest in training was {self._y.max():g}")
+        found = self._predict("log_density", X, X_var, (y - self.y_mean_) / self.y_scale_)
+        return np.asarray(found - np.log(self.y_scale_))
+
+    def _predict(self, what: str, X: Any, X_var: Any, *rest: np.ndarray) -> Any:
+        refuse_after_fork()
+        check_is_fitted(self)
+        X_var = new_variances(self, X, X_var)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        X_var = check_variances(X, X_var)
+        settings = self._fitted_settings
+        if settings.method not in (*AVERAGING, *FIRST_ORDER):
+            X_var = np.zeros_like(X_var)
+        X, X_var = Scaling(self.mean_, self.scale_).apply(X, X_var, settings)
+        return getattr(self._predictor, what)(X, X_var, *rest, num_draws=settings.num_draws)
+
+    def _read_scale_of(self, y: np.ndarray) -> None:
+        from fermiclass.nimgp.likelihoods.responses import STANDARDISED
+
+        measured = isinstance(self.likelihood, str) and self.likelihood in STANDARDISED
+        mean, scale = mean_and_scale(y, "y")
+        self.y_mean_, self.y_scale_ = (float(mean), float(scale)) if measured else (0.0, 1.0)
+
+    def _build(self, settings: Settings, Z: np.ndarray, num_data: int, seed: int) -> Any:
+        from fermiclass.nimgp.build import compose_model
+        from fermiclass.nimgp.inputs.network import Standardised
+        from fermiclass.nimgp.likelihoods.responses import make_response
+
+        refuse_after_fork()
+        response = make_response(self.likelihood, self._y)
+        mean, scale = mean_and_scale(self._y, "y")
+        return compose_model(
+            settings,
+            Z,
+            response.adapted(),
+            response.num_functions,
+            Standardised(float(mean), float(scale)),
+            num_data=num_data,
+            scales=response.scales,
+            input_priors=[self._prior],
+            seed=seed,
+            jitter=_JITTER,
+        )
+
+    def _get_ready(self, settings: Settings, model: Any) -> None:
+        from fermiclass.nimgp.prediction.responses import ResponsePredictor
+
+        self._fitted_settings = settings
+        self._predictor = ResponsePredictor(model, input_prior=self._prior, first_order=settings.first_order)
+
+    def _settings(self) -> Settings:
+        own = self.get_params(deep=False)
+        del own["likelihood"]  # make_response checks it
+        return Settings(**own, **_FIXED)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_predictor")  # the last thing that fit sets
+
+    # The TensorFlow model cannot be copied or pickled. It is rebuilt from weights_.
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {key: value for key, value in state.items() if key != "_predictor"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "weights_") and not is_broken_fork():
+            from fermiclass.nimgp.build import assign_weights
+
+            settings = self._fitted_settings
+            model = self._build(settings, self.weights_["posterior.Z"][0], 0, 0)
+            assign_weights(model, self.weights_)
+            self._get_ready(settings, model)

@@ -1,0 +1,75 @@
+"""Temperature scaling: one number, found on held-out sources, makes all probabilities softer or sharper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fermiclass.nimgp.arrays import FloatArray
+
+_MAX_FOLDS = 5
+_LN_RANGE = np.log(4.0)  # temperatures from 1/4 to 4
+_LN_TOLERANCE = 0.01
+_LEAST = 1e-5  # least probability, so that its logarithm is finite
+
+#: Number of draws of each noisy input. It is enough for a mean over all sources.
+NUM_DRAWS = 64
+
+
+def fold_temperature(
+    fit: Callable[[Sequence[tuple[FloatArray, np.ndarray, FloatArray]]], Sequence[Any]],
+    X: FloatArray,
+    y: np.ndarray,
+    X_var: FloatArray,
+    *,
+    seed: int,
+) -> float:
+    """Return the temperature T that suits sources outside the training set.
+
+    It minimises the NLL of ``E_x E_f softmax(f/T)`` over stratified folds. A classifier that was trained on the other
+    folds predicts each fold (Guo, Pleiss, Sun & Weinberger 2017, ICML, section 4.2, here inside the expectations).
+
+    Parameters
+    ----------
+    fit
+        Function that returns a classifier for each ``(X, y, X_var)``.
+    X, X_var
+        Inputs and noise variances, ``(N, D)``.
+    y
+        Labels, ``(N,)``.
+    seed
+        Seed of the folds.
+
+    Raises
+    ------
+    ValueError
+        When a class has a single source.
+    """
+    from scipy.optimize import minimize_scalar
+    from sklearn.model_selection import StratifiedKFold
+
+    labels, counts = np.unique(y, return_counts=True)
+    if counts.min() < 2:
+        raise ValueError(
+            f"temperature='folds' needs at least two sources of every class, '{labels[counts.argmin()]}' has one: "
+            "leave the class out, or give a number"
+        )
+    folds = StratifiedKFold(min(_MAX_FOLDS, int(counts.min())), shuffle=True, random_state=seed)
+    splits = list(folds.split(X, y))
+    fitted = fit([(X[train], y[train], X_var[train]) for train, _ in splits])
+    # Labels that stand for a set of classes are used for training, but not for the NLL.
+    held_out = [(fold, test[np.isin(y[test], fold.classes_)]) for fold, (_, test) in zip(fitted, splits, strict=True)]
+    num_held_out = sum(len(test) for _, test in held_out)
+
+    def nll(ln_temperature: float) -> float:
+        total = 0.0
+        for fold, test in held_out:
+            p = fold.at_temperature(np.exp(ln_temperature)).predict_proba(X[test], X_var=X_var[test])
+            of_truth = p[np.arange(len(test)), np.searchsorted(fold.classes_, y[test])]
+            total -= float(np.sum(np.log(np.maximum(of_truth, _LEAST))))
+        return total / num_held_out
+
+    found = minimize_scalar(nll, bounds=(-_LN_RANGE, _LN_RANGE), method="bounded", options={"xatol": _LN_TOLERANCE})
+    return float(np.exp(found.x))

@@ -1,0 +1,82 @@
+"""Frames, series and masked arrays: names and masks that a position alone does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def line_up(X: Any, X_var: Any = None, *, features: Iterable[str] | None = None, **beside: Any) -> Any:
+    """Return the variances of X with their columns in the order of X's.
+
+    Columns go by their names where both have names, else by position. Rows go by position: they must have the same
+    names (index) where both have them.
+
+    Parameters
+    ----------
+    X
+        Inputs, ``(N, D)``: an array, or a frame of pandas or Polars.
+    X_var
+        Their variances, or None.
+    features
+        Names of X's columns where X itself has none.
+    beside
+        What else has a value for each row, such as y.
+
+    Raises
+    ------
+    ValueError
+        When a value is masked, an object among `beside` is missing, or names of columns or rows differ.
+    """
+    for name, values in {"X": X, "X_var": X_var, **beside}.items():
+        refuse_masked(values, name)
+        check_index(X, values, name)
+        if values is not X and values is not X_var:
+            _refuse_missing(values, name)
+    theirs = getattr(X_var, "columns", None)
+    names = getattr(X, "columns", features)
+    if theirs is None or names is None or list(theirs) == list(names):
+        return X_var
+    if len(set(names)) < len(list(names)) or sorted(map(repr, theirs)) != sorted(map(repr, names)):
+        raise ValueError(
+            f"X_var has the columns {', '.join(map(str, theirs))}, X has {', '.join(map(str, names))}: give the same "
+            "names, or X_var as an array with columns in the order of X's"
+        )
+    return X_var[list(names)]
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise ValueError where a value is masked: conversion to an array would take what is behind the mask."""
+    parts = values if isinstance(values, list | tuple) else (values,)
+    masks = [getattr(part, "mask", False) for part in parts if isinstance(part, np.ndarray)]
+    masked = sum(int(np.sum(mask)) for mask in masks if isinstance(mask, np.ndarray))
+    if masked:
+        raise ValueError(
+            f"{name} has {masked} masked value(s), and what is behind a mask is no measurement: leave these rows out, "
+            "or fill in a value (in X with a large variance, in y '' for no label)"
+        )
+
+
+def _refuse_missing(values: Any, name: str) -> None:
+    """Raise ValueError where an object is None, NaN or NA, which scikit-learn's messages do not name."""
+    objects = np.asarray(values)
+    for row, value in enumerate(objects if objects.dtype.kind == "O" and objects.ndim else ()):
+        if value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value):
+            raise ValueError(
+                f"{name} has no value in row {row} ({value}): leave the row out, or give '' to a source without a label"
+            )
+
+
+def check_index(X: Any, values: Any, name: str) -> None:
+    """Raise ValueError where both have names of rows, and these differ."""
+    ours: Any = getattr(X, "index", None)
+    theirs: Any = getattr(values, "index", None)
+    if not hasattr(ours, "equals") or not hasattr(theirs, "equals") or ours.equals(theirs) or len(X) != len(values):
+        return  # lists have an index, too; other lengths have a message of their own
+    row = next((k for k, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b), 0)
+    raise ValueError(
+        f"the rows of {name} have other names (index) than those of X: row {row} is {theirs[row]}, in X "
+        f"{ours[row]}. Give {name}.loc[X.index], or, if the rows are in the same order, {name}.to_numpy()"
+    )

@@ -1,0 +1,1 @@
+"""Noiseless inputs: input models q(x), priors p(x), and noise variances V."""

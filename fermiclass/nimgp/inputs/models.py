@@ -1,0 +1,233 @@
+"""Input models: models of the noiseless inputs x of observed inputs x̃ = x + noise, with noise ~ N(0, V).
+
+Each model decides where training evaluates the latent functions, and which terms it adds to the bound. Noiseless
+inputs are written in units of their own noise, ``x = x̃ + √V ξ``. With V = 0, x equals x̃, and every model reduces
+exactly to the model that ignores noise. These units also make V learnable: a larger V moves all x at once, whereas a
+q(x) in other units would have to follow it source by source.
+
+Leading axes ``...`` run over models that are trained at once. There may be none. These models share their draws.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import tensorflow as tf
+
+from fermiclass.nimgp.inputs.gaussian import expected_log_prior, kl_to_noise
+from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.likelihoods.base import Likelihood
+from fermiclass.nimgp.likelihoods.softmax import normal_by_row
+from fermiclass.nimgp.modules import EXP, Module, Parameter
+from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments
+
+
+class Batch(NamedTuple):
+    """A minibatch of B sources of each model.
+
+    Attributes
+    ----------
+    rows
+        Row numbers of the sources, ``(..., B)``; None for all sources in order.
+    X, X_var
+        Observed inputs and their noise variances, ``(..., B, D)``.
+    y
+        Labels 0 … C − 1, or outputs, ``(..., B)``.
+    weight
+        1 for a source, 0 for a row that only fills the array, ``(..., B)``; None if all rows are sources.
+    """
+
+    rows: tf.Tensor | None
+    X: tf.Tensor
+    X_var: tf.Tensor
+    y: tf.Tensor
+    weight: tf.Tensor | None = None
+
+
+class InputModel(Protocol):
+    """Model of the input noise in the bound."""
+
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """Terms of each source in the bound, shape ``(..., B)``."""
+
+
+class ObservedInputs(Module):
+    """MGP, which ignores noise: the latent functions are evaluated at x̃."""
+
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """``E_q log p(y | f(x̃))``."""
+        return likelihood.variational_expectations(functions.moments(batch.X), batch.y, seed)
+
+
+class SampledInputs(Module):
+    """MGP (sampling): the latent functions are evaluated at a new draw from N(x̃, V) in every step."""
+
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """``E_q log p(y | f(x̃ + √V ξ))`` for a draw ξ ~ N(0, I)."""
+        input_seed, seed = split(seed)
+        x = batch.X + tf.sqrt(batch.X_var) * noise_like(batch.X, input_seed)
+        return likelihood.variational_expectations(functions.moments(x), batch.y, seed)
+
+
+class AugmentedInputs(Module):
+    """MGP (aug.): each source enters once as observed, and several times as a fixed draw from N(x̃, V).
+
+    Parameters
+    ----------
+    num_data, input_dim
+        N and D.
+    copies
+        Number of draws of each source. The paper has 2.
+    seed
+        Seed of the draws.
+    """
+
+    def __init__(
+        self, num_data: int, input_dim: int, *, copies: int = 2, seed: int = 0, dtype: tf.DType = tf.float64
+    ) -> None:
+        super().__init__()
+        # Row by row: the draws of a row do not depend on later rows.
+        draws = tf.random.stateless_normal([num_data, copies, input_dim], [seed, 1], dtype=dtype)
+        self._draws = tf.transpose(draws, [1, 0, 2])
+
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """``Σ_k E_q log p(y | f(x_k))`` over the observed input and its copies."""
+        scale = tf.sqrt(batch.X_var)
+        total = likelihood.variational_expectations(functions.moments(batch.X), batch.y, seed)
+        for draws in tf.unstack(self._draws):
+            x = batch.X + scale * (draws if batch.rows is None else tf.gather(draws, batch.rows))
+            total += likelihood.variational_expectations(functions.moments(x), batch.y, seed)
+        return total
+
+
+class FirstOrderInputs(Module):
+    """NIMGP_FO: input noise becomes noise of the latent functions, to first order.
+
+    ``var_c(x̃) + ∇mean_c(x̃)ᵀ V ∇mean_c(x̃)`` (Villacampa-Calvo et al. 2021, equation 16). This is exact if the
+    mean is linear.
+
+    Parameters
+    ----------
+    marginal
+        Whether the average over the noise is inside the logarithm, ``E_q log E_noise p(y | f + noise)``. Otherwise it
+        is outside, as in the paper. Outside the logarithm, noise never raises the bound, so that a learned V goes to
+        zero.
+    num_draws
+        Number of draws of f for each source and step if `marginal`; an even number.
+    """
+
+    def __init__(self, *, marginal: bool = False, num_draws: int = 4) -> None:
+        super().__init__()
+        self.marginal = marginal
+        self.num_draws = num_draws
+
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """``E_q log p(y | f)`` with the larger variance, or with the average inside the logarithm."""
+        latent = functions.moments(batch.X)
+        gradient = functions.mean_gradient(batch.X)
+        noise = tf.reduce_sum(tf.square(gradient) * batch.X_var[..., None, :, :], axis=-1)
+        if not self.marginal:
+            return likelihood.variational_expectations(LatentMoments(latent.mean, latent.var + noise), batch.y, seed)
+        draw_seed, seed = split(seed)
+        num_functions, num_inputs = tf.unstack(tf.shape(latent.mean)[-2:])
+        half = normal_by_row([num_inputs, num_functions, self.num_draws // 2], draw_seed, latent.mean.dtype)
+        scale, noise = tf.sqrt(latent.var), noise + tf.cast(1e-8, noise.dtype)
+        terms = [
+            likelihood.log_predictive(LatentMoments(latent.mean + sign * scale * draw, noise), batch.y, seed)
+            for draw in tf.unstack(half, self.num_draws // 2)
+            for sign in (1.0, -1.0)
+        ]
+        return tf.add_n(terms) / float(self.num_draws)
+
+
+class PerSourceInputs(Module):
+    """NIMGP: a Gaussian ``q(x_i) = N(μ_i, diag v_i)`` for each source, with free parameters.
+
+    With ``q(ξ) = N(m, diag s)`` the terms of source i are, up to a constant,
+    ``E_q log N(x̃ | x, V) − KL(q(x) ‖ p(x)) = −KL(q(ξ) ‖ N(0, I)) + E_q log p(x)``
+    (Villacampa-Calvo et al. 2021, equation 10). Each step evaluates the latent functions at one draw of x.
+
+    Parameters
+    ----------
+    shape
+        ``(..., N, D)``.
+    spread
+        Initial s: q(x) starts at N(x̃, spread · V).
+    priors
+        p(x) of each model, in the order of the leading axis; None for a flat prior. The paper takes N(0, 1000 · I).
+    analytic
+        Whether the moments of each latent function over q(x) are computed in closed form instead of at a draw. For a
+        Gaussian likelihood, whose logarithm is quadratic in f, this gives the same bound without the noise of the
+        draws. For other likelihoods it is an approximation and not a bound: it treats f as Gaussian, and functions
+        that share one x as independent.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        *,
+        spread: float = 0.5,
+        priors: list[InputPrior] | None = None,
+        analytic: bool = False,
+        dtype: tf.DType = tf.float64,
+    ) -> None:
+        super().__init__()
+        self.mean = Parameter(np.zeros(shape), dtype=dtype)
+        self.variance = Parameter(np.full(shape, spread), dtype=dtype, transform=EXP)
+        self.priors = priors
+        self.analytic = analytic
+
+    def source_terms(
+        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
+        m, s = tf.convert_to_tensor(self.mean), tf.convert_to_tensor(self.variance)
+        if batch.rows is not None:
+            m, s = (tf.gather(a, batch.rows, batch_dims=len(batch.rows.shape) - 1) for a in (m, s))
+        return terms_of_gaussian(m, s, self.priors, functions, likelihood, batch, seed, analytic=self.analytic)
+
+
+def terms_of_gaussian(
+    m: tf.Tensor,
+    s: tf.Tensor,
+    priors: list[InputPrior] | None,
+    functions: LatentFunctions,
+    likelihood: Likelihood,
+    batch: Batch,
+    seed: tf.Tensor,
+    *,
+    analytic: bool = False,
+) -> tf.Tensor:
+    """Return the terms of each source for ``q(ξ) = N(m, diag s)``, both ``(..., B, D)``; see `PerSourceInputs`."""
+    input_seed, likelihood_seed = split(seed)
+    noise_scale = tf.sqrt(batch.X_var)
+    if analytic:
+        latent = functions.expected_moments(batch.X + noise_scale * m, batch.X_var * s)
+    else:
+        latent = functions.moments(batch.X + noise_scale * (m + tf.sqrt(s) * noise_like(batch.X, input_seed)))
+    terms = likelihood.variational_expectations(latent, batch.y, likelihood_seed) - kl_to_noise(m, s)
+    if priors is not None:
+        terms += expected_log_prior(batch.X + noise_scale * m, batch.X_var * s, priors)
+    return terms
+
+
+def split(seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return two seeds made from one."""
+    first, second = tf.unstack(tf.random.experimental.stateless_split(seed, 2))
+    return first, second
+
+
+def noise_like(X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Draw N(0, 1) for every input, ``(B, D)``. All leading axes share the draws."""
+    return tf.random.stateless_normal(tf.shape(X)[-2:], seed, dtype=X.dtype)

@@ -1,0 +1,1 @@
+"""Covariance functions, batched over the latent functions."""

@@ -1,0 +1,114 @@
+"""Labels as numbers: classes, and labels that stand for a set of classes of which one is right.
+
+A row's label may say less than a class: "bll or fsrq". Its likelihood is ``p(S | f) = Σ_{c in S} p(c | f)``. Classes
+have the numbers 0 … C − 1, labels that stand for sets the numbers from C on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from fermiclass.nimgp.arrays import FloatArray
+
+
+def has_label(y: np.ndarray) -> np.ndarray:
+    """Return which labels ``(N,)`` are no empty text; blanks are empty."""
+    if y.dtype.kind not in "UO":
+        return np.ones(len(y), bool)
+    return np.array([not isinstance(label, str) or bool(label.strip()) for label in y], bool)
+
+
+def distinct_labels(y: np.ndarray) -> np.ndarray:
+    """Return the distinct labels, sorted.
+
+    Raises
+    ------
+    ValueError
+        When two differ by blanks around them alone.
+    """
+    labels = np.unique(y)
+    bare: dict[str, str] = {}
+    for label in map(str, labels):
+        if bare.setdefault(label.strip(), label) != label:
+            raise ValueError(
+                f"the labels {bare[label.strip()]!r} and {label!r} differ by blanks alone: strip them, or rename one"
+            )
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTable:
+    """What the labels of training rows stand for.
+
+    Attributes
+    ----------
+    classes
+        Class labels ``(C,)``, sorted.
+    names
+        All labels ``(K,)``: the classes, then the labels that stand for sets, sorted.
+    sets
+        Membership ``(K, C)``, 1 where a label may stand for a class; None where every label is a class.
+    weights
+        Weight ``(K,)`` of a row with each label; None where all weights are 1.
+    """
+
+    classes: np.ndarray
+    names: np.ndarray
+    sets: FloatArray | None = None
+    weights: FloatArray | None = None
+
+    @classmethod
+    def of(cls, labels: np.ndarray, sets: Mapping[str, tuple[str, ...]], weights: Mapping[str, float]) -> LabelTable:
+        """Return what the distinct labels of training rows stand for.
+
+        Parameters
+        ----------
+        labels
+            Labels that occur, in any order.
+        sets
+            Classes of the labels that stand for sets; those that do not occur are left out.
+        weights
+            Weights of rows by label, 1 by default.
+
+        Raises
+        ------
+        ValueError
+            When a set names a class that no row has, or two labels differ by blanks alone.
+        """
+        labels = distinct_labels(labels)
+        text = np.array([str(label) for label in labels], dtype=str)
+        is_set = np.isin(text, list(sets))
+        classes, open_labels = labels[~is_set], labels[is_set]
+        names = np.concatenate([classes, open_labels])
+        position = {str(name): k for k, name in enumerate(classes)}
+        membership = np.zeros((len(names), len(classes)))
+        membership[: len(classes)] = np.eye(len(classes))
+        for k, label in enumerate(open_labels, start=len(classes)):
+            for member in sets[str(label)]:
+                if member not in position:
+                    raise ValueError(
+                        f"the label '{label}' may stand for the class '{member}', but no row has that class: leave the "
+                        "class out of the set"
+                    )
+                membership[k, position[member]] = 1.0
+        weight = np.array([weights.get(str(name), 1.0) for name in names])
+        return cls(
+            classes,
+            names,
+            membership if len(open_labels) else None,
+            weight if np.any(weight != 1.0) else None,
+        )
+
+    def codes(self, y: np.ndarray) -> np.ndarray:
+        """Return the numbers 0 … K − 1 of labels, ``(n,)``, each of which is in `names`."""
+        order = np.argsort(self.names, kind="stable")
+        return np.asarray(order[np.searchsorted(self.names, y, sorter=order)])
+
+    def says_something(self) -> np.ndarray:
+        """Return which labels ``(K,)`` rule out a class; a label that may stand for every class says nothing."""
+        if self.sets is None:
+            return np.ones(len(self.names), bool)
+        return np.asarray(self.sets.sum(axis=1) < len(self.classes))

@@ -1,0 +1,1 @@
+"""Likelihoods p(y | f) of class labels and of outputs."""

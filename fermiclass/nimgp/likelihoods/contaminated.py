@@ -1,0 +1,101 @@
+"""A likelihood for wrong labels: each label is either right or a random guess."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from fermiclass.nimgp.likelihoods.base import Likelihood
+from fermiclass.nimgp.likelihoods.predictive_moments import PredictiveMoments
+from fermiclass.nimgp.modules import SIGMOID, Beta, Module, Parameter
+from fermiclass.nimgp.posterior import LatentMoments
+
+#: Parameters of the Beta prior of ρ (Hernández-Lobato et al. 2011, section 2).
+PRIOR = (1.0, 9.0)
+
+
+class Contaminated(Module):
+    """``p(y | f, z) = p(y | f)^{1−z} (1/C)^z`` with ``z ~ Bern(ρ)``: with probability ρ a label is random.
+
+    With q(z) = Bern(r) for each source, the term
+
+        ``E log p(y, z | f) − E log q(z) = (1 − r) E_q log p(y | f) + r log(1/C) − KL(Bern(r) ‖ Bern(ρ))``
+
+    is largest at the responsibility ``r = ρ/C / [ρ/C + (1 − ρ) exp(E_q log p(y | f))]``. Its maximum is
+    ``log[(1 − ρ) exp(E_q log p(y | f)) + ρ/C]``. Training maximises this, without a parameter for each source. The
+    model is the robust multi-class GP of Hernández-Lobato, Hernández-Lobato & Dupont (2011) in a variational bound.
+
+    Predictions are of the classes, not of the labels: they are the probabilities of the likelihood of right labels.
+
+    Parameters
+    ----------
+    likelihood
+        p(y | f) of right labels.
+    rate, learn_rate
+        Initial ρ in (0, 1), by default the mean of its prior Beta(1, 9), and whether ρ is learned.
+    shape
+        Leading axes of ρ.
+    sets
+        Classes that each label may stand for, ``(K, C)``; None where every label is a class. A wrong label is a set of
+        s classes with probability s/C.
+    """
+
+    def __init__(
+        self,
+        likelihood: Likelihood,
+        *,
+        rate: float = 0.1,
+        learn_rate: bool = True,
+        shape: Sequence[int] = (),
+        dtype: tf.DType = tf.float64,
+        sets: np.ndarray | None = None,
+    ) -> None:
+        super().__init__()
+        self.sets = sets
+        self.likelihood = likelihood
+        self.num_classes = likelihood.num_classes
+        self.rate = Parameter(
+            np.full([*shape], rate),
+            dtype=dtype,
+            transform=SIGMOID,
+            prior=Beta(*PRIOR) if learn_rate else None,
+            trainable=learn_rate,
+        )
+
+    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``log[(1 − ρ) exp(E_q log p(y | f)) + ρ/C]``, shape (..., n)."""
+        return self._mixed(self.likelihood.variational_expectations(latent, y, seed), y)
+
+    def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``log[(1 − ρ) E_q p(y | f) + ρ/C]``, shape (..., n)."""
+        return self._mixed(self.likelihood.log_predictive(latent, y, seed), y)
+
+    def _mixed(self, log_p: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        rate = tf.convert_to_tensor(self.rate)[..., None]
+        guess = tf.math.log(rate / float(self.num_classes))
+        if self.sets is not None:
+            guess += tf.math.log(tf.gather(tf.constant(self.sets.sum(axis=1), guess.dtype), y))
+        return guess + tf.math.softplus(tf.math.log1p(-rate) + log_p - guess)
+
+    def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
+        """Moments of the class probabilities of the likelihood of right labels."""
+        return self.likelihood.predict(latent, ratio, num_draws)
+
+
+def probability_of_wrong_label(p: np.ndarray, rate: float, num_classes: int) -> np.ndarray:
+    """Return ``P(the label is wrong | label) = (ρ/C) (1 − p) / [ρ/C + (1 − ρ) p]``.
+
+    This is P(z = 1 | y), by which the paper ranks, minus the probability that a random label is right. The order is the
+    same.
+
+    Parameters
+    ----------
+    p
+        Predicted probability of each label if it is right, ``(n,)``, from a model that was not trained with it.
+    rate, num_classes
+        ρ and C.
+    """
+    guess = rate / num_classes
+    return np.asarray(guess * (1.0 - p) / (guess + (1.0 - rate) * p))

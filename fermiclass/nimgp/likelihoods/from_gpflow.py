@@ -1,0 +1,204 @@
+"""Adapter for the likelihoods of GPflow: y may be a number, a count, a grade or a label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from fermiclass.nimgp.arrays import FloatArray
+from fermiclass.nimgp.likelihoods.integrals import log_expectation
+from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
+from fermiclass.nimgp.likelihoods.predictive_moments import PredictiveMoments, draws_of_f, moments_of_draws
+from fermiclass.nimgp.likelihoods.softmax import antithetic_draws
+from fermiclass.nimgp.optional import gpflow, tfp
+from fermiclass.nimgp.posterior import LatentMoments
+
+_BY_QUADRATURE = gpflow.likelihoods.QuadratureLikelihood._predict_log_density
+_REACH, _FINE, _COARSE = 6.5, 401, 21  # range of several functions in standard deviations, and numbers of points
+
+_LABELS = (gpflow.likelihoods.Softmax, gpflow.likelihoods.MultiClass)
+
+
+class Adapted(gpflow.Module):
+    """``p(y | f + b)`` for a GPflow likelihood p and constants b, one for each of its L latent functions.
+
+    Expectations over f are those of the likelihood: closed forms or quadratures. For likelihoods that draw (Softmax),
+    only ``p(y | f)`` is used, at draws that a seed decides. Each row has one output y. There are no leading axes, since
+    GPflow's likelihoods have the parameters of one model. Numbers are in double precision, as in GPflow.
+
+    Parameters
+    ----------
+    likelihood
+        Any GPflow likelihood whose ``p(y | f)`` does not depend on x. It is not copied, and training changes it.
+        :class:`~fermiclass.nimgp.likelihoods.ordered_probit.OrderedProbit` with the same edges replaces Ordinal.
+    offset
+        Initial b, ``(L,)`` or one number for all. It is learned, so that f may have a prior mean of zero.
+    num_draws
+        Number of draws of f for each source and step, if the likelihood draws; an even number.
+    num_points
+        Number of quasi-Monte Carlo points of f in prediction for each draw of a noisy input; a power of 2.
+
+    Raises
+    ------
+    ValueError
+        When the likelihood is not one of GPflow, needs x, or has several outputs per row.
+    """
+
+    def __init__(
+        self,
+        likelihood: gpflow.likelihoods.Likelihood,
+        *,
+        offset: float | Sequence[float] = 0.0,
+        num_draws: int = 8,
+        num_points: int = 16,
+    ) -> None:
+        super().__init__()
+        check_likelihood(likelihood)
+        if isinstance(likelihood, gpflow.likelihoods.Ordinal):
+            likelihood = OrderedProbit(likelihood.bin_edges, float(np.asarray(likelihood.sigma)))
+        self.likelihood = likelihood
+        self.num_functions = likelihood.latent_dim or 1
+        self.offset = gpflow.Parameter(np.broadcast_to(np.asarray(offset, np.float64), (self.num_functions,)).copy())
+        self.num_draws, self.num_points = num_draws, num_points
+
+    @property
+    def num_classes(self) -> int:
+        """C if y is a label 0 … C − 1, else 0."""
+        if isinstance(self.likelihood, gpflow.likelihoods.Bernoulli):
+            return 2
+        if isinstance(self.likelihood, OrderedProbit):
+            return int(self.likelihood.num_bins)
+        return int(self.likelihood.num_classes) if isinstance(self.likelihood, _LABELS) else 0
+
+    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``E_q log p(y | f + b)`` for y (n,), shape (n,)."""
+        if not self._draws:
+            return self.likelihood.variational_expectations(*self._inputs(latent), self._outputs(y))
+        return tf.reduce_mean(self._log_prob(antithetic_draws(latent, self.num_draws, seed), y), axis=0)
+
+    def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``log E_q p(y | f + b)`` for y (n,), shape (n,)."""
+        if not self._draws:
+            return self._integrated(latent, y)
+        log_p = self._log_prob(antithetic_draws(latent, self.num_draws, seed), y)
+        return tf.reduce_logsumexp(log_p, axis=0) - np.log(self.num_draws)
+
+    def log_density(self, latent: LatentMoments, y: tf.Tensor, num_draws: int = 1) -> tf.Tensor:
+        """``log E_q p(y | f + b)`` in prediction, shape (n,). Every ``num_draws`` points are draws of one input."""
+        if not self._draws:
+            return self._integrated(latent, y)
+        log_p = self._log_prob(draws_of_f(latent, num_draws, self.num_points), y)
+        return tf.reduce_logsumexp(log_p, axis=0) - np.log(log_p.shape[0])
+
+    def mean_and_var(self, latent: LatentMoments, num_draws: int = 1) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of y including noise, each (n, P). P is 1, or C for class probabilities."""
+        if not self._draws:
+            return self.likelihood.predict_mean_and_var(*self._inputs(latent))
+        f = draws_of_f(latent, num_draws, self.num_points)
+        mean, var = self._moments_given(f)
+        second = tf.reduce_mean(var + tf.square(mean), axis=0)
+        mean = tf.reduce_mean(mean, axis=0)
+        return mean, second - tf.square(mean)
+
+    def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
+        """Quasi-Monte Carlo moments of the class probabilities.
+
+        Raises
+        ------
+        NotImplementedError
+            When y is not a label.
+        """
+        if not self.num_classes:
+            raise NotImplementedError(f"{type(self.likelihood).__name__} has no classes: call mean_and_var instead")
+        f = draws_of_f(latent, num_draws, self.num_points)
+        labels = tf.range(self.num_classes)
+        log_p = [self._log_prob(f, tf.repeat(label, tf.shape(f)[2])) for label in tf.unstack(labels)]
+        return moments_of_draws(tf.stack(log_p, axis=1), ratio)
+
+    def _integrated(self, latent: LatentMoments, y: tf.Tensor) -> tf.Tensor:
+        """``log E_q p(y | f + b)`` in closed form, or by :func:`log_expectation` over one of the functions.
+
+        The 20 points of GPflow miss ``p(y | f)`` if it is narrow compared with the uncertainty of f, or y in the tail.
+        """
+        if type(self.likelihood)._predict_log_density is not _BY_QUADRATURE:
+            return self.likelihood.predict_log_density(*self._inputs(latent), self._outputs(y))
+        scale = tf.sqrt(latent.var)
+        if self._is_normal:
+            location, width = self.offset[0] + latent.mean[0], self.offset[1] + latent.mean[1]
+
+            def log_p(t: tf.Tensor) -> tf.Tensor:
+                var = latent.var[0] + tf.square(self.likelihood.scale_transform(width + scale[1] * t))
+                return -0.5 * (tf.math.log(2.0 * np.pi * var) + tf.square(y - location) / var)
+
+            return log_expectation(log_p, tf.size(y))
+        if self.num_functions == 1:
+            return log_expectation(lambda t: self._log_prob((latent.mean + scale * t)[:, None], y), tf.size(y))
+        nodes, log_weights = _rule(self.num_functions)
+        return tf.reduce_logsumexp(
+            self._log_prob(latent.mean + scale * nodes[:, :, None], y) + log_weights[:, None], axis=0
+        )
+
+    @property
+    def _is_normal(self) -> bool:
+        """Whether y is normal with the mean f_1 + b_1 and a standard deviation that depends on f_2."""
+        if not isinstance(self.likelihood, gpflow.likelihoods.HeteroskedasticTFPConditional):
+            return False
+        return type(self.likelihood.conditional_distribution(tf.zeros([1, 2], tf.float64))) is tfp.distributions.Normal
+
+    @property
+    def _draws(self) -> bool:
+        return isinstance(self.likelihood, gpflow.likelihoods.MonteCarloLikelihood)
+
+    def _inputs(self, latent: LatentMoments) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Return an empty x (n, 0), and mean and variance of f + b, (n, L) each."""
+        mean = tf.linalg.matrix_transpose(latent.mean) + self.offset
+        return mean[:, :0], mean, tf.linalg.matrix_transpose(latent.var)
+
+    def _outputs(self, y: tf.Tensor) -> tf.Tensor:
+        return tf.cast(y, tf.int32 if isinstance(self.likelihood, _LABELS) else gpflow.default_float())[:, None]
+
+    def _log_prob(self, f: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        """``log p(y | f + b)`` at draws (S, L, n), shape (S, n)."""
+        rows = self._rows(f)
+        log_p = self.likelihood.log_prob(rows[:, :0], rows, self._outputs(tf.tile(y, tf.shape(f)[:1])))
+        return tf.reshape(log_p, [f.shape[0], -1])
+
+    def _moments_given(self, f: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        rows = self._rows(f)
+        moments = (
+            of(rows[:, :0], rows) for of in (self.likelihood.conditional_mean, self.likelihood.conditional_variance)
+        )
+        mean, var = (tf.reshape(a, [f.shape[0], -1, a.shape[-1]]) for a in moments)
+        return mean, var
+
+    def _rows(self, f: tf.Tensor) -> tf.Tensor:
+        """Return draws (S, L, n) plus b as rows (S · n, L), the shape that every likelihood takes."""
+        return tf.reshape(tf.linalg.matrix_transpose(f), [-1, self.num_functions]) + self.offset
+
+
+def _rule(num_functions: int) -> tuple[FloatArray, FloatArray]:
+    """Return nodes (S, L) and logarithms of weights (S,) for L standard normal variables.
+
+    The rule is trapezoidal, with more points in the first variable. It is exact, except for rounding, if the integrand
+    is not narrower than the spacing, and lies within the range.
+    """
+    axes = [np.linspace(-_REACH, _REACH, _FINE), *[np.linspace(-_REACH, _REACH, _COARSE)] * (num_functions - 1)]
+    nodes = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
+    log_weights = -0.5 * np.sum(nodes**2, axis=1)
+    return nodes, log_weights - np.log(np.exp(log_weights).sum())
+
+
+def check_likelihood(likelihood: object) -> None:
+    """Raise ValueError unless `likelihood` is a GPflow likelihood of one output that does not depend on x."""
+    name = type(likelihood).__name__
+    if not isinstance(likelihood, gpflow.likelihoods.Likelihood):
+        raise ValueError(
+            f"{likelihood!r} is no likelihood: expected a likelihood of GPflow, such as gpflow.likelihoods.Poisson()"
+        )
+    if isinstance(likelihood, gpflow.likelihoods.SwitchedLikelihood) or (likelihood.observation_dim or 1) > 1:
+        raise ValueError(f"the likelihood {name} has several outputs a row: expected one")
+    functions = [key for key, value in vars(likelihood).items() if isinstance(value, gpflow.functions.Function)]
+    if functions:
+        raise ValueError(f"{functions[0]} of the likelihood {name} depends on the inputs: expected a number")

@@ -1,0 +1,114 @@
+"""Likelihoods of outputs by name, with initial values and checks of y."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from fermiclass.nimgp.arrays import FloatArray
+from fermiclass.nimgp.kernels.scales import Scales
+from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
+from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
+from fermiclass.nimgp.names import RESPONSES
+from fermiclass.nimgp.optional import gpflow
+from fermiclass.nimgp.transforms import Softplus
+
+#: Likelihoods of numbers with arbitrary units. Their outputs are standardised.
+STANDARDISED = ("gaussian", "student-t", "heteroskedastic")
+
+_NOISE_VARIANCE = 0.3  # initial noise variance of standardised outputs
+_LEAST_SCALE, _LEAST_WIDTH = 1e-6, 1e-3  # smallest scale and width of this noise
+_MOST_GRADES = 1000  # each grade has its own probability
+_LEAST_COUNT = 0.1  # smallest initial mean, for counts that are all zero
+# Functions that vary on the scale of a standard deviation of the inputs. The wide prior lets the data decide.
+_FUNCTION = Scales(variance=1.0, initial_variance=1.0, lengthscale_over_root_d=1.0, width=1.0)
+
+
+class Response(NamedTuple):
+    """A likelihood, its initial offset, and the scales of its latent functions."""
+
+    likelihood: gpflow.likelihoods.Likelihood
+    offset: tuple[float, ...]
+    scales: Scales
+
+    def adapted(self) -> Adapted:
+        """Return the likelihood in its adapter."""
+        return Adapted(self.likelihood, offset=self.offset)
+
+    @property
+    def num_functions(self) -> int:
+        """L."""
+        return self.likelihood.latent_dim or 1
+
+
+def make_response(likelihood: str | gpflow.likelihoods.Likelihood, y: FloatArray) -> Response:
+    """Return a likelihood by name, or a copy of a GPflow likelihood, with initial values for outputs.
+
+    ``'gaussian'`` and ``'student-t'`` (three degrees of freedom) have noise of one learned width. ``'heteroskedastic'``
+    has Gaussian noise whose width is the softplus of a second function of x. ``'poisson'`` has the rate ``exp f``.
+    ``'bernoulli'`` (0 or 1) and ``'ordinal'`` (grades 0 … K − 1) are probit models. The edges of the grades are fixed:
+    the shares of the grades among y decide them.
+
+    Parameters
+    ----------
+    likelihood
+        One of `RESPONSES`, or a likelihood of GPflow.
+    y
+        Training outputs ``(N,)``, standardised if the likelihood is one of `STANDARDISED`.
+
+    Raises
+    ------
+    ValueError
+        When the name is unknown, or y is not valid for the likelihood.
+    """
+    own = gpflow.likelihoods
+    if not isinstance(likelihood, str):
+        return Response(gpflow.utilities.deepcopy(likelihood), (0.0,), _FUNCTION)
+    if likelihood not in RESPONSES:
+        raise ValueError(
+            f"likelihood={likelihood!r} is unknown: choose one of {', '.join(RESPONSES)}, or give a GPflow likelihood"
+        )
+    check_outputs(likelihood, y)
+    if likelihood == "gaussian":
+        normal = own.Gaussian()
+        normal.variance = gpflow.Parameter(_NOISE_VARIANCE, transform=Softplus(low=np.float64(_LEAST_SCALE)))
+        return Response(normal, (0.0,), _FUNCTION)
+    if likelihood == "student-t":
+        student = own.StudentT()
+        student.scale = gpflow.Parameter(np.sqrt(_NOISE_VARIANCE), transform=Softplus(low=np.float64(_LEAST_SCALE)))
+        return Response(student, (0.0,), _FUNCTION)
+    if likelihood == "heteroskedastic":
+        width = Softplus(low=np.float64(_LEAST_WIDTH))
+        start = float(width.inverse(np.sqrt(_NOISE_VARIANCE)))
+        return Response(own.HeteroskedasticTFPConditional(scale_transform=width), (0.0, start), _FUNCTION)
+    if likelihood == "poisson":
+        return Response(own.Poisson(), (float(np.log(max(y.mean(), _LEAST_COUNT))),), _FUNCTION)
+    shares = (np.bincount(y.astype(int)) + 1.0) / (len(y) + y.max() + 1.0)  # a grade without a source has a place too
+    if likelihood == "bernoulli":
+        return Response(own.Bernoulli(), (float(ndtri(shares[-1])) if y.max() else -1.0,), _FUNCTION)
+    if y.max() < 1:
+        raise ValueError("the likelihood 'ordinal' needs outputs of at least two grades; found only the grade 0")
+    return Response(OrderedProbit(ndtri(np.cumsum(shares)[:-1])), (0.0,), _FUNCTION)
+
+
+def check_outputs(likelihood: str, y: FloatArray) -> None:
+    """Check that outputs are valid for a likelihood by name.
+
+    Raises
+    ------
+    ValueError
+        When counts or grades are not integers of 0 or more, there are too many grades, or a binary y is not 0 or 1.
+    """
+    if likelihood in STANDARDISED:
+        return
+    odd = np.flatnonzero((y < 0) | (y != np.floor(y)) | ((y > 1) if likelihood == "bernoulli" else False))
+    if odd.size:
+        expected = "0 or 1" if likelihood == "bernoulli" else "whole numbers of 0 or more"
+        raise ValueError(f"y is {y[odd[0]]:g} in row {odd[0]}: the likelihood '{likelihood}' needs {expected}")
+    if likelihood == "ordinal" and np.any(y >= _MOST_GRADES):
+        raise ValueError(
+            f"y is {y.max():g}: the likelihood 'ordinal' has at most {_MOST_GRADES:,} grades, from 0 on; use 'poisson' "
+            "for counts"
+        )

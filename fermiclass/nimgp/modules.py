@@ -1,0 +1,202 @@
+"""Parameters of models: transformed, with priors, and found by name.
+
+The interface is that of GPflow, and parameters of GPflow may be in the same model. This module imports neither GPflow
+nor TensorFlow Probability: their import takes several seconds.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from math import lgamma
+from typing import Any, NamedTuple, Protocol, TypeGuard
+
+import numpy as np
+import tensorflow as tf
+
+from fermiclass.nimgp.graphs import forget_graphs
+
+
+class Prior(Protocol):
+    """Prior of a parameter: a density of the value itself, not of the unconstrained number that training changes."""
+
+    def log_prob(self, value: tf.Tensor) -> tf.Tensor:
+        """Log density of each number."""
+
+
+class LogNormal(NamedTuple):
+    """``log θ ~ N(log median, width²)``."""
+
+    median: float
+    width: float
+
+    def log_prob(self, value: tf.Tensor) -> tf.Tensor:
+        """``−½ ((log θ − log median) / width)² − log θ − log(width √(2π))``."""
+        log = tf.math.log(value)
+        offset = (log - float(np.log(self.median))) / self.width
+        return -0.5 * tf.square(offset) - log - float(np.log(self.width * np.sqrt(2.0 * np.pi)))
+
+
+class Beta(NamedTuple):
+    """``p(θ) ∝ θ^(a − 1) (1 − θ)^(b − 1)``."""
+
+    a: float
+    b: float
+
+    def log_prob(self, value: tf.Tensor) -> tf.Tensor:
+        """Log density, normalised."""
+        norm = lgamma(self.a + self.b) - lgamma(self.a) - lgamma(self.b)
+        return (self.a - 1.0) * tf.math.log(value) + (self.b - 1.0) * tf.math.log1p(-value) + norm
+
+
+class Transform(NamedTuple):
+    """From the real numbers that training changes to the values of a parameter, and back (NumPy, double precision)."""
+
+    forward: Callable[[tf.Tensor], tf.Tensor]
+    inverse: Callable[[np.ndarray], np.ndarray]
+
+
+def _inverse_softplus(y: np.ndarray) -> np.ndarray:
+    return y + np.log(-np.expm1(-y))
+
+
+def _logit(p: np.ndarray) -> np.ndarray:
+    return np.log(p) - np.log1p(-p)
+
+
+IDENTITY = Transform(tf.identity, np.asarray)
+EXP = Transform(tf.exp, np.log)
+SOFTPLUS = Transform(tf.math.softplus, _inverse_softplus)
+SIGMOID = Transform(tf.sigmoid, _logit)
+
+
+class Parameter(tf.Module):
+    """An array that training may change. It can stand where a tensor can.
+
+    Parameters
+    ----------
+    value
+        Initial value.
+    transform
+        What keeps the value inside its limits.
+    prior
+        Prior of the value; None for maximum likelihood.
+    trainable
+        Whether training changes it.
+
+    Raises
+    ------
+    ValueError
+        When a number is outside of the limits of the transform.
+    """
+
+    def __init__(
+        self,
+        value: Any,
+        *,
+        dtype: tf.DType = tf.float64,
+        transform: Transform = IDENTITY,
+        prior: Prior | None = None,
+        trainable: bool = True,
+    ) -> None:
+        super().__init__()
+        self.transform = transform
+        self.prior = prior
+        self.unconstrained_variable = tf.Variable(self._unconstrained(value), dtype=dtype, trainable=trainable)
+
+    @property
+    def trainable(self) -> bool:
+        """Whether training changes the value."""
+        return bool(self.unconstrained_variable.trainable)
+
+    @property
+    def shape(self) -> tf.TensorShape:
+        """Shape of the value."""
+        return self.unconstrained_variable.shape
+
+    @property
+    def dtype(self) -> tf.DType:
+        """Type of the numbers."""
+        return self.unconstrained_variable.dtype
+
+    def numpy(self) -> np.ndarray:
+        """Return the value as an array."""
+        return np.asarray(tf.convert_to_tensor(self).numpy())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.numpy().astype(dtype or self.dtype.as_numpy_dtype)
+
+    def __getitem__(self, key: Any) -> tf.Tensor:
+        return tf.convert_to_tensor(self)[key]
+
+    def assign(self, value: Any) -> None:
+        """Set the value."""
+        self.unconstrained_variable.assign(tf.cast(self._unconstrained(value), self.dtype))
+
+    def log_prior_density(self) -> tf.Tensor:
+        """Log density of the prior at the value, summed over its numbers."""
+        if self.prior is None:
+            return tf.zeros((), self.dtype)
+        return tf.reduce_sum(self.prior.log_prob(tf.convert_to_tensor(self)))
+
+    def _unconstrained(self, value: Any) -> Any:
+        if self.transform is IDENTITY:
+            return value  # also a tensor of a graph, as natural gradients assign it
+        with np.errstate(all="ignore"):
+            found = self.transform.inverse(np.asarray(value, np.float64))
+        if not np.all(np.isfinite(found)):
+            raise ValueError("a parameter has a value that it cannot take, such as a variance of 0 or below")
+        return found
+
+
+def _as_tensor(parameter: Parameter, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> tf.Tensor:
+    value = parameter.transform.forward(tf.convert_to_tensor(parameter.unconstrained_variable))
+    return value if dtype is None else tf.cast(value, dtype)
+
+
+tf.register_tensor_conversion_function(Parameter, _as_tensor)
+
+
+def _of_value(name: str) -> Callable[..., tf.Tensor]:
+    def operator(self: Parameter, *others: Any) -> tf.Tensor:
+        return getattr(tf.convert_to_tensor(self), name)(*others)
+
+    return operator
+
+
+for _operation in ("neg", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow"):
+    setattr(Parameter, f"__{_operation}__", _of_value(f"__{_operation}__"))
+
+
+class Module(tf.Module):
+    """A part of a model: it finds the parameters among its attributes, and in theirs."""
+
+    @property
+    def trainable_parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that training may change, by name."""
+        return tuple(parameter for parameter in parameters_of(self).values() if parameter.trainable)
+
+
+def parameters_of(part: object) -> dict[str, Parameter]:
+    """Return the parameters of a model or a part of one by their names, such as ``kernel.kernels[0].variance``.
+
+    GPflow's parameters are found, too. A part without parameters, which need not be a module, has none.
+    """
+    if not isinstance(part, tf.Module):
+        return {}
+    found = part._flatten(predicate=_is_parameter, with_path=True)  # as TensorFlow finds variables
+    return {_name(path): parameter for path, parameter in found}
+
+
+def copied(part: Any) -> Any:
+    """Return a copy of a part of a model, with variables of its own."""
+    forget_graphs()  # GPflow's transformations remember tensors, which cannot be copied
+    return copy.deepcopy(part)
+
+
+def _is_parameter(value: object) -> TypeGuard[Parameter]:
+    return hasattr(value, "unconstrained_variable")
+
+
+def _name(path: tuple[str | int, ...]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")

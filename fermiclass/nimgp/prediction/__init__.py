@@ -1,0 +1,1 @@
+"""Predictive distributions of class labels and of outputs."""

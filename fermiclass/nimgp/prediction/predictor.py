@@ -1,0 +1,208 @@
+"""Class probabilities of new sources, averaged over the uncertainty of their inputs.
+
+The draws of the noiseless inputs are one fixed quasi-Monte Carlo set, scaled by the error bars of each source. Sources
+are computed in blocks of one fixed shape. The prediction of a source therefore depends on that source alone, and not on
+its position in the table or on the number of other sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import tensorflow as tf
+
+from fermiclass.nimgp.diagnosis import diagnose
+from fermiclass.nimgp.errors import PredictionError
+from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.prediction.graphs import PredictionGraphs, numbers_of
+
+_POINTS_PER_BLOCK = 4096  # input points of one block: enough to keep the cores busy, few enough for the cache
+_MATRICES_PER_BLOCK = 2**23  # size of the matrices of the inputs of one block: 64 MB
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Prediction of n sources. Entropies are in nats.
+
+    Attributes
+    ----------
+    probabilities
+        ``E_x E_f p(y | f(x))``, ``(n, C)``. Rows sum to 1.
+    std
+        Standard deviation of ``p(y | f(x))`` over f and x, ``(n, C)``.
+    entropy
+        Entropy of ``probabilities``, ``(n,)``. It is the sum of the next two quantities and of a rest that no knowledge
+        of f or x removes.
+    information
+        ``E_x { H[E_f p] − E_f H[p] }``, the mutual information of label and latent functions (BALD), ``(n,)``.
+    noise_entropy
+        ``H[E_x E_f p] − E_x H[E_f p]``, the mutual information of label and noiseless input, ``(n,)``. It is zero for
+        first-order methods: their input noise is noise of f, and its part is in `information`.
+    """
+
+    probabilities: np.ndarray
+    std: np.ndarray
+    entropy: np.ndarray
+    information: np.ndarray
+    noise_entropy: np.ndarray
+
+    def take(self, rows: np.ndarray) -> Prediction:
+        """Return the prediction of some of the sources."""
+        return Prediction(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+class ClassPredictor:
+    """Prediction of class probabilities with a trained model. Terms of the model alone are computed once.
+
+    Parameters
+    ----------
+    model
+        Trained model. Later changes of it have no effect.
+    input_prior
+        p(x) of the sources to be predicted; flat by default. The noiseless input of a source has the distribution
+        ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)``.
+    first_order
+        Whether input noise becomes noise of the latent functions, ``var_c + ∇mean_cᵀ V ∇mean_c`` at the observed input.
+        p(x) is then not used.
+    graphs
+        Graphs of a model with the same settings and sizes. They save the time of tracing.
+
+    Attributes
+    ----------
+    temperature
+        T, by which latent functions are divided. A T above 1 softens ``softmax(f/T)``. It may be changed.
+    """
+
+    def __init__(
+        self,
+        model: NoisyInputGP,
+        *,
+        input_prior: InputPrior | None = None,
+        first_order: bool = False,
+        graphs: PredictionGraphs | None = None,
+    ) -> None:
+        self._model = model
+        self._numbers = numbers_of(model)
+        self._graphs = graphs or PredictionGraphs(model, first_order=first_order)
+        self._dtype = model.posterior.q_mu.dtype
+        self._num_classes = model.likelihood.num_classes
+        self._input_prior = used_prior(input_prior, model, first_order=first_order)
+        self._first_order = first_order
+        self.temperature = 1.0
+
+    def predict(
+        self, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 256, ratio: np.ndarray | None = None
+    ) -> Prediction:
+        """Predict n sources at once; see :meth:`blocks` for the parameters."""
+        return join(list(self.blocks(X, X_var, num_draws=num_draws, ratio=ratio)))
+
+    def blocks(
+        self, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 256, ratio: np.ndarray | None = None
+    ) -> Iterator[Prediction]:
+        """Predict sources block by block. This integrates over x* ~ p(x* | x̃*) and over the latent functions.
+
+        Parameters
+        ----------
+        X, X_var
+            Observed inputs and their noise variances, ``(n, D)``.
+        num_draws
+            Number of draws of each noisy input, preferably a power of 2. An input without noise has one draw.
+        ratio
+            Positive weights of the classes for each source, ``(n, C)``. Probabilities are multiplied by them and
+            normalised. An example is the ratio of class priors in the group of the source and in training (label
+            shift). Draws of f and x have the same weights, so that all of `Prediction` belongs to the corrected
+            probabilities.
+
+        Yields
+        ------
+        Prediction
+            Prediction of the next sources, in order.
+
+        Raises
+        ------
+        PredictionError
+            When probabilities are NaN or infinite.
+        """
+        num_draws = 1 if self._first_order else num_draws
+        block_size = rows_per_block(self._model.posterior.Z.shape, num_draws)
+        ratio = np.ones((len(X), self._num_classes)) if ratio is None else ratio
+        for start in range(0, len(X), block_size):
+            rows = slice(start, start + block_size)
+            noisy = np.any(X_var[rows] > 0, axis=1)
+            block = X[rows], X_var[rows], ratio[rows]
+            if noisy.all():
+                yield self._block(block_size, num_draws, *block)
+            elif not noisy.any():
+                yield self._block(block_size, 1, *block)
+            else:
+                both = self._block(block_size, num_draws, *block), self._block(block_size, 1, *block)
+                yield _choose(noisy, *both)
+
+    def _block(
+        self, block_size: int, num_draws: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray
+    ) -> Prediction:
+        count = len(X)
+        conditional = self._input_prior.condition(X, X_var)
+        padded = (tf.constant(a, self._dtype) for a in (*pad(block_size, *conditional, ratio), self.temperature))
+        mean, second, entropy_given_x, entropy_given_f = (
+            a.numpy()[..., :count].astype(float) for a in self._graphs.run(self._numbers, num_draws, *padded)
+        )
+        if not all(np.all(np.isfinite(a)) for a in (mean, second, entropy_given_x, entropy_given_f)):
+            raise PredictionError(
+                f"the probabilities of a block of {count} sources are NaN or infinite: {diagnose(self._model)}. Train "
+                "again, with fewer inducing points, or precision='float64'."
+            )
+        # Rounding and quadrature leave small errors: sums differ from 1, differences of entropies may be below 0.
+        probabilities = (mean / mean.sum(axis=0)).T
+        entropy = -np.sum(probabilities * np.log(np.maximum(probabilities, 1e-300)), axis=1)
+        return Prediction(
+            probabilities=probabilities,
+            std=np.sqrt(np.maximum(second.T - probabilities**2, 0.0)),
+            entropy=entropy,
+            information=np.maximum(entropy_given_x - entropy_given_f, 0.0),
+            noise_entropy=np.maximum(entropy - entropy_given_x, 0.0),
+        )
+
+
+def rows_per_block(inducing_points: Sequence[int], num_draws: int) -> int:
+    """Return the number of inputs per block, so that arrays fit into the cache and matrices into memory.
+
+    Parameters
+    ----------
+    inducing_points
+        Shape ``(C, M, D)`` of the inducing points. Each input has covariances (D, D). With one latent function it also
+        has a matrix (M, M), which :mod:`fermiclass.nimgp.products` repeats.
+    num_draws
+        Number of draws of each input.
+    """
+    num_functions, num_inducing, input_dim = inducing_points
+    widest = max(input_dim, num_inducing if num_functions == 1 else 1)
+    return max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // widest**2))
+
+
+def used_prior(input_prior: InputPrior | None, model: NoisyInputGP, *, first_order: bool) -> InputPrior:
+    """Return the p(x) of a prediction: flat if none is given, or if noise becomes noise of the latent functions."""
+    flat = InputPrior.isotropic(model.posterior.Z.shape[-1], np.inf)
+    return flat if first_order or input_prior is None else input_prior
+
+
+def pad(size: int, *arrays: np.ndarray) -> list[np.ndarray]:
+    """Repeat the last row of each array, so that all have `size` rows."""
+    return [np.pad(a, [(0, size - len(a))] + [(0, 0)] * (a.ndim - 1), mode="edge") for a in arrays]
+
+
+def join(blocks: Sequence[Prediction]) -> Prediction:
+    """Join the predictions of consecutive blocks of sources."""
+    return Prediction(*(np.concatenate([getattr(b, field.name) for b in blocks]) for field in fields(Prediction)))
+
+
+def _choose(first: np.ndarray, a: Prediction, b: Prediction) -> Prediction:
+    """Return prediction `a` of the sources in ``first`` (n,), and `b` of the others."""
+
+    def pick(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.where(first if x.ndim == 1 else first[:, None], x, y)
+
+    return Prediction(*(pick(getattr(a, field.name), getattr(b, field.name)) for field in fields(Prediction)))

@@ -1,0 +1,164 @@
+"""Predictive distributions of outputs, averaged over the uncertainty of the inputs.
+
+As for classes (:mod:`fermiclass.nimgp.prediction.predictor`), all noisy inputs use one quasi-Monte Carlo set, and rows
+are computed in blocks of one shape. The prediction of a row therefore depends on that row alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from fermiclass.nimgp.arrays import FloatArray
+from fermiclass.nimgp.graphs import call_graph
+from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.likelihoods.distributions import output_distribution, quantile_of_mixture
+from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
+from fermiclass.nimgp.likelihoods.predictive_moments import draws_of_f
+from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.prediction.graphs import blurred, noiseless
+from fermiclass.nimgp.prediction.predictor import pad, rows_per_block, used_prior
+
+_POINTS_OF_F = 4  # points of f for each draw of a noisy input, for quantiles
+
+Graph = Callable[..., tuple[tf.Tensor, ...]]
+
+
+class ResponsePredictor:
+    """Prediction of outputs with a trained model.
+
+    The likelihood of the model is :class:`~fermiclass.nimgp.likelihoods.from_gpflow.Adapted`. With x* from
+    ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)`` and f from its posterior at x*::
+
+        E y = E_x E_f y,    Var y = E_x Var(y | x) + Var_x E(y | x),    p(y) = E_x E_f p(y | f)
+
+    Parameters
+    ----------
+    model
+        Trained model. It is not copied and must not change.
+    input_prior
+        p(x) of the rows to be predicted; flat by default.
+    first_order
+        Whether input noise becomes noise of the latent functions. p(x) is then not used.
+
+    Raises
+    ------
+    TypeError
+        When the likelihood is one of classes.
+    """
+
+    def __init__(
+        self, model: NoisyInputGP, *, input_prior: InputPrior | None = None, first_order: bool = False
+    ) -> None:
+        if not isinstance(model.likelihood, Adapted):
+            raise TypeError(f"{type(model.likelihood).__name__} is a likelihood of classes: use ClassPredictor")
+        self._likelihood = model.likelihood
+        self._functions = model.posterior.predictor(model.kernel)
+        self._prior = used_prior(input_prior, model, first_order=first_order)
+        self._first_order = first_order
+        self._inducing_points = tuple(model.posterior.Z.shape)
+        self._traced: dict[tuple[str, int], Graph] = {}
+
+    def moments(self, X: FloatArray, X_var: FloatArray, *, num_draws: int = 128) -> tuple[FloatArray, FloatArray]:
+        """Return mean and variance of y, each ``(n, P)``. P is 1, or C for class probabilities.
+
+        Parameters
+        ----------
+        X, X_var
+            Observed inputs and their noise variances, ``(n, D)``.
+        num_draws
+            Number of draws of each noisy input, preferably a power of 2. An input without noise has one draw.
+        """
+        mean, var = self._run("moments", self._moments, num_draws, X, X_var)
+        return mean, var
+
+    def log_density(self, X: FloatArray, X_var: FloatArray, y: FloatArray, *, num_draws: int = 128) -> FloatArray:
+        """Return ``log E_x E_f p(y | f(x))`` of outputs y, ``(n,)``. The average is inside the logarithm."""
+        return self._run("log density", self._log_density, num_draws, X, X_var, y)[0]
+
+    def quantiles(
+        self, X: FloatArray, X_var: FloatArray, levels: Sequence[float], *, num_draws: int = 128
+    ) -> FloatArray:
+        """Return quantiles of ``E_x E_f p(y | f(x))``, ``(n, Q)``: the smallest y with ``P(Y ≤ y) ≥ level``.
+
+        Raises
+        ------
+        NotImplementedError
+            When y has no order, or the quantiles of the likelihood are not implemented.
+        """
+
+        def of_block(f: FloatArray) -> FloatArray:
+            f = np.moveaxis(f, 0, -1) + self._likelihood.offset.numpy()[:, None]  # (S, L, n)
+            of_draws = output_distribution(self._likelihood.likelihood, f)
+            return np.stack([quantile_of_mixture(of_draws, float(level), f.shape[-1]) for level in levels], axis=1)
+
+        if not len(levels):
+            return np.empty((len(X), 0))
+        return self._run("draws", self._draws, num_draws, X, X_var, finish=of_block)[0]
+
+    def _run(
+        self,
+        name: str,
+        compute: Graph,
+        num_draws: int,
+        X: FloatArray,
+        *rest: FloatArray,
+        finish: Callable[[FloatArray], FloatArray] = np.asarray,
+    ) -> list[FloatArray]:
+        """Compute rows with and without noise separately, in blocks. Apply `finish` to each; return rows in order."""
+        num_draws = 1 if self._first_order else num_draws
+        noisy = np.any(rest[0] > 0, axis=1) & (num_draws > 1)
+        parts: list[list[FloatArray]] = []
+        order = []
+        for count, chosen in ((num_draws, noisy), (1, ~noisy)):
+            rows = np.flatnonzero(chosen)
+            size = rows_per_block(self._inducing_points, count)
+            for start in range(0, len(rows), size):
+                block = rows[start : start + size]
+                found = self._block(name, compute, count, size, X[block], *(a[block] for a in rest))
+                parts.append([finish(a) for a in found])
+                order.append(block)
+        back = np.argsort(np.concatenate(order)) if order else np.empty(0, int)
+        return [np.concatenate(columns)[back] for columns in zip(*parts, strict=True)]
+
+    def _block(
+        self, name: str, compute: Graph, num_draws: int, size: int, X: FloatArray, X_var: FloatArray, *rest: FloatArray
+    ) -> list[FloatArray]:
+        whole = pad(size, *self._prior.condition(X, X_var), *rest)
+        key = name, num_draws
+        if key not in self._traced:
+
+            def graph(weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor, *rest: tf.Tensor) -> tuple[Any, ...]:
+                return compute(num_draws, self._latent(num_draws, weights, mean, factor), *rest)
+
+            self._traced[key] = tf.function(graph, autograph=False)
+        found = call_graph(self._traced[key], *(tf.constant(a, tf.float64) for a in whole))
+        return [a.numpy()[: len(X)] for a in found]
+
+    def _latent(self, num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
+        """Return moments of the latent functions at the draws of x of each row, ``(L, n · S)``."""
+        if self._first_order:
+            return blurred(self._functions, mean[:, 0], factor[:, 0])
+        return self._functions.moments(noiseless(num_draws, weights, mean, factor))
+
+    def _moments(self, num_draws: int, latent: LatentMoments) -> tuple[tf.Tensor, ...]:
+        means, variances = (
+            tf.reshape(a, [-1, num_draws, a.shape[-1]]) for a in self._likelihood.mean_and_var(latent, num_draws)
+        )
+        mean = tf.reduce_mean(means, axis=1)
+        return mean, tf.reduce_mean(variances + tf.square(means - mean[:, None]), axis=1)
+
+    def _log_density(self, num_draws: int, latent: LatentMoments, y: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        log_p = tf.reshape(self._likelihood.log_density(latent, tf.repeat(y, num_draws), num_draws), [-1, num_draws])
+        return (tf.reduce_logsumexp(log_p, axis=1) - np.log(num_draws),)
+
+    def _draws(self, num_draws: int, latent: LatentMoments) -> tuple[tf.Tensor, ...]:
+        """Return draws of f(x) over both x and f, ``(n, S, L)``."""
+        f = draws_of_f(latent, num_draws, _POINTS_OF_F)  # (K, L, n · S)
+        f = tf.reshape(f, [f.shape[0], f.shape[1], -1, num_draws])
+        f = tf.transpose(f, [2, 0, 3, 1])
+        return (tf.reshape(f, [tf.shape(f)[0], -1, f.shape[-1]]),)

@@ -1,0 +1,1 @@
+"""The training loop, its minibatches, natural gradients and checkpoints."""

@@ -1,0 +1,115 @@
+"""Checkpoints: training survives an interruption. One file holds all variables and is replaced as a whole."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import tensorflow as tf
+
+from fermiclass.nimgp.archives import read_arrays
+from fermiclass.nimgp.errors import CheckpointError
+
+_PROGRESS = "progress_"
+
+
+class Checkpoint:
+    """A file ``.npz`` that holds the variables of training, its progress, and a description of the training.
+
+    As a context manager it writes the last saved state when Ctrl-C or an error ends training early.
+
+    Parameters
+    ----------
+    path
+        The file. Training resumes from it if it exists.
+    about
+        Settings and sizes of the data, as values that JSON can hold. They must be the same for training to resume.
+    seconds
+        Shortest time between two writes. The last step is always written.
+    """
+
+    def __init__(self, path: Path, about: Mapping[str, Any], *, seconds: float = 60.0) -> None:
+        self.path = path
+        self._about = {key: repr(value) for key, value in about.items()}
+        self._seconds = seconds
+        self._written = time.monotonic()
+        self._unwritten: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if raised[0] is not None and self._unwritten:
+            self._write()
+
+    def restore(self, variables: Sequence[tf.Variable]) -> dict[str, np.ndarray]:
+        """Set the variables to the saved values and return the progress. Without a file, return an empty dict.
+
+        Raises
+        ------
+        CheckpointError
+            When the file belongs to another training, or is damaged.
+        """
+        if not self.path.exists():
+            return {}
+        if not self.path.is_file():  # reading a pipe or a device could wait for ever, or never end
+            raise CheckpointError(f"'{self.path}' is not a regular file: name another file")
+        try:
+            saved = read_arrays(self.path.read_bytes())
+            about = dict(zip(saved["names"].tolist(), saved["values"].tolist(), strict=True))
+            progress = {name[len(_PROGRESS) :]: saved[name] for name in saved if name.startswith(_PROGRESS)}
+            values = [saved[f"variable{k}"] for k in range(len(saved) - len(progress) - 2)]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(f"'{self.path}' is not a checkpoint, or is damaged ({error}): remove it") from error
+        odd = sorted(key for key in self._about.keys() | about.keys() if self._about.get(key) != about.get(key))
+        if odd:
+            was = ", ".join(f"{key}={about.get(key)} (now {self._about.get(key)})" for key in odd)
+            raise CheckpointError(f"'{self.path}' is a checkpoint of another training, with {was}: name another file")
+        if [v.shape for v in values] != [tuple(v.shape) for v in variables]:
+            raise CheckpointError(f"'{self.path}' is a checkpoint of a model of another size: name another file")
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(value)
+        return progress
+
+    def save(
+        self, variables: Sequence[tf.Variable], progress: Mapping[str, np.ndarray | int], *, last: bool = False
+    ) -> None:
+        """Write the file if it is due. Otherwise keep the state until the next write, or until training ends early."""
+        # Copies: training changes the variables before they are written.
+        arrays: dict[str, Any] = {f"variable{k}": np.array(variable.numpy()) for k, variable in enumerate(variables)}
+        arrays |= {f"{_PROGRESS}{name}": value for name, value in progress.items()}
+        self._unwritten = arrays | {"names": list(self._about), "values": list(self._about.values())}
+        if last or time.monotonic() - self._written >= self._seconds:
+            self._write()
+
+    def _write(self) -> None:
+        # A name of its own: another training on this file, of another machine, must not write to it.
+        partial = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.partial")
+        try:
+            with partial.open("wb") as file:
+                if self.path.exists():  # permissions stay
+                    partial.chmod(stat.S_IMODE(self.path.stat().st_mode))
+                np.savez(file, **self._unwritten)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self.path)
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)  # of the name
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint '{self.path}' cannot be written: {error.strerror or error}. Free some space, or name "
+                "another file"
+            ) from error
+        finally:
+            partial.unlink(missing_ok=True)
+        self._unwritten = {}
+        self._written = time.monotonic()

@@ -1,0 +1,362 @@
+"""Training as a generator of states. Progress bars, checkpoints and tests observe it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from fermiclass.nimgp.diagnosis import diagnose
+from fermiclass.nimgp.errors import CheckpointError, TrainingError, TrainingWarning
+from fermiclass.nimgp.graphs import call_graph, forget_graphs
+from fermiclass.nimgp.inputs.models import Batch
+from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.training.checkpoints import Checkpoint
+from fermiclass.nimgp.training.feeds import Data, Tensors
+from fermiclass.nimgp.training.natural_gradient import NaturalGradient
+
+_STEPS_PER_CALL = 20  # steps that run inside TensorFlow before a state is reported
+_LEAST_RISE = 1e-3  # smallest relative rise of the smoothed objective that makes more steps worthwhile
+_LARGEST_JITTER = 0.1  # relative to the mean variance; a larger one would change the kernel
+_RESTARTS = 3
+_SMALLER = 0.2  # step size after a restart, relative to the step size that diverged
+_DEEPEST_FALL = 20.0  # largest fall of the objective below its first value, relative to the size of that value
+# Natural gradients may jump to a place where a likelihood with fixed label noise is both flat and low. Therefore an
+# objective below _LOW (nats per row) after a quarter of the steps must have risen by the fraction _RISE of its first
+# value.
+_LOW, _RISE = -2.0, 0.05
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a bound is maximised: by Adam, with natural gradients for q(u) if asked for.
+
+    Attributes
+    ----------
+    steps
+        Number of steps, at most.
+    batch_size
+        Sources a step; None for all of them.
+    learning_rate
+        Adam's first step size.
+    decay
+        Whether the step size falls to a hundredth of its start along a cosine, or stays.
+    seed
+        Seed of minibatches and draws.
+    natural_gradient
+        γ of natural gradient steps for m and S of q(u); None for Adam.
+    patience
+        Stop when the smoothed bound of no model has risen by a thousandth for so many steps; None to do all steps.
+    """
+
+    steps: int = 500
+    batch_size: int | None = None
+    learning_rate: float = 0.01
+    decay: bool = True
+    seed: int = 0
+    natural_gradient: float | None = None
+    patience: int | None = None
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """What an observer of training sees.
+
+    Attributes
+    ----------
+    step, steps
+        Number of steps done, and number of steps in all.
+    value
+        Mean objective of each model since the state before, ``(...)``.
+    attempt
+        Number of restarts so far.
+    history
+        All values since the last restart, ``(states, ...)``.
+    """
+
+    step: int
+    steps: int
+    value: np.ndarray
+    attempt: int
+    history: np.ndarray
+
+
+class _Adam(tf.keras.optimizers.Adam):
+    """Adam on one device. It leaves nothing in memory when training has ended.
+
+    Keras sums the gradients of all devices by a function with a custom gradient. TensorFlow keeps that function, and
+    with it the graph of every training: 10 MB each. With one device there is nothing to sum, so this class replaces
+    the method. If Keras renames the method one day, only this memory is lost. Keras also numbers its optimisers, and
+    TensorFlow keeps an initialiser for every name: 0.6 MB per training. Hence the fixed name.
+    """
+
+    def __init__(self, learning_rate: Any) -> None:
+        super().__init__(learning_rate, name="adam")
+
+    def _all_reduce_sum_gradients(self, grads_and_vars: list[Any]) -> list[Any]:
+        return grads_and_vars
+
+
+class _DivergedError(Exception):
+    """Training must start again. `attempt` is the number of the next attempt."""
+
+    def __init__(self, attempt: int, reason: str) -> None:
+        super().__init__(reason)
+        self.attempt = attempt
+
+
+def train(
+    model: NoisyInputGP, data: Data, settings: Schedule, *, checkpoint: Checkpoint | None = None
+) -> Iterator[TrainingState]:
+    """Maximise ``model.objective`` plus the log density of the priors. Yield a state every few steps.
+
+    Models that are trained at once share only the draws. Each parameter moves independently of the others, so that
+    each model ends where it would end alone, except for rounding.
+
+    Rounding may leave a covariance without a Cholesky factor, and the objective is then NaN. In that case the jitter
+    becomes ten times larger for all models, and training goes on. Training starts again with a fifth of the step size
+    and a warning, up to three times, when one of these happens to any of the models:
+
+    - The objective is NaN or infinite, and a larger jitter does not help.
+    - The objective falls below its first value by more than twenty times the size of that value.
+    - With natural gradients, after a quarter of the steps: the objective is below -2 nats per source and has risen by
+      less than a twentieth of the size of its first value.
+
+    Parameters
+    ----------
+    model
+        The model. Training changes its parameters.
+    data
+        The sources, with the leading axes of the model.
+    settings
+        Number of steps, minibatch, step size and seed.
+    checkpoint
+        File that keeps the state of training. Training resumes from it.
+
+    Raises
+    ------
+    CheckpointError
+        When the checkpoint belongs to another training or version, is damaged, or cannot be written.
+    TrainingError
+        When the objective is NaN or infinite after all restarts, with any jitter up to 0.1. The message says at which
+        step this happened, what the cause is, and what to try.
+
+    Warns
+    -----
+    TrainingWarning
+        When training starts again, and when it has diverged after the last restart.
+    """
+    start = [variable.numpy() for variable in model.variables]
+    attempt = 0
+    while True:
+        try:
+            yield from _train(model, data, settings, checkpoint, attempt)
+            return
+        except _DivergedError as diverged:
+            _start_again(model.variables, start)
+            attempt = diverged.attempt
+            if str(diverged):
+                rate = settings.learning_rate * _SMALLER**attempt
+                warnings.warn(
+                    f"training diverged ({diverged}): it starts again with a learning rate of {rate:.2g}",
+                    TrainingWarning,
+                    stacklevel=2,
+                )
+        finally:
+            forget_graphs()
+
+
+def _train(
+    model: NoisyInputGP, data: Data, settings: Schedule, checkpoint: Checkpoint | None, attempt: int
+) -> Iterator[TrainingState]:
+    """Train with one step size; see :func:`train`."""
+    optimisers = _Optimisers(model, settings, attempt)
+    kept = _restored(checkpoint, optimisers.state, attempt)
+    done, drawn = int(kept.get("done", 0)), int(kept.get("drawn", 0))
+    rng = np.random.default_rng([settings.seed, 1])
+    rng.integers(0, 2**31 - 1, size=(drawn, 2), dtype=np.int32)  # skip the seeds of the steps that are done
+    dtype = model.posterior.q_mu.dtype
+    feed = data.feed(settings.batch_size, settings.seed, dtype, first=drawn)
+
+    @tf.function(reduce_retracing=True)
+    def run(seeds: tf.Tensor, taken: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
+        total = of_first_step = tf.zeros(feed.leading, dtype)
+        for k in tf.range(tf.shape(seeds)[0]):
+            value = optimisers.step(feed.batch(taken, k), seeds[k])
+            of_first_step = tf.where(k == 0, value, of_first_step)
+            total += value
+        return total, of_first_step
+
+    smoothed = _Smoothed(settings.patience, kept)
+    first = kept.get("first")
+    history = list(kept.get("history", ()))
+    astray = ""
+    if done:
+        yield TrainingState(done, settings.steps, history[-1], attempt, np.array(history))
+    while done < settings.steps and not smoothed.has_stopped_rising:
+        count = min(_STEPS_PER_CALL, settings.steps - done)
+        seeds = rng.integers(0, 2**31 - 1, size=(count, 2), dtype=np.int32)
+        taken = feed.take(count)
+        drawn += count
+        total, of_first_step = (a.numpy() for a in call_graph(run, tf.constant(seeds), taken))
+        value = total / count
+        if not np.all(np.isfinite(value)):
+            if _raise_jitter(model):
+                continue
+            raise _not_finite(model, value, (done, done + count), attempt)
+        first = of_first_step if first is None else first
+        must_rise = settings.natural_gradient is not None and done > settings.steps / 4
+        low = _LOW * np.asarray(model.num_data) if must_rise else -np.inf
+        astray = _gone_astray(first, value, low, done + count)
+        if astray and attempt < _RESTARTS:
+            raise _DivergedError(attempt + 1, astray)
+        done += count
+        history.append(value)
+        smoothed.add(done, value)
+        if checkpoint is not None:
+            progress = {"done": done, "drawn": drawn, "attempt": attempt, "first": first, "history": np.array(history)}
+            progress |= smoothed.state
+            checkpoint.save(optimisers.state, progress, last=done == settings.steps or smoothed.has_stopped_rising)
+        yield TrainingState(done, settings.steps, value, attempt, np.array(history))
+    if astray:
+        warnings.warn(
+            f"training diverged ({astray}), also with {_RESTARTS} smaller learning rates: do not trust the predictions "
+            "of this model; try an even smaller learning rate, another likelihood, or no natural gradients",
+            TrainingWarning,
+            stacklevel=3,
+        )
+
+
+def _not_finite(model: NoisyInputGP, value: np.ndarray, steps: tuple[int, int], attempt: int) -> Exception:
+    """Return the error for an objective that is not finite, although the jitter was raised."""
+    reason = f"the objective became {np.min(value)} between steps {steps[0]} and {steps[1]}: {diagnose(model)}"
+    if attempt < _RESTARTS:
+        return _DivergedError(attempt + 1, reason)
+    return TrainingError(
+        f"{reason}. A larger jitter and smaller steps did not help: try fewer inducing points, or precision='float64'"
+    )
+
+
+class _Optimisers:
+    """Adam for all parameters, or natural gradients for q(u) and Adam for the others, with one step size."""
+
+    def __init__(self, model: NoisyInputGP, settings: Schedule, attempt: int) -> None:
+        self._model = model
+        self._natural = None
+        if settings.natural_gradient is not None:
+            self._natural = NaturalGradient(model.posterior, settings.natural_gradient * _SMALLER**attempt)
+        self._of_posterior = [] if self._natural is None else self._natural.variables
+        self._others = [v for v in model.trainable_variables if not any(v is own for own in self._of_posterior)]
+        rate = settings.learning_rate * _SMALLER**attempt
+        self._adam = _Adam(
+            tf.keras.optimizers.schedules.CosineDecay(rate, settings.steps, alpha=0.01) if settings.decay else rate
+        )
+        self._adam.build(self._others)
+
+    @property
+    def state(self) -> list[tf.Variable]:
+        """All variables that training changes."""
+        jitter = self._model.posterior.jitter.unconstrained_variable
+        state = [*self._of_posterior, *self._others, jitter, *self._adam.variables]
+        return state if self._natural is None else [*state, self._natural.state]
+
+    @tf.autograph.experimental.do_not_convert  # no control flow to convert in here: this halves the time of the trace
+    def step(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
+        """Make one step. Return the objective before it, or NaN if the objective or a gradient is not finite."""
+        variables = [*self._of_posterior, *self._others]
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(variables)
+            value = self._model.objective(batch, seed)
+            loss = -tf.reduce_sum(value) - self._model.log_prior_density()
+        # Zeros for parameters that do not enter the objective, such as a learned V in a method that ignores it.
+        gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        # If a number is not finite, the gradients are 0: only momentum moves the parameters, and training can go on.
+        finite = [tf.reduce_all(tf.math.is_finite(number)) for number in (value, *gradients)]
+        usable = tf.reduce_all(finite)
+        gradients = [tf.where(usable, gradient, tf.zeros_like(gradient)) for gradient in gradients]
+        count = len(self._of_posterior)
+        if self._natural is not None:
+            self._natural.apply_gradients(*gradients[:count])
+        self._adam.apply_gradients(zip(gradients[count:], self._others, strict=True))
+        return tf.where(usable, value, tf.constant(np.nan, value.dtype))
+
+
+def _restored(checkpoint: Checkpoint | None, state: Sequence[tf.Variable], attempt: int) -> dict[str, np.ndarray]:
+    """Set the variables to the checkpoint and return its progress. Ignore a checkpoint of an earlier attempt."""
+    if checkpoint is None:
+        return {}
+    fresh = [variable.numpy() for variable in state]
+    kept = checkpoint.restore(state)
+    if kept and "history" not in kept:
+        raise CheckpointError(f"'{checkpoint.path}' is a checkpoint of an earlier version: name another file")
+    if int(kept.get("attempt", attempt)) > attempt:
+        raise _DivergedError(int(kept["attempt"]), "")
+    if int(kept.get("attempt", 0)) < attempt:  # the checkpoint holds the attempt that diverged
+        _start_again(state, fresh)
+        return {}
+    return kept
+
+
+def _gone_astray(first: np.ndarray, value: np.ndarray, low: np.ndarray | float, step: int) -> str:
+    """Return a description of an objective that has fallen far, or is low and has hardly risen; else an empty text."""
+    size = np.abs(first)
+    gone = value < first - _DEEPEST_FALL * np.maximum(size, 1.0)
+    gone |= (value < low) & (value < first + _RISE * size)
+    if not np.any(gone):
+        return ""
+    which = np.flatnonzero(gone)[0]
+    return f"the objective went from {first.flat[which]:.3g} to {value.flat[which]:.3g} by step {step}"
+
+
+def _start_again(variables: Sequence[tf.Variable], values: Sequence[np.ndarray]) -> None:
+    for variable, value in zip(variables, values, strict=True):
+        variable.assign(value)
+
+
+def _raise_jitter(model: NoisyInputGP) -> bool:
+    """Multiply the jitter by ten. Return False if it would become too large."""
+    jitter = model.posterior.jitter
+    larger = 10.0 * np.maximum(jitter.numpy(), 1e-6)
+    if np.max(larger) > 1.001 * _LARGEST_JITTER:
+        return False
+    jitter.assign(larger)
+    return True
+
+
+class _Smoothed:
+    """Running means of the objectives. They tell whether any of them still rises."""
+
+    def __init__(self, patience: int | None, state: Mapping[str, np.ndarray]) -> None:
+        self._patience = patience
+        self._mean, self._best = state.get("mean"), state.get("best")
+        self._last_rise, self._last = int(state.get("last_rise", 0)), int(state.get("last", 0))
+
+    @property
+    def state(self) -> dict[str, np.ndarray | int]:
+        """What a later run needs to go on."""
+        if self._mean is None or self._best is None:
+            return {}
+        return {"mean": self._mean, "best": self._best, "last_rise": self._last_rise, "last": self._last}
+
+    def add(self, step: int, value: np.ndarray) -> None:
+        if self._patience is None:
+            return
+        if self._mean is None or self._best is None:
+            self._mean = self._best = value
+            self._last_rise = step
+        # The running mean covers mostly the last third of the steps that patience counts.
+        share = min(1.0, 3.0 * (step - self._last) / self._patience)
+        self._mean = self._mean + share * (value - self._mean)
+        self._last = step
+        rises = self._mean > self._best + _LEAST_RISE * np.abs(self._best)
+        if np.any(rises):
+            self._last_rise = step
+        self._best = np.where(rises, self._mean, self._best)
+
+    @property
+    def has_stopped_rising(self) -> bool:
+        return self._patience is not None and self._last - self._last_rise >= self._patience

@@ -1,9 +1,0 @@
-makeTable();
-makeSky();
-makeDetails();
-makeFeatures();
-makeProfile();
-makeTrust();
-addEventListener("hashchange", selectFromAddress);
-selectFromAddress();
-document.documentElement.dataset.ready = "true";

@@ -1,0 +1,99 @@
+"""Out-of-distribution score: the distance of a source from the training sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from fermiclass.io.arrays import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingDomain:
+    """Features of the training sources, which define what is typical.
+
+    Two sources of one class differ by a vector whose covariance is 2W, with W the observed covariance within the
+    classes, averaged over the training sources. The distance of a source x with error variances V from a training
+    source x' is ``d² = (x − x')ᵀ (2W + diag V)⁻¹ (x − x')``. It is small if the scatter of a class, its correlations or
+    the error bars can explain the difference. (W already contains the error bars of a typical source; V is added.)
+
+    The depth of a source is its distance from its k-th nearest training source. Its score is the fraction of training
+    sources with a smaller depth, each measured against all others: 0 is typical, 1 is unlike all. The score is uniform
+    for sources that are drawn like the training sources, for any classes and features: it is one minus a conformal
+    p-value (Laxhammar & Falkman 2010). Larger error bars never raise it.
+
+    Attributes
+    ----------
+    X
+        Features of the training sources, ``(N, D)``.
+    covariance
+        2W, ``(D, D)``.
+    depths
+        Depths of the training sources, sorted, ``(N,)``.
+    neighbours
+        Number k of the neighbour that defines the depth.
+    """
+
+    X: FloatArray
+    covariance: FloatArray
+    depths: FloatArray
+    neighbours: int
+
+    @classmethod
+    def fit(cls, X: FloatArray, X_var: FloatArray, y: NDArray[np.str_], *, neighbours: int = 5) -> TrainingDomain:
+        """Measure the depths of the training sources ``X``, ``X_var`` (N, D) of classes ``y`` (N,).
+
+        N is at least 2. With fewer than k + 1 sources, the farthest one counts as the k-th nearest.
+        """
+        order = np.lexsort((*X_var.T, *X.T))  # the same sums for any order of the rows
+        X, X_var, y = X[order], X_var[order], y[order]
+        neighbours = min(neighbours, len(X) - 1)
+        domain = cls(X, 2.0 * _covariance_within(X, y), np.empty(0), neighbours)
+        # The nearest training source of a training source is itself, so the rank is one larger.
+        return cls(X, domain.covariance, np.sort(domain._depth(X, X_var, neighbours)), neighbours)
+
+    def score(self, X: FloatArray, X_var: FloatArray) -> FloatArray:
+        """Return for each row of ``X``, ``X_var`` (n, D) the fraction of training sources of smaller depth, (n,)."""
+        # A training source among the rows is its own nearest neighbour, as it was in `fit`.
+        known = {row.tobytes() for row in self.X}
+        among = np.array([row.tobytes() in known for row in X], dtype=bool)
+        depths = np.empty(len(X))
+        for rows, rank in ((among, self.neighbours), (~among, self.neighbours - 1)):
+            depths[rows] = self._depth(X[rows], X_var[rows], rank)
+        return np.searchsorted(self.depths, depths, side="left") / len(self.depths)
+
+    def distances(self, x: FloatArray, x_var: FloatArray, X: FloatArray | None = None) -> FloatArray:
+        """Return the distances d of one source ``x``, ``x_var`` (D,) from each of ``X`` (N, D), shape (N,).
+
+        By default X is the attribute `X`, the training sources. Callers should enter ``threadpool_limits(1)`` once
+        for many sources: such small matrices are slower on several threads, above all on a busy machine.
+        """
+        # d² = |L⁻¹(x − x')|² with LLᵀ = 2W + diag V.
+        whiten = np.linalg.inv(np.linalg.cholesky(self.covariance + np.diag(x_var)))
+        return np.asarray(np.linalg.norm(whiten @ (x - (self.X if X is None else X)).T, axis=0))
+
+    def _depth(self, X: FloatArray, X_var: FloatArray, rank: int) -> FloatArray:
+        depths = np.empty(len(X))
+        with threadpool_limits(1):  # once: entering it takes as long as twenty sources
+            for i in range(len(X)):  # one source at a time: the same bits for any other rows
+                depths[i] = np.partition(self.distances(X[i], X_var[i]), rank)[rank]
+        return depths
+
+
+def _covariance_within(X: FloatArray, y: NDArray[np.str_]) -> FloatArray:
+    """Return the covariance (D, D) of ``X`` (N, D) about the means of the classes, shrunk to its diagonal.
+
+    The shrinkage has the weight of D sources. It makes the matrix invertible even with fewer sources than features, and
+    has no effect with many sources.
+    """
+    N, D = X.shape
+    from_mean = np.empty_like(X)
+    for name in np.unique(y):
+        from_mean[y == name] = X[y == name] - X[y == name].mean(axis=0)
+    covariance = from_mean.T @ from_mean / N
+    variance = np.diag(covariance)
+    variance = np.where(variance > 0.0, variance, 1.0)  # a feature without spread
+    return (N * covariance + D * np.diag(variance)) / (N + D)

@@ -1,0 +1,1 @@
+"""Printed summaries and the HTML page."""

@@ -1,0 +1,177 @@
+"""The printed explanation of one source."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.text import Text
+
+from fermiclass.analysis.criteria import LEAST_NOISE_ENTROPY
+from fermiclass.analysis.measured import IMPUTED_MARK, measured, measured_feature
+from fermiclass.labelling.labels import FLAG_CATALOGUE, LABEL_FLAGS
+from fermiclass.rows.predictions import FLAG_OUTSIDE_DOMAIN
+from fermiclass.show.summaries import console_for_tables, plain_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    from fermiclass.analysis.explain import Explanation
+    from fermiclass.io.arrays import FloatArray
+
+_MOST_EFFECTS = 3  # classes whose log-odds fit into 80 columns
+_BAR = 4  # letters on each side of a bar
+
+
+def print_explanation(explained: Explanation, console: Console | None = None) -> None:
+    """Print probabilities, effects of the features, values of the features, neighbours and flags of a source."""
+    console = console or console_for_tables()
+    console.print(_title(explained), soft_wrap=True)
+    console.print(_probabilities_table(explained))
+    for sentence in _costs(explained):
+        console.print(sentence, markup=False)
+    console.print(_effects_table(explained))
+    best = explained.classes[explained.best]
+    console.print(
+        f"Each value moves the log-odds ln(P / (1 − P)) of a class by this much, compared with the value expected from "
+        f"the source's other features. The bars are those of {best}; +1 multiplies its odds by 2.7. Features of one "
+        "kind share what they say: together they move more than one by one."
+    )
+    console.print(_features_table(explained))
+    note = "Ranges hold 68 % of a class's training sources."
+    if np.any(explained.imputed_value | explained.imputed_uncertainty):
+        note += f" {IMPUTED_MARK} Imputed, because the catalogue gives no usable value or error."
+    console.print(note)
+    console.print(_neighbours_table(explained))
+    for sentence in _flags(explained):
+        console.print(sentence, markup=False)
+
+
+def _title(explained: Explanation) -> Text:
+    label = explained.label
+    known = [str(label[name]) for name in ("CLASS1", "ASSOC1") if name in label.colnames and label[name]]
+    parts = [f": {', '.join(known) or 'unassociated'}"]
+    if "GLON" in label.colnames and "GLAT" in label.colnames:
+        parts.append(f"l = {label['GLON']:.2f}°, b = {label['GLAT']:.2f}°".replace("-", "−"))
+    if "Signif_Avg" in label.colnames:
+        parts.append(f"{label['Signif_Avg']:.1f} σ")
+    return Text.assemble((explained.name, "bold"), "; ".join(parts))
+
+
+def _probabilities_table(explained: Explanation) -> RichTable:
+    table = plain_table("class", "probability", "without error bars", right=(1, 2))
+    for c in np.argsort(-explained.probabilities, kind="stable"):
+        cells = f"{explained.probabilities[c]:.3f} ± {explained.std[c]:.3f}", f"{explained.without_errors[c]:.3f}"
+        table.add_row(explained.classes[c], *cells)
+    return table
+
+
+def _costs(explained: Explanation) -> list[str]:
+    label = explained.label
+    p = np.maximum(explained.without_errors, 1e-300)
+    without = -float(np.sum(explained.without_errors * np.log(p)))
+    by_labels, by_noise = label["INFORMATION"], label["NOISE_ENTROPY"]
+    parts = (
+        f"More labels could remove {by_labels:.3f}; the error bars add {by_noise:.3f}."
+        if by_noise > LEAST_NOISE_ENTROPY
+        else f"More labels and smaller error bars together could remove {by_labels:.3f}."
+    )
+    sentences = [
+        f"Entropy {label['ENTROPY']:.3f} nats (maximum {math.log(len(explained.classes)):.3f}). {parts} Without error "
+        f"bars the entropy would be {without:.3f}."
+    ]
+    if explained.trained_on:
+        sentences.append("This source is a training source: the model has seen its class.")
+    if explained.known and explained.known != explained.classes[explained.best]:
+        p_known = explained.probabilities[explained.classes.index(explained.known)]
+        sentences.append(
+            f"The catalogue has it as {explained.known}, to which the model gives {p_known:.3f}. Either can be wrong: "
+            "'fermiclass outliers' judges such sources by a model that has not seen them."
+        )
+    return sentences
+
+
+def _effects_table(explained: Explanation) -> RichTable:
+    """Return the effects on the log-odds of the classes that are considered, with bars for the most probable one."""
+    best, moved = explained.best, explained.log_odds
+    shown = [best, *(c for c in explained.considered if c != best)][:_MOST_EFFECTS]
+    names = [explained.classes[c] for c in shown]
+    table = plain_table("feature", "value", "expected", names[0], "", *names[1:], right=(1, 2, 3, 5, 6))
+    table.padding = (0, 1, 0, 0)
+    kinds = explained.kinds
+
+    def add(name: str, value: str, expected: str, effect: FloatArray, largest: float) -> None:
+        first, *others = (f"{round(effect[c], 2) + 0.0:+.2f}".replace("-", "−") for c in shown)
+        table.add_row(name, value, expected, first, _bar(effect[best], largest), *others)
+
+    largest = max((abs(effect[best]) for effect in kinds.values()), default=0.0)
+    for kind, effect in kinds.items():
+        add(f"all of {kind}", "", "", effect, largest)
+    if kinds:
+        table.add_section()
+    largest = np.abs(moved[:, best]).max()
+    for j in explained.order:
+        expected = measured(explained.expected[j], explained.expected_error[j]).partition("±")[0]  # 80 columns
+        add(explained.features[j], measured_feature(explained, j), expected, moved[j], largest)
+    return table
+
+
+def _bar(value: float, largest: float) -> str:
+    """Return a bar to the left or right of a line, in steps of half a letter; the largest value fills its side."""
+    halves = round(2 * _BAR * abs(value) / largest) if largest > 0 else 0
+    full, half = divmod(halves, 2)
+    left = ("▐" * half + "█" * full).rjust(_BAR) if value < 0 else " " * _BAR
+    right = ("█" * full + "▌" * half).ljust(_BAR) if value > 0 else " " * _BAR
+    return f"{left}│{right}"
+
+
+def _features_table(explained: Explanation) -> RichTable:
+    table, gap = _wide_table(explained, "feature", "value")
+    for j, name in enumerate(explained.features):
+        low, high = explained.population[:, [1, 3], j].T
+        narrowest = float(np.min(high - low))
+        digits = max(0, 1 - math.floor(math.log10(narrowest))) if narrowest > 0 else 2
+        form = f".{digits}f" if digits <= 5 else ".3g"
+        ranges = [f"{a:{form}}{gap}…{gap}{b:{form}}".replace("-", "−") for a, b in zip(low, high, strict=True)]
+        table.add_row(name, measured_feature(explained, j, gap), *ranges)
+    return table
+
+
+def _wide_table(explained: Explanation, *columns: str) -> tuple[RichTable, str]:
+    """Return an empty table with a column for each class, and the gap between numbers in its cells.
+
+    Up to three classes fit into 80 characters. With more, the gap is a space at which lines can break.
+    """
+    table = plain_table(*columns, *explained.classes, right=tuple(range(1, len(columns) + len(explained.classes))))
+    few = len(explained.classes) <= 3
+    if not few:
+        table.padding = (0, 1, 0, 0)
+    return table, "" if few else " "
+
+
+def _neighbours_table(explained: Explanation) -> RichTable:
+    table = plain_table("nearest training sources", "class", "association", "distance", right=(3,))
+    for row in explained.neighbours:
+        table.add_row(str(row["Source_Name"]), str(row["CLASS"]), str(row["ASSOC1"]), f"{row['DISTANCE']:.3g}")
+    return table
+
+
+def _flags(explained: Explanation) -> list[str]:
+    label = explained.label
+    score = float(label["OOD_SCORE"])
+    sentences = [f"OOD_SCORE {score:.3f}: {1000 * score:.0f} of 1000 training sources are more typical."]
+    bits = int(label["LABEL_FLAGS"])
+    words = []
+    for bit, meaning in LABEL_FLAGS.items():
+        if not bits & bit:
+            continue
+        if bit == FLAG_CATALOGUE:
+            meaning += f" (Flags = {int(label['Flags'])})"
+        elif bit != FLAG_OUTSIDE_DOMAIN:
+            which = explained.imputed_uncertainty if bit == 1 else explained.imputed_value
+            meaning += f" ({', '.join(np.array(explained.features)[which])})"
+        words.append(meaning)
+    sentences.append(f"Flags: {'; '.join(words) or 'none'}.")
+    return sentences

@@ -1,0 +1,10 @@
+makeTable();
+makeSky();
+makeDetails();
+makeFeatures();
+makeProfile();
+makeTrust();
+makeWide();
+addEventListener("hashchange", selectFromAddress);
+selectFromAddress();
+document.documentElement.dataset.ready = "true";

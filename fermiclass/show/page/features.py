@@ -1,0 +1,89 @@
+"""Features with error bars on the page, for the labelled sources and for the sources of known class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fermiclass.catalog import Catalog, ClassGrouping
+from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
+from fermiclass.labelling.labels import classes_of
+from fermiclass.show.page.codes import linear_codes, log_codes
+from fermiclass.show.page.sources import catalogue_rows
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+#: Percentiles of a class that the page shows as its range and median.
+RANGE = (16.0, 50.0, 84.0)
+
+
+def feature_columns(labels: Table, catalog: Catalog) -> dict[str, Any]:
+    """Return D features of the n labelled sources, and of the m catalogue sources that have one of the classes.
+
+    Parameters
+    ----------
+    labels
+        A label table. Its metadata name the features and classes; without metadata, the default features are used.
+    catalog
+        The catalogue that was labelled.
+
+    Returns
+    -------
+    dict
+        ``names`` and ``about`` (D). ``values`` and ``errors`` (D), each the codes of n numbers. ``imputed``: lists of
+        imputed features by source. ``centre`` and ``scale`` (D) of the sources of known class. ``ranges`` (C, D, 3):
+        percentiles `RANGE` by class. ``known``: ``classes`` (m indices), ``values``, ``errors``.
+
+    Raises
+    ------
+    CatalogError
+        When the catalogue lacks a labelled source.
+    FeatureError
+        When the catalogue lacks a feature.
+    """
+    classes = classes_of(labels)
+    grouping = ClassGrouping.parse(str(labels.meta.get("classes") or ",".join(classes)))
+    table = extract_features(catalog, str(labels.meta.get("features") or DEFAULT_FEATURE_SET), grouping)
+    shown = table[catalogue_rows(labels, catalog)]
+    # With --targets all, these are labelled sources too.
+    known = table[np.flatnonzero(np.isin(table.y, classes))]
+    ranges = np.array([_percentiles(known.X[known.y == name]) for name in classes])
+    low, centre, high = _percentiles(known.X).T
+    return {
+        "names": [feature.name for feature in table.features],
+        "about": [_about(feature.description, feature.unit) for feature in table.features],
+        **_coded(shown),
+        "imputed": _imputed(shown),
+        "centre": _numbers(centre),
+        "scale": _numbers(np.where(high > low, (high - low) / 2, 1.0)),
+        "ranges": [[_numbers(row) for row in of_class] for of_class in ranges],
+        "known": {"classes": [classes.index(name) for name in known.y.tolist()], **_coded(known)},
+    }
+
+
+def _percentiles(X: Any) -> Any:
+    return np.percentile(X, RANGE, axis=0).T if len(X) else np.full((X.shape[1], len(RANGE)), np.nan)
+
+
+def _coded(table: FeatureTable) -> dict[str, Any]:
+    sigma = np.sqrt(table.X_var)
+    return {"values": [linear_codes(x) for x in table.X.T], "errors": [log_codes(s) for s in sigma.T]}
+
+
+def _imputed(table: FeatureTable) -> dict[str, dict[str, list[int]]]:
+    """Return by row the features (value) and the errors (error) that the catalogue does not give."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for kind, mask in (("value", table.imputed_value), ("error", table.imputed_uncertainty & ~table.imputed_value)):
+        for row, column in np.argwhere(mask).tolist():
+            found.setdefault(str(row), {}).setdefault(kind, []).append(column)
+    return found
+
+
+def _numbers(values: Any) -> list[float | None]:
+    return [float(f"{v:.5g}") if np.isfinite(v) else None for v in values]
+
+
+def _about(description: str, unit: str) -> str:
+    return f"{description}, {unit}" if unit else description

@@ -1,0 +1,133 @@
+"""The numbers at the top of the page, and the provenance of the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fermiclass.catalog import CLASS_CODES, ClassGrouping
+from fermiclass.errors import CatalogError, ClassError
+from fermiclass.labelling.class_priors import HIGH_LATITUDE, LOW_LATITUDE, SHARES_KEYS, stated_priors
+from fermiclass.labelling.counts import CONFIDENT
+from fermiclass.labelling.labels import LABEL_FLAGS, classes_of
+from fermiclass.rows.predictions import OOD_LIMIT
+from fermiclass.show.page.sources import floats, whole_numbers
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+#: Advice to the reader for each bit of LABEL_FLAGS, in addition to the short meaning in `LABEL_FLAGS`.
+FLAG_ADVICE = {
+    1: "The catalogue gives no error for a feature. The usual error at the source's significance was used instead, so "
+    "the probabilities are a little less certain than with a measured error.",
+    2: "The catalogue gives no usable value for a feature. The median of the catalogue with the variance of all "
+    "sources was used instead, so this feature gives no information on the source.",
+    4: f"The source is out of distribution: its OOD_SCORE is above {OOD_LIMIT}, as for 1 in 200 training sources. It "
+    "is unlike all training sources. Do not rely on its probabilities.",
+    8: "The catalogue itself warns of the source in its column Flags: position, flux or spectrum may depend on the "
+    "model of the diffuse emission, or on a bright neighbour.",
+}
+
+_MOST_NAMED = 6  # classes of the group 'other' that are listed
+
+#: Groups of sources with class priors of their own, in words.
+_GROUPS = {
+    "unassociated": "unassociated sources",
+    LOW_LATITUDE: "unassociated sources near the Galactic plane",
+    HIGH_LATITUDE: "unassociated sources far from the Galactic plane",
+    "bcu": "blazars of uncertain type (bcu)",
+    "unk": "associated sources of unknown nature (unk)",
+}
+
+#: The first entries of the provenance, and their names on the page.
+_PROVENANCE = {
+    "catalog": "Catalogue",
+    "release": "Release",
+    "sha256": "SHA-256 of the catalogue",
+    "targets": "Labelled sources",
+    "train_on": "Training catalogue",
+    "trainsha": "SHA-256 of the training catalogue",
+    "counts": "Training sources",
+    "classes": "Classes",
+    "features": "Features",
+    "method": "Method",
+    "likelihood": "Likelihood",
+    "shares": "Class priors",
+    "random_state": "Seed",
+    "creator": "Made by",
+    "versions": "Versions",
+}
+
+
+def class_summary(labels: Table) -> list[dict[str, Any]]:
+    """Return for each class its numbers of sources: most probable class, confident label, and expected."""
+    meanings = _meanings(labels)
+    best, top = np.asarray(labels["PRED_CLASS"], str), floats(labels, "P_MAX")
+    return [
+        {
+            "name": name,
+            "most_probable": int(np.sum(best == name)),
+            "sure": int(np.sum((best == name) & (top >= CONFIDENT))),
+            "expected": float(np.nansum(floats(labels, f"P_{name}"))),
+            "meaning": meanings.get(name, ""),
+        }
+        for name in classes_of(labels)
+    ]
+
+
+def _meanings(labels: Table) -> dict[str, str]:
+    """Return the catalogue's classes that each class contains, in words; empty if the metadata do not give them."""
+    try:
+        grouping = ClassGrouping.parse(str(labels.meta.get("classes", "")))
+    except ClassError:
+        return {}
+    meanings = {}
+    for item, (name, codes) in zip(grouping.spec.split(","), grouping.members.items(), strict=True):
+        written = [code.strip().lower() for code in item.rpartition("=")[2].split("+")]
+        is_rest = "other" in written and len(codes) > _MOST_NAMED
+        meanings[name] = "all classes in no other group" if is_rest else ", ".join(CLASS_CODES[code] for code in codes)
+    return meanings
+
+
+def flag_summary(labels: Table) -> list[dict[str, Any]]:
+    """Return the meaning, the advice and the number of sources of each bit of LABEL_FLAGS."""
+    flags = [value or 0 for value in whole_numbers(labels, "LABEL_FLAGS")]
+    return [
+        {"bit": bit, "meaning": meaning, "advice": FLAG_ADVICE[bit], "n": sum(1 for value in flags if value & bit)}
+        for bit, meaning in LABEL_FLAGS.items()
+    ]
+
+
+def shares_summary(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the class priors of each group of sources, as text by class.
+
+    Raises
+    ------
+    CatalogError
+        When the metadata are damaged.
+    """
+    try:
+        stated = stated_priors(meta)
+    except ValueError as error:
+        raise CatalogError(f"the class priors in the labels' metadata are damaged: {error}. Label again.") from error
+    return [
+        {"kind": _GROUPS[group], "shares": {name: value.replace("+-", " ± ") for name, value in priors.items()}}
+        for group, priors in stated.items()
+    ]
+
+
+def provenance(meta: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return the first entries of the provenance with their names in words, and all other metadata (settings)."""
+    first = [(words, _spaced(str(meta[key]))) for key, words in _PROVENANCE.items() if key in meta]
+    rest = [
+        (str(key), _spaced(str(value)))
+        for key, value in meta.items()
+        if key not in {*_PROVENANCE, *SHARES_KEYS.values()}
+    ]
+    return first, rest
+
+
+def _spaced(text: str) -> str:
+    return ", ".join(text.split(","))

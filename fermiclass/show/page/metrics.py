@@ -1,0 +1,171 @@
+"""Measured reliability of the labels: the file that ``fermiclass evaluate --json`` writes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fermiclass.errors import ReportError
+from fermiclass.io.inputs import check_regular
+
+_REMEDY = "Give a file that 'fermiclass evaluate CATALOG --json FILE' wrote."
+_SCORES = ("n", "nll", "nll_se", "error", "ece", "brier")
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The scores of one method.
+
+    Attributes
+    ----------
+    catalog, protocol, method
+        Catalogue and protocol of the evaluation, and name of the method in it.
+    same_method
+        Whether it is the method of the labels, with their features, classes, likelihood and correction.
+    classes
+        The C classes.
+    scores
+        Scores by population (``all``; ``unassociated`` if scored): n, nll, nll_se, error, ece, brier, others if known.
+    """
+
+    catalog: str
+    protocol: str
+    method: str
+    same_method: bool
+    classes: tuple[str, ...]
+    scores: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def per_class(self) -> Mapping[str, Mapping[str, Any]]:
+        """Precision, recall and n by class."""
+        found: Mapping[str, Mapping[str, Any]] = self.scores["all"].get("per_class", {})
+        return found
+
+    @property
+    def reliability(self) -> list[dict[str, float]]:
+        """Bins: n, confidence, accuracy and its binomial standard error."""
+        return [
+            {**row, "se": (row["accuracy"] * (1.0 - row["accuracy"]) / row["n"]) ** 0.5}
+            for row in self.scores["all"].get("reliability", [])
+        ]
+
+    @property
+    def confusion(self) -> list[list[int]] | None:
+        """Numbers of sources by true class (rows) and predicted class (columns), ``(C, C)``; None if unknown."""
+        return self.scores["all"].get("confusion")
+
+
+def read_metrics(path: str | os.PathLike[str], labels_meta: Mapping[str, Any]) -> Trust:
+    """Read an evaluation; choose the method of the labels with the same correction, else the best method.
+
+    Raises
+    ------
+    ReportError
+        When the file cannot be read or does not hold an evaluation.
+    """
+    try:
+        check_regular(path)
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ReportError(f"there is no file '{path}'. Check the name and the folder.") from error
+    except OSError as error:
+        raise ReportError(f"'{path}' cannot be read: {error.strerror}. {_REMEDY}") from error
+    except (ValueError, RecursionError) as error:
+        raise ReportError(f"'{path}' is not a JSON file ({error}). {_REMEDY}") from error
+    try:
+        return _trust(content, labels_meta)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ReportError(f"'{path}' is not an evaluation ({type(error).__name__}: {error}). {_REMEDY}") from error
+
+
+def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
+    classes = tuple(_text(name) for name in content["classes"])
+    if not classes:
+        raise ValueError("it has no classes")
+    features = _names(meta.get("features"))
+    temperature = str(meta.get("temperature", 1))
+    priors = str(meta.get("shares", "trained"))
+    corrected = priors not in ("trained", "selection", "None")
+    methods = content["methods"]
+
+    def rank(name: str) -> tuple[bool, bool, bool, bool, float]:
+        about = methods[name]
+        sets = content.get("features", ())
+        scored = set(sets[about["feature_set"]] if isinstance(sets, Mapping) else sets)
+        method, tempered, _ = str(about.get("method")).partition("+temperature")
+        return (
+            method != meta.get("method"),
+            bool(tempered) != (temperature == "folds"),
+            scored != features,
+            (about.get("correction") is not None) != corrected,
+            float(about["nll"]),
+        )
+
+    chosen = min(methods, key=rank)
+    found = methods[chosen]
+    others_same = (
+        {name.lower() for name in classes} == {name.lower() for name in _names(meta.get("classes"))}
+        and temperature in ("1", "1.0", "folds")
+        and priors != "selection"  # which no evaluation has
+        # Earlier versions did not write the likelihood.
+        and content.get("likelihood", meta.get("likelihood")) == meta.get("likelihood")
+    )
+    populations = {"all": found} | ({"unassociated": found["unassociated"]} if "unassociated" in found else {})
+    return Trust(
+        catalog=_text(content["catalog"]),
+        protocol=_text(content["protocol"]),
+        method=_text(chosen),
+        same_method=others_same and not any(rank(chosen)[:-1]),
+        classes=classes,
+        scores={name: _checked(scores, len(classes)) for name, scores in populations.items()},
+    )
+
+
+def _names(listed: Any) -> set[str]:
+    """Return the names of features or classes that metadata of labels list as text, without the members of a class."""
+    return {part.partition("=")[0].strip() for part in str(listed or "").split(",")}
+
+
+def _checked(scores: Mapping[str, Any], num_classes: int) -> dict[str, Any]:
+    """Return the scores that the page shows, as numbers. Nothing else of the file gets into the page."""
+    checked: dict[str, Any] = {name: _number(scores[name]) for name in _SCORES}
+    checked["n"] = _count(scores["n"])
+    checked["per_class"] = {
+        _text(name): {key: None if row.get(key) is None else _number(row[key]) for key in ("n", "precision", "recall")}
+        for name, row in scores.get("per_class", {}).items()
+    }
+    checked["reliability"] = [
+        {"n": _count(row["n"]), "confidence": _number(row["confidence"]), "accuracy": _number(row["accuracy"])}
+        for row in scores.get("reliability", [])
+    ]
+    if any(row["n"] < 1 or not 0 <= row["accuracy"] <= 1 for row in checked["reliability"]):
+        raise ValueError("the reliability has a bin without sources, or with an accuracy outside 0 to 1")
+    confusion = scores.get("confusion")
+    if confusion is not None:
+        checked["confusion"] = [[_count(count) for count in row] for row in confusion]
+        if [len(row) for row in checked["confusion"]] != [num_classes] * num_classes:
+            raise ValueError(f"the confusion matrix is not {num_classes} x {num_classes}")
+    return checked
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is not a valid score")
+    return number
+
+
+def _count(value: Any) -> int:
+    return int(_number(value))
+
+
+def _text(value: Any) -> str:
+    """Return the value as text. JSON may hold half a character, which raises ValueError: UTF-8 cannot encode it."""
+    text = str(value)
+    text.encode("utf-8")
+    return text

@@ -1,0 +1,219 @@
+"""The page: all its parts together, with all text of the catalogue escaped."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fermiclass._version import __version__
+from fermiclass.errors import OutputError
+from fermiclass.io.files import check_place, write_whole
+from fermiclass.labelling.counts import CONFIDENT
+from fermiclass.labelling.labels import classes_of
+from fermiclass.show.caveats import flag_caveat, prior_caveats
+from fermiclass.show.page.headline import class_summary, flag_summary, provenance, shares_summary
+from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
+from fermiclass.show.page.sky import grid
+from fermiclass.show.page.sources import saved_columns, source_columns, statuses_of
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+    from fermiclass.catalog import Catalog
+    from fermiclass.show.page.candidates import Candidates
+    from fermiclass.show.page.metrics import Trust
+
+_ENDINGS = (".html", ".htm")
+#: Classes of pulsars: their candidates come first.
+_PULSARS = ("psr", "msp")
+_LIBRARIES = ("echarts.common.min.js", "dataTables.min.js")
+_SCRIPTS = (
+    *("data", "state", "marks", "charts", "position", "filters", "save", "table", "sky", "details", "features"),
+    *("profile", "trust", "wide", "main"),
+)
+
+
+def check_page_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
+    """Check the ending of `path`, and that a page can be written there: :func:`fermiclass.io.files.check_place`."""
+    if Path(path).suffix.lower() not in _ENDINGS:
+        raise OutputError(f"'{path}' does not end in {' or '.join(_ENDINGS)}. Rename the output.")
+    return check_place(path, *inputs)
+
+
+def write_report(
+    labels: Table,
+    path: str | os.PathLike[str],
+    *,
+    catalog: Catalog | None = None,
+    trust: Trust | None = None,
+    candidates: Candidates | None = None,
+) -> None:
+    """Write the page of :func:`report_page` to a file, whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        When the file cannot be written, or its name does not end in .html.
+    CatalogError, FeatureError
+        As :func:`report_page`.
+    """
+    target = check_page_place(path)
+    write_whole(target, report_page(labels, catalog=catalog, trust=trust, candidates=candidates).encode("utf-8"))
+
+
+def report_page(
+    labels: Table,
+    *,
+    catalog: Catalog | None = None,
+    trust: Trust | None = None,
+    candidates: Candidates | None = None,
+) -> str:
+    """Return one self-contained HTML page of labelled sources, which needs no network.
+
+    Its content security policy allows no loading, and no scripts except its own, which it names by their SHA-256. Text
+    of a catalogue therefore always stays text.
+
+    Parameters
+    ----------
+    labels
+        A label table, as :func:`fermiclass.classify` returns it.
+    catalog
+        The catalogue that was labelled. It adds features with error bars, fluxes and error ellipses.
+    trust
+        Scores of an evaluation; see :func:`fermiclass.show.page.read_metrics`.
+    candidates
+        What became of earlier candidates; see :func:`fermiclass.show.page.read_candidates`.
+
+    Raises
+    ------
+    CatalogError
+        When `labels` is not a label table, or the catalogue is not the one that was labelled.
+    FeatureError
+        When the catalogue lacks a feature of the labels.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2.utils import htmlsafe_json_dumps
+    from markupsafe import Markup
+
+    classes = classes_of(labels)
+    marks = class_marks(classes)
+    first, settings = provenance(labels.meta)
+    data = _data(labels, catalog, trust)
+    style = _style(marks)
+    scripts = [*(_text("vendor", name) for name in _LIBRARIES), _script()]
+    environment = Environment(
+        loader=PackageLoader("fermiclass.show.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"count": lambda n: f"{n:,}", "known": lambda value: "–" if value is None else value}
+    return environment.get_template("page.html.j2").render(
+        policy=_policy(scripts, style),
+        # Only these parts are not escaped: they are ours and the libraries', never the catalogue's.
+        style=Markup(style),
+        scripts=[Markup(script) for script in scripts],
+        data=htmlsafe_json_dumps(data, dumps=_dumps),
+        backgrounds=BACKGROUNDS,
+        version=__version__,
+        catalog_name=_catalog_name(labels),
+        classes=classes,
+        marks=marks,
+        num_sources=len(labels),
+        caveats=_caveats(labels, data),
+        statuses=statuses_of(data["sources"]),
+        wanted=[classes[c] for c in data["wanted"]],
+        confident=CONFIDENT,
+        summary=class_summary(labels),
+        flags=data["flags"],
+        shares=shares_summary(labels.meta),
+        provenance=first,
+        settings=settings,
+        columns=[(name, labels[name].description) for name in labels.colnames if labels[name].description],
+        features=data["features"],
+        trust=trust,
+        candidates=candidates,
+    )
+
+
+def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[str, Any]:
+    if catalog is not None and "sha256" in labels.meta:
+        from fermiclass.labelling.retraining import check_sha256
+
+        check_sha256(catalog, str(labels.meta.get("catalog")), str(labels.meta["sha256"]))
+    sources = source_columns(labels, catalog)  # checks the columns that the rest relies on
+    features = None
+    if catalog is not None:
+        from fermiclass.show.page.features import feature_columns
+
+        features = feature_columns(labels, catalog)
+    return {
+        "classes": [asdict(mark) for mark in class_marks(classes_of(labels))],
+        "flags": flag_summary(labels),
+        "wanted": [c for c, name in enumerate(classes_of(labels)) if name in _PULSARS],
+        "saved": saved_columns(labels),
+        "origin": {str(key): str(value) for key, value in labels.meta.items()},
+        "file": f"{_catalog_name(labels)}-selection",
+        "sources": sources,
+        "sky": grid(),
+        "features": features,
+        "reliability": trust.reliability if trust is not None else None,
+        "chance": 1 / len(trust.classes) if trust is not None else None,
+    }
+
+
+def _caveats(labels: Table, data: dict[str, Any]) -> list[str]:
+    flags = data["sources"]["flags"]
+    flagged = flag_caveat(sum(1 for value in flags if value), len(flags), [row["n"] for row in data["flags"]])
+    return [*prior_caveats(labels.meta), flagged]
+
+
+def _catalog_name(labels: Table) -> str:
+    release = str(labels.meta.get("release", ""))
+    return release if release not in ("", "unknown") else str(labels.meta.get("catalog") or "an unnamed catalogue")
+
+
+def _dumps(content: Any, **options: Any) -> str:
+    return json.dumps(content, allow_nan=False, separators=(",", ":"), **options)
+
+
+def _text(folder: str, name: str) -> str:
+    return files("fermiclass.show.page").joinpath(folder, name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """Join our scripts into one function, so that their names do not clash with others."""
+    parts = "\n".join(_text("assets", f"{name}.js") for name in _SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+def _style(marks: Sequence[Mark]) -> str:
+    """Return the style sheet with the colours of the classes, which have numbers and not names there."""
+
+    def variables(ground: str) -> str:
+        return " ".join(f"--class-{c}: {getattr(mark, ground)};" for c, mark in enumerate(marks))
+
+    rules = "\n".join(f".mark-{c} {{ fill: var(--class-{c}); }}" for c in range(len(marks)))
+    dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {variables('dark')} }} }}"
+    return f"{_text('assets', 'page.css')}\n:root {{ {variables('light')} }}\n{dark}\n{rules}\n"
+
+
+def _policy(scripts: list[str], style: str) -> str:
+    def source(text: str) -> str:
+        # The browser normalises line ends before it computes the hash.
+        digest = hashlib.sha256(text.replace("\r\n", "\n").encode("utf-8")).digest()
+        return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+    allowed = " ".join(source(text) for text in scripts)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {source(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )

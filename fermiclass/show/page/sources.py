@@ -1,0 +1,204 @@
+"""The columns of the labelled sources on the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fermiclass.catalog import SOURCE_STATUSES, status_of
+from fermiclass.errors import CatalogError
+from fermiclass.labelling.labels import classes_of
+from fermiclass.show.page.sky import project
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+    from fermiclass.catalog import Catalog
+
+#: Numeric columns of the label table, their names on the page and their decimals.
+_NUMBERS = (
+    ("RAJ2000", "ra", 4),
+    ("DEJ2000", "dec", 4),
+    ("GLON", "l", 3),
+    ("GLAT", "b", 3),
+    ("P_MAX", "pmax", 4),
+    ("ENTROPY", "entropy", 3),
+    ("INFORMATION", "information", 3),
+    ("NOISE_ENTROPY", "noise", 3),
+    ("OOD_SCORE", "ood", 3),
+    ("LABEL_FLAGS", "flags", 0),
+)
+_OPTIONAL = (("Signif_Avg", "significance", 2), ("Flags", "warnings", 0))
+_TEXTS = (("CLASS1", "class1"), ("ASSOC1", "assoc1"))
+
+#: Columns of the label table, or else of the catalogue, and their names on the page.
+_MEASURED = (("Flux1000", "flux"), ("Unc_Flux1000", "fluxError"), ("Conf_95_SemiMajor", "r95"))
+
+
+def source_columns(labels: Table, catalog: Catalog | None = None) -> dict[str, Any]:
+    """Return the columns of the page's sources: lists by name with one item for each source, None if unknown.
+
+    Parameters
+    ----------
+    labels
+        A label table of n sources.
+    catalog
+        The catalogue that was labelled. It has fluxes and the sizes of error ellipses, where the labels do not.
+
+    Returns
+    -------
+    dict
+        name, class1, assoc1, status (text), predicted (index of a class), ra, dec, l, b (deg), x, y (on the map), pmax,
+        probability and deviation (a list for each class), entropy, information, noise, ood, flags, significance. If
+        they are known, flux and fluxError (ph cm-2 s-1) and r95 (deg).
+
+    Raises
+    ------
+    CatalogError
+        When `labels` is not a label table, a predicted class is not among its classes, or the catalogue lacks a source.
+    """
+    classes = classes_of(labels)
+    needed = ("Source_Name", "PRED_CLASS", *(column for column, _, _ in _NUMBERS))
+    missing = [column for column in needed if column not in labels.colnames]
+    if missing:
+        raise CatalogError(
+            f"the label table has no column {', '.join(missing)}. Give a table that 'fermiclass classify' wrote."
+        )
+    predicted = _text(labels, "PRED_CLASS")
+    strange = sorted(set(predicted) - set(classes))
+    if strange:
+        raise CatalogError(
+            f"PRED_CLASS has {', '.join(map(repr, strange[:3]))}, but the table has probabilities for "
+            f"{', '.join(classes)} only. Label the sources again."
+        )
+    columns: dict[str, Any] = {"name": _text(labels, "Source_Name")}
+    for column, name in _TEXTS:
+        columns[name] = _text(labels, column) if column in labels.colnames else [""] * len(labels)
+    columns["status"] = _statuses(labels, columns["class1"])
+    columns["predicted"] = [classes.index(name) for name in predicted]
+    for column, name, decimals in (*_NUMBERS, *(row for row in _OPTIONAL if row[0] in labels.colnames)):
+        columns[name] = _rounded(labels, column, decimals)
+    columns["probability"] = [_rounded(labels, f"P_{name}", 4) for name in classes]
+    columns["deviation"] = [_rounded(labels, f"Unc_P_{name}", 3) for name in classes]
+    places = project(floats(labels, "GLON"), floats(labels, "GLAT"))
+    columns["x"], columns["y"] = (_list(np.round(axis, 4)) for axis in places.T)
+    rows = [] if catalog is None else catalogue_rows(labels, catalog)
+    for column, name in _MEASURED:
+        if column in labels.colnames:
+            values = floats(labels, column)
+        elif catalog is not None and catalog.has_column(column):
+            values = np.asarray(catalog.table[column], np.float64)[rows]
+        else:
+            continue
+        columns[name] = [None if not np.isfinite(v) else float(f"{v:.3g}") for v in values]
+    return columns
+
+
+def saved_columns(labels: Table) -> list[dict[str, Any]]:
+    """Return the columns of the files that the page saves.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``about``, ``unit``, ``ucd`` and ``type`` ('char', 'int' or 'double') of each column, and ``key``:
+        where the page's sources have it, a name or a name with the number of a class.
+    """
+    columns: list[tuple[str, list[Any], str]] = [("Source_Name", ["name"], "char")]
+    columns += [(column, [name], "char") for column, name in (*_TEXTS, ("STATUS", "status"))]
+    numbers = (*_NUMBERS, *_OPTIONAL, *((column, name, 1) for column, name in _MEASURED))
+    columns += [(column, [name], "double" if decimals else "int") for column, name, decimals in numbers]
+    columns.append(("PRED_CLASS", ["predicted"], "char"))
+    for c, name in enumerate(classes_of(labels)):
+        columns += [(f"P_{name}", ["probability", c], "double"), (f"Unc_P_{name}", ["deviation", c], "double")]
+    return [
+        {
+            "name": column,
+            "key": key,
+            "type": kind,
+            "about": labels[column].description or "",
+            "unit": "" if labels[column].unit is None else labels[column].unit.to_string("vounit"),
+            "ucd": str(labels[column].meta.get("ucd", "")),
+        }
+        for column, key, kind in columns
+        if column in labels.colnames
+    ]
+
+
+def _statuses(labels: Table, classes: list[str]) -> list[str]:
+    """Return the column STATUS; a table of an earlier version has none, but says it by CLASS1."""
+    if "STATUS" in labels.colnames:
+        return _text(labels, "STATUS")
+    return [str(status) for status in status_of(classes)]
+
+
+def statuses_of(columns: dict[str, Any]) -> list[str]:
+    """Return each status that some source has, in the usual order."""
+    found = dict.fromkeys(columns["status"])
+    return [
+        *(name for name in SOURCE_STATUSES if name in found),
+        *(name for name in found if name not in SOURCE_STATUSES),
+    ]
+
+
+def catalogue_rows(labels: Table, catalog: Catalog) -> list[int]:
+    """Return the catalogue's row of each labelled source; if a name repeats, its rows in their order.
+
+    Raises
+    ------
+    CatalogError
+        When the catalogue has fewer sources of a name than the labels.
+    """
+    rows: dict[str, list[int]] = {}
+    for row in range(len(catalog) - 1, -1, -1):
+        rows.setdefault(str(catalog.names[row]), []).append(row)
+    found = []
+    for name in _text(labels, "Source_Name"):
+        if not rows.get(name.strip()):
+            raise CatalogError(
+                f"{catalog.source} does not have the labelled source {name}. Give the catalogue that was labelled, "
+                f"{labels.meta.get('catalog', 'which the labels do not name')} (--catalog)."
+            )
+        found.append(rows[name.strip()].pop())
+    return found
+
+
+def _text(table: Table, column: str) -> list[str]:
+    """Return a column's texts without the blanks around them, with no half characters, which JavaScript cannot link."""
+    texts = ("" if text is np.ma.masked else str(text).strip(" ") for text in table[column])
+    return [text.encode("utf-8", "replace").decode() for text in texts]
+
+
+def floats(table: Table, column: str) -> Any:
+    """Return the numbers of a column of a label table, ``(n,)``, NaN where masked or infinite.
+
+    Raises
+    ------
+    CatalogError
+        When the column does not hold one number for each source.
+    """
+    values = table[column]
+    try:
+        numbers = np.array(np.ma.getdata(values), np.float64)
+        if numbers.ndim != 1:
+            raise ValueError("several numbers for each source")
+    except (TypeError, ValueError) as error:
+        raise CatalogError(
+            f"column {column} of the label table holds {values.dtype} of shape {values.shape}, expected one number a "
+            "source. Label the sources again."
+        ) from error
+    numbers[np.ma.getmaskarray(values) | ~np.isfinite(numbers)] = np.nan
+    return numbers
+
+
+def whole_numbers(table: Table, column: str) -> list[int | None]:
+    """Return the numbers of :func:`floats` as integers, None for NaN."""
+    return [None if value is None else int(value) for value in _list(np.round(floats(table, column)))]
+
+
+def _rounded(table: Table, column: str, decimals: int) -> list[Any]:
+    return _list(np.round(floats(table, column), decimals)) if decimals else whole_numbers(table, column)
+
+
+def _list(values: Any) -> list[Any]:
+    return [value if known else None for value, known in zip(values.tolist(), np.isfinite(values), strict=True)]

@@ -1,0 +1,202 @@
+"""Printed summaries of the commands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from fermiclass.labelling.counts import CONFIDENT, LabelCounts
+from fermiclass.show.caveats import flag_caveat, prior_caveats
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+    from fermiclass.catalog import Catalog
+    from fermiclass.labelling.model import TrainedModel
+    from fermiclass.rows.model import RowsModel
+
+_MOST_SUSPICIOUS = 10
+
+
+def print_info(catalog: Catalog) -> None:
+    """Print release, classes, and the numbers of missing and imputed values of each feature."""
+    from fermiclass.catalog import CLASS_CODES
+    from fermiclass.features import FEATURE_SETS, extract_features, supported_features
+
+    console = console_for_tables()
+    release = catalog.release
+    about = f", {release.years} years of data ({release.reference})" if release.years else ""
+    about += f": {len(catalog)} sources, from {catalog.source}"
+    console.print(Text.assemble((release.name, "bold"), about))
+    console.print(f"SHA-256 {catalog.sha256}\n", highlight=False)
+
+    classes = plain_table("class", "sources", "identified", "associated", "meaning", right=(1, 2, 3))
+    codes, counts = np.unique(catalog.classes, return_counts=True)
+    for k in np.argsort(-counts, kind="stable"):
+        identified = int(np.sum(catalog.identified[catalog.classes == codes[k]]))
+        rest = int(counts[k]) - identified
+        name, meaning = (codes[k], CLASS_CODES.get(codes[k], "")) if codes[k] else ("(none)", "unassociated")
+        split = (str(identified), str(rest)) if codes[k] else ("", "")
+        classes.add_row(name, str(counts[k]), *split, meaning)
+    console.print(classes)
+
+    supported = supported_features(catalog)
+    table = extract_features(catalog, supported)
+    rows = plain_table("feature", "missing", "errors imputed", "in the set", right=(1, 2))
+    for j, feature in enumerate(supported):
+        measured = np.any(table.X_var[~table.imputed_value[:, j], j] > 0)
+        missing, imputed = table.imputed_value[:, j].sum(), table.imputed_uncertainty[:, j].sum()
+        sets = ", ".join(name for name, members in FEATURE_SETS.items() if feature in members)
+        rows.add_row(feature.name, str(missing), str(imputed) if measured else "no error bar", sets)
+    console.print(rows)
+    flagged = int(np.sum(extract_features(catalog).flags > 0))
+    console.print(
+        "A missing value becomes the catalogue's median with the variance of the population. An unknown uncertainty "
+        "becomes the usual uncertainty at the source's significance. Such sources are flagged: "
+        f"{flagged} with the default features."
+    )
+
+
+def print_training(model: TrainedModel, folder: Path) -> None:
+    """Print the training sources of a model and its folder."""
+    counts = ", ".join(f"{count} {name}" for name, count in model.provenance.training_counts.items())
+    console = console_for_tables()
+    console.print(f"Trained {model.estimator.method} on {counts} of {model.provenance.catalog}: {folder}")
+
+
+def print_rows_training(model: RowsModel, folder: Path) -> None:
+    """Print the training rows of a model, the columns that it needs, and its folder."""
+    columns, about = model.columns, model.provenance
+    without = [f for f, noise in zip(columns.features, columns.uncertainties, strict=True) if noise is None]
+    exact = f" (without error bars: {', '.join(without)})" if without else ""
+    console = console_for_tables()
+    console.print(
+        f"Trained {model.estimator.method} on {about.rows}, {about.num_rows:,} rows with a label. Classes: "
+        f"{', '.join(map(str, model.estimator.classes_))}. Features: {', '.join(columns.features)}{exact}. "
+        f"Model: {folder}"
+    )
+
+
+def print_outliers(outliers: Table, path: Path) -> None:
+    """Print the number of suspicious labels, and the most suspicious ones."""
+    from fermiclass.analysis.outliers import ASSOCIATION_COLUMNS
+
+    console = console_for_tables()
+    wrong = np.asarray(outliers["P_WRONG"])
+    console.print(
+        f"{len(outliers)} sources have a class. The expected number of wrong classes is {wrong.sum():.0f}; "
+        f"{np.sum(wrong > 0.5)} classes are wrong with a probability above 0.5. The most suspicious sources:",
+        highlight=False,
+    )
+    has = [name for name in ASSOCIATION_COLUMNS if name in outliers.colnames]
+    columns = ("source", "class", "wrong", "looks like", "nearest", *(name.rpartition("_")[2] for name in has))
+    table = plain_table(*columns, right=(2, *range(5, len(columns))))
+    for row in outliers[:_MOST_SUSPICIOUS]:
+        best = row["PRED_CLASS"]
+        nearest = Counter(str(row["NEIGHBOUR_CLASSES"]).split(", ")).most_common()
+        table.add_row(
+            str(row["Source_Name"]),
+            str(row["CLASS1"]),
+            f"{row['P_WRONG']:.2f}",
+            f"{best} {row[f'P_{best}']:.2f}",
+            " ".join(f"{count} {name}" for name, count in nearest),
+            *(f"{row[name]:.3f}" for name in has),
+        )
+    console.print(table)
+    if has:
+        console.print("BAY, LR: the catalogue's own probabilities of the association; 0 means that it gives none.")
+    console.print(f"All sources, the most suspicious first: {path}")
+
+
+def print_labels(counts: LabelCounts, meta: Mapping[str, Any], model: TrainedModel, path: Path) -> None:
+    """Print numbers of labelled sources by class, and of confident labels, the class priors, and the flags."""
+    console = console_for_tables()
+    learned = model.provenance.training_counts
+    console.print(
+        f"Trained on {sum(learned.values())} sources of {model.provenance.catalog} "
+        f"({', '.join(f'{count} {name}' for name, count in learned.items())})."
+    )
+    table = plain_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", right=(1, 2, 3))
+    for name, best, confident, expected in zip(
+        counts.classes, counts.best, counts.confident, counts.expected, strict=True
+    ):
+        table.add_row(name, str(best), str(confident), f"{expected:.0f}")
+    for top, inside in model.grouping.tops.items():
+        chosen = np.isin(counts.classes, inside)
+        sums = (counts.best[chosen].sum(), counts.confident[chosen].sum())
+        table.add_row(f"{top} ({' + '.join(inside)})", *map(str, sums), f"{counts.expected[chosen].sum():.0f}")
+    table.add_section()
+    table.add_row("all", str(counts.total), str(counts.confident.sum()), str(counts.total))
+    console.print(table)
+    _print_class_priors(console, [str(name) for name in model.estimator.classes_], meta)
+    console.print(flag_caveat(counts.flagged, counts.total, counts.flags.tolist()))
+    console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
+
+
+def _print_class_priors(console: Console, classes: Sequence[str], meta: Mapping[str, Any]) -> None:
+    """Print the class priors of each group of sources, if the labels were corrected for them."""
+    from fermiclass.labelling.class_priors import HIGH_LATITUDE, LATITUDE_EDGE, LOW_LATITUDE, stated_priors
+
+    names = {
+        LOW_LATITUDE: f"unassociated, |b| < {LATITUDE_EDGE:g} deg",
+        HIGH_LATITUDE: f"unassociated, |b| ≥ {LATITUDE_EDGE:g} deg",
+    }
+    stated = stated_priors(meta)
+    if stated:
+        table = plain_table("class priors", *classes, right=tuple(range(1, len(classes) + 1)))
+        for group, priors in stated.items():
+            table.add_row(names.get(group, group), *(priors.get(name, "").replace("+-", " ± ") for name in classes))
+        console.print(table)
+    for sentence in prior_caveats(meta):
+        console.print(sentence)
+
+
+def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None:
+    """Print the number of sources left by each constraint, the first `rows` sources, and the file of all."""
+    import astropy.units as u
+    from astropy.coordinates import SkyCoord
+
+    console = console_for_tables()
+    score = ranking.meta["rankedby"]
+    console.print(f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:")
+    by_class = score.startswith("P_") and score != "P_MAX"
+    columns = ["source", "RA J2000", "Dec", "b, deg", "σ", "class", "P", *([] if score.startswith("P_") else ["score"])]
+    table = plain_table(*columns, "flags", right=(3, 4, 6, 7, 8))
+    table.padding = (0, 1, 0, 0)  # to fit into 80 columns
+    first = ranking[:rows]
+    right_ascension, declination = (np.asarray(first[name], float) for name in ("RAJ2000", "DEJ2000"))
+    right_ascension = np.where(np.isfinite(right_ascension), right_ascension, np.nan)
+    declination = np.where(np.abs(declination) <= 90.0, declination, np.nan)  # there are no positions beyond the poles
+    at = SkyCoord(right_ascension * u.deg, declination * u.deg)
+    ra = at.ra.to_string(u.hour, sep=":", precision=0, pad=True)
+    dec = at.dec.to_string(u.deg, sep=":", pad=True, fields=2, alwayssign=True)
+    for k, row in enumerate(first):
+        name, probability = (score[2:], row[score]) if by_class else (str(row["PRED_CLASS"]), row["P_MAX"])
+        cells = [str(row["Source_Name"]), ra[k], dec[k], f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
+        cells += [name, f"{probability:.3f}", *([] if score.startswith("P_") else [f"{row[score]:.3f}"])]
+        table.add_row(*cells, str(row["LABEL_FLAGS"]))
+    console.print(table)
+    if path is not None:
+        console.print(f"{len(ranking)} sources: {path}", highlight=False, soft_wrap=True)
+
+
+def console_for_tables() -> Console:
+    """Return a console that prints names, classes and paths as they are: without highlighting, markup or emoji."""
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def plain_table(*columns: str, right: Container[int] = ()) -> RichTable:
+    """Return an empty table of these columns; the columns with the numbers `right` are aligned to the right."""
+    from rich import box
+
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for k, name in enumerate(columns):
+        table.add_column(name, justify="right" if k in right else "left", no_wrap=k == 0, overflow="fold")
+    return table

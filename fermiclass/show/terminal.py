@@ -1,0 +1,92 @@
+"""Progress bars, and the start of TensorFlow without its messages."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def stages(description: str, *, quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
+    """Show a progress bar, or a line for each stage if standard error is no terminal.
+
+    Yields ``advance(done, total, stage)``. Lines come when the name of the stage changes, and at each tenth of all.
+    """
+    from rich.console import Console
+
+    if quiet or Console(stderr=True).is_terminal:
+        with progress_bar(description, quiet=quiet) as progress:
+            yield lambda done, total, stage: progress(done, total)
+        return
+    told: tuple[str, int] | None = None
+
+    def tell(done: int, total: int, stage: str) -> None:
+        nonlocal told
+        now = stage, 10 * done // max(total, 1)
+        if now != told:
+            print(f"fermiclass: {stage or description}, {done} of {total} done", file=sys.stderr, flush=True)
+        told = now
+
+    yield tell
+
+
+@contextmanager
+def progress_bar(description: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar with the remaining time if standard error is a terminal; yield ``advance(done, total)``."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda done, total: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(description, total=1)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def load_tensorflow(*, quiet: bool) -> None:
+    """Import TensorFlow without the messages of its native libraries."""
+    from rich.console import Console
+
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # With oneDNN, one training in ten rounds differently. Without it training takes a fifth longer, but the same seed
+    # gives the same bytes.
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+    console = Console(stderr=True)
+    with console.status("starting TensorFlow ...") if console.is_terminal and not quiet else _nothing():
+        _import_silently()
+
+
+def _import_silently() -> None:
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as sink:
+        os.dup2(sink.fileno(), 2)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                import tensorflow as tf
+
+                tf.constant(0.0)  # starts the runtime, which prints too
+                tf.get_logger().setLevel("ERROR")
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield

@@ -1,0 +1,70 @@
+#!/usr/bin/env -S uv run --script
+# /// script
+# dependencies = ["nox>=2024.10"]
+# ///
+"""Tasks, each in an environment of its own: ``nox -l`` lists them, ``nox -s wheel`` runs one."""
+
+from __future__ import annotations
+
+import nox
+
+nox.needs_version = ">=2024.10"
+nox.options.default_venv_backend = "uv|virtualenv"
+
+PYTHONS = ("3.11", "3.12", "3.13")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check format, style, types, spelling and workflows, with the hooks of pre-commit."""
+    session.install("pre-commit>=4")
+    session.run("pre-commit", "run", "--all-files", "--show-diff-on-failure", *session.posargs)
+
+
+@nox.session
+def review(session: nox.Session) -> None:
+    """Check the rules of the Scientific Python development guide."""
+    session.install("sp-repo-review[cli]")
+    session.run("repo-review", ".")
+
+
+@nox.session(python=PYTHONS, default=False)
+def tests(session: nox.Session) -> None:
+    """Run the tests with the newest dependencies."""
+    session.install(".[test]")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session(python=PYTHONS[0], venv_backend="uv", default=False)
+def oldest(session: nox.Session) -> None:
+    """Run the tests with the oldest dependencies that pyproject.toml allows."""
+    session.install("--resolution", "lowest-direct", ".[test]")
+    deprecations = ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning")  # old ones are no news
+    session.run("pytest", *(f"-Wignore::{name}" for name in deprecations), *session.posargs)
+
+
+@nox.session(default=False)
+def docs(session: nox.Session) -> None:
+    """Build the documentation site in docs/_build/html."""
+    session.install(".[docs]")
+    session.run("python", "docs/build.py", "site", *session.posargs)
+
+
+@nox.session(default=False)
+def speed(session: nox.Session) -> None:
+    """Time start, reading, training steps, fit and labels with asv; keep the results in docs/_build/asv."""
+    session.install("asv>=0.6.4", ".")
+    config = ("--config", "docs/development/asv/asv.conf.json")
+    session.run("asv", "machine", "--yes", *config)
+    session.run("asv", "run", "--environment", f"existing:{session.bin}/python", *config, *session.posargs)
+
+
+@nox.session(default=False)
+def wheel(session: nox.Session) -> None:
+    """Build dist/, and label 4FGL-DR4 with the wheel alone in an empty environment."""
+    session.install("build>=1.2")
+    session.run("python", ".ci/check_wheel.py")
+
+
+if __name__ == "__main__":
+    nox.main()

@@ -1,0 +1,377 @@
+"""What an explanation says, against other ways to compute it."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from fermiclass import Catalog, NIMGPClassifier, explain, extract_features, read_catalog, read_table, retrain, train
+from fermiclass import write_table as write
+from fermiclass.analysis.explain import PERCENTILES
+from fermiclass.analysis.feature_kinds import feature_kinds
+from fermiclass.analysis.measured import measured
+from fermiclass.catalog import THREE_CLASSES
+from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.errors import CatalogError, ClassError, SourceError
+from fermiclass.features.definitions import FEATURES, SIX_FEATURES
+from fermiclass.labelling.retraining import check_labels, stored_shares
+from fermiclass.labelling.training import default_estimator
+from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.settings import FIELDS
+from fermiclass.show.explanation import print_explanation
+from tests.conftest import slim_path
+from tests.plots.pictures import explanation as made_up_explanation
+
+TINY = NIMGPClassifier(steps=40, num_inducing=15)
+
+
+@pytest.fixture(scope="module")
+def few(dr4):
+    """600 sources of all kinds."""
+    return dr4[::12]
+
+
+@pytest.fixture(scope="module")
+def model(few):
+    return train(few, TINY, features="six", classes=THREE_CLASSES)
+
+
+@pytest.fixture(scope="module")
+def name(few):
+    """An unassociated source."""
+    return few.names[few.classes == ""][3]
+
+
+@pytest.fixture(scope="module")
+def explained(model, few, name):
+    return explain(model, few, name)
+
+
+def features_of(model, catalog):
+    return extract_features(catalog, model.features, model.grouping, imputation=model.imputation)
+
+
+def test_it_is_the_label(explained, model, few, name):
+    label = model.label(few[few.names == name], "all")[0]
+    assert explained.name == name
+    for c, each in enumerate(explained.classes):
+        assert explained.probabilities[c] == label[f"P_{each}"] == explained.label[f"P_{each}"]
+        assert explained.std[c] == label[f"Unc_P_{each}"]
+    assert explained.label["LABEL_FLAGS"] == label["LABEL_FLAGS"]
+
+
+def test_features_and_percentiles(explained, model, few, name):
+    table = features_of(model, few)
+    row = int(np.flatnonzero(table.names == name)[0])
+    np.testing.assert_array_equal(explained.value, table.X[row])
+    np.testing.assert_allclose(explained.error**2, table.X_var[row])
+    pulsars = table.X[table.y == "psr"]
+    c = explained.classes.index("psr")
+    np.testing.assert_allclose(explained.population[c], np.percentile(pulsars, PERCENTILES, axis=0))
+
+
+def test_expectations_are_those_of_a_source_with_one_feature_unmeasured(explained, model, few):
+    """As p(x | x̃) with an error of feature j without bounds, another formula of another module."""
+    table = features_of(model, few)
+    table = table[table.labelled]
+    centre, scale = model.estimator.mean_, model.estimator.scale_
+    population = InputPrior.population((table.X - centre) / scale, table.X_var / scale**2, iterations=30)
+    x, variance = (explained.value - centre) / scale, (explained.error / scale) ** 2
+    for j in range(len(x)):
+        V = variance.copy()
+        V[j] = 1e9
+        given = population.condition(x[None], V[None])
+        factor = given.factor[0, 0]
+        np.testing.assert_allclose((explained.expected[j] - centre[j]) / scale[j], given.mean[0, 0, j], atol=1e-5)
+        np.testing.assert_allclose((explained.expected_error[j] / scale[j]) ** 2, (factor @ factor.T)[j, j], rtol=1e-5)
+
+
+def test_effects_are_differences_of_predictions(explained, model):
+    def predict(x, x_var):
+        return model.estimator.predict_proba(x[None], X_var=x_var[None])[0]
+
+    variance = explained.error**2
+    for j in range(6):
+        x, x_var = explained.value.copy(), variance.copy()
+        x[j], x_var[j] = explained.expected[j], explained.expected_error[j] ** 2
+        np.testing.assert_allclose(explained.without_feature[j], predict(x, x_var), atol=1e-6)
+    np.testing.assert_allclose(explained.without_errors, predict(explained.value, np.zeros(6)), atol=1e-6)
+    np.testing.assert_allclose(explained.effects.sum(axis=1), 0.0, atol=1e-9)
+    p, q = explained.probabilities, explained.without_feature
+    np.testing.assert_allclose(explained.log_odds, np.log(p / (1 - p)) - np.log(q / (1 - q)), atol=1e-9)
+    sizes = np.abs(explained.log_odds[:, np.argmax(p)])
+    assert np.all(np.diff(sizes[explained.order]) <= 0)
+    assert sizes.max() > 0.02
+
+
+def test_all_features_of_one_kind_are_replaced_together(explained, model, few):
+    """By their expectation from all others, as p(x | x̃) with errors of theirs without bounds."""
+    assert model.features == tuple(feature.name for feature in SIX_FEATURES)
+    assert feature_kinds(model.features) == {"brightness": [0, 1], "spectral shape": [2, 3, 4, 5]}
+    table = features_of(model, few)
+    table = table[table.labelled]
+    centre, scale = model.estimator.mean_, model.estimator.scale_
+    population = InputPrior.population((table.X - centre) / scale, table.X_var / scale**2, iterations=30)
+    for kind, members in feature_kinds(model.features).items():
+        x, V = (explained.value - centre) / scale, (explained.error / scale) ** 2
+        V[members] = 1e9
+        given = population.condition(x[None], V[None])
+        x[members] = given.mean[0, 0, members]
+        V[members] = np.diag(given.factor[0, 0] @ given.factor[0, 0].T)[members]
+        p = model.estimator.predict_proba((x * scale + centre)[None], X_var=(V * scale**2)[None])[0]
+        np.testing.assert_allclose(explained.without_kind[kind], p, atol=1e-4)
+        np.testing.assert_allclose(
+            explained.kinds[kind],
+            np.log(explained.probabilities / p * (1 - p) / (1 - explained.probabilities)),
+            atol=1e-3,
+        )
+
+
+def test_kinds_of_features():
+    names = ("ln_Variability_Index", "HR_12", "ln_Npred", "my_own", "asinh_GLAT", "Frac_Variability")
+    kinds = {"variability": [0, 5], "spectral shape": [1], "brightness": [2], "my_own": [3], "position": [4]}
+    assert feature_kinds(names) == kinds
+    assert set(feature_kinds(tuple(FEATURES))) == {"brightness", "spectral shape", "variability", "position"}
+
+
+def test_a_class_of_the_catalogue_that_the_model_doubts():
+    doubtful = dataclasses.replace(made_up_explanation(), known="psr", trained_on=True)
+    assert "The catalogue has it as psr, to which the model gives 0.100." in printed(doubtful, 200)
+    assert "The catalogue has it" not in printed(dataclasses.replace(made_up_explanation(), known="bll"))
+
+
+def test_rounding_does_not_make_log_odds_infinite():
+    certain = dataclasses.replace(made_up_explanation(), probabilities=np.array([1.0, 0.0, 0.0]))
+    assert np.all(np.isfinite(certain.log_odds))
+
+
+def test_what_another_feature_says_too_moves_nothing(few):
+    """A feature that is there twice has no effect, there once it has."""
+    table = few.table.copy()
+    table["copy"] = table["LP_Index"]
+    table["LP_Index_"] = table["LP_Index"]
+    catalog = Catalog(table, few.release, few.source, few.sha256)
+    steepest = np.argmax(np.where(few.classes == "", few.table["LP_Index"], 0.0))
+    source = few.names[steepest]
+    effects = {}
+    for features in ("LP_Index_,LP_beta,ln_Variability_Index", "LP_Index_,LP_beta,ln_Variability_Index,copy"):
+        found = explain(train(catalog, TINY, features=features, classes=THREE_CLASSES), catalog, source)
+        effects[len(found.features)] = np.abs(found.effects[0]).max()
+    assert effects[4] < 0.01
+    assert effects[3] > 0.05
+
+
+def test_neighbours(explained, model, few, name):
+    table = features_of(model, few)
+    training = table[table.labelled]
+    row = int(np.flatnonzero(table.names == name)[0])
+    inverse = np.linalg.inv(model.domain.covariance + np.diag(table.X_var[row]))
+    offset = training.X - table.X[row]
+    distance = np.sqrt(np.einsum("nd,de,ne->n", offset, inverse, offset))
+    nearest = np.argsort(distance)[:5]
+    assert list(explained.neighbours["Source_Name"]) == list(training.names[nearest])
+    assert list(explained.neighbours["CLASS"]) == list(training.y[nearest])
+    np.testing.assert_allclose(explained.neighbours["DISTANCE"], distance[nearest])
+    known = dict(zip(few.names, few.table["ASSOC1"], strict=True))
+    assert list(explained.neighbours["ASSOC1"]) == [known[each] for each in training.names[nearest]]
+    assert not explained.trained_on
+
+
+def test_a_training_source_is_none_of_its_neighbours(model, few):
+    source = few.names[few.classes == "bll"][0]
+    found = explain(model, few, source, neighbours=3)
+    assert found.trained_on
+    assert len(found.neighbours) == 3
+    assert source not in found.neighbours["Source_Name"]
+
+
+def test_shares(model, few, name, explained):
+    estimated = explain(model, few, name, shares="estimated")
+    row = model.label(few, "unassociated", shares="estimated")
+    row = row[row["Source_Name"] == name][0]
+    for c, each in enumerate(estimated.classes):
+        assert estimated.probabilities[c] == row[f"P_{each}"]
+    assert not np.allclose(estimated.probabilities, explained.probabilities, atol=1e-3)
+    with pytest.raises(
+        ClassError, match="shares='guessed' is unknown: choose one of trained, selection, estimated, latitude"
+    ):
+        explain(model, few, name, shares="guessed")
+
+
+def test_a_source_of_another_release(model, few):
+    dr1 = read_catalog(slim_path("4FGL-DR1"))
+    with pytest.warns(CatalogWarning, match="4FGL-DR1 fits LP_beta with no prior"):
+        found = explain(model, dr1, "Mkn 421", train_on=few)
+    assert found.name == "4FGL J1104.4+3812"
+    assert found.classes[np.argmax(found.probabilities)] == "bll"
+    with pytest.raises(CatalogError, match=r"not trained on the sources of 4FGL-DR1.* expected 4FGL-DR4\.fits\.gz"):
+        explain(model, dr1, "Mkn 421")
+    with pytest.raises(SourceError, match=r"'Mkn 4211'.*Mkn 421"):
+        explain(model, dr1, "Mkn 4211", train_on=few)
+
+
+def test_two_classes_and_other_likelihoods(few, name):
+    estimator = NIMGPClassifier("mgp", likelihood="probit", steps=5, num_inducing=5)
+    found = explain(train(few, estimator, features="LP_Index,LP_beta", classes="agn=bll+fsrq,psr"), few, name)
+    assert found.without_feature.shape == (2, 2)
+    np.testing.assert_allclose(found.probabilities, found.without_errors)  # MGP knows no error bars
+
+
+# --- from a label table ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [".fits", ".ecsv", ".vot", ".parquet"])
+def test_the_model_of_a_label_table(model, few, tmp_path, ending):
+    write(model.label(few, shares="estimated"), tmp_path / f"labels{ending}")
+    labels = read_table(tmp_path / f"labels{ending}")
+    check_labels(labels, "labels")
+    assert stored_shares(labels.meta) == "estimated"
+    if ending == ".fits":
+        again = retrain(labels, few)
+        for key, weights in model.estimator.weights_.items():
+            np.testing.assert_array_equal(again.estimator.weights_[key], weights, err_msg=key)
+        assert again.features == model.features
+        assert again.estimator.get_params() == model.estimator.get_params()
+
+
+def test_given_shares_are_read_back(model, few):
+    given = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}, "bcu": {"bll": 0.5, "fsrq": 0.4, "psr": 0.1}}
+    meta = model.label(few[:20], shares=given).meta
+    assert stored_shares(meta) == given
+    with pytest.raises(CatalogError, match=r"class priors in the labels' metadata are damaged .*'much'"):
+        stored_shares(meta | {"w_bcu": "bll=much"})
+
+
+def test_the_model_of_a_label_table_of_the_previous_version(model, few):
+    """All is text, 'None' too. Two of its settings are gone, and it has none of the newer ones."""
+    labels = model.label(few[:20], shares="estimated")
+    absent = {name: "None" for name in ("min_significance", *FIELDS) if name not in labels.meta}
+    labels.meta = {key: str(value) for key, value in (labels.meta | absent).items()} | {"labelfmt": "2"}
+    for name in ("label_sets", "label_weights"):
+        del labels.meta[name]
+    labels.meta |= {"average_noise": "True", "jitter": "0.001", "creator": "fermiclass 0.1.0.dev0"}
+    check_labels(labels, "labels")
+    again = retrain(labels, few)
+    assert again.estimator.get_params() == model.estimator.get_params()
+    for key, weights in model.estimator.weights_.items():
+        np.testing.assert_array_equal(again.estimator.weights_[key], weights, err_msg=key)
+    assert stored_shares(labels.meta) == "estimated"
+    labels.meta["average_noise"] = "False"
+    with pytest.raises(CatalogError, match=r"cannot be used: average_noise=False is no longer available"):
+        retrain(labels, few)
+
+
+def test_the_model_of_a_label_table_of_the_open_world(few):
+    """Label sets and weights come back, and what the selection does is estimated again."""
+    model = train(few, default_estimator(steps=40, num_inducing=15), features="six,asinh_GLAT")
+    labels = model.label(few, shares="selection")
+    again = retrain(labels, few)
+    assert again.estimator.get_params() == model.estimator.get_params()
+    assert again.selection == model.selection
+    assert again.grouping == model.grouping
+    assert stored_shares(labels.meta) == "selection"
+    np.testing.assert_array_equal(again.label(few, shares="selection")["P_other"], labels["P_other"])
+    found = explain(model, few, str(labels["Source_Name"][0]), shares="selection")
+    np.testing.assert_allclose(found.probabilities[model.classes.index("other")], labels["P_other"][0], atol=1e-6)
+
+
+def test_a_source_of_the_open_world(few, name):
+    """All that is compared with are sources of one class; labels of several classes teach, but are no example."""
+    model = train(few, default_estimator(steps=40, num_inducing=15), features="six,asinh_GLAT")
+    found = explain(model, few, name, shares="selection")
+    label = model.label(few[few.names == name], "all", shares="selection")[0]
+    assert found.classes == ("bll", "fsrq", "other", "psr")
+    assert list(found.probabilities) == [label[f"P_{each}"] for each in found.classes]
+    assert set(found.neighbours["CLASS"]) <= set(found.classes)
+    assert np.all(np.isfinite(found.population))
+
+
+def test_labels_that_do_not_say_how_they_were_made(model, few):
+    labels = model.label(few[:20])
+    other = few[:100]
+    with pytest.raises(CatalogError, match=r"4FGL-DR4\.fits\.gz has SHA-256 1234, but the labels were made with"):
+        retrain(labels, Catalog(other.table, other.release, other.source, "1234"))
+    labels.meta["method"] = "magic"
+    with pytest.raises(CatalogError, match=r"the settings in 'l\.fits' cannot be used: method='magic' is unknown"):
+        retrain(labels, few, source="l.fits")
+    del labels.meta["steps"], labels.meta["trainsha"]
+    with pytest.raises(CatalogError, match=r"'l\.csv' does not say how .* lacks trainsha, steps\. Give a table that"):
+        check_labels(labels, "l.csv")
+    with pytest.raises(CatalogError, match="it is not a label table"):
+        check_labels(few.table, "c.fits")
+
+
+# --- as text ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "expected"),
+    [
+        (2.13456, 0.2049, "2.13±0.20"),
+        (-0.3456, 0.07, "−0.35±0.07"),
+        (-22.6342, 0.0, "−22.63"),
+        (0.4, float("nan"), "0.4"),
+        (1234.5, 31.0, "1234±31"),
+        (1234.5, 56.0, "1234±56"),
+        (-19.28151, 0.0026, "−19.282±0.003"),
+        (3.21e-9, 4.4e-10, "3.21e−09±4e−10"),
+    ],
+)
+def test_measured(value, error, expected):
+    assert measured(value, error) == expected
+
+
+def printed(explained, width=80):
+    console = Console(width=width, record=True, highlight=False)
+    print_explanation(explained, console)
+    return console.export_text()
+
+
+def test_text():
+    text = printed(made_up_explanation())
+    assert max(map(len, text.splitlines())) <= 80
+    for expected in (
+        r"^4FGL J0000\.0\+0000: bcu, PKS 0000\+00; l = 12\.50°, b = −3\.25°; 7\.5 σ$",
+        r"^ bll +0\.600 ± 0\.200 +0\.700 *$",
+        r"^ LP_beta +\S+±0\.3\* +\S+ +−1\.79 +████│ +\+2\.10 +\+0\.75 *$",
+        r"^ LP_Index +\S+ +\S+ +\+0\.41 +│█ +−0\.44 +\+0\.00 *$",
+        r"^ all of spectral shape +\+1\.25 +│████ +\+0\.00 +−1\.79 *$",
+        r"^ all of brightness +−0\.21 +▐│ +\+0\.25 +\+0\.00 *$",
+        r"^ 4FGL J1 +bll +BL Lac +1\.25 *$",
+        r"^Entropy 0\.898 nats \(maximum 1\.099\)\. More labels could remove 0\.050",
+        r"^OOD_SCORE 0\.250: 250 of 1000 training sources are more typical\.$",
+        r"^Flags: an uncertainty was imputed \(LP_beta\); the catalogue flags the source\s+\(Flags = 3\)\.$",
+    ):
+        assert re.search(expected, text, re.MULTILINE), expected
+    assert text.index("LP_beta") < text.index("LP_Index") < text.index("HR_45")  # by what they move
+    assert "is a training source" not in text
+    assert "is a training source" in printed(dataclasses.replace(made_up_explanation(), trained_on=True))
+
+
+def test_text_of_a_real_source(explained):
+    text = printed(explained)
+    assert max(map(len, text.splitlines())) <= 80
+    assert re.search(
+        r"^ LP_beta +\S+±\S+ +−?0\.\d\d…0\.\d\d +−?0\.\d\d…0\.\d\d +0\.\d\d…0\.\d\d *$", text, re.MULTILINE
+    )
+
+
+def test_text_of_five_classes():
+    """Cells break into lines where there is a space, and no number is cut."""
+    three = made_up_explanation()
+    twice = [0, 1, 2, 0, 1]
+    five = dataclasses.replace(
+        three,
+        classes=("bll", "fsrq", "psr", "msp", "other"),
+        population=three.population[twice],
+        probabilities=three.probabilities[twice],
+        std=three.std[twice],
+        without_feature=three.without_feature[:, twice],
+        without_kind={},
+        without_errors=three.without_errors[twice],
+    )
+    text = printed(five)
+    assert max(map(len, text.splitlines())) <= 80
+    assert re.search(r"^ LP_beta .* −\d\.\d\d +████│ +\+\d\.\d\d +\+\d\.\d\d *$", text, re.MULTILINE)

@@ -1,0 +1,167 @@
+"""Associations that the data contradict, on the real catalogue with labels that were made wrong."""
+
+import numpy as np
+import pytest
+from astropy.table import Column
+from sklearn.metrics import roc_auc_score
+
+from fermiclass.analysis.outliers import default_estimator, find_outliers
+from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, Catalog, ClassGrouping
+from fermiclass.errors import ClassError
+from fermiclass.io.tables import read_table
+from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+from tests.cli.test_cli import DR4
+from tests.commands import run, run_well
+
+OLD = {"classes": THREE_CLASSES, "features": "extended"}
+QUICK = {"steps": 100, "num_inducing": 20, "num_draws": 32}
+
+
+@pytest.fixture(scope="module")
+def few(dr4):
+    return dr4[(np.arange(len(dr4)) % 4 == 0)]
+
+
+@pytest.fixture(scope="module")
+def spoilt(few):
+    """Pulsars called blazars, and blazars called pulsars; by name."""
+    rng = np.random.default_rng(1)
+    table = few.table.copy()
+    codes = np.asarray(table["CLASS1"]).astype("<U5")
+    names = set()
+    for kind, other in (("psr", "bll"), ("bll", "psr")):
+        for row in rng.choice(np.flatnonzero(few.classes == kind), 10, replace=False):
+            codes[row] = other
+            names.add(str(few.names[row]))
+    table["CLASS1"] = Column(codes)
+    return Catalog(table, few.release, few.source, few.sha256), names
+
+
+@pytest.fixture(scope="module")
+def found(spoilt):
+    return find_outliers(spoilt[0], default_estimator(**QUICK), folds=3, **OLD)
+
+
+def test_wrong_labels_come_first(found, spoilt):
+    names = spoilt[1]
+    is_wrong = np.array([str(name) in names for name in found["Source_Name"]])
+    assert is_wrong.sum() == 20
+    wrong = np.asarray(found["P_WRONG"])
+    assert np.all(np.diff(wrong) <= 0)
+    assert roc_auc_score(is_wrong, wrong) > 0.95
+    assert is_wrong[:25].sum() >= 14
+    assert 0.005 < found.meta["rho"] < 0.2
+
+
+def test_every_source_with_a_class_once(found, spoilt):
+    catalog = spoilt[0]
+    known = np.isin(catalog.classes, ["bll", "fsrq", "psr", "msp"])
+    assert sorted(found["Source_Name"]) == sorted(catalog.names[known])
+    rows = {str(name): k for k, name in enumerate(catalog.names)}
+    for row in found[::50]:
+        k = rows[str(row["Source_Name"])]
+        assert str(row["CLASS"]) == {"msp": "psr"}.get(catalog.classes[k], catalog.classes[k])
+        assert row["ASSOC_PROB_BAY"] == catalog.table["ASSOC_PROB_BAY"][k]
+        assert row["IDENTIFIED"] == catalog.identified[k]
+    P = np.column_stack([found[f"P_{name}"] for name in ("bll", "fsrq", "psr")])
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
+
+
+def test_neighbours_are_others_with_their_classes(found):
+    classes = dict(zip(found["Source_Name"], found["CLASS"], strict=True))
+    for row in found[::40]:
+        names = str(row["NEIGHBOURS"]).split(", ")
+        assert len(set(names)) == 5
+        assert str(row["Source_Name"]) not in names
+        assert [classes[name] for name in names] == str(row["NEIGHBOUR_CLASSES"]).split(", ")
+
+
+def test_neighbours_and_their_classes_say_what_they_are(found):
+    assert [found[name].meta["ucd"] for name in ("NEIGHBOURS", "NEIGHBOUR_CLASSES")] == ["meta.id.cross", "src.class"]
+
+
+def test_a_label_does_not_vouch_for_itself(spoilt, found):
+    """Another label for one source changes what its features look like not at all, if the folds stay the same."""
+    catalog, names = spoilt
+    row = int(np.flatnonzero(np.isin(catalog.names, list(names)))[0])
+    looks = {str(r["Source_Name"]): (r["P_bll"], r["P_psr"]) for r in found}[str(catalog.names[row])]
+    assert max(looks) > 0.5
+    claimed = "P_psr" if catalog.classes[row] == "psr" else "P_bll"
+    assert dict(zip(("P_bll", "P_psr"), looks, strict=True))[claimed] < 0.5
+
+
+def test_bright_sources_alone(few):
+    bright = find_outliers(few, default_estimator(**QUICK | {"steps": 20}), min_significance=15.0, folds=2, **OLD)
+    assert np.all(bright["Signif_Avg"] > 15.0)
+    known = np.isin(few.classes, ["bll", "fsrq", "psr", "msp"]) & (np.asarray(few.table["Signif_Avg"]) > 15.0)
+    assert sorted(bright["Source_Name"]) == sorted(few.names[known])
+
+
+def test_the_default_judges_sources_of_one_class(few):
+    """Neither AGN that are bll or fsrq, but which is unknown, nor soft Galactic sources, which have no class."""
+    found = find_outliers(few, default_estimator(steps=5, num_inducing=10, num_draws=16), folds=2)
+    y = ClassGrouping.parse(DEFAULT_CLASSES).assign(few.classes)
+    known = np.isin(y, ["bll", "fsrq", "psr", "other"])
+    assert sorted(found["Source_Name"]) == sorted(few.names[known])
+    assert set(found["CLASS"]) == {"bll", "fsrq", "psr", "other"}
+    P = np.column_stack([found[f"P_{name}"] for name in ("bll", "fsrq", "other", "psr")])
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
+
+
+def test_too_few_folds(few):
+    with pytest.raises(ClassError, match="folds=1 is not valid: give at least 2"):
+        find_outliers(few, folds=1)
+
+
+def test_by_expectation_propagation(few):
+    """It names the same suspects as the sparse model, of the brightest sources."""
+    bright = few[np.asarray(few.table["Signif_Avg"]) > 40.0]
+    ep = find_outliers(bright, RobustGPClassifier(max_iter=20), classes="bll,fsrq", features="extended", folds=2)
+    sparse = find_outliers(bright, default_estimator(**QUICK), classes="bll,fsrq", features="extended", folds=2)
+    assert sorted(ep["Source_Name"]) == sorted(sparse["Source_Name"])
+    assert len(set(ep["Source_Name"][:10]) & set(sparse["Source_Name"][:10])) >= 5
+    assert 0 < ep.meta["rho"] < 0.2
+    assert ep.meta["robust"] == "True"
+
+
+def test_too_many_for_expectation_propagation(few, monkeypatch):
+    monkeypatch.setattr("fermiclass.analysis.outliers.MOST_FOR_EP", 100)
+    with pytest.raises(
+        ClassError, match=r"training sources, but expectation propagation takes 100 at most.* Use fewer"
+    ):
+        find_outliers(few, RobustGPClassifier())
+
+
+def test_the_command_by_expectation_propagation(tmp_path):
+    options = ("--method", "rmgpc", "--min-significance", "150", "--classes", "agn=bll+fsrq,psr", "--folds", "2")
+    run_well("outliers", DR4, "-o", tmp_path / "o.ecsv", *options)
+    table = read_table(tmp_path / "o.ecsv")
+    assert np.all(table["Signif_Avg"] > 150)
+    assert set(table["CLASS"]) == {"agn", "psr"}
+
+
+def test_the_command(tmp_path):
+    printed = run_well("outliers", DR4, "-o", tmp_path / "o.ecsv", "--steps", "60", "--inducing", "15", "--folds", "2")
+    table = read_table(tmp_path / "o.ecsv")
+    assert f"{len(table)} sources have a class." in " ".join(printed.split())
+    assert str(table["Source_Name"][0]) in printed
+    assert "Example:\n    fermiclass outliers" in run_well("outliers", "--help")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nothing.fits", "-o", "o.fits"), "nothing.fits"),
+        ((DR4, "-o", "nowhere/o.fits"), "Create it first"),
+        ((DR4, "-o", "o.fits", "--folds", "1"), "--folds"),
+        ((DR4, "-o", "o.fits", "--method", "rmgpc", "--inducing", "3"), "leave out --inducing"),
+        ((DR4, "-o", "o.fits", "--method", "rmgpc"), "Use fewer"),
+        ((DR4, "-o", "o.fits", "--classes", "blz,psr"), "'blz' is not a class"),
+    ],
+)
+def test_what_cannot_be_done(tmp_path, arguments, message):
+    done = run("outliers", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []

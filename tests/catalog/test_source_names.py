@@ -1,0 +1,142 @@
+"""Sources by any of their names, in the real releases."""
+
+import re
+
+import numpy as np
+import pytest
+from astropy.table import Table
+
+from fermiclass.catalog import RELEASES, Catalog
+from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.source_names import describe_source, find_source
+from fermiclass.errors import SourceError
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("4FGL J1104.4+3812", "4FGL J1104.4+3812"),
+        ("4fglj1104.4+3812", "4FGL J1104.4+3812"),
+        ("J1104.4+3812", "4FGL J1104.4+3812"),
+        ("j0000.3−7355", "4FGL J0000.3-7355"),
+        ("Mkn 421", "4FGL J1104.4+3812"),
+        ("MKN421", "4FGL J1104.4+3812"),
+        ("  bl lac ", "4FGL J2202.7+4216"),
+        ("3FGL J0007.0+7302", "4FGL J0007.0+7303"),
+        ("J0007.0+7302", "4FGL J0007.0+7303"),
+        ("2AGL J0007+7308", "4FGL J0007.0+7303"),
+        ("3FHL J0001.2-0748", "4FGL J0001.2-0747"),
+        ("Vela X", "4FGL J0834.3-4542e"),
+        ("Geminga Pulsar", "4FGL J0633.9+1746"),
+        ("geminga", "4FGL J0633.9+1746"),
+        ("Mrk 421", "4FGL J1104.4+3812"),
+        ("Markarian 501", "4FGL J1653.8+3945"),
+    ],
+)
+def test_any_name(dr4, name, expected):
+    assert dr4.names[find_source(dr4, name)] == expected
+
+
+def test_every_source_is_found_by_its_own_name(dr4):
+    for row in range(0, len(dr4), 997):
+        assert find_source(dr4, dr4.names[row]) == row
+        assert find_source(dr4, dr4.names[row].removeprefix("4FGL ")) == row
+
+
+def test_every_release(slim_catalog):
+    assert slim_catalog.names[find_source(slim_catalog, "3c 273")] == "4FGL J1229.0+0202"
+
+
+def test_an_ambiguous_name_lists_the_candidates(dr4):
+    message = (
+        r"'crab nebula' can be 2 sources: 4FGL J0534\.5\+2201i \(pwn, Crab Nebula\); 4FGL J0534\.5\+2201s "
+        r"\(pwn, Crab Nebula\)\. Give one of these"
+    )
+    with pytest.raises(SourceError, match=message):
+        find_source(dr4, "crab nebula")
+
+
+@pytest.mark.parametrize(
+    ("name", "sources"),
+    [
+        ("Vela", ["4FGL J0834.3-4542e (pwn, Vela X)", "4FGL J0835.3-4510 (psr, PSR J0835-4510)", "4FGL J0851.9-4620e"]),
+        ("crab", ["4FGL J0534.5+2201i", "4FGL J0534.5+2201s", "4FGL J0534.5+2200 (psr, PSR J0534+2200)"]),
+        ("2FGL J0534.5+2201", ["4FGL J0534.5+2201i", "4FGL J0534.5+2201s", "4FGL J0534.5+2200"]),
+    ],
+)
+def test_a_first_word_or_a_position_of_several_sources_lists_them(dr4, name, sources):
+    with pytest.raises(SourceError, match=f"can be {len(sources)} sources") as error:
+        find_source(dr4, name)
+    assert all(source in str(error.value) for source in sources)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("1FGL J1104.4+3812", "4FGL J1104.4+3812"),
+        ("2FGL J0835.3-4510", "4FGL J0835.3-4510"),
+        ("2fglj0007.0+7303", "4FGL J0007.0+7303"),
+    ],
+)
+def test_a_name_of_an_earlier_list_is_a_position(dr4, name, expected):
+    with pytest.warns(CatalogWarning, match=f"no source is called '{re.escape(name)}'; .* {re.escape(expected)}"):
+        assert dr4.names[find_source(dr4, name)] == expected
+
+
+def test_positions_south_of_the_equator():
+    """−0° is not +0°, and right ascension goes around."""
+    table = Table({
+        "Source_Name": ["4FGL J1", "4FGL J2"], "CLASS1": ["", ""], "RAJ2000": [0.02, 180.0], "DEJ2000": [-0.75, 0.75],
+    })  # fmt: skip
+    catalog = Catalog(table, RELEASES[3], "t.fits", "0" * 64)
+    with pytest.warns(CatalogWarning):
+        assert find_source(catalog, "1FGL J2359.9-0045") == 0
+    with pytest.raises(SourceError, match="no source"):
+        find_source(catalog, "1FGL J1200.0-0045")
+
+
+def test_many_candidates_are_cut_short():
+    table = Table({"Source_Name": [f"4FGL J{k}" for k in range(11)], "CLASS1": ["bll"] * 11, "ASSOC1": ["twin"] * 11})
+    catalog = Catalog(table, RELEASES[0], "t.fits", "0" * 64)
+    with pytest.raises(
+        SourceError, match=r"can be 11 sources: 4FGL J0 \(bll, twin\); .*4FGL J7 \(bll, twin\), and 3 more\."
+    ):
+        find_source(catalog, "Twin")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "Mkn 4211",
+            r"no source of 4FGL-DR4\.fits\.gz is called 'Mkn 4211' \(in Source_Name, ASSOC_4FGL, ASSOC1, .*\)\. "
+            r"Nearest names: Mkn 421 \(4FGL J1104\.4\+3812\)",
+        ),
+        ("4FGL J1104.4+3811", r"Nearest names: 4FGL J1104\.4\+3812"),
+        ("J1104.4+3811", r"Nearest names: .*4FGL J1104\.4\+3812"),
+        ("zzzz qqq", r"is called 'zzzz qqq' \(in .*\)\. Check its spelling\."),
+        ("  ", r"the name of the source is empty\. Give one such as 'Mkn 421'"),
+    ],
+)
+def test_an_unknown_name_gives_the_nearest(dr4, name, message):
+    with pytest.raises(SourceError, match=message):
+        find_source(dr4, name)
+
+
+def test_a_primary_association_goes_before_a_secondary():
+    table = Table(
+        {"Source_Name": ["4FGL J1", "4FGL J2"], "CLASS1": ["", "bll"], "ASSOC1": ["", "A 1"], "ASSOC2": ["A 1", ""]}
+    )
+    catalog = Catalog(table, RELEASES[3], "t.fits", "0" * 64)
+    assert find_source(catalog, "a1") == 1
+    table.remove_column("ASSOC1")
+    assert find_source(Catalog(table, RELEASES[3], "t.fits", "0" * 64), "a1") == 0
+
+
+def test_descriptions(dr4):
+    rows = [find_source(dr4, name) for name in ("Mkn 421", "4FGL J0000.3-7355")]
+    assert [describe_source(dr4, row) for row in rows] == [
+        "4FGL J1104.4+3812 (bll, Mkn 421)",
+        "4FGL J0000.3-7355 (unassociated)",
+    ]
+    assert np.all(dr4.classes[rows] == ["bll", ""])

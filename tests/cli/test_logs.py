@@ -1,0 +1,97 @@
+"""What -v prints, what --log keeps, and the completion of a shell."""
+
+import logging
+import re
+
+import pytest
+from astropy.table import Table
+
+from fermiclass import read_catalog
+from tests.commands import run
+from tests.conftest import slim_path
+
+DR4 = slim_path("4FGL-DR4")
+
+
+def test_verbose_prints_the_stages(tmp_path):
+    output = tmp_path / "features.parquet"
+    done = run("features", DR4, "-o", output, "-v")
+    assert done.returncode == 0
+    assert done.stderr == f"fermiclass: read '{DR4}': 4FGL-DR4, 7195 sources\nfermiclass: wrote '{output}'\n"
+    assert run("features", DR4, "-o", output).stderr == ""
+
+
+def test_a_log_has_every_command_with_times_and_the_traceback_of_an_error(tmp_path):
+    log = tmp_path / "run.log"
+    assert run("info", DR4, "--log", log).stderr == ""
+    failed = run("info", tmp_path / "missing.fits", "--log", log)
+    assert failed.returncode == 2
+    lines = log.read_text().splitlines()
+    time = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}"
+    assert re.fullmatch(rf"{time} INFO fermiclass\.cli\.logs: fermiclass \S+, Python \S+: info \S+ --log \S+", lines[0])
+    assert re.fullmatch(rf"{time} INFO fermiclass\.catalog\.reading: read .*: 4FGL-DR4, 7195 sources", lines[1])
+    message = failed.stderr.removeprefix("fermiclass: error: ").rstrip("\n")
+    assert any(line.endswith(f"ERROR fermiclass.cli.group: {message}") for line in lines[2:])
+    assert "Traceback (most recent call last):" in lines
+
+
+def test_a_log_has_the_warnings_that_are_printed(tmp_path):
+    table = Table.read(DR4, hdu=1)
+    table["Source_Name"][1] = table["Source_Name"][0]
+    table.write(tmp_path / "repeated.fits")
+    done = run("info", tmp_path / "repeated.fits", "--log", tmp_path / "run.log", "-v")
+    warnings = [line.partition("warning: ")[2] for line in done.stderr.splitlines() if "warning: " in line]
+    assert warnings
+    logged = (tmp_path / "run.log").read_text()
+    assert all(f"WARNING fermiclass.cli.group: {warning}\n" in logged for warning in warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("labels.fits", "the log 'labels.fits' does not end in .log"),
+        ("missing/run.log", "there is no folder"),
+        ("folder.log", "it is a folder"),
+    ],
+)
+def test_a_wrong_place_for_a_log_is_refused(tmp_path, name, message):
+    (tmp_path / "folder.log").mkdir()
+    (tmp_path / "labels.fits").write_bytes(b"mine")
+    done = run("info", DR4, "--log", name, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert (tmp_path / "labels.fits").read_bytes() == b"mine"
+    assert not (tmp_path / "missing").exists()
+
+
+def test_a_log_that_cannot_be_written_says_so_once_and_the_command_goes_on(tmp_path, monkeypatch):
+    def full(handler, record):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(logging.FileHandler, "format", full)
+    done = run("info", DR4, "--log", tmp_path / "run.log")
+    assert done.returncode == 0
+    assert done.stdout.startswith("4FGL-DR4")
+    assert done.stderr.count("the log ends here, it cannot be written: [Errno 28] No space left on device") == 1
+
+
+def test_nothing_is_logged_after_a_command(tmp_path):
+    before = list(logging.getLogger("fermiclass").handlers)
+    run("info", DR4, "-vv", "--log", tmp_path / "run.log")
+    assert logging.getLogger("fermiclass").handlers == before
+    assert logging.getLogger("fermiclass").level == logging.NOTSET
+
+
+def test_python_gets_the_same_records(caplog):
+    with caplog.at_level(logging.INFO, "fermiclass"):
+        read_catalog(DR4)
+    assert caplog.messages == [f"read '{DR4}': 4FGL-DR4, 7195 sources"]
+
+
+def test_a_shell_can_complete_commands_and_options():
+    def completions(words):
+        asked = {"_FERMICLASS_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        return run(env=asked).stdout.split()
+
+    assert completions("fermiclass class") == ["plain,classify", "plain,classify-rows"]
+    assert "plain,--shares" in completions("fermiclass classify --sh")

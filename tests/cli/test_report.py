@@ -1,0 +1,97 @@
+"""``fermiclass report`` as a user runs it: a process of its own, on real labels."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fermiclass.io.tables import write_table
+from tests.commands import run, run_well
+from tests.conftest import slim_path
+from tests.show.page.conftest import EVALUATION, make_up_labels
+
+DR3, DR4 = slim_path("4FGL-DR3"), slim_path("4FGL-DR4")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, dr4):
+    folder = tmp_path_factory.mktemp("report")
+    write_table(make_up_labels(dr4[np.isin(dr4.classes, ["", "bcu", "unk"])]), folder / "labels.fits.gz")
+    (folder / "metrics.json").write_text(json.dumps(EVALUATION))
+    (folder / "damaged.json").write_text("{")
+    return folder
+
+
+def test_report(folder):
+    printed = run_well("report", "labels.fits.gz", "--catalog", DR4, "--metrics", "metrics.json", cwd=folder)
+    page = folder / "labels.html"
+    assert re.fullmatch(r"4186 sources, \d\.\d MB: labels\.html\n", printed)
+    assert page.stat().st_size < 3e6
+    text = page.read_text(encoding="utf-8")
+    assert "4FGL J0000.3-7355" in text
+    assert "<code>nimgp+shares</code>" in text
+    run_well("report", "labels.fits.gz", "--catalog", DR4, "--metrics", "metrics.json", "-o", "b.html", cwd=folder)
+    assert (folder / "b.html").read_bytes() == page.read_bytes()
+
+
+def test_what_became_of_candidates(folder):
+    rows = [
+        {"threshold": 0.5, "n": 1056, "purity": 0.857, "completeness": 0.716},
+        {"threshold": 0.9, "n": 0, "purity": None, "completeness": 0.0},
+    ]
+    methods = {
+        "forest": {"is_baseline": True, "candidates": {"psr": []}},
+        "default": {"is_baseline": False, "candidates": {"psr": rows}},
+    }
+    content = {"catalog": "DR1<b>", "future": "DR4", "found": {"psr": 67}, "methods": methods}
+    (folder / "open.json").write_text(json.dumps(content))
+    run_well("report", "labels.fits.gz", "--open", "open.json", "-o", "open.html", "--quiet", cwd=folder)
+    text = (folder / "open.html").read_text(encoding="utf-8")
+    assert "Pulsar candidates of DR1&lt;b&gt;, by the 67 pulsars that DR4 found" in text
+    table = text[text.index("Pulsar candidates of") :]
+    assert re.findall(r'<td class="number">(.*?)</td>', table)[:6] == ["1,056", "86 %", "72 %", "0", "–", "0 %"]
+
+
+def test_report_of_labels_alone(folder):
+    assert run_well("report", "labels.fits.gz", "-o", "alone.html", "--quiet", cwd=folder) == ""
+    assert "fermiclass report LABELS --catalog CATALOG" in (folder / "alone.html").read_text(encoding="utf-8")
+
+
+def test_report_does_without_tensorflow(folder):
+    script = (
+        "import sys; sys.argv = ['fermiclass', 'report', *sys.argv[1:], '--quiet']\n"
+        "from fermiclass.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "assert not {'tensorflow', 'gpflow', 'sklearn'} & set(sys.modules)"
+    )
+    arguments = ("labels.fits.gz", "--catalog", str(DR4), "-o", "without.html")
+    done = subprocess.run([sys.executable, "-c", script, *arguments], cwd=folder, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("labels.fits.gz", "--open", "damaged.json"), r"'damaged\.json' is no evaluation in the open world \(JSONDec"),
+        (("labels.fits.gz", "--open", "metrics.json"), r"'metrics\.json' is no evaluation in the open world \(KeyErr"),
+        (("no.fits",), r"there is no file 'no\.fits'"),
+        (("labels.fits.gz", "-o", "page.pdf"), r"'page\.pdf' does not end in \.html or \.htm"),
+        (("labels.fits.gz", "-o", "no/page.html"), r"there is no folder '.*no'"),
+        (("labels.fits.gz", "--catalog", DR3), r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but the labels were made with"),
+        (("labels.fits.gz", "--metrics", "damaged.json"), r"'damaged\.json' is not a JSON file"),
+        (("labels.fits.gz", "--metrics", "no.json"), r"there is no file 'no\.json'"),
+        ((DR4,), "it is not a label table"),
+        ((), "Missing argument 'LABELS'"),
+    ],
+)
+def test_report_refuses(folder, arguments, message):
+    before = set(folder.iterdir())
+    done = run("report", *arguments, *(() if "-o" in arguments else ("-o", "new.html")), cwd=folder)
+    assert done.returncode == 2
+    assert re.search(message, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert set(folder.iterdir()) == before

@@ -1,0 +1,168 @@
+"""``train-rows`` and ``classify-rows`` as a user runs them, on the features of the real catalogue."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fermiclass.io.tables import read_table
+from tests.cli.test_cli import DR4
+from tests.commands import run, run_well
+
+QUICK = ("--steps", "100", "--inducing", "15", "--batch-size", "256")
+
+
+@pytest.fixture(scope="module")
+def features(tmp_path_factory):
+    path = tmp_path_factory.mktemp("features") / "features.parquet"
+    run_well("features", DR4, "-o", path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(features):
+    folder = features.parent / "model"
+    printed = run_well("train-rows", features, "-o", folder, *QUICK)
+    assert " rows with a label. Classes: bll, fsrq, other, psr. Features: ln_Flux1000," in " ".join(printed.split())
+    return folder
+
+
+@pytest.mark.parametrize("command", ["train-rows", "classify-rows"])
+def test_help_has_an_example(command):
+    assert "Example:\n    fermiclass " in run_well(command, "--help")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # Dask's own
+def test_a_row_for_each_row_here_and_on_a_cluster(features, model, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    arguments = ("classify-rows", features, "--model", model, "--keep", "Source_Name,CLASS", "--block-rows", "2000")
+    printed = run_well(*arguments, "-o", tmp_path / "here.parquet")
+    assert printed.startswith("7,195 rows labelled: ")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        run_well(*arguments, "-o", tmp_path / "there.parquet", "--dask", cluster.scheduler_address)
+    labels, given = read_table(tmp_path / "here.parquet"), read_table(features)
+    there = read_table(tmp_path / "there.parquet")
+    assert labels["Source_Name"].tolist() == there["Source_Name"].tolist() == given["Source_Name"].tolist()
+    names = ["P_bll", "P_fsrq", "P_psr", "P_other"]
+    P, P_there = (np.column_stack([table[name] for name in names]) for table in (labels, there))
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
+    np.testing.assert_allclose(P_there, P, atol=1e-5)
+    assert np.all((labels["OOD_SCORE"] >= 0) & (labels["OOD_SCORE"] <= 1))
+    np.testing.assert_array_equal(labels["LABEL_FLAGS"], np.where(labels["OOD_SCORE"] > 0.995, 4, 0))
+    np.testing.assert_array_equal(there["OOD_SCORE"], labels["OOD_SCORE"])
+    known = np.isin(given["CLASS"], ["bll", "fsrq", "psr", "other"])
+    assert np.mean(np.asarray(labels["PRED_CLASS"] == given["CLASS"])[known]) > 0.8
+
+
+def test_training_goes_on_from_a_checkpoint(features, tmp_path):
+    """The last step is kept, so that the same command has nothing left to do; another one is refused."""
+    arguments = ("train-rows", features, *QUICK, "--checkpoint", tmp_path / "training.npz")
+    run_well(*arguments, "-o", tmp_path / "one")
+    run_well(*arguments, "-o", tmp_path / "two", "--quiet")
+    with np.load(tmp_path / "one" / "weights.npz") as one, np.load(tmp_path / "two" / "weights.npz") as two:
+        np.testing.assert_array_equal(one["weights/posterior.q_mu"], two["weights/posterior.q_mu"])
+    done = run(*arguments, "-o", tmp_path / "three", "--steps", "300")
+    assert done.returncode == 2
+    assert "a checkpoint of another training, with steps=" in done.stderr
+    assert not (tmp_path / "three").exists()
+
+
+#: Ctrl-C at a known moment: when so many steps are done.
+INTERRUPTED = """
+import os, signal, sys
+from fermiclass.cli.app import main
+from fermiclass.nimgp.training import loop as training
+
+add = training._Smoothed.add
+
+def add_and_interrupt(self, step, elbo):
+    add(self, step, elbo)
+    if step == 60:
+        os.kill(os.getpid(), signal.SIGINT)
+
+training._Smoothed.add = add_and_interrupt
+sys.argv[0] = "fermiclass"
+main()
+"""
+
+
+def test_ctrl_c_keeps_what_is_learned(features, tmp_path):
+    arguments = ["train-rows", str(features), "-o", "model", *QUICK, "--checkpoint", "training.npz"]
+    command = [sys.executable, "-c", INTERRUPTED, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last == "fermiclass: interrupted; 'training.npz' has the training so far; the same command continues from it"
+    assert [path.name for path in tmp_path.iterdir()] == ["training.npz"]
+    with np.load(tmp_path / "training.npz") as kept:
+        assert kept["progress_done"] == 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--features", "LP_Idex"), "has no column 'LP_Idex'. Did you mean LP_Index"),
+        (("--label", "TYPE"), "has no column 'TYPE'"),
+        (("--features", "LP_Index,LP_beta", "--uncertainties", "Unc_LP_Index"), "1 columns of uncertainties were"),
+        (("--features", "Source_Name"), "the column 'Source_Name' of"),
+        (("--method", "nimgp"), "'nimgp' is not one of 'mgp', 'nimgp-nn'"),
+    ],
+)
+def test_what_cannot_be_learned(features, tmp_path, arguments, message):
+    done = run("train-rows", features, "-o", tmp_path / "model", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--keep", "Source"), "has no column 'Source'. Did you mean Source_Name"),
+        (("-o", "labels.csv"), "cannot be written in blocks"),
+        (("-o", "labels.fits", "--keep", "Source_Name"), "needs the width of texts in advance"),
+        (("-o", "nowhere/labels.parquet"), "Create it first"),
+        (("--dask", "tcp://127.0.0.1:9"), "there is no Dask scheduler at 'tcp://127.0.0.1:9'"),
+        (("--hdu", "SECOND"), "has no HDU 'SECOND'"),
+    ],
+)
+def test_what_cannot_be_labelled(features, model, tmp_path, arguments, message):
+    source = features
+    if "--hdu" in arguments:
+        source = features.with_suffix(".fits")
+        run_well("features", DR4, "-o", source)
+    done = run("classify-rows", source, "--model", model, "-o", "labels.parquet", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_what_is_read_is_not_overwritten(features, tmp_path, as_folder):
+    """This, and the ending, are said before there is any model."""
+    part = tmp_path / "part.parquet"
+    part.write_bytes(features.read_bytes())
+    rows = tmp_path if as_folder else part
+    for output, message in ((part, "is an input"), (tmp_path / "labels.csv", "cannot be written in blocks")):
+        done = run("classify-rows", rows, "--model", "nothing", "-o", output)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+    assert part.read_bytes() == features.read_bytes()
+    assert list(tmp_path.iterdir()) == [part]
+
+
+def test_models_of_the_other_kind(features, model, tmp_path):
+    done = run("classify", DR4, "--model", model, "-o", tmp_path / "labels.fits")
+    assert done.returncode == 2
+    assert "was trained on rows, expected a model trained on a catalogue: use 'fermiclass classify-rows'" in done.stderr
+    run_well("train", DR4, "-o", tmp_path / "catalogue", "--steps", "20", "--inducing", "10")
+    done = run("classify-rows", features, "--model", tmp_path / "catalogue", "-o", tmp_path / "labels.parquet")
+    assert done.returncode == 2
+    assert "was trained on a catalogue, expected a model trained on rows: use 'fermiclass classify'" in done.stderr

@@ -1,0 +1,238 @@
+"""``fermiclass explain`` and ``followup`` as a user runs them: a process each, on the real catalogue and its labels."""
+
+import dataclasses
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from astropy.io import fits
+
+from fermiclass.cli.explain import _compare
+from fermiclass.io.tables import read_table
+from tests.commands import run, run_well
+from tests.conftest import slim_path
+from tests.plots.pictures import explanation as made_up_explanation
+
+DR3, DR4 = slim_path("4FGL-DR3"), slim_path("4FGL-DR4")
+QUICK = ("--steps", "40", "--inducing", "20", "--features", "six", "--classes", "bll,fsrq,psr")
+ESTIMATED = ("--shares", "estimated")
+NARROW = {**os.environ, "COLUMNS": "80"}
+SOURCE = "4FGL J0000.3-7355"
+WANTED = (SOURCE, "4FGL J0003.3-1928", "4FGL J1104.4+3812", "4FGL J0534.5+2201i", "4FGL J0534.5+2201s")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a quarter of the catalogue, a model and its labels, as after the README's commands."""
+    folder = tmp_path_factory.mktemp("sources")
+    with fits.open(DR4) as hdus:
+        names = np.char.strip(np.asarray(hdus[1].data["Source_Name"], str))
+        kept = np.isin(names, WANTED) | (np.arange(len(names)) % 4 == 0)
+        fits.BinTableHDU(hdus[1].data[kept], hdus[1].header).writeto(folder / DR4.name)
+    run_well("train", DR4.name, "-o", "model", *QUICK, cwd=folder)
+    run_well("classify", DR4.name, "--model", "model", *ESTIMATED, "-o", "labels.fits", cwd=folder)
+    return folder
+
+
+def probabilities(printed):
+    return {name: float(p) for name, p in re.findall(r"^ (bll|fsrq|psr) +(\d\.\d{3}) ± \d", printed, re.MULTILINE)}
+
+
+def label_of(folder, source):
+    labels = read_table(folder / "labels.fits")
+    return labels[labels["Source_Name"] == source][0]
+
+
+# --- explain ---------------------------------------------------------------------------------------------------------
+
+
+def test_explain_by_a_model_says_what_classify_says(folder):
+    printed = run_well("explain", "model", "j0000.3-7355", *ESTIMATED, "--plot", "e.png", cwd=folder, env=NARROW)
+    row = label_of(folder, SOURCE)
+    assert probabilities(printed) == {name: round(row[f"P_{name}"], 3) for name in ("bll", "fsrq", "psr")}
+    assert f"Entropy {row['ENTROPY']:.3f} nats" in printed
+    assert printed.startswith(f"{SOURCE}: unassociated; l = 307.71°, b = −42.73°; 8.5 σ\n")
+    feature = r"^ \S+ +\S*\d\S* +\S+ +[+−]\d\.\d\d +[▐█]*│[█▌]*( +[+−]\d\.\d\d){1,2} *$"
+    assert len(re.findall(feature, printed, re.MULTILINE)) == 6
+    assert re.findall(r"^ all of (.+?) +[+−]\d", printed, re.MULTILINE) in (
+        ["spectral shape", "brightness"],
+        ["brightness", "spectral shape"],
+    )
+    assert len(re.findall(r"^ 4FGL J\S+ +(bll|fsrq|psr) .* \d[.\d]* *$", printed, re.MULTILINE)) == 5
+    assert f"OOD_SCORE {row['OOD_SCORE']:.3f}" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    assert (folder / "e.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_explain_by_labels_trains_the_same_model_again(folder):
+    """By an association's name; a warning on stderr would say that the probabilities differ."""
+    printed = run_well("explain", "labels.fits", "pks 0000-197", "--plot", "e.pdf", cwd=folder)
+    row = label_of(folder, "4FGL J0003.3-1928")
+    assert probabilities(printed) == {name: round(row[f"P_{name}"], 3) for name in ("bll", "fsrq", "psr")}
+    assert printed.startswith("4FGL J0003.3-1928: bcu, PKS 0000-197;")
+    assert (folder / "e.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_explain_says_where_labels_and_model_differ(folder):
+    explained = dataclasses.replace(made_up_explanation(), label={"Source_Name": SOURCE})
+    labels = read_table(folder / "labels.fits")
+    row = label_of(folder, SOURCE)
+    message = rf"trained again differ: P\(bll\) {row['P_bll']:.3f} and 0\.600, .*,tensorflow="
+    with pytest.warns(UserWarning, match=message):
+        _compare(labels, explained)
+    same = np.array([row[f"P_{name}"] for name in explained.classes])
+    _compare(labels, dataclasses.replace(explained, probabilities=same))  # a warning would be an error
+    _compare(labels, made_up_explanation())  # not in the table
+
+
+def test_explain_in_the_open_world_says_what_classify_says(folder):
+    """By labels of the default classes, whose priors are those of the selection."""
+    settings = (*QUICK[:4], "--features", "six,asinh_GLAT")
+    run_well("classify", DR4.name, *settings, "-o", "open.fits", cwd=folder)
+    labels = read_table(folder / "open.fits")
+    assert labels.meta["shares"] == "selection"
+    row = labels[labels["Source_Name"] == SOURCE][0]
+    printed = run_well("explain", "open.fits", SOURCE, cwd=folder)
+    found = {name: float(p) for name, p in re.findall(r"^ (bll|fsrq|other|psr) +(\d\.\d{3}) ±", printed, re.MULTILINE)}
+    assert found == {name: round(row[f"P_{name}"], 3) for name in ("bll", "fsrq", "other", "psr")}
+    (folder / "open.fits").unlink()
+
+
+def test_explain_a_source_of_another_release(folder):
+    done = run("explain", "model", "Mkn 421", "--catalog", DR3, "--shares", "trained", cwd=folder)
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+    assert done.stderr.startswith("fermiclass: warning: 4FGL-DR3 fits LP_beta with no prior")
+    assert done.stdout.startswith("4FGL J1104.4+3812: BLL, Mkn 421;")
+    assert probabilities(done.stdout)["bll"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("model", "Mkn 4211"),
+            r"no source of 4FGL-DR4\.fits\.gz is called 'Mkn 4211' \(in Source_.*\)\. Nearest names: Mkn 421 \(4FGL",
+        ),
+        (("labels.fits", "Crab Nebula"), r"can be 2 sources: 4FGL J0534\.5\+2201i \(pwn, Crab Nebula\); 4FGL"),
+        (("nothing", SOURCE), "there is no label table or model folder 'nothing'"),
+        (("4FGL-DR4.fits.gz", SOURCE), "it is not a label table"),
+        (
+            ("labels.fits", SOURCE, "--catalog", DR3),
+            r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but the labels were",
+        ),
+        (("labels.fits", SOURCE, "--train-on", DR3), r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but the labels were"),
+        (("labels.fits", SOURCE, "--shares", "trained"), "leave out --shares"),
+        (("model", SOURCE, "--shares", "nothing.json"), r"the class priors cannot be read from 'nothing\.json'"),
+        (("model", SOURCE, "--plot", "e.gif"), r"expected one of \.png, \.pdf, \.svg"),
+        (("model",), "Missing argument 'NAME'"),
+    ],
+)
+def test_explain_refuses(folder, arguments, message):
+    before = set(folder.iterdir())
+    done = run("explain", *arguments, cwd=folder)
+    assert done.returncode == 2
+    assert re.search(message, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert set(folder.iterdir()) == before
+
+
+def test_explain_needs_the_catalogue(folder, tmp_path):
+    for name in ("model", "labels.fits"):
+        copied = shutil.copytree if name == "model" else shutil.copy
+        copied(folder / name, tmp_path / name)
+        done = run("explain", name, SOURCE, cwd=tmp_path)
+        assert done.returncode == 2
+        assert re.search(r"4FGL-DR4\.fits\.gz with SHA-256 \w+ is needed, but it is not in .* --catalog", done.stderr)
+    shutil.copy(DR3, tmp_path / "4FGL-DR4.fits.gz")
+    done = run("explain", "model", SOURCE, cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.search(r"is needed, but '.*4FGL-DR4\.fits\.gz' is another file\. Give it: --catalog FILE", done.stderr)
+
+
+def test_explain_by_a_damaged_model(folder, tmp_path):
+    broken = shutil.copytree(folder / "model", tmp_path / "broken")
+    config = json.loads((broken / "config.json").read_text())
+    (broken / "config.json").write_text(json.dumps(config | {"provenance": "none"}))
+    done = run("explain", broken, SOURCE, "--catalog", folder / DR4.name)
+    assert done.returncode == 2
+    assert "broken' does not name its training catalogue. Train it again." in done.stderr
+
+
+# --- followup --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [".fits.gz", ".csv"])  # all of them in test_ranking
+def test_followup_writes_the_first(folder, tmp_path, ending):
+    output = tmp_path / f"targets{ending}"
+    printed = run_well("followup", folder / "labels.fits", "--top", 50, "-o", output)
+    ranking, labels = read_table(output), read_table(folder / "labels.fits")
+    best = np.sort(labels["INFORMATION"])[::-1][:50]
+    np.testing.assert_array_equal(np.asarray(ranking["INFORMATION"], np.float32), np.asarray(best, np.float32))
+    assert f"Sources left by each constraint: all {len(labels)}. By INFORMATION, highest first:" in printed
+    assert ranking["Source_Name"][0] in printed
+    assert f"50 sources: {output}" in printed
+
+
+def test_followup_of_pulsars(folder, tmp_path):
+    output = tmp_path / "pulsars.vot"
+    printed = run_well(
+        "followup", folder / "labels.fits", "--want", "psr", "--dec", "-30", "90", "--abs-glat", "5", "90",
+        "--min-significance", "6", "--status", "unassociated", "--max-error", "0.1", "--max-ood", "0.9",
+        "--min-p", "0.2", "-o", output, env=NARROW,
+    )  # fmt: skip
+    ranking = read_table(output)
+    assert 0 < len(ranking) < 1000
+    assert ranking["DEJ2000"].min() >= -30
+    assert np.abs(ranking["GLAT"]).min() >= 5
+    assert ranking["Signif_Avg"].min() >= 6
+    assert ranking["Conf_95_SemiMajor"].max() <= 0.1
+    assert ranking["OOD_SCORE"].max() <= 0.9
+    assert ranking["P_psr"].min() >= 0.2
+    assert set(ranking["STATUS"]) == {"unassociated"}
+    assert not np.any(np.asarray(ranking["LABEL_FLAGS"]) & 12)
+    assert np.all(np.diff(ranking["P_psr"]) <= 0)
+    assert str(ranking["Conf_95_SemiMajor"].unit) == "deg"
+    assert max(map(len, printed.splitlines()[:-1])) <= 80
+    assert len(re.findall(r"^ 4FGL J\S+ +\d\d:\d\d:\d\d +[+-]\d\d:\d\d .* psr ", printed, re.MULTILINE)) == 10
+    assert re.search(r"^\d+ sources: ", printed, re.MULTILINE)
+
+
+def test_followup_does_without_tensorflow(folder):
+    script = (
+        "import sys; sys.argv = ['fermiclass', 'followup', sys.argv[1], '--by', 'entropy', '--quiet']\n"
+        "from fermiclass.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "assert not {'tensorflow', 'gpflow', 'sklearn'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, folder / "labels.fits"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nothing.fits",), r"there is no file 'nothing\.fits'"),
+        (("labels.xlsx",), "has no known ending"),
+        (("labels.fits", "-o", "t.xlsx"), "ending of a table format"),
+        (("labels.fits", "-o", "no/t.fits"), "there is no folder '.*no'"),
+        (("labels.fits", "--flags", "four"), "'four' is neither 'none' nor bits such as 4,8"),
+        (("labels.fits", "--want", "gc"), "'gc' is not a class of the labels: choose one of bll, fsrq, psr"),
+        (("labels.fits", "--by", "beauty"), "Invalid value for '--by'"),
+        (("labels.fits", "--dec", "50", "-10", "-o", "t.fits"), "dec is from 50 to -10 deg"),
+        (("4FGL-DR4.fits.gz", "-o", "t.fits"), "has no column"),
+    ],
+)
+def test_followup_refuses(folder, arguments, message):
+    before = set(folder.iterdir())
+    done = run("followup", *arguments, cwd=folder)
+    assert done.returncode == 2
+    assert re.search(message, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert set(folder.iterdir()) == before

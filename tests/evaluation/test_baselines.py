@@ -1,0 +1,98 @@
+"""One contract for every baseline."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from fermiclass.errors import ClassError
+from fermiclass.evaluation import baselines
+from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
+from fermiclass.evaluation.methods import baseline_method, baseline_methods
+
+FITTED = {}
+
+
+def fit(baseline, uncertainties, blobs):
+    """Fit once for all tests."""
+    if (baseline, uncertainties) not in FITTED:
+        X, X_var, y = blobs
+        FITTED[baseline, uncertainties] = BaselineClassifier(baseline, uncertainties=uncertainties).fit(
+            X, y, X_var=X_var
+        )
+    return FITTED[baseline, uncertainties]
+
+
+@pytest.fixture(params=list(BASELINES))
+def baseline(request):
+    if request.param not in available_baselines():
+        pytest.skip(f"{request.param} is not installed")
+    return request.param
+
+
+@pytest.mark.parametrize("uncertainties", [False, True])
+def test_contract(baseline, uncertainties, blobs):
+    X, X_var, y = blobs
+    model = fit(baseline, uncertainties, blobs)
+    p = model.predict_proba(X, X_var=X_var)
+    assert p.shape == (90, 3)
+    assert p.dtype == np.float64
+    assert p.min() >= 0
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
+    assert model.classes_.tolist() == ["bll", "fsrq", "psr"]
+    assert np.mean(model.predict(X, X_var=X_var) == y) > 0.85  # wrong order of classes: less than 0.5
+
+
+def test_same_seed_same_result(baseline, blobs):
+    X, X_var, y = blobs
+    again = BaselineClassifier(baseline).fit(X, y, X_var=X_var)
+    np.testing.assert_array_equal(again.predict_proba(X), fit(baseline, False, blobs).predict_proba(X))
+
+
+def test_uncertainties_are_used_only_if_asked_for(baseline, blobs):
+    X, X_var, _ = blobs
+    with_them = fit(baseline, True, blobs)
+    assert not np.array_equal(with_them.predict_proba(X, X_var=X_var), with_them.predict_proba(X, X_var=25 * X_var))
+    without = fit(baseline, False, blobs)
+    np.testing.assert_array_equal(without.predict_proba(X, X_var=X_var), without.predict_proba(X))
+
+
+def test_missing_uncertainties(blobs):
+    with pytest.raises(ValueError, match="X_var is missing"):
+        BaselineClassifier("logistic", uncertainties=True).fit(blobs[0], blobs[2])
+
+
+def test_unknown_baseline(blobs):
+    with pytest.raises(ValueError, match="no baseline 'oracle': available are logistic"):
+        BaselineClassifier("oracle").fit(blobs[0], blobs[2])
+    with pytest.raises(ValueError, match="no baseline 'oracle': available are logistic"):
+        baseline_method("oracle+unc")
+
+
+def test_xgboost_is_left_out_where_it_is_not_installed(monkeypatch):
+    monkeypatch.setattr(baselines, "find_spec", lambda name: None if name == "xgboost" else object())
+    assert set(available_baselines()) == set(BASELINES) - {"xgboost"}
+    with pytest.raises(ValueError, match="no baseline 'xgboost'"):
+        baseline_method("xgboost")
+
+
+def test_estimator_can_be_cloned():
+    model = BaselineClassifier("svm", uncertainties=True, seed=3)
+    assert clone(model).get_params() == {"peer": "svm", "uncertainties": True, "seed": 3}
+
+
+def test_baseline_methods():
+    assert [method.name for method in baseline_methods()] == list(available_baselines())
+    pair = baseline_methods(["svm"], seed=2, uncertainties=True)
+    assert [method.name for method in pair] == ["svm", "svm+unc"]
+    assert [method.estimator.uncertainties for method in pair] == [False, True]
+    assert {method.estimator.seed for method in pair} == {2}
+
+
+def test_classes_of_few_rows(blobs):
+    X, X_var, y = blobs
+    keep = np.r_[np.flatnonzero(y != "psr"), np.flatnonzero(y == "psr")[:3]]
+    p = BaselineClassifier("svm").fit(X[keep], y[keep], X_var=X_var[keep]).predict_proba(X, X_var=X_var)
+    assert p.shape == (90, 3)
+    assert np.isfinite(p).all()
+    with pytest.raises(ClassError, match=r"'svm' .* needs 2 rows of each class, but one class has 1: leave out"):
+        BaselineClassifier("svm").fit(X[keep[:-2]], y[keep[:-2]], X_var=X_var[keep[:-2]])

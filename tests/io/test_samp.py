@@ -1,0 +1,190 @@
+"""Tables by SAMP, through a hub of these tests' own."""
+
+import os
+import re
+import time
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from astropy.io import fits
+
+from fermiclass.errors import MessagingError
+from fermiclass.io.samp import check_hub, check_sendable, send_table
+from fermiclass.io.tables import read_table, write_table
+from tests.commands import run
+from tests.conftest import slim_path
+from tests.show.page.conftest import make_up_labels
+
+QUICK = ("--steps", "10", "--inducing", "10", "--features", "six")
+FORMATS = {".vot": "table.load.votable", ".fits": "table.load.fits"}
+
+
+class Receiver:
+    """An application that accepts tables, as TOPCAT does, or refuses them."""
+
+    def __init__(self, name, mtypes, reason=None):
+        from pyvo.samp import SAMPIntegratedClient
+
+        self.received, self.reason = [], reason
+        self.client = SAMPIntegratedClient(name=name, addr="127.0.0.1")
+        self.client.connect()
+        for mtype in mtypes:
+            self.client.bind_receive_call(mtype, self.receive)
+
+    def receive(self, private_key, sender_id, msg_id, mtype, params, extra):
+        self.received.append((mtype, dict(params)))
+        status = {"samp.status": "samp.ok", "samp.result": {}}
+        if self.reason:
+            status = {"samp.status": "samp.error", "samp.result": {}, "samp.error": {"samp.errortxt": self.reason}}
+        time.sleep(0.3)  # pyvo's hub loses an answer that comes before it has noted the question
+        self.client.reply(msg_id, status)
+
+
+@pytest.fixture
+def lockfile(tmp_path, monkeypatch):
+    """Where the hub of a test is to be found, if there is one; nobody else's is."""
+    path = tmp_path / "samp-lock"
+    monkeypatch.setenv("SAMP_HUB", f"std-lockurl:{path.as_uri()}")
+    return path
+
+
+@pytest.fixture
+def hub(lockfile):
+    from pyvo.samp import SAMPHubServer
+
+    server = SAMPHubServer(lockfile=str(lockfile), web_profile=False, addr="127.0.0.1")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def receivers(hub):
+    opened = []
+
+    def open_one(*arguments, **options):
+        opened.append(Receiver(*arguments, **options))
+        return opened[-1]
+
+    yield open_one
+    for receiver in opened:
+        with suppress(OSError):  # a hub that a test has stopped
+            receiver.client.disconnect()
+
+
+@pytest.fixture
+def labels(dr4, tmp_path):
+    path = tmp_path / "some labels.vot"
+    write_table(make_up_labels(dr4[::500]), path)
+    return path
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_an_application_loads_the_table(receivers, dr4, tmp_path, ending):
+    path = tmp_path / f"some labels{ending}"
+    write_table(make_up_labels(dr4[::500]), path)
+    one, other = receivers("TOPCAT", FORMATS.values()), receivers("Notes", ["coord.pointAt.sky"])
+    assert send_table(path) == ["TOPCAT"]
+    ((mtype, params),) = one.received
+    assert mtype == FORMATS[ending]
+    assert params == {"url": path.as_uri(), "table-id": path.as_uri(), "name": f"some labels{ending}"}
+    assert other.received == []
+
+
+def test_some_refuse(receivers, labels):
+    receivers("Picky", ["table.load.votable"], reason="out of memory")
+    with pytest.raises(MessagingError, match=r"no application has loaded '.*' \(Picky: out of memory\)"):
+        send_table(labels)
+    receivers("TOPCAT", ["table.load.votable"])
+    assert send_table(labels) == ["TOPCAT"]
+
+
+def test_nobody_takes_tables(hub, labels):
+    check_hub()
+    with pytest.raises(MessagingError, match=r"no application at the SAMP hub accepts tables \(table\.load\.votable\)"):
+        send_table(labels)
+
+
+def test_no_hub(lockfile, labels):
+    for attempt in (check_hub, lambda: send_table(labels)):
+        with pytest.raises(MessagingError, match=r"no SAMP hub answers .*Start TOPCAT or Aladin"):
+            attempt()
+
+
+def test_a_hub_that_died(lockfile, labels):
+    lockfile.write_text(
+        "samp.secret=x\nsamp.hub.xmlrpc.url=http://127.0.0.1:9/\nsamp.profile.version=1.3\nhub.instance.label=gone\n"
+    )
+    with pytest.raises(MessagingError, match="no SAMP hub answers"):
+        check_hub()
+
+
+@pytest.mark.parametrize("moment", ["get_subscribed_clients", "call_and_wait", "disconnect"])
+def test_a_hub_that_stops_meanwhile(hub, receivers, labels, monkeypatch, moment):
+    from pyvo.samp import SAMPIntegratedClient
+
+    receivers("TOPCAT", FORMATS.values())
+    go_on = getattr(SAMPIntegratedClient, moment)
+
+    def stop_first(client, *arguments):
+        if hub.is_running:
+            hub.stop()
+        return go_on(client, *arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SAMPIntegratedClient, moment, stop_first)
+        if moment == "disconnect":
+            assert send_table(labels) == ["TOPCAT"]
+        else:
+            with pytest.raises(MessagingError, match="the SAMP hub has stopped"):
+                send_table(labels)
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "labels.ecsv", "labels.parquet"])
+def test_formats_that_cannot_be_sent(name):
+    with pytest.raises(MessagingError, match=r"expected one of \.fits, \.fits\.gz, \.vot"):
+        check_sendable(name)
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Every eighth source of DR4, as VOTable."""
+    import warnings
+
+    from astropy.table import Table
+
+    path = tmp_path_factory.mktemp("small") / "small.vot"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        Table.read(slim_path("4FGL-DR4"), hdu=1)[::8].write(path, format="votable")
+    return path
+
+
+def test_classify_a_votable_and_send_the_labels(small, receivers, tmp_path):
+    topcat = receivers("TOPCAT", FORMATS.values())
+    done = run("classify", small, *QUICK, "--send", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("Sent to TOPCAT.\n")
+    path = tmp_path / "small-labels.fits"
+    assert [params["url"] for _, params in topcat.received] == [path.as_uri()]
+    labels = read_table(path)
+    with fits.open(slim_path("4FGL-DR4")) as hdus:
+        classes = np.char.lower(np.char.strip(np.asarray(hdus[1].data["CLASS1"][::8], str)))
+    assert len(labels) == int(np.isin(classes, ["", "bcu", "unk"]).sum())
+    assert labels.meta["catalog"] == "small.vot"
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [("labels.fits", "no SAMP hub answers"), ("labels.csv", r"expected one of \.fits, \.fits\.gz, \.vot")],
+)
+def test_classify_says_at_once_that_it_cannot_send(small, lockfile, tmp_path, output, message):
+    done = run("classify", small, *QUICK, "--send", "-o", output, cwd=tmp_path, env={**os.environ})
+    assert done.returncode == 2
+    assert re.search(message, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.glob("*.*")) == []

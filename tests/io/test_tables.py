@@ -1,0 +1,381 @@
+"""Every format keeps what it can, writes the same bytes twice, and leaves nothing half done."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from astropy.table import Column, MaskedColumn, Table
+
+from fermiclass.errors import CatalogError, OutputError
+from fermiclass.io import tables
+from fermiclass.io.tables import check_writable, read_table, table_endings, write_table
+
+ENDINGS = (".fits", ".fits.gz", ".ecsv", ".vot", ".csv", ".parquet")
+SHA = "0123456789abcdef" * 4
+
+
+@pytest.fixture
+def table():
+    made = Table(
+        meta={
+            "catalog": "4FGL-DR4.fits.gz",
+            "sha256": SHA,
+            "seed": 3,
+            "nll": 0.1234567890123456,
+            "robust": True,
+            "features": ["ln_Flux1000", "LP_beta"],
+            "training_counts": {"bll": 10, "psr": np.int64(4)},
+            "a_rather_long_key_for_a_rather_long_text": "x y " * 60 + "end",
+            "selected": "P_psr >= 0.5 & |b| < 10",
+            "comment": "a word that FITS keeps for itself",
+            "missing": None,
+        }
+    )
+    made["Source_Name"] = Column(
+        ["4FGL J0001.2+4741", "4FGL J1", ""], description="Name in the catalogue", meta={"ucd": "meta.id;meta.main"}
+    )
+    made["RAJ2000"] = Column(
+        np.array([1.5, np.nan, 0.1], "f4"), unit="deg", description="Right ascension", meta={"ucd": "pos.eq.ra"}
+    )
+    made["Flux1000"] = Column([1e-9, 2e-9 / 3, np.nan], unit="ph cm-2 s-1", meta={"ucd": "phot.flux;em.gamma"})
+    made["Energy_Flux100"] = Column([1e-12, 0.1 + 0.2, np.inf], unit="erg cm-2 s-1", description="Energy flux")
+    made["ASSOC1"] = ["", "", ""]
+    made["Flags"] = Column(np.array([1, -2, 300], "i4"), description="Bits")
+    made["N"] = np.array([1, 2, 2**40])
+    made["variable"] = [True, False, True]
+    return made
+
+
+def check_same(back, table, *, exact=True):
+    assert back.colnames == table.colnames
+    for name in table.colnames:
+        expected, found = np.asarray(table[name]), np.asarray(back[name])
+        assert found.dtype.kind == expected.dtype.kind, name
+        assert not exact or expected.dtype.kind == "U" or found.dtype == expected.dtype, name
+        if exact:
+            np.testing.assert_array_equal(found, expected, err_msg=name)
+        else:
+            close = (
+                np.isclose(found, expected, rtol=1e-6, equal_nan=True)
+                if expected.dtype.kind == "f"
+                else found == expected
+            )
+            assert close.all(), name
+
+
+def test_endings():
+    assert table_endings == ENDINGS
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_data_round_trip(table, tmp_path, ending):
+    path = tmp_path / f"t{ending}"
+    write_table(table, path)
+    # A CSV file knows neither the width of its numbers nor what they are.
+    check_same(read_table(path), table, exact=ending != ".csv")
+
+
+@pytest.mark.parametrize("ending", [ending for ending in ENDINGS if ending != ".csv"])
+def test_units_descriptions_and_ucds_round_trip(table, tmp_path, ending):
+    write_table(table, tmp_path / f"t{ending}")
+    back = read_table(tmp_path / f"t{ending}")
+    for name in table.colnames:
+        assert back[name].unit == table[name].unit, name
+        assert back[name].description == table[name].description, name
+        assert back[name].meta.get("ucd") == table[name].meta.get("ucd"), name
+
+
+@pytest.mark.parametrize("ending", [ending for ending in ENDINGS if ending != ".csv"])
+def test_metadata_round_trip(table, tmp_path, ending):
+    write_table(table, tmp_path / f"t{ending}")
+    meta = read_table(tmp_path / f"t{ending}").meta
+    expected = dict(table.meta)
+    if ending not in (".ecsv", ".parquet"):
+        expected |= {"features": "ln_Flux1000,LP_beta", "training_counts": '{"bll": 10, "psr": 4}', "missing": ""}
+    assert list(meta) == list(expected)
+    assert dict(meta) == expected
+    assert type(meta["robust"]) is bool
+    assert type(meta["seed"]) is int
+
+
+def test_csv_holds_the_data_and_nothing_else(table, tmp_path):
+    write_table(table, tmp_path / "t.csv")
+    lines = (tmp_path / "t.csv").read_text().splitlines()
+    assert lines[0] == ",".join(table.colnames)
+    assert lines[1].startswith("4FGL J0001.2+4741,1.5,1e-09,1e-12,,1,1,True")
+    assert lines[3].split(",")[1] == "0.1"  # in single precision
+    assert lines[2] == "4FGL J1,nan,6.666666666666667e-10,0.30000000000000004,,-2,2,False"
+    assert read_table(tmp_path / "t.csv").meta == {}
+
+
+def test_what_describes_a_csv_file_stands_beside_it(table, tmp_path):
+    write_table(table, tmp_path / "t.csv")
+    about = json.loads((tmp_path / "t.csv-metadata.json").read_text())
+    assert (about["@context"], about["url"]) == ("http://www.w3.org/ns/csvw", "t.csv")
+    columns = {column.pop("name"): column for column in about["tableSchema"]["columns"]}
+    assert list(columns) == table.colnames
+    assert columns["RAJ2000"] == {
+        "datatype": "double",
+        "dc:description": "Right ascension",
+        "unit": "deg",
+        "ucd": "pos.eq.ra",
+    }
+    assert about["notes"][0]["sha256"] == SHA
+    assert about["notes"][0]["seed"] == 3
+
+
+@pytest.mark.parametrize("ending", [".fits", ".fits.gz", ".ecsv", ".vot", ".parquet"])
+def test_astropy_itself_reads_units_descriptions_and_numbers(table, tmp_path, ending):
+    write_table(table, tmp_path / f"t{ending}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*erg.*")  # VOUnit deprecates it
+        back = Table.read(tmp_path / f"t{ending}")
+    for name in table.colnames:
+        assert back[name].unit == table[name].unit, name
+        assert back[name].description == table[name].description, name
+        if ending != ".vot":
+            assert back[name].meta.get("ucd") == table[name].meta.get("ucd"), name
+    np.testing.assert_array_equal(np.ma.getdata(back["RAJ2000"]), table["RAJ2000"])
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_same_table_gives_same_bytes(table, tmp_path, ending, monkeypatch):
+    write_table(table, tmp_path / f"one{ending}")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 1e6)
+    write_table(table.copy(), tmp_path / f"another_name{ending}")
+    assert (tmp_path / f"one{ending}").read_bytes() == (tmp_path / f"another_name{ending}").read_bytes()
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_written_table_is_not_changed(table, tmp_path, ending):
+    before = table.copy()
+    write_table(table, tmp_path / f"t{ending}")
+    check_same(table, before)
+    assert table.meta == before.meta
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_empty_table(table, tmp_path, ending):
+    write_table(table[:0], tmp_path / f"t{ending}")
+    back = read_table(tmp_path / f"t{ending}")
+    assert back.colnames == table.colnames
+    assert len(back) == 0
+
+
+def test_fits_header_is_clean_and_readable(table, tmp_path):
+    write_table(table, tmp_path / "t.fits")
+    with fits.open(tmp_path / "t.fits", checksum=True) as hdus:  # a wrong checksum is a warning, hence an error
+        hdus.verify("exception")
+        header = hdus[1].header
+        assert hdus[1].name == "FERMICLASS"
+    assert header["TUNIT2"] == "deg"
+    assert header["TUCD2"] == "pos.eq.ra"
+    assert header["TCOMM2"] == "Right ascension"
+    assert header["SHA256"] == SHA
+    assert header["FEATURES"] == "ln_Flux1000,LP_beta"
+    assert header["TRAINING_COUNTS"] == '{"bll": 10, "psr": 4}'
+    assert header["LONGSTRN"] == "OGIP 1.0"
+    assert {"CHECKSUM", "DATASUM"} <= set(header)
+    assert header["META_COMMENT"] == "a word that FITS keeps for itself"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Table.read(tmp_path / "t.fits").colnames == table.colnames
+
+
+def test_fits_gz_has_neither_name_nor_time(table, tmp_path):
+    write_table(table, tmp_path / "t.fits.gz")
+    head = (tmp_path / "t.fits.gz").read_bytes()[:10]
+    assert head[:2] == b"\x1f\x8b"
+    assert head[3] == 0
+    assert head[4:8] == bytes(4)
+
+
+def test_other_programs_read_the_files(table, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    for ending in (".parquet", ".csv"):
+        write_table(table, tmp_path / f"t{ending}")
+    frame = pandas.read_parquet(tmp_path / "t.parquet")
+    assert frame["Source_Name"].tolist() == table["Source_Name"].tolist()
+    assert frame["variable"].dtype == bool
+    np.testing.assert_array_equal(frame["Flux1000"], table["Flux1000"])
+    np.testing.assert_array_equal(pandas.read_csv(tmp_path / "t.csv")["Flags"], table["Flags"])
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_odd_columns_become_plain(tmp_path, ending):
+    odd = Table(meta={"what": np.float32(0.5), 7: ("a", "b")})
+    odd["bytes"] = np.array([b"4FGL J1", b""])
+    odd["objects"] = np.array(["a", None], dtype=object)
+    odd["masked_text"] = MaskedColumn(["a", "b"], mask=[False, True])
+    odd["masked_int"] = MaskedColumn([5, 6], mask=[True, False])
+    odd["big_endian"] = np.array([1.5, 2.5], dtype=">f8")
+    write_table(odd, tmp_path / f"t{ending}")
+    back = read_table(tmp_path / f"t{ending}")
+    assert back["bytes"].tolist() == ["4FGL J1", ""]
+    assert back["objects"].tolist() == ["a", ""]
+    assert back["masked_text"].tolist() == ["a", ""]
+    np.testing.assert_array_equal(back["masked_int"], [np.nan, 6.0])
+    np.testing.assert_array_equal(back["big_endian"], [1.5, 2.5])
+
+
+def test_letters_that_fits_does_not_have(tmp_path):
+    greek = Table({"σ": ["α Cen"]}, meta={"text": "Größe\nof α"})
+    greek["σ"].description = "Größe"
+    write_table(greek, tmp_path / "t.vot")
+    assert read_table(tmp_path / "t.vot")["σ"].description == "Größe"
+    greek.rename_column("σ", "sigma")
+    write_table(greek, tmp_path / "t.fits")
+    back = read_table(tmp_path / "t.fits")
+    assert back["sigma"].tolist() == ["? Cen"]
+    assert back.meta["text"] == "Gr??e of ?"
+
+
+@pytest.mark.parametrize(
+    ("ending", "shape"), [(".fits", (2, 3, 2)), (".fits", (2, 3)), (".ecsv", (2, 3, 2)), (".vot", (2, 3))]
+)
+def test_arrays_in_rows(tmp_path, ending, shape):
+    bands = Table({"Flux_Band": np.arange(float(np.prod(shape))).reshape(shape)})
+    write_table(bands, tmp_path / f"t{ending}")
+    np.testing.assert_array_equal(read_table(tmp_path / f"t{ending}")["Flux_Band"], bands["Flux_Band"])
+
+
+@pytest.mark.parametrize(("ending", "shape"), [(".csv", (2, 3)), (".parquet", (2, 3)), (".vot", (2, 3, 2))])
+def test_arrays_in_rows_are_refused(tmp_path, ending, shape):
+    bands = Table({"Flux_Band": np.zeros(shape)})
+    with pytest.raises(OutputError, match=r"cannot be written as .*'Flux_Band' has \(3,.*another ending"):
+        write_table(bands, tmp_path / f"t{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_columns_of_other_types_are_refused(tmp_path):
+    with pytest.raises(OutputError, match=r"column 'z' is of type complex128, not bool, int, float or text"):
+        write_table(Table({"z": [1j]}), tmp_path / "t.ecsv")
+
+
+def test_metadata_keys_that_fits_cannot_tell_apart(tmp_path):
+    with pytest.raises(OutputError, match=r"metadata key 'SEED' differs from another only in case"):
+        write_table(Table({"a": [1]}, meta={"seed": 1, "SEED": 2}), tmp_path / "t.fits")
+
+
+@pytest.mark.parametrize("failing", ["fsync", "replace"])
+def test_failure_leaves_nothing_behind_and_keeps_the_old_file(table, tmp_path, monkeypatch, failing):
+    path = tmp_path / "t.ecsv"
+    path.write_text("old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    if failing == "fsync":
+        monkeypatch.setattr(tables.os, "fsync", fail)
+    else:
+        monkeypatch.setattr(tables.Path, "replace", fail)
+    with pytest.raises(OutputError, match=r"cannot write '.*t\.ecsv': No space left on device\. Free some space"):
+        write_table(table, path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["t.ecsv"]
+    assert path.read_text() == "old"
+
+
+def test_overwriting(table, tmp_path):
+    path = tmp_path / "t.csv"
+    write_table(table, path)
+    write_table(table[:1], path)
+    assert len(read_table(path)) == 1
+    with pytest.raises(OutputError, match=r"exists already\. Choose another name"):
+        write_table(table, path, overwrite=False)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["t.csv", "t.csv-metadata.json"]
+
+
+def test_a_link_is_written_through(table, tmp_path):
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    write_table(table, tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert len(read_table(tmp_path / "real.csv")) == 3
+
+
+def test_places_that_cannot_be_written(table, tmp_path, monkeypatch):
+    (tmp_path / "folder.csv").mkdir()
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "there.csv").write_text("old")
+    cases = [
+        ("t.txt", r"does not have the ending of a table format; expected one of \.fits, \.fits\.gz.*Rename"),
+        ("missing/t.csv", r"there is no folder '.*missing'\. Create it first"),
+        ("there.csv/t.csv", r"there is no folder '.*there\.csv'"),
+        ("folder.csv", r"it is a folder\. Give the name of a file"),
+        ("pipe.csv", r"not a regular file\. Give the name of a file"),
+    ]
+    for name, message in cases:
+        with pytest.raises(OutputError, match=message):
+            check_writable(tmp_path / name)
+        with pytest.raises(OutputError, match=message):
+            write_table(table, tmp_path / name)
+    # Permissions mean nothing to root, so the question itself is replaced.
+    monkeypatch.setattr(tables.os, "access", lambda path, mode: path != tmp_path / "there.csv")
+    with pytest.raises(OutputError, match=r"the file is read-only\. Choose another name"):
+        check_writable(tmp_path / "there.csv")
+    monkeypatch.setattr(tables.os, "access", lambda path, mode: False)
+    with pytest.raises(OutputError, match=r"no permission to write in .*Choose another folder"):
+        check_writable(tmp_path / "t.csv")
+
+
+def test_writable_place_is_left_as_it_was(tmp_path):
+    assert check_writable(tmp_path / "t.FITS") == tmp_path / "t.FITS"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_unreadable_files(tmp_path, ending):
+    with pytest.raises(CatalogError, match=r"there is no file .*Check the name"):
+        read_table(tmp_path / f"t{ending}")
+    (tmp_path / f"t{ending}").write_bytes(b"\n" if ending == ".csv" else b"not a table\n")
+    with pytest.raises(CatalogError, match=rf"cannot be read as a \{ending} table"):
+        read_table(tmp_path / f"t{ending}")
+
+
+@pytest.mark.parametrize(("ending", "other"), [(".fits", ".fit"), (".fits.gz", ".fit.gz"), (".vot", ".xml")])
+def test_endings_of_others_are_read(tmp_path, ending, other):
+    write_table(Table({"x": [1, 2]}), tmp_path / f"t{ending}")
+    (tmp_path / f"t{ending}").rename(tmp_path / f"t{other}")
+    assert list(read_table(tmp_path / f"t{other}")["x"]) == [1, 2]
+    with pytest.raises(OutputError, match="does not have the ending of a table format"):
+        write_table(Table({"x": [1, 2]}), tmp_path / f"u{other}")
+
+
+def test_unknown_ending_is_not_read(tmp_path):
+    with pytest.raises(CatalogError, match=r"no known ending; expected one of \.fits"):
+        read_table(tmp_path / "t.txt")
+
+
+def test_import_is_light():
+    code = "import sys, fermiclass.io.tables; print([m for m in ('astropy', 'pyarrow', 'pandas') if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("letter", "\x00\x0b\x1b\x1c\r\x7f\x85\u2028\u2029")
+def test_letters_that_end_a_line_for_some_readers(tmp_path, ending, letter):
+    """In names of sources and of files: no row is split, and every format can be written."""
+    path = tmp_path / f"t{ending}"
+    write_table(Table({"name": ["a", f"b{letter}c", "d"], "n": [1, 2, 3]}, meta={"catalog": f"x{letter}y"}), path)
+    table = read_table(path)
+    assert table["n"].tolist() == [1, 2, 3]
+    assert table["name"].tolist()[::2] == ["a", "d"]
+    assert table["name"][1][0] + table["name"][1][-1] == "bc"
+
+
+def test_a_csv_of_others_with_such_letters(tmp_path):
+    (tmp_path / "t.csv").write_text("name,n\r\na,1\r\nb\u2028c,2\r\nd\x0be,3\r\n", newline="")
+    table = read_table(tmp_path / "t.csv")
+    assert table["n"].tolist() == [1, 2, 3]
+    assert table["name"].tolist() == ["a", "b\N{REPLACEMENT CHARACTER}c", "d\N{REPLACEMENT CHARACTER}e"]

@@ -1,0 +1,121 @@
+"""VOTables that others can rely on: valid, with systems of coordinates, utypes and where they are from."""
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from astropy.io.votable import parse, validate
+from astropy.table import Column, Table
+
+from fermiclass import extract_features, followup
+from fermiclass.io.tables import read_table, write_table
+from tests.show.page.conftest import make_up_labels
+
+
+@pytest.fixture(scope="module")
+def labels(dr4):
+    return make_up_labels(dr4[::40])
+
+
+@pytest.fixture(scope="module")
+def tables(dr4, labels):
+    """A table of each kind that commands write."""
+    return {
+        "labels": labels,
+        "features": extract_features(dr4[::40]).to_table(),
+        "followup": followup(labels, catalog=dr4),
+        "empty": labels[:0],
+    }
+
+
+@pytest.mark.parametrize("kind", ["labels", "features", "followup", "empty"])
+def test_the_validator_finds_nothing(tables, tmp_path, kind):
+    path = tmp_path / "table.vot"
+    write_table(tables[kind], path)
+    report = io.StringIO()
+    assert validate(str(path), output=report), report.getvalue()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parse(path, verify="exception")
+
+
+def test_an_invalid_ucd_is_left_out(tmp_path):
+    """Some of the catalogue's own are: they survive where a format does not mind."""
+    table = Table({"PosAng": Column([1.0], unit="deg", meta={"ucd": "phot.count;em.gamma;stat.error"})})
+    for ending, expected in ((".vot", None), (".fits", "phot.count;em.gamma;stat.error")):
+        write_table(table, tmp_path / f"t{ending}")
+        assert read_table(tmp_path / f"t{ending}")["PosAng"].meta.get("ucd") == expected
+
+
+def test_coordinates_have_a_system(labels, tmp_path):
+    write_table(labels, tmp_path / "labels.vot")
+    file = parse(tmp_path / "labels.vot")
+    systems = {system.ID: (system.system, system.equinox) for system in file.coordinate_systems}
+    fields = {field.name: field for field in file.get_first_table().fields}
+    systems_of = {"RAJ2000": "ICRS", "DEJ2000": "ICRS", "GLON": "galactic", "GLAT": "galactic"}
+    for (name, system), axis in zip(systems_of.items(), ("C1", "C2", "C1", "C2"), strict=True):
+        assert systems[fields[name].ref] == (system, None)
+        assert fields[name].utype == f"stc:AstroCoords.Position2D.Value2.{axis}"
+        assert fields[name].unit == "deg"
+    assert not [name for name, field in fields.items() if field.ref and name not in systems_of]
+
+
+def test_no_coordinates_no_system(tmp_path):
+    write_table(Table({"RAJ2000": Column([1.0], unit="deg", meta={"ucd": "pos.eq.ra"})}), tmp_path / "t.vot")
+    assert not list(parse(tmp_path / "t.vot").coordinate_systems)
+
+
+def test_where_the_data_are_from(labels, tmp_path):
+    write_table(labels, tmp_path / "labels.vot")
+    file = parse(tmp_path / "labels.vot")
+    infos = {info.name: info.value for info in file.resources[0].infos}
+    assert infos == {
+        "title": "4FGL-DR4: table by fermiclass",
+        "server_software": "fermiclass",
+        "is_derived_from": f"4FGL-DR4.fits.gz, SHA-256 {labels.meta['sha256']}",
+    }
+    params = {param.name: param for param in file.get_first_table().params}
+    assert {name: param.value for name, param in params.items()} == labels.meta
+    assert params["creator"].ucd == "meta.id;meta.software"
+
+
+@pytest.mark.parametrize("release", ["", "unknown"])
+def test_a_release_without_a_name_is_called_by_its_file(tmp_path, release):
+    write_table(Table({"n": [1]}, meta={"catalog": "mine.fits", "release": release}), tmp_path / "t.vot")
+    infos = {info.name: info.value for info in parse(tmp_path / "t.vot").resources[0].infos}
+    assert infos["title"] == "mine.fits: table by fermiclass"
+
+
+def test_characters_that_xml_does_not_have(tmp_path):
+    odd = "\x01\x08\x0b\x0c\x0e\x1f\ufffe\uffff"
+    table = Table({"t\x01": [f"a{odd}b", "\x7f\x85é\ufffd"]}, meta={"of": f"{odd}."})
+    table["t\x01"].description = "text\x01"
+    write_table(table, tmp_path / "t.vot")
+    read = read_table(tmp_path / "t.vot")
+    lost = "\ufffd" * len(odd)
+    assert read["t\ufffd"].tolist() == [f"a{lost}b", "\x7f\x85é\ufffd"]
+    assert read["t\ufffd"].description == "text\ufffd"
+    assert read.meta == {"of": f"{lost}."}
+
+
+def test_a_fits_table_says_what_its_columns_are(labels, tmp_path):
+    """By unit and UCD other applications know coordinates; names are those that they look for, too."""
+    write_table(labels, tmp_path / "labels.fits")
+    header = fits.getheader(tmp_path / "labels.fits", 1)
+    columns = {header[f"TTYPE{k}"]: k for k in range(1, header["TFIELDS"] + 1)}
+    expected = {
+        "Source_Name": (None, "meta.id;meta.main"),
+        "RAJ2000": ("deg", "pos.eq.ra;meta.main"),
+        "DEJ2000": ("deg", "pos.eq.dec;meta.main"),
+        "GLON": ("deg", "pos.galactic.lon"),
+        "GLAT": ("deg", "pos.galactic.lat"),
+        "P_psr": (None, "stat.probability"),
+    }
+    for name, (unit, ucd) in expected.items():
+        k = columns[name]
+        assert (header.get(f"TUNIT{k}"), header.get(f"TUCD{k}")) == (unit, ucd)
+    with fits.open(tmp_path / "labels.fits") as hdus:
+        hdus.verify("exception")
+        np.testing.assert_array_equal(hdus[1].data["P_psr"], labels["P_psr"])

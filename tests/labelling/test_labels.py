@@ -1,0 +1,225 @@
+"""The label table: all its columns with what describes them, its flags, and what each file format keeps of it."""
+
+import warnings
+
+import numpy as np
+import pytest
+from astropy.io.votable.ucd import check_ucd, parse_ucd
+from astropy.table import MaskedColumn
+
+from fermiclass import read_catalog
+from fermiclass.errors import CatalogError
+from fermiclass.io.tables import read_table, table_endings, write_table
+from fermiclass.labelling.labels import (
+    CATALOGUE_COLUMNS,
+    FORMAT_KEY,
+    FORMAT_VERSION,
+    LABEL_FLAGS,
+    label_table,
+    read_labels,
+)
+from fermiclass.nimgp.prediction.predictor import Prediction
+from fermiclass.rows.predictions import OOD_LIMIT
+
+CLASSES = ["bll", "fsrq", "psr"]
+UCDS = {
+    "Conf_95_SemiMajor": "stat.error;pos",
+    "Conf_95_SemiMinor": "stat.error;pos",
+    "Conf_95_PosAng": "pos.posAng",
+    "Unc_Flux1000": "stat.error;phot.count;em.gamma",
+    "Unc_Counterpart": "stat.error;pos",
+}
+COMPUTED = [
+    "STATUS",
+    *(f"P_{name}" for name in CLASSES),
+    *(f"Unc_P_{name}" for name in CLASSES),
+    *("PRED_CLASS", "P_MAX", "ENTROPY", "INFORMATION", "NOISE_ENTROPY", "OOD_SCORE", "LABEL_FLAGS"),
+]
+META = {
+    "creator": "fermiclass",
+    "catalog": "4FGL-DR4.fits.gz",
+    "sha256": "0123456789abcdef" * 4,
+    "classes": "bll,fsrq,psr",
+    "training_counts": "bll=1490,fsrq=820,psr=320",
+    "random_state": "0",
+    "epsilon": "None",
+}
+
+
+def prediction_of(n, seed=0):
+    """A prediction of n sources whose numbers are plausible, but not a model's."""
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.ones(len(CLASSES)), n)
+    entropy = -np.sum(P * np.log(P), axis=1)
+    return Prediction(
+        probabilities=P,
+        std=rng.uniform(0.0, 0.5, P.shape).astype(np.float32),
+        entropy=entropy,
+        information=(0.3 * entropy).astype(np.float32),
+        noise_entropy=0.2 * entropy,
+    )
+
+
+def labelled(catalog, **changes):
+    n = len(catalog)
+    given = {"feature_flags": np.zeros(n, np.int32), "ood_score": np.linspace(0.0, 0.99, n), "meta": META} | changes
+    return label_table(catalog, CLASSES, prediction_of(n), **given)
+
+
+@pytest.fixture(scope="module")
+def few(dr4):
+    return dr4[::400]
+
+
+@pytest.fixture(scope="module")
+def labels(few):
+    return labelled(few)
+
+
+def test_columns_and_their_order(labels, few):
+    assert labels.colnames == [*CATALOGUE_COLUMNS, *COMPUTED]
+    assert len(labels) == len(few)
+    assert labels.meta == {FORMAT_KEY: FORMAT_VERSION} | META
+
+
+def test_catalogue_columns_are_as_in_the_catalogue(labels, few):
+    for name in CATALOGUE_COLUMNS:
+        original = few.table[name]
+        np.testing.assert_array_equal(labels[name], original)
+        assert labels[name].dtype == original.dtype
+        assert labels[name].unit == original.unit
+        assert labels[name].description == CATALOGUE_COLUMNS[name]  # the release has none
+        own = original.meta.get("ucd")
+        # Some of the releases' own break the standard.
+        assert labels[name].meta["ucd"] == (own if check_ucd(own, True) else UCDS[name])
+        assert check_ucd(labels[name].meta["ucd"], check_controlled_vocabulary=True)
+    assert {str(labels[name].unit) for name in ("RAJ2000", "DEJ2000", "GLON", "GLAT")} == {"deg"}
+
+
+def test_the_catalogue_is_not_changed(few, labels):
+    before = few.table.copy()
+    made = labelled(few)
+    made["Signif_Avg"][:] = -1.0
+    made["Source_Name"][:] = "?"
+    np.testing.assert_array_equal(few.table["Signif_Avg"], before["Signif_Avg"])
+    np.testing.assert_array_equal(few.names, before["Source_Name"])
+    assert few.table.colnames == before.colnames
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_every_computed_column_is_described(labels, name):
+    assert len(labels[name].description) > 10
+    words = parse_ucd(labels[name].meta["ucd"], check_controlled_vocabulary=True)
+    assert words
+
+
+def test_values_are_the_predictions(labels):
+    expected = prediction_of(len(labels))
+    for c, name in enumerate(CLASSES):
+        np.testing.assert_array_equal(labels[f"P_{name}"], expected.probabilities[:, c])
+        np.testing.assert_array_equal(labels[f"Unc_P_{name}"], expected.std[:, c])
+    best = expected.probabilities.argmax(axis=1)
+    np.testing.assert_array_equal(labels["PRED_CLASS"], np.array(CLASSES)[best])
+    np.testing.assert_array_equal(labels["P_MAX"], expected.probabilities[np.arange(len(best)), best])
+    np.testing.assert_array_equal(labels["ENTROPY"], expected.entropy)
+    np.testing.assert_array_equal(labels["INFORMATION"], expected.information)
+    np.testing.assert_array_equal(labels["NOISE_ENTROPY"], expected.noise_entropy)
+
+
+def test_flags(few):
+    n = len(few)
+    feature_flags = np.arange(n, dtype=np.int32) % 4
+    ood_score = np.where(np.arange(n) % 3 == 0, 1.0, 0.5)
+    ood_score[1] = OOD_LIMIT  # not above it
+    few = read_catalog_with(few, Flags=np.where(np.arange(n) % 5 == 0, 2048, 0).astype(np.int16))
+    flags = np.asarray(labelled(few, feature_flags=feature_flags, ood_score=ood_score)["LABEL_FLAGS"])
+    for i in range(n):
+        expected = (i % 4) + 4 * (i % 3 == 0) + 8 * (i % 5 == 0)
+        assert flags[i] == expected, i
+    assert flags.dtype == np.int16
+
+
+def test_the_description_names_every_bit(labels):
+    assert list(LABEL_FLAGS) == [1, 2, 4, 8]
+    for bit, meaning in LABEL_FLAGS.items():
+        assert f"{bit} {meaning}" in labels["LABEL_FLAGS"].description
+
+
+def read_catalog_with(catalog, *, drop=(), **columns):
+    """The catalogue read again with columns left out or replaced; a table says no longer which release it is."""
+    table = catalog.table.copy()
+    table.remove_columns(list(drop))
+    for name, values in columns.items():
+        table[name] = values
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read_catalog(table)
+
+
+def test_a_catalogue_without_optional_columns(few):
+    bare = read_catalog_with(few, drop=["ASSOC1", "Flags", "GLON", "GLAT"])
+    labels = labelled(bare)
+    assert not {"ASSOC1", "Flags", "GLON", "GLAT"} - CATALOGUE_COLUMNS.keys()
+    expected = [*(name for name in CATALOGUE_COLUMNS if name != "Flags"), *COMPUTED]
+    assert sorted(labels.colnames) == sorted(expected)
+    assert set(labels["ASSOC1"]) == {""}
+    assert "not in the catalogue" in labels["ASSOC1"].description
+    np.testing.assert_allclose(labels["GLON"], few.table["GLON"], atol=1e-3)
+    np.testing.assert_array_equal(labels["LABEL_FLAGS"], 0)
+
+
+def test_masked_catalogue_flags_are_no_flags(few):
+    flags = MaskedColumn(np.full(len(few), 2, np.int16), mask=np.arange(len(few)) != 3)
+    bits = np.asarray(labelled(read_catalog_with(few, Flags=flags))["LABEL_FLAGS"])
+    assert bits[3] == 8
+    assert np.all(np.delete(bits, 3) == 0)
+
+
+def test_no_sources(few):
+    none = Prediction(np.empty((0, 3)), np.empty((0, 3)), np.empty(0), np.empty(0), np.empty(0))
+    table = label_table(few[[]], CLASSES, none, feature_flags=np.empty(0, np.int32), ood_score=np.empty(0), meta=META)
+    assert len(table) == 0
+    assert table.colnames == [*CATALOGUE_COLUMNS, *COMPUTED]
+
+
+@pytest.mark.parametrize("ending", table_endings)
+def test_values_survive_every_format(labels, tmp_path, ending):
+    write_table(labels, tmp_path / f"labels{ending}")
+    back = read_table(tmp_path / f"labels{ending}")
+    assert back.colnames == labels.colnames
+    for name in labels.colnames:
+        found, expected = np.asarray(back[name]), np.asarray(labels[name])
+        assert found.dtype.kind == expected.dtype.kind, name
+        if ending == ".csv" and expected.dtype.kind == "f":  # shortest digits of a float32, read as float64
+            np.testing.assert_array_equal(found.astype(expected.dtype), expected, err_msg=name)
+        else:
+            np.testing.assert_array_equal(found, expected, err_msg=name)
+
+
+@pytest.mark.parametrize("ending", [ending for ending in table_endings if ending != ".csv"])
+def test_units_ucds_and_metadata_survive(labels, tmp_path, ending):
+    write_table(labels, tmp_path / f"labels{ending}")
+    back = read_table(tmp_path / f"labels{ending}")
+    for name in labels.colnames:
+        assert back[name].unit == labels[name].unit, name
+        # A VOTable's descriptions are wrapped: in XML one white space is as good as another.
+        assert (back[name].description or "").split() == (labels[name].description or "").split(), name
+        assert back[name].meta.get("ucd") == labels[name].meta.get("ucd"), name
+    assert dict(back.meta) == {FORMAT_KEY: FORMAT_VERSION} | META
+
+
+@pytest.mark.parametrize("ending", [".fits", ".csv", ".vot"])
+def test_earlier_versions_are_read(labels, tmp_path, ending):
+    first = labels.copy()
+    del first.meta[FORMAT_KEY]
+    write_table(first, tmp_path / f"labels{ending}")
+    assert read_labels(tmp_path / f"labels{ending}").colnames == labels.colnames
+
+
+@pytest.mark.parametrize("version", ["4", "99", "one"])
+def test_later_versions_are_refused(labels, tmp_path, version):
+    later = labels.copy()
+    later.meta[FORMAT_KEY] = version
+    write_table(later, tmp_path / "labels.fits")
+    with pytest.raises(CatalogError, match=rf"version {version}; this fermiclass reads versions 1 to 3\. Upgrade"):
+        read_labels(tmp_path / "labels.fits")

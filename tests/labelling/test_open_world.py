@@ -1,0 +1,182 @@
+"""The default classes: what has no single class teaches what it can, and every source has a place."""
+
+import numpy as np
+import pytest
+
+from fermiclass import Catalog, NIMGPClassifier, train
+from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, read_catalog
+from fermiclass.features import FEATURE_SETS
+from fermiclass.labelling.selection import SelectionPrior
+from fermiclass.labelling.training import DEFAULT_SETTINGS, default_estimator, default_settings, training_table
+from fermiclass.nimgp.names import METHODS
+from tests.conftest import slim_path
+
+TINY = {"steps": 40, "num_inducing": 15}
+CLASSES = ["bll", "fsrq", "other", "psr"]
+SOFT = "soft|galactic"
+
+
+@pytest.fixture(scope="module")
+def few(dr4):
+    """A sixth of all sources, and all soft Galactic ones."""
+    return dr4[(np.arange(len(dr4)) % 6 == 0) | dr4.soft_galactic]
+
+
+@pytest.fixture(scope="module")
+def model(few):
+    return train(few, default_estimator(**TINY), features="six,asinh_GLAT")
+
+
+@pytest.fixture(scope="module")
+def labels(model, few):
+    return model.label(few, "all", shares="trained")
+
+
+# --- what teaches ----------------------------------------------------------------------------------------------------
+
+
+def test_every_source_of_a_known_kind_teaches(few):
+    table = training_table(few, features="six")
+    soft = (few.classes == "") & few.soft_galactic
+    assert soft.sum() > 50
+    known = ~np.isin(few.classes, ["", "bcu", "unk"])
+    np.testing.assert_array_equal(table.rows, np.flatnonzero(known | soft))
+    assert set(table.y) == {*CLASSES, "bll|fsrq", SOFT}
+    np.testing.assert_array_equal(table.y == SOFT, soft[table.rows])
+    other_agn = np.isin(few.classes, ["rdg", "agn", "nlsy1", "ssrq", "css", "sey", "sbg", "gal"])
+    np.testing.assert_array_equal(table.y == "bll|fsrq", other_agn[table.rows])
+
+
+def test_only_releases_with_the_flag_have_soft_sources():
+    for release in ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3"):
+        y = training_table(read_catalog(slim_path(release)), features="six").y
+        assert (SOFT in y) == (release == "4FGL-DR3")
+        assert "bll|fsrq" in y
+
+
+def test_a_least_significance_holds_for_soft_sources_too(few):
+    significance, limit = np.asarray(few.table["Signif_Avg"]), 8.0
+    table = training_table(few, features="six", min_significance=limit)
+    whole = training_table(few, features="six")
+    np.testing.assert_array_equal(table.names, whole.names[significance[whole.rows] > limit])
+    np.testing.assert_array_equal(table.y, whole.y[significance[whole.rows] > limit])
+    assert SOFT in table.y
+
+
+@pytest.mark.parametrize("classes", [THREE_CLASSES, "bll,fsrq,psr,other", "bll,fsrq,psr,bll|fsrq=rdg"])
+def test_soft_sources_teach_nothing_unless_all_of_the_world_is_learned(few, classes):
+    assert SOFT not in training_table(few, features="six", classes=classes).y
+
+
+def test_of_one_class_are_those_of_the_groups_alone(few):
+    whole, one = (training_table(few, features="six", one_class=chosen) for chosen in (False, True))
+    assert set(one.y) == set(CLASSES)
+    np.testing.assert_array_equal(one.names, whole.names[np.isin(whole.y, CLASSES)])
+
+
+def test_the_estimator_is_told_what_labels_stand_for(model):
+    params = model.estimator.get_params()
+    assert params["label_sets"] == f"bll|fsrq=bll+fsrq,{SOFT}=bll+fsrq+other"
+    assert params["label_weights"] == f"{SOFT}=0.15"
+    np.testing.assert_array_equal(model.estimator.classes_, CLASSES)
+    assert {name: params[name] for name in DEFAULT_SETTINGS} == DEFAULT_SETTINGS
+
+
+def test_only_sources_of_one_class_are_counted_and_are_the_domain(model, few):
+    y = training_table(few, features="six").y
+    counts = {name: int(np.sum(y == name)) for name in ("bll", "fsrq", "psr", "other")}
+    assert dict(model.provenance.training_counts) == counts
+    assert len(model.domain.X) == sum(counts.values()) < len(y)
+
+
+def test_label_sets_and_weights_of_ones_own_are_kept(few):
+    """Such as those of a label table that is trained again: sets that it knows are not told twice."""
+    own = NIMGPClassifier("mgp", steps=1, num_inducing=5, label_sets="x=bll+psr", label_weights=f"bll=0.5,{SOFT}=0.3")
+    params = train(few, own, features="six").estimator.get_params()
+    assert params["label_sets"] == f"bll|fsrq=bll+fsrq,{SOFT}=bll+fsrq+other,x=bll+psr"
+    assert params["label_weights"] == f"{SOFT}=0.3,bll=0.5"
+    assert own.get_params()["label_sets"] == "x=bll+psr"
+    again = NIMGPClassifier(**params)
+    assert train(few, again, features="six").estimator.get_params() == params
+
+
+def test_three_classes_need_no_label_sets(few):
+    params = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), features="six", classes=THREE_CLASSES)
+    assert params.estimator.label_sets is None
+    assert params.estimator.label_weights is None
+
+
+def test_soft_sources_teach_that_they_are_no_pulsars(few):
+    """Without the flag, the same sources are more often taken for pulsars."""
+    soft = (few.classes == "") & few.soft_galactic
+    table = few.table.copy()
+    table["Flags"] = 0
+    without = train(Catalog(table, few.release, few.source, few.sha256), default_estimator(**TINY), features="six")
+    with_flag = train(few, default_estimator(**TINY), features="six")
+    p, q = (np.asarray(model.label(few[soft], "all")["P_psr"]) for model in (with_flag, without))
+    assert p.mean() < q.mean() - 0.02
+
+
+# --- what comes out --------------------------------------------------------------------------------------------------
+
+
+def test_the_default_is_the_open_world():
+    assert [feature.name for feature in FEATURE_SETS["galactic"]][-1] == "asinh_GLAT"
+    settings = default_estimator(steps=3).get_params()
+    assert {**NIMGPClassifier(**default_settings(), steps=3).get_params()} == settings
+    assert (settings["method"], settings["objective"]) == ("nimgp-fo", "predictive")
+
+
+def test_minibatches_are_for_methods_without_parameters_for_every_source():
+    found = {method: default_estimator(method=method).batch_size for method in METHODS}
+    assert {method for method, size in found.items() if size is None} == {"nimgp", "nimgp-psi", "mgp-aug"}
+    assert default_estimator(batch_size=None).batch_size is None
+
+
+def test_an_agn_is_a_bll_or_an_fsrq(labels):
+    np.testing.assert_allclose(labels["Sum_P_agn"], labels["P_bll"] + labels["P_fsrq"], rtol=0, atol=1e-15)
+    assert "Sum_P_agn" not in [name for name in labels.colnames if name.startswith("P_")]
+    P = np.column_stack([labels[f"P_{name}"] for name in CLASSES])
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-6)
+    assert labels["Sum_P_agn"].description == "Probability of bll or fsrq"
+    assert labels["Sum_P_agn"].meta["ucd"] == "stat.probability"
+
+
+def test_no_sum_where_agn_are_a_class_of_their_own(few):
+    model = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), features="six", classes="agn=bll+fsrq,psr")
+    assert not [name for name in model.label(few[:3], "all").colnames if name.startswith("Sum_")]
+
+
+def test_labels_make_sense(labels, few):
+    """Of the sources that it learned from: AGN are AGN, and most others are the class that they are."""
+    is_agn = np.isin(few.classes, ["bll", "fsrq", "rdg"])
+    assert np.mean(np.asarray(labels["Sum_P_agn"])[is_agn] > 0.5) > 0.9
+    best = np.asarray(labels["PRED_CLASS"])
+    named = np.isin(few.classes, CLASSES)
+    assert np.mean(best[named] == few.classes[named]) > 0.75
+
+
+def test_selection_priors_change_unassociated_sources_and_bcu_alone(model, few, labels):
+    assert model.selection != SelectionPrior()
+    assert model.selection.slope <= 0.0
+    assert model.selection.gradient < 0.0  # AGN without a type are the more frequent, the closer to the plane
+    chosen = model.label(few, "all", shares="selection")
+    assert chosen.meta["shares"] == "selection"
+    assert chosen.meta["w_select"].startswith("slope=")
+    p, q = (np.column_stack([table[f"P_{name}"] for name in CLASSES]) for table in (chosen, labels))
+    same = ~np.isin(few.classes, ["", "bcu"])
+    np.testing.assert_array_equal(p[same], q[same])
+    ratio = model.selection.ratios(few, model.grouping, CLASSES)
+    np.testing.assert_allclose(p, q * ratio / (q * ratio).sum(axis=1, keepdims=True), atol=1e-4)
+    assert not np.allclose(p[few.classes == ""], q[few.classes == ""], atol=0.01)
+
+
+def test_models_of_other_classes_have_no_selection_prior(few):
+    model = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), features="six", classes=THREE_CLASSES)
+    assert model.selection == SelectionPrior()
+    assert model.with_selection(few) is model
+
+
+def test_the_default_can_be_named(few):
+    table = training_table(few, features="six", classes=DEFAULT_CLASSES)
+    np.testing.assert_array_equal(table.y, training_table(few, features="six").y)

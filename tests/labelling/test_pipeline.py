@@ -1,0 +1,368 @@
+"""From a catalogue to labels, on real catalogues: counts, independence of rows, what is missing, what is refused."""
+
+import re
+
+import numpy as np
+import pytest
+from astropy.table import MaskedColumn
+
+from fermiclass import Catalog, NIMGPClassifier, classify, extract_features, read_catalog, train
+from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES
+from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.errors import ClassError, FeatureError
+from fermiclass.labelling.model import TrainedModel
+from fermiclass.labelling.training import MIN_PER_CLASS, training_table
+from tests.conftest import slim_path
+
+TINY = NIMGPClassifier(steps=40, num_inducing=15)
+CLASSES = ["bll", "fsrq", "psr"]
+THREE = {"classes": THREE_CLASSES, "features": "six"}
+
+
+@pytest.fixture(scope="module")
+def few(dr4):
+    """600 sources of all kinds, 242 of them with one of the three classes."""
+    return dr4[::12]
+
+
+@pytest.fixture(scope="module")
+def model(few):
+    return train(few, TINY, **THREE)
+
+
+@pytest.fixture(scope="module")
+def labels(model, few):
+    return model.label(few, "all")
+
+
+def same_rows(one, other):
+    assert one.colnames == other.colnames
+    assert len(one) == len(other)
+    for name in one.colnames:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def same_model(one, other):
+    assert one.estimator.weights_.keys() == other.estimator.weights_.keys()
+    for name, array in one.estimator.weights_.items():
+        np.testing.assert_array_equal(array, other.estimator.weights_[name], err_msg=name)
+    assert one.imputation == other.imputation
+    for name in ("X", "covariance", "depths"):
+        np.testing.assert_array_equal(getattr(one.domain, name), getattr(other.domain, name), err_msg=name)
+
+
+def with_columns(catalog, **columns):
+    """The same catalogue with columns replaced."""
+    table = catalog.table.copy()
+    for name, values in columns.items():
+        table[name] = values
+    return Catalog(table, catalog.release, catalog.source, catalog.sha256)
+
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_model_is_made_of(model, few):
+    assert isinstance(model, TrainedModel)
+    codes = few.classes
+    counts = {
+        "bll": np.sum(codes == "bll"),
+        "fsrq": np.sum(codes == "fsrq"),
+        "psr": np.isin(codes, ["psr", "msp"]).sum(),
+    }
+    assert dict(model.provenance.training_counts) == counts
+    assert model.provenance.catalog == "4FGL-DR4.fits.gz"
+    assert model.provenance.sha256 == few.sha256
+    assert model.provenance.release == "4FGL-DR4"
+    assert set(model.provenance.versions) == {"fermiclass", "tensorflow", "numpy", "astropy"}
+    assert len(model.features) == 6
+    assert model.imputation.names == model.features
+    assert len(model.domain.X) == sum(counts.values())
+    np.testing.assert_array_equal(model.estimator.classes_, CLASSES)
+
+
+def test_the_given_estimator_is_copied(few):
+    estimator = NIMGPClassifier("mgp", steps=1, num_inducing=5)
+    fitted = train(few, estimator, classes=THREE_CLASSES).estimator
+    assert not hasattr(estimator, "weights_")
+    assert fitted is not estimator
+    assert fitted.get_params() == estimator.get_params()
+
+
+def test_the_order_of_the_training_catalogue_changes_no_bit(model, few, labels):
+    order = np.random.default_rng(0).permutation(len(few))
+    other = train(few[order], TINY, **THREE)
+    same_model(model, other)
+    same_rows(other.label(few, "all"), labels)
+
+
+def test_only_sources_with_a_class_are_learned_from(model, few):
+    table = training_table(few, classes=THREE_CLASSES)
+    assert len(table) == sum(model.provenance.training_counts.values())
+    assert set(table.y) == set(CLASSES)
+    assert np.all(table.labelled)
+
+
+def test_min_significance_chooses_training_sources(dr4):
+    table = training_table(dr4, classes=THREE_CLASSES, min_significance=30.0)
+    assert np.all(dr4.table["Signif_Avg"][np.isin(dr4.names, table.names)] > 30.0)
+    assert 0 < len(table) < len(training_table(dr4, classes=THREE_CLASSES))
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (
+            "bll,gc",
+            r"4FGL-DR4\.fits\.gz has 1 sources of class 'gc' to learn from, at least 5 are needed .*bll 1490, gc 1",
+        ),
+        ("bll,centre=gc", r"of class 'centre' to learn from, at least 5 .*\(--classes\).*\(--train-on\)"),
+    ],
+)
+def test_a_class_of_too_few_sources_is_refused(dr4, classes, message):
+    with pytest.raises(ClassError, match=message):
+        train(dr4, TINY, classes=classes)
+
+
+def test_how_few_is_too_few(dr4):
+    codes = dr4.classes
+    rows = np.concatenate([np.flatnonzero(codes == name)[:MIN_PER_CLASS] for name in CLASSES])
+    assert len(training_table(dr4[rows], classes=THREE_CLASSES)) == 15
+    with pytest.raises(ClassError, match=r"has 4 sources of class 'psr' .*bll 5, fsrq 5, psr 4"):
+        training_table(dr4[rows[:-1]], classes=THREE_CLASSES)
+
+
+def test_too_high_a_significance_is_refused(few):
+    with pytest.raises(ClassError, match=r"has 0 sources of class .*lower --min-significance"):
+        train(few, TINY, min_significance=1e6)
+
+
+def test_other_refusals_happen_before_training(few):
+    with pytest.raises(ClassError, match="'blz' is not a class of the catalogue"):
+        train(few, TINY, classes="blz,psr")
+    with pytest.raises(FeatureError, match=r"unknown feature 'LP_Betta'\. Did you mean LP_beta"):
+        train(few, TINY, features="LP_Betta")
+
+
+# --- labelling -------------------------------------------------------------------------------------------------------
+
+
+def test_labels_make_sense(labels, few):
+    assert len(labels) == len(few)
+    np.testing.assert_array_equal(labels["Source_Name"], few.names)
+    P = np.column_stack([labels[f"P_{name}"] for name in CLASSES])
+    assert P.min() >= 0.0
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(labels["PRED_CLASS"], np.array(CLASSES)[P.argmax(axis=1)])
+    np.testing.assert_array_equal(labels["P_MAX"], P.max(axis=1))
+    trained = np.isin(few.classes, CLASSES)
+    assert np.mean(np.asarray(labels["PRED_CLASS"])[trained] == few.classes[trained]) > 0.75
+
+
+def test_entropies_add_up(labels):
+    P = np.column_stack([labels[f"P_{name}"] for name in CLASSES])
+    entropy, information, noise = (np.asarray(labels[n], float) for n in ("ENTROPY", "INFORMATION", "NOISE_ENTROPY"))
+    np.testing.assert_allclose(entropy, -np.sum(P * np.log(P), axis=1), rtol=1e-10)
+    assert entropy.max() <= np.log(3) + 1e-12
+    assert information.min() >= 0.0
+    assert noise.min() >= 0.0
+    # What is left is the mean entropy of the label given latent functions and noiseless features.
+    assert np.all(information + noise <= entropy + 1e-6)
+    assert information.max() > 0.01
+    assert noise.max() > 0.01
+    for name in CLASSES:
+        p, std = np.asarray(labels[f"P_{name}"]), np.asarray(labels[f"Unc_P_{name}"], float)
+        assert np.all(std >= 0.0)
+        assert np.all(std**2 <= p * (1.0 - p) + 1e-6)  # the most that values between 0 and 1 can vary
+
+
+def test_scores_are_between_0_and_1(labels):
+    score, flags = np.asarray(labels["OOD_SCORE"]), np.asarray(labels["LABEL_FLAGS"])
+    assert score.min() >= 0.0
+    assert score.max() <= 1.0
+    np.testing.assert_array_equal(flags & 4 > 0, score > 0.995)
+
+
+def test_a_permuted_catalogue_has_permuted_labels(model, few, labels):
+    order = np.random.default_rng(1).permutation(len(few))
+    same_rows(model.label(few[order], "all"), labels[order])
+
+
+@pytest.mark.parametrize("row", [0, 63, 64, 317, 599])  # a block has 64 sources
+def test_a_source_alone_has_the_same_label(model, few, labels, row):
+    same_rows(model.label(few[[row]], "all"), labels[[row]])
+
+
+def test_labelling_twice(model, few, labels):
+    again = model.label(few, "all")
+    same_rows(again, labels)
+    assert again.meta == labels.meta
+
+
+def test_targets_are_rows_of_all(model, few, labels):
+    for targets in ("unassociated", "uncertain"):
+        chosen = model.label(few, targets)
+        same_rows(chosen, labels[np.isin(few.names, chosen["Source_Name"])])
+        assert chosen.meta["targets"] == targets
+
+
+def test_counts_on_the_whole_release(model, dr4):
+    done = []
+    for targets, expected in (("unassociated", 2423), ("uncertain", 4186)):
+        table = model.label(dr4, targets, progress=lambda *state: done.append(state))
+        assert len(table) == expected
+        assert done[-1] == (expected, expected)
+        steps = np.diff([0, *(count for count, of in done if of == expected)])
+        assert np.all(steps > 0)
+        codes = set(np.char.lower(np.asarray(table["CLASS1"])))
+        assert codes == ({""} if targets == "unassociated" else {"", "bcu", "unk"})
+    assert len(model.label(dr4, "all")) == 7195
+
+
+def test_uncertain_leaves_out_what_is_trained_on(few):
+    model = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), classes="agn=bll+fsrq+bcu,psr")
+    assert {"", "unk"} >= set(np.asarray(model.label(few)["CLASS1"]))
+    assert model.label(few).colnames.count("P_agn") == 1
+
+
+def test_unknown_targets_are_refused(model, few):
+    with pytest.raises(ClassError, match=r"targets='most' is unknown: choose one of unassociated, uncertain, all"):
+        model.label(few, "most")
+
+
+@pytest.mark.parametrize("targets", ["unassociated", "uncertain", "all"])
+def test_a_catalogue_with_nothing_to_label(model, few, labels, targets):
+    pulsars = few[few.classes == "psr"] if targets != "all" else few[[]]
+    calls = []
+    table = model.label(pulsars, targets, progress=lambda *state: calls.append(state))
+    assert len(table) == 0
+    assert table.colnames == labels.colnames
+    for name in table.colnames:
+        assert table[name].dtype.kind == labels[name].dtype.kind, name
+        assert (table[name].unit, table[name].description) == (labels[name].unit, labels[name].description), name
+    assert table.meta.keys() == labels.meta.keys()
+    assert not calls
+
+
+def test_missing_and_absurd_values_are_labelled_and_flagged(model, few, labels):
+    n = len(few)
+    curved = np.asarray(few.table["LP_beta"], float).copy()
+    curved[[3, 4, 5]] = np.nan, 1e30, 1e3  # missing, no curvature at all, and one that no source has
+    flux = np.asarray(few.table["Flux1000"], float).copy()
+    flux[[7, 8, 9]] = -1.0, 0.0, np.inf
+    error = np.asarray(few.table["Unc_LP_Index"], float).copy()
+    error[[11, 12, 13, 14]] = np.nan, 0.0, -1.0, np.inf
+    significance = np.asarray(few.table["Signif_Avg"], float).copy()
+    significance[15] = np.nan
+    spoilt = with_columns(few, LP_beta=curved, Flux1000=flux, Unc_LP_Index=error, Signif_Avg=significance)
+    table = model.label(spoilt, "all")
+    assert len(table) == n
+    P = np.column_stack([table[f"P_{name}"] for name in CLASSES])
+    assert np.all(np.isfinite(P))
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-6)
+    flags = np.asarray(table["LABEL_FLAGS"])
+    assert np.all(flags[[3, 4, 7, 8, 9, 15]] & 2)
+    assert np.all(flags[[11, 12, 13, 14]] & 1)
+    assert flags[5] & 4
+    untouched = np.ones(n, bool)
+    untouched[[3, 4, 5, 7, 8, 9, 11, 12, 13, 14, 15]] = False
+    for name in ("P_bll", "ENTROPY", "OOD_SCORE", "LABEL_FLAGS"):
+        np.testing.assert_array_equal(table[name][untouched], labels[name][untouched], err_msg=name)
+
+
+def test_the_releases_own_gaps_are_flagged(model, dr4):
+    data = extract_features(dr4, model.features, model.grouping, imputation=model.imputation)
+    gaps = data.flags > 0
+    assert 0 < gaps.sum() < 100
+    flags = np.asarray(model.label(dr4[gaps], "all")["LABEL_FLAGS"])
+    np.testing.assert_array_equal(flags & 3, data.flags[gaps])
+
+
+def test_catalogue_flags_are_passed_on(labels, few):
+    np.testing.assert_array_equal(np.asarray(labels["LABEL_FLAGS"]) & 8 > 0, np.asarray(few.table["Flags"]) != 0)
+
+
+def test_masked_text_and_missing_columns(model, few, labels):
+    table = few.table.copy()
+    table.remove_columns(["ASSOC1", "Flags"])
+    table["CLASS1"] = MaskedColumn(table["CLASS1"], mask=table["CLASS1"] == "")
+    table.meta["CDS-NAME"], table.meta["VERSION"] = "4FGL", "v35"
+    made = model.label(read_catalog(table), "all")
+    assert set(made["ASSOC1"]) == {""}
+    assert "Flags" not in made.colnames
+    for name in ("CLASS1", "P_bll", "P_fsrq", "P_psr", "OOD_SCORE"):
+        np.testing.assert_array_equal(made[name], labels[name], err_msg=name)
+
+
+# --- the whole way ---------------------------------------------------------------------------------------------------
+
+
+def test_classify_is_train_and_label(model, few):
+    table = classify(few, TINY, **THREE, shares="estimated")
+    expected = model.label(few, shares="estimated")
+    same_rows(table, expected)
+    assert table.meta == expected.meta
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [
+        ("bll,fsrq,psr", "trained"),
+        ("bll,fsrq,psr,other", "selection"),
+        ("agn=bll+fsrq,psr", "trained"),
+        ("agn=bll+fsrq,psr,other", "selection"),
+        ("bll,fsrq,other", "selection"),
+        ("psr,other", "trained"),
+        (DEFAULT_CLASSES, "selection"),
+    ],
+)
+def test_priors_are_those_of_the_selection_where_every_source_has_a_place(few, classes, expected):
+    """They are never estimated unasked: with `other` the estimate runs away, and without it the world is not closed."""
+    table = classify(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), classes=classes, features="six")
+    assert table.meta["shares"] == expected
+
+
+def test_train_on_another_release(few):
+    earlier = read_catalog(slim_path("4FGL-DR1"))[::10]
+    estimator = NIMGPClassifier(steps=5, num_inducing=10)
+    with pytest.warns(CatalogWarning, match="4FGL-DR4 fits LP_beta with a Gaussian prior .* 4FGL-DR1, .* no prior"):
+        table = classify(few, estimator, train_on=earlier, targets="unassociated", **THREE)
+    assert len(table) == np.sum(few.classes == "")
+    assert table.meta["release"] == "4FGL-DR4"
+    assert table.meta["catalog"] == "4FGL-DR4.fits.gz"
+    assert table.meta["train_on"] == "4FGL-DR1.fits.gz"
+    assert table.meta["trainsha"] == earlier.sha256 != table.meta["sha256"]
+
+
+@pytest.mark.parametrize("release", ["4FGL-DR1", "4FGL-DR2", "4FGL-DR3"])
+def test_every_release_can_be_labelled(model, release):
+    catalog = read_catalog(slim_path(release))[::50]
+    with pytest.warns(CatalogWarning, match=f"{release} fits LP_beta with no prior, and 4FGL-DR4, .* mean 0.1"):
+        table = model.label(catalog, "all")
+    assert len(table) == len(catalog)
+    P = np.column_stack([table[f"P_{name}"] for name in CLASSES])
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-6)
+    assert table.meta["release"] == release
+
+
+def test_metadata_says_how_it_was_made(few):
+    estimator = NIMGPClassifier("mgp", steps=1, num_inducing=5, random_state=7)
+    table = classify(few, estimator, classes=THREE_CLASSES, features="extended", min_significance=5.0)
+    meta = table.meta
+    assert meta["creator"].startswith("fermiclass ")
+    assert re.fullmatch("[0-9a-f]{64}", meta["sha256"])
+    expected = {"targets": "uncertain", "classes": "bll,fsrq,psr", "method": "mgp", "likelihood": "softmax"}
+    expected |= {"random_state": 7, "steps": 1, "min_significance": 5.0, "hyper_priors": True}
+    assert {key: meta[key] for key in expected} == expected
+    assert re.fullmatch(r"bll=\d+,fsrq=\d+,psr=\d+", meta["counts"])
+    assert meta["features"].count(",") == 16
+    assert "tensorflow=" in meta["versions"]
+    assert not {"epochs", "patience"} & meta.keys()  # None is absent
+    assert not any(value is None or value == "None" for value in meta.values())
+
+
+def test_a_model_without_provenance_can_label(model, few):
+    bare = TrainedModel(model.estimator, model.features, model.grouping, model.imputation, model.domain)
+    table = bare.label(few[:3], "all")
+    assert table.meta["counts"] == ""
+    assert "min_significance" not in table.meta

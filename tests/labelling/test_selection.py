@@ -1,0 +1,201 @@
+"""What association selects: known numbers are recovered from a simulated catalogue, and the odds have limits."""
+
+import json
+
+import numpy as np
+import pytest
+from astropy.table import Table
+
+from fermiclass.catalog import DEFAULT_CLASSES, RELEASES, Catalog, ClassGrouping
+from fermiclass.labelling.selection import BCU_NOT_AGN, REFERENCE, UNTYPED_FSRQ, SelectionPrior
+
+SLOPE, INTERCEPT, GRADIENT = -0.8, 1.0, -0.6
+PRIOR = SelectionPrior(SLOPE, INTERCEPT, GRADIENT, 1.5)
+
+
+def catalogue(significance, latitude, classes):
+    n = len(classes)
+    table = Table({"Source_Name": [f"4FGL {k}" for k in range(n)], "CLASS1": list(classes)})
+    table["Signif_Avg"], table["GLAT"] = np.asarray(significance, float), np.asarray(latitude, float)
+    return Catalog(table, RELEASES[3], "simulated", "0" * 64)
+
+
+def simulate(n, *, slope=SLOPE, seed=0):
+    """AGN without association by ln S, those with one without type by latitude; and sources that are no AGN.
+
+    Also returns whether a source is an AGN: what a perfect classifier says.
+    """
+    rng = np.random.default_rng(seed)
+    ln_s, b = np.log(4.0) + rng.exponential(0.8, n), rng.uniform(-60.0, 60.0, n)
+    is_agn = rng.uniform(size=n) < 0.8
+
+    def drawn(log_odds):
+        return rng.uniform(size=n) < 1.0 / (1.0 + np.exp(-log_odds))
+
+    untyped = drawn(INTERCEPT + GRADIENT * np.arcsinh(np.abs(b) / 3.0))
+    typed = np.where(rng.uniform(size=n) < 0.5, "bll", "fsrq")
+    agn = np.where(drawn(-0.3 + slope * (ln_s - np.log(REFERENCE))), "", np.where(untyped, "bcu", typed))
+    rest = np.where(rng.uniform(size=n) < 0.5, "", "psr")
+    return catalogue(np.exp(ln_s), b, np.where(is_agn, agn, rest)), is_agn.astype(float)
+
+
+def test_known_numbers_are_recovered():
+    """From 40 000 sources; a regression of the same size has errors of 0.02 to 0.03."""
+    catalog, p_agn = simulate(40_000)
+    prior = SelectionPrior.fit(catalog, p_agn)
+    assert prior.slope == pytest.approx(SLOPE, abs=0.1)
+    assert prior.intercept == pytest.approx(INTERCEPT, abs=0.12)
+    assert prior.gradient == pytest.approx(GRADIENT, abs=0.06)
+    near = np.arcsinh(np.abs(np.asarray(catalog.table["GLAT"])) / 3.0)
+    tau = 1.0 + np.exp(prior.intercept + prior.gradient * near)
+    assert prior.norm == pytest.approx(np.mean(tau[np.isin(catalog.classes, ["bll", "fsrq"])]))
+
+
+def test_only_probabilities_of_unassociated_sources_matter():
+    catalog, p_agn = simulate(2000)
+    spoilt = np.where(catalog.classes == "", p_agn, 0.123)
+    assert SelectionPrior.fit(catalog, spoilt) == SelectionPrior.fit(catalog, p_agn)
+
+
+def test_the_order_of_the_sources_does_not_matter():
+    catalog, p_agn = simulate(2000)
+    order = np.random.default_rng(1).permutation(2000)
+    one, other = SelectionPrior.fit(catalog, p_agn), SelectionPrior.fit(catalog[order], p_agn[order])
+    np.testing.assert_allclose(list(one.to_dict().values()), list(other.to_dict().values()), rtol=1e-3)
+
+
+def test_faint_agn_are_never_made_rarer():
+    """Where the bright ones lack associations, which no selection explains, the slope is 0."""
+    prior = SelectionPrior.fit(*simulate(10_000, slope=0.5))
+    assert prior.slope == 0.0
+    assert prior.gradient < 0.0
+
+
+# --- too little to learn from ----------------------------------------------------------------------------------------
+
+
+def few_of(catalog, p_agn, chosen, count):
+    """The catalogue with only some of the chosen sources."""
+    rows = np.concatenate([np.flatnonzero(~chosen), np.flatnonzero(chosen)[:count]])
+    return catalog[rows], p_agn[rows]
+
+
+def test_too_few_sources_change_nothing():
+    catalog, p_agn = simulate(2000)
+    for code in ("bcu", "bll"):
+        chosen = np.isin(catalog.classes, ["bll", "fsrq"] if code == "bll" else [code])
+        assert SelectionPrior.fit(*few_of(catalog, p_agn, chosen, 19)) == SelectionPrior()
+        assert SelectionPrior.fit(*few_of(catalog, p_agn, chosen, 20)) != SelectionPrior()
+    np.testing.assert_array_equal(SelectionPrior().odds(catalog), 1.0)
+
+
+def test_too_few_unassociated_sources_leave_the_latitude():
+    catalog, p_agn = simulate(2000)
+    prior = SelectionPrior.fit(*few_of(catalog, p_agn, catalog.classes == "", 5))
+    assert prior.slope == 0.0
+    assert prior == SelectionPrior(0.0, prior.intercept, prior.gradient, prior.norm)
+    assert prior.gradient < 0.0
+
+
+def test_without_latitudes_nothing_changes():
+    catalog, p_agn = simulate(500)
+    table = catalog.table.copy()
+    table.remove_column("GLAT")
+    bare = Catalog(table, catalog.release, catalog.source, catalog.sha256)
+    assert SelectionPrior.fit(bare, p_agn) == SelectionPrior()
+    np.testing.assert_array_equal(PRIOR.odds(bare), 1.0)
+
+
+def test_sources_of_unknown_place_or_significance_are_left_out():
+    catalog, p_agn = simulate(2000)
+    table = catalog.table.copy()
+    table["Signif_Avg"][::3], table["GLAT"][1::3] = np.nan, np.nan
+    spoilt = Catalog(table, catalog.release, catalog.source, catalog.sha256)
+    known = np.arange(2000) % 3 == 2
+    assert SelectionPrior.fit(spoilt, p_agn) == SelectionPrior.fit(catalog[known], p_agn[known])
+    np.testing.assert_array_equal(PRIOR.odds(spoilt)[~known], 1.0)
+
+
+# --- odds ------------------------------------------------------------------------------------------------------------
+
+
+def test_odds_are_the_formula():
+    significance, latitude = np.array([REFERENCE, 2 * REFERENCE, 4.0, 100.0]), np.array([0.0, -3.0, 20.0, 90.0])
+    near = np.arcsinh(np.abs(latitude) / 3.0)
+    expected = (1 + np.exp(INTERCEPT + GRADIENT * near)) / 1.5 * (significance / REFERENCE) ** SLOPE
+    np.testing.assert_allclose(PRIOR.odds(catalogue(significance, latitude, [""] * 4)), expected)
+
+
+def test_odds_at_the_reference_and_far_from_the_plane():
+    at, double = PRIOR.odds(catalogue([REFERENCE, 2 * REFERENCE], [30.0, -30.0], ["", ""]))
+    assert double / at == pytest.approx(2.0**SLOPE)
+    in_the_plane = PRIOR.odds(catalogue([REFERENCE], [0.0], [""]))
+    np.testing.assert_allclose(in_the_plane, (1 + np.exp(INTERCEPT)) / 1.5)
+    steep = SelectionPrior(0.0, INTERCEPT, -50.0, 1.5)
+    np.testing.assert_allclose(steep.odds(catalogue([REFERENCE], [90.0], [""])), 1 / 1.5)
+
+
+def test_sources_with_an_association_keep_their_odds():
+    np.testing.assert_array_equal(PRIOR.odds(catalogue([4.0] * 4, [0.0] * 4, ["bcu", "unk", "psr", "bll"])), 1.0)
+
+
+# --- ratios ----------------------------------------------------------------------------------------------------------
+
+
+def test_ratios_of_the_default():
+    sources = catalogue([5.0, 5.0, 5.0, 5.0], [2.0, 2.0, 2.0, 2.0], ["", "bcu", "unk", "psr"])
+    r = PRIOR.odds(sources)[0]
+    assert r > 1.0
+    classes = ["bll", "fsrq", "other", "psr"]
+    ratios = PRIOR.ratios(sources, ClassGrouping.parse(DEFAULT_CLASSES), classes)
+    of_bcu = [1, UNTYPED_FSRQ, BCU_NOT_AGN, BCU_NOT_AGN]
+    np.testing.assert_array_equal(ratios, [[r, r, 1, 1], of_bcu, [1, 1, 1, 1], [1, 1, 1, 1]])
+    back = PRIOR.ratios(sources, ClassGrouping.parse(DEFAULT_CLASSES), classes[::-1])
+    np.testing.assert_array_equal(back, ratios[:, ::-1])
+
+
+def test_ratios_of_other_groupings():
+    """Groups of AGN alone get the odds; one that is fsrq and more has no odds of fsrq among the bcu."""
+    sources = catalogue([5.0, 5.0], [2.0, 2.0], ["", "bcu"])
+    r = PRIOR.odds(sources)[0]
+    grouping = ClassGrouping.parse("agn=bll+fsrq,mixed=rdg+snr,psr,other")
+    of_bcu = [1, 1, BCU_NOT_AGN, 1]  # groups with some AGN in them keep their odds
+    np.testing.assert_array_equal(PRIOR.ratios(sources, grouping, list(grouping.names)), [[r, 1, 1, 1], of_bcu])
+
+
+# --- on disk ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prior", [PRIOR, SelectionPrior(), SelectionPrior(0.0, 1.0, -0.5, 1.2)], ids=str)
+def test_what_is_stored_comes_back(prior):
+    stored = json.loads(json.dumps(prior.to_dict(), allow_nan=False))
+    assert SelectionPrior.from_dict(stored) == prior
+
+
+def test_nothing_stored_changes_nothing():
+    assert SelectionPrior.from_dict({}) == SelectionPrior()
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        ({"norm": 0.0}, ValueError, "out of range"),
+        ({"norm": -1.0}, ValueError, "out of range"),
+        ({"norm": np.inf}, ValueError, "out of range"),
+        ({"norm": np.nan}, ValueError, "out of range"),
+        ({"slope": np.nan}, ValueError, "out of range"),
+        ({"slope": 0.5}, ValueError, "out of range"),
+        ({"slope": -1e9}, ValueError, "out of range"),
+        ({"intercept": np.nan}, ValueError, "out of range"),
+        ({"intercept": 101.0}, ValueError, "out of range"),
+        ({"gradient": -101.0}, ValueError, "out of range"),
+        ({"gradient": np.nan}, ValueError, "out of range"),
+        ({"slope": "steep"}, ValueError, "steep"),
+        ({"slope": None}, TypeError, "NoneType"),
+        ({"colour": 1.0}, TypeError, "colour"),
+    ],
+    ids=str,
+)
+def test_what_is_refused(content, error, message):
+    with pytest.raises(error, match=message):
+        SelectionPrior.from_dict(content)

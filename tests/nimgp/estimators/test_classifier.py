@@ -1,0 +1,542 @@
+"""The estimators' contract: scikit-learn's own checks, variances, limits, invariances."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+from fermiclass.nimgp.names import METHODS
+
+SMALL = {"num_inducing": 15, "num_draws": 16, "learning_rate": 0.3}
+TINY = {"steps": 40, "num_inducing": 15, "num_draws": 16, "learning_rate": 0.1}
+FEW = TINY | {"steps": 3}
+VARIANTS = {
+    "nimgp": {},
+    "mgp step": {"method": "mgp", "likelihood": "step"},
+    "minibatch double": {"batch_size": 32, "precision": "float64"},
+    "network learned": {"method": "nimgp-nn", "noise": "per-feature"},
+    "first order": {"method": "nimgp-fo", "likelihood": "softmax-bound"},
+    "mixture": {"input_prior": "mixture", "components": 2},
+}
+
+
+def scikit_learn_checks():
+    """All of scikit-learn's own checks, but for arrays of other libraries, which need a mode of SciPy of their own.
+
+    Of another likelihood those that look at predictions.
+    """
+    for estimator in (NIMGPClassifier(**SMALL), NIMGPClassifier("mgp", likelihood="step", **SMALL)):
+        for instance, check in estimator_checks_generator(estimator):
+            name = check.func.__name__
+            looked_at = estimator.method == "nimgp" or "classifiers" in name or "methods" in name
+            if "array_api" not in name and looked_at:
+                yield pytest.param(instance, check, id=f"{estimator.method}-{name}")
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(scikit_learn_checks()))
+@pytest.mark.usefixtures("eagerly")
+def test_scikit_learn_contract(estimator, check):
+    learns = check.func.__name__ == "check_classifiers_train"
+    check(clone(estimator).set_params(steps=12 if learns else 2))
+
+
+def make_data(n=90, seed=0):
+    """Three classes in two dimensions of different units, every input with its own noise."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    units = np.array([1.0, 1e-3])
+    X_var = rng.gamma(2.0, 0.1, (n, 2)) * units**2
+    centres = np.array([[0.0, 2.0], [-2.0, -1.0], [2.0, -1.0]])
+    X = centres[y] * units + rng.normal(size=(n, 2)) * np.sqrt(0.25 * units**2 + X_var)
+    return X, np.array(["bll", "fsrq", "psr"])[y], X_var
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(scope="module")
+def new():
+    X, _, X_var = make_data(300, seed=1)
+    return X, X_var
+
+
+@pytest.fixture(scope="module", params=VARIANTS, ids=lambda name: name.replace(" ", "-"))
+def fitted(request, data):
+    X, y, X_var = data
+    return NIMGPClassifier(**TINY, **VARIANTS[request.param]).fit(X, y, X_var=X_var)
+
+
+@pytest.fixture(scope="module")
+def usual(data):
+    X, y, X_var = data
+    return NIMGPClassifier(**TINY).fit(X, y, X_var=X_var)
+
+
+@pytest.fixture(scope="module")
+def few(data):
+    """Hardly trained, and without graphs."""
+    import tensorflow as tf
+
+    X, y, X_var = data
+    tf.config.run_functions_eagerly(True)
+    estimator = NIMGPClassifier(**FEW).fit(X, y, X_var=X_var)
+    tf.config.run_functions_eagerly(False)
+    return estimator
+
+
+def same_weights(one, other):
+    assert one.weights_.keys() == other.weights_.keys()
+    for name in one.weights_:
+        np.testing.assert_array_equal(one.weights_[name], other.weights_[name], err_msg=name)
+
+
+def same_prediction(one, other):
+    for name in ("probabilities", "std", "entropy", "information", "noise_entropy"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+# --- what comes out --------------------------------------------------------------------------------------------------
+
+
+def test_it_learns(fitted, data):
+    X, y, _ = data
+    assert fitted.score(X, y) > 0.9
+    assert np.all(np.isfinite(fitted.elbo_))
+    assert fitted.elbo_[-1] > fitted.elbo_[0]
+    np.testing.assert_array_equal(fitted.classes_, ["bll", "fsrq", "psr"])
+    assert fitted.n_features_in_ == 2
+
+
+def test_probabilities_sum_to_one(fitted, new):
+    X, X_var = new
+    P = fitted.predict_proba(X, X_var=X_var)
+    assert P.shape == (300, 3)
+    assert P.dtype == np.float64
+    assert P.min() >= 0.0
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(fitted.predict(X, X_var=X_var), fitted.classes_[P.argmax(axis=1)])
+
+
+def test_wild_inputs_have_probabilities(fitted):
+    X = np.array([[1e30, -1e30], [-1e30, 1e30], [0.0, 0.0]])
+    prediction = fitted.predict_distribution(X, X_var=np.full_like(X, 1e60))
+    for values in (prediction.probabilities, prediction.std, prediction.entropy, prediction.information):
+        assert np.all(np.isfinite(values))
+    np.testing.assert_allclose(prediction.probabilities.sum(axis=1), 1.0, rtol=0, atol=1e-6)
+
+
+def test_noise_makes_less_sure(usual, new):
+    X, _ = new
+    sure, unsure = usual.predict_distribution(X), usual.predict_distribution(X, X_var=np.tile([4.0, 4e-6], (len(X), 1)))
+    assert unsure.entropy.mean() > sure.entropy.mean() + 0.05
+    assert np.all(sure.noise_entropy < 1e-5)
+    assert unsure.noise_entropy.mean() > 0.05
+
+
+# --- a source's result is its own ------------------------------------------------------------------------------------
+
+
+def test_a_row_alone_is_the_row_among_others(fitted, new):
+    X, X_var = new
+    whole = fitted.predict_distribution(X, X_var=X_var)
+    for i in (0, 1, 150, 255, 256, 299):  # a block has 256 rows
+        alone = fitted.predict_distribution(X[[i]], X_var=X_var[[i]])
+        for name in ("probabilities", "std", "entropy", "information", "noise_entropy"):
+            np.testing.assert_array_equal(getattr(alone, name)[0], getattr(whole, name)[i], err_msg=name)
+
+
+def test_permuted_rows_have_permuted_predictions(fitted, new):
+    X, X_var = new
+    order = np.random.default_rng(0).permutation(len(X))
+    whole = fitted.predict_proba(X, X_var=X_var)
+    np.testing.assert_array_equal(fitted.predict_proba(X[order], X_var=X_var[order]), whole[order])
+
+
+def test_a_noiseless_row_among_noisy_ones(usual, new):
+    X, X_var = new
+    X_var = X_var.copy()
+    X_var[0] = 0.0
+    whole = usual.predict_proba(X, X_var=X_var)
+    np.testing.assert_array_equal(usual.predict_proba(X[:1], X_var=X_var[:1])[0], whole[0])
+
+
+def test_blocks_are_the_whole(usual, new):
+    X, X_var = new
+    blocks = list(usual.predict_blocks(X, X_var=X_var))
+    assert [len(block.entropy) for block in blocks] == [256, 44]
+    whole = usual.predict_proba(X, X_var=X_var)
+    np.testing.assert_array_equal(np.concatenate([block.probabilities for block in blocks]), whole)
+
+
+# --- training: what changes nothing ----------------------------------------------------------------------------------
+
+
+def test_the_order_of_training_rows_changes_no_bit(fitted, data, new):
+    X, y, X_var = data
+    order = np.random.default_rng(3).permutation(len(X))
+    other = clone(fitted)
+    assert not hasattr(other, "weights_")
+    other.fit(X[order], y[order], X_var=X_var[order])
+    same_weights(fitted, other)
+    np.testing.assert_array_equal(fitted.elbo_, other.elbo_)
+    same_prediction(fitted.predict_distribution(new[0], X_var=new[1]), other.predict_distribution(new[0], X_var=new[1]))
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_order_with_repeated_rows(data):
+    X, y, X_var = (np.concatenate([a, a[:30]]) for a in data)
+    X_var[-30:] *= 2.0  # the same inputs and labels, other noise
+    order = np.random.default_rng(4).permutation(len(X))
+    estimator = NIMGPClassifier(**FEW)
+    same_weights(clone(estimator).fit(X, y, X_var=X_var), clone(estimator).fit(X[order], y[order], X_var=X_var[order]))
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_an_earlier_fit_is_forgotten(few, data):
+    X, y, X_var = data
+    same_weights(clone(few).fit(-X, y).fit(X, y, X_var=X_var), few)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_unlabelled_rows_change_no_bit(few, data):
+    X, y, X_var = data
+    rng = np.random.default_rng(5)
+    more = rng.normal(size=(25, 2)) * 50.0
+    where = np.sort(rng.integers(len(X), size=25))
+    X_all, X_var_all = np.insert(X, where, more, axis=0), np.insert(X_var, where, more**2, axis=0)
+    y_all = np.insert(y.astype(object), where, "")
+    other = NIMGPClassifier(**FEW).fit(X_all, y_all, X_var=X_var_all)
+    same_weights(few, other)
+    np.testing.assert_array_equal(other.classes_, ["bll", "fsrq", "psr"])
+    np.testing.assert_array_equal(other.mean_, few.mean_)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_names_of_classes_do_not_matter(few, data, new):
+    X, y, X_var = data
+    numbers = np.searchsorted(few.classes_, y)
+    other = NIMGPClassifier(**FEW).fit(X, numbers, X_var=X_var)
+    same_weights(few, other)
+    np.testing.assert_array_equal(few.classes_[other.predict(new[0])], few.predict(new[0]))
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_no_variances_are_variances_of_zero(few, usual, data, new):
+    X, y, _ = data
+    one, other = NIMGPClassifier(**FEW).fit(X, y), NIMGPClassifier(**FEW).fit(X, y, X_var=np.zeros_like(X))
+    same_weights(one, other)
+    same_prediction(one.predict_distribution(new[0]), other.predict_distribution(new[0], X_var=np.zeros_like(new[0])))
+    # and they are not those of noisy inputs
+    assert np.any(one.weights_["posterior.q_mu"] != few.weights_["posterior.q_mu"])
+    assert np.abs(usual.predict_proba(new[0], X_var=new[1]) - usual.predict_proba(new[0])).max() > 0.01
+
+
+@pytest.mark.parametrize("likelihood", ["softmax", "step"])
+@pytest.mark.usefixtures("eagerly")
+def test_mgp_ignores_variances(data, new, likelihood):
+    X, y, X_var = data
+    estimator = NIMGPClassifier("mgp", likelihood=likelihood, **FEW)
+    with_noise, without = clone(estimator).fit(X, y, X_var=X_var), clone(estimator).fit(X, y)
+    same_weights(with_noise, without)
+    same_prediction(with_noise.predict_distribution(new[0], X_var=new[1]), without.predict_distribution(new[0]))
+
+
+def test_a_fitted_classifier_keeps_its_settings(usual, new):
+    X, X_var = new
+    back = pickle.loads(pickle.dumps(usual))
+    before = back.predict_proba(X, X_var=X_var)
+    back.set_params(method="mgp", clip=0.1, num_draws=1, max_noise=0.0, likelihood="step")
+    np.testing.assert_array_equal(back.predict_proba(X, X_var=X_var), before)
+    again = pickle.loads(pickle.dumps(back))
+    np.testing.assert_array_equal(again.predict_proba(X, X_var=X_var), before)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_units_do_not_matter(few, data, new):
+    X, y, X_var = data
+    factor = 2.0**-20
+    other = NIMGPClassifier(**FEW).fit(X * factor, y, X_var=X_var * factor**2)
+    P = other.predict_proba(new[0] * factor, X_var=new[1] * factor**2)
+    np.testing.assert_allclose(P, few.predict_proba(new[0], X_var=new[1]), atol=1e-5)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_the_seed_decides(few, data):
+    X, y, X_var = data
+    other = NIMGPClassifier(**FEW, random_state=1).fit(X, y, X_var=X_var)
+    assert np.any(other.weights_["posterior.q_mu"] != few.weights_["posterior.q_mu"])
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_training_data_are_not_changed(data):
+    X, y, X_var = (a.copy() for a in data)
+    NIMGPClassifier(**FEW).fit(X, y, X_var=X_var).predict_proba(X, X_var=X_var)
+    for after, before in zip((X, y, X_var), data, strict=True):
+        np.testing.assert_array_equal(after, before)
+
+
+# --- copies ----------------------------------------------------------------------------------------------------------
+
+
+def test_pickle_round_trip(fitted, new):
+    X, X_var = new
+    back = pickle.loads(pickle.dumps(fitted))
+    same_weights(fitted, back)
+    same_prediction(back.predict_distribution(X, X_var=X_var), fitted.predict_distribution(X, X_var=X_var))
+
+
+def test_an_unfitted_estimator_can_be_pickled():
+    estimator = NIMGPClassifier("mgp", epochs=3)
+    assert pickle.loads(pickle.dumps(estimator)).get_params() == estimator.get_params()
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_single_and_double_precision_agree(data, new):
+    X, y, _ = data
+    # This pair draws nothing in training, so that rounding is all that differs.
+    single, double = (
+        NIMGPClassifier("mgp", likelihood="step", precision=precision, **TINY | {"steps": 15})
+        .fit(X, y)
+        .predict_proba(new[0])
+        for precision in ("float32", "float64")
+    )
+    np.testing.assert_allclose(single, double, atol=0.01)
+
+
+def test_precision_of_prediction_alone(usual, new):
+    double = pickle.loads(pickle.dumps(usual)).set_params(precision="float64")
+    double.restore(usual.weights_)
+    X, X_var = new
+    np.testing.assert_allclose(double.predict_proba(X, X_var=X_var), usual.predict_proba(X, X_var=X_var), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "steps"),
+    [
+        ({"epochs": 3, "batch_size": 30}, 9),
+        ({"epochs": 7, "batch_size": None}, 7),
+        ({"epochs": 2, "batch_size": 40}, 4),  # 90 / 40, rounded
+    ],
+)
+@pytest.mark.usefixtures("eagerly")
+def test_epochs_are_passes_over_the_sources(data, settings, steps):
+    X, y, X_var = data
+    by_epochs = NIMGPClassifier(**TINY | settings).fit(X, y, X_var=X_var)
+    by_steps = NIMGPClassifier(**TINY | {"steps": steps, "batch_size": settings["batch_size"]}).fit(X, y, X_var=X_var)
+    same_weights(by_epochs, by_steps)
+
+
+def test_progress_counts_the_steps(data):
+    X, y, X_var = data
+    states = []
+    NIMGPClassifier("mgp", **TINY | {"steps": 50}).fit(X, y, X_var=X_var, progress=states.append)
+    assert [(state.step, state.steps) for state in states] == [(20, 50), (40, 50), (50, 50)]
+
+
+@pytest.mark.parametrize(
+    ("num_inducing", "inducing", "expected"),
+    [(12, "random", 12), (0.2, "kmeans", 18), (0.05, "kmeans", 4), (0.001, "kmeans", 2), (1000, "kmeans", 90)],
+)
+@pytest.mark.usefixtures("eagerly")
+def test_number_of_inducing_points(data, inducing, num_inducing, expected):
+    X, y, X_var = data
+    settings = FEW | {"num_inducing": num_inducing}
+    model = NIMGPClassifier(**settings, inducing=inducing).fit(X, y, X_var=X_var)
+    assert model.weights_["posterior.Z"].shape == (3, expected, 2)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_a_fraction_has_a_limit():
+    X, y, _ = make_data(150)
+    model = NIMGPClassifier(**FEW | {"num_inducing": 0.9}).fit(X, y)
+    assert model.weights_["posterior.Z"].shape == (3, 100, 2)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_duplicates_are_no_inducing_points(data):
+    X, y, _ = (a[:10] for a in data)
+    X, y = np.tile(X, (5, 1)), np.tile(y, 5)
+    model = NIMGPClassifier(**FEW).fit(X, y)
+    assert model.weights_["posterior.Z"].shape[1] == 10
+
+
+def test_a_constant_input_is_harmless(data, new):
+    X, y, X_var = data
+
+    def extended(a, value):
+        return np.column_stack([a, np.full(len(a), value)])
+
+    model = NIMGPClassifier(**TINY).fit(extended(X, 7.0), y, X_var=extended(X_var, 0.0))
+    assert model.scale_[2] == 1.0
+    assert model.score(extended(X, 7.0), y) > 0.9
+    assert np.all(np.isfinite(model.predict_proba(extended(new[0], 1e6))))
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_fixed_and_learned_epsilon(data):
+    X, y, X_var = data
+    fixed = NIMGPClassifier("mgp", likelihood="step", epsilon=1e-3, **FEW).fit(X, y, X_var=X_var)
+    learned = NIMGPClassifier("mgp", likelihood="step", **FEW).fit(X, y, X_var=X_var)
+    assert fixed.weights_["likelihood.epsilon"] == pytest.approx(1e-3, rel=1e-4)
+    assert learned.weights_["likelihood.epsilon"] != pytest.approx(0.05, rel=1e-3)
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+
+def changed(V, value):
+    V = V.copy()
+    V[3, 1] = value
+    return V
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda V: V[:-1], r"X_var has shape \(89, 2\), X has \(90, 2\): every value of X needs its variance"),
+        (lambda V: V[:, :1], r"X_var has shape \(90, 1\), X has \(90, 2\): every value of X needs its variance"),
+        (lambda V: V[:, 0], r"(?s)Expected 2D array, got 1D array instead"),
+        (lambda V: 0.1, r"Expected 2D array, got scalar array instead"),
+        (lambda V: changed(V, -1e-9), r"X_var is negative in row 3, column 1: variances are zero or"),
+        (lambda V: changed(V, np.nan), r"(?s)Input X_var contains NaN"),
+        (lambda V: changed(V, np.inf), r"Input X_var contains infinity"),
+        (lambda V: V.astype(str)[:, :1] + "x", r"could not convert string to float"),
+    ],
+    ids=["rows", "columns", "one-dimensional", "scalar", "negative", "nan", "infinite", "text"],
+)
+@pytest.mark.usefixtures("eagerly")
+def test_odd_variances_are_refused(usual, data, change, message):
+    X, y, X_var = data
+    odd = change(X_var)
+    with pytest.raises(ValueError, match=message):
+        NIMGPClassifier(**TINY).fit(X, y, X_var=odd)
+    with pytest.raises(ValueError, match=message):
+        usual.predict_proba(X, X_var=odd)
+
+
+def test_variances_are_by_keyword_only(usual, data):
+    X, y, X_var = data
+    with pytest.raises(TypeError, match="positional argument"):
+        NIMGPClassifier(**TINY).fit(X, y, X_var)
+    with pytest.raises(TypeError, match="positional argument"):
+        usual.predict_proba(X, X_var)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_one_class_is_too_few(data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match="needs sources of at least two classes; found only 1 class"):
+        NIMGPClassifier(**TINY).fit(X, np.where(y == "bll", "bll", ""))
+    with pytest.raises(ValueError, match="needs sources of at least two classes; found only 0 class"):
+        NIMGPClassifier(**TINY).fit(X, np.full(len(y), ""))
+
+
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.parametrize("again", [False, True])
+def test_a_fit_that_fails_leaves_nothing_fitted(data, new, again):
+    X, y, _ = data
+    model = NIMGPClassifier(**FEW)
+    if again:
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="at least two classes"):
+        model.fit(X, np.full(len(y), "bll"))
+    for left in (model, pickle.loads(pickle.dumps(model))):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            left.predict_proba(new[0])
+
+
+def test_not_fitted(new):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        NIMGPClassifier().predict_proba(new[0])
+
+
+def test_weights_of_another_model_are_refused(usual):
+    other = NIMGPClassifier(likelihood="step", **TINY)
+    with pytest.raises(ValueError, match=r"weights do not fit such a model: likelihood\.epsilon differ"):
+        other.restore(usual.weights_)
+    with pytest.raises(ValueError, match=r"the weights lack p\(x\) of the inputs, or the temperature"):
+        other.restore({})
+    without = {name: array for name, array in usual.weights_.items() if name != "posterior.Z"}
+    with pytest.raises(ValueError, match=r"no inducing points 'posterior\.Z' of shape \(functions, points, features\)"):
+        other.restore(without)
+    short = usual.weights_ | {"posterior.q_mu": usual.weights_["posterior.q_mu"][:, :-1]}
+    with pytest.raises(ValueError, match=r"weights posterior\.q_mu have shape \(3, 14\), .* needs \(3, 15\)"):
+        NIMGPClassifier(**TINY).restore(short)
+    with pytest.raises(ValueError, match=r"weights do not fit such a model: noise\.variance differ"):
+        NIMGPClassifier(noise="shared", **TINY).restore(usual.weights_)
+
+
+# --- learned noise ---------------------------------------------------------------------------------------------------
+
+LEARNED = TINY | {"method": "nimgp-nn", "precision": "float64"}
+
+
+@pytest.fixture(scope="module", params=["shared", "per-feature"])
+def learned(request, data):
+    X, y, _ = data
+    return NIMGPClassifier(noise=request.param, **LEARNED).fit(X, y)
+
+
+def test_learned_noise_is_in_the_units_of_the_inputs(learned, data):
+    X, y, _ = data
+    factor = np.array([10.0, 0.5])
+    other = clone(learned).fit(X * factor, y)
+    assert learned.noise_variance_.shape == (2,)
+    assert np.all(learned.noise_variance_ > 0)
+    np.testing.assert_allclose(other.noise_variance_, learned.noise_variance_ * factor**2, rtol=1e-6)
+    standardised = learned.noise_variance_ / learned.scale_**2
+    assert np.all(np.abs(standardised / 0.1 - 1) > 0.01)  # where it started
+    assert np.isclose(*standardised) == (learned.noise == "shared")
+
+
+def test_given_noise_is_not_learned(usual):
+    assert usual.noise_variance_ is None
+    assert not any(name.startswith("noise") for name in usual.weights_)
+
+
+def test_predictions_are_averaged_over_learned_noise(learned, new):
+    """As if the learned variances had been given; what is given is not looked at."""
+    X, X_var = new
+    prediction = learned.predict_distribution(X)
+    same_prediction(prediction, learned.predict_distribution(X, X_var=X_var))
+    given = clone(learned).set_params(noise="given", max_noise=None)
+    for name in ("classes_", "n_features_in_", "mean_", "scale_", "elbo_"):
+        setattr(given, name, getattr(learned, name))
+    given.restore({name: array for name, array in learned.weights_.items() if name != "noise.variance"})
+    V = np.broadcast_to(learned.noise_variance_, X.shape)
+    np.testing.assert_allclose(given.predict_proba(X, X_var=V), prediction.probabilities, atol=1e-9)
+    assert prediction.noise_entropy.mean() > 0.01
+    assert np.all(given.predict_distribution(X).noise_entropy < 1e-9)
+
+
+@pytest.mark.parametrize("method", ["mgp", "mgp-aug", "mgp-sampling"])
+@pytest.mark.usefixtures("eagerly")
+def test_methods_that_do_not_average(data, new, method):
+    (X, y, X_var), (X_new, X_var_new) = data, new
+    model = NIMGPClassifier(method, **FEW).fit(X, y, X_var=X_var)
+    same_prediction(model.predict_distribution(X_new), model.predict_distribution(X_new, X_var=X_var_new))
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"nimgp", "nimgp-nn", "nimgp-fo", "mgp"}))
+@pytest.mark.usefixtures("eagerly")
+def test_the_order_of_training_rows_changes_no_bit_of_other_methods(data, method):
+    X, y, X_var = data
+    order = np.random.default_rng(3).permutation(len(X))
+    one, other = (
+        NIMGPClassifier(method, **FEW).fit(X[rows], y[rows], X_var=X_var[rows]) for rows in (np.arange(len(X)), order)
+    )
+    same_weights(one, other)
+
+
+def test_variants_cover_every_method():
+    in_order_test = {settings.get("method", "nimgp") for settings in VARIANTS.values()}
+    assert in_order_test == {"nimgp", "nimgp-nn", "nimgp-fo", "mgp"}

@@ -1,0 +1,296 @@
+"""Regression with uncertain inputs as an estimator: scikit-learn's own checks, variances, limits, invariances."""
+
+import pickle
+
+import gpflow
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from fermiclass import UncertainGPRegressor
+from fermiclass.nimgp.errors import TrainingError
+from fermiclass.nimgp.expected import KERNELS
+
+N = 40
+
+
+def scikit_learn_checks():
+    """All of scikit-learn's own checks, but for arrays of other libraries, which need a mode of SciPy of their own."""
+    for instance, check in estimator_checks_generator(UncertainGPRegressor(starts=1)):
+        if "array_api" not in check.func.__name__:
+            yield pytest.param(instance, check, id=check.func.__name__)
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(scikit_learn_checks()))
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.filterwarnings("ignore:the best of 1 starts is not at a maximum")
+def test_scikit_learn_contract(estimator, check):
+    learns = check.func.__name__ == "check_regressors_train"
+    check(clone(estimator).set_params(steps=12 if learns else 2))
+
+
+def make_data(n=N, seed=0):
+    """A sine, whose inputs and outputs have noise of known variances, beside an input of other units."""
+    rng = np.random.default_rng(seed)
+    x = np.column_stack([rng.uniform(-3, 3, n), 1e-3 * rng.uniform(-1, 1, n)])
+    X_var, y_var = rng.uniform(0, 0.6, (n, 2)) ** 2 * [1, 1e-6], rng.uniform(0.02, 0.2, n) ** 2
+    y = 5 + np.sin(x[:, 0]) + 0.3e3 * x[:, 1]
+    X = x + rng.normal(size=x.shape) * np.sqrt(X_var)
+    return X, y + rng.normal(size=n) * np.sqrt(y_var), X_var, y_var
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(scope="module")
+def new():
+    X, _, X_var, _ = make_data(20, seed=1)
+    return X, X_var
+
+
+def fit(data, kernel="se", **settings):
+    X, y, X_var, y_var = data
+    return UncertainGPRegressor(kernel, **({"starts": 2} | settings)).fit(X, y, X_var=X_var, y_var=y_var)
+
+
+@pytest.fixture(scope="module", params=["se", "se+plain-se", "linear+quadratic"])
+def fitted(request, data):
+    return fit(data, request.param)
+
+
+@pytest.fixture(scope="module")
+def usual(data):
+    return fit(data)
+
+
+def as_matrices(variances):
+    return variances[:, :, None] * np.eye(variances.shape[1])
+
+
+# --- what comes out --------------------------------------------------------------------------------------------------
+
+
+def test_it_learns(usual):
+    x = np.column_stack([np.linspace(-2.5, 2.5, 50), np.zeros(50)])
+    mean, std = usual.predict(x, return_std=True)
+    truth = 5 + np.sin(x[:, 0])
+    assert np.sqrt(np.mean((mean - truth) ** 2)) < 0.2
+    assert np.mean(np.abs(mean - truth) < 2 * std) > 0.8
+    assert usual.converged_
+    assert usual.n_steps_ > 0
+    assert usual.noise_variance_ > 0
+
+
+def test_shapes(fitted, new):
+    X, X_var = new
+    mean, std = fitted.predict(X, X_var=X_var, return_std=True)
+    assert mean.shape == std.shape == (20,)
+    assert np.all(std > 0)
+    np.testing.assert_array_equal(fitted.predict(X, X_var=X_var), mean)
+
+
+def test_predictions_by_sampling(fitted, new):
+    X, X_var = new
+    rng = np.random.default_rng(2)
+    if "plain" in fitted.kernel:  # a function of the observed input, which is not drawn
+        X_var = np.zeros_like(X_var)
+    mean, std = fitted.predict(X[:3], X_var=X_var[:3], return_std=True)
+    for i in range(3):
+        m, s = fitted.predict(X[i] + rng.normal(size=(20_000, 2)) * np.sqrt(X_var[i]), return_std=True)
+        assert m.mean() == pytest.approx(mean[i], abs=4 * m.std() / np.sqrt(len(m)) + 1e-9)
+        second = s**2 + (m - m.mean()) ** 2
+        assert second.mean() == pytest.approx(std[i] ** 2, abs=4 * second.std() / np.sqrt(len(m)) + 1e-9)
+
+
+def test_known_inputs_are_gpflows_regression(data, new):
+    X, y, _, _ = data
+    estimator = UncertainGPRegressor(starts=1).fit(X, y)
+    found = estimator.parameters_
+    kernel = gpflow.kernels.RBF(
+        variance=found["kernel.variance"] * estimator.y_scale_**2,
+        lengthscales=found["kernel.lengthscales"] * estimator.scale_,
+    )
+    theirs = gpflow.models.GPR(
+        (X, (y - estimator.y_mean_)[:, None]), kernel, noise_variance=float(estimator.noise_variance_)
+    )
+    mean, variance = theirs.predict_f(new[0])
+    got, std = estimator.predict(new[0], return_std=True)
+    np.testing.assert_allclose(got, mean[:, 0] + estimator.y_mean_, atol=1e-6)
+    np.testing.assert_allclose(std**2, variance[:, 0], atol=1e-6)
+
+
+def test_noise_makes_less_sure(usual, new):
+    X, X_var = new
+    assert np.mean(usual.predict(X, X_var=4 * X_var, return_std=True)[1]) > np.mean(
+        usual.predict(X, return_std=True)[1]
+    )
+
+
+def test_noisy_outputs_count_less(data, new):
+    X, y, X_var, y_var = data
+    wrong, distrusted = y.copy(), y_var.copy()
+    wrong[::4] += 50
+    distrusted[::4] = 1e8
+    estimator = fit((X, wrong, X_var, distrusted))
+    assert np.abs(estimator.predict(new[0]) - fit(data).predict(new[0])).max() < 1.5
+
+
+# --- what changes nothing --------------------------------------------------------------------------------------------
+
+
+def test_no_variances_are_variances_of_zero(data, new):
+    X, y, X_var, _ = data
+    settings = {"starts": 1, "steps": 60}
+    none = UncertainGPRegressor(**settings).fit(X, y)
+    zero = UncertainGPRegressor(**settings).fit(X, y, X_var=np.zeros_like(X_var), y_var=np.zeros(N))
+    np.testing.assert_array_equal(none.predict(new[0]), zero.predict(new[0]))
+    np.testing.assert_array_equal(none.predict(new[0]), none.predict(new[0], X_var=np.zeros_like(new[1])))
+
+
+def test_diagonal_covariances_are_variances(data, usual, new):
+    X, y, X_var, y_var = data
+    matrices = fit((X, y, as_matrices(X_var), y_var))
+    for one in (usual, matrices):
+        for noise in (new[1], as_matrices(new[1])):
+            got = one.predict(new[0], X_var=noise, return_std=True)
+            np.testing.assert_allclose(got, usual.predict(new[0], X_var=new[1], return_std=True), rtol=1e-3)
+
+
+def test_a_row_alone_is_the_row_among_others(fitted, new):
+    X, X_var = new
+    alone = fitted.predict(X[3:4], X_var=X_var[3:4], return_std=True)
+    np.testing.assert_allclose(np.ravel(alone), [a[3] for a in fitted.predict(X, X_var=X_var, return_std=True)])
+
+
+def test_units_do_not_matter(data, usual, new):
+    X, y, X_var, y_var = data
+    units = np.array([1e3, 1e-3])
+    other = fit((X * units, 7 * y - 3, X_var * units**2, 49 * y_var))
+    got = other.predict(new[0] * units, X_var=new[1] * units**2, return_std=True)
+    mean, std = usual.predict(new[0], X_var=new[1], return_std=True)
+    np.testing.assert_allclose(got[0], 7 * mean - 3, rtol=1e-3)
+    np.testing.assert_allclose(got[1], 7 * std, rtol=1e-2)
+
+
+def test_pickle_round_trip(fitted, new):
+    again = pickle.loads(pickle.dumps(fitted))
+    expected = fitted.predict(new[0], X_var=new[1], return_std=True)
+    np.testing.assert_allclose(again.predict(new[0], X_var=new[1], return_std=True), expected, rtol=1e-9)
+
+
+def test_the_seed_decides(data):
+    one, other = (fit(data, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(one.predict(data[0]), other.predict(data[0]))
+
+
+def test_two_sources_at_one_place(data):
+    X, y, X_var, y_var = data
+    twice = [np.concatenate([a, a]) for a in (X, y, X_var, y_var)]
+    assert np.all(np.isfinite(fit(twice).predict(X)))
+
+
+def test_a_fixed_noise_variance(data):
+    assert fit(data, noise_variance=0.04).noise_variance_ == pytest.approx(0.04)
+    assert fit(data, noise_variance=0.0).noise_variance_ == 0
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+ODD = {
+    "a shape": ("X_var", lambda v: v[:, :1], r"X_var: shape \(40, 1\) does not fit means of shape \(40, 2\)"),
+    "negative": ("X_var", lambda v: v - 1, "X_var: negative in row 0, column 0: variances are zero or positive"),
+    "no number": ("X_var", lambda v: v * np.nan, "X_var: not all values are finite"),
+    "indefinite": ("X_var", lambda v: -as_matrices(v), "X_var: the matrix of row 0 is not positive semi-definite"),
+    "lopsided": ("X_var", lambda v: as_matrices(v) + np.eye(2, k=1), "X_var: the matrix of row 0 is not symmetric"),
+    "too few": ("y_var", lambda v: v[1:], r"y_var has shape \(39,\), y has \(40,\): every output needs its variance"),
+    "below zero": ("y_var", lambda v: -v, "y_var is -.* in row 0: variances are zero or positive, and finite"),
+}
+
+
+@pytest.mark.parametrize(("which", "change", "message"), ODD.values(), ids=ODD)
+def test_odd_variances_are_refused(data, usual, which, change, message):
+    X, y, X_var, y_var = data
+    noise = {"X_var": X_var, "y_var": y_var}
+    noise[which] = change(noise[which])
+    with pytest.raises(ValueError, match=message):
+        UncertainGPRegressor().fit(X, y, **noise)
+    if which == "X_var":
+        with pytest.raises(ValueError, match=message):
+            usual.predict(X, X_var=noise[which])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kernel": "rbf"}, "kernel='rbf' is unknown: join some of se, linear, quadratic, plain-se by"),
+        ({"kernel": "se+"}, "is unknown: join some of"),
+        ({"starts": 0}, "starts=0 is not valid: expected a whole number above 0"),
+        ({"steps": 1.5}, "steps=1.5 is not valid"),
+        ({"jitter": -1}, "jitter=-1 is not valid: expected a number of 0 or more"),
+        ({"noise_variance": "given"}, "noise_variance='given' is not valid: expected 'learned', or a number of 0"),
+    ],
+)
+def test_odd_parameters_are_refused(data, settings, message):
+    with pytest.raises(ValueError, match=message):
+        UncertainGPRegressor(**settings).fit(data[0], data[1])
+
+
+def test_too_few_steps(data):
+    X, y, X_var, y_var = data
+    with pytest.warns(ConvergenceWarning, match="not at a maximum .no minimum after 1 steps.: raise steps, now 1"):
+        estimator = UncertainGPRegressor(starts=1, steps=1).fit(X, y, X_var=X_var, y_var=y_var)
+    assert not estimator.converged_
+
+
+def test_no_factor():
+    message = "the covariance matrix of 4 training outputs is not positive definite .* raise the jitter, now 0"
+    with pytest.raises(TrainingError, match=message):
+        UncertainGPRegressor(noise_variance=0, jitter=0, starts=1).fit(np.ones((4, 1)), np.arange(4.0))
+
+
+def test_not_fitted(new):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        UncertainGPRegressor().predict(new[0])
+
+
+@pytest.mark.parametrize(("of_inputs", "of_outputs", "named"), [(1.0, 1e200, "y"), (1e200, 1.0, "feature 0")])
+@pytest.mark.filterwarnings("ignore:the best of 1 starts is not at a maximum")
+def test_numbers_that_cannot_be_squared_are_refused(data, new, of_inputs, of_outputs, named):
+    X, y, _, _ = data
+    model = UncertainGPRegressor(starts=1, steps=1).fit(X, y)
+    with pytest.raises(ValueError, match=f"the numbers of {named} .* more than double precision can square"):
+        model.fit(of_inputs * X, of_outputs * y)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        model.predict(new[0])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.filterwarnings("ignore:the best of 1 starts is not at a maximum")
+def test_every_kernel_can_be_asked_for(data, kernel):
+    assert np.all(np.isfinite(fit(data, kernel, starts=1, steps=2).predict(data[0])))
+
+
+def test_sincsig():
+    """The paper's section 4.1 with 120 points: half the classic process's squared error, and a higher likelihood."""
+
+    def sincsig(x):
+        return np.where(x >= 0, np.sinc(x / np.pi), 0.5 / (1 + np.exp(-10 * x - 5)) + 0.5)
+
+    rng = np.random.default_rng(100)
+    x, std, grid = rng.uniform(-10, 10, 120), rng.uniform(0, 2.5, 120), np.linspace(-10, 10, 100)
+    X, y = x + std * rng.normal(size=120), sincsig(x) + 0.1 * rng.normal(size=120)
+    error, log_density = {}, {}
+    for kernel in ("plain-se", "se", "se+plain-se"):
+        estimator = UncertainGPRegressor(kernel, starts=2).fit(X[:, None], y, X_var=std[:, None] ** 2)
+        mean, spread = estimator.predict(grid[:, None], return_std=True)
+        off = mean - sincsig(grid)
+        error[kernel] = np.mean(off**2)
+        log_density[kernel] = np.mean(-0.5 * np.log(2 * np.pi * spread**2) - 0.5 * (off / spread) ** 2)
+    for kernel in ("se", "se+plain-se"):
+        assert error[kernel] < 0.7 * error["plain-se"]
+        assert log_density[kernel] > log_density["plain-se"]

@@ -1,0 +1,84 @@
+"""First-order methods with p(x): each input is its mean under p(x | x̃), with the variances there."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from fermiclass import NIMGPClassifier
+from fermiclass.nimgp.estimators.weights import part_weights
+from fermiclass.rows import ArrayRows
+
+SETTINGS = {"num_inducing": 8, "steps": 20}
+METHODS = ["nimgp-fo", "nimgp-fo-marginal"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Two classes along the first of two inputs that are nearly the same, each with much noise."""
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    x = rng.normal(size=(300, 1)) + 3.0 * y[:, None] + 0.1 * rng.normal(size=(300, 2))
+    X_var = np.full_like(x, 1.0)
+    return x + rng.normal(size=x.shape), y, X_var
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_is_what_the_method_makes_of_these_inputs(data, method):
+    X, y, X_var = data
+    model = NIMGPClassifier(method, input_prior="mixture", input_prior_variance=1.0, clip=None, **SETTINGS)
+    model.fit(X, y, X_var=X_var)
+    _, prior, _ = part_weights(model.weights_)
+    scaled = model.trained_.scaling.apply(X, X_var, model.trained_.settings)
+    mean, var = prior.moments(*scaled)
+    assert var.mean() < 0.7 * np.mean(X_var / model.scale_**2)  # the other input tells of this one
+    plain = clone(model).set_params(input_prior="isotropic")
+    for name in ("classes_", "n_features_in_"):
+        setattr(plain, name, getattr(model, name))
+    plain.mean_, plain.scale_ = np.zeros(2), np.ones(2)
+    plain.restore(model.weights_)
+    expected = plain.predict_proba(mean, X_var=var)
+    np.testing.assert_allclose(model.predict_proba(X, X_var=X_var), expected, atol=1e-9)
+    as_observed = plain.predict_proba(scaled[0], X_var=X_var / model.scale_**2)
+    assert np.abs(as_observed - expected).max() > 0.05
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_training_sees_them_too(data, method):
+    estimator = NIMGPClassifier(method, input_prior="population", **SETTINGS)
+    problem, plain = (
+        clone(estimator).set_params(input_prior=prior)._problem(*data) for prior in ("population", "isotropic")
+    )
+    mean, var = problem.prior.moments(plain.X, plain.X_var)
+    np.testing.assert_array_equal(problem.X, mean)
+    np.testing.assert_array_equal(problem.X_var, var)
+    assert problem.X.std() < plain.X.std()
+    assert np.abs(problem.Z).max() <= np.abs(mean).max()
+
+
+@pytest.mark.slow
+def test_others_and_learned_noise_do_without(data):
+    X, y, X_var = data
+    for settings in ({"input_prior": "isotropic"}, {"noise": "shared"}):
+        given = {"input_prior": "mixture", "random_state": 0} | settings
+        model = NIMGPClassifier("nimgp-fo", **given, **SETTINGS).fit(X, y, X_var=X_var)
+        flat = clone(model).set_params(input_prior="isotropic").fit(X, y, X_var=X_var)
+        np.testing.assert_array_equal(
+            model.predict_proba(X, X_var=X_var), flat.predict_proba(X, X_var=X_var), err_msg=str(settings)
+        )
+
+
+def test_what_is_restored_predicts_the_same(data):
+    X, y, X_var = data
+    model = NIMGPClassifier("nimgp-fo", input_prior="mixture", **SETTINGS).fit(X, y, X_var=X_var)
+    other = clone(model)
+    for name in ("classes_", "n_features_in_", "mean_", "scale_"):
+        setattr(other, name, getattr(model, name))
+    other.restore(model.weights_)
+    np.testing.assert_array_equal(model.predict_proba(X, X_var=X_var), other.predict_proba(X, X_var=X_var))
+
+
+def test_rows_on_disk_are_refused(data):
+    X, y, X_var = data
+    rows = ArrayRows(X, X_var=X_var, y=y)
+    with pytest.raises(ValueError, match="input_prior='mixture' is not for 'nimgp-fo' with rows on disk"):
+        NIMGPClassifier("nimgp-fo", input_prior="mixture", **SETTINGS).fit_rows(rows)

@@ -1,0 +1,329 @@
+"""Regression with any likelihood as an estimator: scikit-learn's own checks, variances, limits, invariances."""
+
+import pickle
+
+import gpflow
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from fermiclass import NIMGPRegressor
+from fermiclass.nimgp.names import METHODS, RESPONSES
+from fermiclass.nimgp.prediction.responses import ResponsePredictor
+from fermiclass.nimgp.training.loop import TrainingState
+
+N, D = 60, 2
+FAST = {"num_inducing": 8, "steps": 80, "learning_rate": 0.1, "num_draws": 16}
+
+
+def scikit_learn_checks():
+    """All of scikit-learn's own checks, but for arrays of other libraries, which need a mode of SciPy of their own."""
+    for instance, check in estimator_checks_generator(NIMGPRegressor(num_inducing=5, num_draws=2, learning_rate=0.1)):
+        if "array_api" not in check.func.__name__:
+            yield pytest.param(instance, check, id=check.func.__name__)
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(scikit_learn_checks()))
+def test_scikit_learn_contract(estimator, check):
+    learns = check.func.__name__ == "check_regressors_train"
+    check(clone(estimator).set_params(steps=25 if learns else 2))
+
+
+def make_data(n=N, seed=0):
+    """Inputs of different units, of which the second says nothing, and outputs of every kind."""
+    rng = np.random.default_rng(seed)
+    x = np.column_stack([rng.uniform(-3, 3, n), 1e-3 * rng.normal(size=n)])
+    X_var = rng.uniform(0.1, 0.6, (n, D)) ** 2 * [1, 1e-6]
+    f = 1 + np.sin(x[:, 0])
+    y = {
+        "gaussian": 100 * (f + 0.1 * rng.normal(size=n)),
+        "student-t": f + 0.1 * rng.standard_t(3, size=n),
+        "heteroskedastic": f + 0.1 * np.exp(0.3 * x[:, 0]) * rng.normal(size=n),
+        "poisson": rng.poisson(np.exp(f)),
+        "bernoulli": (f + 0.2 * rng.normal(size=n) > 1).astype(int),
+        "ordinal": np.digitize(f + 0.1 * rng.normal(size=n), [0.3, 1, 1.7]),
+    }
+    return x + rng.normal(size=x.shape) * np.sqrt(X_var), X_var, y
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(scope="module")
+def new():
+    return make_data(30, seed=1)
+
+
+def fit(data, likelihood="gaussian", **settings):
+    X, X_var, y = data
+    name = likelihood if isinstance(likelihood, str) else "gaussian"
+    return NIMGPRegressor(likelihood, **(FAST | settings)).fit(X, y[name], X_var=X_var)
+
+
+@pytest.fixture(scope="module", params=RESPONSES)
+def fitted(request, data):
+    return fit(data, request.param)
+
+
+@pytest.fixture(scope="module")
+def gaussian(data):
+    return fit(data)
+
+
+@pytest.fixture(autouse=True)
+def _predicting_eagerly(eagerly, unchecked):
+    """A graph for every question costs more than the answer."""
+
+
+# --- what comes out --------------------------------------------------------------------------------------------------
+
+
+def test_it_predicts(fitted, new):
+    X, X_var, y = new
+    y = y[fitted.likelihood]
+    mean, std = fitted.predict(X, X_var=X_var, return_std=True)
+    assert mean.shape == std.shape == (30,)
+    np.testing.assert_array_equal(fitted.predict(X, X_var=X_var), mean)
+    assert np.corrcoef(mean, y)[0, 1] > 0.5
+    assert np.all(std > 0)
+    quantiles = fitted.predict_quantiles(X, (0.05, 0.5, 0.95), X_var=X_var)
+    assert quantiles.shape == (30, 3)
+    assert np.all(np.diff(quantiles, axis=1) >= 0)
+    assert np.mean((quantiles[:, 0] <= y) & (y <= quantiles[:, 2])) > 0.8
+    log_p = fitted.log_density(X, y, X_var=X_var)
+    assert log_p.shape == (30,)
+    assert np.all(np.isfinite(log_p))
+
+
+def test_quantiles_of_rows_with_and_without_noise(gaussian, new):
+    """At the default number of draws, where they have different numbers of points; each row as if it were alone."""
+    X, X_var = new[0][:4], new[1][:4].copy()
+    X_var[[1, 2]] = 0.0
+    gaussian.num_draws, fast = 128, gaussian.num_draws
+    found = gaussian.predict_quantiles(X, (0.1, 0.5), X_var=X_var)
+    for i in range(4):
+        alone = gaussian.predict_quantiles(X[i : i + 1], (0.1, 0.5), X_var=X_var[i : i + 1])
+        np.testing.assert_allclose(found[i : i + 1], alone, rtol=1e-9)
+    gaussian.num_draws = fast
+
+
+def test_quantiles_moments_and_densities_are_of_one_distribution(fitted, new):
+    """Sums or integrals of the density, on a grid."""
+    X, X_var = new[0][:2], new[1][:2]
+    mean, std = fitted.predict(X, X_var=X_var, return_std=True)
+    levels = np.array([0.2, 0.5, 0.9])
+    quantiles = fitted.predict_quantiles(X, levels, X_var=X_var)
+    whole = fitted.likelihood in ("poisson", "bernoulli", "ordinal")
+    for i in range(2):
+        if whole:
+            largest = {"bernoulli": 1, "ordinal": 3}.get(fitted.likelihood, 150)
+            grid, step = np.arange(largest + 1.0), 1.0
+        else:
+            grid, step = np.linspace(mean[i] - 25 * std[i], mean[i] + 25 * std[i], 2001, retstep=True)
+        rows = np.ones((len(grid), 1))
+        p = step * np.exp(fitted.log_density(rows * X[i], grid, X_var=rows * X_var[i]))
+        loose = 0.02 if fitted.likelihood in ("bernoulli", "poisson") else 0.01  # other draws, and GPflow's jitter
+        assert p.sum() == pytest.approx(1, abs=loose)
+        assert p @ grid == pytest.approx(mean[i], rel=0.02, abs=0.02 * std[i])
+        if fitted.likelihood != "student-t":  # whose tails leave any grid
+            assert p @ (grid - mean[i]) ** 2 == pytest.approx(std[i] ** 2, rel=0.1)
+        cdf = np.cumsum(p)
+        for level, quantile in zip(levels, quantiles[i], strict=True):
+            if whole:
+                k = int(quantile)
+                assert cdf[k] >= level - 0.03
+                assert k == 0 or cdf[k - 1] < level + 0.03
+            else:
+                assert np.interp(quantile, grid + step / 2, cdf) == pytest.approx(level, abs=0.02)
+
+
+def test_noise_is_averaged_over_inside_the_logarithm(data, gaussian, new):
+    """By draws of the noiseless inputs, of which each is predicted for itself."""
+    X, X_var, y = new
+    rng = np.random.default_rng(3)
+    flat = clone(gaussian).set_params(input_prior="isotropic", input_prior_variance=None, steps=20, num_draws=256)
+    flat.fit(data[0], data[2]["gaussian"], X_var=data[1])
+    found = flat.log_density(X[:3], y["gaussian"][:3], X_var=X_var[:3])
+    mean = flat.predict(X[:3], X_var=X_var[:3])
+    for i in range(3):
+        x = X[i] + rng.normal(size=(4000, D)) * np.sqrt(X_var[i])
+        p = np.exp(flat.log_density(x, np.full(4000, y["gaussian"][i])))
+        assert np.exp(found[i]) == pytest.approx(p.mean(), rel=0.25)
+        assert mean[i] == pytest.approx(flat.predict(x).mean(), abs=10)
+
+
+def test_density_in_the_units_of_y(data, new):
+    X, X_var, y = data
+    one = fit(data)
+    other = NIMGPRegressor(**FAST).fit(X * [10, 0.1], 3 * y["gaussian"] + 7, X_var=X_var * [100, 0.01])
+    there = new[0] * [10, 0.1], new[1] * [100, 0.01]
+    log_p = one.log_density(new[0], new[2]["gaussian"], X_var=new[1]) - np.log(3)
+    np.testing.assert_allclose(
+        other.log_density(there[0], 3 * new[2]["gaussian"] + 7, X_var=there[1]), log_p, rtol=1e-3, atol=1e-3
+    )
+    mean, std = one.predict(new[0], X_var=new[1], return_std=True)
+    theirs = other.predict(there[0], X_var=there[1], return_std=True)
+    np.testing.assert_allclose(theirs[0], 3 * mean + 7, rtol=1e-3)
+    np.testing.assert_allclose(theirs[1], 3 * std, rtol=1e-3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_can_be_asked_for(data, new, method):
+    model = fit(data, "student-t", method=method, steps=2)
+    assert np.all(np.isfinite(model.predict(new[0], X_var=new[1])))
+
+
+def test_an_object_of_gpflow(data, new):
+    X, X_var, y = data
+    y = y["gaussian"] / 100
+    likelihood = gpflow.likelihoods.StudentT(scale=0.2, df=5.0)
+    model = NIMGPRegressor(likelihood, **FAST).fit(X, y, X_var=X_var)
+    assert likelihood.scale.numpy() == pytest.approx(0.2)
+    assert model.weights_["likelihood.likelihood.scale"] != pytest.approx(0.2)
+    assert (model.y_mean_, model.y_scale_) == (0.0, 1.0)
+    assert np.corrcoef(model.predict(new[0], X_var=new[1]), new[2]["gaussian"])[0, 1] > 0.5
+    clone(model)
+
+
+def test_classes_by_gpflow(data, new):
+    X, X_var, y = data
+    model = NIMGPRegressor(gpflow.likelihoods.Softmax(4), **FAST).fit(X, y["ordinal"], X_var=X_var)
+    mean, std = model.predict(new[0], X_var=new[1], return_std=True)
+    assert mean.shape == std.shape == (30, 4)
+    np.testing.assert_allclose(mean.sum(axis=1), 1)
+    assert model.log_density(new[0], new[2]["ordinal"], X_var=new[1]).shape == (30,)
+    with pytest.raises(NotImplementedError, match="likelihood Softmax has no quantiles"):
+        model.predict_quantiles(new[0])
+
+
+# --- what changes nothing --------------------------------------------------------------------------------------------
+
+
+def test_no_variances_are_variances_of_zero(data, new):
+    X, X_var, y = data
+    none, zero = (
+        NIMGPRegressor(**FAST).fit(X, y["gaussian"], X_var=v).predict(new[0]) for v in (None, np.zeros_like(X_var))
+    )
+    np.testing.assert_array_equal(none, zero)
+
+
+def test_the_order_of_rows(data, new):
+    X, X_var, y = data
+    order = np.random.default_rng(5).permutation(N)
+    model = NIMGPRegressor(**FAST).fit(X[order], y["gaussian"][order], X_var=X_var[order])
+    np.testing.assert_array_equal(model.predict(new[0], X_var=new[1]), fit(data).predict(new[0], X_var=new[1]))
+
+
+def test_a_row_alone_is_the_row_among_others(fitted, new):
+    X, X_var, y = new
+    X_var = np.where(np.arange(30)[:, None] % 3 == 0, 0.0, X_var)  # some rows without noise
+    y = y[fitted.likelihood]
+    whole = fitted.log_density(X, y, X_var=X_var), fitted.predict(X, X_var=X_var)
+    for i in (3, 4):
+        row = slice(i, i + 1)
+        np.testing.assert_array_equal(fitted.log_density(X[row], y[row], X_var=X_var[row]), whole[0][row])
+        np.testing.assert_array_equal(fitted.predict(X[row], X_var=X_var[row]), whole[1][row])
+
+
+def test_blocks(gaussian, new, monkeypatch):
+    expected = gaussian.predict_quantiles(new[0], X_var=new[1])
+    monkeypatch.setattr("fermiclass.nimgp.prediction.predictor._POINTS_PER_BLOCK", 7 * FAST["num_draws"])
+    again = pickle.loads(pickle.dumps(gaussian))
+    np.testing.assert_allclose(again.predict_quantiles(new[0], X_var=new[1]), expected)
+
+
+def test_pickle_round_trip(fitted, new):
+    again = pickle.loads(pickle.dumps(fitted))
+    expected = fitted.predict(new[0], X_var=new[1], return_std=True)
+    np.testing.assert_allclose(again.predict(new[0], X_var=new[1], return_std=True), expected, rtol=1e-12)
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"likelihood": "laplace"}, "likelihood='laplace' is unknown: choose one of gaussian"),
+        ({"likelihood": 3}, "3 is no likelihood: expected .*GPflow"),
+        ({"method": "magic"}, "method='magic' is unknown"),
+        ({"kernel": "rbf"}, "kernel='rbf' is unknown"),
+        ({"steps": 0}, "steps=0 is not valid: expected a whole number above 0"),
+        ({"inducing": "grid"}, "inducing='grid' is unknown: choose one of"),
+        ({"input_prior": "flat"}, "input_prior='flat' is unknown: choose one of"),
+        (
+            {"num_inducing": 1.5},
+            "num_inducing=1.5 is not valid: expected a whole number above 0, or a fraction",
+        ),
+        ({"natural_gradient": 2.0}, "natural_gradient=2.0 is not valid: expected a number above 0 and up to 1"),
+    ],
+)
+def test_odd_parameters_are_refused(data, settings, message):
+    with pytest.raises(ValueError, match=message):
+        NIMGPRegressor(**settings).fit(data[0], data[2]["gaussian"])
+
+
+def test_odd_data_are_refused(data, new):
+    X, X_var, y = data
+    with pytest.raises(ValueError, match="X_var is negative in row 0, column 0"):
+        NIMGPRegressor().fit(X, y["gaussian"], X_var=-X_var)
+    with pytest.raises(ValueError, match="likelihood 'poisson' needs whole numbers of 0 or more"):
+        NIMGPRegressor("poisson").fit(X, -y["gaussian"], X_var=X_var)
+    with pytest.raises(ValueError, match=r"y is 1e\+12: the likelihood 'ordinal' has at most 1,000 grades"):
+        NIMGPRegressor("ordinal").fit(X[:2], [1e12, 0])
+    with pytest.raises(ValueError, match=r"the numbers of feature 1 .* more than double precision can square"):
+        NIMGPRegressor().fit(X * [1, 1e170], y["gaussian"])
+    for likelihood in ("gaussian", "poisson"):
+        with pytest.raises(ValueError, match=r"the numbers of y .* more than double precision can square"):
+            NIMGPRegressor(likelihood).fit(X, np.round(1e200 * np.abs(y["gaussian"])))
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        NIMGPRegressor().predict(X)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_fit_that_is_broken_off_leaves_nothing_fitted(data, new, again):
+    def stop(state):
+        raise KeyboardInterrupt
+
+    X, _, y = data
+    model = NIMGPRegressor(**FAST | {"steps": 2})
+    if again:
+        model.fit(X, y["gaussian"])
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(10 * X, y["gaussian"], progress=stop)
+    for left in (model, pickle.loads(pickle.dumps(model))):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            left.predict(new[0])
+
+
+def test_the_bounds_are_those_of_the_last_attempt(data, monkeypatch):
+    """Two states of an attempt that diverges, and two of the next."""
+
+    def train(*_, **__):
+        for attempt, bounds in enumerate(([-9.0, -99.0], [-2.0, -1.0])):
+            for k in range(2):
+                yield TrainingState(k + 1, 2, np.array(bounds[k]), attempt, np.array(bounds[: k + 1]))
+
+    monkeypatch.setattr("fermiclass.nimgp.training.loop.train", train)
+    np.testing.assert_array_equal(fit(data).elbo_, [-2.0, -1.0])
+
+
+def test_odd_questions_are_refused(data, new):
+    model = fit(data, "ordinal", steps=1)
+    with pytest.raises(ValueError, match="y has the grade 4: the largest in training was 3"):
+        model.log_density(new[0], np.full(30, 4))
+    with pytest.raises(ValueError, match=r"the levels .* are not valid: expected numbers between 0 and 1"):
+        model.predict_quantiles(new[0], (0.5, 1.0))
+
+
+def test_a_likelihood_of_classes_has_another_predictor(data):
+    from fermiclass.nimgp.build import build_model
+    from fermiclass.nimgp.settings import Settings
+
+    model = build_model(Settings(), np.zeros((2, D)), num_data=2, num_classes=3)
+    with pytest.raises(TypeError, match="Softmax is a likelihood of classes: use ClassPredictor"):
+        ResponsePredictor(model)

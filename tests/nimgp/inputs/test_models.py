@@ -1,0 +1,271 @@
+"""Input models: their terms of the bound, and their limits."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy.stats import norm
+
+from fermiclass.nimgp.inputs.models import (
+    AugmentedInputs,
+    Batch,
+    FirstOrderInputs,
+    ObservedInputs,
+    PerSourceInputs,
+    SampledInputs,
+    split,
+)
+from fermiclass.nimgp.kernels.dot_product import Linear
+from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS
+from fermiclass.nimgp.posterior import SparsePosterior
+from tests.nimgp.conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, draw, gaussian, mixture, perturbed
+
+
+def terms_alone(model, X, X_var):
+    """What an input model adds to the bound besides the likelihood."""
+    return model.source_terms(Coordinates(), Recorder(), batch_of(X, X_var, np.zeros(len(X))), SEED).numpy()
+
+
+# --- q(x) of every source --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("components", [1, 3])
+def test_per_source_terms_against_monte_carlo(data, rng, components):
+    """Up to constants, ``E_q log N(x̃|x,V) − KL(q‖p) = E_q [log N(x̃|x,V) + log p(x) − log q(x)]`` of Gaussians in x.
+
+    With a mixture they are a lower bound.
+    """
+    X, X_var, _ = data
+    prior = mixture(rng, components)
+    model = perturbed(PerSourceInputs((N, D), priors=[prior]), rng)
+    mu, sd = X + np.sqrt(X_var) * model.mean.numpy(), np.sqrt(X_var * model.variance.numpy())
+    x = mu + sd * rng.normal(size=(200_000, N, D))
+    log_ratio = (norm.logpdf(X, x, np.sqrt(X_var)) - norm.logpdf(x, mu, sd)).sum(axis=-1) + log_density(prior, x)
+    error = 5 * log_ratio.std(axis=0) / np.sqrt(len(x))
+    constant = -0.5 * D * np.log(2 * np.pi)
+    if components == 1:
+        constant += 0.5 * np.linalg.slogdet(prior.precision[0])[1]
+    gap = log_ratio.mean(axis=0) - terms_alone(model, X, X_var) - constant
+    assert np.all(gap > -error)
+    assert np.all(gap < (error if components == 1 else 0.3))
+
+
+def log_density(prior, x):
+    """``log p(x)`` of draws (..., D)."""
+    total = 0.0
+    for weight, mean, precision in zip(prior.weights, prior.mean, prior.precision, strict=True):
+        square = np.einsum("...i,ij,...j->...", x - mean, precision, x - mean)
+        total = total + weight * np.sqrt(np.linalg.det(precision / (2 * np.pi))) * np.exp(-0.5 * square)
+    return np.log(total)
+
+
+def test_flat_prior_adds_nothing_where_q_is_the_noise(data):
+    X, X_var, _ = data
+    model = PerSourceInputs((N, D))
+    model.variance.assign(tf.ones_like(model.variance))  # q(x) = N(x̃, V)
+    np.testing.assert_allclose(terms_alone(model, X, X_var), 0.0, atol=1e-12)
+
+
+def test_draws_of_x_have_the_moments_of_q(rng):
+    count = 200_000
+    model = perturbed(PerSourceInputs((1, D)), rng)
+    X, X_var = np.array([[0.3, -1.0]]), np.array([[0.2, 0.5]])
+    recorder, batch = Recorder(), batch_of(np.tile(X, (count, 1)), np.tile(X_var, (count, 1)), np.zeros(count))
+    model.source_terms(Coordinates(), recorder, batch._replace(rows=tf.zeros(count, tf.int32)), SEED)
+    x = recorder.asked[0].mean.numpy().T
+    np.testing.assert_allclose(x.mean(axis=0), (X + np.sqrt(X_var) * model.mean.numpy())[0], atol=0.01)
+    np.testing.assert_allclose(x.var(axis=0), (X_var * model.variance.numpy())[0], rtol=0.02)
+
+
+# --- draws from the noise --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [SampledInputs(), AugmentedInputs(200_000, D, copies=2)], ids=["sampling", "aug"])
+def test_draws_have_the_moments_of_the_noise(model):
+    count = 200_000
+    X, X_var = np.array([0.3, -1.0]), np.array([0.2, 0.5])
+    recorder, batch = Recorder(), batch_of(np.tile(X, (count, 1)), np.tile(X_var, (count, 1)), np.zeros(count))
+    model.source_terms(Coordinates(), recorder, batch, SEED)
+    x = [latent.mean.numpy().T for latent in recorder.asked]
+    assert len(x) == (1 if isinstance(model, SampledInputs) else 3)
+    if len(x) == 3:
+        np.testing.assert_array_equal(x[0], batch.X)
+        assert abs(np.corrcoef(x[1][:, 0], x[2][:, 0])[0, 1]) < 0.01
+    for drawn in x[-2:] if len(x) == 3 else x:
+        np.testing.assert_allclose(drawn.mean(axis=0), X, atol=0.01)
+        np.testing.assert_allclose(drawn.var(axis=0), X_var, rtol=0.02)
+
+
+def test_augmented_inputs_are_the_same_every_step_and_sampled_ones_are_not(data):
+    X, X_var, y = data
+    later = tf.constant([5, 6], tf.int32)
+    for model, same in ((AugmentedInputs(N, D), True), (SampledInputs(), False)):
+        recorder = Recorder()
+        for seed in (SEED, later):
+            model.source_terms(Coordinates(), recorder, batch_of(X, X_var, y), seed)
+        first, second = np.split(np.array([latent.mean for latent in recorder.asked]), 2)
+        assert np.array_equal(first, second) == same
+
+
+def test_augmented_inputs_go_with_their_sources(data):
+    X, X_var, y = data
+    model, whole, part = AugmentedInputs(N, D), Recorder(), Recorder()
+    model.source_terms(Coordinates(), whole, batch_of(X, X_var, y), SEED)
+    rows = np.array([7, 2, 9])
+    model.source_terms(Coordinates(), part, batch_of(X, X_var, y, rows), SEED)
+    for a, b in zip(whole.asked, part.asked, strict=True):
+        np.testing.assert_array_equal(a.mean.numpy()[:, rows], b.mean)
+
+
+# --- noise to first order --------------------------------------------------------------------------------------------
+
+
+def test_first_order_variance_is_that_of_the_slopes(make_model, data):
+    """``var_c + ∇mean_cᵀ V ∇mean_c``, with the gradient by automatic differentiation."""
+    X, X_var, y = data
+    model = make_model("nimgp-fo", kernel="se+linear")
+    functions, recorder = model.posterior.functions(model.kernel), Recorder()
+    model.input_model.source_terms(functions, recorder, batch_of(X, X_var, y), SEED)
+    x = tf.constant(X)
+    for c in range(C):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            total = tf.reduce_sum(functions.moments(x).mean[c])
+        noise = np.sum(tape.gradient(total, x).numpy() ** 2 * X_var, axis=1)
+        np.testing.assert_allclose(recorder.asked[0].var[c], functions.moments(x).var[c] + noise, rtol=1e-8)
+    np.testing.assert_array_equal(recorder.asked[0].mean, functions.moments(x).mean)
+
+
+def linear_functions(rng):
+    """Latent functions whose mean is linear in the input."""
+    posterior = SparsePosterior(rng.normal(size=(C, M, D)), jitter=1e-6)
+    posterior.q_mu.assign(rng.normal(size=(C, M)))
+    return posterior.functions(Linear((C,), variance=0.7))
+
+
+def test_a_linear_mean_makes_first_order_exact(data, rng):
+    """The variance of the mean over the noise is Σ_j (its change over ± one standard deviation of x_j, halved)²."""
+    X, X_var, y = data
+    functions, recorder = linear_functions(rng), Recorder()
+    FirstOrderInputs().source_terms(functions, recorder, batch_of(X, X_var, y), SEED)
+    spread = 0.0
+    for j in range(D):
+        step = np.sqrt(X_var[:, j])[:, None] * np.eye(D)[j]
+        up, down = (functions.moments(tf.constant(X + sign * step)).mean.numpy() for sign in (1, -1))
+        spread = spread + ((up - down) / 2) ** 2
+    added = recorder.asked[0].var.numpy() - functions.moments(tf.constant(X)).var.numpy()
+    assert spread.min() > 1e-4
+    np.testing.assert_allclose(added, spread, rtol=1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_marginal_first_order_against_monte_carlo(rng, noise):
+    """``E_q log E_noise p(y | f + noise)``, never below ``E_q E_noise log p`` of the same noise (Jensen)."""
+    count, likelihood = 40_000, RobustMax(Argmax(C, 40), noise=noise, epsilon=0.1)
+    X, X_var, y = np.array([0.4, -0.8]), np.array([0.5, 0.9]), 1
+    functions = linear_functions(rng)
+    batch = batch_of(np.tile(X, (count, 1)), np.tile(X_var, (count, 1)), np.full(count, y))
+    marginal = FirstOrderInputs(marginal=True).source_terms(functions, likelihood, batch, SEED).numpy()
+    one = Batch(None, batch.X[:1], batch.X_var[:1], batch.y[:1])
+    plain = FirstOrderInputs().source_terms(functions, likelihood, one, SEED).numpy()[0]
+
+    latent = functions.moments(one.X)
+    step = np.sqrt(X_var) * functions.mean_gradient(one.X).numpy()[:, 0]  # (C, D)
+    mean, scale = latent.mean.numpy()[:, 0], np.sqrt(latent.var.numpy()[:, 0])
+    total = np.sum(step**2, axis=1)
+    f = mean + scale * rng.normal(size=(1000, 1, C))
+    g = f + np.sqrt(total + noise) * rng.normal(size=(1000, 4000, C))
+    right = np.mean(g.argmax(axis=-1) == y, axis=1)
+    log_p = np.log(right * 0.9 + (1 - right) * 0.05)
+    error = 5 * np.hypot(log_p.std() / np.sqrt(1000), marginal.std() / np.sqrt(count)) + 2e-3
+    np.testing.assert_allclose(marginal.mean(), log_p.mean(), atol=error)
+    outside = np.mean(np.where(g.argmax(axis=-1) == y, np.log(0.9), np.log(0.05)))
+    np.testing.assert_allclose(plain, outside, atol=0.02)
+    assert marginal.mean() > plain + 0.05
+
+
+# --- limits ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"nimgp-fo-marginal"}))
+def test_no_noise_is_mgp(make_model, data, method, likelihood):
+    """With V = 0 the bound is MGP's, once for each copy; the KL divergence of a q(ξ) at the prior is zero."""
+    X, _, y = data
+    model = make_model(method, likelihood)
+    inputs, batch = model.input_model, batch_of(X, np.zeros_like(X), y)
+    if method in ("nimgp", "nimgp-psi"):
+        inputs.mean.assign(tf.zeros_like(inputs.mean))
+        inputs.variance.assign(tf.ones_like(inputs.variance))
+    elif method == "nimgp-nn":
+        for parameter in (inputs.weights[-1], inputs.biases[-1]):
+            parameter.assign(tf.zeros_like(parameter))
+    copies = 3 if method == "mgp-aug" else 1
+    value, kl = model.objective(batch, SEED), model.posterior.kl_divergence()
+    model.input_model = ObservedInputs()
+    draws_inputs = method in ("nimgp", "nimgp-psi", "nimgp-nn", "mgp-sampling")
+    mgp = model.objective(batch, split(SEED)[1] if draws_inputs else SEED)
+    np.testing.assert_allclose(value + kl, copies * (mgp + kl), rtol=1e-9 if method == "nimgp-psi" else 1e-12)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_no_noise_is_mgp_for_marginal_first_order_in_expectation(make_model, data, likelihood):
+    """Where all noise is the input's; otherwise the likelihood's own noise comes inside the logarithm, which raises it.
+
+    The same source many times has as many draws of f.
+    """
+    count = 20_000
+    X, X_var, y = (np.repeat(a[:1], count, axis=0) for a in data)
+    model = make_model("nimgp-fo-marginal", likelihood)
+    functions = model.posterior.functions(model.kernel)
+    batch = batch_of(X, np.zeros_like(X_var), y)
+    marginal = model.input_model.source_terms(functions, model.likelihood, batch, SEED).numpy()
+    mgp = ObservedInputs().source_terms(functions, model.likelihood, batch, SEED).numpy()
+    error = 5 * np.hypot(marginal.std(), mgp.std()) / np.sqrt(count) + 2e-3
+    if likelihood in ("softmax", "step"):
+        np.testing.assert_allclose(marginal.mean(), mgp.mean(), atol=error)
+    else:
+        assert marginal.mean() > mgp.mean() + error
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_inputs_of_models_trained_at_once_are_those_of_each_alone(rng, method):
+    """Leading axes: the terms of three models at once are those of each."""
+    from fermiclass.nimgp.build import build_model
+    from fermiclass.nimgp.settings import Settings
+
+    settings, priors = Settings(method), [mixture(rng, 2) for _ in range(3)]
+    Z, X, X_var = rng.normal(size=(3, M, D)), rng.normal(size=(3, N, D)), rng.uniform(0.1, 1, (3, N, D))
+    y, rows = rng.integers(C, size=(3, 7)), np.array([rng.permutation(N)[:7] for _ in range(3)])
+    X, X_var = (np.take_along_axis(a, rows[..., None], axis=1) for a in (X, X_var))
+    batch = Batch(*(tf.constant(a) for a in (rows, X, X_var, y)))
+    many = perturbed(build_model(settings, Z, num_data=np.full(3, N), num_classes=C, input_priors=priors), rng)
+    together = many.objective(batch, SEED).numpy()
+    assert together.shape == (3,)
+    for k in range(3):
+        one = build_model(settings, Z[k], num_data=N, num_classes=C, input_priors=[priors[k]])
+        for ours, theirs in zip(one.trainable_variables, many.trainable_variables, strict=True):
+            ours.assign(theirs[k])
+        alone = one.objective(Batch(*(a[k] for a in batch[:4])), SEED)
+        np.testing.assert_allclose(together[k], alone, rtol=1e-10)
+
+
+def test_the_prior_pulls_the_terms(data, rng):
+    """A q(x) at the middle of p(x) has more of it than one far away."""
+    X, X_var, _ = data
+    prior = gaussian(X[0], 0.1 * np.eye(D))
+    model = PerSourceInputs((N, D), priors=[prior])
+    near, far = terms_alone(model, np.tile(X[0], (N, 1)), X_var), terms_alone(model, np.tile(X[0] + 3, (N, 1)), X_var)
+    assert np.all(near > far + 10)
+    assert draw(prior, 5, rng).shape == (5, D)
+
+
+def test_marginal_needs_no_gradient_of_what_is_not_there(make_model, data):
+    """The derivative of the bound is finite at V = 0 too, where the noise is no noise."""
+    X, _, y = data
+    for method in METHODS:
+        model = make_model(method, "step")
+        with tf.GradientTape() as tape:
+            value = model.objective(batch_of(X, np.zeros_like(X), y), SEED)
+        for gradient in tape.gradient(value, model.trainable_variables):
+            assert np.all(np.isfinite(tf.convert_to_tensor(gradient))), method

@@ -1,0 +1,63 @@
+"""Where V comes from: shapes, starting values, and that a bound can learn it."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from fermiclass.nimgp.build import build_model
+from fermiclass.nimgp.inputs.noise import GivenNoise, LearnedNoise
+from fermiclass.nimgp.names import METHODS, NOISES
+from fermiclass.nimgp.settings import Settings
+from tests.nimgp.conftest import SEED, C, D, M, N, batch_of
+
+
+def test_given_variances_are_left_alone(data):
+    V = tf.constant(data[1])
+    np.testing.assert_array_equal(GivenNoise().variances(V), V)
+
+
+@pytest.mark.parametrize("leading", [(), (4,)])
+@pytest.mark.parametrize("size", [1, D])
+def test_learned_variances_are_those_of_all_sources(rng, leading, size):
+    noise = LearnedNoise((*leading, size), variance=0.3)
+    values = rng.uniform(0.1, 1, (*leading, size))
+    noise.variance.assign(values)
+    V = noise.variances(tf.zeros((*leading, N, D), tf.float64))
+    np.testing.assert_allclose(V, np.broadcast_to(values[..., None, :], (*leading, N, D)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("noise", "shape"), [("given", None), ("shared", (1,)), ("per-feature", (D,))])
+def test_noise_by_name(rng, noise, shape):
+    model = build_model(Settings(noise=noise, initial_noise=0.25), rng.normal(size=(M, D)), num_classes=C, num_data=N)
+    assert set(NOISES) == {"given", "shared", "per-feature"}
+    if shape is None:
+        assert isinstance(model.noise, GivenNoise)
+    else:
+        np.testing.assert_allclose(model.noise.variance, np.full(shape, 0.25))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_learned_variance_replaces_what_is_given(make_model, data, method):
+    X, X_var, y = data
+    model = make_model(method, noise="per-feature")
+    value = model.objective(batch_of(X, X_var, y), SEED)
+    np.testing.assert_array_equal(model.objective(batch_of(X, np.zeros_like(X), y), SEED), value)
+    model.noise.variance.assign(2 * model.noise.variance)
+    assert (model.objective(batch_of(X, X_var, y), SEED) != value) == (method != "mgp")
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"mgp"}))
+def test_a_learned_variance_has_the_gradient_of_the_bound(make_model, data, method):
+    """By central differences of the bound."""
+    model, batch = make_model(method, "step", noise="per-feature"), batch_of(*data)
+    variable = model.noise.trainable_variables[0]
+    with tf.GradientTape() as tape:
+        value = model.objective(batch, SEED)
+    gradient, start = tape.gradient(value, variable).numpy(), variable.numpy()
+    assert np.all(np.abs(gradient) > 1e-6)
+    for j in range(D):
+        moved = []
+        for sign in (1, -1):
+            variable.assign(start + sign * 1e-5 * np.eye(D)[j])
+            moved.append(model.objective(batch, SEED).numpy())
+        np.testing.assert_allclose((moved[0] - moved[1]) / 2e-5, gradient[j], rtol=1e-4, atol=1e-6)

@@ -1,0 +1,137 @@
+"""Two classes share one latent function: every likelihood against brute-force integration over it."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy.special import expit, ndtr
+
+from fermiclass.nimgp.build import build_model, model_from_weights, weights_of
+from fermiclass.nimgp.inputs.models import Batch
+from fermiclass.nimgp.likelihoods.base import NOISE_VARIANCE, make_likelihood
+from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS, METHODS
+from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.prediction.predictor import ClassPredictor
+from fermiclass.nimgp.settings import Settings
+from tests.nimgp.conftest import SEED, perturbed
+
+n, EPSILON = 6, 0.07
+Y = np.arange(n) % 2
+GRID = np.linspace(-9, 9, 20_001)  # standard normal values of f, close enough for a step, too
+WEIGHTS = np.exp(-0.5 * GRID**2) / np.exp(-0.5 * GRID**2).sum()
+
+
+@pytest.fixture
+def latent(rng):
+    return LatentMoments(tf.constant(rng.normal(size=(1, n))), tf.constant(rng.uniform(0.2, 2.0, (1, n))))
+
+
+def values_of_f(latent, noise=0.0):
+    """Shape (n, grid)."""
+    return latent.mean.numpy()[0, :, None] + np.sqrt(latent.var.numpy()[0, :, None] + noise) * GRID
+
+
+def p_one(kind, f):
+    """p(1 | f)."""
+    if kind.startswith("softmax"):
+        return expit(f)
+    noise = NOISE_VARIANCE[kind]
+    return (1 - 2 * EPSILON) * (ndtr(f / np.sqrt(noise)) if noise else f > 0) + EPSILON
+
+
+def of_label(p):
+    return np.where(Y[:, None] == 1, p, 1 - p)
+
+
+@pytest.mark.parametrize("kind", ["softmax", "step"])
+def test_expectation(latent, kind):
+    likelihood = make_likelihood(kind, 2, epsilon=EPSILON)
+    exact = np.log(of_label(p_one(kind, values_of_f(latent)))) @ WEIGHTS
+    np.testing.assert_allclose(likelihood.variational_expectations(latent, tf.constant(Y), SEED), exact, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["probit", "logit"])
+def test_expectation_has_the_noise_outside_of_the_logarithm(latent, kind):
+    likelihood = make_likelihood(kind, 2, epsilon=EPSILON)
+    g = values_of_f(latent, NOISE_VARIANCE[kind])
+    exact = np.log(of_label(p_one("step", g))) @ WEIGHTS
+    value = likelihood.variational_expectations(latent, tf.constant(Y), SEED)
+    np.testing.assert_allclose(value, exact, atol=1e-3)
+    assert np.all(value < np.log(of_label(p_one(kind, values_of_f(latent)))) @ WEIGHTS)  # a bound
+
+
+def test_softmax_bound_is_one_and_tight_without_variance(latent):
+    gaps = []
+    for scale in (1.0, 0.3, 0.0):
+        scaled = LatentMoments(latent.mean, scale * latent.var)
+        exact = np.log(of_label(expit(values_of_f(scaled)))) @ WEIGHTS
+        gaps.append(exact - make_likelihood("softmax-bound", 2).variational_expectations(scaled, tf.constant(Y), SEED))
+    assert np.all(gaps[0] > gaps[1])
+    assert np.all(gaps[1] > 0)
+    np.testing.assert_allclose(gaps[2], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_log_predictive(latent, kind):
+    likelihood = make_likelihood(kind, 2, epsilon=EPSILON)
+    exact = np.log(of_label(p_one(kind, values_of_f(latent))) @ WEIGHTS)
+    np.testing.assert_allclose(likelihood.log_predictive(latent, tf.constant(Y), SEED), exact, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_prediction(latent, rng, kind):
+    ratio = rng.uniform(0.2, 3.0, (2, n))
+    p = p_one(kind, values_of_f(latent))
+    pi = np.stack([1 - p, p])
+    Z = np.sum(ratio[..., None] * pi, axis=0)
+    rho = ratio[..., None] * pi / Z
+    moments = make_likelihood(kind, 2, epsilon=EPSILON).predict(latent, tf.constant(ratio))
+    np.testing.assert_allclose(moments.mean, (Z * rho) @ WEIGHTS, atol=3e-3)
+    np.testing.assert_allclose(moments.second, (Z * rho**2) @ WEIGHTS, atol=3e-3)
+    np.testing.assert_allclose(moments.entropy, -(Z * np.sum(rho * np.log(rho), axis=0)) @ WEIGHTS, atol=3e-3)
+
+
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_finite_far_from_zero(kind):
+    likelihood = make_likelihood(kind, 2, dtype=tf.float32)
+    latent = LatentMoments(tf.constant([[50.0, -50.0]]), tf.fill([1, 2], 1e-6))
+    for method in (likelihood.variational_expectations, likelihood.log_predictive):
+        for y in ([0, 0], [1, 1]):
+            with tf.GradientTape() as tape:
+                tape.watch(latent.mean)
+                value = method(latent, tf.constant(y), SEED)
+            assert np.all(np.isfinite(value))
+            assert np.all(np.isfinite(tape.gradient(value, latent.mean)))
+    for values in likelihood.predict(latent, tf.ones([2, 2])):
+        assert np.all(np.isfinite(values))
+
+
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.usefixtures("eagerly")
+def test_every_input_model(rng, method, kind):
+    """A bound with gradients, models at once each as alone, and probabilities of two classes."""
+    N, M, D = 6, 4, 2
+    X, X_var = rng.normal(size=(2, N, D)), rng.uniform(0.05, 0.4, (2, N, D))
+    settings = Settings(method, kind, hyper_priors=False)
+    together = build_model(settings, rng.normal(size=(2, M, D)), num_classes=2, num_data=np.full(2, N))
+    perturbed(together, rng, 0.2)
+    y = np.tile(Y, (2, 1))
+    batch = Batch(None, tf.constant(X), tf.constant(X_var), tf.constant(y, tf.int32))
+    variables = together.trainable_variables
+    with tf.GradientTape() as tape:
+        bounds = together.objective(batch, SEED)
+    for gradient, variable in zip(tape.gradient(bounds, variables), variables, strict=True):
+        assert np.all(np.isfinite(tf.convert_to_tensor(gradient))), variable.name
+        assert np.any(gradient), variable.name
+    assert np.all(bounds < 0)
+    weights = weights_of(together)
+    assert weights["posterior.Z"].shape == (2, 1, M, D)
+    alone = model_from_weights(settings, {name: values[1] for name, values in weights.items()})
+    if method in ("mgp", *FIRST_ORDER):
+        alone.input_model, alone.num_data = together.input_model, N
+        one = alone.objective(Batch(None, *(a[1] for a in batch[1:4])), SEED)
+        np.testing.assert_allclose(one, bounds[1], rtol=1e-9)
+    prediction = ClassPredictor(alone, first_order=method in FIRST_ORDER).predict(X[1], X_var[1], num_draws=4)
+    assert prediction.probabilities.shape == (N, 2)
+    np.testing.assert_allclose(prediction.probabilities.sum(axis=1), 1.0, atol=1e-12)
+    assert prediction.probabilities.min() > 0

@@ -1,0 +1,130 @@
+"""Wrong labels: the bound against brute force over z, the prior on ρ, and what training makes of them."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from sklearn.metrics import roc_auc_score
+
+from fermiclass import NIMGPClassifier
+from fermiclass.nimgp.build import build_model
+from fermiclass.nimgp.likelihoods.base import make_likelihood
+from fermiclass.nimgp.likelihoods.contaminated import Contaminated, probability_of_wrong_label
+from fermiclass.nimgp.names import LIKELIHOODS
+from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.settings import Settings
+
+SEED = tf.constant([3, 4])
+RATE = 0.2
+
+
+def latent(C, n=7, seed=0):
+    rng = np.random.default_rng(seed)
+    L = 1 if C == 2 else C
+    return LatentMoments(tf.constant(3.0 * rng.normal(size=(L, n))), tf.constant(rng.uniform(0.1, 2.0, (L, n))))
+
+
+def labels(C, n=7):
+    return tf.constant(np.arange(n) % C)
+
+
+@pytest.mark.parametrize("C", [2, 4])
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_the_bound_is_the_best_over_the_responsibility(name, C):
+    """``max_r (1 − r) E log p(y | f) + r log(1/C) − KL(Bern(r) ‖ Bern(ρ))`` on a fine grid of r."""
+    right = make_likelihood(name, C)
+    bound = Contaminated(right, rate=RATE).variational_expectations(latent(C), labels(C), SEED).numpy()
+    own = right.variational_expectations(latent(C), labels(C), SEED).numpy()
+    r = np.linspace(1e-9, 1 - 1e-9, 200_001)[:, None]
+    kl = r * np.log(r / RATE) + (1 - r) * np.log((1 - r) / (1 - RATE))
+    np.testing.assert_allclose(bound, ((1 - r) * own - r * np.log(C) - kl).max(axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("C", [2, 4])
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_the_average_is_that_over_z(name, C):
+    right = make_likelihood(name, C)
+    mixed = np.exp(Contaminated(right, rate=RATE).log_predictive(latent(C), labels(C), SEED))
+    own = np.exp(right.log_predictive(latent(C), labels(C), SEED))
+    np.testing.assert_allclose(mixed, (1 - RATE) * own + RATE / C, rtol=1e-6)
+
+
+def test_it_predicts_classes_not_labels():
+    right, ratio = make_likelihood("softmax", 4), tf.ones((4, 7), tf.float64)
+    for one, other in zip(
+        Contaminated(right, rate=0.5).predict(latent(4), ratio), right.predict(latent(4), ratio), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_extremes_stay_finite():
+    far = LatentMoments(tf.constant([[80.0], [-80.0], [0.0]]), tf.fill((3, 1), 1e-6))
+    for y in range(3):
+        value = Contaminated(make_likelihood("softmax", 3, dtype=tf.float32), rate=1e-6, dtype=tf.float32)
+        found = value.variational_expectations(far, tf.constant([y]), SEED)
+        assert np.isfinite(found)
+        assert found >= np.log(1e-6 / 3) - 1e-3
+
+
+def test_the_prior_of_the_rate():
+    rates = np.array([0.02, 0.3])
+    model = Contaminated(make_likelihood("softmax", 3), shape=(2,))
+    model.rate.assign(rates)
+    assert float(model.rate.log_prior_density()) == pytest.approx(np.sum(np.log(9) + 8 * np.log1p(-rates)))
+    assert not Contaminated(make_likelihood("softmax", 3), learn_rate=False).rate.trainable
+
+
+@pytest.mark.parametrize(("given", "learned", "value"), [("learned", True, 0.1), (0.2, False, 0.2)])
+def test_by_settings(given, learned, value):
+    model = build_model(Settings("mgp", label_noise=given), np.eye(3), num_classes=3, num_data=10)
+    assert isinstance(model.likelihood, Contaminated)
+    assert model.likelihood.rate.numpy() == pytest.approx(value)
+    assert model.likelihood.rate.trainable == learned
+    plain = build_model(Settings("mgp"), np.eye(3), num_classes=3, num_data=10)
+    assert not isinstance(plain.likelihood, Contaminated)
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.0, "much", None])
+def test_rates_that_are_none(rate):
+    with pytest.raises(ValueError, match=r"label_noise=.* expected a number from 0 to below 1, or 'learned'"):
+        Settings(label_noise=rate)
+
+
+def test_bayes():
+    """The label is wrong: from the joint distribution of class, z and label, summed over all of them."""
+    P, C = np.array([[0.9, 0.1, 0.0], [0.2, 0.5, 0.3], [0.01, 0.39, 0.6]]), 3
+    for y in range(C):
+        joint = RATE * P / C  # z = 1: (n, class)
+        joint[:, y] += (1 - RATE) * P[:, y]
+        wrong = 1 - joint[:, y] / joint.sum(axis=1)
+        np.testing.assert_allclose(probability_of_wrong_label(P[:, y], RATE, C), wrong)
+
+
+@pytest.mark.parametrize("method", ["mgp", "nimgp", "nimgp-fo-marginal"])
+def test_wrong_labels_are_found_and_do_no_harm(method):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 300)
+    X_var = np.full((300, 2), 0.05)
+    X = 3.0 * np.array([[1, 0], [-1, 1], [-1, -1]])[truth] + rng.normal(size=(300, 2)) * 0.7
+    wrong = rng.random(300) < 0.15
+    y = np.where(wrong, (truth + rng.integers(1, 3, 300)) % 3, truth)
+    settings = {"method": method, "num_inducing": 15, "steps": 200, "num_draws": 16}
+    half = np.arange(300) < 150
+    robust, trusting = (
+        NIMGPClassifier(**settings, label_noise=noise).fit(X[half], y[half], X_var=X_var[half])
+        for noise in ("learned", 0.0)
+    )
+    # A softmax has soft edges of its own that explain some: less than the 0.16 that 16 of 150 are is learned.
+    assert 0.03 < robust.label_noise_ < 0.3
+    assert trusting.label_noise_ == 0.0
+    suspicion = robust.predict_wrong_label(X[~half], y[~half], X_var=X_var[~half])
+    assert roc_auc_score(wrong[~half], suspicion) > 0.97
+    assert np.all(suspicion[~wrong[~half]] < 0.5)
+    nll = [
+        -np.mean(np.log(one.predict_proba(X[~half], X_var=X_var[~half])[np.arange(150), truth[~half]]))
+        for one in (robust, trusting)
+    ]
+    assert nll[0] < nll[1] - 0.03
+    with pytest.raises(ValueError, match="label_noise=0 trusts every label: train with label_noise='learned'"):
+        trusting.predict_wrong_label(X, y)
+    with pytest.raises(ValueError, match=r"y has labels of no class: 7; expected some of 0, 1, 2"):
+        robust.predict_wrong_label(X[:2], np.array([1, 7]))

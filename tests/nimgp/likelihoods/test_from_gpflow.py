@@ -1,0 +1,369 @@
+"""GPflow's likelihoods as ours: against sampling, GPflow's sparse model, and closed forms; with every input model."""
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy.special import logsumexp, ndtr
+from scipy.stats import norm, poisson
+
+from fermiclass.nimgp.build import compose_model
+from fermiclass.nimgp.inputs.models import Batch
+from fermiclass.nimgp.inputs.network import Standardised
+from fermiclass.nimgp.likelihoods.distributions import (
+    Counts,
+    OutputDistribution,
+    output_distribution,
+    quantile_of_mixture,
+)
+from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
+from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
+from fermiclass.nimgp.likelihoods.responses import make_response
+from fermiclass.nimgp.names import METHODS, RESPONSES
+from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.prediction.responses import ResponsePredictor
+from fermiclass.nimgp.settings import Settings
+from tests.nimgp.conftest import SEED, D, M, N, perturbed
+
+own = gpflow.likelihoods
+EDGES = np.array([-0.8, 0.1, 1.2])
+DRAWS = 50_000
+OFFSET = 0.3
+
+#: GPflow's likelihoods, an output of each row, and whether y is a class.
+CASES = {
+    "gaussian": (own.Gaussian(0.3), np.array([-1.0, 0.0, 0.4, 2.0])),
+    "student-t": (own.StudentT(0.5, df=4.0), np.array([-3.0, 0.0, 0.4, 8.0])),
+    "poisson": (own.Poisson(), np.array([0.0, 1.0, 3.0, 12.0])),
+    "poisson in bins": (own.Poisson(binsize=2.0), np.array([0.0, 1.0, 3.0, 12.0])),
+    "bernoulli": (own.Bernoulli(), np.array([0.0, 1.0, 1.0, 0.0])),
+    "ordinal": (own.Ordinal(EDGES), np.array([0.0, 1.0, 2.0, 3.0])),
+    "heteroskedastic": (own.HeteroskedasticTFPConditional(), np.array([-1.0, 0.0, 0.4, 2.0])),
+    "exponential": (own.Exponential(), np.array([0.1, 1.0, 2.0, 5.0])),
+    "gamma": (own.Gamma(shape=2.0), np.array([0.1, 1.0, 2.0, 5.0])),
+    "beta": (own.Beta(scale=3.0), np.array([0.1, 0.5, 0.6, 0.9])),
+    "softmax": (own.Softmax(3), np.array([0, 1, 2, 1])),
+    "robust max": (own.MultiClass(3), np.array([0, 1, 2, 1])),
+}
+UNORDERED = ("softmax", "robust max")
+
+
+@pytest.fixture(params=CASES)
+def case(request, rng):
+    likelihood, y = CASES[request.param]
+    adapted = Adapted(likelihood, offset=OFFSET, num_draws=20_000, num_points=8192)
+    shape = adapted.num_functions, len(y)
+    latent = LatentMoments(tf.constant(0.5 * rng.normal(size=shape)), tf.constant(rng.uniform(0.05, 0.4, shape)))
+    f = latent.mean.numpy() + rng.normal(size=(DRAWS, *shape)) * np.sqrt(latent.var.numpy()) + OFFSET
+    return request.param, adapted, latent, y, f
+
+
+def log_prob(adapted, f, y):
+    """By GPflow's own formula, (S, n)."""
+    kind = np.int32 if isinstance(adapted.likelihood, (own.Softmax, own.MultiClass)) else np.float64
+    rows = np.moveaxis(f, 1, 2).reshape(-1, f.shape[1])
+    y = np.tile(y, len(f)).astype(kind)[:, None]
+    return adapted.likelihood.log_prob(np.empty((len(rows), 0)), rows, y).numpy().reshape(len(f), -1)
+
+
+def assert_is_mean(found, values):
+    """Within five standard errors of the mean of draws."""
+    error = 5 * values.std(axis=0) / np.sqrt(len(values))
+    np.testing.assert_array_less(np.abs(np.asarray(found) - values.mean(axis=0)), error + 2e-3)
+
+
+def test_expectations_by_sampling(case):
+    _, adapted, latent, y, f = case
+    log_p = log_prob(adapted, f, y)
+    assert_is_mean(adapted.variational_expectations(latent, tf.constant(y), SEED), log_p)
+    p = np.exp(log_p)
+    assert_is_mean(np.exp(adapted.log_predictive(latent, tf.constant(y), SEED)), p)
+    assert_is_mean(np.exp(adapted.log_density(latent, tf.constant(y))), p)
+
+
+def test_moments_by_sampling(case):
+    name, adapted, latent, y, f = case
+    mean, var = (a.numpy() for a in adapted.mean_and_var(latent))
+    if name in UNORDERED:
+        of_class = np.stack([np.exp(log_prob(adapted, f, np.full(len(y), c))) for c in range(3)], axis=-1)
+        assert_is_mean(mean, of_class)
+        np.testing.assert_allclose(mean.sum(axis=1), 1.0, atol=1e-4)  # by quadrature
+        return
+    given = output_distribution(adapted.likelihood, f[:20_000])
+    scipy_like = getattr(given.distribution, "mean", None)
+    if scipy_like is not None:
+        m, v = given.distribution.mean(), given.distribution.var()
+    elif name.startswith("poisson"):
+        m = v = np.exp(f[:20_000, 0]) * float(adapted.likelihood.binsize)
+    else:
+        levels = (np.arange(200) + 0.5) / 200
+        values = np.stack([np.broadcast_to(given.distribution.ppf(level), f[:20_000, 0].shape) for level in levels])
+        m, v = values.mean(axis=0), values.var(axis=0)
+    np.testing.assert_allclose(mean[:, 0], m.mean(axis=0), rtol=0.03, atol=0.02)
+    np.testing.assert_allclose(var[:, 0], (v + m**2).mean(axis=0) - m.mean(axis=0) ** 2, rtol=0.06, atol=0.02)
+
+
+def test_distribution_functions_are_those_of_the_densities(case):
+    """The density is the slope of the distribution function, or its step."""
+    name, adapted, _, y, f = case
+    if name in UNORDERED:
+        with pytest.raises(NotImplementedError, match="has no quantiles"):
+            output_distribution(adapted.likelihood, f)
+        return
+    f = f[:50]
+    given = output_distribution(adapted.likelihood, f)
+    p = np.exp(log_prob(adapted, f, y))
+    if given.whole:
+        difference = given.distribution.cdf(y) - given.distribution.cdf(y - 1)
+        np.testing.assert_allclose(difference, p, atol=2e-3 if name == "bernoulli" else 1e-9)  # GPflow's own jitter
+    else:
+        h = 1e-5
+        slope = (given.distribution.cdf(y + h) - given.distribution.cdf(y - h)) / (2 * h)
+        np.testing.assert_allclose(slope, p, rtol=1e-3, atol=1e-7)
+    for level in (0.1, 0.7):
+        value = np.broadcast_to(given.distribution.ppf(level), p.shape)
+        assert np.all(given.distribution.cdf(value) >= level - 1e-9)
+        below = value - 1 if given.whole else value - 1e-6
+        assert np.all(given.distribution.cdf(below) < level)
+
+
+def test_quantiles_of_large_counts():
+    """Of single rates, and of mixtures of two; SciPy's own is exact up to 10^10."""
+    rate = 10.0 ** np.array([-1, 3, 8, 10, 12, 16, 20])
+    for level in (1e-4, 0.5, 0.999):
+        found = Counts(rate).ppf(level)
+        np.testing.assert_allclose(found[:4], poisson(rate[:4]).ppf(level), rtol=1e-9)
+        np.testing.assert_allclose(poisson(rate).cdf(found)[4:], level, rtol=1e-4)
+    for spread in (1.0, 1 + 1e-9, 3.0):
+        mixture = OutputDistribution(Counts(np.stack([rate, spread * rate])), whole=True)
+        found = quantile_of_mixture(mixture, 0.7, len(rate))
+        assert np.all(mixture.distribution.cdf(found).mean(axis=0) >= 0.7 - 1e-6)
+        assert np.all(mixture.distribution.cdf(np.minimum(found - 1, found * (1 - 1e-15))).mean(axis=0) < 0.7 + 1e-6)
+
+
+def test_labels_have_probabilities(rng):
+    for likelihood, num_classes in ((own.Bernoulli(), 2), (own.Ordinal(EDGES), 4), (own.Softmax(3), 3)):
+        adapted = Adapted(likelihood)
+        assert adapted.num_classes == num_classes
+        latent = LatentMoments(*(tf.constant(rng.uniform(0.1, 1, (adapted.num_functions, 5))) for _ in range(2)))
+        moments = adapted.predict(latent, tf.ones((num_classes, 5), tf.float64))
+        np.testing.assert_allclose(tf.reduce_sum(moments.mean, axis=0), 1.0, rtol=1e-9)
+        for c in range(num_classes):
+            y = tf.fill([5], c)
+            np.testing.assert_allclose(moments.mean[c], np.exp(adapted.log_density(latent, y)), atol=3e-3)
+    adapted = Adapted(own.Poisson())
+    assert adapted.num_classes == 0
+    with pytest.raises(NotImplementedError, match=r"Poisson has no classes: .*mean_and_var"):
+        adapted.predict(latent, None)
+
+
+def test_grades():
+    f = np.linspace(-40, 40, 33)
+    likelihood = OrderedProbit(EDGES, sigma=0.7)
+    edges = np.concatenate([[-np.inf], EDGES, [np.inf]])
+    log_p = np.stack(
+        [
+            likelihood.log_prob(f[:, :0] if f.ndim > 1 else np.empty((33, 0)), f[:, None], np.full((33, 1), k))
+            for k in range(4)
+        ]
+    )
+    expected = ndtr((edges[1:, None] - f) / 0.7) - ndtr((edges[:-1, None] - f) / 0.7)
+    np.testing.assert_allclose(np.exp(log_p), expected, atol=1e-12)
+    np.testing.assert_allclose(logsumexp(log_p, axis=0), 0.0, atol=1e-12)
+    assert np.all(np.isfinite(log_p))
+    assert log_p[3, 0] == pytest.approx(norm.logsf((EDGES[-1] + 40) / 0.7), rel=1e-9)
+    for odd in (-1, 4, 0.5):  # no grades
+        assert np.all(np.isneginf(likelihood.log_prob(np.empty((33, 0)), f[:, None], np.full((33, 1), odd))))
+    variable = tf.Variable(f[:, None])
+    with tf.GradientTape() as tape:
+        terms = [likelihood.log_prob(variable[:, :0], variable, tf.fill([33, 1], k)) for k in range(4)]
+    for gradient in tape.gradient(terms, [variable, likelihood.sigma.unconstrained_variable]):
+        assert np.all(np.isfinite(gradient))
+
+
+# --- in a model ------------------------------------------------------------------------------------------------------
+
+OUTPUTS = {
+    "gaussian": lambda rng: rng.normal(size=N),
+    "student-t": lambda rng: rng.normal(size=N),
+    "heteroskedastic": lambda rng: rng.normal(size=N),
+    "poisson": lambda rng: rng.poisson(3.0, N).astype(float),
+    "bernoulli": lambda rng: np.arange(N) % 2.0,
+    "ordinal": lambda rng: np.arange(N) % 4.0,
+}
+
+
+def composed(method, response, y, rng, **settings):
+    settings = Settings(method, **settings)
+    model = compose_model(
+        settings,
+        rng.normal(size=(M, D)),
+        response.adapted(),
+        response.num_functions,
+        Standardised(y.mean(), y.std()),
+        num_data=N,
+        scales=response.scales,
+    )
+    return perturbed(model, rng, 0.2)
+
+
+def batch(rng, y, noise):
+    X, X_var = rng.normal(size=(N, D)), rng.uniform(0.05, 0.4, (N, D)) * noise
+    return Batch(None, tf.constant(X), tf.constant(X_var), tf.constant(y))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", [*RESPONSES, "softmax"])
+@pytest.mark.usefixtures("eagerly", "unchecked")
+def test_every_input_model(method, name, rng):
+    """A bound with gradients of all parameters, the likelihood's own among them, and predictions."""
+    y = OUTPUTS[name](rng) if name in OUTPUTS else np.arange(N) % 3
+    response = make_response(own.Softmax(3) if name == "softmax" else name, y)
+    model = composed(method, response, y, rng)
+    data = batch(rng, y, 1.0)
+    with tf.GradientTape() as tape:
+        elbo = model.objective(data, SEED)
+    assert elbo.shape == ()
+    variables = model.trainable_variables
+    for variable, gradient in zip(variables, tape.gradient(elbo, variables), strict=True):
+        assert np.all(np.isfinite(tf.convert_to_tensor(gradient))), variable.name
+        assert np.any(gradient), variable.name
+    assert model.objective(data, SEED) == elbo
+    predictor = ResponsePredictor(model, first_order=method.startswith("nimgp-fo"))
+    log_p = predictor.log_density(data.X.numpy(), data.X_var.numpy(), y, num_draws=4)
+    assert np.all(np.isfinite(log_p))
+    mean, var = predictor.moments(data.X.numpy(), data.X_var.numpy(), num_draws=4)
+    assert mean.shape == var.shape == (N, 3 if name == "softmax" else 1)
+    assert var.min() >= 0
+
+
+def test_the_sweep_is_complete():
+    assert set(OUTPUTS) == set(RESPONSES)
+    assert set(RESPONSES) < set(CASES)
+
+
+def gpflows(model, response):
+    """The same sparse model, by GPflow."""
+    kernels = []
+    se, linear, white = model.kernel.kernels
+    for c in range(response.num_functions):
+        kernels.append(
+            gpflow.kernels.RBF(se.variance[c], lengthscales=se.lengthscales[c])
+            + gpflow.kernels.Linear(linear.variance[c])
+            + gpflow.kernels.White(white.variance[c])
+        )
+    Z = [gpflow.inducing_variables.InducingPoints(points) for points in model.posterior.Z.numpy()]
+    single = len(kernels) == 1
+    return gpflow.models.SVGP(
+        kernels[0] if single else gpflow.kernels.SeparateIndependent(kernels),
+        model.likelihood.likelihood,
+        Z[0] if single else gpflow.inducing_variables.SeparateIndependentInducingVariables(Z),
+        mean_function=gpflow.functions.Constant(model.likelihood.offset.numpy()),
+        num_latent_gps=len(kernels),
+        q_mu=model.posterior.q_mu.numpy().T,
+        q_sqrt=np.tril(model.posterior.q_sqrt.numpy()),
+        num_data=N,
+    )
+
+
+@pytest.mark.parametrize("method", ["mgp", "nimgp"])
+@pytest.mark.parametrize("name", RESPONSES)
+@pytest.mark.usefixtures("eagerly", "unchecked")
+def test_no_noise_is_gpflows_sparse_model(method, name, rng):
+    y = OUTPUTS[name](rng)
+    response = make_response(name, y)
+    model = composed(method, response, y, rng)
+    model.posterior.jitter.assign(0.0)
+    if method == "nimgp":  # q(ξ) = N(0, I): nothing is known of noise that is not there
+        model.input_model.mean.assign(tf.zeros_like(model.input_model.mean))
+        model.input_model.variance.assign(tf.ones_like(model.input_model.variance))
+    data = batch(rng, y, 0.0)
+    Y = y[:, None]
+    with gpflow.config.as_context(gpflow.config.Config(jitter=0.0)):
+        theirs = gpflows(model, response)
+        np.testing.assert_allclose(model.objective(data, SEED), theirs.elbo((data.X, Y)), rtol=1e-8)
+        new = rng.normal(size=(5, D))
+        predictor = ResponsePredictor(model, first_order=method == "nimgp-fo")
+        for ours, expected in zip(predictor.moments(new, np.zeros_like(new)), theirs.predict_y(new), strict=True):
+            np.testing.assert_allclose(ours, expected, rtol=1e-7)
+        ours = predictor.log_density(new, np.zeros_like(new), y[:5])
+        if name in ("gaussian", "bernoulli"):  # in closed form; by 20 points theirs are up to 0.08 off
+            np.testing.assert_allclose(ours, theirs.predict_log_density((new, Y[:5])), rtol=1e-6, atol=1e-7)
+        expected = on_a_grid(model.likelihood, *theirs.predict_f(new), y[:5])
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-4 if response.num_functions == 1 else 1e-3)
+
+
+def on_a_grid(adapted, mean, var, y):
+    """``log E p(y | f)`` over f of mean and variance (n, L), by sums over many points."""
+    axes = [np.linspace(-8, 8, 1601), *[np.linspace(-7, 7, 71)] * (mean.shape[1] - 1)]
+    nodes = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
+    f = np.transpose(mean) + np.sqrt(np.transpose(var)) * nodes[:, :, None]
+    log_weights = norm.logpdf(nodes).sum(axis=1)
+    return logsumexp(log_prob(adapted, f, y) + (log_weights - logsumexp(log_weights))[:, None], axis=0)
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "message"),
+    [
+        ("poisson", "'poisson' is no likelihood: expected .*GPflow"),
+        (own.SwitchedLikelihood([own.Gaussian()]), "SwitchedLikelihood has several outputs a row: expected one"),
+        (own.Gaussian(scale=gpflow.functions.Linear()), "scale of the likelihood Gaussian depends on the inputs"),
+    ],
+)
+def test_odd_likelihoods_are_refused(likelihood, message):
+    with pytest.raises(ValueError, match=message):
+        Adapted(likelihood)
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "message"),
+    [
+        ("laplace", [0.0], "likelihood='laplace' is unknown: choose one of gaussian, student-t, poisson"),
+        ("poisson", [1.0, -1.0], "y is -1 in row 1: the likelihood 'poisson' needs whole numbers of 0 or more"),
+        ("ordinal", [0.0, 0.5], "y is 0.5 in row 1: the likelihood 'ordinal' needs whole numbers"),
+        ("ordinal", [0.0, 0.0], "needs outputs of at least two grades; found only the grade 0"),
+        ("bernoulli", [0.0, 2.0], "y is 2 in row 1: the likelihood 'bernoulli' needs 0 or 1"),
+    ],
+)
+def test_odd_outputs_are_refused(name, y, message):
+    with pytest.raises(ValueError, match=message):
+        make_response(name, np.array(y))
+
+
+def test_a_likelihood_of_the_user_is_left_as_it_is():
+    theirs = own.Gaussian(0.5)
+    response = make_response(theirs, np.zeros(3))
+    response.likelihood.variance.assign(2.0)
+    assert theirs.variance.numpy() == pytest.approx(0.5)
+
+
+def test_counts_start_at_their_rate():
+    y = np.array([0.0, 1, 2, 9])
+    assert np.exp(make_response("poisson", y).offset[0]) == pytest.approx(3.0)
+    assert np.isfinite(make_response("poisson", np.zeros(3)).offset[0])
+    grades = make_response("ordinal", np.repeat([0.0, 1, 3], [50, 30, 20])).likelihood.bin_edges
+    assert np.all(np.diff(grades) > 0)  # of a grade without sources, too
+    np.testing.assert_allclose(ndtr(grades), [0.5, 0.8, 0.8], atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("make", "y", "mean", "sd"),
+    [
+        (gpflow.likelihoods.Poisson, 100.0, np.log(100.0), 1.0),
+        (gpflow.likelihoods.Poisson, 1000.0, np.log(1000.0), 0.5),
+        (lambda: gpflow.likelihoods.StudentT(scale=0.05), 0.0, 0.0, 1.0),
+        (lambda: gpflow.likelihoods.StudentT(scale=0.05), 3.0, 0.0, 0.3),
+        (gpflow.likelihoods.Exponential, 2.0, 0.0, 1.0),
+    ],
+)
+def test_densities_that_are_narrow_beside_what_is_not_known_of_f(make, y, mean, sd):
+    likelihood = Adapted(make())
+    latent = LatentMoments(tf.constant([[mean]], tf.float64), tf.constant([[sd**2]], tf.float64))
+    f = mean + sd * np.linspace(-9, 9, 20001)
+    columns = tf.constant(f[:, None])
+    log_p = likelihood.likelihood.log_prob(columns[:, :0], columns, tf.fill(columns.shape, np.float64(y))).numpy()
+    expected = np.log(np.trapezoid(np.exp(log_p) * norm.pdf(f, mean, sd), f))
+    assert likelihood.log_density(latent, tf.constant([y], tf.float64)).numpy()[0] == pytest.approx(expected, abs=1e-4)

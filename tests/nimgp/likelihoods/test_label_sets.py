@@ -1,0 +1,226 @@
+"""Labels that stand for a set of classes: against sampling, in every likelihood, input model and estimator."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from fermiclass import NIMGPClassifier
+from fermiclass.nimgp.build import build_model
+from fermiclass.nimgp.inputs.models import Batch
+from fermiclass.nimgp.label_sets import parse_label_sets, parse_label_weights
+from fermiclass.nimgp.labels import LabelTable
+from fermiclass.nimgp.likelihoods.base import Predictive, make_likelihood
+from fermiclass.nimgp.likelihoods.contaminated import Contaminated
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS
+from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.settings import Settings
+from fermiclass.rows import ArrayRows
+
+SEED = tf.constant([3, 4], tf.int32)
+C, N = 4, 5
+SETS = np.array([*np.eye(C), [1, 1, 0, 0], [0, 1, 0, 1], [1, 1, 0, 1]])
+Y = np.array([4, 5, 6, 2, 0])
+
+
+@pytest.fixture(scope="module")
+def latent():
+    rng = np.random.default_rng(0)
+    return LatentMoments(tf.constant(rng.normal(size=(C, N))), tf.constant(rng.uniform(0.2, 1.5, (C, N))))
+
+
+@pytest.fixture(scope="module")
+def draws(latent):
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=(200_000, C, N))
+    return latent.mean.numpy() + np.sqrt(latent.var.numpy()) * noise
+
+
+def probability_of_sets(kind, draws, epsilon):
+    """p(S | f) for draws of f, (S, n), from the definition."""
+    inside = SETS[Y].T
+    if kind.startswith("softmax"):
+        p = np.exp(draws - draws.max(axis=1, keepdims=True))
+        return (p * inside).sum(axis=1) / p.sum(axis=1)
+    noise = {"step": 0.0, "probit": 1.0, "logit": 2.897}[kind]
+    noisy = draws + np.sqrt(noise) * np.random.default_rng(2).normal(size=draws.shape)
+    wins = noisy.argmax(axis=1)[:, None] == np.arange(C)[:, None]  # (S, C, n)
+    p = np.where(wins, 1 - epsilon, epsilon / (C - 1))
+    return (p * inside).sum(axis=1)
+
+
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_against_sampling(kind, latent, draws):
+    epsilon = 0.07
+    likelihood = make_likelihood(kind, C, epsilon=epsilon, sets=SETS)
+    for part in (likelihood, *likelihood.submodules):
+        if hasattr(part, "num_draws"):
+            part.num_draws = 60_000
+    p = probability_of_sets(kind, draws, epsilon)
+    found = likelihood.variational_expectations(latent, tf.constant(Y), SEED).numpy()
+    if kind == "softmax-bound":
+        assert np.all(found <= np.log(p).mean(axis=0) + 0.01)
+        assert np.all(found > np.log(p).mean(axis=0) - 1.0)
+    else:
+        np.testing.assert_allclose(found, np.log(p).mean(axis=0), atol=0.015)
+    predictive = likelihood.log_predictive(latent, tf.constant(Y), SEED).numpy()
+    np.testing.assert_allclose(predictive, np.log(p.mean(axis=0)), atol=0.015)
+
+
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_a_set_of_one_class_is_that_class(kind, latent):
+    y = tf.constant(np.array([0, 3, 1, 2, 0]))
+    with_sets = make_likelihood(kind, C, epsilon=0.1, sets=SETS)
+    without = make_likelihood(kind, C, epsilon=0.1)
+    tolerance = 1e-3 if kind in ("step", "probit", "logit") else 1e-9  # what quadrature leaves of a sum of one
+    for name in ("variational_expectations", "log_predictive"):
+        np.testing.assert_allclose(
+            getattr(with_sets, name)(latent, y, SEED), getattr(without, name)(latent, y, SEED), atol=tolerance
+        )
+
+
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_a_wrong_label_may_be_any_set(kind, latent):
+    inner = make_likelihood(kind, C, epsilon=0.1, sets=SETS)
+    outer = Contaminated(inner, rate=0.2, sets=SETS)
+    log_p = inner.variational_expectations(latent, tf.constant(Y), SEED).numpy()
+    expected = np.log(0.8 * np.exp(log_p) + 0.2 * SETS[Y].sum(axis=1) / C)
+    np.testing.assert_allclose(outer.variational_expectations(latent, tf.constant(Y), SEED), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_input_model_takes_them(kind, method):
+    """The objective of a row is the likelihood's term for its set, and has a gradient everywhere."""
+    rng = np.random.default_rng(5)
+    X, X_var = rng.normal(size=(N, 2)), np.full((N, 2), 0.1)
+    table = LabelTable(np.arange(C), np.arange(len(SETS)), SETS, np.linspace(0.2, 1.4, len(SETS)))
+    for objective in ("elbo", "predictive"):
+        settings = Settings(method, kind, objective=objective)
+        model = build_model(settings, X[:4], num_classes=C, num_data=N, labels=table)
+        batch = Batch(None, tf.constant(X), tf.constant(X_var), tf.constant(Y))
+        with tf.GradientTape() as tape:
+            value = model.objective(batch, SEED)
+        gradients = tape.gradient(value, model.trainable_variables, unconnected_gradients="zero")
+        assert np.isfinite(value)
+        assert all(np.all(np.isfinite(gradient)) for gradient in gradients)
+        unweighed = LabelTable(table.classes, table.names, SETS)
+        plain = build_model(settings, X[:4], num_classes=C, num_data=N, labels=unweighed)
+        assert plain.objective(batch, SEED) != value
+        assert model.objective(batch._replace(y=tf.constant(Y[[0, 1, 2, 3, 3]])), SEED) != value
+
+
+def test_the_predictive_objective_takes_them(latent):
+    likelihood = make_likelihood("step", C, epsilon=0.1, sets=SETS)
+    np.testing.assert_array_equal(
+        Predictive(likelihood).variational_expectations(latent, tf.constant(Y), SEED),
+        likelihood.log_predictive(latent, tf.constant(Y), SEED),
+    )
+
+
+# --- the table of labels ---------------------------------------------------------------------------------------------
+
+
+def test_table_of_labels():
+    sets = parse_label_sets("bcu=bll+fsrq, agn=bll+fsrq,unk=bll+fsrq+psr")
+    table = LabelTable.of(np.array(["psr", "bcu", "fsrq", "unk", "bll"]), sets, {"bcu": 0.5})
+    assert table.classes.tolist() == ["bll", "fsrq", "psr"]
+    assert table.names.tolist() == ["bll", "fsrq", "psr", "bcu", "unk"]
+    assert table.sets.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]]
+    assert table.weights.tolist() == [1, 1, 1, 0.5, 1]
+    assert table.codes(np.array(["unk", "bll", "bcu", "psr"])).tolist() == [4, 0, 3, 2]
+    assert table.says_something().tolist() == [True, True, True, True, False]
+    plain = LabelTable.of(np.array([2, 1, 1]), sets, {})
+    assert plain.sets is None
+    assert plain.weights is None
+    assert plain.codes(np.array([2, 1])).tolist() == [1, 0]
+    with pytest.raises(ValueError, match="'bcu' may stand for the class 'fsrq', but no row has that class"):
+        LabelTable.of(np.array(["bll", "psr", "bcu"]), sets, {})
+
+
+@pytest.mark.parametrize("text", ["bcu", "bcu=", "=a", "bcu=a+", "bcu=a+a", "a=b,a=c", ",", "a=b,"])
+def test_malformed_sets_are_refused(text):
+    with pytest.raises(ValueError, match=r"write label=a.b, separated by commas"):
+        parse_label_sets(text)
+    with pytest.raises(ValueError, match=r"label_sets=.* is malformed"):
+        Settings(label_sets=text)
+
+
+@pytest.mark.parametrize("text", ["bcu", "bcu=", "bcu=0", "bcu=-1", "bcu=nan", "bcu=inf", "bcu=a", "a=1,a=2"])
+def test_malformed_weights_are_refused(text):
+    with pytest.raises(ValueError, match=r"write label=0.5, separated by commas"):
+        parse_label_weights(text)
+    with pytest.raises(ValueError, match=r"label_weights=.* is malformed"):
+        Settings(label_weights=text)
+
+
+# --- the estimator ---------------------------------------------------------------------------------------------------
+
+FEW = {"steps": 60, "num_inducing": 10, "num_draws": 16, "learning_rate": 0.1, "precision": "float64"}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(8)
+    kind = rng.integers(0, 3, 240)
+    centres = np.array([[0.0, 2.0], [-2.0, -1.0], [2.0, -1.0]])
+    y = np.array(["bll", "fsrq", "psr"])[kind].astype(object)
+    X = centres[kind] + 0.8 * rng.normal(size=(240, 2))
+    y[(kind < 2) & (rng.uniform(size=240) < 0.7)] = "bcu"
+    return X, y.astype(str), np.full(X.shape, 0.05)
+
+
+def test_rows_of_a_set_teach(data):
+    X, y, X_var = data
+    settings = {**FEW, "label_sets": "bcu=bll+fsrq"}
+    model = NIMGPClassifier("mgp", **settings).fit(X, y, X_var=X_var)
+    assert model.classes_.tolist() == ["bll", "fsrq", "psr"]
+    P = model.predict_proba(X, X_var=X_var)
+    of_set = P[y == "bcu"][:, :2].sum(axis=1)
+    assert of_set.mean() > 0.9
+    without = NIMGPClassifier("mgp", **FEW).fit(X[y != "bcu"], y[y != "bcu"], X_var=X_var[y != "bcu"])
+    alone = without.predict_proba(X, X_var=X_var)[y == "bcu"][:, :2].sum(axis=1)
+    assert -np.log(of_set).mean() < -np.log(alone).mean()
+
+
+def test_rows_that_say_nothing_are_left_out(data):
+    X, y, X_var = data
+    everything = {**FEW, "steps": 4, "label_sets": "bcu=bll+fsrq+psr"}
+    with_them = NIMGPClassifier("mgp", **everything).fit(X, y, X_var=X_var)
+    typed = y != "bcu"
+    without = NIMGPClassifier("mgp", **{**FEW, "steps": 4}).fit(X[typed], y[typed], X_var=X_var[typed])
+    np.testing.assert_array_equal(with_them.predict_proba(X, X_var=X_var), without.predict_proba(X, X_var=X_var))
+    rows = ArrayRows(X, X_var=X_var, y=y)
+    from fermiclass.errors import RowsError
+
+    with pytest.raises(RowsError, match="bcu stand for every class"):
+        NIMGPClassifier("mgp", **everything).fit_rows(rows)
+
+
+def test_rows_on_disk_may_have_them(data):
+    X, y, X_var = data
+    settings = {**FEW, "steps": 40, "batch_size": 240, "label_sets": "bcu=bll+fsrq", "label_weights": "bcu=0.5"}
+    rows = NIMGPClassifier("mgp", **settings).fit_rows(ArrayRows(X, X_var=X_var, y=y))
+    memory = NIMGPClassifier("mgp", **settings).fit(X, y, X_var=X_var)
+    difference = rows.predict_proba(X, X_var=X_var) - memory.predict_proba(X, X_var=X_var)
+    assert np.abs(difference).max() < 0.05
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_a_weight_counts_rows(data):
+    """Weights of 2 are two copies of each row, for a method and an objective without draws."""
+    X, y, X_var = data
+    chosen = {**FEW, "steps": 5, "label_sets": "bcu=bll+fsrq", "likelihood": "step", "inducing": "random"}
+    twice = np.concatenate([np.arange(len(y)), np.flatnonzero(y == "psr")])
+    weighed = NIMGPClassifier("mgp", **chosen, label_weights="psr=2.0").fit(X, y, X_var=X_var)
+    start = [weighed]
+    (one,) = NIMGPClassifier("mgp", **chosen, label_weights="psr=2.0").fit_many([(X, y, X_var)], start=start)
+    (two,) = NIMGPClassifier("mgp", **chosen).fit_many([(X[twice], y[twice], X_var[twice])], start=start)
+    np.testing.assert_allclose(one.elbo_, two.elbo_, rtol=1e-6)
+    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-5)
+
+
+def test_temperature_is_judged_by_classes(data):
+    X, y, X_var = data
+    settings = {**FEW, "steps": 10, "label_sets": "bcu=bll+fsrq", "temperature": "folds"}
+    model = NIMGPClassifier("mgp", **settings).fit(X, y, X_var=X_var)
+    assert 0.25 <= model.temperature_ <= 4.0

@@ -1,0 +1,338 @@
+"""Likelihoods against Monte Carlo, quadrature and closed forms of two classes."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy.integrate import quad
+from scipy.special import log_softmax, logsumexp, ndtr, softmax
+from scipy.stats import norm
+
+from fermiclass.nimgp.likelihoods.base import NOISE_VARIANCE, make_likelihood
+from fermiclass.nimgp.likelihoods.predictive_moments import gaussian_points
+from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax
+from fermiclass.nimgp.likelihoods.softmax import Softmax, SoftmaxBound, antithetic_draws
+from fermiclass.nimgp.names import LIKELIHOODS
+from fermiclass.nimgp.posterior import LatentMoments
+from tests.nimgp.conftest import SEED
+
+C, n, DRAWS = 3, 6, 400_000
+EPSILON = 0.07
+NOISES = sorted(NOISE_VARIANCE.values())
+Y = np.arange(n) % C
+
+
+@pytest.fixture
+def latent(rng):
+    return LatentMoments(tf.constant(rng.normal(size=(C, n))), tf.constant(rng.uniform(0.2, 2.0, (C, n))))
+
+
+def draws(latent, rng, count=DRAWS, noise=0.0):
+    """Draws of the latent functions, with Gaussian noise added, (count, C, n)."""
+    return latent.mean.numpy() + np.sqrt(latent.var.numpy() + noise) * rng.normal(size=(count, *latent.mean.shape))
+
+
+def given_largest(g, epsilon=EPSILON):
+    """p(y | g) of the functions with their noise."""
+    largest = g.argmax(axis=1)[:, None, :] == np.arange(g.shape[1])[:, None]
+    return np.where(largest, 1 - epsilon, epsilon / (g.shape[1] - 1))
+
+
+def given_functions(f, noise):
+    """p(y | f), the noise integrated over: a loop over the nodes of a quadrature."""
+    if noise == 0:
+        return given_largest(f)
+    P = np.zeros_like(f)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    for node, weight in zip(nodes, weights / weights.sum(), strict=True):
+        for c in range(C):
+            others = [k for k in range(C) if k != c]
+            g = f[:, c] + np.sqrt(noise) * node
+            P[:, c] += weight * np.prod(ndtr((g[:, None] - f[:, others]) / np.sqrt(noise)), axis=1)
+    return (1 - EPSILON) * P + EPSILON / (C - 1) * (1 - P)
+
+
+def assert_is_mean(value, values, extra=2e-4):
+    """Each value lies within 5 standard errors (and a little quadrature error) of the draws' mean."""
+    error = values.std(axis=0) / np.sqrt(len(values))
+    np.testing.assert_array_less(np.abs(value - values.mean(axis=0)), 5 * error + extra)
+
+
+def test_every_likelihood_is_tested():
+    assert set(LIKELIHOODS) == {"softmax", "softmax-bound", *NOISE_VARIANCE}
+    assert NOISES == [0.0, 1.0, 2.897]
+
+
+# --- argmax ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, EPSILON])
+@pytest.mark.parametrize("noise", NOISES)
+def test_argmax_expectation(latent, rng, noise, epsilon):
+    """``E_q E_noise log p(y | g)``."""
+    likelihood = RobustMax(Argmax(C, 60), noise=noise, epsilon=epsilon)
+    value = likelihood.variational_expectations(latent, tf.constant(Y), SEED)
+    assert_is_mean(value.numpy(), np.log(given_largest(draws(latent, rng, noise=noise), epsilon))[:, Y, np.arange(n)])
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_argmax_expectation_is_a_bound(latent, rng, noise):
+    """``E_q log p(y | f)``, the noise inside the logarithm, is no lower; without noise it is the same."""
+    value = RobustMax(Argmax(C, 60), noise=noise, epsilon=EPSILON).variational_expectations(
+        latent, tf.constant(Y), SEED
+    )
+    log_p = np.log(given_functions(draws(latent, rng, 20_000), noise))[:, Y, np.arange(n)]
+    error = 5 * log_p.std(axis=0) / np.sqrt(len(log_p)) + 1e-3
+    if noise:
+        assert np.all(value < log_p.mean(axis=0) - error)
+    else:
+        assert np.all(np.abs(value - log_p.mean(axis=0)) < error)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_argmax_log_predictive(latent, rng, noise):
+    likelihood = RobustMax(Argmax(C, 60), noise=noise, epsilon=EPSILON)
+    p = np.exp(likelihood.log_predictive(latent, tf.constant(Y), SEED))
+    assert_is_mean(p, given_largest(draws(latent, rng, noise=noise))[:, Y, np.arange(n)])
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_argmax_prediction(latent, rng, noise):
+    """The noise is part of p(y | f), whose second moment and entropy it changes."""
+    pi = given_functions(draws(latent, rng, 40_000), noise)
+    moments = RobustMax(Argmax(C, 60), noise=noise, epsilon=EPSILON).predict(latent, tf.ones_like(latent.mean))
+    extra = 4e-3 if noise else 2e-4  # quasi-Monte Carlo over f
+    assert_is_mean(moments.mean.numpy(), pi, extra)
+    assert_is_mean(moments.second.numpy(), pi**2, extra)
+    assert_is_mean(moments.entropy.numpy(), -np.sum(pi * np.log(pi), axis=1), extra)
+    with_noise = given_largest(draws(latent, rng, noise=noise))
+    assert_is_mean(moments.mean.numpy(), with_noise, extra)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_argmax_of_two_classes_in_closed_form(rng, noise):
+    mean, var = rng.normal(size=(2, n)), rng.uniform(0.2, 2.0, (2, n))
+    latent = LatentMoments(tf.constant(mean), tf.constant(var))
+    P = norm.cdf((mean[0] - mean[1]) / np.sqrt(var.sum(axis=0) + 2 * noise))
+    likelihood, y = RobustMax(Argmax(2, 60), noise=noise, epsilon=EPSILON), tf.zeros(n, tf.int32)
+    p = (1 - EPSILON) * P + EPSILON * (1 - P)
+    expected = P * np.log(1 - EPSILON) + (1 - P) * np.log(EPSILON)
+    np.testing.assert_allclose(likelihood.variational_expectations(latent, y, SEED), expected, atol=1e-5)
+    np.testing.assert_allclose(likelihood.log_predictive(latent, y, SEED), np.log(p), atol=1e-5)
+    moments = likelihood.predict(latent, tf.ones_like(latent.mean))
+    np.testing.assert_allclose(moments.mean[0], p, atol=4e-3 if noise else 1e-5)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_twenty_quadrature_points_are_enough(latent, noise):
+    few, many = (
+        RobustMax(Argmax(C, H), noise=noise).variational_expectations(latent, tf.constant(Y), SEED) for H in (20, 200)
+    )
+    np.testing.assert_allclose(few, many, atol=2e-3)
+
+
+def test_learned_epsilon_has_a_gradient_and_a_fixed_one_has_none(latent):
+    for learn in (True, False):
+        likelihood = RobustMax(Argmax(C), learn_epsilon=learn)
+        assert len(likelihood.trainable_variables) == learn
+        with tf.GradientTape() as tape:
+            tape.watch(likelihood.epsilon.unconstrained_variable)
+            value = tf.reduce_sum(likelihood.variational_expectations(latent, tf.constant(Y), SEED))
+        gradient = tape.gradient(value, likelihood.epsilon.unconstrained_variable)
+        assert np.isfinite(gradient)
+        assert gradient != 0
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1e-37])
+@pytest.mark.parametrize("noise", NOISES)
+def test_argmax_is_finite_far_into_the_tails(noise, epsilon):
+    latent = LatentMoments(tf.constant([[40.0], [-40.0], [0.0]]), tf.fill([3, 1], 1e-6))
+    likelihood = RobustMax(Argmax(3), noise=noise, epsilon=epsilon, dtype=tf.float32)
+    for method in (likelihood.variational_expectations, likelihood.log_predictive):
+        with tf.GradientTape() as tape:
+            tape.watch(latent.mean)
+            value = method(latent, tf.constant([1]), SEED)
+        assert np.all(np.isfinite(value))
+        assert np.all(np.isfinite(tape.gradient(value, latent.mean)))
+    for values in likelihood.predict(latent, tf.ones([3, 1])):
+        assert np.all(np.isfinite(values))
+
+
+# --- softmax ---------------------------------------------------------------------------------------------------------
+
+
+def test_softmax_expectation_is_unbiased(latent, rng):
+    value = Softmax(C, num_draws=200_000).variational_expectations(latent, tf.constant(Y), SEED)
+    exact = log_softmax(draws(latent, rng), axis=1)[:, Y, np.arange(n)]
+    np.testing.assert_allclose(value, exact.mean(axis=0), atol=6 * np.max(exact.std(axis=0)) / np.sqrt(DRAWS))
+
+
+def test_softmax_log_predictive(latent, rng):
+    """With many draws ``log E_q softmax(f)_y``; with few, in expectation, less."""
+    exact = logsumexp(log_softmax(draws(latent, rng), axis=1)[:, Y, np.arange(n)], axis=0) - np.log(DRAWS)
+    many = Softmax(C, num_draws=200_000).log_predictive(latent, tf.constant(Y), SEED)
+    np.testing.assert_allclose(many, exact, atol=0.01)
+    repeated = LatentMoments(*(tf.repeat(a, 5000, axis=1) for a in latent))
+    few = Softmax(C, num_draws=2).log_predictive(repeated, tf.repeat(Y, 5000), SEED).numpy().reshape(n, 5000)
+    assert np.all(few.mean(axis=1) < exact)
+    assert np.mean(exact - few.mean(axis=1)) > 0.02
+
+
+def test_softmax_prediction(latent, rng):
+    pi = softmax(draws(latent, rng), axis=1)
+    moments = Softmax(C, num_points=4096).predict(latent, tf.ones_like(latent.mean))
+    assert_is_mean(moments.mean.numpy(), pi)
+    assert_is_mean(moments.second.numpy(), pi**2)
+    assert_is_mean(moments.entropy.numpy(), -np.sum(pi * np.log(pi), axis=1))
+
+
+def test_default_softmax_points_are_enough(latent):
+    few, many = (s.predict(latent, tf.ones_like(latent.mean)) for s in (Softmax(C), Softmax(C, num_points=16384)))
+    np.testing.assert_allclose(few.mean, many.mean, atol=5e-3)
+
+
+@pytest.mark.parametrize("likelihood", [Softmax(C), Softmax(C, num_draws=2)], ids=["eight", "two"])
+def test_draws_of_f_have_its_moments(likelihood, latent):
+    repeated = LatentMoments(*(tf.repeat(a, 50_000, axis=1) for a in latent))
+    f = antithetic_draws(repeated, likelihood.num_draws, SEED).numpy().reshape(likelihood.num_draws, C, n, -1)
+    np.testing.assert_allclose(f.mean(axis=(0, 3)), latent.mean, atol=1e-10)  # antithetic
+    np.testing.assert_allclose(f.var(axis=(0, 3)), latent.var, rtol=0.03)
+    scaled = (f[0] - latent.mean.numpy()[..., None]) / np.sqrt(latent.var.numpy()[..., None])
+    correlation = np.corrcoef(scaled.reshape(C * n, -1))
+    np.testing.assert_allclose(correlation, np.eye(C * n), atol=0.03)
+
+
+def test_draws_of_f_do_not_depend_on_how_many_sources_follow(latent):
+    """A table that is filled up to the length of another has the draws of the table alone."""
+    longer = LatentMoments(*(tf.concat([a, a[:, :2]], axis=1) for a in latent))
+    alone, filled = antithetic_draws(latent, 8, SEED), antithetic_draws(longer, 8, SEED)
+    np.testing.assert_array_equal(filled[..., :n], alone)
+
+
+# --- its bound -------------------------------------------------------------------------------------------------------
+
+
+def test_softmax_bound_is_equation_25(latent):
+    value = SoftmaxBound(C).variational_expectations(latent, tf.constant(Y), SEED).numpy()
+    mean, var = (a.numpy() for a in latent)
+    for i, y in enumerate(Y):
+        others = sum(np.exp(mean[c, i] + var[c, i] / 2) for c in range(C) if c != y)
+        expected = -np.log(1 + np.exp(var[y, i] / 2 - mean[y, i]) * others)
+        np.testing.assert_allclose(value[i], expected, rtol=1e-10)
+
+
+def test_softmax_bound_is_one_and_tight_without_variance(latent, rng):
+    gaps = []
+    for scale in (1.0, 0.3, 0.1, 0.0):
+        scaled = LatentMoments(latent.mean, scale * latent.var)
+        exact = log_softmax(draws(scaled, rng, 100_000), axis=1)[:, Y, np.arange(n)].mean(axis=0)
+        value = SoftmaxBound(C).variational_expectations(scaled, tf.constant(Y), SEED)
+        gaps.append(exact - value)
+    assert np.all(gaps[0] > gaps[1])
+    assert np.all(gaps[1] > gaps[2])
+    assert np.all(gaps[2] > 0)
+    np.testing.assert_allclose(gaps[3], 0.0, atol=1e-9)
+
+
+def test_softmax_bound_predicts_as_softmax(latent):
+    for ours, theirs in zip(
+        *(s(C).predict(latent, tf.ones_like(latent.mean)) for s in (SoftmaxBound, Softmax)), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_softmax_bound_is_finite_far_from_zero():
+    latent = LatentMoments(tf.constant([[300.0], [-300.0], [0.0]]), tf.fill([3, 1], 50.0))
+    for y in range(3):
+        with tf.GradientTape() as tape:
+            tape.watch(latent.mean)
+            value = SoftmaxBound(3).variational_expectations(latent, tf.constant([y]), SEED)
+        assert np.all(np.isfinite(value))
+        assert np.all(np.isfinite(tape.gradient(value, latent.mean)))
+
+
+# --- all of them -----------------------------------------------------------------------------------------------------
+
+MANY_POINTS = {
+    "softmax": Softmax(C, num_points=4096),
+    "step": RobustMax(Argmax(C, 60), epsilon=EPSILON),
+    "probit": RobustMax(Argmax(C, 60), noise=1.0, epsilon=EPSILON),
+}
+
+
+@pytest.fixture(params=MANY_POINTS)
+def likelihood(request):
+    return MANY_POINTS[request.param]
+
+
+def test_probabilities_sum_to_one_and_permute_with_the_classes(likelihood, latent):
+    moments = likelihood.predict(latent, tf.ones_like(latent.mean))
+    np.testing.assert_allclose(tf.reduce_sum(moments.mean, axis=0), 1.0, atol=1e-12)
+    order = [2, 0, 1]
+    permuted = likelihood.predict(LatentMoments(*(tf.gather(a, order) for a in latent)), tf.ones_like(latent.mean))
+    np.testing.assert_allclose(permuted.mean, tf.gather(moments.mean, order), atol=6e-3)
+
+
+def test_weighed_classes(likelihood, latent, rng):
+    ratio = rng.uniform(0.2, 3.0, (C, n))
+    f = draws(latent, rng, 40_000)
+    pi = softmax(f, axis=1) if isinstance(likelihood, Softmax) else given_functions(f, likelihood.noise)
+    Z = np.sum(ratio * pi, axis=1, keepdims=True)
+    rho = ratio * pi / Z
+    moments = likelihood.predict(latent, tf.constant(ratio))
+    extra = 0.02 if getattr(likelihood, "noise", 0) else 2e-4
+    assert_is_mean(moments.mean.numpy(), Z * rho, extra)
+    assert_is_mean(moments.second.numpy(), Z * rho**2, extra)
+    assert_is_mean(moments.entropy.numpy(), -Z[:, 0] * np.sum(rho * np.log(rho), axis=1), extra)
+
+
+@pytest.mark.parametrize("method", ["variational_expectations", "log_predictive"])
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_models_trained_at_once_are_each_alone(kind, method, rng):
+    """Leading axes change nothing, whatever they are; ε has a value for each model."""
+    leading = (2, 4)
+    mean, var = rng.normal(size=(*leading, C, n)), rng.uniform(0.2, 2, (*leading, C, n))
+    y, epsilon = rng.integers(C, size=(*leading, n)), rng.uniform(0.01, 0.2, leading)
+
+    def make(shape, values):
+        likelihood = make_likelihood(kind, C, shape=shape)
+        if kind in NOISE_VARIANCE:
+            likelihood.epsilon.assign(values)
+        return likelihood
+
+    together = getattr(make(leading, epsilon), method)(LatentMoments(tf.constant(mean), tf.constant(var)), y, SEED)
+    assert together.shape == (*leading, n)
+    for k in np.ndindex(leading):
+        latent = LatentMoments(tf.constant(mean[k]), tf.constant(var[k]))
+        alone = getattr(make((), epsilon[k]), method)(latent, y[k], SEED)
+        np.testing.assert_allclose(together[k], alone, rtol=1e-12)
+
+
+def test_draws_of_one_input_cover_f_together(latent, rng):
+    """Each of many draws of an input has few points of f, all of them together many."""
+    repeated = LatentMoments(*(tf.repeat(a, 256, axis=1) for a in latent))
+    moments = Softmax(C).predict(repeated, tf.ones_like(repeated.mean), num_draws=256)
+    together = moments.mean.numpy().reshape(C, n, 256).mean(axis=-1)
+    assert_is_mean(together, softmax(draws(latent, rng), axis=1), 5e-4)
+
+
+def test_gaussian_points_have_the_moments_of_a_gaussian():
+    points = gaussian_points(256, 4)
+    np.testing.assert_allclose(points.mean(axis=0), 0, atol=0.02)
+    np.testing.assert_allclose(np.cov(points.T), np.eye(4), atol=0.05)
+    np.testing.assert_array_equal(points, gaussian_points(256, 4))
+
+
+@pytest.mark.parametrize(("factor", "tolerance"), [(1.0, 1e-6), (8.0, 1e-5), (12.0, 5e-4)])
+def test_step_predicts_where_the_scales_of_functions_differ(factor, tolerance):
+    """Against adaptive quadrature, for the worst of many means."""
+    means = np.linspace(-2.0, 2.0, 41) * factor
+    mean = tf.constant(np.stack([means, np.zeros(41), np.full(41, 0.3)]))
+    scale = np.array([factor, 1.0, 1.0])
+    var = tf.constant(np.repeat(scale[:, None] ** 2, 41, axis=1))
+    P = Argmax(3).of_all(LatentMoments(mean, var), fine=True)[0].numpy()
+    expected = [
+        quad(lambda g, m=m: norm.pdf(g, m, factor) * norm.cdf(g) * norm.cdf(g - 0.3), m - 9 * factor, m + 9 * factor,
+             points=[0.0], limit=200)[0]
+        for m in means
+    ]  # fmt: skip
+    np.testing.assert_allclose(P, expected, rtol=0, atol=tolerance)

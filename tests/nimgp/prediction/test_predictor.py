@@ -1,0 +1,278 @@
+"""Prediction: against brute force, what its entropies mean, and independence of the other rows."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy.special import ndtr, softmax
+
+from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS
+from fermiclass.nimgp.prediction.graphs import PredictionGraphs
+from fermiclass.nimgp.prediction.predictor import ClassPredictor, join
+from fermiclass.nimgp.settings import Settings
+from tests.nimgp.conftest import C, D, M, draw, gaussian, mixture
+
+
+def predict(model, *data, **options):
+    return ClassPredictor(model).predict(*data, **options)
+
+
+@pytest.fixture
+def targets(rng):
+    return rng.normal(size=(300, D)), rng.uniform(0.0, 0.8, (300, D))
+
+
+@pytest.fixture
+def make_steep(make_model, rng):
+    """A model whose latent functions are well known and vary within an error bar."""
+
+    def make(method="nimgp", likelihood="softmax"):
+        model = make_model(method, likelihood)
+        model.kernel.kernels[0].lengthscales.assign(rng.uniform(0.6, 1.0, (C, D)))
+        model.posterior.q_mu.assign(1.5 * rng.normal(size=(C, M)))
+        model.posterior.q_sqrt.assign(0.3 * model.posterior.q_sqrt)
+        return model
+
+    return make
+
+
+def latent_at(model, X):
+    """Means and variances of the latent functions at X (n, D): (n, C), (n, C)."""
+    latent = model.posterior.functions(model.kernel).moments(tf.constant(X))
+    return latent.mean.numpy().T, latent.var.numpy().T
+
+
+def brute_force(model, x, var, rng, outer=1200, inner=150):
+    """p(y | f(x)) of every draw of x (outer) and of f given x (inner): (outer, inner, C)."""
+    return brute_force_at(model, x + np.sqrt(var) * rng.normal(size=(outer, len(x))), rng, inner)
+
+
+def brute_force_at(model, X, rng, inner):
+    """p(y | f(x)) of every row of X (n, D) and of draws of f given x (inner): (n, inner, C)."""
+    mean, var = (a[:, None] for a in latent_at(model, X))
+    return given_functions(model.likelihood, mean + np.sqrt(var) * rng.normal(size=(len(X), inner, C)))
+
+
+def given_functions(likelihood, f):
+    """p(y | f), (..., C)."""
+    if not hasattr(likelihood, "epsilon"):
+        return softmax(f, axis=-1)
+    P = np.zeros_like(f)
+    if likelihood.noise == 0:
+        P[:] = f.argmax(axis=-1)[..., None] == np.arange(C)
+    else:
+        nodes, weights = np.polynomial.hermite_e.hermegauss(16)
+        for node, weight in zip(nodes, weights / weights.sum(), strict=True):
+            for c in range(C):
+                z = f[..., c, None] / np.sqrt(likelihood.noise) + node - f / np.sqrt(likelihood.noise)
+                P[..., c] += weight * np.prod(np.delete(ndtr(z), c, axis=-1), axis=-1)
+    eps = float(likelihood.epsilon.numpy())
+    return (1 - eps) * P + eps / (C - 1) * (1 - P)
+
+
+def entropy(p):
+    return -np.sum(p * np.log(p), axis=-1)
+
+
+# --- against brute force ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_against_brute_force(make_steep, targets, rng, likelihood):
+    model = make_steep("nimgp", likelihood)
+    X, X_var = targets[0][:3], targets[1][:3]
+    prediction = predict(model, X, X_var, num_draws=256)
+    for i in range(3):
+        pi = brute_force(model, X[i], X_var[i], rng)
+        given_x = pi.mean(axis=1)
+        p = given_x.mean(axis=0)
+        np.testing.assert_allclose(prediction.probabilities[i], p, atol=0.02)
+        np.testing.assert_allclose(prediction.std[i], pi.std(axis=(0, 1)), atol=0.02)
+        np.testing.assert_allclose(prediction.entropy[i], entropy(p), atol=0.02)
+        np.testing.assert_allclose(prediction.noise_entropy[i], entropy(p) - entropy(given_x).mean(), atol=0.025)
+        information = entropy(given_x).mean() - entropy(pi).mean()
+        np.testing.assert_allclose(prediction.information[i], information, atol=0.025)
+    assert prediction.noise_entropy.max() > 0.05
+
+
+@pytest.mark.parametrize("likelihood", ["softmax", "step", "probit"])
+@pytest.mark.parametrize("components", [1, 3])
+def test_prior_on_the_inputs_against_brute_force(make_steep, targets, rng, likelihood, components):
+    """The noiseless input is drawn from its posterior: draws of p(x), weighed by the density of what was observed."""
+    model, prior = make_steep("nimgp", likelihood), mixture(rng, components)
+    X, X_var = targets[0][:3], targets[1][:3] + 0.3
+    prediction = ClassPredictor(model, input_prior=prior).predict(X, X_var)
+    flat = ClassPredictor(model).predict(X, X_var)
+    for i in range(3):
+        x = draw(prior, 200_000, rng)
+        density = np.exp(-0.5 * np.sum((x - X[i]) ** 2 / X_var[i], axis=1))
+        x = x[rng.choice(len(x), 2000, p=density / density.sum())]
+        pi = brute_force_at(model, x, rng, 50)
+        p, given_x = pi.mean(axis=(0, 1)), pi.mean(axis=1)
+        np.testing.assert_allclose(prediction.probabilities[i], p, atol=0.025)
+        np.testing.assert_allclose(prediction.std[i], pi.std(axis=(0, 1)), atol=0.025)
+        assert abs(prediction.noise_entropy[i] - (entropy(p) - entropy(given_x).mean())) < 0.03
+    assert np.abs(prediction.probabilities - flat.probabilities).max() > 0.03
+
+
+def test_draws_of_a_mixture_are_shared_out_by_weight(make_steep, targets, rng):
+    """Components far apart in p(x), a source that may belong to either: the average of two predictions."""
+    prior = InputPrior(np.array([0.2, 0.8]), np.array([[-2.0, 0.0], [2.0, 0.0]]), np.tile(1e4 * np.eye(D), (2, 1, 1)))
+    model, X, X_var = make_steep(), np.array([[0.1, 0.0]]), np.full((1, D), 5.0)
+    weights = prior.condition(X, X_var).weights[0]
+    assert 0.15 < weights[0] < 0.25
+    ends = predict(model, prior.mean, np.zeros((2, D))).probabilities
+    found = ClassPredictor(model, input_prior=prior).predict(X, X_var, num_draws=1024).probabilities[0]
+    np.testing.assert_allclose(found, weights @ ends, atol=0.01)
+    assert np.abs(ends[0] - ends[1]).max() > 0.1
+
+
+@pytest.mark.parametrize("likelihood", ["softmax", "step", "logit"])
+def test_first_order_against_brute_force(make_steep, targets, rng, likelihood):
+    """Noise of the latent functions by their slopes at the observed input, found by differences."""
+    model = make_steep("nimgp-fo", likelihood)
+    X, X_var = targets[0][:3], targets[1][:3]
+    prediction = ClassPredictor(model, first_order=True).predict(X, X_var)
+    mean, var = latent_at(model, X)
+    for j in range(D):
+        step = 1e-5 * np.eye(D)[j]
+        var += X_var[:, j : j + 1] * ((latent_at(model, X + step)[0] - latent_at(model, X - step)[0]) / 2e-5) ** 2
+    pi = given_functions(model.likelihood, mean + np.sqrt(var) * rng.normal(size=(20_000, 3, C)))
+    np.testing.assert_allclose(prediction.probabilities, pi.mean(axis=0), atol=0.02)
+    np.testing.assert_allclose(prediction.std, pi.std(axis=0), atol=0.02)
+    np.testing.assert_allclose(prediction.noise_entropy, 0.0, atol=1e-12)
+    exact = ClassPredictor(model, first_order=True).predict(X, 0 * X_var)
+    np.testing.assert_allclose(exact.probabilities, predict(model, X, 0 * X_var).probabilities, atol=1e-12)
+    assert np.abs(exact.probabilities - prediction.probabilities).max() > 0.01
+
+
+def test_first_order_knows_no_prior_of_the_inputs(make_steep, targets, rng):
+    model, prior = make_steep("nimgp-fo"), gaussian([3.0, 3.0], 0.1 * np.eye(D))
+    with_prior, without = (
+        ClassPredictor(model, input_prior=p, first_order=True).predict(*targets) for p in (prior, None)
+    )
+    np.testing.assert_array_equal(with_prior.probabilities, without.probabilities)
+    assert {Settings(m).first_order for m in FIRST_ORDER} == {True}
+
+
+# --- what a result depends on ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("components", [0, 2])
+@pytest.mark.parametrize("likelihood", ["softmax", "step", pytest.param("probit", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", ["nimgp", "nimgp-fo"])
+def test_a_source_does_not_depend_on_the_others(make_model, targets, rng, method, likelihood, components):
+    """Bit by bit the same alone, in another order, and in a longer table."""
+    model, (X, X_var) = make_model(method, likelihood), targets
+    X_var = np.where(np.arange(len(X))[:, None] % 7, X_var, 0.0)  # some without noise
+    prior = mixture(rng, components) if components else None
+    predictor = ClassPredictor(model, input_prior=prior, first_order=method == "nimgp-fo")
+    whole = predictor.predict(X, X_var, num_draws=64).probabilities
+    order = np.random.default_rng(0).permutation(len(X))
+    for rows in (order, slice(17, 18), slice(101)):
+        some = predictor.predict(X[rows], X_var[rows], num_draws=64).probabilities
+        np.testing.assert_array_equal(some, whole[rows])
+
+
+@pytest.mark.parametrize("after_a_prediction", [True, False])
+def test_later_changes_of_the_model_have_no_effect(make_model, targets, after_a_prediction):
+    """And a prediction has none on the model, which may be trained further."""
+    model, other, (X, X_var) = make_model("nimgp", "step"), make_model("nimgp", "step"), targets
+    predictor, expected = ClassPredictor(model), ClassPredictor(model).predict(X, X_var)
+    if after_a_prediction:
+        predictor.predict(X, X_var)
+    for ours, theirs in zip(model.trainable_variables, other.trainable_variables, strict=True):
+        ours.assign(theirs)
+    np.testing.assert_array_equal(predictor.predict(X, X_var).probabilities, expected.probabilities)
+    for ours, theirs in zip(model.trainable_variables, other.trainable_variables, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("likelihood", ["softmax", "step"])
+def test_models_may_share_graphs(make_model, targets, likelihood):
+    """Whatever the order in which they are asked."""
+    models = [make_model("nimgp", likelihood) for _ in range(2)]
+    expected = [predict(model, *targets).probabilities for model in models]
+    assert np.abs(expected[0] - expected[1]).max() > 0.1
+    graphs = PredictionGraphs(make_model("nimgp", likelihood), first_order=False)
+    predictors = [ClassPredictor(model, graphs=graphs) for model in models]
+    for k in (0, 1, 1, 0):
+        np.testing.assert_array_equal(predictors[k].predict(*targets).probabilities, expected[k])
+
+
+# --- what it means ---------------------------------------------------------------------------------------------------
+
+
+def test_probabilities_sum_to_one_and_entropies_are_not_negative(make_model, targets):
+    prediction = predict(make_model(), *targets)
+    np.testing.assert_allclose(prediction.probabilities.sum(axis=1), 1.0, atol=1e-12)
+    for part in (prediction.entropy, prediction.information, prediction.noise_entropy):
+        assert np.all(part >= 0)
+        assert np.all(part <= np.log(3) + 1e-12)
+    assert np.all(prediction.information + prediction.noise_entropy <= prediction.entropy + 1e-9)
+
+
+@pytest.mark.parametrize("likelihood", ["softmax", "step", "logit"])
+def test_other_shares_of_the_classes(make_model, targets, rng, likelihood):
+    """Probabilities are the plain ones times the ratio, made to sum to 1; the parts of the entropy stay parts of it."""
+    model, ratio = make_model("nimgp", likelihood), rng.uniform(0.1, 4.0, (300, 3))
+    plain, corrected, doubled = (
+        predict(model, *targets, num_draws=32, ratio=r) for r in (None, ratio, np.full((300, 3), 2.0))
+    )
+    expected = plain.probabilities * ratio
+    np.testing.assert_allclose(corrected.probabilities, expected / expected.sum(axis=1, keepdims=True), atol=1e-9)
+    assert np.all(corrected.information + corrected.noise_entropy <= corrected.entropy + 1e-9)
+    np.testing.assert_allclose(doubled.std, plain.std, atol=1e-9)
+
+
+def test_no_noise_has_no_noise_entropy(make_model, targets):
+    X, X_var = targets
+    noiseless = predict(make_model(), X, np.zeros_like(X_var))
+    np.testing.assert_allclose(noiseless.noise_entropy, 0.0, atol=1e-12)
+
+
+def test_vanishing_noise_is_no_noise(make_model, targets):
+    X, X_var = targets
+    model, exact = make_model(), make_model("nimgp", "step")
+    # softmax: up to quasi-Monte Carlo points, of which an input without noise has others
+    for m, tolerance in ((model, 5e-3), (exact, 1e-6)):
+        tiny, none = predict(m, X, 1e-14 * X_var), predict(m, X, 0 * X_var)
+        np.testing.assert_allclose(tiny.probabilities, none.probabilities, atol=tolerance)
+
+
+def test_more_noise_more_noise_entropy(make_model, targets):
+    model, (X, X_var) = make_model(), targets
+    means = [predict(model, X, scale * X_var).noise_entropy.mean() for scale in (0.1, 1.0, 4.0)]
+    assert means == sorted(means)
+
+
+@pytest.mark.parametrize("likelihood", ["softmax", "step", "probit"])
+@pytest.mark.parametrize("components", [1, 3])
+def test_no_noise_needs_no_prior(make_model, targets, rng, likelihood, components):
+    """With V = 0 the noiseless input is what was observed, whatever p(x) says."""
+    model, (X, X_var) = make_model("nimgp", likelihood), targets
+    expected = predict(model, X, 0 * X_var)
+    found = ClassPredictor(model, input_prior=mixture(rng, components)).predict(X, 0 * X_var)
+    np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-12)
+    np.testing.assert_allclose(found.noise_entropy, 0.0, atol=1e-12)
+
+
+def test_temperature_divides_the_latent_functions(make_model, targets, rng):
+    model, (X, _) = make_model(), targets
+    predictor = ClassPredictor(model)
+    mean, var = latent_at(model, X[:3])
+    for temperature in (0.5, 3.0):
+        predictor.temperature = temperature
+        probabilities = predictor.predict(X[:3], np.zeros((3, D))).probabilities
+        f = mean + np.sqrt(var) * rng.normal(size=(200_000, *mean.shape))
+        np.testing.assert_allclose(probabilities, softmax(f / temperature, axis=-1).mean(axis=0), atol=0.02)
+
+
+def test_many_features_take_small_blocks(make_model, targets, monkeypatch):
+    """Each source has a covariance (D, D): of many features, these are what fills the memory."""
+    model = make_model("nimgp", "softmax")
+    at_once = list(ClassPredictor(model).blocks(*targets, num_draws=4))
+    monkeypatch.setattr("fermiclass.nimgp.prediction.predictor._MATRICES_PER_BLOCK", 25 * D**2 + 1)
+    blocks = list(ClassPredictor(model).blocks(*targets, num_draws=4))
+    assert [len(block.entropy) for block in blocks] == [25] * 12
+    np.testing.assert_allclose(join(blocks).probabilities, join(at_once).probabilities, rtol=1e-6)

@@ -1,0 +1,119 @@
+"""An interrupted training goes on where it was, bit for bit."""
+
+import numpy as np
+import pytest
+
+from fermiclass.nimgp.build import build_model, weights_of
+from fermiclass.nimgp.errors import CheckpointError
+from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.training.checkpoints import Checkpoint
+from fermiclass.nimgp.training.feeds import StreamedData, TrainingData
+from fermiclass.nimgp.training.loop import Schedule, train
+from tests.nimgp.conftest import C, D, M
+
+N, STEPS = 30, 60
+
+
+@pytest.fixture
+def arrays(rng):
+    return rng.normal(size=(N, D)), rng.uniform(0.05, 0.3, (N, D)), rng.integers(0, C, N)
+
+
+def stream(arrays):
+    """Batches that depend on nothing but their number."""
+
+    def opened(first):
+        step = first
+        while True:
+            rows = np.random.default_rng([1, step]).permutation(N)[:10]
+            yield tuple(a[rows] for a in arrays)
+            step += 1
+
+    return StreamedData(opened)
+
+
+def run(data, checkpoint=None, until=STEPS, gamma=None, method="nimgp-nn"):
+    rng = np.random.default_rng(3)
+    model = build_model(Settings(method), rng.normal(size=(M, D)), num_classes=C, num_data=N)
+    settings = Schedule(STEPS, 10, 0.05, natural_gradient=gamma)
+    states = []
+    for state in train(model, data, settings, checkpoint=checkpoint):
+        states.append(state)
+        if state.step >= until:
+            break
+    return weights_of(model), states
+
+
+@pytest.mark.parametrize("gamma", [None, 0.1])
+@pytest.mark.parametrize("make", [lambda arrays: TrainingData(*arrays), stream], ids=["memory", "stream"])
+def test_resumed_training_ends_where_the_other_does(arrays, tmp_path, make, gamma):
+    whole, _ = run(make(arrays), gamma=gamma)
+    path = tmp_path / "training.npz"
+    run(make(arrays), Checkpoint(path, {"N": N}, seconds=0), until=20, gamma=gamma)
+    resumed, states = run(make(arrays), Checkpoint(path, {"N": N}), gamma=gamma)
+    assert [state.step for state in states] == [20, 40, 60]
+    for name, values in whole.items():
+        np.testing.assert_array_equal(resumed[name], values)
+    again, states = run(make(arrays), Checkpoint(path, {"N": N}), gamma=gamma)  # the last step is written, too
+    assert [state.step for state in states] == [60]
+    np.testing.assert_array_equal(again["posterior.q_mu"], whole["posterior.q_mu"])
+    assert [file.name for file in tmp_path.iterdir()] == ["training.npz"]
+
+
+def test_a_checkpoint_of_an_earlier_version(arrays, tmp_path):
+    path = tmp_path / "training.npz"
+    run(TrainingData(*arrays), Checkpoint(path, {}, seconds=0), until=20)
+    with np.load(path) as saved:
+        np.savez(path, **{name: saved[name] for name in saved if name != "progress_history"})
+    with pytest.raises(CheckpointError, match="is a checkpoint of an earlier version: name another file"):
+        run(TrainingData(*arrays), Checkpoint(path, {}))
+
+
+def test_a_training_that_has_stopped_stays_stopped(arrays, tmp_path):
+    path = tmp_path / "training.npz"
+
+    def go():
+        model = build_model(Settings("mgp"), arrays[0][:M], num_classes=C, num_data=N)
+        settings = Schedule(1000, None, 0.1, decay=False, patience=40)
+        return [s.step for s in train(model, TrainingData(*arrays), settings, checkpoint=Checkpoint(path, {}))]
+
+    steps = go()
+    assert steps[-1] < 1000
+    assert go() == steps[-1:]
+
+
+def test_it_is_not_written_all_the_time(arrays, tmp_path):
+    path = tmp_path / "training.npz"
+    run(TrainingData(*arrays), Checkpoint(path, {}, seconds=1000), until=40)
+    assert not path.exists()
+
+
+@pytest.mark.slow
+def test_what_is_broken_off_is_written(arrays, tmp_path):
+    """All that is done is kept, though it was not yet time to write it."""
+    whole, _ = run(TrainingData(*arrays))
+    path = tmp_path / "training.npz"
+
+    def broken_off():
+        with Checkpoint(path, {}, seconds=1000) as checkpoint:
+            run(TrainingData(*arrays), checkpoint, until=40)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
+    resumed, states = run(TrainingData(*arrays), Checkpoint(path, {}))
+    assert [state.step for state in states] == [40, 60]
+    for name, values in whole.items():
+        np.testing.assert_array_equal(resumed[name], values)
+
+
+def test_of_another_training(arrays, tmp_path):
+    path = tmp_path / "training.npz"
+    run(TrainingData(*arrays), Checkpoint(path, {"N": N, "method": "mgp"}, seconds=0), until=20)
+    with pytest.raises(CheckpointError, match=r"another training, with N=30 \(now 31\): name another file"):
+        run(TrainingData(*arrays), Checkpoint(path, {"N": 31, "method": "mgp"}))
+    with pytest.raises(CheckpointError, match="of a model of another size"):
+        run(TrainingData(*arrays), Checkpoint(path, {"N": N, "method": "mgp"}), method="mgp")
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(CheckpointError, match=r"is not a checkpoint, or is damaged \(.*\): remove it"):
+        run(TrainingData(*arrays), Checkpoint(path, {"N": N, "method": "mgp"}))

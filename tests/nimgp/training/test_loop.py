@@ -1,0 +1,261 @@
+"""Training: what it yields, that it is reproducible, many models at once, and how it fails."""
+
+import warnings
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from fermiclass.nimgp import inducing
+from fermiclass.nimgp.build import build_model, weights_of
+from fermiclass.nimgp.errors import TrainingError, TrainingWarning
+from fermiclass.nimgp.inducing import initial_inducing_points
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
+from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.training.feeds import StreamedData, TrainingData
+from fermiclass.nimgp.training.loop import Schedule, train
+from fermiclass.nimgp.training.natural_gradient import NaturalGradient
+from tests.nimgp.conftest import C, D, M, mixture
+
+
+@pytest.fixture
+def problem(rng):
+    y = rng.integers(0, 3, 90)
+    centres = np.array([[0.0, 1.5], [1.5, -1.0], [-1.5, -1.0]])
+    return centres[y] + 0.3 * rng.normal(size=(90, 2)), np.full((90, 2), 0.09), y
+
+
+def trained(problem, settings, dtype=tf.float64, **model_settings):
+    X, _, y = problem
+    Z = initial_inducing_points(X, 12, "kmeans", np.random.default_rng(0))
+    model = build_model(Settings(**model_settings), Z, num_classes=3, num_data=len(y), dtype=dtype)
+    return model, list(train(model, TrainingData(*problem), settings))
+
+
+@pytest.mark.parametrize(
+    ("method", "likelihood", "batch_size", "dtype"),
+    [
+        *((method, "softmax", 20, tf.float32) for method in METHODS),
+        *(("nimgp", likelihood, None, tf.float64) for likelihood in LIKELIHOODS),
+    ],
+)
+def test_bound_rises(problem, method, likelihood, batch_size, dtype):
+    settings = Schedule(steps=50, batch_size=batch_size, learning_rate=0.05)
+    model, states = trained(problem, settings, dtype, method=method, likelihood=likelihood)
+    assert [s.step for s in states] == [20, 40, 50]
+    assert states[0].value.shape == ()
+    assert states[-1].value > states[0].value + 10
+    assert model.posterior.q_mu.dtype == dtype
+
+
+@pytest.mark.parametrize("noise", NOISES[1:])
+@pytest.mark.parametrize("method", ["nimgp-nn", "nimgp-fo-marginal", "mgp"])
+@pytest.mark.usefixtures("eagerly")
+def test_learned_noise_is_learned(problem, method, noise):
+    """Or left where it starts, by the method that knows of none, without a prior to move it."""
+    settings = Schedule(steps=3, learning_rate=0.05)
+    model, _ = trained(problem, settings, method=method, noise=noise, initial_noise=0.3, hyper_priors=False)
+    V = model.noise.variance.numpy()
+    assert V.shape == ((1,) if noise == "shared" else (2,))
+    assert np.all(V > 0)
+    if method == "mgp":
+        np.testing.assert_allclose(V, 0.3)
+    else:
+        assert np.all(np.abs(V - 0.3) > 0.01)
+
+
+def test_same_seed_same_bits_another_seed_others(problem):
+    runs = [trained(problem, Schedule(steps=40, batch_size=20, seed=s))[0] for s in (0, 0, 1)]
+    first, again, other = (weights_of(model) for model in runs)
+    assert all(np.array_equal(first[key], again[key]) for key in first)
+    assert not np.array_equal(first["posterior.q_mu"], other["posterior.q_mu"])
+
+
+def test_a_bound_that_is_no_number_is_an_error(problem):
+    X, X_var, y = problem
+    X_var = X_var.copy()
+    X_var[3, 0] = np.nan
+    with (
+        pytest.warns(TrainingWarning, match="training diverged"),
+        pytest.raises(TrainingError, match=r"between steps 0 and 20: .*A larger jitter and smaller steps did not help"),
+    ):
+        trained((X, X_var, y), Schedule(steps=20))
+
+
+# --- many models at once ---------------------------------------------------------------------------------------------
+
+
+def several(rng, counts):
+    """Data sets of several models, and their arrays filled up with what must not count."""
+    longest = max(counts)
+    own = [(rng.normal(size=(n, D)), rng.uniform(0.05, 0.5, (n, D)), rng.integers(0, C, n)) for n in counts]
+    filler = (1e3, 7.0, C - 1)
+    filled = [
+        np.stack([np.concatenate([d[part], np.full((longest - len(d[part]), *d[part].shape[1:]), value)]) for d in own])
+        for part, value in enumerate(filler)
+    ]
+    return own, TrainingData(*(a.astype(np.int64) if a.ndim == 2 else a for a in filled), np.array(counts))
+
+
+@pytest.mark.parametrize(
+    ("method", "counts", "batch_size"),
+    [
+        *((method, (15, 12), batch_size) for method in METHODS for batch_size in (None, 8)),
+        ("nimgp", (12, 12), None),
+        ("nimgp-nn", (12, 12), 12),
+    ],
+)
+@pytest.mark.usefixtures("eagerly")
+def test_models_trained_at_once_end_where_each_would_alone(rng, method, counts, batch_size):
+    """Draws, minibatches and padding do not depend on the company."""
+    settings, schedule = Settings(method, noise="given"), Schedule(3, batch_size, 0.1, seed=5)
+    own, data = several(rng, counts)
+    Z, priors = rng.normal(size=(len(counts), M, D)), [mixture(rng) for _ in counts]
+    build = {"num_classes": C, "seed": 3}
+    together = build_model(settings, Z, num_data=np.array(counts), input_priors=priors, **build)
+    (state,) = train(together, data, schedule)
+    assert state.value.shape == (len(counts),)
+    weights = weights_of(together)
+    for k, count in enumerate(counts):
+        alone = build_model(settings, Z[k], num_data=count, input_priors=[priors[k]], **build)
+        (own_state,) = train(alone, TrainingData(*own[k]), schedule)
+        np.testing.assert_allclose(state.value[k], own_state.value, rtol=1e-9)
+        for name, values in weights_of(alone).items():
+            np.testing.assert_allclose(weights[name][k], values, rtol=1e-6, atol=1e-8, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"likelihood": likelihood} for likelihood in LIKELIHOODS),
+        *({"noise": noise} for noise in NOISES),
+        {"method": "nimgp-nn", "noise": "shared"},
+        {"kernel": "matern32+polynomial"},
+    ],
+    ids=lambda settings: "-".join(settings.values()),
+)
+@pytest.mark.usefixtures("eagerly")
+def test_company_does_not_matter_to_any_part(rng, settings):
+    own, data = several(rng, (15, 12, 9))
+    Z, schedule = rng.normal(size=(3, M, D)), Schedule(3, None, 0.1, seed=5)
+    together = build_model(Settings(**settings), Z, num_data=np.array([15, 12, 9]), num_classes=C)
+    list(train(together, data, schedule))
+    alone = build_model(Settings(**settings), Z[2], num_data=9, num_classes=C)
+    list(train(alone, TrainingData(*own[2]), schedule))
+    for name, values in weights_of(alone).items():
+        np.testing.assert_allclose(weights_of(together)[name][2], values, rtol=1e-6, atol=1e-8, err_msg=name)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_one_bound_of_many_that_is_no_number_is_an_error(rng):
+    _, data = several(rng, (12, 12))
+    data.X_var[1, 3] = np.nan
+    model = build_model(Settings("nimgp"), rng.normal(size=(2, M, D)), num_data=np.array([12, 12]), num_classes=C)
+    with (
+        pytest.warns(TrainingWarning, match="diverged"),
+        pytest.raises(TrainingError, match=r"the objective became nan between steps 0 and 2"),
+    ):
+        list(train(model, data, Schedule(2)))
+
+
+def test_counts(rng):
+    own, data = several(rng, (15, 12))
+    np.testing.assert_array_equal(data.counts, [15, 12])
+    np.testing.assert_array_equal(TrainingData(*own[0]).counts, [15])
+    np.testing.assert_array_equal(TrainingData(data.X, data.X_var, data.y).counts, [15, 15])
+
+
+# --- inducing points -------------------------------------------------------------------------------------------------
+
+
+def test_inducing_points(rng):
+    X = np.repeat(rng.normal(size=(30, 2)), 2, axis=0)
+    for method in ("kmeans", "random"):
+        Z = initial_inducing_points(X, 10, method, np.random.default_rng(0))
+        assert Z.shape == (10, 2)
+        np.testing.assert_array_equal(Z, initial_inducing_points(X, 10, method, np.random.default_rng(0)))
+    assert initial_inducing_points(X, 100, "kmeans", np.random.default_rng(0)).shape == (30, 2)
+    with pytest.raises(ValueError, match="unknown method 'grid' for the inducing points: choose one of kmeans, random"):
+        initial_inducing_points(X, 10, "grid", np.random.default_rng(0))
+
+
+def test_kmeans_of_many_rows_takes_a_part(rng, monkeypatch):
+    """Centres still represent all rows, and are the same every time."""
+    X = np.concatenate([rng.normal(size=(200, 2)), rng.normal(size=(100, 2)) + 20.0])
+    whole = initial_inducing_points(X, 2, "kmeans", np.random.default_rng(0))
+    monkeypatch.setattr(inducing, "_ENOUGH", 60)
+    Z = initial_inducing_points(X, 2, "kmeans", np.random.default_rng(0))
+    np.testing.assert_array_equal(Z, initial_inducing_points(X, 2, "kmeans", np.random.default_rng(0)))
+    assert not np.array_equal(np.sort(Z, axis=0), np.sort(whole, axis=0))
+    np.testing.assert_allclose(np.sort(Z, axis=0), np.sort(whole, axis=0), atol=1.0)
+    assert initial_inducing_points(X, 80, "kmeans", np.random.default_rng(0)).shape == (80, 2)
+
+
+# --- streams, stopping, jitter ---------------------------------------------------------------------------------------
+
+
+def test_a_stream_of_the_same_batches_trains_the_same_model(problem):
+    """Random numbers, step sizes and scale of the bound are those of training in memory."""
+    X, _, y = problem
+    settings = Schedule(steps=30, batch_size=20, learning_rate=0.05, seed=4)
+    feed = TrainingData(*problem).feed(20, 4, tf.float64)
+
+    def opened(first):
+        while True:
+            (rows,) = feed.take(1)
+            yield tuple(a[rows[0].numpy()] for a in problem)
+
+    Z = initial_inducing_points(X, 12, "kmeans", np.random.default_rng(0))
+    weights = []
+    for data in (TrainingData(*problem), StreamedData(opened)):
+        model = build_model(Settings("nimgp-nn"), Z, num_classes=3, num_data=len(y))
+        *_, last = train(model, data, settings)
+        weights.append(weights_of(model))
+        assert last.value.shape == ()
+    for name, values in weights[0].items():
+        np.testing.assert_array_equal(weights[1][name], values)
+
+
+def test_it_stops_when_the_bound_no_longer_rises(problem):
+    _, all_steps = trained(problem, Schedule(steps=400, learning_rate=0.1, decay=False), method="mgp")
+    _, states = trained(problem, Schedule(steps=400, learning_rate=0.1, decay=False, patience=40), method="mgp")
+    assert all_steps[-1].step == 400
+    assert 60 <= states[-1].step < 400
+    assert states[-1].value > all_steps[0].value + 10
+
+
+@pytest.mark.parametrize(("stuck", "restarts"), [(True, 3), (False, 0)])
+def test_a_bound_that_stays_where_it_began_is_noticed(problem, monkeypatch, stuck, restarts):
+    """As when natural gradients have moved q(u) to where a likelihood with fixed label noise is flat."""
+    if stuck:
+        monkeypatch.setattr(NaturalGradient, "apply_gradients", lambda *_: None)
+    schedule = Schedule(steps=80, learning_rate=1e-3, natural_gradient=0.1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TrainingWarning)
+        _, states = trained(problem, schedule, method="mgp", likelihood="probit", epsilon=1e-3)
+    assert states[-1].attempt == restarts
+    said = [str(w.message) for w in caught]
+    assert len(said) == (restarts + 1 if stuck else 0)
+    assert all("training diverged (the objective went from -" in text for text in said)
+    assert all("starts again" in text for text in said[:restarts])
+    assert all("do not trust the predictions" in text for text in said[restarts:])
+
+
+def test_the_jitter_adapts(problem):
+    """Inducing points in one place, in single precision, without jitter and white noise: no Cholesky factor."""
+    settings = Settings("mgp", initial_white=1e-12, kernel="se")
+    model = build_model(settings, np.zeros((12, 2)), num_classes=3, num_data=90, jitter=0.0, dtype=tf.float32)
+    *_, last = train(model, TrainingData(*problem), Schedule(steps=20))
+    assert np.isfinite(last.value)
+    assert 1e-6 < model.posterior.jitter.numpy() < 0.1
+    assert weights_of(model)["posterior.jitter"] == model.posterior.jitter.numpy()
+
+
+def test_no_jitter_helps_against_a_hopeless_covariance(problem):
+    model = build_model(Settings("mgp"), problem[0][:12], num_classes=3, num_data=90)
+    model.kernel.kernels[0].variance.unconstrained_variable.assign(np.full(3, np.nan))
+    with (
+        pytest.warns(TrainingWarning, match="training diverged"),
+        pytest.raises(TrainingError, match=r"between steps 0 and 20: .*A larger jitter and smaller steps did not help"),
+    ):
+        list(train(model, TrainingData(*problem), Schedule(steps=20)))

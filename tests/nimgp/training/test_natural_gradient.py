@@ -1,0 +1,128 @@
+"""Natural gradients against GPflow's own, and against the exact answer of a conjugate problem."""
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from fermiclass.nimgp.build import build_model
+from fermiclass.nimgp.posterior import SparsePosterior
+from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.training.feeds import TrainingData
+from fermiclass.nimgp.training.loop import Schedule, train
+from fermiclass.nimgp.training.natural_gradient import NaturalGradient, natural_step
+from tests.nimgp.conftest import C, D, M
+
+N = 12
+
+
+def loss(mean, L):
+    """Something with gradients everywhere, convex in S."""
+    S = tf.matmul(L, L, transpose_b=True)
+    weights = tf.reshape(tf.range(1.0, 1.0 + np.prod(mean.shape), dtype=tf.float64), mean.shape)
+    quadratic = tf.reduce_sum(tf.square(mean - 0.1 * weights)) + tf.reduce_sum(weights * tf.linalg.diag_part(S))
+    return quadratic - 0.5 * tf.reduce_sum(tf.math.log(tf.square(tf.linalg.diag_part(L))))
+
+
+def random_sqrt(rng, shape):
+    return np.tril(0.3 * rng.normal(size=(*shape, shape[-1]))) + np.eye(shape[-1])
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0])
+def test_a_step_is_that_of_gpflow(rng, gamma):
+    mean, L = rng.normal(size=(2, C, M)), random_sqrt(rng, (2, C, M))
+    parameters = tf.Variable(mean), tf.Variable(L)
+    with tf.GradientTape() as tape:
+        value = loss(parameters[0], tf.linalg.band_part(parameters[1], -1, 0))
+    ours = natural_step(*(tf.constant(a) for a in (mean, L)), *tape.gradient(value, parameters), gamma)
+    # GPflow's has no leading axes, the functions last in the mean and first in the root.
+    q_mu = gpflow.Parameter(mean.reshape(2 * C, M).T)
+    q_sqrt = gpflow.Parameter(L.reshape(2 * C, M, M), transform=gpflow.utilities.triangular())
+
+    def of_gpflow():
+        return loss(tf.reshape(tf.transpose(q_mu), (2, C, M)), tf.reshape(tf.convert_to_tensor(q_sqrt), (2, C, M, M)))
+
+    gpflow.optimizers.NaturalGradient(gamma).minimize(of_gpflow, [(q_mu, q_sqrt)])
+    np.testing.assert_allclose(ours[0], q_mu.numpy().T.reshape(2, C, M), atol=1e-6)
+    np.testing.assert_allclose(ours[1], q_sqrt.numpy().reshape(2, C, M, M), atol=1e-6)
+
+
+def test_one_full_step_solves_a_conjugate_problem(rng):
+    """Gaussian observations z of v: S⁻¹ = I + τ, m = S τ z."""
+    posterior = SparsePosterior(rng.normal(size=(C, M, D)), jitter=1e-6)
+    tau, z = 3.0, rng.normal(size=(C, M))
+    with tf.GradientTape() as tape:
+        variables = posterior.q_mu.unconstrained_variable, posterior.q_sqrt.unconstrained_variable
+        tape.watch(variables)
+        scatter = tf.reduce_sum(tf.square(posterior.q_mu - z)) + tf.reduce_sum(
+            tf.square(tf.linalg.band_part(posterior.q_sqrt, -1, 0))
+        )
+        value = posterior.kl_divergence() + 0.5 * tau * scatter
+    mean, sqrt = natural_step(posterior.q_mu, posterior.q_sqrt, *tape.gradient(value, variables), 1.0)
+    np.testing.assert_allclose(mean, tau * z / (1 + tau), rtol=1e-10)
+    np.testing.assert_allclose(sqrt, np.broadcast_to(np.eye(M) / np.sqrt(1 + tau), (C, M, M)), atol=1e-10)
+
+
+def test_the_step_size_grows_at_first(rng):
+    posterior = SparsePosterior(rng.normal(size=(C, M, D)), jitter=1e-6)
+    natural = NaturalGradient(posterior, 0.5)
+    moves = []
+    for _ in range(60):
+        posterior.q_mu.assign(np.zeros((C, M)))
+        posterior.q_sqrt.assign(np.broadcast_to(np.eye(M), (C, M, M)))
+        natural.apply_gradients(tf.ones([C, M], tf.float64), tf.zeros([C, M, M], tf.float64))
+        moves.append(-posterior.q_mu.numpy()[0, 0])
+    np.testing.assert_allclose(moves[0], 0.01)
+    np.testing.assert_allclose(moves[24], 0.25)
+    np.testing.assert_allclose(moves[49:], 0.5)
+    assert natural.state.numpy() == 60
+
+
+def test_a_step_that_would_leave_no_covariance_is_shorter(rng):
+    """The first function asks for a negative precision, the second not."""
+    mean, L = np.zeros((2, M)), np.broadcast_to(np.eye(M), (2, M, M))
+    slopes = np.stack([-3.0 * np.eye(M), 3.0 * np.eye(M)])
+    _, sqrt = natural_step(*(tf.constant(a) for a in (mean, L, mean, slopes)), 1.0)
+    # I + γ (Φ + Φᵀ) = 1 ∓ 3 γ: γ is halved until that is 0.1 at least.
+    np.testing.assert_allclose(sqrt[0], np.eye(M) / np.sqrt(1 - 3 * 0.25), atol=1e-12)
+    np.testing.assert_allclose(sqrt[1], np.eye(M) / np.sqrt(1 + 3 * 1.0), atol=1e-12)
+
+
+def test_no_step_is_longer_than_a_standard_deviation(rng):
+    """Where the first gradients would throw q(v) to where the likelihood is flat."""
+    posterior = SparsePosterior(rng.normal(size=(2, M, D)), jitter=1e-6)
+    natural = NaturalGradient(posterior, 1.0)
+    natural.state.assign(100)
+    posterior.q_sqrt.assign(0.1 * np.broadcast_to(np.eye(M), (2, M, M)))
+    slopes = np.zeros((2, M))
+    slopes[:, 1] = -1e4, 5.0
+    natural.apply_gradients(tf.constant(slopes), tf.zeros([2, M, M], tf.float64))
+    # −γ S g is 100 and −0.05; of the prior, whose standard deviation is 1.
+    np.testing.assert_allclose(posterior.q_mu.numpy()[:, 1], [1.0, -0.05])
+    np.testing.assert_allclose(posterior.q_sqrt.numpy(), 0.1 * np.broadcast_to(np.eye(M), (2, M, M)))
+
+
+@pytest.mark.parametrize("likelihood", ["step", "probit"])
+def test_likelihoods_that_are_not_log_concave(rng, likelihood):
+    y = rng.integers(0, C, 100)
+    X = rng.normal(size=(100, D))
+    model = build_model(Settings("mgp", likelihood, "se"), X[:M], num_classes=C, num_data=100, dtype=tf.float32)
+    settings = Schedule(100, 30, learning_rate=0.03, natural_gradient=0.5)
+    states = list(train(model, TrainingData(X, np.zeros_like(X), y), settings))
+    assert states[-1].value > states[0].value
+
+
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
+def test_few_steps_go_further_than_those_of_adam(rng, dtype):
+    y = rng.integers(0, C, 60)
+    X = np.eye(C)[y][:, :D] * 2.0 + 0.5 * rng.normal(size=(60, D))
+    data = TrainingData(X, np.zeros_like(X), y)
+    last = {}
+    for gamma in (None, 0.2):
+        settings = Settings("mgp", "softmax-bound")
+        model = build_model(settings, X[:M], num_classes=C, num_data=60, dtype=dtype)
+        schedule = Schedule(60, learning_rate=0.01, natural_gradient=gamma)
+        *_, state = train(model, data, schedule)
+        last[gamma] = state.value
+        assert model.posterior.q_mu.dtype == dtype
+    assert last[0.2] > last[None] + 3

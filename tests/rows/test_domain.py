@@ -1,0 +1,234 @@
+"""The measure of how far a source lies from the training sources, against a naive loop and in its limits."""
+
+import itertools
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from fermiclass.rows.domain import TrainingDomain
+
+NUM_FEATURES = 3
+UNITS = np.array([1.0, 100.0, 0.01])
+
+
+def sources(n, seed, scale=1.0):
+    """Sources of two classes: features of very different spread, two of them correlated, with noise."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.3, "a", "b")
+    noiseless = scale * rng.normal(size=(n, NUM_FEATURES))
+    noiseless[:, 1] += 0.8 * noiseless[:, 0]
+    noiseless[y == "a", 0] += 4.0
+    X_var = rng.gamma(2.0, 0.1, (n, NUM_FEATURES))
+    X = noiseless + rng.normal(size=X_var.shape) * np.sqrt(X_var)
+    return X * UNITS + np.array([0.0, -20.0, 3.0]), X_var * UNITS**2, y
+
+
+@pytest.fixture(scope="module")
+def training():
+    return sources(300, seed=1)
+
+
+@pytest.fixture(scope="module")
+def domain(training):
+    return TrainingDomain.fit(*training)
+
+
+def naive_covariance(X, y):
+    """Twice the covariance within the classes, after D imagined sources without correlations."""
+    N, D = X.shape
+    scatter = np.zeros((D, D))
+    for name in set(y):
+        own = X[y == name]
+        for x in own:
+            scatter += np.outer(x - own.mean(axis=0), x - own.mean(axis=0))
+    return 2.0 * (scatter + D * np.diag(np.diag(scatter)) / N) / (N + D)
+
+
+def naive_distances(x, var, X, covariance):
+    inverse = np.linalg.inv(covariance + np.diag(var))
+    return np.array([np.sqrt((x - other) @ inverse @ (x - other)) for other in X])
+
+
+@pytest.mark.parametrize("neighbours", [1, 5])
+def test_score_against_a_naive_loop(neighbours):
+    X, X_var, y = sources(40, seed=2)
+    new, new_var, _ = sources(25, seed=3, scale=2.0)
+    domain = TrainingDomain.fit(X, X_var, y, neighbours=neighbours)
+    covariance = naive_covariance(X, y)
+    np.testing.assert_allclose(domain.covariance, covariance, rtol=1e-9, atol=1e-12)
+
+    depths = []
+    for i in range(len(X)):
+        others = np.arange(len(X)) != i
+        depths.append(np.sort(naive_distances(X[i], X_var[i], X[others], covariance))[neighbours - 1])
+    np.testing.assert_allclose(domain.depths, np.sort(depths), rtol=1e-9)
+
+    expected = []
+    for x, var in zip(new, new_var, strict=True):
+        depth = np.sort(naive_distances(x, var, X, covariance))[neighbours - 1]
+        expected.append(np.mean(np.array(depths) < depth))
+    np.testing.assert_allclose(domain.score(new, new_var), expected, atol=1e-12)
+
+
+def test_scores_of_sources_like_the_training_sources_are_uniform(domain):
+    X, X_var, _ = sources(600, seed=4)
+    scores = domain.score(X, X_var)
+    assert scores.min() >= 0.0
+    assert scores.max() <= 1.0
+    # D of 600 and 300 uniform draws exceeds 0.13 once in 500 times.
+    assert kstest(scores, "uniform").statistic < 0.13
+
+
+def test_scores_without_noise_are_uniform_and_follow_the_distance_from_the_mean():
+    # N(0, Σ): a source is the more outlying the larger xᵀΣ⁻¹x, and its share of less outlying ones is uniform.
+    rng = np.random.default_rng(10)
+    root = np.array([[1.0, 0.0], [3.0, 0.3]])
+    X, new = (rng.normal(size=(n, 2)) @ root.T for n in (1500, 1000))
+    y = np.full(1500, "a")
+    few, many = (
+        TrainingDomain.fit(X, np.zeros_like(X), y, neighbours=k).score(new, np.zeros_like(new)) for k in (5, 150)
+    )
+    for scores in (few, many):
+        assert kstest(scores, "uniform").statistic < 0.065  # 1.63 √(1/1500 + 1/1000): once in 100 times
+    radius = np.linalg.norm(new @ np.linalg.inv(root).T, axis=1)
+    outlying = 1.0 - np.exp(-0.5 * radius**2)  # its cumulative distribution, in two dimensions
+    # The scatter of 5 neighbours' distances hides part of it, that of 150 little.
+    assert np.corrcoef(few, outlying)[0, 1] > 0.8
+    assert np.mean(np.abs(many - outlying)) < 0.05
+
+
+def test_breaking_a_correlation_is_outlying():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(500, 1)) + 0.1 * rng.normal(size=(500, 2))
+    domain = TrainingDomain.fit(X, np.zeros_like(X), np.full(500, "a"))
+    along, across = domain.score(np.array([[1.0, 1.0], [1.0, -1.0]]), np.zeros((2, 2)))
+    assert along < 0.7
+    assert across == 1.0
+
+
+def test_distant_classes_do_not_make_what_lies_between_them_typical():
+    rng = np.random.default_rng(12)
+    y = np.repeat(["a", "b"], 250)
+    X = rng.normal(size=(500, 1)) + np.where(y == "a", -50.0, 50.0)[:, None]
+    no_error = np.zeros((1, 1))
+    domain = TrainingDomain.fit(X, np.zeros_like(X), y)
+    np.testing.assert_allclose(domain.covariance, 2.0, rtol=0.15)
+    assert domain.score(np.zeros((1, 1)), no_error)[0] == 1.0
+    assert domain.score(np.full((1, 1), 50.0), no_error)[0] < 0.5
+
+
+def test_far_from_everything_is_one(domain, training):
+    X, X_var, _ = training
+    np.testing.assert_array_equal(domain.score(X[:5] + 1e4, X_var[:5]), 1.0)
+    np.testing.assert_array_equal(domain.score(X[:5] - 1e100, X_var[:5]), 1.0)
+
+
+def test_far_away_with_huge_error_bars_is_typical(domain, training):
+    X, X_var, _ = training
+    away = X[:5] + 30.0 * UNITS
+    np.testing.assert_array_equal(domain.score(away, X_var[:5]), 1.0)
+    np.testing.assert_array_equal(domain.score(away, X_var[:5] + 1e6 * UNITS**2), 0.0)
+
+
+def test_in_the_middle_of_a_class_is_typical(domain, training):
+    X, X_var, y = training
+    middle = X[y == "b"].mean(axis=0, keepdims=True)
+    assert domain.score(middle, np.median(X_var, axis=0, keepdims=True))[0] < 0.1
+
+
+def test_farther_out_is_never_more_typical(domain, training):
+    centre, X_var = training[0].mean(axis=0), np.median(training[1], axis=0)
+    path = centre + np.linspace(4.0, 20.0, 30)[:, None] * np.array([0.6, -0.6, 0.5]) * UNITS
+    scores = domain.score(path, np.tile(X_var, (30, 1)))
+    assert np.all(np.diff(scores) >= 0)
+    assert scores[0] < scores[-1] == 1.0
+
+
+def test_larger_error_bars_never_make_a_source_more_outlying(domain):
+    X, X_var, _ = sources(100, seed=5, scale=2.0)
+    scores = [domain.score(X, X_var * factor) for factor in (0.0, 0.5, 1.0, 10.0, 1e6)]
+    for smaller, larger in itertools.pairwise(scores):
+        assert np.all(larger <= smaller)
+    assert np.any(scores[1] < scores[0])
+    np.testing.assert_array_equal(scores[-1], 0.0)
+
+
+def test_units_do_not_matter(domain, training):
+    X, X_var, y = training
+    new, new_var, _ = sources(100, seed=13, scale=1.5)
+    units = np.array([1e-11, 1e6, -3.0])  # fluxes are as small as that
+    other = TrainingDomain.fit(X * units, X_var * units**2, y)
+    np.testing.assert_allclose(other.score(new * units, new_var * units**2), domain.score(new, new_var), atol=0.01)
+
+
+def test_a_training_source_is_not_its_own_neighbour(domain, training):
+    X, X_var, _ = training
+    scores = domain.score(X, X_var)
+    # Each is measured against all others, as the depths are: every rank comes up once.
+    np.testing.assert_allclose(np.sort(scores), np.arange(300) / 300, atol=1e-12)
+
+
+def test_the_order_of_the_training_sources_changes_no_bit(training):
+    X, X_var, y = training
+    new, new_var, _ = sources(50, seed=6)
+    order = np.random.default_rng(0).permutation(len(X))
+    one, other = TrainingDomain.fit(X, X_var, y), TrainingDomain.fit(X[order], X_var[order], y[order])
+    for name in ("X", "covariance", "depths"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(one.score(new, new_var), other.score(new, new_var))
+
+
+def test_a_score_does_not_depend_on_the_other_rows(domain):
+    X, X_var, _ = sources(700, seed=7, scale=1.5)
+    scores = domain.score(X, X_var)
+    for i in (0, 255, 256, 699):
+        assert domain.score(X[i : i + 1], X_var[i : i + 1])[0] == scores[i]
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_array_equal(domain.score(X[order], X_var[order]), scores[order])
+
+
+def test_no_rows_have_no_scores(domain):
+    assert domain.score(np.empty((0, NUM_FEATURES)), np.empty((0, NUM_FEATURES))).shape == (0,)
+
+
+def test_a_feature_without_spread():
+    X, X_var, y = sources(30, seed=8)
+    X[:, 1], X_var[:, 1] = 7.0, 0.0
+    domain = TrainingDomain.fit(X, X_var, y)
+    away = X[:3].copy()
+    away[:, 1] += 100.0
+    np.testing.assert_array_equal(domain.score(away, X_var[:3]), 1.0)
+
+
+def test_a_feature_given_twice_is_no_obstacle():
+    X, X_var, y = (part[:, [0, 0, 1, 2]] if part.ndim == 2 else part for part in sources(300, seed=8))
+    new, new_var = (part[:, [0, 0, 1, 2]] for part in sources(300, seed=9)[:2])
+    scores = TrainingDomain.fit(X, X_var, y).score(new, new_var)
+    assert kstest(scores, "uniform").statistic < 0.15
+
+
+def test_fewer_training_sources_than_neighbours_and_features():
+    X, X_var, y = sources(4, seed=9)
+    X, X_var = np.tile(X, 3), np.tile(X_var, 3)
+    domain = TrainingDomain.fit(X, X_var, y)
+    assert domain.neighbours == 3
+    assert domain.depths.shape == (4,)
+    np.testing.assert_array_equal(domain.score(X + 1e4, X_var), 1.0)
+
+
+def test_the_threads_are_limited_once_for_all_sources(monkeypatch):
+    entered = []
+
+    def limited(number):
+        entered.append(number)
+        return nullcontext()
+
+    monkeypatch.setattr("fermiclass.rows.domain.threadpool_limits", limited)
+    rng = np.random.default_rng(0)
+    X, X_var = rng.normal(size=(30, 2)), np.full((30, 2), 0.1)
+    fitted = TrainingDomain.fit(X, X_var, np.repeat(["a", "b"], 15))
+    assert entered == [1]
+    fitted.score(X + 1.0, X_var)
+    assert len(entered) <= 3  # known sources, and others

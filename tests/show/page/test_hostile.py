@@ -1,0 +1,106 @@
+"""A page of a table that somebody else made: names that are markup, odd letters, numbers that are none."""
+
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+from fermiclass.show.page import write_report
+from fermiclass.show.page.sources import source_columns
+
+from .conftest import make_up_labels
+from .test_browser import Reader
+
+#: Class names, which become headings of the table, names of buttons, and names in the pictures.
+CLASSES = (
+    "<A>",
+    "<IMG src=x onerror=alert(1)>",
+    '<meta http-equiv="refresh" content="0;url=about:blank">',
+    "{b|c} &lt;i&gt;",
+)
+#: Names of sources: letters that end a line for some, that are blank, or that are half a letter.
+NAMES = (
+    "4FGL \u2028J1",
+    "4FGL J2\u2028",
+    "\u20294FGL J3",
+    "4FGL\x85J4",
+    "\xa04FGL  J5\xa0",
+    "\ufeff4FGL J6",
+    "4FGL \ud800J7",
+)
+NUMBERS = (np.nan, np.inf, -np.inf)
+
+
+@pytest.fixture(scope="module")
+def labels(targets):
+    table = make_up_labels(targets[:40], names=CLASSES)
+    names = np.array(table["Source_Name"], dtype="U40")
+    names[: len(NAMES)] = NAMES
+    table["Source_Name"] = names
+    for name in table.colnames:
+        if table[name].dtype.kind in "if":
+            table[name] = table[name].astype(np.float64)
+            table[name][len(NAMES) : len(NAMES) + len(NUMBERS)] = NUMBERS
+    return table
+
+
+@pytest.fixture(scope="module")
+def page(browser, tmp_path_factory, labels):
+    path = tmp_path_factory.mktemp("hostile") / "page.html"
+    write_report(labels, path)
+    return Reader(browser, path)
+
+
+def test_class_names_are_text_everywhere(page):
+    page.open()
+    headings = page.js(
+        "return [...document.querySelectorAll('#table thead .dt-column-title')].map((cell) => cell.textContent)"
+    )
+    spoken = [place.get_attribute("aria-label") for place in page.all("#table thead .dt-column-order")]
+    for name in CLASSES:
+        assert f"P {name}" in headings
+        assert any(words.startswith(f"P {name}: ") for words in spoken)
+        assert name in [option.get_attribute("textContent") for option in page.all("#filter-class option")]
+    assert page.all("#table a:not([href]), #table img, body meta") == []
+    assert page.js("return location.href") == page.path.as_uri()
+    assert page.complaints() == []
+
+
+@pytest.mark.parametrize("row", range(len(NAMES) + len(NUMBERS)))
+def test_any_source_is_selected_by_its_address(page, labels, row):
+    """Also one whose numbers are none."""
+    name = str(labels["Source_Name"][row]).encode("utf-8", "replace").decode()
+    page.open("#source=" + quote(name))
+    assert page.find("#selected-title").get_attribute("textContent") == name
+    assert len(page.js("return location.hash")) > len("#source=")
+    assert page.complaints() == []
+
+
+def test_a_click_makes_an_address_that_works(page):
+    page.open()
+    page.type("#search", "J2")
+    page.until("return document.querySelectorAll('#table tbody a[data-source]').length === 1")
+    page.find("#table tbody a[data-source]").click()
+    fragment = page.js("return location.hash")
+    page.open(fragment)
+    assert page.find("#selected-title").get_attribute("textContent") == "4FGL J2\u2028"
+
+
+def test_sorting_and_filtering_with_numbers_that_are_none(page):
+    page.open()
+    for heading in page.all("#table thead .dt-column-order"):
+        page.js("arguments[0].click(); arguments[0].click()", heading)
+    page.type("#filter-p", "0.5")
+    page.until("return document.querySelector('.dt-info').textContent.includes('filtered')")
+    for button in ("#zoom-in", "#zoom-all"):
+        page.find(button).click()
+    assert page.complaints() == []
+
+
+def test_numbers_that_are_none_are_left_out(labels):
+    columns = source_columns(labels)
+    gone = slice(len(NAMES), len(NAMES) + len(NUMBERS))
+    for name, values in columns.items():
+        rows = values if name in ("probability", "deviation") else [values]
+        if name not in ("name", "class1", "assoc1", "status", "predicted"):
+            assert all(row[gone] == [None] * len(NUMBERS) for row in rows), name

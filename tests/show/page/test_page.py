@@ -1,0 +1,224 @@
+"""The page as text: complete, small, and with everything from outside escaped."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from fermiclass.errors import CatalogError, FeatureError, OutputError
+from fermiclass.io.tables import read_table, write_table
+from fermiclass.show.page import read_metrics, report_page, write_report
+
+from .conftest import EVALUATION, HOSTILE, make_up_labels
+
+
+class Elements(HTMLParser):
+    """All elements with attributes, and the text of scripts and styles."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.raw = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+        if tag in ("script", "style"):
+            self.raw.append([tag, dict(attributes), ""])
+
+    def handle_data(self, text):
+        if self.cdata_elem:
+            self.raw[-1][2] += text
+
+
+@pytest.fixture(scope="module")
+def metrics(tmp_path_factory):
+    path = tmp_path_factory.mktemp("metrics") / "metrics.json"
+    path.write_text(json.dumps(EVALUATION))
+    return path
+
+
+@pytest.fixture(scope="module")
+def full_page(labels, dr4, metrics):
+    return report_page(labels, catalog=dr4, trust=read_metrics(metrics, labels.meta))
+
+
+def data_of(page):
+    (text,) = (text for tag, about, text in Elements(page).raw if about.get("id") == "data")
+    return json.loads(text)
+
+
+def test_size_of_4500_sources(targets, dr4):
+    labels = make_up_labels(dr4[:4500], features="extended")
+    assert len(report_page(labels, catalog=dr4).encode()) < 3e6
+
+
+def test_all_sources_are_in_it(full_page, labels):
+    data = data_of(full_page)
+    assert data["sources"]["name"] == list(labels["Source_Name"])
+    assert [mark["name"] for mark in data["classes"]] == ["bll", "fsrq", "psr"]
+    assert len(data["features"]["values"]) == 4
+    assert data["reliability"][1]["accuracy"] == 1.0
+    assert data["chance"] == pytest.approx(1 / 3)
+
+
+def test_nothing_is_loaded_and_nothing_else_runs(full_page):
+    """The policy allows the page's own scripts and style by their checksums, and no request at all."""
+    elements = Elements(full_page)
+    (policy,) = (about["content"] for tag, about in elements.found if about.get("http-equiv"))
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["img-src"] == "data:"
+    for name, tag in (("script-src", "script"), ("style-src", "style")):
+        own = [text for kind, about, text in elements.raw if kind == tag and about.get("type") != "application/json"]
+        digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in own]
+        assert rules[name].split() == [f"'sha256-{digest}'" for digest in digests]
+    loading = ("script", "img", "iframe", "object", "embed", "link", "audio", "video", "source")
+    assert [about for tag, about in elements.found if tag in loading and {"src", "data"} & set(about)] == []
+    assert [about["href"] for tag, about in elements.found if tag == "link"] == ["data:,"]
+    assert not [about for _, about in elements.found if any(name.startswith("on") for name in about)]
+    assert not [about for _, about in elements.found if "style" in about]
+
+
+def test_whatever_is_in_the_catalogue_stays_text(hostile_labels, labels, metrics):
+    page = report_page(hostile_labels, trust=read_metrics(metrics, {}))
+    others = labels[:40]
+    for name in ("Source_Name", "ASSOC1", "CLASS1"):
+        others[name].description = None  # as many descriptions
+    tame = report_page(others, trust=read_metrics(metrics, {}))
+    found, expected = ([tag for tag, _ in Elements(text).found] for text in (page, tame))
+    assert found == expected
+    assert data_of(page)["sources"]["name"][: len(HOSTILE)] == list(HOSTILE)
+    assert data_of(page)["sources"]["assoc1"][: len(HOSTILE)] == list(HOSTILE)[::-1]
+    assert "window.hacked" in page  # it is there, as text
+    for text in HOSTILE:
+        assert text not in page
+    assert "49 %2F" not in page
+    assert "trained on &lt;b&gt;4FGL-DR1" in page
+
+
+def test_the_same_labels_give_the_same_page(labels, dr4, full_page, metrics):
+    assert report_page(labels, catalog=dr4, trust=read_metrics(metrics, labels.meta)) == full_page
+
+
+def test_no_rows(labels):
+    page = report_page(labels[:0])
+    assert "Probable classes of 0 sources" in page
+    assert data_of(page)["sources"]["name"] == []
+
+
+def test_other_classes(targets, dr4):
+    classes = ("agn", "psr", "other")
+    labels = make_up_labels(targets[:50], names=classes, classes="agn=bll+fsrq+rdg,psr,other")
+    data = data_of(report_page(labels, catalog=dr4))
+    assert [mark["name"] for mark in data["classes"]] == list(classes)
+    assert set(data["features"]["known"]["classes"]) == {0, 1, 2}
+
+
+def test_classes_in_the_order_in_which_they_were_given(targets):
+    labels = make_up_labels(targets[:50], names=("bll", "msp", "other"), classes="other,msp,bll")
+    page = report_page(labels)
+    assert [mark["name"] for mark in data_of(page)["classes"]] == ["other", "msp", "bll"]
+    assert data_of(page)["sources"]["probability"][1] == [round(p, 4) for p in labels["P_msp"]]
+    assert "msp candidates" in page
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ("selection", ["AGN are corrected for how completely they are associated"]),
+        ("estimated", ["on the assumption that every source is of one of these classes", "use --shares latitude"]),
+        ("given", ["The class priors are given, on the assumption"]),
+        ("trained", []),
+    ],
+)
+def test_the_caveats_of_the_terminal(targets, shares, expected):
+    labels = make_up_labels(targets[:50], shares=shares)
+    if shares == "trained":
+        del labels.meta["w_unass"]
+    caveats = report_page(labels).partition('id="caveats"')[2].partition("</ul>")[0]
+    sentences = ("AGN are corrected", "on the assumption", "--shares latitude")
+    assert all(text in caveats for text in expected)
+    assert sum(text in caveats for text in sentences) == len(expected)
+    assert f"{np.sum(labels['LABEL_FLAGS'] > 0)} of 50 sources are flagged: " in caveats
+
+
+def test_labels_without_metadata(targets, dr4, tmp_path):
+    """A CSV file says nothing of how the labels were made: the default features are shown."""
+    write_table(make_up_labels(targets[:50]), tmp_path / "labels.csv")
+    page = report_page(read_table(tmp_path / "labels.csv"), catalog=dr4)
+    assert "its format carries no metadata" in page
+    assert len(data_of(page)["features"]["names"]) == 18
+
+
+@pytest.mark.parametrize("ending", [".fits", ".vot", ".ecsv", ".parquet"])
+def test_labels_of_every_format(targets, dr4, tmp_path, ending):
+    labels = make_up_labels(targets[:50])
+    write_table(labels, tmp_path / f"labels{ending}")
+    read = report_page(read_table(tmp_path / f"labels{ending}"), catalog=dr4)
+    assert data_of(read)["features"] == data_of(report_page(labels, catalog=dr4))["features"]
+    assert labels.meta["sha256"] in read
+
+
+def test_ways_to_be_wrong(labels, targets, dr4, tmp_path):
+    with pytest.raises(OutputError, match=r"does not end in \.html or \.htm"):
+        write_report(labels, tmp_path / "page.pdf")
+    with pytest.raises(OutputError, match="there is no folder"):
+        write_report(labels, tmp_path / "no" / "page.html")
+    with pytest.raises(CatalogError, match=r"it is not a label table"):
+        report_page(dr4.table)
+    other = make_up_labels(targets[:5], sha256="0" * 64)
+    with pytest.raises(CatalogError, match=r"but the labels were made with .* of SHA-256 0000"):
+        report_page(other, catalog=dr4)
+    with pytest.raises(FeatureError, match="unknown"):
+        report_page(make_up_labels(targets[:5], features="beauty"), catalog=dr4)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        (
+            "LABEL_FLAGS",
+            ["imputed"] * 3,
+            r"LABEL_FLAGS of the label table holds <U7 of shape \(3,\), expected one number",
+        ),
+        (
+            "GLON",
+            [[1.0, 2.0]] * 3,
+            r"GLON of the label table holds float64 of shape \(3, 2\), expected one number a source",
+        ),
+        ("P_psr", ["much"] * 3, "P_psr of the label table holds <U4"),
+        ("LABEL_FLAGS", None, "has no column LABEL_FLAGS"),
+        ("Source_Name", None, "has no column Source_Name"),
+    ],
+)
+def test_columns_that_are_not_of_labels(targets, dr4, tmp_path, column, values, message):
+    table = make_up_labels(targets[:3])
+    table.remove_column(column)
+    if values is not None:
+        table[column] = values
+    with pytest.raises(CatalogError, match=message):
+        write_report(table, tmp_path / "page.html", catalog=dr4)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_part_has_a_name_for_screen_readers(full_page):
+    elements = Elements(full_page).found
+    ids = {about["id"] for _, about in elements if "id" in about}
+    assert [about for tag, about in elements if tag == "html"] == [{"lang": "en"}]
+    assert {"header", "nav", "main", "aside", "footer"} <= {tag for tag, _ in elements}
+    for tag, about in elements:
+        if tag == "section":
+            assert about["aria-labelledby"] in ids
+        if about.get("role") == "img":
+            assert about["aria-label"]
+            assert about["aria-describedby"] in ids
+    count = {tag: len(re.findall(f"<{tag}[ >]", full_page)) for tag in ("table", "caption")}
+    assert count["table"] == count["caption"]
+    assert all(about.get("scope") in ("row", "col") for tag, about in elements if tag == "th")
+    targets_of_links = {about["href"][1:] for tag, about in elements if tag == "a" and about["href"].startswith("#")}
+    assert targets_of_links <= ids

@@ -1,0 +1,369 @@
+"""The parts of the page: what each says of the sources, and what it refuses."""
+
+import base64
+import itertools
+import json
+
+import numpy as np
+import pytest
+from astropy.units import Unit
+from matplotlib.colors import rgb_to_hsv, to_rgb
+
+from fermiclass.errors import CatalogError, ReportError
+from fermiclass.evaluation.scores import Scores
+from fermiclass.labelling.labels import LABEL_FLAGS
+from fermiclass.plots.colours import PALETTE
+from fermiclass.show.page import read_metrics
+from fermiclass.show.page.codes import linear_codes, log_codes
+from fermiclass.show.page.features import feature_columns
+from fermiclass.show.page.headline import FLAG_ADVICE, class_summary, flag_summary, provenance, shares_summary
+from fermiclass.show.page.marks import BACKGROUNDS, class_marks, contrast, readable
+from fermiclass.show.page.sky import EXTENT, grid, project
+from fermiclass.show.page.sources import catalogue_rows, saved_columns, source_columns, statuses_of
+
+from .conftest import CLASSES, EVALUATION, FEATURES, make_up_labels
+
+
+def codes_of(coded):
+    return np.frombuffer(base64.b64decode(coded["codes"]), "<u2").astype(float)
+
+
+# --- codes -----------------------------------------------------------------------------------------------------------
+
+
+def test_linear_codes_keep_values_to_half_a_step():
+    x = np.random.default_rng(0).normal(5.0, 30.0, 1000)
+    x[3], x[4] = np.nan, np.inf
+    coded = linear_codes(x)
+    codes = codes_of(coded)
+    assert list(np.flatnonzero(codes == 65535)) == [3, 4]
+    known = np.isfinite(x)
+    found = coded["low"] + coded["step"] * codes
+    np.testing.assert_allclose(found[known], x[known], atol=0.5001 * coded["step"])
+    assert coded["step"] == pytest.approx(np.ptp(x[known]) / 65534)
+
+
+def test_log_codes_keep_errors_to_a_thousandth_and_zero_exactly():
+    sigma = np.concatenate([np.random.default_rng(0).lognormal(0.0, 3.0, 1000), [0.0, np.nan, -1.0]])
+    coded = log_codes(sigma)
+    codes = codes_of(coded)
+    assert list(codes[-3:]) == [0, 65535, 65535]
+    np.testing.assert_allclose(coded["low"] * np.exp(coded["step"] * (codes[:-3] - 1)), sigma[:-3], rtol=1e-3)
+
+
+@pytest.mark.parametrize("code", [linear_codes, log_codes])
+def test_codes_of_few_values(code):
+    assert list(codes_of(code([np.nan, np.nan]))) == [65535, 65535]
+    same = code([2.5, 2.5])
+    assert same["low"] == pytest.approx(2.5)
+    assert same["step"] == 0
+    assert code([])["codes"] == ""
+
+
+# --- colours and the sky ---------------------------------------------------------------------------------------------
+
+
+def test_contrast_is_that_of_the_guidelines():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # the well-known grey that just fails 4.5
+
+
+def test_classes_that_stand_together_have_colours_of_their_own():
+    """By the colour angle, which stays when a colour becomes lighter or darker for its ground."""
+
+    def hue(colour):
+        return 360 * rgb_to_hsv(to_rgb(colour))[0]
+
+    for ground in BACKGROUNDS:
+        hues = {mark.name: hue(getattr(mark, ground)) for mark in class_marks(("bll", "fsrq", "psr", "msp"))}
+        for one, other in itertools.combinations(hues, 2):
+            apart = abs(hues[one] - hues[other])
+            assert min(apart, 360 - apart) > 25, (one, other, ground)
+
+
+def test_readable_changes_no_more_than_it_must():
+    assert readable("#0072B2", "#ffffff", 3) == "#0072b2"
+    for colour, background in (("#E69F00", "#ffffff"), ("#332288", "#161b22")):
+        assert contrast(colour, background) < 3 <= contrast(readable(colour, background, 3), background) < 3.2
+
+
+def test_marks_are_seen_and_told_apart():
+    names = ["bll", "fsrq", "psr", "msp", "bcu", "agn", "other", "snr", "pwn"]
+    marks = class_marks(names)
+    assert len({mark.outline for mark in marks}) == len({mark.light for mark in marks}) == len(names)
+    assert len(PALETTE) >= len(names)
+    for ground, background in BACKGROUNDS.items():
+        least = {"light": 3, "dark": 4.5}[ground]
+        assert all(contrast(getattr(mark, ground), background) >= least for mark in marks)
+
+
+def test_projection_is_aitoffs():
+    lon, lat = np.array([0.0, 90.0, 270.0, 180.0, 0.0, 40.0]), np.array([0.0, 0.0, 0.0, 0.0, 90.0, -35.0])
+    x, y = project(lon, lat).T
+    np.testing.assert_allclose(x[:5], np.pi * np.array([0, -0.5, 0.5, 1, 0]), atol=1e-12)
+    np.testing.assert_allclose(y[:5], np.pi * np.array([0, 0, 0, 0, 0.5]), atol=1e-12)
+    lam, phi = np.radians([-40.0, -35.0])
+    alpha = np.arccos(np.cos(phi) * np.cos(lam / 2))
+    expected = (2 * np.cos(phi) * np.sin(lam / 2), np.sin(phi)) / np.sinc(alpha / np.pi)
+    np.testing.assert_allclose((x[5], y[5]), expected)
+
+
+def test_grid_has_the_whole_sky_and_no_line_across_it():
+    drawn = grid()
+    edge = np.array(drawn["edge"])
+    np.testing.assert_allclose(edge.min(axis=0), [-EXTENT[0], -EXTENT[1]], atol=1e-3)
+    np.testing.assert_allclose(edge.max(axis=0), EXTENT, atol=1e-3)
+    for line in [*drawn["lines"], drawn["edge"]]:
+        assert np.hypot(*np.diff(np.array(line), axis=0).T).max() < 0.15
+
+
+# --- sources and features --------------------------------------------------------------------------------------------
+
+
+def test_columns_are_those_of_the_labels(labels, targets):
+    columns = source_columns(labels, targets)
+    assert columns["name"] == list(labels["Source_Name"])
+    assert [CLASSES[c] for c in columns["predicted"]] == list(labels["PRED_CLASS"])
+    np.testing.assert_allclose(columns["probability"][2], labels["P_psr"], atol=5.1e-5)
+    np.testing.assert_allclose(columns["deviation"][0], labels["Unc_P_bll"], atol=5.1e-4)
+    np.testing.assert_allclose(np.array(columns["flux"]), targets.table["Flux1000"], rtol=6e-3)
+    assert columns["flags"] == list(labels["LABEL_FLAGS"])
+    assert all(len(columns[name]) == len(labels) for name in columns if name not in ("probability", "deviation"))
+    json.dumps(columns, allow_nan=False)
+
+
+def test_what_is_not_known_is_none(targets):
+    table = make_up_labels(targets[:5])
+    table["Signif_Avg"][2] = np.nan
+    table["GLON"][3] = np.nan
+    columns = source_columns(table)
+    assert columns["significance"][2] is None
+    assert columns["x"][3] is None
+    assert columns["flux"] == pytest.approx(table["Flux1000"].astype(float), rel=5e-3)
+    table.remove_columns(["Signif_Avg", "ASSOC1", "Flux1000", "STATUS"])
+    older = source_columns(table)
+    assert "significance" not in older
+    assert "flux" not in older
+    assert older["assoc1"] == [""] * 5
+    assert older["status"] == columns["status"]  # as CLASS1 says it
+
+
+def test_what_is_saved(targets):
+    """Every column that the page has, with unit, UCD and description of the label table."""
+    table = make_up_labels(targets[:5])
+    columns = {column["name"]: column for column in saved_columns(table)}
+    assert set(columns) <= set(table.colnames)
+    assert {"Source_Name", "STATUS", "P_psr", "Unc_P_psr", "Flux1000", "LABEL_FLAGS"} <= set(columns)
+    assert columns["P_psr"]["key"] == ["probability", 2]
+    assert columns["RAJ2000"]["unit"] == "deg"
+    assert Unit(columns["Flux1000"]["unit"], format="vounit") == Unit("ph cm-2 s-1")
+    assert all(column["ucd"] for column in columns.values())
+    table.remove_columns(["Flux1000", "STATUS"])
+    assert not {"Flux1000", "STATUS"} & {column["name"] for column in saved_columns(table)}
+
+
+def test_statuses_in_their_order():
+    assert statuses_of({"status": ["odd", "unk", "unassociated", "unk"]}) == ["unassociated", "unk", "odd"]
+
+
+def test_labels_of_something_else_are_refused(labels, targets, dr4):
+    table = labels.copy()
+    table.remove_column("ENTROPY")
+    with pytest.raises(CatalogError, match="the label table has no column ENTROPY"):
+        source_columns(table)
+    table = make_up_labels(targets[:3])
+    table["PRED_CLASS"] = ["bll", "gc", "psr"]
+    with pytest.raises(CatalogError, match=r"PRED_CLASS has 'gc', but .* bll, fsrq, psr only"):
+        source_columns(table)
+    with pytest.raises(CatalogError, match=r"does not have the labelled source 4FGL .*\(--catalog\)"):
+        source_columns(labels, dr4[:20])
+
+
+def test_sources_of_one_name_keep_their_order(targets):
+    twins = targets[[4, 7, 9]]
+    twins.table["Source_Name"][:] = ["a", "b", "a"]
+    catalog = type(twins)(twins.table, twins.release, twins.source, twins.sha256)
+    assert catalogue_rows(catalog.table, catalog) == [0, 1, 2]
+
+
+def test_features_are_those_of_the_settings(labels, dr4):
+    from fermiclass import extract_features
+
+    found = feature_columns(labels, dr4)
+    names = FEATURES.split(",")
+    assert found["names"] == names
+    table = extract_features(dr4, names)
+    rows = catalogue_rows(labels, dr4)
+    for j in range(len(names)):
+        values, errors = found["values"][j], found["errors"][j]
+        np.testing.assert_allclose(
+            values["low"] + values["step"] * codes_of(values), table.X[rows, j], atol=0.51 * values["step"]
+        )
+        codes = codes_of(errors)
+        sigma = np.where(codes == 0, 0.0, errors["low"] * np.exp(errors["step"] * (codes - 1)))
+        np.testing.assert_allclose(sigma, np.sqrt(table.X_var[rows, j]), rtol=1e-3)
+    known = np.isin(table.y, CLASSES)
+    assert [CLASSES[c] for c in found["known"]["classes"]] == list(table.y[known])
+    beta = names.index("LP_beta")
+    np.testing.assert_allclose(
+        found["ranges"][2][beta], np.percentile(table.X[table.y == "psr", beta], (16, 50, 84)), rtol=1e-4
+    )
+    flagged = {int(row) for row in found["imputed"]}
+    assert flagged == set(np.flatnonzero(table.flags[rows]))
+    json.dumps(found, allow_nan=False)
+
+
+def test_features_without_any_source_of_known_class(targets):
+    found = feature_columns(make_up_labels(targets[:30]), targets[:30])
+    assert found["known"]["classes"] == []
+    assert found["ranges"][0][0] == [None, None, None]
+    json.dumps(found, allow_nan=False)
+
+
+def test_labelled_sources_with_a_class_are_known_too(dr4):
+    found, expected = (feature_columns(make_up_labels(of), dr4) for of in (dr4, dr4[:1]))
+    for key in ("known", "ranges", "centre", "scale"):
+        assert found[key] == expected[key]
+    assert len(found["known"]["classes"]) == 2630
+
+
+# --- headline --------------------------------------------------------------------------------------------------------
+
+
+def test_summary_adds_up(labels):
+    rows = class_summary(labels)
+    assert [row["name"] for row in rows] == list(CLASSES)
+    assert sum(row["most_probable"] for row in rows) == len(labels)
+    assert sum(row["expected"] for row in rows) == pytest.approx(len(labels))
+    assert sum(row["sure"] for row in rows) == np.sum(labels["P_MAX"] >= 0.9)
+    assert rows[0]["meaning"].startswith("BL Lac")
+
+
+def test_every_flag_is_explained(labels):
+    assert set(FLAG_ADVICE) == set(LABEL_FLAGS)
+    rows = flag_summary(labels)
+    assert [row["n"] for row in rows] == [int(np.sum(labels["LABEL_FLAGS"] & bit > 0)) for bit in LABEL_FLAGS]
+
+
+def test_provenance_leaves_nothing_out(labels):
+    first, rest = provenance(labels.meta)
+    assert ("SHA-256 of the catalogue", labels.meta["sha256"]) in first
+    assert len(first) + len(rest) + 1 == len(labels.meta)  # shares are shown apart
+    assert shares_summary(labels.meta) == [
+        {"kind": "unassociated sources", "shares": {"bll": "0.3 ± 0.1", "fsrq": "0.2 ± 0.1", "psr": "0.5 ± 0.1"}}
+    ]
+
+
+def test_a_class_called_kind_leaves_the_heading_of_its_row():
+    (row,) = shares_summary({"w_unass": "kind=0.3+-0.1,psr=0.7+-0.1"})
+    assert row == {"kind": "unassociated sources", "shares": {"kind": "0.3 ± 0.1", "psr": "0.7 ± 0.1"}}
+
+
+def test_only_the_rest_is_called_all_other_classes(targets):
+    classes = "agn=bll+fsrq+bcu+rdg+agn+nlsy1+sey,psr,rest=other"
+    table = make_up_labels(targets[:5], names=("agn", "psr", "rest"), classes=classes)
+    agn, psr, rest = (row["meaning"] for row in class_summary(table))
+    assert agn.startswith("BL Lac object, flat-spectrum radio quasar, blazar of uncertain type, radio galaxy, ")
+    assert (psr, rest) == ("pulsar (from DR3 on: young), millisecond pulsar", "all classes in no other group")
+
+
+# --- metrics ---------------------------------------------------------------------------------------------------------
+
+
+def written(tmp_path, content):
+    path = tmp_path / "metrics.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+LABELS = {"method": "nimgp", "shares": "estimated", "features": FEATURES, "classes": "bll,fsrq,psr"}
+
+
+@pytest.mark.parametrize(
+    ("meta", "method", "same"),
+    [
+        (LABELS, "nimgp+shares", True),
+        (LABELS | {"shares": "trained"}, "nimgp", True),
+        (LABELS | {"classes": "psr,BLL,fsrq", "temperature": "1.0", "likelihood": "softmax"}, "nimgp+shares", True),
+        (LABELS | {"shares": "selection"}, "nimgp", False),
+        (LABELS | {"method": "mgp", "shares": "trained"}, "peer", False),
+        (LABELS | {"features": "LP_Index,LP_beta"}, "nimgp+shares", False),
+        (LABELS | {"classes": "agn=bll+fsrq,psr"}, "nimgp+shares", False),
+        (LABELS | {"temperature": "folds"}, "nimgp+shares", False),
+        (LABELS | {"temperature": "1.3"}, "nimgp+shares", False),
+        (LABELS | {"likelihood": "probit"}, "nimgp+shares", False),
+        ({}, "peer", False),
+    ],
+)
+def test_the_method_of_the_labels_is_chosen(tmp_path, meta, method, same):
+    likelihood = {"likelihood": "softmax"} if "likelihood" in meta else {}
+    trust = read_metrics(written(tmp_path, EVALUATION | likelihood), meta)
+    assert (trust.method, trust.same_method) == (method, same)
+
+
+def test_the_features_of_the_labels_are_chosen_among_several_sets(tmp_path):
+    nimgp = EVALUATION["methods"]["nimgp+shares"]
+    methods = {f"nimgp@{label}+shares": nimgp | {"feature_set": label} for label in ("few", "all")}
+    content = EVALUATION | {"features": {"few": ["LP_beta"], "all": FEATURES.split(",")}, "methods": methods}
+    trust = read_metrics(written(tmp_path, content), LABELS)
+    assert (trust.method, trust.same_method) == ("nimgp@all+shares", True)
+
+
+def test_an_evaluation_is_read_whole(tmp_path):
+    content = json.loads(json.dumps(EVALUATION))
+    content["methods"]["nimgp"]["unassociated"] = content["methods"]["peer"] | {"n": 7}
+    trust = read_metrics(written(tmp_path, content), {"method": "nimgp", "shares": "trained"})
+    assert {name: scores["n"] for name, scores in trust.scores.items()} == {"all": 100, "unassociated": 7}
+    assert trust.confusion == [[40, 10, 0], [15, 15, 0], [1, 0, 19]]
+    assert trust.reliability[0]["se"] == pytest.approx(np.sqrt(0.58 * 0.42 / 50))
+
+
+def test_an_evaluation_of_an_earlier_version_has_no_confusion(tmp_path):
+    content = json.loads(json.dumps(EVALUATION))
+    for result in content["methods"].values():
+        del result["confusion"]
+    assert read_metrics(written(tmp_path, content), {}).confusion is None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "is not a JSON file"),
+        ("[]", "is not an evaluation"),
+        ({"classes": ["a"], "methods": {}}, "is not an evaluation"),
+        ({**EVALUATION, "methods": {"nimgp": {"nll": "x"}}}, "is not an evaluation"),
+        (
+            {**EVALUATION, "methods": {"nimgp": EVALUATION["methods"]["nimgp"] | {"confusion": [[1]]}}},
+            "the confusion matrix is not 3 x 3",
+        ),
+        (
+            {**EVALUATION, "methods": {"m": EVALUATION["methods"]["nimgp"] | {"reliability": [
+                {"n": 1, "confidence": 0.5, "accuracy": 2.0}
+            ]}}},
+            "a bin without sources, or with an accuracy outside",
+        ),
+        (json.dumps(EVALUATION).replace('"n": 100', '"n": Infinity'), "inf is not a valid score"),
+        (json.dumps(EVALUATION).replace('"n": 100', f'"n": 1{"0" * 400}'), "OverflowError"),
+        (json.dumps(EVALUATION).replace('"confidence": 0.6', '"confidence": NaN'), "nan is not a valid score"),
+        ("[" * 100_000 + "]" * 100_000, "is not a JSON file .*recursion"),
+        (EVALUATION | {"protocol": "\ud800"}, "is not an evaluation .*surrogates not allowed"),
+        (EVALUATION | {"classes": []}, "it has no classes"),
+    ],
+    ids=lambda value: "" if len(value) > 100 else None,
+)  # fmt: skip
+def test_what_is_no_evaluation_is_refused(tmp_path, content, message):
+    with pytest.raises(ReportError, match=message):
+        read_metrics(written(tmp_path, content), {})
+
+
+def test_an_evaluation_that_is_not_there(tmp_path):
+    with pytest.raises(ReportError, match="there is no file"):
+        read_metrics(tmp_path / "no.json", {})
+    with pytest.raises(ReportError, match="cannot be read"):
+        read_metrics(tmp_path, {})
+
+
+def test_scores_count_confusions():
+    p = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.6, 0.3], [0.9, 0.05, 0.05]])
+    scores = Scores.of(p, ["bll", "fsrq", "psr", "bll"], CLASSES)
+    assert scores.to_dict()["confusion"] == [[2, 0, 0], [0, 1, 0], [0, 1, 0]]
