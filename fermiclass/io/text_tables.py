@@ -22,15 +22,8 @@ _CSVW_TYPES = {"b": "boolean", "i": "integer", "u": "integer", "f": "double", "U
 
 
 def to_ecsv(table: Table) -> bytes:
-    """Return a plain table as an ECSV file. Astropy reads its empty texts as empty, not as missing."""
-    from astropy.table import MaskedColumn
-
-    written = table.copy(copy_data=False)
-    for name in table.colnames:
-        if table[name].dtype.kind == "U" and np.any(np.asarray(table[name]) == ""):
-            written[name] = MaskedColumn(table[name])
-            written[name].info.serialize_method["ecsv"] = "data_mask"
-    return _to_text(written, "ascii.ecsv")
+    """Return a plain table as an ECSV file."""
+    return _to_text(table, "ascii.ecsv")
 
 
 def from_ecsv(content: bytes) -> Table:
