@@ -68,22 +68,20 @@ def from_fits(content: bytes) -> Table:
     return table
 
 
-def fits_column(data: fits.FITS_rec, number: int, start: int = 0, stop: int | None = None) -> NDArray[Any]:
-    """Return rows of a column with TSCAL and TZERO, and with NaN where a whole number is the null value (TNULL).
+def fits_column(data: fits.FITS_rec, number: int) -> NDArray[Any]:
+    """Return a column with TSCAL and TZERO, and with NaN where a whole number is the null value (TNULL).
 
     astropy takes null values as numbers, and fails at TZERO of 64 bits and at TSCAL of unsigned numbers.
 
     Parameters
     ----------
     data
-        The table.
+        The table, or a slice of it: a slice converts its own rows only. Slice once, since it takes astropy long.
     number
         Number of the column, from 0 on.
-    start, stop
-        The rows.
     """
-    column, rows = data.columns[number], slice(start, stop)
-    stored = data.view(np.ndarray)[column.name][rows]
+    column = data.columns[number]
+    stored = data.view(np.ndarray)[column.name]
     scale, zero = (
         default if given in (None, "") else given for given, default in ((column.bscale, 1), (column.bzero, 0))
     )
@@ -91,7 +89,7 @@ def fits_column(data: fits.FITS_rec, number: int, start: int = 0, stop: int | No
     if (scale != 1 and unsigned) or (column.format.endswith("K") and zero and not unsigned):
         values = stored.astype(np.float64) * scale + zero
     else:
-        values = np.asarray(data[rows].field(number))  # the slice comes first; otherwise whole columns are converted
+        values = np.asarray(data.field(number))
     if column.null in (None, "") or stored.dtype.kind not in "iu" or values.dtype.kind not in "iuf":
         return values
     missing = (stored == column.null).reshape(values.shape)  # TNULL is a number before TSCAL and TZERO

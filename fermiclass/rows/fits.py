@@ -92,9 +92,10 @@ class FITSRows(Rows):
     def read(self, start: int, stop: int) -> Chunk:
         """Return rows `start` to `stop` − 1; see :meth:`fermiclass.rows.Rows.read`."""
         check_span(start, stop, self.num_rows, self._source)
+        rows = self._data[start:stop]
 
         def column(name: str) -> NDArray[Any]:
-            return fits_column(self._data, self._data.columns.names.index(name), start, stop).reshape(stop - start)
+            return fits_column(rows, self._data.columns.names.index(name)).reshape(stop - start)
 
         chunk = self._columns.chunk(column, self._dtype, self._source, start)
         return check_chunk(chunk, start, self.feature_names, self._columns.uncertainties, self._source)
