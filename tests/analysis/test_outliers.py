@@ -140,6 +140,7 @@ def test_the_command_by_expectation_propagation(tmp_path):
     assert set(table["CLASS"]) == {"agn", "psr"}
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path):
     printed = run_well("outliers", DR4, "-o", tmp_path / "o.ecsv", "--steps", "60", "--inducing", "15", "--folds", "2")
     table = read_table(tmp_path / "o.ecsv")

@@ -80,6 +80,7 @@ def test_wrong_labels(tmp_path, data):
         assert ("found" in line) == (line["method"] == "rmgpc")
 
 
+@pytest.mark.slow
 def test_our_methods(tmp_path, data):
     output = tmp_path / "results.json"
     printed = run_well(

@@ -173,6 +173,7 @@ def test_train_then_classify_is_classify(tmp_path, model_folder):
     assert direct.read_bytes() == by_model.read_bytes()
 
 
+@pytest.mark.slow
 def test_other_classes_features_targets_and_training_catalogue(tmp_path):
     output = tmp_path / "labels.parquet"
     done = run(
@@ -209,6 +210,7 @@ def test_shares_by_latitude(tmp_path, model_folder):
     assert "w_unass" not in meta
 
 
+@pytest.mark.slow
 def test_temperature_is_set_on_held_out_sources(tmp_path):
     for name, options in (("plain", ()), ("scaled", ("--temperature",))):
         settings = ("--steps", "15", "--inducing", "10", "--classes", "bll,fsrq,psr", "--features", "LP_Index,LP_beta")
@@ -218,6 +220,7 @@ def test_temperature_is_set_on_held_out_sources(tmp_path):
     assert scaled < 0.95  # so few steps leave a model that is too flat
 
 
+@pytest.mark.slow
 def test_the_papers_protocol_corrects_no_shares(tmp_path):
     output = tmp_path / "labels.ecsv"
     run_well("classify", DR4, "--paper", "--epochs", "1", "--targets", "unassociated", "-o", output)

@@ -129,6 +129,7 @@ def test_evaluate_tells_what_input_noise_and_shares_change(side_by_side):
     assert f"({effect['all']['difference']:+.3f}±" in printed
 
 
+@pytest.mark.slow
 def test_evaluate_shows_all_baselines_if_asked():
     methods = ("--methods", "logistic,svm,logistic-squares,logistic+unc,svm+unc")
     arguments = ("evaluate", DR1, "--faint", "0.3", *methods, *THREE[:2])
@@ -216,6 +217,7 @@ def test_evaluate_ood(tmp_path):
     assert "Sources of bll" not in said
 
 
+@pytest.mark.slow
 def test_evaluate_ood_of_several_feature_sets(tmp_path):
     options = ("--classes", "agn=bll+fsrq,psr", "--min-significance", "7", "--seed", "1")
     sets = ("--features", "six", "--features", "LP_beta,LP_Index")

@@ -90,6 +90,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_learned(features, tmp_path):
     arguments = ["train-rows", str(features), "-o", "model", *QUICK, "--checkpoint", "training.npz"]
     command = [sys.executable, "-c", INTERRUPTED, *arguments]
@@ -127,7 +128,11 @@ def test_what_cannot_be_learned(features, tmp_path, arguments, message):
         (("-o", "labels.csv"), "cannot be written in blocks"),
         (("-o", "labels.fits", "--keep", "Source_Name"), "needs the width of texts in advance"),
         (("-o", "nowhere/labels.parquet"), "Create it first"),
-        (("--dask", "tcp://127.0.0.1:9"), "there is no Dask scheduler at 'tcp://127.0.0.1:9'"),
+        pytest.param(
+            ("--dask", "tcp://127.0.0.1:9"),
+            "there is no Dask scheduler at 'tcp://127.0.0.1:9'",
+            marks=pytest.mark.slow,  # the connection has 10 seconds
+        ),
         (("--hdu", "SECOND"), "has no HDU 'SECOND'"),
     ],
 )
@@ -158,6 +163,7 @@ def test_what_is_read_is_not_overwritten(features, tmp_path, as_folder):
     assert list(tmp_path.iterdir()) == [part]
 
 
+@pytest.mark.slow
 def test_models_of_the_other_kind(features, model, tmp_path):
     done = run("classify", DR4, "--model", model, "-o", tmp_path / "labels.fits")
     assert done.returncode == 2

@@ -90,6 +90,7 @@ def test_explain_says_where_labels_and_model_differ(folder):
     _compare(labels, made_up_explanation())  # not in the table
 
 
+@pytest.mark.slow
 def test_explain_in_the_open_world_says_what_classify_says(folder):
     """By labels of the default classes, whose priors are those of the selection."""
     settings = (*QUICK[:4], "--features", "six,asinh_GLAT")

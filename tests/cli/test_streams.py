@@ -90,6 +90,7 @@ def test_a_command_in_another_encoding():
     assert output.isascii()
 
 
+@pytest.mark.slow
 def test_optimised_python():
     """It has no docstrings."""
     status, output, _ = run("", "info", CATALOG, PYTHONOPTIMIZE="2")

@@ -219,6 +219,7 @@ def test_given_shares(trained):
         model.label(catalog, shares="guessed")
 
 
+@pytest.mark.slow
 def test_shares_by_latitude(trained):
     """Pulsars gather in the Galactic plane: the unassociated sources of the two parts of the sky differ widely."""
     model, catalog = trained

@@ -206,6 +206,7 @@ def test_targets_are_rows_of_all(model, few, labels):
         assert chosen.meta["targets"] == targets
 
 
+@pytest.mark.slow
 def test_counts_on_the_whole_release(model, dr4):
     done = []
     for targets, expected in (("unassociated", 2423), ("uncertain", 4186)):

@@ -106,8 +106,8 @@ def cover(seed, *, shares, slope, sharpness, bias, estimate, level=0.9):
     [
         ((0.5, 0.3, 0.2), 0.0, 0.7, 0.7, False),
         ((0.5, 0.3, 0.2), 0.0, 1.4, -0.7, False),
-        ((0.25, 0.35, 0.4), 0.0, 1.4, 0.0, True),
-        ((0.35, 0.4, 0.25), 0.5, 0.7, 0.0, True),
+        pytest.param((0.25, 0.35, 0.4), 0.0, 1.4, 0.0, True, marks=pytest.mark.slow),
+        pytest.param((0.35, 0.4, 0.25), 0.5, 0.7, 0.0, True, marks=pytest.mark.slow),
     ],
 )
 def test_intervals_hold_the_truth_where_scatter_alone_does_not(shares, slope, sharpness, bias, estimate):

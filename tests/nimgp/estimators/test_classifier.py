@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.nimgp.names import METHODS
+from tests.nimgp.estimators.scikit_learn import learns, scikit_learn_checks
 
 SMALL = {"num_inducing": 15, "num_draws": 16, "learning_rate": 0.3}
 TINY = {"steps": 40, "num_inducing": 15, "num_draws": 16, "learning_rate": 0.1}
@@ -24,24 +24,20 @@ VARIANTS = {
 }
 
 
-def scikit_learn_checks():
-    """All of scikit-learn's own checks, but for arrays of other libraries, which need a mode of SciPy of their own.
-
-    Of another likelihood those that look at predictions.
-    """
-    for estimator in (NIMGPClassifier(**SMALL), NIMGPClassifier("mgp", likelihood="step", **SMALL)):
-        for instance, check in estimator_checks_generator(estimator):
-            name = check.func.__name__
-            looked_at = estimator.method == "nimgp" or "classifiers" in name or "methods" in name
-            if "array_api" not in name and looked_at:
-                yield pytest.param(instance, check, id=f"{estimator.method}-{name}")
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(scikit_learn_checks()))
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [
+        *scikit_learn_checks(NIMGPClassifier(**SMALL), "nimgp-"),
+        *scikit_learn_checks(  # those that look at predictions
+            NIMGPClassifier("mgp", likelihood="step", **SMALL),
+            "mgp-",
+            lambda name: "classifiers" in name or "methods" in name,
+        ),
+    ],
+)
 @pytest.mark.usefixtures("eagerly")
 def test_scikit_learn_contract(estimator, check):
-    learns = check.func.__name__ == "check_classifiers_train"
-    check(clone(estimator).set_params(steps=12 if learns else 2))
+    check(clone(estimator).set_params(steps=12 if learns(check) else 2))
 
 
 def make_data(n=90, seed=0):

@@ -7,28 +7,20 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from fermiclass import UncertainGPRegressor
 from fermiclass.nimgp.errors import TrainingError
 from fermiclass.nimgp.expected import KERNELS
+from tests.nimgp.estimators.scikit_learn import learns, scikit_learn_checks
 
 N = 40
 
 
-def scikit_learn_checks():
-    """All of scikit-learn's own checks, but for arrays of other libraries, which need a mode of SciPy of their own."""
-    for instance, check in estimator_checks_generator(UncertainGPRegressor(starts=1)):
-        if "array_api" not in check.func.__name__:
-            yield pytest.param(instance, check, id=check.func.__name__)
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(scikit_learn_checks()))
+@pytest.mark.parametrize(("estimator", "check"), scikit_learn_checks(UncertainGPRegressor(starts=1)))
 @pytest.mark.usefixtures("eagerly")
 @pytest.mark.filterwarnings("ignore:the best of 1 starts is not at a maximum")
 def test_scikit_learn_contract(estimator, check):
-    learns = check.func.__name__ == "check_regressors_train"
-    check(clone(estimator).set_params(steps=12 if learns else 2))
+    check(clone(estimator).set_params(steps=12 if learns(check) else 2))
 
 
 def make_data(n=N, seed=0):

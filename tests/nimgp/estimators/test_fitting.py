@@ -42,7 +42,9 @@ def assert_same(one, other, new):
         {},
         {"batch_size": 16},
         {"method": "nimgp-nn", "noise": "shared", "likelihood": "step", "hidden_units": 5},
-        {"method": "nimgp-fo-marginal", "likelihood": "logit", "noise": "per-feature"},
+        pytest.param(
+            {"method": "nimgp-fo-marginal", "likelihood": "logit", "noise": "per-feature"}, marks=pytest.mark.slow
+        ),
         {"method": "mgp-aug", "input_prior": "mixture", "components": 2},
         {"input_prior": "mixture", "components": 2, "likelihood": "softmax-bound", "kernel": "matern32"},
     ],
@@ -80,7 +82,11 @@ def test_data_sets_of_other_shapes_are_trained_in_groups_of_their_own(new):
         assert_same(many[k], clone(estimator).fit(X, y, X_var=X_var), new)
 
 
-@pytest.mark.parametrize("settings", [{"epochs": 2, "batch_size": 15}, {"batch_size": 35}], ids=["epochs", "batch"])
+@pytest.mark.parametrize(
+    "settings",
+    [{"epochs": 2, "batch_size": 15}, pytest.param({"batch_size": 35}, marks=pytest.mark.slow)],
+    ids=["epochs", "batch"],
+)
 @pytest.mark.usefixtures("eagerly")
 def test_each_has_the_steps_it_would_have_alone(settings, new):
     """Passes over unequal data sets have unequal steps; a batch that holds one set may be a part of another."""

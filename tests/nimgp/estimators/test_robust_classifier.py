@@ -7,30 +7,26 @@ import pytest
 from scipy.special import entr
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import fermiclass
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.training import EPSettings
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier, _read
+from tests.nimgp.estimators.scikit_learn import scikit_learn_checks
 
 WRONG = (3, 20, 41, 70)
+QUICK = {"tol": 1e-2, "max_rounds": 20, "max_iter": 2}
 
 
-def scikit_learn_checks():
-    """All of scikit-learn's own checks, but for arrays of other libraries, which need a mode of SciPy of their own.
-
-    The robust one alone learns from 300 rows, which takes a while.
-    """
-    quick = {"tol": 1e-2, "max_rounds": 20, "max_iter": 2}
-    for estimator in (RobustGPClassifier(**quick), RobustGPClassifier(robust=False, **quick)):
-        for instance, check in estimator_checks_generator(estimator):
-            name = check.func.__name__
-            if "array_api" not in name and (estimator.robust or "classifiers_train" not in name):
-                yield pytest.param(instance, check, id=f"{estimator.robust}-{check.func.__name__}")
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(scikit_learn_checks()))
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [
+        *scikit_learn_checks(RobustGPClassifier(**QUICK), "robust-"),
+        *scikit_learn_checks(
+            RobustGPClassifier(robust=False, **QUICK), "standard-", lambda name: name != "check_classifiers_train"
+        ),
+    ],
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -7,29 +7,23 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from fermiclass import NIMGPRegressor
 from fermiclass.nimgp.names import METHODS, RESPONSES
 from fermiclass.nimgp.prediction.responses import ResponsePredictor
 from fermiclass.nimgp.training.loop import TrainingState
+from tests.nimgp.estimators.scikit_learn import learns, scikit_learn_checks
 
 N, D = 60, 2
 FAST = {"num_inducing": 8, "steps": 80, "learning_rate": 0.1, "num_draws": 16}
 FEW = FAST | {"steps": 5}  # for what holds after any number of steps
 
 
-def scikit_learn_checks():
-    """All of scikit-learn's own checks, but for arrays of other libraries, which need a mode of SciPy of their own."""
-    for instance, check in estimator_checks_generator(NIMGPRegressor(num_inducing=5, num_draws=2, learning_rate=0.1)):
-        if "array_api" not in check.func.__name__:
-            yield pytest.param(instance, check, id=check.func.__name__)
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(scikit_learn_checks()))
+@pytest.mark.parametrize(
+    ("estimator", "check"), scikit_learn_checks(NIMGPRegressor(num_inducing=5, num_draws=2, learning_rate=0.1))
+)
 def test_scikit_learn_contract(estimator, check):
-    learns = check.func.__name__ == "check_regressors_train"
-    check(clone(estimator).set_params(steps=25 if learns else 2))
+    check(clone(estimator).set_params(steps=25 if learns(check) else 2))
 
 
 def make_data(n=N, seed=0):

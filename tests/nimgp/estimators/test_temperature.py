@@ -46,6 +46,7 @@ def test_it_is_the_best_of_the_folds(problem, found):
     assert nll(found) < min(nll(0.9 * found), nll(found / 0.9))
 
 
+@pytest.mark.slow
 def test_the_classifier_uses_it(problem):
     X, y, X_var = problem
     plain = NIMGPClassifier(**SETTINGS).fit(X, y, X_var=X_var)

@@ -219,6 +219,7 @@ def test_a_weight_counts_rows(data):
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_temperature_is_judged_by_classes(data):
     X, y, X_var = data
     settings = {**FEW, "steps": 10, "label_sets": "bcu=bll+fsrq", "temperature": "folds"}

@@ -100,7 +100,8 @@ def several(rng, counts):
 @pytest.mark.parametrize(
     ("method", "counts", "batch_size"),
     [
-        *((method, (15, 12), batch_size) for method in METHODS for batch_size in (None, 8)),
+        *((method, (15, 12), None) for method in METHODS),
+        *(pytest.param(method, (15, 12), 8, marks=pytest.mark.slow) for method in METHODS),
         ("nimgp", (12, 12), None),
         ("nimgp-nn", (12, 12), 12),
     ],
