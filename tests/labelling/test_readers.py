@@ -1,4 +1,7 @@
-"""The documented selections, with the readers of Python: the same rows in every format (STILTS: tests/io/test_tools.py)."""
+"""The documented selections, with the readers of Python: the same rows in every format.
+
+For STILTS see tests/io/test_tools.py.
+"""
 
 import numpy as np
 import pandas as pd
