@@ -27,7 +27,10 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
         console.print(f"Classes of the list that the labels do not have are left out: {words}.")
     if comparison.agreement:
         console.print(_agreement_table(comparison))
-        console.print("agree: PRED_CLASS is this class. mean P: mean of our probability of it. The other columns count our PRED_CLASS.")
+        console.print(
+            "agree: PRED_CLASS is this class. mean P: mean of our probability of it. The other columns count our "
+            "PRED_CLASS."
+        )
     if comparison.ranks is not None:
         console.print(
             f"Rank correlation of the two probabilities (Spearman): {comparison.ranks['rho']:.3f}, "
