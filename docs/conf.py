@@ -49,6 +49,8 @@ PAGES = {"catalogs": "catalogs/README.md", "contributing": "CONTRIBUTING.md", "c
 LINKS = {
     "](../README.md": "](/index.md",
     "](../CONTRIBUTING.md": "](/generated/contributing.md",
+    "](../CHANGELOG.md": "](/generated/changelog.md",
+    "](../notebooks/": "](/generated/",
     "](../catalogs/README.md": "](/generated/catalogs.md",
     "](catalogs/README.md": "](/generated/catalogs.md",
     "](../docs/": "](/",

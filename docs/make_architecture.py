@@ -19,7 +19,7 @@ LAYERS: tuple[dict[str, str], ...] = (
     {"benchmarks": "public data, methods, protocols"},
     {"show": "printed summaries, HTML page"},
     {"plots": "pictures"},
-    {"evaluation": "tests, metrics, baselines", "analysis": "explain, follow up, doubt"},
+    {"evaluation": "tests, metrics, baselines", "analysis": "explain, follow up, outliers"},
     {"labelling": "train, label, class priors, model folder"},
     {"features": "values with error bars", "rows": "tables larger than memory"},
     {"catalog": "releases, reading, classes", "nimgp": "Gaussian processes"},
@@ -74,7 +74,7 @@ def boxes() -> dict[str, Box]:
 def draw() -> str:
     """Return the SVG."""
     places = boxes()
-    words = {name: text for layer in LAYERS for name, text in layer.items()} | {BOTTOM: "what a user can do wrong"}
+    words = {name: text for layer in LAYERS for name, text in layer.items()} | {BOTTOM: "errors of the input"}
     words["nimgp"] = ""
     height = places[BOTTOM].y + places[BOTTOM].height + 30
     parts = [

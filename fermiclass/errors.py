@@ -48,7 +48,7 @@ class MessagingError(FermiclassError, RuntimeError):
 
 
 class ReportError(FermiclassError, ValueError):
-    """What a page is to show cannot be read, or does not fit the labels."""
+    """The input of a page cannot be read, or does not fit the labels."""
 
 
 class OutputError(FermiclassError, OSError):

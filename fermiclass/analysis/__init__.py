@@ -1,1 +1,1 @@
-"""What the labels of single sources mean: explanations, follow-up lists, suspicious associations."""
+"""Analysis of single sources: explanations, follow-up lists, suspicious associations."""

@@ -30,7 +30,7 @@ _SYNONYMS = {
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What two lists say of the sources that are in both.
+    """Comparison of two lists, for the sources that are in both.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Comparison:
     unknown
         Words of the other list that stand for no class of the labels, and their numbers.
     ranks
-        Of two probabilities: Spearman's coefficient ``rho``, and ``n``.
+        Rank correlation of two probabilities: Spearman's coefficient ``rho``, and the number of sources ``n``.
     roc
         Where the other list is a truth, for each set of classes that it tells: false and true positive rates, area, and
         numbers.

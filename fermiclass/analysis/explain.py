@@ -101,7 +101,7 @@ class Explanation:
 
     @property
     def best(self) -> int:
-        """Number of the most probable class."""
+        """Index of the most probable class."""
         return int(np.argmax(self.probabilities))
 
     @property
@@ -128,7 +128,7 @@ class Explanation:
 
     @property
     def considered(self) -> NDArray[np.intp]:
-        """Numbers of the two most probable classes, and of all others with a probability of 1 % and more."""
+        """Indices of the two most probable classes, and of all others with a probability of 1 % and more."""
         first = np.argsort(-self.probabilities, kind="stable")
         return np.sort(np.union1d(first[:2], np.flatnonzero(self.probabilities >= LEAST_CONSIDERED)))
 
@@ -183,6 +183,11 @@ def explain(
         Number of nearest training sources to return.
     progress
         Called with the number of sources done and of all sources while class priors are estimated.
+
+    Returns
+    -------
+    Explanation
+        The probabilities of the source, and what moves them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What kind of measurement each feature is."""
+"""Kinds of features, such as spectral shape and variability."""
 
 from __future__ import annotations
 

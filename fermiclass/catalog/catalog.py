@@ -83,7 +83,7 @@ class Catalog:
         return name in self.table.colnames
 
     def missing_columns(self, names: Iterable[str]) -> list[str]:
-        """Return those of the columns that the table does not have."""
+        """Return the names that are not columns of the table."""
         return [name for name in names if not self.has_column(name)]
 
     def to_pandas(self) -> pd.DataFrame:

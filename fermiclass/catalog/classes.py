@@ -92,8 +92,8 @@ class ClassGrouping:
     spec
         The text of the grouping.
     sets
-        Labels that stand for several groups of which one is right, such as ``bll|fsrq``, and these groups; `members`
-        has the catalogue's classes of each.
+        Labels that stand for several groups, one of which is right, such as ``bll|fsrq``; with the names of these
+        groups. `members` has the catalogue's classes of each label.
     """
 
     names: tuple[str, ...]
@@ -107,7 +107,7 @@ class ClassGrouping:
 
         ``psr`` includes ``msp`` unless ``msp`` is named elsewhere, because releases before DR3 do not distinguish them.
         ``other`` has every associated class that is named nowhere else, except bcu and unk.
-        ``bll|fsrq=rdg+bcu`` says that radio galaxies and bcu are of one of these groups, but not of which.
+        ``bll|fsrq=rdg+bcu`` says: radio galaxies and bcu belong to one of these groups, unknown to which.
 
         Raises
         ------
@@ -187,7 +187,7 @@ class ClassGrouping:
         return found
 
     def assign(self, classes: ArrayLike) -> NDArray[np.str_]:
-        """Return the group of each class code (N,), or its label of several groups, '' where it belongs to none."""
+        """Return the group of each class code, (N,), or its label of several groups; '' if it belongs to none."""
         codes = np.asarray(classes, dtype=str)
         groups = np.full(codes.shape, "", dtype=f"U{max(map(len, self.members))}")
         for name, members in self.members.items():

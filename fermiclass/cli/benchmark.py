@@ -97,9 +97,10 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
 def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) -> None:
     """Measure methods on known data, and compare the results with published ones.
 
-    Other benchmarks measure the time of training and prediction: timing (few sources) and scale (more rows than fit
-    into memory). Regression with uncertain inputs: sincsig, cartpole, noisy-regression (counts, and numbers with
-    outliers) and lp-index (DIR is the folder of the catalogues). Wrong labels of the catalogues: outliers.
+    Most benchmarks classify. sincsig, cartpole, noisy-regression (counts, and numbers with outliers) and lp-index are
+    regressions with uncertain inputs. outliers finds wrong labels of the catalogues. timing (few sources) and scale
+    (more rows than fit into memory) measure the time of training and prediction. For lp-index and outliers DIR is the
+    folder of the catalogues.
 
     \b
     Example:

@@ -35,12 +35,12 @@ _MOST_TEXT = 1 << 20  # largest number of characters in a file of shares
 @click.option(
     "--shares",
     metavar="trained|selection|estimated|latitude|FILE",
-    help="Class priors of the sources to be labelled. trained: as in training. selection: corrected for which AGN get "
-    "associated. estimated: estimated for unassociated, bcu and unk sources separately. latitude: the same, and "
-    "separately below and above 10 deg Galactic latitude. Or a JSON file with the share of each class by group, such "
-    'as {"unassociated": {"bll": 0.4, "fsrq": 0.2, "psr": 0.2, "other": 0.2}}; groups are unassociated (or '
-    "unassociated low and unassociated high), bcu and unk, and one that is missing is as trained. [default: selection; "
-    "trained with --paper or if the classes do not cover all sources]",
+    help="Class priors of the sources to label. trained: as in training. selection: corrected for the selection of "
+    "AGN. estimated: estimated for unassociated, bcu and unk sources separately. latitude: the same, and separately "
+    "below and above 10 deg Galactic latitude. Or a JSON file with the prior of each class by group, such as "
+    '{"unassociated": {"bll": 0.4, "fsrq": 0.2, "psr": 0.2, "other": 0.2}}. Groups are unassociated (or unassociated '
+    "low and unassociated high), bcu and unk; a group that is not in the file has the priors of the training. "
+    "[default: selection; trained with --paper or if the classes do not cover all sources]",
 )
 @click.option("--send", is_flag=True, help="Send the table to TOPCAT, Aladin and others by SAMP; .fits or .vot.")
 @feature_options
@@ -57,7 +57,7 @@ def classify(
     quiet: bool,
     **chosen: Any,
 ) -> None:
-    """Label the sources of a catalogue that have no class, with a probability for each class.
+    """Label the sources of a catalogue that have no certain class, with a probability for each class.
 
     \b
     Example:

@@ -13,13 +13,15 @@ from fermiclass.cli.options import common_options, table_option
 @click.command()
 @click.argument("labels", type=click.Path(path_type=Path))
 @click.argument("other", type=click.Path(path_type=Path))
-@table_option("The table of the sources in both lists, the surest disagreements first", default="none")
-@click.option("--of", metavar="CLASS", help="Class that the other list's probabilities, or all its sources, are of.")
-@click.option("--class-column", metavar="COLUMN", help="The other list's classes. [default: CLASS, Type or such]")
+@table_option("The table of the sources in both lists, the clearest disagreements first", default="none")
+@click.option("--of", metavar="CLASS", help="Class of all sources in the other list, or of its probabilities.")
+@click.option("--class-column", metavar="COLUMN", help="The other list's classes. [default: CLASS, Type or similar]")
 @click.option("--probability", metavar="COLUMN", help="The other list's probability of the class --of.")
-@click.option("--name", metavar="COLUMN", help="The other list's 4FGL names. [default: Source_Name, Name or such]")
-@click.option("--ra", metavar="COLUMN", help="Right ascension: degrees, or text in hours. [default: RAJ2000 or such]")
-@click.option("--dec", metavar="COLUMN", help="Declination. [default: DEJ2000 or such]")
+@click.option("--name", metavar="COLUMN", help="The other list's 4FGL names. [default: Source_Name, Name or similar]")
+@click.option(
+    "--ra", metavar="COLUMN", help="Right ascension: degrees, or text in hours. [default: RAJ2000 or similar]"
+)
+@click.option("--dec", metavar="COLUMN", help="Declination. [default: DEJ2000 or similar]")
 @click.option(
     "--radius",
     type=float,
@@ -28,8 +30,10 @@ from fermiclass.cli.options import common_options, table_option
     metavar="DEG",
     help="Largest separation of sources that have no common name.",
 )
-@click.option("--truth", is_flag=True, help="The other list is right: measure ROC curves against it.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .pdf or .svg.")
+@click.option("--truth", is_flag=True, help="Take the other list as right, and measure ROC curves against it.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Figure of the comparison: .png, .pdf or .svg."
+)
 @common_options
 def compare(
     labels: Path,
@@ -41,7 +45,7 @@ def compare(
     quiet: bool,
     **columns: Any,
 ) -> None:
-    """Compare labels with any other list of names or positions with classes or probabilities.
+    """Compare labels with another list, which has names or positions, and classes or probabilities.
 
     \b
     Example:

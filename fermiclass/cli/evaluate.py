@@ -39,7 +39,7 @@ _NOT_WITH_OOD = ("future", "cells", "folds", "faint", "methods", "likelihood", "
     type=click.Choice(["all", "even", "odd"]),
     default="all",
     show_default=True,
-    help="With --open: cells of the sky, 15 degrees wide, like those of a chessboard.",
+    help="With --open: score the whole sky, or the even or odd cells of a chessboard of 15 degrees.",
 )
 @click.option(
     "--folds", type=click.IntRange(min=2), metavar="K", help="Score by K-fold cross-validation. [default: 10]"
@@ -67,14 +67,20 @@ _NOT_WITH_OOD = ("future", "cells", "folds", "faint", "methods", "likelihood", "
 @click.option(
     "--methods",
     default="nimgp",
-    show_default=True,
     metavar="a,b",
     help=f"Methods: {', '.join(METHODS)}, and baselines by name. A method can end in +temperature, such as "
-    "nimgp+temperature: then held-out sources set the sharpness of its probabilities, with six trainings.",
+    "nimgp+temperature: then held-out sources set the sharpness of its probabilities, with six trainings. [default: "
+    "nimgp; with --open the model of 'classify']",
 )
-@click.option("--likelihood", type=click.Choice(LIKELIHOODS), default="softmax", show_default=True)
 @click.option(
-    "--peers", "baselines", is_flag=True, help="Add the baselines: classifiers of scikit-learn, on the same sources."
+    "--likelihood",
+    type=click.Choice(LIKELIHOODS),
+    default="softmax",
+    show_default=True,
+    help="Likelihood of a class given the latent functions.",
+)
+@click.option(
+    "--peers", "baselines", is_flag=True, help="Add the baselines: other classifiers, mostly of scikit-learn."
 )
 @click.option("--all", "all_rows", is_flag=True, help="Show all baselines, not only the best three of each group.")
 @click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)

@@ -52,8 +52,9 @@ class Made(NamedTuple):
 )
 @click.option(
     "--shares",
-    metavar="trained|estimated|latitude|FILE",
-    help="Class priors, for a model folder only: as for 'classify'. A label table contains its own.",
+    metavar="trained|selection|estimated|latitude|FILE",
+    help="Class priors, for a model folder only, with the values and the default of 'classify'. A label table contains "
+    "its own.",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Figure of the explanation: .png, .pdf or .svg.")
 @common_options

@@ -7,17 +7,26 @@ from typing import Any
 
 import click
 
-from fermiclass.cli.options import catalog_argument, common_options, feature_options, table_option
+from fermiclass.cli.options import (
+    catalog_argument,
+    classes_option,
+    common_options,
+    features_option,
+    significance_option,
+    table_option,
+)
 
 
 @click.command()
 @catalog_argument
 @table_option()
-@feature_options
+@features_option
+@classes_option
+@significance_option("Write sources with Signif_Avg above S only.")
 @click.option("--paper", is_flag=True, help="Use the features and classes of the main paper unless others are given.")
 @common_options
 def features(catalog: Path, output: Path, paper: bool, quiet: bool, **chosen: Any) -> None:
-    """Write the table of features with uncertainties, with a row for every source.
+    """Write the table of features with their uncertainties, one row for each source.
 
     \b
     Example:

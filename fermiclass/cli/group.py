@@ -24,7 +24,7 @@ USER_ERROR, BUG, INTERRUPTED, UNREAD = 2, 1, 130, 0
 #: Errors of a disk or a device on which standard output goes.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
-#: What libraries say that have their own errors for a lack of memory.
+#: Messages of libraries that have their own errors for a lack of memory.
 _LACK_OF_MEMORY = ("Cannot allocate memory", "failed to map segment", "can't start new thread", "ResourceExhausted")
 
 _DEBUG = "fermiclass.debug"

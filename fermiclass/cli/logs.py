@@ -1,4 +1,4 @@
-"""What a command does, as records of the standard library's logging: ``-v`` on standard error, ``--log`` in a file."""
+"""Log of a command, by the logging of the standard library: ``-v`` on standard error, ``--log`` in a file."""
 
 from __future__ import annotations
 

@@ -85,24 +85,26 @@ common_options = _options(
     debug_option,
 )
 
-class_options = _options(
-    click.option(
-        "--classes",
-        metavar="a,b,c",
-        help="Classes to learn, such as bll,fsrq,psr or agn=bll+fsrq,psr,other (psr includes msp). By default "
-        "bll,fsrq,psr,other; AGN of other kinds then count as bll or fsrq in training.",
-    ),
-    click.option("--min-significance", type=float, metavar="S", help="Use sources with Signif_Avg above S only."),
+classes_option = click.option(
+    "--classes",
+    metavar="a,b,c",
+    help="Classes to learn, such as bll,fsrq,psr or agn=bll+fsrq,psr,other (psr includes msp). By default "
+    "bll,fsrq,psr,other; AGN of other kinds then count as bll or fsrq in training.",
+)
+features_option = click.option(
+    "--features",
+    metavar="SET|a,b",
+    help="Features: galactic (default), extended, six, paper, or names of features and numeric columns.",
 )
 
-feature_options = _options(
-    click.option(
-        "--features",
-        metavar="SET|a,b",
-        help="Features: galactic (default), extended, six, paper, or names of features and numeric columns.",
-    ),
-    class_options,
-)
+
+def significance_option(about: str = "Learn from sources with Signif_Avg above S only.") -> Decorator:
+    """Return ``--min-significance``. What it limits differs between commands."""
+    return click.option("--min-significance", type=float, metavar="S", help=about)
+
+
+class_options = _options(classes_option, significance_option())
+feature_options = _options(features_option, class_options)
 
 model_options = _options(
     setting_option("method", help="Treatment of input noise. [default: nimgp-fo]"),
@@ -112,7 +114,7 @@ model_options = _options(
     setting_option("steps"),
     setting_option("epochs", help="Number of passes over the training sources, instead of --steps."),
     click.option(
-        "--temperature", is_flag=True, help="Set the sharpness of the probabilities on held-out sources; slower."
+        "--temperature", is_flag=True, help="Adjust the sharpness of the probabilities on held-out sources; slower."
     ),
     click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True),
     click.option("--paper", is_flag=True, help="Use the protocol of the main paper for options that are not given."),

@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from fermiclass.cli.options import catalog_argument, common_options, feature_options, table_option
+from fermiclass.cli.options import (
+    catalog_argument,
+    classes_option,
+    common_options,
+    features_option,
+    setting_option,
+    significance_option,
+    table_option,
+)
 from fermiclass.nimgp.names import EP_METHODS, LIKELIHOODS, METHODS
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
@@ -17,7 +25,9 @@ RMGPC = EP_METHODS[0]
 @click.command()
 @catalog_argument
 @table_option()
-@feature_options
+@features_option
+@classes_option
+@significance_option("Use sources with Signif_Avg above S only.")
 @click.option(
     "--method",
     type=click.Choice((*METHODS, RMGPC)),
@@ -25,23 +35,21 @@ RMGPC = EP_METHODS[0]
     "[default: nimgp]",
 )
 @click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Likelihood of right labels. [default: softmax]")
-@click.option(
-    "--inducing", "num_inducing", type=click.IntRange(min=1), metavar="M", help="Number of inducing points per class."
-)
-@click.option("--steps", type=click.IntRange(min=1), help="Number of training steps.")
+@setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
+@setting_option("steps")
 @click.option(
     "--folds",
     type=click.IntRange(min=2),
     default=5,
     show_default=True,
-    help="Number of folds. The other folds judge the classes of a fold.",
+    help="Number of folds. A model that learned from the other folds judges the sources of a fold.",
 )
 @click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
 @common_options
 def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **chosen: Any) -> None:
     """Find associations that the data contradict: sources whose class is probably wrong.
 
-    Classifiers that are trained on other sources judge the class of a source. They model wrong labels.
+    A model that learned from other sources judges the class of each source. It allows for wrong labels.
 
     \b
     Example:

@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from fermiclass.cli.options import common_options, hdu_of, hdu_option, label_noise_option, names, rows_argument
+from fermiclass.cli.options import (
+    common_options,
+    hdu_of,
+    hdu_option,
+    label_noise_option,
+    names,
+    rows_argument,
+    setting_option,
+)
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, PER_SOURCE
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
@@ -24,7 +32,8 @@ _DEFAULTS = {"method": "nimgp-fo-marginal", "steps": 2000, "batch_size": 1024}
 @click.option(
     "--uncertainties",
     metavar="Unc_a,,…",
-    help="Columns of the features' standard deviations; empty for a feature without errors. [default: Unc_x if there]",
+    help="Columns of the features' standard deviations; empty for a feature without errors. [default: the columns "
+    "Unc_x that exist]",
 )
 @click.option("--label", metavar="COLUMN", help="Column with the class; '' means no class. [default: CLASS]")
 @hdu_option
@@ -35,12 +44,22 @@ _DEFAULTS = {"method": "nimgp-fo-marginal", "steps": 2000, "batch_size": 1024}
     show_default=True,
     help="Treatment of input noise.",
 )
-@click.option("--likelihood", type=click.Choice(LIKELIHOODS), default="softmax", show_default=True)
-@label_noise_option
 @click.option(
-    "--inducing", "num_inducing", type=click.IntRange(min=1), metavar="M", help="Number of inducing points per class."
+    "--likelihood",
+    type=click.Choice(LIKELIHOODS),
+    default="softmax",
+    show_default=True,
+    help="Likelihood of a class given the latent functions.",
 )
-@click.option("--steps", type=click.IntRange(min=1), default=_DEFAULTS["steps"], show_default=True)
+@label_noise_option
+@setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    default=_DEFAULTS["steps"],
+    show_default=True,
+    help="Number of training steps.",
+)
 @click.option(
     "--batch-size",
     type=click.IntRange(min=1),
@@ -49,7 +68,10 @@ _DEFAULTS = {"method": "nimgp-fo-marginal", "steps": 2000, "batch_size": 1024}
     help="Number of rows in a step.",
 )
 @click.option(
-    "--learning-rate", type=click.FloatRange(min=0, min_open=True), metavar="R", help="First step size of Adam."
+    "--learning-rate",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="R",
+    help="First step size of Adam. [default: 0.03]",
 )
 @click.option(
     "--natural-gradient",

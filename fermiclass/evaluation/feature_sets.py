@@ -16,7 +16,7 @@ def name_feature_sets(features: str | Sequence[str]) -> dict[str, str]:
     Parameters
     ----------
     features
-        What :func:`fermiclass.features.parse_features` takes as a string, or several such strings: ``"six"``,
+        A string for :func:`fermiclass.features.parse_features`, or several: ``"six"``,
         ``["six", "ln_Flux1000,LP_beta"]``.
 
     Raises

@@ -94,7 +94,7 @@ class EstimatorMethod:
 def baseline_method(name: str, seed: int = 0) -> EstimatorMethod:
     """Return a baseline as a method.
 
-    The name is one of ``BASELINES``. With `UNCERTAINTIES_SUFFIX` at its end, the uncertainties become features too.
+    The name is one of ``BASELINES``. If it ends in `UNCERTAINTIES_SUFFIX`, the uncertainties are features too.
 
     Raises
     ------

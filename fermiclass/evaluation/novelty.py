@@ -215,6 +215,11 @@ def evaluate_novelty(
     min_significance
         Use only sources with a larger Signif_Avg, also among the novel ones.
 
+    Returns
+    -------
+    NoveltyResult
+        The scores, and the areas under the ROC curve.
+
     Raises
     ------
     ClassError

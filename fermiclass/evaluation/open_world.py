@@ -142,7 +142,7 @@ def top_of(codes: NDArray[np.str_]) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class OpenScores:
-    """What a method says of the targets.
+    """Predictions of a method for the targets, and their scores.
 
     Attributes
     ----------

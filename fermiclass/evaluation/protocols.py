@@ -68,7 +68,12 @@ def evaluate_future(
     seed
         Seed of the bootstrap.
     progress
-        See `Progress`.
+        Called with the name of the next method, the number of trainings done, and the number of all trainings.
+
+    Returns
+    -------
+    Evaluation
+        The scores of all methods on the same sources.
 
     Raises
     ------
@@ -158,7 +163,12 @@ def evaluate_faint(
     seed
         Seed of the bootstrap.
     progress
-        See `Progress`.
+        Called with the name of the next method, the number of trainings done, and the number of all trainings.
+
+    Returns
+    -------
+    Evaluation
+        The scores of all methods on the same sources.
 
     Raises
     ------
@@ -221,7 +231,12 @@ def evaluate_folds(
     seed
         Seed of the folds and of the bootstrap.
     progress
-        See `Progress`.
+        Called with the name of the next method, the number of trainings done, and the number of all trainings.
+
+    Returns
+    -------
+    Evaluation
+        The scores of all methods on the same sources.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The quantities of which features are made, read from a catalogue with their errors.
+"""Quantities from which features are computed, read from a catalogue with their errors.
 
 `Column` is one scalar column with its column `Unc_...`. `Band` is the spectral energy distribution in one energy band.
 Both return the value and the standard deviation of each source, (N,) float64. The standard deviation is 0 if the

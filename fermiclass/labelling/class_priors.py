@@ -41,7 +41,7 @@ SHARES_KEYS = {
 }
 _SELECTION_KEY = "w_select"
 
-#: What the metadata of a label table say beside estimated class priors.
+#: Note in the metadata of a label table with estimated class priors.
 ERRORS_KEY = "w_note"
 ERRORS_NOTE = "The errors (+-) of estimated class priors are too small: they hold the scatter of the sources only"
 _LEAST_SHARE = 1e-6

@@ -91,12 +91,13 @@ class TrainedModel:
             ``'unassociated'``, ``'uncertain'`` (also bcu and unk, except training sources) or ``'all'``.
         shares
             Class priors of the sources to be labelled. ``'trained'``: as among the training sources.
-            ``'selection'``: corrected for which AGN get associated
-            (:class:`fermiclass.labelling.selection.SelectionPrior`). ``'estimated'``: estimated by
+            ``'selection'``: corrected for the selection of AGN, as :func:`fermiclass.classify` and the command do by
+            default (:class:`fermiclass.labelling.selection.SelectionPrior`). ``'estimated'``: estimated by
             :meth:`estimate_shares` for the unassociated, bcu and unk sources of this catalogue, each group separately.
             ``'latitude'``: the same, with separate groups of unassociated sources near the Galactic plane
-            ('unassociated low') and far from it ('unassociated high'). Or given by group; a group without priors keeps
-            the training shares. With the first two, a label does not depend on the other sources to be labelled.
+            ('unassociated low') and far from it ('unassociated high'). Or priors by group, such as
+            ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; a group without priors keeps
+            those of the training. With 'trained' and 'selection', a label does not depend on the other sources.
         progress
             Called with the number of sources done and of all.
 
@@ -105,6 +106,13 @@ class TrainedModel:
         Table
             The label table: one row for each target, in the catalogue's order. See
             :mod:`fermiclass.labelling.labels`.
+
+        Raises
+        ------
+        ClassError
+            When `targets` or `shares` is unknown, or the class priors do not fit the classes.
+        CatalogError, FeatureError
+            When the catalogue lacks GLAT for priors by latitude, or a feature of the model.
         """
         priors = self.class_priors(shares, [catalog])
         return self.label_sources(catalog, targets, priors, self.label_metadata(catalog, targets, priors), progress)

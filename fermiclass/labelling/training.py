@@ -120,17 +120,24 @@ def train(
     catalog
         The training catalogue.
     estimator
-        Unfitted classifier; by default :func:`default_estimator`. It is copied, not changed.
+        Unfitted classifier; by default that of the command ``fermiclass train``: the method 'nimgp-fo' with the
+        predictive objective, trained on minibatches (:func:`default_estimator`). It is copied, not changed.
     features
-        Features, as :func:`fermiclass.features.parse_features` takes them.
+        A feature set ('six', 'extended', 'galactic' or 'paper'), or names of features and numeric columns, separated
+        by commas.
     classes
-        Grouping of the catalogue's classes, such as ``'bll,fsrq,psr'``.
+        Grouping of the catalogue's classes, such as ``'bll,fsrq,psr'``; see :meth:`fermiclass.ClassGrouping.parse`.
     min_significance
         Train only on sources with a larger Signif_Avg.
     table
         Result of :func:`training_table` for the same catalogue and choices, to save time.
     progress
         Called with the state of training every few steps.
+
+    Returns
+    -------
+    TrainedModel
+        The model, with everything that it needs to label a catalogue.
 
     Raises
     ------
@@ -189,8 +196,8 @@ def classify(
     targets
         As for :meth:`TrainedModel.label`.
     shares
-        As for :meth:`TrainedModel.label`; by default the way that
-        :func:`fermiclass.labelling.class_priors.default_shares` returns.
+        As for :meth:`TrainedModel.label`; by default 'selection' if the classes include AGN and ``other``, else
+        'trained'.
     train_on
         Another training catalogue.
 
@@ -198,6 +205,11 @@ def classify(
     -------
     Table
         The label table, the same as the command ``fermiclass classify`` writes.
+
+    Raises
+    ------
+    CatalogError, ClassError, FeatureError
+        As for :func:`train` and :meth:`TrainedModel.label`.
     """
     model = train(
         catalog if train_on is None else train_on,

@@ -86,7 +86,7 @@ def build_model(
     dtype
         Floating-point type of all parameters and of the arithmetic.
     labels
-        What the labels of the training rows stand for; None where each is a class, with weight 1.
+        Meaning of the labels of the training rows; None if each label is a class, with weight 1.
     """
     refuse_after_fork()
     sets = None if labels is None else labels.sets
@@ -131,7 +131,7 @@ def compose_model(
     likelihood, num_latent
         p(y | f), and L, the number of latent functions that it needs.
     encode
-        What the network of ``'nimgp-nn'`` sees of y.
+        Inputs of the network of ``'nimgp-nn'`` that represent y.
     scales
         Scales of stationary and polynomial kernels.
     """

@@ -15,7 +15,7 @@ class Check(NamedTuple):
     accepts
         Whether a value can be used.
     problem
-        What is wrong with a value that cannot, and what is expected; it follows ``name=value``.
+        Text that follows ``name=value`` in the message: what is wrong, and what is expected.
     choices
         The values, where they are few.
     """

@@ -19,7 +19,7 @@ def refuse_after_fork() -> None:
     Raises
     ------
     RuntimeError
-        With what to do instead.
+        After a fork; the message says what to do instead.
     """
     if is_broken_fork():
         raise RuntimeError(

@@ -23,7 +23,7 @@ def line_up(X: Any, X_var: Any = None, *, features: Iterable[str] | None = None,
     features
         Names of X's columns where X itself has none.
     beside
-        What else has a value for each row, such as y.
+        Other values by row, such as y.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def distinct_labels(y: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class LabelTable:
-    """What the labels of training rows stand for.
+    """Meaning of the labels of training rows.
 
     Attributes
     ----------

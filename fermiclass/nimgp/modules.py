@@ -78,7 +78,7 @@ class Parameter(tf.Module):
     value
         Initial value.
     transform
-        What keeps the value inside its limits.
+        Transformation that keeps the value inside its limits.
     prior
         Prior of the value; None for maximum likelihood.
     trainable

@@ -7,27 +7,28 @@ from typing import Any
 
 #: Input models.
 METHODS = ("mgp", "nimgp", "nimgp-psi", "nimgp-nn", "nimgp-fo", "nimgp-fo-marginal", "mgp-aug", "mgp-sampling")
-#: Those that turn input noise into noise of the latent functions, in prediction too.
+#: Input models that turn input noise into noise of the latent functions, in prediction too.
 FIRST_ORDER = ("nimgp-fo", "nimgp-fo-marginal")
-#: Those that average predictions over what a source's noise leaves open.
+#: Input models that average predictions over draws of a source's noiseless input.
 AVERAGING = ("nimgp", "nimgp-psi", "nimgp-nn")
-#: Those that keep something for every source, and so need all of them in memory.
+#: Input models with parameters for every source. They need all sources in memory.
 PER_SOURCE = ("nimgp", "nimgp-psi", "mgp-aug")
-#: Those of :mod:`fermiclass.nimgp.ep`, which are no input models: robust to wrong labels, and not.
+#: Methods of :mod:`fermiclass.nimgp.ep`, which have no input model: robust to wrong labels, and not robust.
 EP_METHODS = ("rmgpc", "smgpc")
+#: Likelihoods of classes.
 LIKELIHOODS = ("softmax", "softmax-bound", "step", "probit", "logit")
 #: Kernels whose expectations over a Gaussian input are known, which the method nimgp-psi needs.
 WITH_EXPECTATIONS = ("se", "linear")
-#: Of outputs; any other of GPflow's may be given as an object.
+#: Likelihoods of outputs in regression; any other likelihood of GPflow may be given as an object.
 RESPONSES = ("gaussian", "student-t", "poisson", "bernoulli", "ordinal", "heteroskedastic")
 #: Kernels, which may be joined by +.
 KERNELS = ("se", "linear", "polynomial", "matern32", "matern52")
 NOISES = ("given", "per-feature", "shared")
 INPUT_PRIORS = ("isotropic", "population", "mixture")
-#: How inducing points are chosen.
+#: Choices of the inducing points.
 INDUCING = ("kmeans", "random")
 PRECISIONS = ("float32", "float64")
-#: What training maximises.
+#: Functions that training maximises.
 OBJECTIVES = ("elbo", "predictive")
 #: A number that is to be learned.
 LEARNED = "learned"

@@ -92,11 +92,11 @@ class Settings:
     method: str = _setting(
         "nimgp",
         one_of(METHODS),
-        """How input noise is treated. 'nimgp' infers the noiseless input of every training source, 'nimgp-psi' with
-        moments in closed form in place of draws (for the kernels 'se' and 'linear'), 'nimgp-nn' by a network;
-        'nimgp-fo' turns input noise into noise of the latent functions, as the paper does, 'nimgp-fo-marginal' the same
-        with the average over the noise inside the logarithm; 'mgp' ignores input noise, 'mgp-aug' and 'mgp-sampling'
-        learn from draws.""",
+        """Treatment of input noise. 'nimgp' infers the noiseless input of every training source. 'nimgp-psi' does so
+        with moments in closed form instead of draws (kernels 'se' and 'linear'), 'nimgp-nn' with a network. 'nimgp-fo'
+        turns input noise into noise of the latent functions, as in the paper. 'nimgp-fo-marginal' does the same with
+        the average over this noise inside the logarithm. 'mgp' ignores input noise. 'mgp-aug' and 'mgp-sampling' learn
+        from noisy copies of the inputs.""",
         group="model",
         main=True,
     )
@@ -133,9 +133,9 @@ class Settings:
     objective: str = _setting(
         "elbo",
         one_of(OBJECTIVES),
-        """Function that training maximises: the evidence lower bound, or the same with ``log E p(y | f)`` in the place
-        of ``E log p(y | f)`` (:class:`fermiclass.nimgp.likelihoods.base.Predictive`), which is often better where there
-        are many labels. 'nimgp-fo-marginal' is then the same as 'nimgp-fo'.""",
+        """Function that training maximises. 'elbo' is the evidence lower bound. 'predictive' has ``log E p(y | f)``
+        instead of ``E log p(y | f)`` (:class:`fermiclass.nimgp.likelihoods.base.Predictive`). It is often better with
+        many labels, and makes 'nimgp-fo-marginal' the same as 'nimgp-fo'.""",
         group="model",
         absent="elbo",
     )
@@ -157,9 +157,8 @@ class Settings:
     label_sets: str | None = _setting(
         None,
         Check(_label_sets, "is malformed: write label=a+b, separated by commas, or None"),
-        """Labels that stand for a set of classes of which one is right, such as ``'bcu=bll+fsrq'``
-        (:mod:`fermiclass.nimgp.labels`). A label that may stand for every class says nothing: such rows are left
-        out.""",
+        """Labels that stand for a set of classes, one of which is right, such as ``'bcu=bll+fsrq'``
+        (:mod:`fermiclass.nimgp.labels`). Rows whose label stands for all classes are left out.""",
         group="training",
         absent=None,
     )
@@ -182,7 +181,7 @@ class Settings:
         main=True,
     )
     inducing: str = _setting(
-        "kmeans", one_of(INDUCING), "How the inducing points are chosen before training.", group="training"
+        "kmeans", one_of(INDUCING), "Choice of the inducing points before training.", group="training"
     )
     steps: int = _setting(500, whole(), "Number of training steps.", group="training", main=True)
     batch_size: int | None = _setting(
@@ -217,9 +216,9 @@ class Settings:
         one_of(INPUT_PRIORS),
         """Prior p(x) of the standardised noiseless inputs: N(0, a I); or N(m, a Σ) with the mean and covariance of the
         training sources' noiseless inputs (:meth:`fermiclass.nimgp.inputs.prior.InputPrior.population`); or a mixture
-        of such Gaussians. First-order methods replace each input by its mean under p(x | x̃), and its variance by the
-        variance there. With 'isotropic' or learned noise they use no prior, and neither do methods without an input
-        model ('mgp' and its relatives).""",
+        of such Gaussians. First-order methods replace each input and its noise variance by mean and variance of
+        p(x | x̃). With 'isotropic' or learned noise they use no prior. Methods without an input model ('mgp', 'mgp-aug',
+        'mgp-sampling') never use it.""",
         group="inputs",
     )
     input_prior_variance: float | None = _setting(
@@ -233,13 +232,13 @@ class Settings:
     clip: float | None = _setting(
         4.0,
         or_(number(), None),
-        "Limit of standardised inputs, so that no single extreme value decides a prediction.",
+        "Largest absolute value of a standardised input; larger ones are clipped, so that none decides a prediction.",
         group="inputs",
     )
     max_noise: float | None = _setting(
         2.0,
         or_(number(zero=True), None),
-        "Limit of a noise variance, in units of the input's variance over the training sources.",
+        "Largest noise variance, in units of the input's variance over the training sources; larger ones are clipped.",
         group="inputs",
     )
     precision: str = _setting(
@@ -263,7 +262,8 @@ class Settings:
     num_draws: int = _setting(
         256,
         whole(1 << 20),
-        "Number of quasi-Monte Carlo draws of each noisy input in prediction, best a power of 2.",
+        """Number of quasi-Monte Carlo draws of each noisy input in prediction, best a power of 2. First-order methods
+        need none.""",
         group="prediction",
         main=True,
     )

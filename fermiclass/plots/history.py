@@ -23,8 +23,8 @@ def training_history(
 ) -> Axes:
     """Draw the objective during training. Its steep rise in the first fifth may begin below the axes.
 
-    What the last fifth of the training gained is written down, from a line through it: where this is much more than the
-    scatter, a longer training would gain more.
+    A text gives the gain of the last fifth of the training, from a straight line through it. If this is much more than
+    the scatter, a longer training would gain more.
 
     Parameters
     ----------

@@ -61,9 +61,9 @@ def kernel_slopes(weights: Mapping[str, ArrayLike], kernel: str) -> FloatArray:
 def log_odds_slopes(predict: Callable[[FloatArray], ArrayLike], X: ArrayLike, scale: ArrayLike) -> FloatArray:
     """Return how far each feature moves the log-odds ln(P_c / (1 − P_c)) of each class, ``(C, D)``.
 
-    This is what a trained classifier does with its features: the root mean square, over the sources, of the difference
-    that a step of one standard deviation makes, half of it to each side, with all other features as they are. So it is
-    small for a feature that others can replace.
+    A step of one standard deviation σ_j of a feature, half of it to each side, changes the log-odds L_c by
+    ``L_c(x_j + σ_j/2) − L_c(x_j − σ_j/2)``; all other features stay as they are. The result is the root mean square of
+    this change over the sources. It is small for a feature that others can replace.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def ard_relevances(
     Parameters
     ----------
     relevances
-        (C, D) relevances: :func:`log_odds_slopes` say what the classifier does, :func:`kernel_slopes` or inverse
-        length-scales what its kernel allows; (1, D) if two classes share one latent function.
+        (C, D) relevances; (1, D) if two classes share one latent function. :func:`log_odds_slopes` measures what the
+        classifier does. :func:`kernel_slopes`, or inverse length-scales, say what its kernel allows.
     features
         Names of the D features.
     classes

@@ -1,4 +1,4 @@
-"""What a reader of labels must know, for the terminal and for the page."""
+"""Warnings to a reader of labels, for the terminal and for the page."""
 
 from __future__ import annotations
 

@@ -20,14 +20,17 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
     n = comparison.numbers
     console.print(
         f"{n['by_name'] + n['by_position']} sources are in both lists ({n['by_name']} by name, {n['by_position']} by "
-        f"position); {n['unmatched']} of {n['others']} in the other list are no labelled source."
+        f"position); {n['unmatched']} of {n['others']} in the other list have no label."
     )
     if comparison.unknown:
         words = ", ".join(f"{word} ({count})" for word, count in comparison.unknown.items())
-        console.print(f"Left out are classes that stand for none of the labels': {words}.")
+        console.print(f"Classes of the list that the labels do not have are left out: {words}.")
     if comparison.agreement:
         console.print(_agreement_table(comparison))
-        console.print("agree: PRED_CLASS is such a class; mean P: mean of our probability of it; then, our PRED_CLASS.")
+        console.print(
+            "agree: PRED_CLASS is this class. mean P: mean of our probability of it. The other columns count our "
+            "PRED_CLASS."
+        )
     if comparison.ranks is not None:
         console.print(
             f"Rank correlation of the two probabilities (Spearman): {comparison.ranks['rho']:.3f}, "
@@ -59,7 +62,7 @@ def _print_disagreements(comparison: Comparison, console: Console, rows: int) ->
     found = comparison.table
     by_class = "OTHER_CLASS" in found.colnames
     column = "P_OTHER_CLASS" if by_class else "OTHER_P"
-    console.print("The surest disagreements first:")
+    console.print("The clearest disagreements first:")
     table = plain_table("source", "here", "P", "other", f"{'P here of other' if by_class else 'P other'}", right=(2, 4))
     for row in found[:rows]:
         other = str(row["OTHER_CLASS"]) if by_class else str(row["OTHER_NAME"])

@@ -83,7 +83,7 @@ def print_open(evaluation: OpenEvaluation, console: Console | None = None) -> No
         "AGN|psr, and high: NLL of AGN against pulsar alone.\n"
         "evidence: NLL after the best class priors by latitude, chosen with the truth known.\n"
         "error: fraction of sources whose most probable group is wrong.\n"
-        "ECE: mean distance of confidence and accuracy. Lower is better so far.\n"
+        "ECE: mean distance of confidence and accuracy. Lower is better for all figures above.\n"
         "AP psr: how well P_psr ranks the pulsars found among all unassociated sources, 1 is best."
     )
     best = min(

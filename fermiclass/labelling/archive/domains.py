@@ -1,4 +1,4 @@
-"""What training rows look like, as arrays."""
+"""The domain of the training rows, as arrays of a model folder."""
 
 from __future__ import annotations
 

@@ -209,7 +209,26 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Callable[[TrainingState], None] | None = None,
     ) -> NIMGPClassifier:
-        """Train on any number of rows on disk; see :func:`fermiclass.rows.fitting.train_on_rows`."""
+        """Train on any number of rows on disk, in memory that does not grow with them.
+
+        Parameters
+        ----------
+        rows
+            Rows with labels, as :func:`fermiclass.open_rows` returns them.
+        checkpoint
+            File, ``.npz``, in which the training is saved once a minute and when it is interrupted. Training continues
+            from an existing file; settings, features, error bars and labels must be the same.
+        progress
+            Called with the state of training every few steps.
+
+        Raises
+        ------
+        ValueError
+            When the method has parameters for every source ('nimgp', 'nimgp-psi', 'mgp-aug'), or the checkpoint belongs
+            to another training.
+        RowsError
+            When rows cannot be read, or have no labels or only one class.
+        """
         settings = self._settings()
         self._forget()
         self._take(rows.train(settings, checkpoint=checkpoint, progress=progress))
@@ -217,7 +236,24 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         return self
 
     def predict_rows(self, rows: Any, path: str | os.PathLike[str], **options: Any) -> None:
-        """Label rows on disk, block by block; see :func:`fermiclass.rows.labelling.predict_rows`."""
+        """Label rows on disk, block by block.
+
+        Parameters
+        ----------
+        rows
+            Rows, as :func:`fermiclass.open_rows` returns them, with the features of the training.
+        path
+            The file to write, ``.parquet`` or ``.fits``, with the prediction's columns of the label table.
+        options
+            Further arguments of :func:`fermiclass.rows.labelling.predict_rows`, such as ``block_rows`` and ``client``.
+
+        Raises
+        ------
+        RowsError
+            When rows cannot be read, or their features are not those of the classifier.
+        OutputError
+            When the file cannot be written.
+        """
         check_is_fitted(self)
         rows.label(self, path, **options)
 
@@ -286,6 +322,19 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
             Observed inputs, ``(n, D)``.
         X_var
             Noise variances of X, ``(n, D)``; None for noiseless inputs.
+
+        Returns
+        -------
+        Prediction
+            Arrays ``probabilities`` and ``std``, ``(n, C)``, and ``entropy``, ``information`` and ``noise_entropy``,
+            ``(n,)`` in nats; see :class:`fermiclass.nimgp.prediction.predictor.Prediction`.
+
+        Raises
+        ------
+        ValueError
+            When shapes differ, values are not finite, or a variance is negative.
+        PredictionError
+            When probabilities are NaN or infinite.
         """
         from fermiclass.nimgp.prediction.predictor import join
 

@@ -179,6 +179,13 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
 
         For counts and grades, a quantile is the least value whose cumulative probability is at least the level.
 
+        Parameters
+        ----------
+        X, X_var
+            As for :meth:`predict`.
+        levels
+            The Q levels, between 0 and 1.
+
         Raises
         ------
         ValueError
@@ -194,7 +201,14 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
     def log_density(self, X: Any, y: Any, *, X_var: Any = None) -> np.ndarray:
         """Return the natural logarithm of the predictive density (or probability) of outputs, ``(n,)``, in units of y.
 
-        The logarithm is taken after the average over the noiseless inputs and the latent functions.
+        This is ``log E_x E_f p(y | f(x))``: the average over the noiseless inputs and the latent functions is inside.
+
+        Parameters
+        ----------
+        X, X_var
+            As for :meth:`predict`.
+        y
+            Outputs, ``(n,)``.
 
         Raises
         ------

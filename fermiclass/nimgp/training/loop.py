@@ -64,7 +64,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class TrainingState:
-    """What an observer of training sees.
+    """State of the training, for an observer.
 
     Attributes
     ----------
@@ -337,7 +337,7 @@ class _Smoothed:
 
     @property
     def state(self) -> dict[str, np.ndarray | int]:
-        """What a later run needs to go on."""
+        """State that a later run needs to continue."""
         if self._mean is None or self._best is None:
             return {}
         return {"mean": self._mean, "best": self._best, "last_rise": self._last_rise, "last": self._last}

@@ -1,4 +1,4 @@
-"""What became of earlier candidates: the file that ``fermiclass evaluate --open LATER --json`` writes."""
+"""Later classes of earlier candidates: the file that ``fermiclass evaluate --open LATER --json`` writes."""
 
 from __future__ import annotations
 

@@ -61,7 +61,15 @@ class Trust:
 
 
 def read_metrics(path: str | os.PathLike[str], labels_meta: Mapping[str, Any]) -> Trust:
-    """Read an evaluation; choose the method of the labels with the same correction, else the best method.
+    """Read the file that ``fermiclass evaluate --json`` wrote, for :func:`report_page`.
+
+    Parameters
+    ----------
+    path
+        The file. It may contain several methods: the result is the method of the labels, with the same correction of
+        the class priors, or else the best method.
+    labels_meta
+        Metadata of the label table.
 
     Raises
     ------

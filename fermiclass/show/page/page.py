@@ -89,7 +89,7 @@ def report_page(
     trust
         Scores of an evaluation; see :func:`fermiclass.show.page.read_metrics`.
     candidates
-        What became of earlier candidates; see :func:`fermiclass.show.page.read_candidates`.
+        Later classes of earlier candidates; see :func:`fermiclass.show.page.read_candidates`.
 
     Raises
     ------
