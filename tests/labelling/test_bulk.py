@@ -46,7 +46,15 @@ def same_tables(*paths):
         assert (one[name].unit, one[name].description) == (other[name].unit, other[name].description)
 
 
-@pytest.mark.parametrize("shares", ["trained", "selection", "estimated", "latitude", GIVEN], ids=str)
+@pytest.mark.parametrize(
+    "shares",
+    [
+        "trained",
+        "selection",
+        *(pytest.param(shares, marks=pytest.mark.slow) for shares in ("estimated", "latitude", GIVEN)),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize(
     ("targets", "ending"), [("uncertain", ".fits"), pytest.param("all", ".parquet", marks=pytest.mark.slow)]
 )

@@ -3,6 +3,8 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+LONG = {"check_classifiers_classes", "check_classifiers_train", "check_regressors_train"}
+
 
 def learns(check):
     """Whether a check demands good predictions, and so many steps."""
@@ -11,7 +13,9 @@ def learns(check):
 
 def scikit_learn_checks(estimator, prefix="", chosen=lambda name: True):
     """Cases of all checks, but for arrays of other libraries, which need a mode of SciPy of their own."""
-    for instance, check in estimator_checks_generator(estimator):
-        name = check.func.__name__
-        if "array_api" not in name and chosen(name):
-            yield pytest.param(instance, check, id=prefix + name, marks=[pytest.mark.slow] if learns(check) else [])
+    checks = [(instance, check, check.func.__name__) for instance, check in estimator_checks_generator(estimator)]
+    return [
+        pytest.param(instance, check, id=prefix + name, marks=[pytest.mark.slow] if name in LONG else [])
+        for instance, check, name in checks
+        if "array_api" not in name and chosen(name)
+    ]
