@@ -1,4 +1,4 @@
-"""The documented selections, with the readers of Python: the same rows in every format (STILTS: tests/io/test_tools.py)."""
+"""The documented selections, with the readers of Python: the same rows in every format."""
 
 import numpy as np
 import pandas as pd

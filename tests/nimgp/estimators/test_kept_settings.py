@@ -14,7 +14,10 @@ OTHER = {
     "classifier": (NIMGPClassifier("nimgp", label_noise=0.1, **SMALL), {"method": "mgp", "clip": 0.1, "num_draws": 1}),
     "robust": (RobustGPClassifier(max_iter=2, tol=1e-2), {"robust": False, "latent_noise": False, "damping": 0.9}),
     "standard": (RobustGPClassifier(False, max_iter=2, tol=1e-2), {"robust": True}),
-    "regressor": (NIMGPRegressor(method="nimgp-fo", **SMALL), {"method": "mgp", "likelihood": "student-t", "kernel": "linear"}),
+    "regressor": (
+        NIMGPRegressor(method="nimgp-fo", **SMALL),
+        {"method": "mgp", "likelihood": "student-t", "kernel": "linear"},
+    ),
     "exact regressor": (
         UncertainGPRegressor(starts=1, steps=1),
         {"kernel": "linear", "noise_variance": 9.0, "jitter": 0.5, "hyper_priors": False},

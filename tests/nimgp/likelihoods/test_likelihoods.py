@@ -77,9 +77,7 @@ def test_argmax_expectation(latent, rng, noise, epsilon):
 @pytest.mark.parametrize("noise", NOISES)
 def test_argmax_expectation_is_a_bound(latent, rng, noise):
     """``E_q log p(y | f)``, the noise inside the logarithm, is no lower; without noise it is the same."""
-    value = RobustMax(Argmax(C), noise=noise, epsilon=EPSILON).variational_expectations(
-        latent, tf.constant(Y), SEED
-    )
+    value = RobustMax(Argmax(C), noise=noise, epsilon=EPSILON).variational_expectations(latent, tf.constant(Y), SEED)
     log_p = np.log(given_functions(draws(latent, rng, 20_000), noise))[:, Y, np.arange(n)]
     error = 5 * log_p.std(axis=0) / np.sqrt(len(log_p)) + 1e-3
     if noise:
@@ -122,9 +120,7 @@ def test_argmax_of_two_classes_in_closed_form(rng, noise):
     np.testing.assert_allclose(moments.mean[0], p, atol=4e-3 if noise else 1e-5)
 
 
-@pytest.mark.parametrize(
-    ("factor", "tolerance"), [(1.0, 1e-6), (2.0, 1e-6), (4.0, 1e-6), (8.0, 1e-4), (12.0, 1e-3)]
-)
+@pytest.mark.parametrize(("factor", "tolerance"), [(1.0, 1e-6), (2.0, 1e-6), (4.0, 1e-6), (8.0, 1e-4), (12.0, 1e-3)])
 def test_argmax_where_the_scales_of_functions_differ(factor, tolerance):
     """In training and prediction, against adaptive quadrature, for the worst of many means."""
     means = np.linspace(-2.0, 2.0, 41) * factor
