@@ -38,7 +38,7 @@ def held(
         If a number would become 0, or a whole number another one. The message gives the place.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        found = values.astype(dtype)
+        found = values.astype(dtype, order="C")  # sums depend on the order in memory
         lost = (found == 0) & (values != 0)
         if values.dtype.kind in "iu":
             lost |= found.astype(values.dtype) != values

@@ -45,7 +45,10 @@ def test_files_stay_on_disk(tmp_path):
     np.save(tmp_path / "X.npy", np.asfortranarray(np.arange(20.0).reshape(10, 2)))
     rows = ArrayRows(str(tmp_path / "X.npy"), X_var=tmp_path / "X.npy")
     assert isinstance(rows._X, np.memmap)
-    assert rows.read(4, 5).X_var.tolist() == [[8.0, 9.0]]
+    chunk = rows.read(4, 6)
+    assert chunk.X_var.tolist() == [[8.0, 9.0], [10.0, 11.0]]
+    assert chunk.X.flags.c_contiguous  # sums over rows do not depend on the order in the file
+    assert chunk.X_var.flags.c_contiguous
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
 
         self._check_parameters()
         self.__dict__.pop("_solution", None)
+        self._fitted_settings = self.get_params(deep=False)
         X_var = line_up(X, X_var, y=y, y_var=y_var)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, np.float64)
@@ -208,16 +209,18 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
     def _build(self) -> Any:
         from fermiclass.nimgp.expected.build import build_regression
 
-        fixed = None if self.noise_variance == LEARNED else float(self.noise_variance) / self.y_scale_**2
+        settings = self._fitted_settings
+        noise = settings["noise_variance"]
+        fixed = None if noise == LEARNED else float(noise) / self.y_scale_**2
         return build_regression(
-            self.kernel,
+            settings["kernel"],
             len(self.mean_),
             self._rows,
             self._y,
             y_var=self._y_var,
             noise_variance=fixed,
-            hyper_priors=self.hyper_priors,
-            jitter=self.jitter,
+            hyper_priors=settings["hyper_priors"],
+            jitter=settings["jitter"],
         )
 
     def _check_parameters(self) -> None:

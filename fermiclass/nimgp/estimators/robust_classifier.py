@@ -231,7 +231,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         """
         line_up(X, y=y)
         probabilities = self.predict_proba(X, X_var=X_var)
-        if not self.robust:
+        if self.outlier_probability_ is None:
             raise ValueError("robust=False trusts every label: it cannot tell which are wrong")
         right = (probabilities - self.label_noise_ / len(self.classes_)) / (1.0 - self.label_noise_)
         return wrong_label_probabilities(np.clip(right, 0.0, 1.0), y, self.classes_, self.label_noise_)

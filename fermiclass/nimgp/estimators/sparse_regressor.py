@@ -130,6 +130,7 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
         settings = self._settings()
         for name in ("_predictor", "weights_"):  # a failing fit leaves nothing of an earlier fit
             self.__dict__.pop(name, None)
+        self._fitted_likelihood = self.likelihood
         X_var = line_up(X, X_var, y=y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         y, X_var = np.asarray(y, np.float64), check_variances(X, X_var)
@@ -221,9 +222,10 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
         line_up(X, y=y)
         _, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True, reset=False)
         y = np.asarray(y, np.float64)
-        if isinstance(self.likelihood, str):
-            check_outputs(self.likelihood, y)
-            if self.likelihood == "ordinal" and y.max() > self._y.max():
+        likelihood = self._fitted_likelihood
+        if isinstance(likelihood, str):
+            check_outputs(likelihood, y)
+            if likelihood == "ordinal" and y.max() > self._y.max():
                 raise ValueError(f"y has the grade {y.max():g}: the largest in training was {self._y.max():g}")
         found = self._predict("log_density", X, X_var, (y - self.y_mean_) / self.y_scale_)
         return np.asarray(found - np.log(self.y_scale_))
@@ -243,7 +245,8 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
     def _read_scale_of(self, y: np.ndarray) -> None:
         from fermiclass.nimgp.likelihoods.responses import STANDARDISED
 
-        measured = isinstance(self.likelihood, str) and self.likelihood in STANDARDISED
+        likelihood = self._fitted_likelihood
+        measured = isinstance(likelihood, str) and likelihood in STANDARDISED
         mean, scale = mean_and_scale(y, "y")
         self.y_mean_, self.y_scale_ = (float(mean), float(scale)) if measured else (0.0, 1.0)
 
@@ -253,7 +256,7 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
         from fermiclass.nimgp.likelihoods.responses import make_response
 
         refuse_after_fork()
-        response = make_response(self.likelihood, self._y)
+        response = make_response(self._fitted_likelihood, self._y)
         mean, scale = mean_and_scale(self._y, "y")
         return compose_model(
             settings,

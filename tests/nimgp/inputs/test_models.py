@@ -161,7 +161,7 @@ def test_a_linear_mean_makes_first_order_exact(data, rng):
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 def test_marginal_first_order_against_monte_carlo(rng, noise):
     """``E_q log E_noise p(y | f + noise)``, never below ``E_q E_noise log p`` of the same noise (Jensen)."""
-    count, likelihood = 40_000, RobustMax(Argmax(C, 40), noise=noise, epsilon=0.1)
+    count, likelihood = 40_000, RobustMax(Argmax(C), noise=noise, epsilon=0.1)
     X, X_var, y = np.array([0.4, -0.8]), np.array([0.5, 0.9]), 1
     functions = linear_functions(rng)
     batch = batch_of(np.tile(X, (count, 1)), np.tile(X_var, (count, 1)), np.full(count, y))

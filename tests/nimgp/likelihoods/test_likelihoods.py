@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from fermiclass.nimgp.likelihoods.base import NOISE_VARIANCE, make_likelihood
 from fermiclass.nimgp.likelihoods.predictive_moments import gaussian_points
-from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax
+from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax, Sign
 from fermiclass.nimgp.likelihoods.softmax import Softmax, SoftmaxBound, antithetic_draws
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.nimgp.posterior import LatentMoments
@@ -69,7 +69,7 @@ def test_every_likelihood_is_tested():
 @pytest.mark.parametrize("noise", NOISES)
 def test_argmax_expectation(latent, rng, noise, epsilon):
     """``E_q E_noise log p(y | g)``."""
-    likelihood = RobustMax(Argmax(C, 60), noise=noise, epsilon=epsilon)
+    likelihood = RobustMax(Argmax(C), noise=noise, epsilon=epsilon)
     value = likelihood.variational_expectations(latent, tf.constant(Y), SEED)
     assert_is_mean(value.numpy(), np.log(given_largest(draws(latent, rng, noise=noise), epsilon))[:, Y, np.arange(n)])
 
@@ -77,9 +77,7 @@ def test_argmax_expectation(latent, rng, noise, epsilon):
 @pytest.mark.parametrize("noise", NOISES)
 def test_argmax_expectation_is_a_bound(latent, rng, noise):
     """``E_q log p(y | f)``, the noise inside the logarithm, is no lower; without noise it is the same."""
-    value = RobustMax(Argmax(C, 60), noise=noise, epsilon=EPSILON).variational_expectations(
-        latent, tf.constant(Y), SEED
-    )
+    value = RobustMax(Argmax(C), noise=noise, epsilon=EPSILON).variational_expectations(latent, tf.constant(Y), SEED)
     log_p = np.log(given_functions(draws(latent, rng, 20_000), noise))[:, Y, np.arange(n)]
     error = 5 * log_p.std(axis=0) / np.sqrt(len(log_p)) + 1e-3
     if noise:
@@ -90,7 +88,7 @@ def test_argmax_expectation_is_a_bound(latent, rng, noise):
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_argmax_log_predictive(latent, rng, noise):
-    likelihood = RobustMax(Argmax(C, 60), noise=noise, epsilon=EPSILON)
+    likelihood = RobustMax(Argmax(C), noise=noise, epsilon=EPSILON)
     p = np.exp(likelihood.log_predictive(latent, tf.constant(Y), SEED))
     assert_is_mean(p, given_largest(draws(latent, rng, noise=noise))[:, Y, np.arange(n)])
 
@@ -99,7 +97,7 @@ def test_argmax_log_predictive(latent, rng, noise):
 def test_argmax_prediction(latent, rng, noise):
     """The noise is part of p(y | f), whose second moment and entropy it changes."""
     pi = given_functions(draws(latent, rng, 40_000), noise)
-    moments = RobustMax(Argmax(C, 60), noise=noise, epsilon=EPSILON).predict(latent, tf.ones_like(latent.mean))
+    moments = RobustMax(Argmax(C), noise=noise, epsilon=EPSILON).predict(latent, tf.ones_like(latent.mean))
     extra = 4e-3 if noise else 2e-4  # quasi-Monte Carlo over f
     assert_is_mean(moments.mean.numpy(), pi, extra)
     assert_is_mean(moments.second.numpy(), pi**2, extra)
@@ -113,7 +111,7 @@ def test_argmax_of_two_classes_in_closed_form(rng, noise):
     mean, var = rng.normal(size=(2, n)), rng.uniform(0.2, 2.0, (2, n))
     latent = LatentMoments(tf.constant(mean), tf.constant(var))
     P = norm.cdf((mean[0] - mean[1]) / np.sqrt(var.sum(axis=0) + 2 * noise))
-    likelihood, y = RobustMax(Argmax(2, 60), noise=noise, epsilon=EPSILON), tf.zeros(n, tf.int32)
+    likelihood, y = RobustMax(Argmax(2), noise=noise, epsilon=EPSILON), tf.zeros(n, tf.int32)
     p = (1 - EPSILON) * P + EPSILON * (1 - P)
     expected = P * np.log(1 - EPSILON) + (1 - P) * np.log(EPSILON)
     np.testing.assert_allclose(likelihood.variational_expectations(latent, y, SEED), expected, atol=1e-5)
@@ -122,12 +120,28 @@ def test_argmax_of_two_classes_in_closed_form(rng, noise):
     np.testing.assert_allclose(moments.mean[0], p, atol=4e-3 if noise else 1e-5)
 
 
-@pytest.mark.parametrize("noise", NOISES)
-def test_twenty_quadrature_points_are_enough(latent, noise):
-    few, many = (
-        RobustMax(Argmax(C, H), noise=noise).variational_expectations(latent, tf.constant(Y), SEED) for H in (20, 200)
-    )
-    np.testing.assert_allclose(few, many, atol=2e-3)
+@pytest.mark.parametrize(("factor", "tolerance"), [(1.0, 1e-6), (2.0, 1e-6), (4.0, 1e-6), (8.0, 1e-4), (12.0, 1e-3)])
+def test_argmax_where_the_scales_of_functions_differ(factor, tolerance):
+    """In training and prediction, against adaptive quadrature, for the worst of many means."""
+    means = np.linspace(-2.0, 2.0, 41) * factor
+    mean = tf.constant(np.stack([means, np.zeros(41), np.full(41, 0.3)]))
+    var = tf.constant(np.repeat([[factor**2], [1.0], [1.0]], 41, axis=1))
+    expected = [
+        quad(lambda g, m=m: norm.pdf(g, m, factor) * ndtr(g) * ndtr(g - 0.3), m - 9 * factor, m + 9 * factor,
+             points=[0.0], limit=200)[0]
+        for m in means
+    ]  # fmt: skip
+    latent, rule = LatentMoments(mean, var), Argmax(3)
+    np.testing.assert_allclose(rule.of_label(latent, tf.zeros(41, tf.int32)), expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(rule.of_all(latent)[0], expected, rtol=0, atol=tolerance)
+
+
+def test_argmax_of_known_functions_has_points_enough(rng):
+    f = tf.constant(3.0 * rng.normal(size=(5, 400)))
+    same = LatentMoments(f, tf.fill(f.shape, tf.constant(2.0, tf.float64)))
+    np.testing.assert_allclose(Argmax(5).of_known(f, 2.0), Argmax(5).of_all(same), rtol=0, atol=1e-6)
+    both = LatentMoments(f[:1], 0.0 * f[:1] + 2.0)
+    np.testing.assert_allclose(Sign().of_known(f[:1], 2.0), Sign().of_all(both), rtol=1e-12)
 
 
 def test_learned_epsilon_has_a_gradient_and_a_fixed_one_has_none(latent):
@@ -142,17 +156,19 @@ def test_learned_epsilon_has_a_gradient_and_a_fixed_one_has_none(latent):
         assert gradient != 0
 
 
+@pytest.mark.parametrize("var", [(1e-6, 1e-6, 1e-6), (1e-6, 1e3, 1.0), (1.0, 1e-4, 1e3)])
 @pytest.mark.parametrize("epsilon", [0.05, 1e-37])
 @pytest.mark.parametrize("noise", NOISES)
-def test_argmax_is_finite_far_into_the_tails(noise, epsilon):
-    latent = LatentMoments(tf.constant([[40.0], [-40.0], [0.0]]), tf.fill([3, 1], 1e-6))
+def test_argmax_is_finite_far_into_the_tails(noise, epsilon, var):
+    latent = LatentMoments(tf.constant([[40.0], [-40.0], [0.0]]), tf.constant(var)[:, None])
     likelihood = RobustMax(Argmax(3), noise=noise, epsilon=epsilon, dtype=tf.float32)
     for method in (likelihood.variational_expectations, likelihood.log_predictive):
         with tf.GradientTape() as tape:
             tape.watch(latent.mean)
+            tape.watch(latent.var)
             value = method(latent, tf.constant([1]), SEED)
         assert np.all(np.isfinite(value))
-        assert np.all(np.isfinite(tape.gradient(value, latent.mean)))
+        assert np.all(np.isfinite(tape.gradient(value, [*latent])))
     for values in likelihood.predict(latent, tf.ones([3, 1])):
         assert np.all(np.isfinite(values))
 
@@ -254,8 +270,8 @@ def test_softmax_bound_is_finite_far_from_zero():
 
 MANY_POINTS = {
     "softmax": Softmax(C, num_points=4096),
-    "step": RobustMax(Argmax(C, 60), epsilon=EPSILON),
-    "probit": RobustMax(Argmax(C, 60), noise=1.0, epsilon=EPSILON),
+    "step": RobustMax(Argmax(C), epsilon=EPSILON),
+    "probit": RobustMax(Argmax(C), noise=1.0, epsilon=EPSILON),
 }
 
 
@@ -320,19 +336,3 @@ def test_gaussian_points_have_the_moments_of_a_gaussian():
     np.testing.assert_allclose(points.mean(axis=0), 0, atol=0.02)
     np.testing.assert_allclose(np.cov(points.T), np.eye(4), atol=0.05)
     np.testing.assert_array_equal(points, gaussian_points(256, 4))
-
-
-@pytest.mark.parametrize(("factor", "tolerance"), [(1.0, 1e-6), (8.0, 1e-5), (12.0, 5e-4)])
-def test_step_predicts_where_the_scales_of_functions_differ(factor, tolerance):
-    """Against adaptive quadrature, for the worst of many means."""
-    means = np.linspace(-2.0, 2.0, 41) * factor
-    mean = tf.constant(np.stack([means, np.zeros(41), np.full(41, 0.3)]))
-    scale = np.array([factor, 1.0, 1.0])
-    var = tf.constant(np.repeat(scale[:, None] ** 2, 41, axis=1))
-    P = Argmax(3).of_all(LatentMoments(mean, var), fine=True)[0].numpy()
-    expected = [
-        quad(lambda g, m=m: norm.pdf(g, m, factor) * norm.cdf(g) * norm.cdf(g - 0.3), m - 9 * factor, m + 9 * factor,
-             points=[0.0], limit=200)[0]
-        for m in means
-    ]  # fmt: skip
-    np.testing.assert_allclose(P, expected, rtol=0, atol=tolerance)
