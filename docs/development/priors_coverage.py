@@ -36,8 +36,9 @@ PLACES = ("all latitudes", "below 10°", "10° and more")
 WAYS = (
     "√Σ p(1 − p)",
     "expectation maximisation",
-    "intervals, class priors as trained",
-    "intervals, class priors estimated",
+    "census",
+    "class priors as trained, recalibrated",
+    "class priors estimated, recalibrated (`estimate=True`)",
 )
 
 #: Fits to several tables, and returns for each table what predicts the probabilities of another.
@@ -135,9 +136,10 @@ def replicate(table: FeatureTable, fit: Fitter, seed: int, *, altered: bool) -> 
                 rng,
                 refits=sharpened(refits, factor),
                 estimate=estimate,
+                recalibrate=recalibrate,
                 num_draws=DRAWS,
             )
-            for estimate in (False, True)
+            for estimate, recalibrate in ((False, False), (False, True), (True, True))
         ]
         sums = np.array([q[rows].sum(axis=0) for rows in groups])
         scatter = np.array([np.sqrt(np.sum(q[rows] * (1.0 - q[rows]), axis=0)) for rows in groups])
