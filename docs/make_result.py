@@ -13,10 +13,16 @@ import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fermiclass import Census
 
 DOCS = Path(__file__).parent
 REPOSITORY = DOCS.parent
@@ -25,7 +31,7 @@ LABELS = "catalogs/4FGL-DR4-labels.fits.gz"
 EARLIER = "catalogs/4FGL-DR3.fits.gz"
 CLASSES = ("bll", "fsrq", "psr", "other")
 #: What the classes add up to, AGN first; Sum_P_agn is a column of the label table.
-GROUPS = ("agn", "psr", "other")
+GROUPS = {"agn": ("bll", "fsrq"), "psr": ("psr",), "other": ("other",)}
 
 #: |GLAT| in degrees.
 LATITUDES = (0.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 90.0)
@@ -61,12 +67,15 @@ class Results:
     ways
         Unassociated sources by the way to label them: `default`, `trained`, `mgp`, `three` (a closed world of three
         classes), and `dr3`, those of 4FGL-DR3.
+    censuses
+        Censuses of 4FGL-DR4 (`default`), with the latitudes as groups, and of 4FGL-DR3 (`dr3`).
     """
 
     labels: Table
     without_errors: Table
     sources: Table
     ways: dict[str, Table]
+    censuses: dict[str, Census]
 
 
 def probabilities(table: Table) -> FloatArray:
@@ -78,7 +87,8 @@ def grouped(table: Table) -> FloatArray:
     """Return the probabilities of AGN, pulsar and other, ``(n, 3)``; a table of three classes has no other."""
     agn = np.asarray(table["P_bll"], float) + np.asarray(table["P_fsrq"], float)
     rest = [
-        np.asarray(table[f"P_{name}"], float) if f"P_{name}" in table.colnames else 0.0 * agn for name in GROUPS[1:]
+        np.asarray(table[f"P_{name}"], float) if f"P_{name}" in table.colnames else 0.0 * agn
+        for name in ("psr", "other")
     ]
     return np.array([agn, *rest]).T
 
@@ -88,7 +98,7 @@ def compute() -> Results:
     import fermiclass as fc
     from fermiclass.labelling.training import default_estimator
 
-    catalog = fc.read_catalog(REPOSITORY / CATALOG)
+    catalog, earlier = fc.read_catalog(REPOSITORY / CATALOG), fc.read_catalog(REPOSITORY / EARLIER)
     labels = fc.read_table(REPOSITORY / LABELS)
     sources = unassociated(labels)
     without_errors = fc.classify(catalog, default_estimator(method="mgp"))
@@ -97,9 +107,16 @@ def compute() -> Results:
         "trained": fc.classify(catalog, targets="unassociated", shares="trained"),
         "mgp": unassociated(without_errors),
         "three": fc.classify(catalog, targets="unassociated", classes="bll,fsrq,psr", shares="estimated"),
-        "dr3": fc.classify(fc.read_catalog(REPOSITORY / EARLIER), targets="unassociated"),
+        "dr3": fc.classify(earlier, targets="unassociated"),
     }
-    return Results(labels, without_errors, sources, ways)
+    b = latitude(catalog.table)
+    bins = {_bin(low, high): (catalog.classes == "") & (b >= low) & (b < high) for low, high in pairwise(LATITUDES)}
+    censuses = {"default": fc.take_census(catalog, groups=bins), "dr3": fc.take_census(earlier)}
+    return Results(labels, without_errors, sources, ways, censuses)
+
+
+def _bin(low: float, high: float) -> str:
+    return f"{low:.0f} to {high:.0f}"
 
 
 def unassociated(labels: Table) -> Table:
@@ -112,9 +129,12 @@ def latitude(table: Table) -> FloatArray:
     return np.abs(np.asarray(table["GLAT"], float))
 
 
-def expected(p: FloatArray) -> str:
-    """Return the expected number, Σ p, and its scatter, √Σ p(1 − p), as text."""
-    return f"{p.sum():.0f} ± {np.sqrt(np.sum(p * (1.0 - p))):.0f}"
+def expected(p: FloatArray, census: Census | None = None, place: str = "", names: Sequence[str] = ()) -> str:
+    """Return the expected number, Σ p, as text, with the 90 % interval of a census where one is given."""
+    if census is None:
+        return f"{p.sum():.0f}"
+    _, low, high = census.interval(place, names)
+    return f"{p.sum():.0f} ({low:.0f}–{high:.0f})"
 
 
 def moved(results: Results) -> FloatArray:
@@ -163,9 +183,11 @@ def latitude_text(results: Results) -> str:
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for low, high in pairwise(LATITUDES):
-        rows = (b >= low) & (b < high + (high == LATITUDES[-1]))
-        numbers = " | ".join(expected(P[rows, k]) for k in range(len(GROUPS)))
-        lines.append(f"| {low:.0f} to {high:.0f} | {rows.sum()} | {flagged[rows].mean():.0%} | {numbers} |")
+        rows, place = (b >= low) & (b < high), _bin(low, high)
+        numbers = " | ".join(
+            expected(P[rows, k], results.censuses["default"], place, names) for k, names in enumerate(GROUPS.values())
+        )
+        lines.append(f"| {place} | {rows.sum()} | {flagged[rows].mean():.0%} | {numbers} |")
     return "\n".join(lines)
 
 
@@ -227,19 +249,19 @@ def numbers(results: Results) -> dict[str, str]:
     for k, group in enumerate(GROUPS):
         found[f"soft_{group}"] = f"{grouped(sources)[soft, k].mean():.2f}"
     bcu = labels[np.char.lower(np.asarray(labels["CLASS1"], str)) == "bcu"]
-    found["bcu_rest"] = expected(grouped(bcu)[:, 1:].sum(axis=1))
-    for name in CLASSES:
-        found[f"bcu_{name}"] = expected(np.asarray(bcu[f"P_{name}"], float))
+    census = results.censuses["default"]
+    found["bcu_rest"] = expected(grouped(bcu)[:, 1:].sum(axis=1), census, "bcu", ("psr", "other"))
+    for name in ("bll", "fsrq"):
+        found[f"bcu_{name}"] = expected(np.asarray(bcu[f"P_{name}"], float), census, "bcu", (name,))
     for way, table in results.ways.items():
         P, away = grouped(table), latitude(table) >= EDGE
         for group, number in zip(GROUPS, np.bincount(P[away].argmax(axis=1), minlength=len(GROUPS)), strict=True):
             found[f"{way}_high_most_{group}"] = str(int(number))
         for place, rows in (("all", away | ~away), ("low", ~away), ("high", away)):
             found[f"{way}_{place}"] = str(int(rows.sum()))
-            for k, group in enumerate(GROUPS):
-                found[f"{way}_{place}_{group}"] = expected(P[rows, k])
-            for name in ("bll", "fsrq"):
-                found[f"{way}_{place}_{name}"] = expected(np.asarray(table[f"P_{name}"], float)[rows])
+            where = f"unassociated {place}".removesuffix(" all")
+            for k, (group, members) in enumerate(GROUPS.items()):
+                found[f"{way}_{place}_{group}"] = expected(P[rows, k], results.censuses.get(way), where, members)
     return found
 
 

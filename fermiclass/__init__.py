@@ -46,6 +46,8 @@ _HOMES = {
     "estimate_shares": "fermiclass.labelling.label_shift",
     "correct_shares": "fermiclass.labelling.label_shift",
     "Shares": "fermiclass.labelling.label_shift",
+    "Census": "fermiclass.labelling.census",
+    "take_census": "fermiclass.labelling.census",
     "write_labels": "fermiclass.labelling.bulk",
     "open_rows": "fermiclass.rows",
     "read_table": "fermiclass.io.tables",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ class Census:
     ----------
     groups
         Names of the G groups of sources: unassociated, unassociated low and high (below and from 10 degrees of Galactic
-        latitude), bcu and unk, as far as the catalogue has them.
+        latitude), bcu and unk, and given ones, as far as the catalogue has them.
     sizes
         Numbers of their sources, ``(G,)``.
     classes
@@ -74,6 +74,7 @@ def take_census(
     *,
     features: str = DEFAULT_FEATURE_SET,
     classes: str = DEFAULT_CLASSES,
+    groups: Mapping[str, NDArray[np.bool_]] | None = None,
     estimate: bool = False,
     num_draws: int = 400,
     seed: int = 0,
@@ -81,8 +82,9 @@ def take_census(
     """Count the sources of each class among those without one, with intervals that hold the errors of the method.
 
     The intervals hold the scatter of the sources, the classifier's own uncertainty and its miscalibration
-    (:mod:`fermiclass.labelling.quantification`). Class priors are those that `classify` uses by default; the intervals
-    hold no error of them. With `estimate` they are estimated from the sources to count, as smooth functions of
+    (:mod:`fermiclass.labelling.quantification`). The draws lie about the sums of the probabilities that `classify`
+    gives by default, with its class priors; the intervals hold no error of the priors. With `estimate` the
+    probabilities are recalibrated, and the class priors estimated from the sources to count, as smooth functions of
     significance and latitude. Then a class must look the same among training sources and sources to count of the same
     significance and latitude, and each source must be of one of the classes: the intervals hold no error of that. The
     census trains the model, and one for each of :data:`FOLDS` parts of the training sources.
@@ -93,8 +95,10 @@ def take_census(
         The catalogue, to learn from and to count.
     estimator, features, classes
         As for :func:`fermiclass.labelling.training.train`.
+    groups
+        More groups of sources by name, as masks of the catalogue's rows, ``(N,)``. Only sources without a class count.
     estimate
-        Whether class priors are estimated.
+        Whether class priors are estimated, and probabilities recalibrated.
     num_draws
         Number of draws.
     seed
@@ -118,36 +122,41 @@ def take_census(
     held_out = _held_out(fitted, table, part, names, _place(catalog)[table.rows])
 
     priors = model.class_priors(default_shares(grouping), [catalog])
-    groups: dict[str, int] = {}
-    draws = []
+    parts = _parts(catalog) | dict(groups or {})
+    is_target = grouping.is_target(catalog.classes, "uncertain")
+    drawn: dict[str, NDArray[np.int64]] = {}
     for status in STATUSES:
-        chosen = (catalog.classes == ("" if status == STATUSES[0] else status)) & grouping.is_target(
-            catalog.classes, "uncertain"
-        )
+        chosen = is_target & (catalog.classes == ("" if status == STATUSES[0] else status))
         if not np.any(chosen):
             continue
         sources = catalog[chosen]
         new = extract_features(sources, model.features, grouping, imputation=model.imputation)
-        masks = {status: np.ones(len(sources), bool)}
-        if status == STATUSES[0] and catalog.has_column("GLAT"):
-            low = np.abs(np.asarray(sources.table["GLAT"], float)) < LATITUDE_EDGE
-            masks |= {LOW_LATITUDE: low, HIGH_LATITUDE: ~low}
-        draws.append(
-            draw_numbers(
-                held_out,
-                Predictions(_predict(model.estimator, new), _place(catalog)[chosen]),
-                list(masks.values()),
-                rng,
-                refits=np.array([_predict(one, new) for one in fitted]),
-                ratios=model.ratios(sources, priors),
-                estimate=estimate,
-                num_draws=num_draws,
-            )
+        masks = {name: mask[chosen] for name, mask in parts.items() if np.any(mask[chosen])}
+        numbers = draw_numbers(
+            held_out,
+            Predictions(_predict(model.estimator, new), _place(catalog)[chosen]),
+            list(masks.values()),
+            rng,
+            refits=np.array([_predict(one, new) for one in fitted]),
+            ratios=model.ratios(sources, priors),
+            estimate=estimate,
+            recalibrate=estimate,
+            num_draws=num_draws,
         )
-        groups |= {name: int(mask.sum()) for name, mask in masks.items()}
-    if not groups:
+        for k, name in enumerate(masks):
+            drawn[name] = numbers[:, k] + drawn.get(name, 0)
+    if not drawn:
         raise ClassError(f"{catalog.source} has no source without a class: there is nothing to count")
-    return Census(tuple(groups), tuple(groups.values()), tuple(names), np.concatenate(draws, axis=1))
+    sizes = tuple(int(np.sum(parts[name] & is_target)) for name in drawn)
+    return Census(tuple(drawn), sizes, tuple(names), np.stack(list(drawn.values()), axis=1))
+
+
+def _parts(catalog: Catalog) -> dict[str, NDArray[np.bool_]]:
+    """Return the masks of the census's own groups, ``(N,)`` each."""
+    unassociated = catalog.classes == ""
+    low = np.abs(np.asarray(catalog.table["GLAT"], float)) < LATITUDE_EDGE
+    parts = {STATUSES[0]: unassociated, LOW_LATITUDE: unassociated & low, HIGH_LATITUDE: unassociated & ~low}
+    return parts | {status: catalog.classes == status for status in STATUSES[1:]}
 
 
 def _held_out(

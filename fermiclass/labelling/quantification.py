@@ -26,7 +26,7 @@ maximises. The held-out sources are not fitted to those to count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,7 @@ def draw_numbers(
     refits: FloatArray | None = None,
     ratios: FloatArray | None = None,
     estimate: bool = True,
+    recalibrate: bool = True,
     prior: QuantificationPrior | None = None,
     num_draws: int = 200,
 ) -> NDArray[np.int64]:
@@ -127,6 +128,9 @@ def draw_numbers(
     estimate
         Whether class priors are estimated from the sources to count; otherwise they are those of training, times
         `ratios`.
+    recalibrate
+        Whether the probabilities are moved by the calibration. Otherwise the calibration is an error of either sign: a
+        is t â + (a − â), with the best fit â and t from N(0, 1), and the draws lie about the probabilities as given.
     prior
         Standard deviations of the priors.
     """
@@ -138,7 +142,10 @@ def draw_numbers(
     drawn = np.empty((num_draws, len(groups), num_classes), dtype=np.int64)
     for k in range(num_draws):
         moved = np.tensordot(rng.standard_normal(len(moves)), moves, axes=1)
-        r = model.probabilities(model.fit(_Perturbation(rng), moved, start), moved)
+        fit = model.fit(_Perturbation(rng), moved, start)
+        if not recalibrate:
+            fit = replace(fit, a=fit.a + (rng.standard_normal() - 1.0) * start.a)
+        r = model.probabilities(fit, moved)
         of_class = (r.cumsum(axis=1) > rng.random((len(r), 1))).argmax(axis=1)
         drawn[k] = [np.bincount(of_class[group], minlength=num_classes) for group in groups]
     return drawn

@@ -154,6 +154,33 @@ def test_groups_add_up_and_expected_ratios_move_the_numbers():
     assert np.abs(moved[:, 0].mean(axis=0) - expected).max() < 10
 
 
+def test_without_recalibration_the_numbers_stay_and_the_correction_is_an_error():
+    rng = np.random.default_rng(6)
+    y, place, p = sources(600, SHARES, rng)
+    _, there, q = sources(300, SHARES, rng)
+    groups = [np.ones(300, bool)]
+
+    def numbers(bias, recalibrate):
+        biased = [softmax(np.log(x) + np.array([0.0, 0.0, bias]), axis=1) for x in (p, q)]
+        drawn = draw_numbers(
+            HeldOut(biased[0], place, y),
+            Predictions(biased[1], there),
+            groups,
+            np.random.default_rng(0),
+            estimate=False,
+            recalibrate=recalibrate,
+        )
+        return biased[1].sum(axis=0)[2], drawn[:, 0, 2].mean(), drawn[:, 0, 2].std()
+
+    right = q.sum(axis=0)[2]
+    given, mean, std = numbers(1.5, False)
+    assert given - right > 15
+    assert abs(mean - given) < 0.4 * (given - right)
+    assert std > 0.5 * (given - right)
+    assert std > 2.0 * numbers(0.0, False)[2]
+    assert abs(numbers(1.5, True)[1] - right) < 0.4 * (given - right)
+
+
 def test_without_information_the_draws_of_the_shares_have_the_width_of_the_prior():
     n = 2000
     rng = np.random.default_rng(5)

@@ -1,0 +1,53 @@
+"""Compare the intervals of the census with the numbers found later, in the open world.
+
+    python docs/development/numbers_found.py LATER.fits [--cells even] [--releases DR1 DR4]
+
+LATER is FL16Y (gll_psc_16year). The groups are the unassociated sources of a release that LATER gives a class, below
+and above 10 degrees of latitude. The class priors of `classify` are used.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+import fermiclass as fc
+from fermiclass.evaluation.open_world import OpenTargets
+
+CATALOGS = Path(__file__).parents[2] / "catalogs"
+#: Classes of AGN, pulsars and other.
+GROUPS = (("bll", "fsrq"), ("psr",), ("other",))
+RELEASES = ("DR1", "DR2", "DR3", "DR4")
+
+
+def main() -> None:
+    """Take the censuses, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("later", type=Path, metavar="LATER.fits")
+    parser.add_argument("--cells", default="even", choices=["all", "even", "odd"])
+    parser.add_argument("--releases", nargs="+", default=RELEASES, choices=RELEASES)
+    arguments = parser.parse_args()
+    later = fc.read_catalog(arguments.later)
+    print("| | AGN | pulsars | other |\n| --- | ---: | ---: | ---: |")
+    inside = []
+    for release in arguments.releases:
+        catalog = fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz")
+        targets = OpenTargets.of(catalog, later, cells=arguments.cells)
+        groups = {"below 10°": targets.rows[targets.low], "10° and more": targets.rows[~targets.low]}
+        masks = {name: np.isin(np.arange(len(catalog)), rows) for name, rows in groups.items()}
+        census = fc.take_census(catalog, groups=masks)
+        for name, of_low in zip(groups, (True, False), strict=True):
+            cells = []
+            for k, classes in enumerate(GROUPS):
+                _, low, high = census.interval(name, classes)
+                found = int(np.sum(targets.top[targets.low == of_low] == k))
+                inside.append(low <= found <= high)
+                cells.append(f"{low:.0f}–{high:.0f} / {found}")
+            print(f"| {release}, {name} | " + " | ".join(cells) + " |", flush=True)
+    print(f"\n{sum(inside)} of {len(inside)} numbers are inside")
+
+
+if __name__ == "__main__":
+    main()
