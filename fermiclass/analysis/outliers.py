@@ -130,11 +130,15 @@ def find_outliers(
     return result[np.argsort(-wrong, kind="stable")]
 
 
-def default_estimator(**parameters: Any) -> NIMGPClassifier:
-    """Return an unfitted classifier that learns the fraction of wrong labels; `parameters` are set too."""
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+def default_estimator(**settings: Any) -> NIMGPClassifier:
+    """Return the unfitted estimator: that of `classify` with learned label noise, trained by the bound.
 
-    return NIMGPClassifier(**{"label_noise": "learned", **parameters})
+    The predictive objective ranks wrong labels a little worse: it lets functions be less certain instead of labels
+    being wrong.
+    """
+    from fermiclass.labelling.training import default_estimator as of_labels
+
+    return of_labels(**{"objective": "elbo", "label_noise": "learned", **settings})
 
 
 def folds_of(y: NDArray[np.str_], folds: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:

@@ -32,7 +32,7 @@ RMGPC = EP_METHODS[0]
     "--method",
     type=click.Choice((*METHODS, RMGPC)),
     help="Treatment of input noise; or rmgpc: expectation propagation without input noise, for up to 1000 sources. "
-    "[default: nimgp]",
+    "[default: nimgp-fo]",
 )
 @click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Likelihood of right labels. [default: softmax]")
 @setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
