@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Label 4FGL-DR4 in five minutes
 #
-# A third of the gamma-ray sources that the Fermi Large Area Telescope has found have no
-# known counterpart. Here we let those that have one teach us what the others probably are.
-# You need fermiclass (`pip install .` in its folder) and the catalogue that comes with it.
+# A third of the sources in the Fermi-LAT gamma-ray catalogue have no known counterpart. In
+# this notebook you train the default model on the sources with a known class, label the
+# others, and look at the result. You need fermiclass (`pip install .` in its folder) and
+# the catalogue that comes with it.
 
 # %%
 from pathlib import Path
@@ -22,21 +23,22 @@ catalog = fc.read_catalog(CATALOGS / "4FGL-DR4.fits.gz")
 catalog
 
 # %% [markdown]
-# Each source has a class code: `bll` and `fsrq` are two kinds of blazars (active galaxies
-# whose jet points at us), `psr` and `msp` are pulsars, `bcu` is a blazar of uncertain kind,
-# and an empty code means that nothing is known.
+# The catalogue gives each source a class. `bll` and `fsrq` are two kinds of blazars: active
+# galaxies (AGN) whose jet points at us. `psr` and `msp` are pulsars. `bcu` are blazars of
+# uncertain type, `unk` have a counterpart of unknown nature, and `spp` may be supernova
+# remnants or pulsar wind nebulae. Unassociated sources have no class.
 
 # %%
 codes, counts = np.unique(catalog.classes, return_counts=True)
 {str(code) or "(none)": int(counts[k]) for k, code in enumerate(codes) if counts[k] > 100}
 
 # %% [markdown]
-# ## What is learned from
+# ## Features
 #
-# From the catalogue's columns come 18 features: how bright a source is, the shape of its
-# spectrum, how variable it is, and its distance from the Galactic plane. Nearly every one
-# has an error bar, and for faint sources these are large. `X` holds the features, `X_var`
-# the squares of their errors.
+# The model uses 18 features: the brightness of a source, the shape of its spectrum, its
+# variability, and its distance from the Galactic plane. Most features have an error bar,
+# and faint sources have large ones. `X` has the features, and `X_var` the squares of their
+# errors. These are the features of one source:
 
 # %%
 data = fc.extract_features(catalog)
@@ -47,9 +49,9 @@ for name, value, variance in zip(
     print(f"{name:22s} {value:8.3f} ± {np.sqrt(variance):.3f}")
 
 # %% [markdown]
-# Two of the features in a plane: sources whose class is known as points, and ten faint ones
-# without a class as ellipses of one standard deviation. How sure one can be depends on the
-# size of the ellipse, too.
+# The picture shows two of the features. Points are sources with a known class. Ellipses
+# show the error bars (one standard deviation) of ten faint unassociated sources. A large
+# ellipse covers several classes: the label of such a source is uncertain.
 
 # %%
 names = [feature.name for feature in data.features]
@@ -76,11 +78,11 @@ plt.show()
 # %% [markdown]
 # ## Train and label
 #
-# `train` learns four classes: `bll`, `fsrq`, `psr` (with `msp`), and `other` for remnants,
-# nebulae, binaries, clusters and the like. Radio galaxies and other AGN teach "`bll` or
-# `fsrq`": what all AGN have in common. `label` gives the 4186 sources without a class
-# probabilities. It takes well under a minute on a quiet machine. (`fc.classify(catalog)`
-# does both at once.)
+# `train` learns four classes: `bll`, `fsrq`, `psr` (with `msp`) and `other`, which contains
+# remnants, wind nebulae, binaries, clusters and all other kinds. In training, radio
+# galaxies and other AGN count as "`bll` or `fsrq`, unknown which". `label` labels 4186
+# sources: the unassociated ones, `bcu` and `unk`. Both steps together take less than a
+# minute. `fc.classify(catalog)` does both at once.
 
 # %%
 model = fc.train(catalog)
@@ -90,18 +92,24 @@ shown = ["Source_Name", "Signif_Avg", "CLASS1", *probabilities, "Sum_P_agn"]
 labels.to_pandas()[shown].head(6)
 
 # %% [markdown]
-# The four probabilities of a row sum to 1; `Sum_P_agn` is the sum of the first two.
-# `shares="selection"` is the default of `fermiclass classify`. It knows that associations
-# are selected: nearly every bright AGN has a counterpart, so that a bright source without
-# one is rather something else, and near the Galactic plane counterparts are hard to find.
-# How much this matters is estimated from the catalogue. The odds of an AGN go down with
-# significance by this power:
+# The four probabilities of a row sum to 1. `Sum_P_agn` is the probability of an AGN:
+# `P_bll` + `P_fsrq`.
+#
+# `shares` chooses the class priors: how frequent each class is among the sources that you
+# label. `selection` is the default of `classify`. It corrects for two facts: near the
+# Galactic plane AGN are hard to associate, and nearly every bright AGN is associated
+# already. So a bright unassociated source is less likely to be an AGN. The correction is
+# learned from the catalogue. For an unassociated source it multiplies the odds of an AGN by
+# a factor that changes with the significance as (`Signif_Avg` / 6)^slope. This is the
+# slope:
 
 # %%
 print(f"slope: {model.selection.slope:.2f}")
 
 # %% [markdown]
-# Expected numbers among the unassociated sources, near the Galactic plane and far from it:
+# The sum of a probability over many sources is the expected number of sources of this
+# class. Here are the expected numbers of unassociated sources, near the Galactic plane and
+# far from it:
 
 # %%
 unassociated = labels[labels["STATUS"] == "unassociated"]
@@ -120,9 +128,10 @@ pd.DataFrame(
 # %% [markdown]
 # ## On the sky
 #
-# Galactic coordinates, the centre of the Milky Way in the middle. Sources of other kinds
-# crowd in the plane of the Milky Way, pulsars around it, and blazars are everywhere. (The
-# Galactic latitude is one of the features, the longitude is not.) The paler, the less sure.
+# The map shows the most probable class of all labelled sources in Galactic coordinates.
+# Pale points have a low probability. Most sources labelled `other` lie in the Galactic
+# plane, and blazars lie everywhere. The Galactic latitude is a feature of the model; the
+# longitude is not.
 
 # %%
 plots.sky_map(
@@ -135,9 +144,9 @@ plots.sky_map(
 plt.show()
 
 # %% [markdown]
-# All sources at once in a triangle of AGN, pulsars and others: at a corner the class is
-# certain, in the middle anything is possible. Most sources are AGN with little doubt. What
-# is left are sources between pulsar and other.
+# The triangle shows the probabilities of AGN, pulsar and other for all labelled sources. At
+# a corner the class is certain. In the middle all three are equally probable. Most sources
+# are close to the AGN corner. Many of the remaining ones lie between pulsar and other.
 
 # %%
 P = np.array([labels[column] for column in groups.values()]).T
@@ -145,11 +154,12 @@ plots.probability_triangle(P, ["agn", "psr", "other"])
 plt.show()
 
 # %% [markdown]
-# ## One source
+# ## Explain one source
 #
-# Why does a source have its probabilities? `explain` shows its features (the black points)
-# beside those of the classes, and by how much the log-odds, ln(P / (1 − P)), would change
-# without each of them, and without all of one kind.
+# `explain` shows why a source has its probabilities. On the left you see its features with
+# their errors (black) beside those of each class (bars: 68 and 95 % of the training
+# sources). On the right you see how much each feature, and each kind of feature, moves the
+# log-odds ln(P / (1 − P)) of the classes.
 
 # %%
 explained = fc.explain(model, catalog, "4FGL J0001.6+3503", shares="selection")
@@ -157,10 +167,11 @@ plots.explanation(explained)
 plt.show()
 
 # %% [markdown]
-# ## What to observe
+# ## Choose targets
 #
-# The most probable pulsars away from the Galactic plane that a telescope in the south can
-# see, without flagged sources (`docs/labels.md` explains `LABEL_FLAGS`):
+# These are the 8 best pulsar candidates at declinations up to 20°, at least 10° from the
+# Galactic plane. `followup` leaves out sources with a warning flag (`docs/labels.md`
+# explains `LABEL_FLAGS`).
 
 # %%
 targets = fc.followup(
@@ -170,12 +181,12 @@ shown = ["RANK", "Source_Name", "RAJ2000", "DEJ2000", "Signif_Avg", "P_psr", "OO
 targets.to_pandas()[shown]
 
 # %% [markdown]
-# ## Keep it
+# ## Save the labels
 #
-# The ending chooses the format: `.fits`, `.ecsv`, `.vot`, `.csv` or `.parquet`. The
-# metadata say which catalogue, settings and versions made the table. On the command line
-# all of this is `fermiclass classify 4FGL-DR4.fits.gz`, then `fermiclass explain` and
-# `fermiclass followup`.
+# The ending of the file name chooses the format: `.fits`, `.ecsv`, `.vot`, `.csv` or
+# `.parquet`. The metadata contain the catalogue, all settings and the versions. The
+# commands `fermiclass classify`, `fermiclass explain` and `fermiclass followup` do the same
+# as this notebook.
 
 # %%
 fc.write_table(labels, "dr4-labels.vot")

@@ -1,10 +1,13 @@
 # %% [markdown]
-# # The core on other data: pandas and scikit-learn
+# # Other data: pandas and scikit-learn
 #
-# `NIMGPClassifier` knows nothing of astronomy. It takes inputs and the variances of their
-# errors, and is a scikit-learn estimator. Here it looks at cells: the Wisconsin breast
-# cancer data give, for 569 tissue samples, the mean of ten properties over many cell
-# nuclei, *and the standard error of that mean*.
+# `NIMGPClassifier` is a scikit-learn estimator. It needs features and the variances of
+# their errors, and knows nothing of astronomy. Its default method is `nimgp`, trained with
+# the evidence lower bound; `classify` has another default, which was chosen for catalogues.
+#
+# The example is the Wisconsin breast cancer data. For each of 569 tissue samples they give
+# ten properties of the cell nuclei: the mean over many nuclei, *and the standard error of
+# this mean*.
 
 # %%
 import matplotlib.pyplot as plt
@@ -31,8 +34,8 @@ frame[[means[0], errors[0], means[1], errors[1], "diagnosis"]].head(4)
 # %% [markdown]
 # ## Fit and predict
 #
-# Beside `X` and `y` comes `X_var`, the squares of the errors, with the same shape and in
-# the same units squared. The classifier standardises both by itself.
+# `fit` takes `X`, `y` and `X_var`, the squares of the errors. `X_var` has the shape of `X`,
+# and its units squared. The classifier standardises both itself.
 
 # %%
 train, test = train_test_split(
@@ -47,6 +50,10 @@ P = pd.DataFrame(
     model.classes_,
 )
 P.join(test["diagnosis"]).head(5).round(3)
+
+# %% [markdown]
+# The picture shows two of the features. Points are training samples. Ellipses show the
+# error bars (one standard deviation) of twelve test samples.
 
 # %%
 pair = ["mean concave points", "mean texture"]
@@ -67,10 +74,10 @@ plt.show()
 # %% [markdown]
 # ## In a pipeline
 #
-# scikit-learn hands further arguments such as `X_var` through a pipeline if it is told to
-# (metadata routing). One thing to remember: the variances must be those of what the
-# classifier sees. A step that picks columns is fine; after one that rescales them, the
-# variances would have to be rescaled, too.
+# scikit-learn's metadata routing passes `X_var` through a pipeline to the classifier. The
+# pipeline does not transform `X_var`: it must be the variances of the columns that reach
+# the classifier. A step before the classifier may select columns, but must not rescale
+# them.
 
 # %%
 set_config(enable_metadata_routing=True)
@@ -85,19 +92,21 @@ print("the same probabilities as before:", bool(np.allclose(same, P, atol=1e-5))
 # %% [markdown]
 # ## When do error bars matter?
 #
-# Here, not as they are: so many nuclei were measured that the errors are small beside the
-# differences between samples, and a model that ignores them is as good. So let us ask what
-# a hurried laboratory would get that looks at a quarter, a sixteenth, a hundredth of the
-# nuclei. Its errors are 2, 4 and 10 times larger, and **we add the noise by random
-# numbers**: this part is a simulation on top of real data. All models have learned from the
-# careful measurements. By default errors are limited to what suits catalogues;
-# `max_noise=None` takes them as they are.
+# In these data the errors are small compared with the differences between samples. A model
+# that ignores them is as good. Suppose that a laboratory measures only a quarter, a
+# sixteenth or a hundredth of the nuclei of each test sample. Its errors are 2, 4 and 10
+# times as large.
+#
+# **The additional noise is simulated**: random numbers, added to the test samples. The
+# three models learn from the original training samples. NIMGP uses the error bars; MGP and
+# logistic regression do not. By default the classifier clips noise variances at twice the
+# variance of the feature. `max_noise=None` switches this off.
 
 # %%
-told = fc.NIMGPClassifier(max_noise=None).fit(
+nimgp = fc.NIMGPClassifier(max_noise=None).fit(
     train[means], train["diagnosis"], X_var=(train[errors] ** 2).to_numpy()
 )
-not_told = fc.NIMGPClassifier("mgp").fit(train[means], train["diagnosis"])
+mgp = fc.NIMGPClassifier("mgp").fit(train[means], train["diagnosis"])
 logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(
     train[means], train["diagnosis"]
 )
@@ -106,8 +115,8 @@ rng = np.random.default_rng(0)
 factors = [1.0, 2.0, 4.0, 10.0]
 scores = pd.DataFrame(
     0.0,
-    pd.Index(factors, name="errors, times"),
-    ["NIMGP, told", "MGP, not told", "logistic regression"],
+    pd.Index(factors, name="errors, multiplied by"),
+    ["NIMGP", "MGP", "logistic regression"],
 )
 DRAWS = 5
 for factor in factors:
@@ -116,8 +125,8 @@ for factor in factors:
         added = np.sqrt(factor**2 - 1.0) * test[errors].to_numpy()
         X = test[means] + added * rng.standard_normal(added.shape)
         predicted = (
-            told.predict_proba(X, X_var=X_var),
-            not_told.predict_proba(X),
+            nimgp.predict_proba(X, X_var=X_var),
+            mgp.predict_proba(X),
             logistic.predict_proba(X),
         )
         scores.loc[factor] += [log_loss(test["diagnosis"], p) / DRAWS for p in predicted]
@@ -136,43 +145,50 @@ axes.axhline(
     linestyle=":",
     linewidth=1,
 )
-axes.text(1.0, 0.72, "knowing nothing but the shares", fontsize="small")
+axes.text(1.0, 0.72, "class frequencies only", fontsize="small")
 axes.set_xscale("log")
 axes.set_yscale("log")
 axes.set_xticks(factors, [f"{factor:g}" for factor in factors])
 axes.set_yticks([0.2, 0.5, 1.0, 2.0], ["0.2", "0.5", "1", "2"])
 axes.minorticks_off()
-axes.set_xlabel("errors, in units of the careful measurement's")
+axes.set_xlabel("errors, multiplied by")
 axes.set_ylabel("NLL on 228 samples")
 axes.legend(frameon=False, fontsize="small")
 plt.show()
 
 # %% [markdown]
-# With errors ten times as large logistic regression is sure of wrong things, and far worse
-# than knowing nothing; MGP is no better than knowing nothing; the model that is told has
-# become unsure, and still has something to say. One sample, its errors growing:
+# NLL is the mean of −ln P(true class); lower is better. The dotted line is the NLL of a
+# model that gives every sample the class frequencies of the training samples. With errors
+# ten times as large, logistic regression is far worse than this line, because it gives high
+# probabilities to wrong classes. MGP is about as good as the line. NIMGP is better.
+#
+# The next picture shows how the probabilities of one test sample change when only its
+# errors change.
 
 # %%
 p = P["malignant"]
 sample = test.loc[[(p - 0.9).abs().idxmin()]]
 scales = np.linspace(0.0, 10.0, 21)
 repeated = pd.concat([sample] * len(scales))
-curve = told.predict_proba(
+curve = nimgp.predict_proba(
     repeated[means], X_var=((scales[:, None] * repeated[errors]) ** 2).to_numpy()
 )
 figure, axes = plt.subplots(figsize=(5.2, 3.0), layout="constrained")
 colours = plots.class_colours(list(model.classes_))
 for c, name in enumerate(model.classes_):
     axes.plot(scales, curve[:, c], color=colours[name], linewidth=2, label=name)
-axes.set_xlabel("errors, in units of the careful measurement's")
+axes.set_xlabel("errors, multiplied by")
 axes.set_ylabel("probability")
 axes.set_ylim(0, 1)
 axes.legend(frameon=False)
 plt.show()
 
 # %% [markdown]
-# More rows than memory holds: `fit_rows` and `predict_rows`, or `fermiclass train-rows`.
-# Regression with uncertain inputs and outputs: `fc.UncertainGPRegressor`.
+# ## Next
+#
+# `fit_rows` and `predict_rows`, or the command `fermiclass train-rows`, work with more rows
+# than memory holds. `fc.UncertainGPRegressor` predicts numbers instead of classes. See
+# `docs/other-data.md`.
 
 # %%
 set_config(enable_metadata_routing=False)
