@@ -146,7 +146,7 @@ def explain(
     name: str,
     *,
     train_on: Catalog | None = None,
-    shares: str | GroupShares = "trained",
+    shares: str | GroupShares | None = None,
     neighbours: int = 5,
     progress: Callable[[int, int], None] | None = None,
 ) -> Explanation:

@@ -68,7 +68,6 @@ def classify(
     from fermiclass.io.samp import check_hub, check_sendable, send_table
     from fermiclass.io.tables import check_writable, write_table
     from fermiclass.labelling.bulk import GROWING, write_labels
-    from fermiclass.labelling.class_priors import default_shares
     from fermiclass.labelling.counts import LabelCounts
     from fermiclass.show.summaries import print_labels
 
@@ -89,8 +88,8 @@ def classify(
     else:
         training = loaded if isinstance(loaded, Catalog) and learns_from_it else read_catalog(train_on or catalog)
         model = train_model(training, chosen, quiet)
-    if group_shares is None:
-        group_shares = "trained" if chosen["paper"] else default_shares(model.grouping)
+    if group_shares is None and chosen["paper"]:
+        group_shares = "trained"
     with progress_bar("labelling", quiet=quiet) as progress:
         if isinstance(loaded, Catalog):
             labels = model.label(loaded, targets, shares=group_shares, progress=progress)

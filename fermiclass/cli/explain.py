@@ -32,7 +32,7 @@ class Made(NamedTuple):
     model: TrainedModel
     catalog: Catalog
     train_on: Catalog
-    shares: str | GroupShares
+    shares: str | GroupShares | None
 
 
 @click.command()
@@ -120,7 +120,6 @@ def _from_model(
     from fermiclass.catalog.source_names import find_source
     from fermiclass.cli.models import check_catalogue_model
     from fermiclass.errors import ModelFolderError
-    from fermiclass.labelling.class_priors import default_shares
 
     given = None if shares is None else parse_shares(shares)
     content = check_catalogue_model(folder)
@@ -132,7 +131,7 @@ def _from_model(
     found = str(loaded.names[find_source(loaded, name)])  # reports errors before the slow steps
     training = _training(train_on, loaded, trained_on, folder)
     model = load_catalogue_model(folder, quiet=quiet, content=content)
-    return Made(found, model, loaded, training, default_shares(model.grouping) if given is None else given)
+    return Made(found, model, loaded, training, given)
 
 
 def _from_labels(path: Path, name: str, catalog: Path | None, train_on: Path | None, quiet: bool) -> tuple[Table, Made]:

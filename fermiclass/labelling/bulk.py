@@ -24,7 +24,7 @@ def write_labels(
     path: str | os.PathLike[str],
     targets: str = "uncertain",
     *,
-    shares: str | GroupShares = "trained",
+    shares: str | GroupShares | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[LabelCounts, Mapping[str, Any]]:
     """Label the sources of a catalogue's parts, and write the table that :meth:`TrainedModel.label` returns.

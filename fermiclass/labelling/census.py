@@ -13,7 +13,7 @@ from fermiclass.catalog import DEFAULT_CLASSES
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.class_priors import HIGH_LATITUDE, LATITUDE_EDGE, LOW_LATITUDE, STATUSES, default_shares
+from fermiclass.labelling.class_priors import HIGH_LATITUDE, LATITUDE_EDGE, LOW_LATITUDE, STATUSES
 from fermiclass.labelling.quantification import HeldOut, Predictions, draw_numbers
 from fermiclass.labelling.training import add_labels, default_estimator, train, training_table
 
@@ -121,7 +121,7 @@ def take_census(
     fitted = unfitted.fit_many([(rest.X, rest.y, rest.X_var) for rest in (table[part != k] for k in range(FOLDS))])
     held_out = _held_out(fitted, table, part, names, _place(catalog)[table.rows])
 
-    priors = model.class_priors(default_shares(grouping), [catalog])
+    priors = model.class_priors(None, [catalog])
     parts = _parts(catalog) | dict(groups or {})
     is_target = grouping.is_target(catalog.classes, "uncertain")
     drawn: dict[str, NDArray[np.int64]] = {}

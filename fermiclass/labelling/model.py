@@ -78,7 +78,7 @@ class TrainedModel:
         catalog: Catalog,
         targets: str = "uncertain",
         *,
-        shares: str | GroupShares = "trained",
+        shares: str | GroupShares | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Table:
         """Label the sources of a catalogue that lack a class.
@@ -90,9 +90,10 @@ class TrainedModel:
         targets
             ``'unassociated'``, ``'uncertain'`` (also bcu and unk, except training sources) or ``'all'``.
         shares
-            Class priors of the sources to be labelled. ``'trained'``: as among the training sources.
-            ``'selection'``: corrected for the selection of AGN, as :func:`fermiclass.classify` and the command do by
-            default (:class:`fermiclass.labelling.selection.SelectionPrior`). ``'estimated'``: estimated by
+            Class priors of the sources to be labelled; by default as
+            :func:`fermiclass.labelling.class_priors.default_shares` says. ``'selection'``: corrected for the selection
+            of AGN (:class:`fermiclass.labelling.selection.SelectionPrior`). ``'trained'``: as among the training
+            sources. ``'estimated'``: estimated by
             :meth:`estimate_shares` for the unassociated, bcu and unk sources of this catalogue, each group separately.
             ``'latitude'``: the same, with separate groups of unassociated sources near the Galactic plane
             ('unassociated low') and far from it ('unassociated high'). Or priors by group, such as
@@ -143,11 +144,13 @@ class TrainedModel:
 
     def class_priors(
         self,
-        shares: str | GroupShares,
+        shares: str | GroupShares | None,
         parts: Iterable[Catalog],
         progress: Callable[[int, int], None] | None = None,
     ) -> ClassPriors:
-        """Return the class priors of the sources to be labelled. Some ways estimate them from all parts of a catalogue.
+        """Return the class priors of the sources to be labelled. Some are estimated from all parts of a catalogue.
+
+        `shares` are those of :meth:`label`.
 
         Raises
         ------
@@ -156,6 +159,8 @@ class TrainedModel:
         ClassError
             When the name of the way is unknown.
         """
+        if shares is None:
+            shares = default_shares(self.grouping)
         if not isinstance(shares, str):
             return ClassPriors("given", shares)
         if shares not in SHARES:

@@ -12,7 +12,7 @@ from fermiclass.catalog import CLASS_TREE, DEFAULT_CLASSES, Catalog, ClassGroupi
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
 from fermiclass.io.versions import versions
-from fermiclass.labelling.class_priors import GroupShares, default_shares
+from fermiclass.labelling.class_priors import GroupShares
 from fermiclass.labelling.model import TrainedModel
 from fermiclass.labelling.provenance import Provenance
 from fermiclass.nimgp.label_sets import format_label_sets, parse_label_sets, parse_label_weights
@@ -196,8 +196,7 @@ def classify(
     targets
         As for :meth:`TrainedModel.label`.
     shares
-        As for :meth:`TrainedModel.label`; by default 'selection' if the classes include AGN and ``other``, else
-        'trained'.
+        As for :meth:`TrainedModel.label`.
     train_on
         Another training catalogue.
 
@@ -218,4 +217,4 @@ def classify(
         classes=classes,
         min_significance=min_significance,
     )
-    return model.label(catalog, targets, shares=default_shares(model.grouping) if shares is None else shares)
+    return model.label(catalog, targets, shares=shares)

@@ -161,7 +161,7 @@ def test_selection_priors_change_unassociated_sources_and_bcu_alone(model, few, 
     assert model.selection.slope <= 0.0
     assert model.selection.gradient < 0.0  # AGN without a type are the more frequent, the closer to the plane
     chosen = model.label(few, "all", shares="selection")
-    assert chosen.meta["shares"] == "selection"
+    assert chosen.meta["shares"] == model.label(few[:3]).meta["shares"] == "selection"  # the default
     assert chosen.meta["w_select"].startswith("slope=")
     p, q = (np.column_stack([table[f"P_{name}"] for name in CLASSES]) for table in (chosen, labels))
     same = ~np.isin(few.classes, ["", "bcu"])
