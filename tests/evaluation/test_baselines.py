@@ -22,7 +22,11 @@ def fit(baseline, uncertainties, blobs):
     return FITTED[baseline, uncertainties]
 
 
-@pytest.fixture(params=list(BASELINES))
+# The libraries of RealMLP warn of themselves.
+NOISY = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(params=[pytest.param(name, marks=NOISY if name == "realmlp" else []) for name in BASELINES])
 def baseline(request):
     if request.param not in available_baselines():
         pytest.skip(f"{request.param} is not installed")

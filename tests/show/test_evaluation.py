@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from fermiclass.evaluation import Variant, available_baselines
+from fermiclass.evaluation import Variant
 from fermiclass.labelling.label_shift import estimate_shares
 from fermiclass.plots.evaluation import reliability_figure
 from fermiclass.show.confusion import confusion_table
@@ -21,7 +21,8 @@ from fermiclass.show.evaluation import (
 from tests.evaluation.conftest import CLASSES, make_up_evaluation
 
 FEATURES = {"six": tuple("abcdef"), "extended": tuple("abcdefghijklmnopq")}
-BASELINES = [name + suffix for name in available_baselines() for suffix in ("", "+unc")]
+NAMES = ("logistic", "forest", "boosting", "mlps", "svm", "xgboost", "catboost")
+BASELINES = [name + suffix for name in NAMES for suffix in ("", "+unc")]
 
 
 def printed(evaluation, width=80, **options):

@@ -166,7 +166,9 @@ def test_density_in_the_units_of_y(data, new):
     np.testing.assert_allclose(theirs[1], 3 * std, rtol=1e-3)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=[pytest.mark.slow] * (name == "nimgp-fo-marginal")) for name in METHODS]
+)
 def test_every_method_can_be_asked_for(data, new, method):
     model = fit(data, "student-t", method=method, steps=2)
     assert np.all(np.isfinite(model.predict(new[0], X_var=new[1])))

@@ -206,6 +206,7 @@ def test_rows_on_disk_may_have_them(data):
 
 
 @pytest.mark.usefixtures("eagerly")
+@pytest.mark.slow
 def test_a_weight_counts_rows(data):
     """Weights of 2 are two copies of each row, for a method and an objective without draws."""
     X, y, X_var = data
