@@ -69,6 +69,8 @@ class Results:
         classes), and `dr3`, those of 4FGL-DR3.
     censuses
         Censuses of 4FGL-DR4 (`default`), with the latitudes as groups, and of 4FGL-DR3 (`dr3`).
+    near_agn
+        Signif_Avg of the AGN with a type that are closer to the plane than `EDGE`.
     """
 
     labels: Table
@@ -76,6 +78,7 @@ class Results:
     sources: Table
     ways: dict[str, Table]
     censuses: dict[str, Census]
+    near_agn: FloatArray
 
 
 def probabilities(table: Table) -> FloatArray:
@@ -112,7 +115,8 @@ def compute() -> Results:
     b = latitude(catalog.table)
     bins = {_bin(low, high): (catalog.classes == "") & (b >= low) & (b < high) for low, high in pairwise(LATITUDES)}
     censuses = {"default": fc.take_census(catalog, groups=bins), "dr3": fc.take_census(earlier)}
-    return Results(labels, without_errors, sources, ways, censuses)
+    near_agn = np.asarray(catalog.table["Signif_Avg"], float)[np.isin(catalog.classes, ["bll", "fsrq"]) & (b < EDGE)]
+    return Results(labels, without_errors, sources, ways, censuses, near_agn)
 
 
 def _bin(low: float, high: float) -> str:
@@ -224,11 +228,15 @@ def numbers(results: Results) -> dict[str, str]:
     far = latitude(sources) >= EDGE
     soft = np.asarray(sources["Flags"]) & SOFT > 0
     sure = np.asarray(sources["P_psr"]) > 0.9
+    half = float(np.median(np.asarray(sources["Signif_Avg"], float)[~far]))
     found: dict[str, str] = {
         "labelled": str(len(labels)),
         "unassociated": str(len(sources)),
         "soft": str(int(soft.sum())),
         "other_count": dict(part.split("=") for part in labels.meta["counts"].split(","))["other"],
+        "near_half": f"{half:.1f}",
+        "near_agn": str(len(results.near_agn)),
+        "near_agn_faint": str(int(np.sum(results.near_agn < half))),
         "sure_psr": str(int(sure.sum())),
         "sure_psr_good": str(int((sure & good).sum())),
         "sure_psr_far": str(int((sure & good & far).sum())),
