@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from fermiclass.benchmarks.registry import STUDIES, TABLES, Source
 from fermiclass.cli.group import INTERRUPTED
-from fermiclass.cli.options import common_options, kernel_option
+from fermiclass.cli.options import common_options, kernel_option, seed_option
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
@@ -65,7 +65,7 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
     type=click.Choice(["given", "learned"]),
     help="Whether our methods get the variance of the noise or learn it. [default: as in the paper]",
 )
-@click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
+@seed_option
 @click.option(
     "--data", type=click.Path(path_type=Path), default=".", metavar="DIR", help="Folder with astro454/, uci/ and so on."
 )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from fermiclass.cli.options import catalog_argument, class_options, common_options
-from fermiclass.nimgp.names import LIKELIHOODS, METHODS
+from fermiclass.cli.options import catalog_argument, class_options, common_options, seed_option, setting_option
+from fermiclass.nimgp.names import METHODS
 from fermiclass.show.terminal import load_tensorflow, stages
 
 if TYPE_CHECKING:
@@ -72,18 +72,12 @@ _NOT_WITH_OOD = ("future", "cells", "folds", "faint", "methods", "likelihood", "
     "nimgp+temperature: then held-out sources set the sharpness of its probabilities, with six trainings. [default: "
     "nimgp; with --open the model of 'classify']",
 )
-@click.option(
-    "--likelihood",
-    type=click.Choice(LIKELIHOODS),
-    default="softmax",
-    show_default=True,
-    help="Likelihood of a class given the latent functions.",
-)
+@setting_option("likelihood", default="softmax")
 @click.option(
     "--peers", "baselines", is_flag=True, help="Add the baselines: other classifiers, mostly of scikit-learn."
 )
 @click.option("--all", "all_rows", is_flag=True, help="Show all baselines, not only the best three of each group.")
-@click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
+@seed_option
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the results to this file.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Figure of reliability diagrams: .png, .pdf or .svg.")
 @common_options

@@ -79,6 +79,8 @@ kernel_option = click.option(
     help=f"Kernel of our methods, a sum of some of {', '.join(KERNELS)}. [default: as in the paper or in classify]",
 )
 
+seed_option = click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
+
 common_options = _options(
     click.option("--quiet", is_flag=True, help="Print errors and warnings only."),
     log_options,
@@ -116,7 +118,7 @@ model_options = _options(
     click.option(
         "--temperature", is_flag=True, help="Adjust the sharpness of the probabilities on held-out sources; slower."
     ),
-    click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True),
+    seed_option,
     click.option("--paper", is_flag=True, help="Use the protocol of the main paper for options that are not given."),
 )
 

@@ -12,6 +12,7 @@ from fermiclass.cli.options import (
     classes_option,
     common_options,
     features_option,
+    seed_option,
     setting_option,
     significance_option,
     table_option,
@@ -44,7 +45,7 @@ RMGPC = EP_METHODS[0]
     show_default=True,
     help="Number of folds. A model that learned from the other folds judges the sources of a fold.",
 )
-@click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
+@seed_option
 @common_options
 def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **chosen: Any) -> None:
     """Find associations that the data contradict: sources whose class is probably wrong.

@@ -14,9 +14,10 @@ from fermiclass.cli.options import (
     label_noise_option,
     names,
     rows_argument,
+    seed_option,
     setting_option,
 )
-from fermiclass.nimgp.names import LIKELIHOODS, METHODS, PER_SOURCE
+from fermiclass.nimgp.names import METHODS, PER_SOURCE
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 #: Method and schedule of `train-rows`. This method can train on any number of rows.
@@ -44,13 +45,7 @@ _DEFAULTS = {"method": "nimgp-fo-marginal", "steps": 2000, "batch_size": 1024}
     show_default=True,
     help="Treatment of input noise.",
 )
-@click.option(
-    "--likelihood",
-    type=click.Choice(LIKELIHOODS),
-    default="softmax",
-    show_default=True,
-    help="Likelihood of a class given the latent functions.",
-)
+@setting_option("likelihood", default="softmax")
 @label_noise_option
 @setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
 @click.option(
@@ -67,12 +62,7 @@ _DEFAULTS = {"method": "nimgp-fo-marginal", "steps": 2000, "batch_size": 1024}
     show_default=True,
     help="Number of rows in a step.",
 )
-@click.option(
-    "--learning-rate",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="R",
-    help="First step size of Adam. [default: 0.03]",
-)
+@setting_option("learning_rate", type=click.FloatRange(min=0, min_open=True), metavar="R")
 @click.option(
     "--natural-gradient",
     type=click.FloatRange(min=0, max=1, min_open=True),
@@ -88,7 +78,7 @@ _DEFAULTS = {"method": "nimgp-fo-marginal", "steps": 2000, "batch_size": 1024}
     metavar="FILE",
     help="Save the training in FILE (.npz) once a minute and at Ctrl-C. The same command continues from it.",
 )
-@click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
+@seed_option
 @common_options
 def train_rows(
     rows: Path,
