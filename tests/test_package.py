@@ -8,7 +8,7 @@ import pytest
 import fermiclass
 from tests.conftest import slim_path
 
-HEAVY = ("tensorflow", "tensorflow_probability", "gpflow", "pandas", "sklearn", "pyarrow", "matplotlib")
+HEAVY = ("tensorflow", "keras", "tensorflow_probability", "gpflow", "pandas", "sklearn", "pyarrow", "matplotlib")
 
 
 def loaded_after(code, *arguments):
@@ -55,6 +55,13 @@ def test_an_unknown_name_is_an_attribute_error():
 )
 def test_imports_are_light(code):
     assert loaded_after(code) == "[]"
+
+
+def test_commands_start_tensorflow_without_keras():
+    load = "from fermiclass.show.terminal import load_tensorflow; load_tensorflow(quiet=True)"
+    assert loaded_after(load) == "['tensorflow']"
+    later = "; import tensorflow as tf; tf.keras.optimizers.Adam(); import keras.src.optimizers; tf.optimizers.SGD()"
+    assert "keras" in loaded_after(load + later)
 
 
 def test_reading_and_features_are_light():

@@ -129,7 +129,7 @@ def _rows(path: Path) -> Any:
 
 
 def _ours(path: Path, steps: int, method: str) -> dict[str, float]:
-    load_tensorflow(quiet=True)
+    load_tensorflow(quiet=True, large=True)
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
     rows, times = _rows(path), [time.perf_counter()]
@@ -152,7 +152,7 @@ def _ours(path: Path, steps: int, method: str) -> dict[str, float]:
 
 
 def _gpflow(path: Path, steps: int) -> float:
-    load_tensorflow(quiet=True)
+    load_tensorflow(quiet=True, large=True)
 
     from fermiclass.benchmarks.gpflow_svgp import svgp_steps
     from fermiclass.nimgp.optional import gpflow

@@ -113,7 +113,7 @@ def train_rows(
         label=label,
         hdu=hdu_of(hdu),
     )
-    load_tensorflow(quiet=quiet)
+    load_tensorflow(quiet=quiet, large=True)
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
     given = {name: value for name, value in settings.items() if value is not None}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -15,6 +14,7 @@ from fermiclass.nimgp.errors import CheckpointError, TrainingError, TrainingWarn
 from fermiclass.nimgp.graphs import call_graph, forget_graphs
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.training.adam import Adam
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.nimgp.training.feeds import Data, Tensors
 from fermiclass.nimgp.training.natural_gradient import NaturalGradient
@@ -83,22 +83,6 @@ class TrainingState:
     value: np.ndarray
     attempt: int
     history: np.ndarray
-
-
-class _Adam(tf.keras.optimizers.Adam):
-    """Adam on one device. It leaves nothing in memory when training has ended.
-
-    Keras sums the gradients of all devices by a function with a custom gradient. TensorFlow keeps that function, and
-    with it the graph of every training: 10 MB each. With one device there is nothing to sum, so this class replaces
-    the method. If Keras renames the method one day, only this memory is lost. Keras also numbers its optimisers, and
-    TensorFlow keeps an initialiser for every name: 0.6 MB per training. Hence the fixed name.
-    """
-
-    def __init__(self, learning_rate: Any) -> None:
-        super().__init__(learning_rate, name="adam")
-
-    def _all_reduce_sum_gradients(self, grads_and_vars: list[Any]) -> list[Any]:
-        return grads_and_vars
 
 
 class _DivergedError(Exception):
@@ -252,16 +236,13 @@ class _Optimisers:
         self._of_posterior = [] if self._natural is None else self._natural.variables
         self._others = [v for v in model.trainable_variables if not any(v is own for own in self._of_posterior)]
         rate = settings.learning_rate * _SMALLER**attempt
-        self._adam = _Adam(
-            tf.keras.optimizers.schedules.CosineDecay(rate, settings.steps, alpha=0.01) if settings.decay else rate
-        )
-        self._adam.build(self._others)
+        self._adam = Adam(self._others, rate, steps=settings.steps if settings.decay else None)
 
     @property
     def state(self) -> list[tf.Variable]:
         """All variables that training changes."""
         jitter = self._model.posterior.jitter.unconstrained_variable
-        state = [*self._of_posterior, *self._others, jitter, *self._adam.variables]
+        state = [*self._of_posterior, *self._others, jitter, *self._adam.state]
         return state if self._natural is None else [*state, self._natural.state]
 
     @tf.autograph.experimental.do_not_convert  # no control flow to convert in here: this halves the time of the trace
@@ -281,7 +262,7 @@ class _Optimisers:
         count = len(self._of_posterior)
         if self._natural is not None:
             self._natural.apply_gradients(*gradients[:count])
-        self._adam.apply_gradients(zip(gradients[count:], self._others, strict=True))
+        self._adam.apply_gradients(gradients[count:])
         return tf.where(usable, value, tf.constant(np.nan, value.dtype))
 
 

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-os.environ |= {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "3"}  # as the commands set them
+# As the commands set them.
+os.environ |= {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_NUM_INTRAOP_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 import fermiclass as fc
 from fermiclass.features import extract_features
