@@ -199,6 +199,49 @@ def gpytorch(train: Rows, test: Rows, watch: Watch) -> Curve:
         watch.go()
 
 
+def gpjax(train: Rows, test: Rows, watch: Watch) -> Curve:
+    """Train t-SVGP in GPJax, one class against the rest: it has no likelihood of several classes.
+
+    Natural gradients for q(u) in its dual form, Adam for all else; a fit of its own for each number of steps.
+    """
+    import gpjax as gpx
+    import jax
+    import jax.numpy as jnp
+    import optax
+    from jax.scipy.special import ndtr
+    from sklearn.cluster import KMeans
+
+    jax.config.update("jax_enable_x64", True)
+    X, C, D = train["X"], int(train["y"].max()) + 1, train["X"].shape[1]
+    for steps in STEPS:
+        watch.seconds[:] = 0
+        watch.go()
+        Z = KMeans(M, n_init=1, random_state=0).fit(X).cluster_centers_
+        scores = []
+        for c in range(1 if C == 2 else C):
+            kernel = gpx.kernels.RBF(lengthscale=jnp.full(D, D**0.5))
+            prior = gpx.gps.Prior(mean_function=gpx.mean_functions.Zero(), kernel=kernel)
+            model, _ = gpx.fit_natgrads(
+                model=gpx.variational_families.DualVariationalGaussian(
+                    model=prior * gpx.likelihoods.Bernoulli(), inducing_inputs=jnp.array(Z)
+                ),
+                objective=lambda q, rows: -gpx.objectives.dual_elbo(q, rows),
+                train_data=gpx.Dataset(X=jnp.array(X), y=jnp.array(train["y"] == c, float)[:, None]),
+                optim=optax.adam(0.03),
+                natgrad_lr=0.1,
+                num_iters=steps,
+                batch_size=BATCH,
+                verbose=False,
+            )
+            watch.stop()
+            mean, var = model.marginals(jnp.array(test["X"]))
+            scores.append(np.asarray(ndtr(mean / jnp.sqrt(1.0 + var))))
+            watch.go()
+        watch.stop()
+        p = np.stack([scores[0], 1.0 - scores[0]] if C == 2 else scores, axis=1)
+        yield p / p.sum(axis=1, keepdims=True)
+
+
 def catboost(train: Rows, test: Rows, watch: Watch) -> Curve:
     """Train CatBoost with its defaults, from few to many trees."""
     from catboost import CatBoostClassifier
@@ -230,6 +273,7 @@ METHODS: dict[str, Callable[[Rows, Rows, Watch], Curve]] = {
     "gpflow": gpflow,
     "gpflow-natural": gpflow_natural,
     "gpytorch": gpytorch,
+    "gpjax": gpjax,
     "catboost": catboost,
     "forest": forest,
 }

@@ -78,6 +78,7 @@ def test_the_seed_decides(census, few, bright):
     np.testing.assert_array_equal(again.draws, census.draws)
 
 
+@pytest.mark.slow
 def test_estimated_class_priors_are_less_certain(census, few):
     estimated = take_census(few, TINY, **SIX, num_draws=60, estimate=True)
     spread = [one.draws[:, 0].std(axis=0).sum() for one in (census, estimated)]

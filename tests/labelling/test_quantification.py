@@ -101,13 +101,14 @@ def cover(seed, *, shares, slope, sharpness, bias, estimate, level=0.9):
     return (low <= truth) & (truth <= high), np.abs(q.sum(axis=0) - truth) <= scatter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shares", "slope", "sharpness", "bias", "estimate"),
     [
         ((0.5, 0.3, 0.2), 0.0, 0.7, 0.7, False),
         ((0.5, 0.3, 0.2), 0.0, 1.4, -0.7, False),
-        pytest.param((0.25, 0.35, 0.4), 0.0, 1.4, 0.0, True, marks=pytest.mark.slow),
-        pytest.param((0.35, 0.4, 0.25), 0.5, 0.7, 0.0, True, marks=pytest.mark.slow),
+        ((0.25, 0.35, 0.4), 0.0, 1.4, 0.0, True),
+        ((0.35, 0.4, 0.25), 0.5, 0.7, 0.0, True),
     ],
 )
 def test_intervals_hold_the_truth_where_scatter_alone_does_not(shares, slope, sharpness, bias, estimate):
@@ -154,6 +155,7 @@ def test_groups_add_up_and_expected_ratios_move_the_numbers():
     assert np.abs(moved[:, 0].mean(axis=0) - expected).max() < 10
 
 
+@pytest.mark.slow
 def test_without_recalibration_the_numbers_stay_and_the_correction_is_an_error():
     rng = np.random.default_rng(6)
     y, place, p = sources(600, SHARES, rng)

@@ -127,7 +127,7 @@ def test_draws_of_a_mixture_are_shared_out_by_weight(make_steep, targets, rng):
     assert np.abs(ends[0] - ends[1]).max() > 0.1
 
 
-@pytest.mark.parametrize("likelihood", ["softmax", "step", "logit"])
+@pytest.mark.parametrize("likelihood", ["softmax", "step", pytest.param("logit", marks=pytest.mark.slow)])
 def test_first_order_against_brute_force(make_steep, targets, rng, likelihood):
     """Noise of the latent functions by their slopes at the observed input, found by differences."""
     model = make_steep("nimgp-fo", likelihood)
