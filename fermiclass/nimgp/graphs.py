@@ -5,16 +5,25 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import tensorflow as tf
 
-def call_graph(function: Any, *arguments: Any) -> Any:
+
+def call_graph(function: Any, *arguments: Any, any_length: bool = False) -> Any:
     """Call a function that ``tf.function`` returned, without a warning to users who fit one model after another.
 
     TensorFlow warns about a function that is traced at nearly every call, and it counts the functions of different
     models as one. An explicit trace does not count.
+
+    With `any_length` one trace serves for tensors of all lengths; it must not depend on the length.
     """
     if function.experimental_get_tracing_count() == 0:
-        function.get_concrete_function(*arguments)
+        example = tf.nest.map_structure(_of_any_length, arguments) if any_length else arguments
+        function.get_concrete_function(*example)
     return function(*arguments)
+
+
+def _of_any_length(tensor: tf.Tensor) -> tf.TensorSpec:
+    return tf.TensorSpec([None, *tensor.shape[1:]], tensor.dtype)
 
 
 def forget_graphs() -> None:

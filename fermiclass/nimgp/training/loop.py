@@ -166,7 +166,7 @@ def _train(
     dtype = model.posterior.q_mu.dtype
     feed = data.feed(settings.batch_size, settings.seed, dtype, first=drawn)
 
-    @tf.function(reduce_retracing=True)
+    @tf.function
     def run(seeds: tf.Tensor, taken: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
         total = of_first_step = tf.zeros(feed.leading, dtype)
         for k in tf.range(tf.shape(seeds)[0]):
@@ -186,7 +186,7 @@ def _train(
         seeds = rng.integers(0, 2**31 - 1, size=(count, 2), dtype=np.int32)
         taken = feed.take(count)
         drawn += count
-        total, of_first_step = (a.numpy() for a in call_graph(run, tf.constant(seeds), taken))
+        total, of_first_step = (a.numpy() for a in call_graph(run, tf.constant(seeds), taken, any_length=True))
         value = total / count
         if not np.all(np.isfinite(value)):
             if _raise_jitter(model):
