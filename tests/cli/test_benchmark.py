@@ -94,6 +94,7 @@ def test_our_methods(tmp_path, data):
     assert "default:mgp" in printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "arguments", "num_test"),
     [
