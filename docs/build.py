@@ -14,7 +14,6 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-PAGE = DOCS / "4FGL-DR4-labels.html"
 
 
 def labels() -> None:
@@ -31,10 +30,11 @@ def result() -> None:
     write_result()
 
 
-def report() -> None:
-    """Write the labels' page, with what the labels of DR1 were worth: ``docs/4FGL-DR4-labels.html``."""
+def report(output: Path = DOCS) -> None:
+    """Write the labels' page, with a test of the labels of DR1: ``4FGL-DR4-labels.html`` in `output`."""
     from make_result import LABELS, REPOSITORY
 
+    page = output.resolve() / "4FGL-DR4-labels.html"
     earlier, catalog = "catalogs/4FGL-DR1.fits.gz", "catalogs/4FGL-DR4.fits.gz"
     with tempfile.TemporaryDirectory() as folder:
         metrics = str(Path(folder) / "metrics.json")
@@ -42,7 +42,7 @@ def report() -> None:
         for command in (
             ["evaluate", earlier, "--future", catalog, "--json", metrics],
             ["evaluate", earlier, "--open", catalog, "--json", found],
-            ["report", LABELS, "--catalog", catalog, "--metrics", metrics, "--open", found, "-o", str(PAGE)],
+            ["report", LABELS, "--catalog", catalog, "--metrics", metrics, "--open", found, "-o", str(page)],
         ):
             subprocess.run([sys.executable, "-m", "fermiclass", *command], cwd=REPOSITORY, check=True)
 
@@ -70,19 +70,20 @@ def site(output: Path = DOCS / "_build" / "html") -> None:
 
 
 STEPS = {"labels": labels, "result": result, "report": report, "notebooks": notebooks, "gallery": gallery, "site": site}
+WITH_OUTPUT = ("report", "site")
 
 
 def main() -> None:
     """Run the chosen steps."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", nargs="*", metavar="STEP", choices=[*STEPS, []], help=f"one of {', '.join(STEPS)}")
-    parser.add_argument("--output", type=Path, help="where to write the site (default: docs/_build/html)")
+    parser.add_argument("--output", type=Path, help="folder of the site or of the report")
     arguments = parser.parse_args()
     for name, step in STEPS.items():
         if name in (arguments.steps or STEPS):
             print(f"== {name}", flush=True)
-            if name == "site" and arguments.output is not None:
-                site(arguments.output)
+            if name in WITH_OUTPUT and arguments.output is not None:
+                step(arguments.output)
             else:
                 step()
 
