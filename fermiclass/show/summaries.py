@@ -28,7 +28,7 @@ _MOST_SUSPICIOUS = 10
 def print_info(catalog: Catalog) -> None:
     """Print release, classes, and the numbers of missing and imputed values of each feature."""
     from fermiclass.catalog import CLASS_CODES
-    from fermiclass.features import FEATURE_SETS, extract_features, supported_features
+    from fermiclass.features import DEFAULT_FEATURE_SET, FEATURE_SETS, extract_features, supported_features
 
     console = console_for_tables()
     release = catalog.release
@@ -56,7 +56,8 @@ def print_info(catalog: Catalog) -> None:
         sets = ", ".join(name for name, members in FEATURE_SETS.items() if feature in members)
         rows.add_row(feature.name, str(missing), str(imputed) if measured else "no error bar", sets)
     console.print(rows)
-    flagged = int(np.sum(extract_features(catalog).flags > 0))
+    of_default = [feature in FEATURE_SETS[DEFAULT_FEATURE_SET] for feature in supported]
+    flagged = int(np.sum((table.imputed_value | table.imputed_uncertainty)[:, of_default].any(axis=1)))
     console.print(
         "A missing value becomes the catalogue's median with the variance of the population. An unknown uncertainty "
         "becomes the usual uncertainty at the source's significance. Such sources are flagged: "
