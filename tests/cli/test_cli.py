@@ -14,7 +14,9 @@ import pytest
 from astropy.io import fits
 from astropy.table import Table
 
+from fermiclass import read_catalog
 from fermiclass.cli.classify import _stem, classify, parse_shares
+from fermiclass.features import extract_features
 from fermiclass.io.tables import read_table, table_endings
 from tests.commands import run, run_well
 from tests.conftest import RELEASES, slim_path
@@ -76,6 +78,8 @@ def test_info(release):
     assert printed.startswith(release)
     assert re.search(r"bcu +\d{4}", printed)
     assert re.search(r"LP_beta +\d+ +\d+ +six", printed)
+    flagged = np.sum(extract_features(read_catalog(slim_path(release))).flags > 0)
+    assert f"flagged: {flagged} with the default features." in " ".join(printed.split())
 
 
 @pytest.mark.parametrize("ending", table_endings)

@@ -17,6 +17,7 @@ from fermiclass.nimgp.archives import read_arrays
 from fermiclass.nimgp.errors import CheckpointError
 
 _PROGRESS = "progress_"
+_FORMAT = 2  # raised when the variables or the progress that training saves change
 
 
 class Checkpoint:
@@ -54,7 +55,7 @@ class Checkpoint:
         Raises
         ------
         CheckpointError
-            When the file belongs to another training, or is damaged.
+            When the file belongs to another training or version, or is damaged.
         """
         if not self.path.exists():
             return {}
@@ -64,9 +65,12 @@ class Checkpoint:
             saved = read_arrays(self.path.read_bytes())
             about = dict(zip(saved["names"].tolist(), saved["values"].tolist(), strict=True))
             progress = {name[len(_PROGRESS) :]: saved[name] for name in saved if name.startswith(_PROGRESS)}
-            values = [saved[f"variable{k}"] for k in range(len(saved) - len(progress) - 2)]
+            values = [saved[f"variable{k}"] for k in range(sum(name.startswith("variable") for name in saved))]
+            version = int(saved.get("format", 1))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"'{self.path}' is not a checkpoint, or is damaged ({error}): remove it") from error
+        if version != _FORMAT:
+            raise CheckpointError(f"'{self.path}' is a checkpoint of another version of fermiclass: name another file")
         odd = sorted(key for key in self._about.keys() | about.keys() if self._about.get(key) != about.get(key))
         if odd:
             was = ", ".join(f"{key}={about.get(key)} (now {self._about.get(key)})" for key in odd)
@@ -84,7 +88,7 @@ class Checkpoint:
         # Copies: training changes the variables before they are written.
         arrays: dict[str, Any] = {f"variable{k}": np.array(variable.numpy()) for k, variable in enumerate(variables)}
         arrays |= {f"{_PROGRESS}{name}": value for name, value in progress.items()}
-        self._unwritten = arrays | {"names": list(self._about), "values": list(self._about.values())}
+        self._unwritten = arrays | {"format": _FORMAT, "names": list(self._about), "values": list(self._about.values())}
         if last or time.monotonic() - self._written >= self._seconds:
             self._write()
 

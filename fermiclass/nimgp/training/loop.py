@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.diagnosis import diagnose
-from fermiclass.nimgp.errors import CheckpointError, TrainingError, TrainingWarning
+from fermiclass.nimgp.errors import TrainingError, TrainingWarning
 from fermiclass.nimgp.graphs import call_graph, forget_graphs
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.model import NoisyInputGP
@@ -272,8 +272,6 @@ def _restored(checkpoint: Checkpoint | None, state: Sequence[tf.Variable], attem
         return {}
     fresh = [variable.numpy() for variable in state]
     kept = checkpoint.restore(state)
-    if kept and "history" not in kept:
-        raise CheckpointError(f"'{checkpoint.path}' is a checkpoint of an earlier version: name another file")
     if int(kept.get("attempt", attempt)) > attempt:
         raise _DivergedError(int(kept["attempt"]), "")
     if int(kept.get("attempt", 0)) < attempt:  # the checkpoint holds the attempt that diverged

@@ -60,12 +60,13 @@ def test_resumed_training_ends_where_the_other_does(arrays, tmp_path, make, gamm
     assert [file.name for file in tmp_path.iterdir()] == ["training.npz"]
 
 
-def test_a_checkpoint_of_an_earlier_version(arrays, tmp_path):
+@pytest.mark.parametrize("change", [{}, {"format": 3}], ids=["earlier", "later"])
+def test_a_checkpoint_of_another_version(arrays, tmp_path, change):
     path = tmp_path / "training.npz"
     run(TrainingData(*arrays), Checkpoint(path, {}, seconds=0), until=20)
     with np.load(path) as saved:
-        np.savez(path, **{name: saved[name] for name in saved if name != "progress_history"})
-    with pytest.raises(CheckpointError, match="is a checkpoint of an earlier version: name another file"):
+        np.savez(path, **{name: saved[name] for name in saved if name != "format"}, **change)
+    with pytest.raises(CheckpointError, match="is a checkpoint of another version of fermiclass: name another file"):
         run(TrainingData(*arrays), Checkpoint(path, {}))
 
 
