@@ -39,7 +39,7 @@ from sklearn.preprocessing import StandardScaler
 from fermiclass.features import FeatureTable
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.label_shift import estimate_shares
-from fermiclass.rows.domain import TrainingDomain
+from fermiclass.nimgp.domain import TrainingDomain
 
 CATALOG = Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz"
 CLASSES = ("bll", "fsrq", "psr", "other")

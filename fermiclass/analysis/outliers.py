@@ -15,7 +15,7 @@ from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.labels import label_table
-from fermiclass.rows.domain import TrainingDomain
+from fermiclass.nimgp.domain import TrainingDomain
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -83,7 +83,7 @@ def find_outliers(
         (:mod:`fermiclass.labelling.labels`) hold the predictions from the other sources. Further columns are ``CLASS``
         (the catalogue's class in the chosen grouping), ``P_WRONG``, ``IDENTIFIED``, ``ASSOC_PROB_BAY``,
         ``ASSOC_PROB_LR``, and ``NEIGHBOURS`` with ``NEIGHBOUR_CLASSES``, the nearest other sources in the space of
-        features by :class:`fermiclass.rows.domain.TrainingDomain`.
+        features by :class:`fermiclass.nimgp.domain.TrainingDomain`.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
 from fermiclass.features.inputs import column_or_nan
 from fermiclass.features.uncertainty import BoolArray
 from fermiclass.io.arrays import FloatArray
-from fermiclass.rows.domain import TrainingDomain
+from fermiclass.nimgp.domain import TrainingDomain
 
 #: Edges of the bins in which novel sources are compared with trained ones: Signif_Avg, and |GLAT| in degrees.
 NOVELTY_SIGNIFICANCE_EDGES = (0.0, 7.0, 12.0, 20.0, 40.0, math.inf)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import SOURCE_STATUSES, status_of
 from fermiclass.errors import CatalogError
+from fermiclass.io.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
 from fermiclass.io.tables import read_table
-from fermiclass.rows.predictions import ROW_FLAGS, add_column, add_domain, add_prediction
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog

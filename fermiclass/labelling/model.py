@@ -19,7 +19,7 @@ from fermiclass.io.plain import plain_value
 from fermiclass.labelling.class_priors import SHARES, ClassPriors, GroupShares, default_shares, statuses
 from fermiclass.labelling.provenance import Provenance
 from fermiclass.labelling.selection import SelectionPrior
-from fermiclass.rows.domain import TrainingDomain
+from fermiclass.nimgp.domain import TrainingDomain
 
 if TYPE_CHECKING:
     from astropy.table import Table

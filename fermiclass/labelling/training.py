@@ -15,9 +15,9 @@ from fermiclass.io.versions import versions
 from fermiclass.labelling.class_priors import GroupShares
 from fermiclass.labelling.model import TrainedModel
 from fermiclass.labelling.provenance import Provenance
+from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.label_sets import format_label_sets, parse_label_sets, parse_label_weights
 from fermiclass.nimgp.names import PER_SOURCE
-from fermiclass.rows.domain import TrainingDomain
 
 if TYPE_CHECKING:
     from astropy.table import Table

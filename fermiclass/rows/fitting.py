@@ -21,8 +21,8 @@ from fermiclass.nimgp.labels import LabelTable
 from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.nimgp.settings import FOLDS, Settings
 from fermiclass.rows.chunk import Chunk, RowReader
+from fermiclass.rows.labelling import check_classes
 from fermiclass.rows.minibatches import shuffled_minibatches
-from fermiclass.rows.predictions import check_classes
 from fermiclass.rows.summary import Summary, sample, summarise
 
 if TYPE_CHECKING:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fermiclass.catalog.classes import MOST_LETTERS
 from fermiclass.errors import OutputError, RowsError
+from fermiclass.io.prediction_columns import add_domain, add_prediction
 from fermiclass.rows.chunk import RowReader
-from fermiclass.rows.predictions import add_domain, add_prediction, check_classes
 from fermiclass.rows.writers import open_writer
 
 if TYPE_CHECKING:
     from astropy.table import Table
     from distributed import Client
 
+    from fermiclass.nimgp.domain import TrainingDomain
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.prediction.predictor import Prediction
-    from fermiclass.rows.domain import TrainingDomain
 
 
 def predict_rows(
@@ -73,6 +74,31 @@ def predict_rows(
             writer.write(table)
             if progress is not None:
                 progress(stop)
+
+
+def check_classes(classes: Sequence[Any]) -> None:
+    """Check that labels of these classes can be written and saved.
+
+    Raises
+    ------
+    RowsError
+        When a class is a truth value, has too long a name or letters that cannot be printed, or when the columns of two
+        have the same name but for case, as FITS reads them, or that of ``P_MAX``.
+    """
+    folded = {"max": "P_MAX"}
+    for name in classes:
+        text = str(name)
+        found = repr(text[:MOST_LETTERS]) + "..." * (len(text) > MOST_LETTERS)
+        problems = (
+            (isinstance(name, bool), "is a truth value: give texts or whole numbers"),
+            (len(text) > MOST_LETTERS, f"has {len(text)} letters, expected up to {MOST_LETTERS}: shorten it"),
+            (not text.isprintable(), "has letters that cannot be printed: rename it"),
+            (text.lower() in folded, f"and {folded.get(text.lower())} name the same column: rename the class"),
+        )
+        for is_so, what in problems:
+            if is_so:
+                raise RowsError(f"the class {found} {what}")
+        folded[text.lower()] = found
 
 
 def label_block(

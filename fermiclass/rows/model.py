@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fermiclass.errors import RowsError
+from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.rows import Rows, open_rows
 from fermiclass.rows.columns import Columns
-from fermiclass.rows.domain import TrainingDomain
 from fermiclass.rows.opening import column_names, holds_arrays
 from fermiclass.rows.summary import sample, summarise
 

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from fermiclass.analysis.criteria import LEAST_NOISE_ENTROPY
 from fermiclass.analysis.measured import IMPUTED_MARK, measured, measured_feature
+from fermiclass.io.prediction_columns import FLAG_OUTSIDE_DOMAIN
 from fermiclass.labelling.labels import FLAG_CATALOGUE, LABEL_FLAGS
-from fermiclass.rows.predictions import FLAG_OUTSIDE_DOMAIN
 from fermiclass.show.summaries import console_for_tables, plain_table
 
 if TYPE_CHECKING:

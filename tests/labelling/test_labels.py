@@ -9,6 +9,7 @@ from astropy.table import MaskedColumn
 
 from fermiclass import read_catalog
 from fermiclass.errors import CatalogError
+from fermiclass.io.prediction_columns import OOD_LIMIT
 from fermiclass.io.tables import read_table, table_endings, write_table
 from fermiclass.labelling.labels import (
     CATALOGUE_COLUMNS,
@@ -19,7 +20,6 @@ from fermiclass.labelling.labels import (
     read_labels,
 )
 from fermiclass.nimgp.prediction.predictor import Prediction
-from fermiclass.rows.predictions import OOD_LIMIT
 
 CLASSES = ["bll", "fsrq", "psr"]
 UCDS = {

@@ -8,8 +8,7 @@ import pytest
 from fermiclass import NIMGPClassifier
 from fermiclass.errors import OutputError, RowsError
 from fermiclass.rows import ArrayRows
-from fermiclass.rows.labelling import predict_rows
-from fermiclass.rows.predictions import check_classes
+from fermiclass.rows.labelling import check_classes, predict_rows
 
 X = np.zeros((20, 1))
 ODD = {

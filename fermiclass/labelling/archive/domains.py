@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import ModelFolderError
 from fermiclass.labelling.archive.files import Arrays
-from fermiclass.rows.domain import TrainingDomain
+from fermiclass.nimgp.domain import TrainingDomain
 
 _ARRAYS = ("X", "covariance", "depths")
 

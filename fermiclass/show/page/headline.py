@@ -9,10 +9,10 @@ import numpy as np
 
 from fermiclass.catalog import CLASS_CODES, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError
+from fermiclass.io.prediction_columns import OOD_LIMIT
 from fermiclass.labelling.class_priors import HIGH_LATITUDE, LOW_LATITUDE, SHARES_KEYS, stated_priors
 from fermiclass.labelling.counts import CONFIDENT
 from fermiclass.labelling.labels import LABEL_FLAGS, classes_of
-from fermiclass.rows.predictions import OOD_LIMIT
 from fermiclass.show.page.sources import floats, whole_numbers
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from fermiclass.rows.domain import TrainingDomain
+from fermiclass.nimgp.domain import TrainingDomain
 
 NUM_FEATURES = 3
 UNITS = np.array([1.0, 100.0, 0.01])
@@ -225,7 +225,7 @@ def test_the_threads_are_limited_once_for_all_sources(monkeypatch):
         entered.append(number)
         return nullcontext()
 
-    monkeypatch.setattr("fermiclass.rows.domain.threadpool_limits", limited)
+    monkeypatch.setattr("fermiclass.nimgp.domain.threadpool_limits", limited)
     rng = np.random.default_rng(0)
     X, X_var = rng.normal(size=(30, 2)), np.full((30, 2), 0.1)
     fitted = TrainingDomain.fit(X, X_var, np.repeat(["a", "b"], 15))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fermiclass.io.arrays import FloatArray
+from fermiclass.nimgp.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

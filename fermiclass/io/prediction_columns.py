@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog.classes import MOST_LETTERS
-from fermiclass.errors import RowsError
 from fermiclass.io.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from fermiclass.nimgp.prediction.predictor import Prediction
 
 #: OOD_SCORE above which a source counts as outside the training domain: 1 in 200 training sources does.
 OOD_LIMIT = 0.995
@@ -24,33 +19,8 @@ FLAG_OUTSIDE_DOMAIN = 4
 ROW_FLAGS = {FLAG_OUTSIDE_DOMAIN: "outside the training domain"}
 
 
-def check_classes(classes: Sequence[Any]) -> None:
-    """Check that labels of these classes can be written and saved.
-
-    Raises
-    ------
-    RowsError
-        When a class is a truth value, has too long a name or letters that cannot be printed, or when the columns of two
-        have the same name but for case, as FITS reads them, or that of ``P_MAX``.
-    """
-    folded = {"max": "P_MAX"}
-    for name in classes:
-        text = str(name)
-        found = repr(text[:MOST_LETTERS]) + "..." * (len(text) > MOST_LETTERS)
-        problems = (
-            (isinstance(name, bool), "is a truth value: give texts or whole numbers"),
-            (len(text) > MOST_LETTERS, f"has {len(text)} letters, expected up to {MOST_LETTERS}: shorten it"),
-            (not text.isprintable(), "has letters that cannot be printed: rename it"),
-            (text.lower() in folded, f"and {folded.get(text.lower())} name the same column: rename the class"),
-        )
-        for is_so, what in problems:
-            if is_so:
-                raise RowsError(f"the class {found} {what}")
-        folded[text.lower()] = found
-
-
-def add_prediction(table: Table, classes: Sequence[str], prediction: Prediction) -> None:
-    """Add the columns of a prediction, ``P_<class>`` to ``NOISE_ENTROPY``."""
+def add_prediction(table: Table, classes: Sequence[str], prediction: Any) -> None:
+    """Add the columns of an estimator's :class:`Prediction`, ``P_<class>`` to ``NOISE_ENTROPY``."""
     P = prediction.probabilities
     for c, name in enumerate(classes):
         add_column(table, f"P_{name}", P[:, c], f"Probability that the source is {name}", "stat.probability")
