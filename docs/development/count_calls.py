@@ -2,7 +2,8 @@
 
     python docs/development/count_calls.py
 
-A function counts once, however often it is called; class bodies, comprehensions, lambdas and the code of modules do not count.
+A function counts once, however often it is called; class bodies, comprehensions, lambdas and the code of modules do not
+count.
 """
 
 from __future__ import annotations
