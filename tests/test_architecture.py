@@ -1,7 +1,7 @@
-"""The order of the package: rooms, the direction of imports, no circles, modules of a size that one can read."""
+"""The order of the package: the direction of imports between the rooms, and no circles."""
 
 import ast
-import importlib.util
+import re
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
@@ -9,27 +9,18 @@ import pytest
 from tests.conftest import REPOSITORY
 
 PACKAGE = REPOSITORY / "fermiclass"
-_SPEC = importlib.util.spec_from_file_location("make_architecture", REPOSITORY / "docs" / "make_architecture.py")
-make_architecture = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(make_architecture)
+PAGE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## The flow")[0]
 
-ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
-#: What each room may import, all that is below it: the order is the one that is drawn.
-DEPTH = {name: depth for depth, layer in enumerate(make_architecture.LAYERS) for name in layer}
-MOST_ROOMS, MOST_LINES = 12, 400
-LOOSE = {"__init__.py", "__main__.py", "_version.py", "errors.py", "py.typed"}
+#: The rooms from the top to the bottom, as the page has them: a room imports rooms below it.
+ROOMS = re.findall(r"^\| `(\w+)` \|", PAGE, flags=re.MULTILINE)
 
 
-def modules():
-    """Every module of the package by its name."""
-    found = {}
-    for path in PACKAGE.rglob("*.py"):
-        parts = path.relative_to(REPOSITORY).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+def module_name(path):
+    parts = path.relative_to(REPOSITORY).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = modules()
+MODULES = {module_name(path): path for path in PACKAGE.rglob("*.py")}
 
 
 def imports_of(name):
@@ -66,11 +57,8 @@ def rooms_used_by(room):
     }
 
 
-def test_there_are_few_rooms_and_nothing_lies_loose():
-    assert len(ROOMS) <= MOST_ROOMS
-    loose = {path.name for path in PACKAGE.iterdir() if path.name not in ROOMS and path.name != "__pycache__"}
-    assert loose == LOOSE
-    assert sorted(DEPTH) == ROOMS
+def test_the_page_names_every_room():
+    assert sorted(ROOMS) == sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 
 
 def test_every_folder_of_modules_is_a_package():
@@ -79,26 +67,15 @@ def test_every_folder_of_modules_is_a_package():
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_imports_run_one_way(room):
-    against = [line for other, line in rooms_used_by(room).items() if DEPTH[other] <= DEPTH[room]]
-    assert not against
+    above = ROOMS[: ROOMS.index(room)]
+    assert not [line for other, line in rooms_used_by(room).items() if other in above]
 
 
-def test_the_order_of_the_rooms():
-    """The order itself, so that a drawing of another does not change the rule."""
-    order = ["cli", "show", "plots", "analysis", "evaluation", "labelling", "rows", "features", "catalog", "io"]
-    assert [name for name in sorted(order, key=lambda name: DEPTH[name]) if name != "rows"] == [
-        name for name in order if name != "rows"
-    ]
-    assert DEPTH["labelling"] < DEPTH["rows"] < DEPTH["io"]
-    assert DEPTH["cli"] < DEPTH["benchmarks"]
-    assert all(DEPTH["benchmarks"] < DEPTH[room] for room in ROOMS if room not in ("cli", "benchmarks"))
-
-
-def test_who_imports_the_core():
+def test_the_core_stands_alone():
+    """What else it imports, tests/nimgp/test_imports.py says."""
+    assert not rooms_used_by("nimgp")
     assert not IMPORTS["fermiclass.errors"]
-    assert {room for room in ROOMS if "nimgp" in rooms_used_by(room)} == set(make_architecture.USERS_OF_THE_CORE)
-    assert not {"io", "catalog", "features"} & set(make_architecture.USERS_OF_THE_CORE)
-    assert not rooms_used_by("nimgp")  # tests/nimgp/test_imports.py says what else it imports
+    assert not [room for room in ("io", "catalog", "features") if "nimgp" in rooms_used_by(room)]
 
 
 def test_no_module_imports_itself_by_way_of_others():
@@ -107,8 +84,3 @@ def test_no_module_imports_itself_by_way_of_others():
         TopologicalSorter(IMPORTS).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(reversed(error.args[1])))
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_a_module_can_be_read_in_one_go(name):
-    assert len(MODULES[name].read_text(encoding="utf-8").splitlines()) <= MOST_LINES
