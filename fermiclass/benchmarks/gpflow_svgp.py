@@ -22,9 +22,8 @@ def svgp_steps(
     num_inducing, batch_size, steps_a_call
         Number of inducing points per class, of rows per step, and of steps inside one TensorFlow graph.
     """
+    import gpflow
     import tensorflow as tf
-
-    from fermiclass.nimgp.optional import gpflow
 
     num_classes, input_dim = int(y.max()) + 1, X.shape[1]
     dtype = gpflow.config.default_float()
@@ -82,10 +81,9 @@ def regression(
     tuple of ndarray
         Means and log densities of the test rows, ``(n,)`` each.
     """
+    import gpflow
     import tensorflow as tf
     from sklearn.cluster import KMeans
-
-    from fermiclass.nimgp.optional import gpflow
 
     Z = KMeans(num_inducing, n_init=1, random_state=0).fit(X).cluster_centers_
     kernel = gpflow.kernels.RBF(lengthscales=np.full(X.shape[1], np.sqrt(X.shape[1]))) + gpflow.kernels.Linear(0.1)

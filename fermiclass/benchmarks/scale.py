@@ -154,8 +154,9 @@ def _ours(path: Path, steps: int, method: str) -> dict[str, float]:
 def _gpflow(path: Path, steps: int) -> float:
     load_tensorflow(quiet=True, large=True)
 
+    import gpflow
+
     from fermiclass.benchmarks.gpflow_svgp import svgp_steps
-    from fermiclass.nimgp.optional import gpflow
 
     rows = _rows(path)
     chunk = rows.read(0, rows.num_rows)

@@ -15,10 +15,6 @@ class PredictionError(NIMGPError, ArithmeticError):
     """Probabilities are NaN or infinite."""
 
 
-class MissingPackageError(NIMGPError, ImportError):
-    """A package that only a part of `nimgp` needs is not installed."""
-
-
 class TrainingWarning(UserWarning):
     """Training did not go well. The message says what was done about it."""
 

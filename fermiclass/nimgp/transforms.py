@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
-
-from fermiclass.nimgp.optional import tfp
+import tensorflow_probability as tfp
 
 
 class Softplus(tfp.bijectors.Softplus):

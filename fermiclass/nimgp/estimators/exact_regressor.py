@@ -113,8 +113,6 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         ValueError
             When shapes differ, values are not finite or too large to square, a variance is negative, a covariance is
             not symmetric or not positive semi-definite, or a parameter is not valid.
-        MissingPackageError
-            When GPflow is not installed.
         TrainingError
             When the covariance matrix of the outputs is not numerically positive definite for any start.
 
@@ -248,7 +246,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "parameters_") and not is_broken_fork():
-            from fermiclass.nimgp.optional import gpflow
+            import gpflow
 
             self._model = self._build()
             gpflow.utilities.multiple_assign(
@@ -258,7 +256,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
 
 
 def _parameters(model: Any) -> dict[str, np.ndarray]:
-    from fermiclass.nimgp.optional import gpflow
+    import gpflow
 
     found = gpflow.utilities.parameter_dict(model)
     return {path.lstrip("."): np.asarray(parameter) for path, parameter in found.items()}

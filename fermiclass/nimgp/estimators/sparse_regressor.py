@@ -120,8 +120,6 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
         ValueError
             When shapes differ, values are not finite or too large to square, a variance is negative, y does not fit the
             likelihood, or a parameter is not valid.
-        MissingPackageError
-            When GPflow is not installed.
         TrainingError
             When the objective becomes NaN.
         """

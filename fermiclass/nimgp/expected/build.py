@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gpflow
 import numpy as np
+import tensorflow_probability as tfp
 
 from fermiclass.nimgp.expected.kernels import ExpectedLinear, ExpectedQuadratic, ExpectedSquaredExponential
 from fermiclass.nimgp.expected.regression import ExpectedGPR
 from fermiclass.nimgp.forks import refuse_after_fork
-from fermiclass.nimgp.optional import gpflow, tfp
 
 # Modes and widths of the log-normal priors. With large noise or long length-scales a process can explain everything as
 # noise; the paper advises to penalise both. These priors penalise small values as well.

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import abc
 
+import gpflow
 import numpy as np
 import tensorflow as tf
+import tensorflow_probability as tfp
 from numpy.typing import ArrayLike
 
 from fermiclass.nimgp.expected.covariances import log_gaussian
 from fermiclass.nimgp.expected.profiles import GaussianComponents, Profile, Quadratics
 from fermiclass.nimgp.expected.sources import Sources, same_source, unpack
-from fermiclass.nimgp.optional import gpflow, tfp
 
 
 class ExpectedKernel(gpflow.kernels.Kernel):

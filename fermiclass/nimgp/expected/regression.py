@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import gpflow
 import numpy as np
 import tensorflow as tf
 
@@ -12,7 +13,6 @@ from fermiclass.nimgp.errors import TrainingError
 from fermiclass.nimgp.expected.kernels import ExpectedKernel, positive
 from fermiclass.nimgp.expected.profiles import total_covariance
 from fermiclass.nimgp.expected.sources import unpack, with_covariances
-from fermiclass.nimgp.optional import gpflow
 
 _ENTRIES_A_BLOCK = 10_000_000  # size of the arrays (n, N, …) and (n, N, N, …) of prediction
 

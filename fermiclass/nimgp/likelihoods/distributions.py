@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import gpflow
 import numpy as np
 from scipy import stats
 from scipy.special import ndtr
 
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
-from fermiclass.nimgp.optional import gpflow
 
 
 class Distribution(Protocol):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import gpflow
 import numpy as np
 import tensorflow as tf
+import tensorflow_probability as tfp
 
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.likelihoods.integrals import log_expectation
 from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
 from fermiclass.nimgp.likelihoods.predictive_moments import PredictiveMoments, draws_of_f, moments_of_draws
 from fermiclass.nimgp.likelihoods.softmax import antithetic_draws
-from fermiclass.nimgp.optional import gpflow, tfp
 from fermiclass.nimgp.posterior import LatentMoments
 
 _BY_QUADRATURE = gpflow.likelihoods.QuadratureLikelihood._predict_log_density

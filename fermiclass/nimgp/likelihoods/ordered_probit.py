@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gpflow
 import numpy as np
 import tensorflow as tf
+import tensorflow_probability as tfp
 from numpy.typing import NDArray
 
-from fermiclass.nimgp.optional import gpflow, tfp
 from fermiclass.nimgp.transforms import Softplus
 
 _FAR = 1e10  # replaces infinity, where TensorFlow's erf returns NaN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import gpflow
 import numpy as np
 from scipy.special import ndtri
 
@@ -12,7 +13,6 @@ from fermiclass.nimgp.kernels.scales import Scales
 from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
 from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
 from fermiclass.nimgp.names import RESPONSES
-from fermiclass.nimgp.optional import gpflow
 from fermiclass.nimgp.transforms import Softplus
 
 #: Likelihoods of numbers with arbitrary units. Their outputs are standardised.
