@@ -107,9 +107,9 @@ def compute() -> Results:
     without_errors = fc.classify(catalog, default_estimator(method="mgp"))
     ways = {
         "default": sources,
-        "trained": fc.classify(catalog, targets="unassociated", shares="trained"),
+        "trained": fc.classify(catalog, targets="unassociated", class_priors="trained"),
         "mgp": unassociated(without_errors),
-        "three": fc.classify(catalog, targets="unassociated", classes="bll,fsrq,psr", shares="estimated"),
+        "three": fc.classify(catalog, targets="unassociated", classes="bll,fsrq,psr"),
         "dr3": fc.classify(earlier, targets="unassociated"),
     }
     b = latitude(catalog.table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,8 @@ from fermiclass.io.arrays import FloatArray
 if TYPE_CHECKING:
     from astropy.table import Row, Table
 
-    from fermiclass.labelling.class_priors import GroupShares
-    from fermiclass.labelling.model import TrainedModel
+    from fermiclass.labelling.catalog_model import CatalogModel
+    from fermiclass.labelling.class_priors import GroupPriors
 
 #: Percentiles that describe the features of each class.
 PERCENTILES = (2.5, 16.0, 50.0, 84.0, 97.5)
@@ -141,14 +141,13 @@ def _log_odds(probabilities: FloatArray) -> FloatArray:
 
 
 def explain(
-    model: TrainedModel,
+    model: CatalogModel,
     catalog: Catalog,
     name: str,
     *,
     train_on: Catalog | None = None,
-    shares: str | GroupShares | None = None,
+    class_priors: str | GroupPriors | None = None,
     neighbours: int = 5,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Explanation:
     """Explain the probabilities that a model gives one source.
 
@@ -176,13 +175,10 @@ def explain(
         One of the source's names; see :func:`fermiclass.catalog.source_names.find_source`.
     train_on
         The training catalogue of the model; by default `catalog`.
-    shares
-        The class priors, as for :meth:`fermiclass.labelling.model.TrainedModel.label`. Estimated ones are those of
-        the whole `catalog`.
+    class_priors
+        As for :meth:`fermiclass.labelling.catalog_model.CatalogModel.label`.
     neighbours
         Number of nearest training sources to return.
-    progress
-        Called with the number of sources done and of all sources while class priors are estimated.
 
     Returns
     -------
@@ -203,9 +199,9 @@ def explain(
     row = find_source(catalog, name)
     training_catalog = catalog if train_on is None else train_on
     training = _training_sources(model, training_catalog)
-    priors = model.class_priors(shares, [catalog], progress)
     source = catalog[[row]]
-    table = extract_features(source, model.features, model.grouping, imputation=model.imputation)
+    label = model.label(source, "all", class_priors=class_priors)[0]
+    table = model.features_of(source)
     x, x_var = table.X[0], table.X_var[0]
     D = len(x)
     kinds = feature_kinds(model.features)
@@ -217,12 +213,12 @@ def explain(
     X_var[1] = 0.0
     for row_of_X, members in enumerate(replaced, start=2):
         X[row_of_X, members], X_var[row_of_X, members] = expectation(members)
-    ratio = model.ratios(source, priors)
+    ratio = model.ratios(source, model.priors(class_priors))
     ratios = None if ratio is None else np.repeat(ratio, len(X), axis=0)
     prediction = join(list(model.estimator.predict_blocks(X, X_var=X_var, ratio=ratios)))
     classes = tuple(str(name) for name in model.estimator.classes_)
     return Explanation(
-        label=model.label_sources(source, "all", priors, model.label_metadata(source, "all", priors))[0],
+        label=label,
         classes=classes,
         features=model.features,
         value=x,
@@ -245,7 +241,7 @@ def explain(
     )
 
 
-def _training_sources(model: TrainedModel, catalog: Catalog) -> FeatureTable:
+def _training_sources(model: CatalogModel, catalog: Catalog) -> FeatureTable:
     """Return the features of the model's training sources of one class, after a check that the catalogue has them."""
     table = extract_features(
         catalog,
@@ -268,7 +264,7 @@ def _training_sources(model: TrainedModel, catalog: Catalog) -> FeatureTable:
 class _Expectation:
     """e and s² of :func:`explain` for any features of a source with ``x`` and ``x_var``, ``(D,)``."""
 
-    def __init__(self, model: TrainedModel, training: FeatureTable, x: FloatArray, x_var: FloatArray) -> None:
+    def __init__(self, model: CatalogModel, training: FeatureTable, x: FloatArray, x_var: FloatArray) -> None:
         from fermiclass.nimgp.inputs.prior import InputPrior
 
         self.centre, self.scale = model.estimator.mean_, model.estimator.scale_
@@ -291,7 +287,7 @@ class _Expectation:
         return self.centre[j] + scale * expected, scale**2 * np.maximum(variance, 0.0)
 
 
-def _nearest(model: TrainedModel, training: FeatureTable, catalog: Catalog, source: FeatureTable, number: int) -> Table:
+def _nearest(model: CatalogModel, training: FeatureTable, catalog: Catalog, source: FeatureTable, number: int) -> Table:
     from astropy.table import Table
 
     with threadpool_limits(1):

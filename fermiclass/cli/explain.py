@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from fermiclass.cli.classify import parse_shares
 from fermiclass.cli.models import load_catalogue_model
-from fermiclass.cli.options import common_options
+from fermiclass.cli.options import class_priors_option, common_options
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 if TYPE_CHECKING:
@@ -18,21 +17,21 @@ if TYPE_CHECKING:
 
     from fermiclass.analysis.explain import Explanation
     from fermiclass.catalog import Catalog
-    from fermiclass.labelling.class_priors import GroupShares
-    from fermiclass.labelling.model import TrainedModel
+    from fermiclass.labelling.catalog_model import CatalogModel
+    from fermiclass.labelling.class_priors import GroupPriors
 
 # Largest difference without a warning between the probabilities in the table and those of the model trained again.
 _SAME = 1e-3
 
 
-class Made(NamedTuple):
+class ModelAndCatalogs(NamedTuple):
     """A source's Source_Name, a model, the catalogue of the source, the training catalogue, and the class priors."""
 
     name: str
-    model: TrainedModel
+    model: CatalogModel
     catalog: Catalog
     train_on: Catalog
-    shares: str | GroupShares | None
+    class_priors: str | GroupPriors | None
 
 
 @click.command()
@@ -50,12 +49,7 @@ class Made(NamedTuple):
     metavar="CATALOG",
     help="The training catalogue, if it is another one. [default: searched for in the same folders]",
 )
-@click.option(
-    "--shares",
-    metavar="trained|selection|estimated|latitude|FILE",
-    help="Class priors, for a model folder only, with the values and the default of 'classify'. A label table contains "
-    "its own.",
-)
+@class_priors_option("Class priors, for a model folder only, as in 'classify'. A label table contains its own.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Figure of the explanation: .png, .pdf or .svg.")
 @common_options
 def explain(
@@ -63,7 +57,7 @@ def explain(
     name: str,
     catalog: Path | None,
     train_on: Path | None,
-    shares: str | None,
+    class_priors: str | GroupPriors | None,
     plot: Path | None,
     quiet: bool,
 ) -> None:
@@ -90,15 +84,14 @@ def explain(
         raise CatalogError(f"there is no label table or model folder '{labels_or_model}'. Check the name.")
     labels = None
     if labels_or_model.is_dir():
-        made = _from_model(labels_or_model, name, catalog, train_on, shares, quiet)
-    elif shares is not None:
-        raise click.UsageError("a label table contains its own class priors: leave out --shares")
+        made = _from_model(labels_or_model, name, catalog, train_on, class_priors, quiet)
+    elif class_priors is not None:
+        raise click.UsageError("a label table contains its own class priors: leave out --class-priors")
     else:
         labels, made = _from_labels(labels_or_model, name, catalog, train_on, quiet)
-    with progress_bar("estimating class priors", quiet=quiet) as progress:
-        explained = explain_source(
-            made.model, made.catalog, made.name, train_on=made.train_on, shares=made.shares, progress=progress
-        )
+    explained = explain_source(
+        made.model, made.catalog, made.name, train_on=made.train_on, class_priors=made.class_priors
+    )
     if labels is not None:
         _compare(labels, explained)
     if plot is not None:
@@ -114,14 +107,18 @@ def explain(
 
 
 def _from_model(
-    folder: Path, name: str, catalog: Path | None, train_on: Path | None, shares: str | None, quiet: bool
-) -> Made:
+    folder: Path,
+    name: str,
+    catalog: Path | None,
+    train_on: Path | None,
+    class_priors: str | GroupPriors | None,
+    quiet: bool,
+) -> ModelAndCatalogs:
     from fermiclass.catalog import read_catalog
     from fermiclass.catalog.source_names import find_source
     from fermiclass.cli.models import check_catalogue_model
     from fermiclass.errors import ModelFolderError
 
-    given = None if shares is None else parse_shares(shares)
     content = check_catalogue_model(folder)
     provenance = content[0]["provenance"]
     if not isinstance(provenance, dict) or not {"catalog", "sha256"} <= provenance.keys():
@@ -131,14 +128,16 @@ def _from_model(
     found = str(loaded.names[find_source(loaded, name)])  # reports errors before the slow steps
     training = _training(train_on, loaded, trained_on, folder)
     model = load_catalogue_model(folder, quiet=quiet, content=content)
-    return Made(found, model, loaded, training, given)
+    return ModelAndCatalogs(found, model, loaded, training, class_priors)
 
 
-def _from_labels(path: Path, name: str, catalog: Path | None, train_on: Path | None, quiet: bool) -> tuple[Table, Made]:
+def _from_labels(
+    path: Path, name: str, catalog: Path | None, train_on: Path | None, quiet: bool
+) -> tuple[Table, ModelAndCatalogs]:
     from fermiclass.catalog import read_catalog
     from fermiclass.catalog.source_names import find_source
     from fermiclass.labelling.labels import read_labels
-    from fermiclass.labelling.retraining import check_labels, check_sha256, retrain, stored_shares
+    from fermiclass.labelling.retraining import check_labels, check_sha256, retrain, stored_class_priors
 
     labels = read_labels(path)
     check_labels(labels, str(path))
@@ -154,7 +153,7 @@ def _from_labels(path: Path, name: str, catalog: Path | None, train_on: Path | N
     load_tensorflow(quiet=quiet)
     with progress_bar("training again", quiet=quiet) as progress:
         model = retrain(labels, training, source=str(path), progress=lambda state: progress(state.step, state.steps))
-    return labels, Made(found, model, loaded, training, stored_shares(labels.meta))
+    return labels, ModelAndCatalogs(found, model, loaded, training, stored_class_priors(labels.meta))
 
 
 def _training(train_on: Path | None, catalog: Catalog, trained_on: tuple[str, str], beside: Path) -> Catalog:

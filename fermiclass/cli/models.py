@@ -10,7 +10,7 @@ from fermiclass.show.terminal import load_tensorflow
 
 if TYPE_CHECKING:
     from fermiclass.labelling.archive.files import Arrays, Config
-    from fermiclass.labelling.model import TrainedModel
+    from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.rows.model import RowsModel
 
     Content = tuple[Config, Arrays]
@@ -23,13 +23,13 @@ def check_catalogue_model(folder: Path) -> Content:
     return _check(folder, CATALOGUE)
 
 
-def load_catalogue_model(folder: Path, *, quiet: bool, content: Content | None = None) -> TrainedModel:
+def load_catalogue_model(folder: Path, *, quiet: bool, content: Content | None = None) -> CatalogModel:
     """Load a model of catalogues; `content` is the result of :func:`check_catalogue_model`, if at hand."""
     from fermiclass.labelling.archive import load_model
 
     content = check_catalogue_model(folder) if content is None else content
     load_tensorflow(quiet=quiet)
-    return cast("TrainedModel", load_model(folder, content))
+    return cast("CatalogModel", load_model(folder, content))
 
 
 def load_rows_model(folder: Path, *, quiet: bool) -> RowsModel:

@@ -72,6 +72,27 @@ label_noise_option = click.option(
     help="Probability that a label is wrong, learned or given. [default: 0, all labels are trusted]",
 )
 
+
+def class_priors_option(about: str) -> Decorator:
+    """Return ``--class-priors``: one of the named ways, or the numbers of a JSON file."""
+    return click.option("--class-priors", metavar="trained|selection|FILE", callback=_class_priors, help=about)
+
+
+def _class_priors(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+    from fermiclass.errors import ClassError
+    from fermiclass.labelling.class_priors import WAYS, read_priors
+
+    if text is None or text in WAYS:
+        return text
+    try:
+        return read_priors(Path(text).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ClassError(
+            f"the class priors cannot be read from '{text}' ({error}). Give one of {', '.join(WAYS)}, or a JSON file "
+            'such as {"unassociated": {"bll": 0.5, "fsrq": 0.3, "psr": 0.2}, "bcu": {...}}.'
+        ) from error
+
+
 kernel_option = click.option(
     "--kernel",
     metavar="a+b",

@@ -12,7 +12,8 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
-    from fermiclass.labelling.model import TrainedModel
+    from fermiclass.features import FeatureTable
+    from fermiclass.labelling.catalog_model import CatalogModel
 
 _ESTIMATOR_OPTIONS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
 
@@ -36,16 +37,16 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
     from fermiclass.show.summaries import print_training
 
     check_model_folder_writable(output)
-    model = train_model(read_catalog(catalog), chosen, quiet)
+    model, _ = train_model(read_catalog(catalog), chosen, quiet)
     save_model(model, output)
     if not quiet:
         print_training(model, output)
 
 
-def train_model(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> TrainedModel:
-    """Train with the options of ``train`` and ``classify``."""
+def train_model(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> tuple[CatalogModel, FeatureTable]:
+    """Train with the options of ``train`` and ``classify``. Return the model, and the features of all sources."""
     from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES
-    from fermiclass.features import DEFAULT_FEATURE_SET
+    from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
     from fermiclass.features.presets import PAPER_FEATURES, PAPER_MIN_SIGNIFICANCE
     from fermiclass.labelling import training
 
@@ -61,7 +62,9 @@ def train_model(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> Traine
     }
     if paper and data["min_significance"] is None:
         data["min_significance"] = PAPER_MIN_SIGNIFICANCE
-    table = training.training_table(catalog, **data)  # reports errors of the input before TensorFlow starts
+    table = extract_features(catalog, data["features"], data["classes"])
+    # It reports errors of the input before TensorFlow starts.
+    training.training_rows(catalog, table, data["classes"], min_significance=data["min_significance"])
     load_tensorflow(quiet=quiet)
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
@@ -71,9 +74,10 @@ def train_model(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> Traine
     settings = _paper_settings(given) if paper else training.default_settings(**given)
     estimator = NIMGPClassifier(**settings, random_state=chosen["seed"])
     with progress_bar("training", quiet=quiet) as progress:
-        return training.train(
+        model = training.train(
             catalog, estimator, **data, table=table, progress=lambda state: progress(state.step, state.steps)
         )
+    return model, table
 
 
 def _paper_settings(given: dict[str, Any]) -> dict[str, Any]:

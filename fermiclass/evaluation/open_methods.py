@@ -18,7 +18,7 @@ from fermiclass.evaluation.open_world import (
     scores_of_labels,
 )
 from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
-from fermiclass.labelling.class_priors import default_shares
+from fermiclass.labelling.class_priors import default_class_priors
 from fermiclass.labelling.training import default_estimator, train
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def evaluate_open(
     advance()
     for name, estimator in chosen.items():
         model = train(earlier, estimator, features=features, classes=classes, min_significance=min_significance)
-        labels = model.label(earlier, "uncertain", shares=shares or default_shares(grouping))
+        labels = model.label(earlier, "uncertain", class_priors=shares)
         methods[name] = scores_of_labels(targets, earlier, labels, grouping)
         advance()
     for name in names:
@@ -93,7 +93,8 @@ def evaluate_open(
         advance()
     if len(names) > 1:
         methods[MEAN] = mean_scores([methods[name] for name in names])
-    meta = {"features": features, "classes": str(grouping), "shares": shares or default_shares(grouping), "seed": seed}
+    priors = shares or default_class_priors(grouping)
+    meta = {"features": features, "classes": str(grouping), "shares": priors, "seed": seed}
     return OpenEvaluation(str(earlier.source), str(later.source), cells, targets, methods, meta)
 
 

@@ -1,4 +1,8 @@
-"""A census of a catalogue: how many sources without a class are of each class, with intervals."""
+"""A census of a catalogue: how many sources without a class are of each class, with intervals.
+
+The sum of the probabilities of a group is an expected number. Its error has three parts that are drawn here: the
+scatter of the sources, the classifier's own uncertainty, and its miscalibration; see docs/mathematics.md.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
-from fermiclass.catalog import DEFAULT_CLASSES
+from fermiclass.catalog import DEFAULT_CLASSES, UNCERTAIN_CLASSES
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.class_priors import HIGH_LATITUDE, LATITUDE_EDGE, LOW_LATITUDE, STATUSES
-from fermiclass.labelling.quantification import HeldOut, Predictions, draw_numbers
-from fermiclass.labelling.training import add_labels, default_estimator, train, training_table
+from fermiclass.labelling.training import default_estimator, train, training_rows, with_label_sets
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
@@ -23,6 +26,16 @@ if TYPE_CHECKING:
 
 #: Number of parts of the training sources. Each is held out once.
 FOLDS = 5
+
+#: |GLAT| in degrees that divides the unassociated sources into two groups.
+LATITUDE_EDGE = 10.0
+
+#: Smallest probability that counts: a classifier is not trusted to be more certain.
+FLOOR = 1e-4
+
+#: Standard deviations of the Gaussian priors about "well calibrated": of the coefficients of the place, and of the
+#: slopes in the logarithms of the probabilities.
+CALIBRATION, SHARPNESS = 0.5, 0.3
 
 _PLACE = "ln_Signif_Avg,asinh_GLAT"
 
@@ -75,19 +88,14 @@ def take_census(
     features: str = DEFAULT_FEATURE_SET,
     classes: str = DEFAULT_CLASSES,
     groups: Mapping[str, NDArray[np.bool_]] | None = None,
-    estimate: bool = False,
     num_draws: int = 400,
     seed: int = 0,
 ) -> Census:
     """Count the sources of each class among those without one, with intervals that hold the errors of the method.
 
-    The intervals hold the scatter of the sources, the classifier's own uncertainty and its miscalibration
-    (:mod:`fermiclass.labelling.quantification`). The draws lie about the sums of the probabilities that `classify`
-    gives by default, with its class priors; the intervals hold no error of the priors. With `estimate` the
-    probabilities are recalibrated, and the class priors estimated from the sources to count, as smooth functions of
-    significance and latitude. Then a class must look the same among training sources and sources to count of the same
-    significance and latitude, and each source must be of one of the classes: the intervals hold no error of that. The
-    census trains the model, and one for each of :data:`FOLDS` parts of the training sources.
+    The draws lie about the sums of the probabilities that `classify` gives by default, with its class priors. The
+    intervals hold the scatter of the sources, the classifier's own uncertainty and its miscalibration, but no error of
+    the class priors. The census trains the model, and one without each of :data:`FOLDS` parts of the training sources.
 
     Parameters
     ----------
@@ -97,8 +105,6 @@ def take_census(
         As for :func:`fermiclass.labelling.training.train`.
     groups
         More groups of sources by name, as masks of the catalogue's rows, ``(N,)``. Only sources without a class count.
-    estimate
-        Whether class priors are estimated, and probabilities recalibrated.
     num_draws
         Number of draws.
     seed
@@ -109,38 +115,33 @@ def take_census(
     ClassError, FeatureError
         As :func:`fermiclass.labelling.training.train` does.
     """
-    from sklearn.base import clone
-
     rng = np.random.default_rng(seed)
-    table = training_table(catalog, features=features, classes=classes)
-    model = train(catalog, estimator, features=features, classes=classes, table=table)
-    grouping, names = model.grouping, model.classes
+    everything = extract_features(catalog, features, classes)
+    place = extract_features(catalog, _PLACE).X
+    table = training_rows(catalog, everything, classes)
+    model = train(catalog, estimator, features=features, classes=classes, table=everything)
+    names = model.classes
     part = rng.permutation(len(table)) % FOLDS
-    unfitted = clone(default_estimator() if estimator is None else estimator)
-    add_labels(unfitted, grouping, table)
+    unfitted = with_label_sets(default_estimator() if estimator is None else estimator, classes, table)
     fitted = unfitted.fit_many([(rest.X, rest.y, rest.X_var) for rest in (table[part != k] for k in range(FOLDS))])
-    held_out = _held_out(fitted, table, part, names, _place(catalog)[table.rows])
+    held_out = _held_out(fitted, table, part, names, place[table.rows])
 
-    priors = model.class_priors(None, [catalog])
     parts = _parts(catalog) | dict(groups or {})
-    is_target = grouping.is_target(catalog.classes, "uncertain")
+    is_target = model.grouping.is_target(catalog.classes, "uncertain")
     drawn: dict[str, NDArray[np.int64]] = {}
-    for status in STATUSES:
-        chosen = is_target & (catalog.classes == ("" if status == STATUSES[0] else status))
+    for status in ("", *UNCERTAIN_CLASSES):
+        chosen = is_target & (catalog.classes == status)
         if not np.any(chosen):
             continue
-        sources = catalog[chosen]
-        new = extract_features(sources, model.features, grouping, imputation=model.imputation)
+        new = everything[chosen]
         masks = {name: mask[chosen] for name, mask in parts.items() if np.any(mask[chosen])}
         numbers = draw_numbers(
             held_out,
-            Predictions(_predict(model.estimator, new), _place(catalog)[chosen]),
+            Predictions(_predict(model.estimator, new), place[chosen]),
             list(masks.values()),
             rng,
             refits=np.array([_predict(one, new) for one in fitted]),
-            ratios=model.ratios(sources, priors),
-            estimate=estimate,
-            recalibrate=estimate,
+            ratios=model.ratios(catalog[chosen], model.priors()),
             num_draws=num_draws,
         )
         for k, name in enumerate(masks):
@@ -155,8 +156,12 @@ def _parts(catalog: Catalog) -> dict[str, NDArray[np.bool_]]:
     """Return the masks of the census's own groups, ``(N,)`` each."""
     unassociated = catalog.classes == ""
     low = np.abs(np.asarray(catalog.table["GLAT"], float)) < LATITUDE_EDGE
-    parts = {STATUSES[0]: unassociated, LOW_LATITUDE: unassociated & low, HIGH_LATITUDE: unassociated & ~low}
-    return parts | {status: catalog.classes == status for status in STATUSES[1:]}
+    return {
+        "unassociated": unassociated,
+        "unassociated low": unassociated & low,
+        "unassociated high": unassociated & ~low,
+        **{status: catalog.classes == status for status in UNCERTAIN_CLASSES},
+    }
 
 
 def _held_out(
@@ -175,6 +180,177 @@ def _predict(estimator: NIMGPClassifier, table: FeatureTable) -> FloatArray:
     return np.asarray(estimator.predict_proba(table.X, X_var=table.X_var), dtype=np.float64)
 
 
-def _place(catalog: Catalog) -> FloatArray:
-    """Return ln Signif_Avg and asinh(|b|/3°), ``(N, 2)``."""
-    return extract_features(catalog, _PLACE).X
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Probabilities and places of n sources.
+
+    Attributes
+    ----------
+    p
+        Probabilities of the C classes, ``(n, C)``.
+    place
+        Place z, such as ln significance and a measure of latitude, ``(n, P)``.
+    """
+
+    p: FloatArray
+    place: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut(Predictions):
+    """Predictions of training sources by models that have not seen them, and the index of their class, ``(n,)``."""
+
+    y: NDArray[np.intp]
+
+
+def draw_numbers(
+    held_out: HeldOut,
+    sources: Predictions,
+    groups: Sequence[NDArray[np.bool_]],
+    rng: np.random.Generator,
+    *,
+    refits: FloatArray | None = None,
+    ratios: FloatArray | None = None,
+    num_draws: int = 200,
+) -> NDArray[np.int64]:
+    """Draw the numbers of sources of each class in G groups of the m sources to count, ``(num_draws, G, C)``.
+
+    With g(z) = (1, z, products of z) and the logarithms l_c of a source's probabilities, calibrated probabilities are
+    ``q_c ∝ exp[l_c + a_cᵀ (g(z), l)]``. The held-out sources give the best â, and a weighted likelihood bootstrap
+    (Newton & Raftery 1994, J. R. Stat. Soc. B 56, 3) gives draws a of it. The calibration is an error of either sign:
+    a draw of the numbers uses t â + (a − â) with t from N(0, 1), so that they lie about the probabilities as given.
+
+    Parameters
+    ----------
+    held_out
+        Predictions of training sources.
+    sources
+        Predictions of the sources to count, as trained.
+    groups
+        Masks of the sources of each group, ``(m,)`` each.
+    rng
+        Generator of the draws.
+    refits
+        Probabilities of the m sources by the K models that made `held_out`, ``(K, m, C)``, each trained without a K-th
+        part of the training sources. Their scatter (jackknife) is the classifier's own uncertainty.
+    ratios
+        Factors of the probabilities by the class priors, ``(m, C)``.
+    num_draws
+        Number of draws.
+    """
+    n, num_classes = held_out.p.shape
+    logs, new_logs = _log(held_out.p), _log(sources.p)
+    basis = Basis(held_out.place)
+    inputs, new_basis = np.column_stack([basis(held_out.place), logs]), basis(sources.place)
+    prior_std = np.array([CALIBRATION] * new_basis.shape[1] + [SHARPNESS] * num_classes)
+    known = np.eye(num_classes)[held_out.y]
+    log_ratios = np.zeros_like(new_logs) if ratios is None else np.log(ratios)
+    moves = _jackknife(refits) if refits is not None else np.zeros((1, *sources.p.shape))
+
+    zero = np.zeros((len(prior_std), num_classes))
+    best = fit_calibration(inputs, np.ones(n), zero, prior_std, zero, offset=logs, target=known)
+    drawn = np.empty((num_draws, len(groups), num_classes), dtype=np.int64)
+    for k in range(num_draws):
+        moved = new_logs + np.tensordot(rng.standard_normal(len(moves)), moves, axes=1)
+        weights = rng.exponential(size=n)
+        centre = prior_std[:, None] * rng.standard_normal(zero.shape)
+        a = fit_calibration(inputs, weights, centre, prior_std, best, offset=logs, target=known)
+        a += (rng.standard_normal() - 1.0) * best
+        p = softmax(moved + np.column_stack([new_basis, moved]) @ a + log_ratios, axis=1)
+        of_class = (p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1)
+        drawn[k] = [np.bincount(of_class[group], minlength=num_classes) for group in groups]
+    return drawn
+
+
+class Basis:
+    """Smooth functions g(z) = (1, z, all squares and products of two) of the place.
+
+    The place is standardised by the held-out sources, and kept within the range of 98 % of them: nothing is
+    extrapolated.
+    """
+
+    def __init__(self, place: FloatArray) -> None:
+        self.low, self.high = np.quantile(place, [0.01, 0.99], axis=0)
+        inside = np.clip(place, self.low, self.high)
+        spread = inside.std(axis=0)
+        self.mean, self.std = inside.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+    def __call__(self, place: FloatArray) -> FloatArray:
+        """Return g of n places, ``(n, 1 + P + P(P + 1)/2)``."""
+        z = (np.clip(place, self.low, self.high) - self.mean) / self.std
+        one, other = np.triu_indices(z.shape[1])
+        return np.column_stack([np.ones(len(z)), z, z[:, one] * z[:, other]])
+
+
+def fit_calibration(
+    inputs: FloatArray,
+    weights: FloatArray,
+    centre: FloatArray,
+    std: FloatArray,
+    start: FloatArray,
+    *,
+    offset: FloatArray,
+    target: FloatArray,
+) -> FloatArray:
+    """Return the coefficients a (K, C) of the highest posterior of a logistic regression.
+
+    With h_ic = Σ_k a_kc f_ik they maximise
+
+        Σ_i w_i [Σ_c t_ic h_ic − ln Σ_c exp(offset_ic + h_ic)] − ½ Σ_kc (a_kc − m_kc)² / σ_k².
+
+    Parameters
+    ----------
+    inputs, weights
+        f ``(n, K)`` and w ``(n,)``.
+    centre, std
+        m ``(K, C)`` and σ ``(K,)``.
+    start
+        Where the search begins, ``(K, C)``.
+    offset, target
+        ``(n, C)`` each; the target is 1 for the known class.
+    """
+    from scipy.optimize import minimize
+
+    curvature = _curvature(inputs, weights, softmax(offset + inputs @ start, axis=1), std)
+    L = np.linalg.cholesky(curvature)  # with a = start + L⁻ᵀ φ the search takes few steps
+
+    def value(phi: FloatArray) -> tuple[float, FloatArray]:
+        a = start + np.linalg.solve(L.T, phi).reshape(start.shape)
+        h = inputs @ a
+        total = offset + h
+        top = total.max(axis=1)
+        e = np.exp(total - top[:, None])
+        sums = e.sum(axis=1)
+        away = (a - centre) / std[:, None]
+        gradient = inputs.T @ (weights[:, None] * (target - e / sums[:, None])) - away / std[:, None]
+        objective = weights @ (np.sum(target * h, axis=1) - top - np.log(sums)) - 0.5 * np.sum(away**2)
+        return -float(objective), -np.linalg.solve(L, gradient.ravel())
+
+    phi = minimize(value, np.zeros(start.size), jac=True, method="L-BFGS-B", options={"ftol": 1e-8}).x
+    best: FloatArray = start + np.linalg.solve(L.T, phi).reshape(start.shape)
+    return best
+
+
+def _curvature(inputs: FloatArray, weights: FloatArray, p: FloatArray, std: FloatArray) -> FloatArray:
+    """Return Σ_i w_i f_i f_iᵀ ⊗ (diag p_i − p_i p_iᵀ) + diag(1/σ²), ``(K C, K C)``."""
+    K, C = inputs.shape[1], p.shape[1]
+    f = inputs * np.sqrt(weights)[:, None]
+    both = (f[:, :, None] * p[:, None, :]).reshape(len(f), K * C)
+    H = -(both.T @ both)
+    for c in range(C):
+        H[c::C, c::C] += f.T @ (f * p[:, c, None])
+    H[np.diag_indices(K * C)] += np.repeat(std, C) ** -2.0
+    return H
+
+
+def _log(p: FloatArray) -> FloatArray:
+    p = np.maximum(p, FLOOR)
+    logs: FloatArray = np.log(p / p.sum(axis=-1, keepdims=True))
+    return logs
+
+
+def _jackknife(refits: FloatArray) -> FloatArray:
+    """Return moves (K, m, C) of ln p; with standard normal factors their sum has the covariance of the jackknife."""
+    logs, K = _log(refits), len(refits)
+    moves: FloatArray = np.sqrt((K - 1.0) / K) * (logs - logs.mean(axis=0))
+    return moves

@@ -2,49 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fermiclass.catalog import CLASS_TREE, UNCERTAIN_CLASSES
+from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, UNCERTAIN_CLASSES, status_of
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.label_shift import Shares
 from fermiclass.labelling.selection import SelectionPrior
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog, ClassGrouping
 
-#: Groups of sources to be labelled. Each has class priors of its own.
-STATUSES = ("unassociated", *UNCERTAIN_CLASSES)
+#: Groups of sources that can have class priors of their own.
+GROUPS = (SOURCE_STATUSES[0], *UNCERTAIN_CLASSES)
 
-#: Ways to choose the class priors.
-SHARES = ("trained", "selection", "estimated", "latitude")
+#: Named ways to choose the class priors.
+WAYS = ("trained", "selection")
 
-#: |GLAT| in degrees that divides the unassociated sources for ``shares="latitude"``, and the names of both parts.
-LATITUDE_EDGE = 10.0
-LOW_LATITUDE, HIGH_LATITUDE = "unassociated low", "unassociated high"
+#: Class priors as numbers by group of sources and class.
+GroupPriors = Mapping[str, Mapping[str, float]]
 
-#: Class priors by group of sources: estimated, or given as numbers by class.
-GroupShares = Mapping[str, Shares | Mapping[str, float]]
+#: Keys of a label table's metadata: the way, and the numbers as JSON.
+WAY_KEY, NUMBERS_KEY = "class_priors", "priors"
 
-#: Keys of the groups' class priors in the metadata of a label table.
-SHARES_KEYS = {
-    "unassociated": "w_unass",
-    LOW_LATITUDE: "w_low",
-    HIGH_LATITUDE: "w_high",
-    "bcu": "w_bcu",
-    "unk": "w_unk",
-}
-_SELECTION_KEY = "w_select"
-
-#: Note in the metadata of a label table with estimated class priors.
-ERRORS_KEY = "w_note"
-ERRORS_NOTE = "The errors (+-) of estimated class priors are too small: they hold the scatter of the sources only"
-_LEAST_SHARE = 1e-6
+_LEAST = 1e-6  # no class is ruled out entirely
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,128 +39,89 @@ class ClassPriors:
     Attributes
     ----------
     way
-        One of :data:`SHARES`, or ``'given'``.
+        One of :data:`WAYS`, or ``'given'``.
     groups
-        Class priors by group of sources; empty for 'trained' and 'selection'.
+        Given class priors by group of sources.
     selection
-        Odds for each source, if `way` is 'selection'; else None.
+        Odds for each source, if `way` is 'selection'.
     """
 
     way: str = "trained"
-    groups: GroupShares = field(default_factory=dict)
+    groups: GroupPriors = field(default_factory=dict)
     selection: SelectionPrior | None = None
 
+    @classmethod
+    def choose(cls, chosen: str | GroupPriors, selection: SelectionPrior) -> ClassPriors:
+        """Return the priors of a way, or given ones. Raises ClassError if the way is unknown."""
+        if not isinstance(chosen, str):
+            return cls("given", chosen)
+        if chosen not in WAYS:
+            raise ClassError(f"class_priors='{chosen}' is unknown: choose one of {', '.join(WAYS)}, or give numbers")
+        return cls(chosen, selection=selection if chosen == "selection" else None)
+
     def ratios(
-        self, sources: Catalog, grouping: ClassGrouping, classes: list[str], training_shares: Callable[[], FloatArray]
+        self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str], training: FloatArray
     ) -> FloatArray | None:
         """Return the factors of the probabilities, ``(n, C)``; None for no correction.
 
-        `training_shares` is only called for priors of groups.
+        `training` has the frequencies π of the classes among the training sources, ``(C,)``. A source of a group with
+        given priors w has the factors w_c/π_c, and a source of no group 1.
 
         Raises
         ------
-        CatalogError
-            When the priors are by latitude, and the catalogue lacks GLAT.
         ClassError
-            When the priors name unknown groups or classes, or both a group and a part of it.
+            When a group is unknown, or a class has no prior.
         """
         if self.selection is not None:
             return self.selection.ratios(sources, grouping, classes)
-        return share_ratios(sources, self.groups, classes, training_shares()) if self.groups else None
+        if not self.groups:
+            return None
+        ratios = np.ones((len(sources), len(classes)))
+        status = status_of(sources.classes)
+        for name, priors in self.groups.items():
+            w = np.maximum([priors.get(c, np.nan) for c in classes], _LEAST)
+            if name not in GROUPS or not np.all(np.isfinite(w)):
+                raise ClassError(
+                    f"the class priors of '{name}' do not fit: expected one of {', '.join(GROUPS)}, with a number for "
+                    f"each of {', '.join(classes)}"
+                )
+            ratios[status == name] = w / w.sum() / training
+        return ratios
 
-    def to_meta(self, classes: Iterable[str]) -> dict[str, str]:
+    def to_meta(self) -> dict[str, str]:
         """Return the entries of a label table's metadata; :func:`stated_priors` reads them."""
-        entries = {"shares": self.way}
-        if self.selection is not None:
-            numbers = self.selection.to_dict().items()
-            entries[_SELECTION_KEY] = ",".join(f"{name}={value:.6g}" for name, value in numbers)
-        if any(isinstance(group, Shares) for group in self.groups.values()):
-            entries[ERRORS_KEY] = ERRORS_NOTE
-        return entries | {SHARES_KEYS[name]: shares_text(group, classes) for name, group in self.groups.items()}
+        numbers: Any = self.groups if self.selection is None else self.selection.to_dict()
+        return {WAY_KEY: self.way} | ({NUMBERS_KEY: json.dumps(numbers)} if numbers else {})
 
 
-def stated_priors(meta: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the class priors that a label table states, as text by group of sources and class.
+def stated_priors(meta: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the given class priors that a label table states, by group of sources and class; {} if there are none.
 
     Raises
     ------
-    ValueError
-        When an entry is not a list of names and values.
+    CatalogError
+        When the metadata are damaged.
     """
-    found: dict[str, dict[str, str]] = {}
-    for group, key in SHARES_KEYS.items():
-        if key in meta:
-            pairs = [part.partition("=") for part in str(meta[key]).split(",")]
-            if not all(name and equals and value for name, equals, value in pairs):
-                raise ValueError(f"{key} is {str(meta[key])!r}")
-            found[group] = {name: value for name, _, value in pairs}
-    return found
+    if meta.get(WAY_KEY) != "given":
+        return {}
+    try:
+        return read_priors(str(meta[NUMBERS_KEY]))
+    except (KeyError, ValueError) as error:
+        raise CatalogError(
+            f"the class priors in the labels' metadata are damaged ({error}). Label the sources again."
+        ) from error
 
 
-def default_shares(grouping: ClassGrouping) -> str:
-    """Return 'selection' if the classes cover all sources, else 'trained'.
+def read_priors(text: str) -> dict[str, dict[str, float]]:
+    """Return class priors from JSON such as ``{"bcu": {"bll": 0.6, "fsrq": 0.4}}``. Raises ValueError if damaged."""
+    try:
+        content = json.loads(text)
+        return {str(k): {str(name): float(p) for name, p in v.items()} for k, v in content.items()}
+    except (AttributeError, TypeError, RecursionError) as error:
+        raise ValueError(f"expected numbers by group and class, {error}") from error
 
-    Estimated priors are never the default, because they hold in a closed world only: each class must look the same
-    among the training sources and the labelled sources, and there must be no further class.
-    """
+
+def default_class_priors(grouping: ClassGrouping) -> str:
+    """Return 'selection' if the classes cover all sources, else 'trained'."""
     of_agn = any(set(grouping.members[name]) <= set(CLASS_TREE["agn"]) for name in grouping.names)
     return "selection" if of_agn and "other" in grouping.names else "trained"
-
-
-def statuses(catalog: Catalog, *, by_latitude: bool = False) -> NDArray[np.str_]:
-    """Return for each source 'unassociated' or the part by latitude, or else the class code, ``(N,)``.
-
-    Raises
-    ------
-    CatalogError
-        When parts by latitude are asked for and the catalogue lacks GLAT.
-    """
-    unassociated: NDArray[np.str_] = np.full(len(catalog), STATUSES[0])
-    if by_latitude:
-        if not catalog.has_column("GLAT"):
-            raise CatalogError(
-                f"{catalog.source} has no column GLAT: shares by latitude need it. Choose --shares estimated."
-            )
-        near = np.abs(np.asarray(catalog.table["GLAT"], np.float64)) < LATITUDE_EDGE
-        unassociated = np.where(near, LOW_LATITUDE, HIGH_LATITUDE)
-    return np.where(catalog.classes == "", unassociated, catalog.classes)
-
-
-def share_ratios(
-    sources: Catalog, groups: GroupShares, classes: Sequence[str], training_shares: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return w_c/π_c for the group of each source, ``(n, C)``; 1 for sources outside the groups.
-
-    Raises
-    ------
-    CatalogError
-        When the shares are by latitude and the catalogue lacks GLAT.
-    ClassError
-        When the shares name unknown groups or classes, or both a group and a part of it.
-    """
-    ratios = np.ones((len(sources), len(classes)))
-    by_latitude = any(name in groups for name in (LOW_LATITUDE, HIGH_LATITUDE))
-    if by_latitude and STATUSES[0] in groups:
-        raise ClassError(
-            f"the shares name '{STATUSES[0]}' and a part of these sources: give '{STATUSES[0]}', or "
-            f"'{LOW_LATITUDE}' and '{HIGH_LATITUDE}'"
-        )
-    status = statuses(sources, by_latitude=by_latitude)
-    for name, shares in groups.items():
-        given = shares.mean if isinstance(shares, Shares) else [shares.get(c, np.nan) for c in classes]
-        w = np.maximum(np.asarray(given, float), _LEAST_SHARE)  # no class is ruled out entirely
-        if name not in SHARES_KEYS or not np.all(np.isfinite(w)):
-            raise ClassError(
-                f"the shares of '{name}' do not fit: expected one of {', '.join(SHARES_KEYS)}, with a number "
-                f"for each of {', '.join(classes)}"
-            )
-        ratios[status == name] = w / w.sum() / training_shares
-    return ratios
-
-
-def shares_text(shares: Shares | Mapping[str, float], classes: Iterable[str]) -> str:
-    """Return the shares as text for the metadata of a label table."""
-    if not isinstance(shares, Shares):
-        return ",".join(f"{name}={share:.4g}" for name, share in shares.items())
-    found = zip(classes, shares.mean, shares.std, strict=True)
-    return ",".join(f"{name}={mean:.3f}+-{std:.3f}" for name, mean, std in found)

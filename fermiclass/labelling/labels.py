@@ -1,9 +1,10 @@
-"""The label table: one row for each labelled source."""
+"""The label table: one row for each labelled source. Its classes, and counts of its sources."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
     from fermiclass.nimgp.prediction.predictor import Prediction
 
-#: Version of the label table, in its metadata. Tables without one are of version 1, which was the same as 2 but for
-#: that. Before version 3 all metadata were text, 'None' for what is absent now, and there was no STATUS.
-FORMAT_KEY, FORMAT_VERSION = "labelfmt", 3
+#: Version of the label table, in its metadata.
+FORMAT_KEY, FORMAT_VERSION = "labelfmt", 4
+
+#: A label is confident if its probability is at least this.
+CONFIDENT = 0.9
 
 #: Bits of LABEL_FLAGS; the first two are those of `FeatureTable.flags`.
 FLAG_UNCERTAINTY_IMPUTED, FLAG_FEATURE_IMPUTED, FLAG_CATALOGUE = 1, 2, 8
@@ -118,7 +121,8 @@ def label_table(
             table[name].meta |= {"ucd": _UCDS[name]} if name in _UCDS else {}
         elif name in _TEXT_COLUMNS:
             table[name] = Column(np.full(len(catalog), ""), description=f"{name}: not in the catalogue")
-    _add_status(table)
+    status = status_of(table["CLASS1"])
+    add_column(table, STATUS, status, f"One of {', '.join(SOURCE_STATUSES)}", "meta.code.status")
     add_prediction(table, classes, prediction)
     for top, inside in (tops or {}).items():
         total = sum(np.asarray(table[f"P_{name}"]) for name in inside)
@@ -132,27 +136,21 @@ def label_table(
 
 
 def read_labels(path: str | os.PathLike[str]) -> Table:
-    """Read a label table of this or an earlier version.
+    """Read a label table. A .csv file has no metadata, so that its version is not known.
 
     Raises
     ------
     CatalogError
-        When the file cannot be read as a table, or its version is later, so that columns may have another meaning.
+        When the file cannot be read as a table, or its version is another one.
     """
     table = read_table(path)
-    version = str(table.meta.get(FORMAT_KEY, 1))
-    if version not in map(str, range(1, FORMAT_VERSION + 1)):
+    version = str(table.meta.get(FORMAT_KEY, FORMAT_VERSION))
+    if version != str(FORMAT_VERSION):
         raise CatalogError(
-            f"'{path}' is a label table of format version {version}; this fermiclass reads versions 1 to "
-            f"{FORMAT_VERSION}. Upgrade fermiclass, or write the table again with this one."
+            f"'{path}' is a label table of format version {version}; this fermiclass reads version {FORMAT_VERSION}. "
+            "Label the sources again, or use the fermiclass that wrote it."
         )
-    if STATUS not in table.colnames and "CLASS1" in table.colnames:
-        _add_status(table)
     return table
-
-
-def _add_status(table: Table) -> None:
-    add_column(table, STATUS, status_of(table["CLASS1"]), f"One of {', '.join(SOURCE_STATUSES)}", "meta.code.status")
 
 
 def classes_of(labels: Table) -> list[str]:
@@ -174,3 +172,48 @@ def classes_of(labels: Table) -> list[str]:
     given = [item.partition("=")[0].strip() for item in str(labels.meta.get("classes", "")).split(",")]
     classes = [name.removeprefix("P_") for name in columns]
     return sorted(classes, key=lambda name: given.index(name) if name in given else len(given))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """Counts of a label table.
+
+    Attributes
+    ----------
+    classes
+        Names of the C classes.
+    total
+        Number of sources.
+    best, confident
+        (C,) numbers of sources by most probable class: all, and those with P_MAX of at least `CONFIDENT`.
+    expected
+        (C,) sums of the probabilities: expected numbers of sources.
+    flagged
+        Number of sources with a flag.
+    flags
+        Number of sources with each bit of LABEL_FLAGS.
+    """
+
+    classes: tuple[str, ...]
+    total: int
+    best: NDArray[np.int64]
+    confident: NDArray[np.int64]
+    expected: NDArray[np.float64]
+    flagged: int
+    flags: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, labels: Table) -> LabelCounts:
+        """Count the sources of a label table."""
+        classes = classes_of(labels)
+        best, sure = np.asarray(labels["PRED_CLASS"]), np.asarray(labels["P_MAX"]) >= CONFIDENT
+        bits = np.asarray(labels["LABEL_FLAGS"])
+        return cls(
+            classes=tuple(classes),
+            total=len(labels),
+            best=np.array([np.sum(best == name) for name in classes]),
+            confident=np.array([np.sum((best == name) & sure) for name in classes]),
+            expected=np.array([np.sum(labels[f"P_{name}"]) for name in classes]),
+            flagged=int(np.sum(bits > 0)),
+            flags=np.array([np.sum(bits & bit > 0) for bit in LABEL_FLAGS]),
+        )

@@ -7,18 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fermiclass.errors import CatalogError, FermiclassError
-from fermiclass.nimgp.settings import DROPPED, FIELDS, FIRST, settings_from_file
+from fermiclass.labelling.class_priors import WAY_KEY, WAYS, GroupPriors, stated_priors
+from fermiclass.labelling.labels import classes_of
+from fermiclass.nimgp.settings import FIELDS
 
 if TYPE_CHECKING:
     from astropy.table import Table
 
     from fermiclass.catalog import Catalog
-    from fermiclass.labelling.class_priors import GroupShares
-    from fermiclass.labelling.model import TrainedModel
+    from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.nimgp.training.loop import TrainingState
 
-_NEEDED = ("catalog", "sha256", "train_on", "trainsha", "classes", "features", "shares")
-#: Metadata that are absent for None; before version 3 of the format they were the text 'None'.
+_NEEDED = ("catalog", "sha256", "train_on", "trainsha", "classes", "features", WAY_KEY)
+#: Settings that are absent for None.
 _CAN_BE_NONE = frozenset(name for name, each in FIELDS.items() if each.metadata["check"].accepts(None))
 _SETTINGS = (int, float, bool, type(None))
 
@@ -38,12 +39,9 @@ def check_labels(labels: Table, source: str) -> None:
     CatalogError
         When it is not a label table, or lacks metadata that :func:`retrain` needs.
     """
-    from fermiclass.labelling.labels import classes_of
-
     classes_of(labels)
-    missing = [
-        key for key in (*_NEEDED, *(name for name in FIELDS if name in FIRST - _CAN_BE_NONE)) if key not in labels.meta
-    ]
+    needed = (*_NEEDED, *(name for name in FIELDS if name not in _CAN_BE_NONE))
+    missing = [key for key in needed if key not in labels.meta]
     if missing:
         raise CatalogError(
             f"'{source}' does not say how its labels were made: it lacks {', '.join(missing[:4])}"
@@ -58,7 +56,7 @@ def retrain(
     *,
     source: str = "the label table",
     progress: Callable[[TrainingState], None] | None = None,
-) -> TrainedModel:
+) -> CatalogModel:
     """Train the model of a label table again: the same settings, seed and sources give the same model.
 
     Other versions of the libraries may round differently; the model then differs slightly.
@@ -85,8 +83,7 @@ def retrain(
     check_labels(labels, source)
     check_sha256(train_on, labels.meta["train_on"], labels.meta["trainsha"])
     try:
-        stored = {name: _setting(labels.meta[name]) for name in (*FIELDS, *DROPPED) if name in labels.meta}
-        params = settings_from_file(dict.fromkeys(_CAN_BE_NONE) | stored if _none_is_absent(labels) else stored)
+        params: dict[str, Any] = {name: _setting(labels.meta[name]) if name in labels.meta else None for name in FIELDS}
         return train(
             train_on,
             NIMGPClassifier(**params),
@@ -111,34 +108,16 @@ def check_sha256(catalog: Catalog, name: str, sha256: str) -> None:
         )
 
 
-def stored_shares(meta: Mapping[str, Any]) -> str | GroupShares:
-    """Return the class priors of a label table, in the form that :meth:`TrainedModel.label` takes.
-
-    Estimated priors are estimated again, with all digits. Given priors have the four digits of the metadata.
+def stored_class_priors(meta: Mapping[str, Any]) -> str | GroupPriors:
+    """Return the class priors of a label table, in the form that :meth:`CatalogModel.label` takes.
 
     Raises
     ------
     CatalogError
         When the metadata are damaged.
     """
-    from fermiclass.labelling.class_priors import SHARES, stated_priors
-
-    kind = str(meta["shares"])
-    if kind in SHARES:
-        return kind
-    try:
-        given = stated_priors(meta)
-        return {group: {name: float(value) for name, value in priors.items()} for group, priors in given.items()}
-    except ValueError as error:
-        raise CatalogError(
-            f"the class priors in the labels' metadata are damaged ({error}). Label the sources again."
-        ) from error
-
-
-def _none_is_absent(labels: Table) -> bool:
-    from fermiclass.labelling.labels import FORMAT_KEY
-
-    return int(labels.meta.get(FORMAT_KEY, 1)) >= 3
+    way = str(meta[WAY_KEY])
+    return way if way in WAYS else stated_priors(meta)
 
 
 def _setting(text: Any) -> Any:

@@ -9,7 +9,7 @@ other means, for which no such rule is known; their odds against each other stay
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -104,7 +104,7 @@ class SelectionPrior:
         significance = np.exp(self.slope * (np.where(known, ln_s, 0.0) - np.log(REFERENCE)))
         return np.where(known & (sources.classes == ""), latitude * significance, 1.0)
 
-    def ratios(self, sources: Catalog, grouping: ClassGrouping, classes: list[str]) -> FloatArray:
+    def ratios(self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str]) -> FloatArray:
         """Return the factors of the probabilities, ``(n, C)``.
 
         For unassociated sources, the factor of AGN classes is r. For bcu, the factor of fsrq is :data:`UNTYPED_FSRQ`,

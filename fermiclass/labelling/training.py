@@ -11,10 +11,10 @@ import numpy as np
 from fermiclass.catalog import CLASS_TREE, DEFAULT_CLASSES, Catalog, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
+from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.versions import versions
-from fermiclass.labelling.class_priors import GroupShares
-from fermiclass.labelling.model import TrainedModel
-from fermiclass.labelling.provenance import Provenance
+from fermiclass.labelling.catalog_model import CatalogModel, Provenance
+from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.label_sets import format_label_sets, parse_label_sets, parse_label_weights
 from fermiclass.nimgp.names import PER_SOURCE
@@ -69,8 +69,28 @@ def training_table(
     With `one_class`, the table has only sources of one class: no labels that stand for several classes, and no
     unassociated sources.
     """
+    table = extract_features(catalog, features, classes)
+    return training_rows(catalog, table, classes, min_significance=min_significance, one_class=one_class)
+
+
+def training_rows(
+    catalog: Catalog,
+    table: FeatureTable,
+    classes: str,
+    *,
+    min_significance: float | None = None,
+    one_class: bool = False,
+) -> FeatureTable:
+    """Return the rows of the sources to learn from in the features of all sources of a catalogue.
+
+    Raises
+    ------
+    ClassError
+        When a class has too few sources to learn from.
+    """
     grouping = ClassGrouping.parse(classes)
-    table = extract_features(catalog, features, grouping, min_significance=min_significance)
+    if min_significance is not None:
+        table = table[column_or_nan(catalog, "Signif_Avg") > min_significance]
     counts = {name: int(np.sum(table.y == name)) for name in grouping.names}
     for name, count in counts.items():
         if count < MIN_PER_CLASS:
@@ -88,8 +108,11 @@ def training_table(
     return table[table.labelled]
 
 
-def add_labels(estimator: NIMGPClassifier, grouping: ClassGrouping, table: FeatureTable) -> None:
-    """Add the labels that stand for sets of classes to the settings of an estimator."""
+def with_label_sets(estimator: NIMGPClassifier, classes: str, table: FeatureTable) -> NIMGPClassifier:
+    """Return an unfitted copy of an estimator that knows the labels of a table that stand for sets of classes."""
+    from sklearn.base import clone
+
+    grouping = ClassGrouping.parse(classes)
     sets, weights = dict(grouping.sets), {}
     if np.any(table.y == _SOFT):
         of_pulsars = set(CLASS_TREE["psr"])
@@ -97,10 +120,12 @@ def add_labels(estimator: NIMGPClassifier, grouping: ClassGrouping, table: Featu
         weights[_SOFT] = _SOFT_WEIGHT
     sets |= parse_label_sets(estimator.label_sets)
     weights |= parse_label_weights(estimator.label_weights)
-    estimator.set_params(
+    copy: NIMGPClassifier = clone(estimator)
+    copy.set_params(
         label_sets=format_label_sets(sets),
         label_weights=",".join(f"{label}={weight}" for label, weight in weights.items()) or None,
     )
+    return copy
 
 
 def train(
@@ -112,7 +137,7 @@ def train(
     min_significance: float | None = None,
     table: FeatureTable | None = None,
     progress: Callable[[TrainingState], None] | None = None,
-) -> TrainedModel:
+) -> CatalogModel:
     """Train a classifier on the sources of a catalogue that have a class.
 
     Parameters
@@ -120,8 +145,8 @@ def train(
     catalog
         The training catalogue.
     estimator
-        Unfitted classifier; by default that of the command ``fermiclass train``: the method 'nimgp-fo' with the
-        predictive objective, trained on minibatches (:func:`default_estimator`). It is copied, not changed.
+        Unfitted classifier; by default that of the command ``fermiclass train`` (:func:`default_estimator`). It is
+        copied, not changed.
     features
         A feature set ('six', 'extended', 'galactic' or 'paper'), or names of features and numeric columns, separated
         by commas.
@@ -130,13 +155,14 @@ def train(
     min_significance
         Train only on sources with a larger Signif_Avg.
     table
-        Result of :func:`training_table` for the same catalogue and choices, to save time.
+        The features of all sources of the catalogue (:func:`fermiclass.extract_features` with the same features and
+        classes), to save time.
     progress
         Called with the state of training every few steps.
 
     Returns
     -------
-    TrainedModel
+    CatalogModel
         The model, with everything that it needs to label a catalogue.
 
     Raises
@@ -146,32 +172,27 @@ def train(
     FeatureError
         When the catalogue does not support a feature.
     """
-    if table is None:
-        table = training_table(catalog, features=features, classes=classes, min_significance=min_significance)
+    table = extract_features(catalog, features, classes) if table is None else table
+    rows = training_rows(catalog, table, classes, min_significance=min_significance)
     grouping = ClassGrouping.parse(classes)
-
-    from sklearn.base import clone
-
-    estimator = clone(default_estimator() if estimator is None else estimator)
-    add_labels(estimator, grouping, table)
-    fitted = estimator.fit(table.X, table.y, X_var=table.X_var, progress=progress)
-    has_class = np.isin(table.y, grouping.names)
-    model = TrainedModel(
-        estimator=fitted,
-        features=tuple(feature.name for feature in table.features),
+    unfitted = with_label_sets(default_estimator() if estimator is None else estimator, classes, rows)
+    has_class = np.isin(rows.y, grouping.names)
+    model = CatalogModel(
+        estimator=unfitted.fit(rows.X, rows.y, X_var=rows.X_var, progress=progress),
+        features=tuple(feature.name for feature in rows.features),
         grouping=grouping,
-        imputation=table.imputation,
-        domain=TrainingDomain.fit(table.X[has_class], table.X_var[has_class], table.y[has_class]),
+        imputation=rows.imputation,
+        domain=TrainingDomain.fit(rows.X[has_class], rows.X_var[has_class], rows.y[has_class]),
         provenance=Provenance(
             catalog=str(catalog.source),
             sha256=str(catalog.sha256),
             release=catalog.release.name,
             min_significance=min_significance,
-            training_counts={name: int(np.sum(table.y == name)) for name in grouping.names},
+            training_counts={name: int(np.sum(rows.y == name)) for name in grouping.names},
             versions=versions(),
         ),
     )
-    return model.with_selection(catalog)
+    return model.with_selection(catalog, table)
 
 
 def classify(
@@ -183,7 +204,7 @@ def classify(
     features: str = DEFAULT_FEATURE_SET,
     classes: str = DEFAULT_CLASSES,
     min_significance: float | None = None,
-    shares: str | GroupShares | None = None,
+    class_priors: str | GroupPriors | None = None,
 ) -> Table:
     """Train on the sources of a catalogue that have a class, and label the others.
 
@@ -193,10 +214,8 @@ def classify(
         The catalogue to label.
     estimator, features, classes, min_significance
         As for :func:`train`.
-    targets
-        As for :meth:`TrainedModel.label`.
-    shares
-        As for :meth:`TrainedModel.label`.
+    targets, class_priors
+        As for :meth:`CatalogModel.label`.
     train_on
         Another training catalogue.
 
@@ -208,13 +227,11 @@ def classify(
     Raises
     ------
     CatalogError, ClassError, FeatureError
-        As for :func:`train` and :meth:`TrainedModel.label`.
+        As for :func:`train` and :meth:`CatalogModel.label`.
     """
+    training = catalog if train_on is None else train_on
+    table = extract_features(training, features, classes)
     model = train(
-        catalog if train_on is None else train_on,
-        estimator,
-        features=features,
-        classes=classes,
-        min_significance=min_significance,
+        training, estimator, features=features, classes=classes, min_significance=min_significance, table=table
     )
-    return model.label(catalog, targets, shares=shares)
+    return model.label(catalog, targets, class_priors=class_priors, table=table if training is catalog else None)

@@ -12,14 +12,15 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from fermiclass.labelling.counts import CONFIDENT, LabelCounts
+from fermiclass.labelling.class_priors import stated_priors
+from fermiclass.labelling.labels import CONFIDENT, LabelCounts
 from fermiclass.show.caveats import flag_caveat, prior_caveats
 
 if TYPE_CHECKING:
     from astropy.table import Table
 
     from fermiclass.catalog import Catalog
-    from fermiclass.labelling.model import TrainedModel
+    from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.rows.model import RowsModel
 
 _MOST_SUSPICIOUS = 10
@@ -65,7 +66,7 @@ def print_info(catalog: Catalog) -> None:
     )
 
 
-def print_training(model: TrainedModel, folder: Path) -> None:
+def print_training(model: CatalogModel, folder: Path) -> None:
     """Print the training sources of a model and its folder."""
     counts = ", ".join(f"{count} {name}" for name, count in model.provenance.training_counts.items())
     console = console_for_tables()
@@ -116,9 +117,9 @@ def print_outliers(outliers: Table, path: Path) -> None:
     console.print(f"All sources, the most suspicious first: {path}")
 
 
-def print_labels(counts: LabelCounts, meta: Mapping[str, Any], model: TrainedModel, path: Path) -> None:
+def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
     """Print numbers of labelled sources by class, and of confident labels, the class priors, and the flags."""
-    console = console_for_tables()
+    console, counts = console_for_tables(), LabelCounts.of(labels)
     learned = model.provenance.training_counts
     console.print(
         f"Trained on {sum(learned.values())} sources of {model.provenance.catalog} "
@@ -136,24 +137,18 @@ def print_labels(counts: LabelCounts, meta: Mapping[str, Any], model: TrainedMod
     table.add_section()
     table.add_row("all", str(counts.total), str(counts.confident.sum()), str(counts.total))
     console.print(table)
-    _print_class_priors(console, [str(name) for name in model.estimator.classes_], meta)
+    _print_class_priors(console, [str(name) for name in model.estimator.classes_], labels.meta)
     console.print(flag_caveat(counts.flagged, counts.total, counts.flags.tolist()))
     console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
 
 
 def _print_class_priors(console: Console, classes: Sequence[str], meta: Mapping[str, Any]) -> None:
     """Print the class priors of each group of sources, if the labels were corrected for them."""
-    from fermiclass.labelling.class_priors import HIGH_LATITUDE, LATITUDE_EDGE, LOW_LATITUDE, stated_priors
-
-    names = {
-        LOW_LATITUDE: f"unassociated, |b| < {LATITUDE_EDGE:g} deg",
-        HIGH_LATITUDE: f"unassociated, |b| ≥ {LATITUDE_EDGE:g} deg",
-    }
     stated = stated_priors(meta)
     if stated:
         table = plain_table("class priors", *classes, right=tuple(range(1, len(classes) + 1)))
         for group, priors in stated.items():
-            table.add_row(names.get(group, group), *(priors.get(name, "").replace("+-", " ± ") for name in classes))
+            table.add_row(group, *(f"{priors[name]:.4g}" if name in priors else "" for name in classes))
         console.print(table)
     for sentence in prior_caveats(meta):
         console.print(sentence)

@@ -86,7 +86,7 @@ plt.show()
 
 # %%
 model = fc.train(catalog)
-labels = model.label(catalog, shares="selection")
+labels = model.label(catalog, class_priors="selection")
 probabilities = [f"P_{name}" for name in classes]
 shown = ["Source_Name", "Signif_Avg", "CLASS1", *probabilities, "Sum_P_agn"]
 labels.to_pandas()[shown].head(6)
@@ -95,8 +95,8 @@ labels.to_pandas()[shown].head(6)
 # The four probabilities of a row sum to 1. `Sum_P_agn` is the probability of an AGN:
 # `P_bll` + `P_fsrq`.
 #
-# `shares` chooses the class priors: how frequent each class is among the sources that you
-# label. `selection` is the default of `classify`. It corrects for two facts: near the
+# `class_priors` chooses the class priors: how frequent each class is among the sources that
+# you label. `selection` is the default of `classify`. It corrects for two facts: near the
 # Galactic plane AGN are hard to associate, and nearly every bright AGN is associated
 # already. So a bright unassociated source is less likely to be an AGN. The correction is
 # learned from the catalogue. For an unassociated source it multiplies the odds of an AGN by
@@ -162,7 +162,7 @@ plt.show()
 # log-odds ln(P / (1 − P)) of the classes.
 
 # %%
-explained = fc.explain(model, catalog, "4FGL J0001.6+3503", shares="selection")
+explained = fc.explain(model, catalog, "4FGL J0001.6+3503", class_priors="selection")
 plots.explanation(explained)
 plt.show()
 

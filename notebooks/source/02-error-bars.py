@@ -65,14 +65,14 @@ print(f"median error, unassociated: {np.median(error[unknown]):.3f}")
 #
 # `nimgp` uses the error bars, and `mgp` ignores them. All other settings are equal: both
 # models maximise the evidence lower bound, while `classify` maximises the predictive log
-# probability. `shares="trained"` takes the class priors from the training sources, without
-# a correction.
+# probability. `class_priors="trained"` takes the class priors from the training sources,
+# without a correction.
 
 # %%
 nimgp = fc.train(catalog, fc.NIMGPClassifier("nimgp"), **choices)
 mgp = fc.train(catalog, fc.NIMGPClassifier("mgp"), **choices)
-labels_nimgp = nimgp.label(catalog, shares="trained")
-labels_mgp = mgp.label(catalog, shares="trained")
+labels_nimgp = nimgp.label(catalog, class_priors="trained")
+labels_mgp = mgp.label(catalog, class_priors="trained")
 
 
 def probabilities(labels):

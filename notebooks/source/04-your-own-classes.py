@@ -109,17 +109,14 @@ plt.show()
 # %% [markdown]
 # ## Labels
 #
-# `shares="estimated"` estimates the class priors from the unassociated sources, for the
-# whole sky at once. The default for these classes is `trained`: the class priors of the
-# training sources. An estimate assumes that every source belongs to one of the three
-# classes.
+# The class priors of these classes are those of the training sources (`trained`).
 #
 # The model does not know where a source is: the position is not among the features. So the
 # positions are a test. Young pulsars should lie in the Galactic plane, millisecond pulsars
 # also further away from it, and AGN everywhere.
 
 # %%
-labels = model.label(catalog, "unassociated", shares="estimated")
+labels = model.label(catalog, "unassociated")
 latitude = np.asarray(labels["GLAT"], float)
 figure, axes = plt.subplots(figsize=(5.5, 3.2), layout="constrained")
 edges = np.linspace(-1, 1, 21)  # equal areas of the sky
@@ -161,5 +158,5 @@ best.to_pandas()[columns]
 #         --classes agn=bll+fsrq,psr,msp --features six,asinh_PLEC_SigCurv,PLEC_IndexS,\
 #     ln_Variability_Index,ln_Energy_Flux100,HR_45,HR_56,HR_67
 #     fermiclass classify catalogs/4FGL-DR4.fits.gz --model msp-model -o msp.fits \
-#         --targets unassociated --shares estimated
+#         --targets unassociated
 #     fermiclass followup msp.fits --want msp --abs-glat 10 90 --status unassociated --top 8

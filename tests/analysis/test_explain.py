@@ -16,10 +16,9 @@ from fermiclass.catalog import THREE_CLASSES
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, ClassError, SourceError
 from fermiclass.features.definitions import FEATURES, SIX_FEATURES
-from fermiclass.labelling.retraining import check_labels, stored_shares
+from fermiclass.labelling.retraining import check_labels, stored_class_priors
 from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.settings import FIELDS
 from fermiclass.show.explanation import print_explanation
 from tests.conftest import slim_path
 from tests.plots.pictures import explanation as made_up_explanation
@@ -187,17 +186,16 @@ def test_a_training_source_is_none_of_its_neighbours(model, few):
     assert source not in found.neighbours["Source_Name"]
 
 
-def test_shares(model, few, name, explained):
-    estimated = explain(model, few, name, shares="estimated")
-    row = model.label(few, "unassociated", shares="estimated")
+def test_class_priors(model, few, name, explained):
+    priors = {"unassociated": {"bll": 0.1, "fsrq": 0.1, "psr": 0.8}}
+    given = explain(model, few, name, class_priors=priors)
+    row = model.label(few, "unassociated", class_priors=priors)
     row = row[row["Source_Name"] == name][0]
-    for c, each in enumerate(estimated.classes):
-        assert estimated.probabilities[c] == row[f"P_{each}"]
-    assert not np.allclose(estimated.probabilities, explained.probabilities, atol=1e-3)
-    with pytest.raises(
-        ClassError, match="shares='guessed' is unknown: choose one of trained, selection, estimated, latitude"
-    ):
-        explain(model, few, name, shares="guessed")
+    for c, each in enumerate(given.classes):
+        assert given.probabilities[c] == row[f"P_{each}"]
+    assert not np.allclose(given.probabilities, explained.probabilities, atol=1e-3)
+    with pytest.raises(ClassError, match="guessed"):
+        explain(model, few, name, class_priors="guessed")
 
 
 def test_a_source_of_another_release(model, few):
@@ -224,10 +222,11 @@ def test_two_classes_and_other_likelihoods(few, name):
 
 @pytest.mark.parametrize("ending", [".fits", ".ecsv", ".vot", ".parquet"])
 def test_the_model_of_a_label_table(model, few, tmp_path, ending):
-    write(model.label(few, shares="estimated"), tmp_path / f"labels{ending}")
+    given = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}}
+    write(model.label(few, class_priors=given), tmp_path / f"labels{ending}")
     labels = read_table(tmp_path / f"labels{ending}")
     check_labels(labels, "labels")
-    assert stored_shares(labels.meta) == "estimated"
+    assert stored_class_priors(labels.meta) == given
     if ending == ".fits":
         again = retrain(labels, few)
         for key, weights in model.estimator.weights_.items():
@@ -236,52 +235,25 @@ def test_the_model_of_a_label_table(model, few, tmp_path, ending):
         assert again.estimator.get_params() == model.estimator.get_params()
 
 
-def test_given_shares_are_read_back(model, few):
-    given = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}, "bcu": {"bll": 0.5, "fsrq": 0.4, "psr": 0.1}}
-    meta = model.label(few[:20], shares=given).meta
-    assert stored_shares(meta) == given
-    with pytest.raises(CatalogError, match=r"class priors in the labels' metadata are damaged .*'much'"):
-        stored_shares(meta | {"w_bcu": "bll=much"})
-
-
-def test_the_model_of_a_label_table_of_the_previous_version(model, few):
-    """All is text, 'None' too. Two of its settings are gone, and it has none of the newer ones."""
-    labels = model.label(few[:20], shares="estimated")
-    absent = {name: "None" for name in ("min_significance", *FIELDS) if name not in labels.meta}
-    labels.meta = {key: str(value) for key, value in (labels.meta | absent).items()} | {"labelfmt": "2"}
-    for name in ("label_sets", "label_weights"):
-        del labels.meta[name]
-    labels.meta |= {"average_noise": "True", "jitter": "0.001", "creator": "fermiclass 0.1.0.dev0"}
-    check_labels(labels, "labels")
-    again = retrain(labels, few)
-    assert again.estimator.get_params() == model.estimator.get_params()
-    for key, weights in model.estimator.weights_.items():
-        np.testing.assert_array_equal(again.estimator.weights_[key], weights, err_msg=key)
-    assert stored_shares(labels.meta) == "estimated"
-    labels.meta["average_noise"] = "False"
-    with pytest.raises(CatalogError, match=r"cannot be used: average_noise=False is no longer available"):
-        retrain(labels, few)
-
-
 def test_the_model_of_a_label_table_of_the_open_world(few):
     """Label sets and weights come back, and what the selection does is estimated again."""
     model = train(few, default_estimator(steps=40, num_inducing=15), features="six,asinh_GLAT")
-    labels = model.label(few, shares="selection")
+    labels = model.label(few, class_priors="selection")
     again = retrain(labels, few)
     assert again.estimator.get_params() == model.estimator.get_params()
     assert again.selection == model.selection
     assert again.grouping == model.grouping
-    assert stored_shares(labels.meta) == "selection"
-    np.testing.assert_array_equal(again.label(few, shares="selection")["P_other"], labels["P_other"])
-    found = explain(model, few, str(labels["Source_Name"][0]), shares="selection")
+    assert stored_class_priors(labels.meta) == "selection"
+    np.testing.assert_array_equal(again.label(few, class_priors="selection")["P_other"], labels["P_other"])
+    found = explain(model, few, str(labels["Source_Name"][0]), class_priors="selection")
     np.testing.assert_allclose(found.probabilities[model.classes.index("other")], labels["P_other"][0], atol=1e-6)
 
 
 def test_a_source_of_the_open_world(few, name):
     """All that is compared with are sources of one class; labels of several classes teach, but are no example."""
     model = train(few, default_estimator(steps=40, num_inducing=15), features="six,asinh_GLAT")
-    found = explain(model, few, name, shares="selection")
-    label = model.label(few[few.names == name], "all", shares="selection")[0]
+    found = explain(model, few, name, class_priors="selection")
+    label = model.label(few[few.names == name], "all", class_priors="selection")[0]
     assert found.classes == ("bll", "fsrq", "other", "psr")
     assert list(found.probabilities) == [label[f"P_{each}"] for each in found.classes]
     assert set(found.neighbours["CLASS"]) <= set(found.classes)

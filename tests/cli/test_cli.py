@@ -1,6 +1,7 @@
 """Every command as a user runs it, on the real catalogue and on damaged input."""
 
 import gzip
+import json
 import re
 import shutil
 import signal
@@ -15,9 +16,10 @@ from astropy.io import fits
 from astropy.table import Table
 
 from fermiclass import read_catalog
-from fermiclass.cli.classify import _stem, classify, parse_shares
+from fermiclass.cli.classify import _stem, classify
 from fermiclass.features import extract_features
 from fermiclass.io.tables import read_table, table_endings
+from fermiclass.labelling.class_priors import read_priors
 from tests.commands import run, run_well
 from tests.conftest import RELEASES, slim_path
 
@@ -63,13 +65,12 @@ def test_help_and_info_do_without_tensorflow():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_help_of_shares_shows_a_file_that_can_be_read(tmp_path):
-    (text,) = [option.help for option in classify.params if option.name == "shares"]
-    (tmp_path / "shares.json").write_text(re.search(r"\{.*\}\}", text).group())
-    shares = parse_shares(str(tmp_path / "shares.json"))
-    assert list(shares) == ["unassociated"]
-    assert sorted(shares["unassociated"]) == sorted(CLASSES)
-    assert sum(shares["unassociated"].values()) == pytest.approx(1)
+def test_the_help_of_class_priors_shows_a_file_that_can_be_read():
+    (text,) = [option.help for option in classify.params if option.name == "class_priors"]
+    priors = read_priors(re.search(r"\{.*\}\}", text).group())
+    assert list(priors) == ["unassociated"]
+    assert sorted(priors["unassociated"]) == sorted(CLASSES)
+    assert sum(priors["unassociated"].values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -139,7 +140,7 @@ def test_label_file_says_what_made_it(labels):
     header = fits.getheader(labels[0], 1)
     assert header["CATALOG"] == DR4.name
     assert header["RELEASE"] == "4FGL-DR4"
-    assert (header["METHOD"], header["SHARES"]) == ("nimgp-fo", "selection")
+    assert (header["METHOD"], header["CLASS_PRIORS"]) == ("nimgp-fo", "selection")
     assert re.fullmatch("[0-9a-f]{64}", header["SHA256"])
     assert "bll=1490" in header["COUNTS"]
     assert "other=" in header["COUNTS"]
@@ -193,25 +194,13 @@ def test_other_classes_features_targets_and_training_catalogue(tmp_path):
     assert table.meta["train_on"] == "4FGL-DR3.fits.gz"
 
 
-def test_shares(tmp_path, model_folder):
-    shares = tmp_path / "shares.json"
-    shares.write_text('{"unassociated": {"bll": 0.4, "fsrq": 0.3, "psr": 0.3}}')
-    for given in ("estimated", shares):
-        output = tmp_path / "labels.ecsv"
-        run_well("classify", DR4, "--model", model_folder, "-o", output, "--shares", given)
-        meta = read_table(output).meta
-        assert meta["shares"] == ("estimated" if given == "estimated" else "given")
-        assert meta["w_unass"].startswith("bll=0.")
-
-
-def test_shares_by_latitude(tmp_path, model_folder):
-    output = tmp_path / "labels.ecsv"
-    printed = run_well("classify", DR4, "--model", model_folder, "--shares", "latitude", "-o", output)
-    assert "unassociated, |b| ≥ 10 deg" in printed
-    assert "The class priors are estimated by Galactic latitude, on the assumption" in " ".join(printed.split())
+def test_given_class_priors(tmp_path, model_folder):
+    priors, output = tmp_path / "priors.json", tmp_path / "labels.ecsv"
+    priors.write_text('{"unassociated": {"bll": 0.4, "fsrq": 0.3, "psr": 0.3}}')
+    printed = run_well("classify", DR4, "--model", model_folder, "-o", output, "--class-priors", priors)
     meta = read_table(output).meta
-    assert {"w_low", "w_high", "w_bcu", "w_unk"} <= set(meta)
-    assert "w_unass" not in meta
+    assert (meta["class_priors"], json.loads(meta["priors"])) == ("given", json.loads(priors.read_text()))
+    assert "The class priors are given, on the assumption" in " ".join(printed.split())
 
 
 @pytest.mark.slow
@@ -225,12 +214,12 @@ def test_temperature_is_set_on_held_out_sources(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_papers_protocol_corrects_no_shares(tmp_path):
+def test_the_papers_protocol_corrects_no_class_priors(tmp_path):
     output = tmp_path / "labels.ecsv"
     run_well("classify", DR4, "--paper", "--epochs", "1", "--targets", "unassociated", "-o", output)
     meta = read_table(output).meta
-    assert (meta["shares"], meta["kernel"], meta["epsilon"]) == ("trained", "se", 0.001)
-    assert "w_unass" not in meta
+    assert (meta["class_priors"], meta["kernel"], meta["epsilon"]) == ("trained", "se", 0.001)
+    assert "priors" not in meta
 
 
 @pytest.mark.parametrize("ending", [".fits", ".FITS.gz", ".fit.bz2", ".vot.xz", ".fits.zip", ".parquet", ".xml", ""])
@@ -311,7 +300,7 @@ def test_bad_catalogues(damaged, tmp_path, kind, message):
         (("classify", DR4, "--classes", "bll", "-o", "l.fits"), "only one group"),
         (("classify", DR4, "--min-significance", "1e6", "-o", "l.fits"), "has 0 sources of class 'bll'"),
         (("classify", DR4, "--model", "nothing", "-o", "l.fits"), "'nothing' is not a model folder"),
-        (("classify", DR4, "--shares", "nothing.json"), "the class priors cannot be read from 'nothing.json'"),
+        (("classify", DR4, "--class-priors", "nothing.json"), "the class priors cannot be read from 'nothing.json'"),
         (("classify", DR4, "--method", "svm"), "Invalid value for '--method'"),
         (("classify", DR4, "--steps", "5", "--epochs", "5"), "--steps and --epochs"),
         (("train", DR4, "-o", "m", "--label-noise", "1"), "'1' is neither 'learned' nor a number from 0 to below 1"),

@@ -94,4 +94,4 @@ def test_a_shell_can_complete_commands_and_options():
         return run(env=asked).stdout.split()
 
     assert completions("fermiclass class") == ["plain,classify", "plain,classify-rows"]
-    assert "plain,--shares" in completions("fermiclass classify --sh")
+    assert "plain,--class-priors" in completions("fermiclass classify --class-p")

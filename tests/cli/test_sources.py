@@ -20,7 +20,6 @@ from tests.plots.pictures import explanation as made_up_explanation
 
 DR3, DR4 = slim_path("4FGL-DR3"), slim_path("4FGL-DR4")
 QUICK = ("--steps", "40", "--inducing", "20", "--features", "six", "--classes", "bll,fsrq,psr")
-ESTIMATED = ("--shares", "estimated")
 NARROW = {**os.environ, "COLUMNS": "80"}
 SOURCE = "4FGL J0000.3-7355"
 WANTED = (SOURCE, "4FGL J0003.3-1928", "4FGL J1104.4+3812", "4FGL J0534.5+2201i", "4FGL J0534.5+2201s")
@@ -35,7 +34,7 @@ def folder(tmp_path_factory):
         kept = np.isin(names, WANTED) | (np.arange(len(names)) % 4 == 0)
         fits.BinTableHDU(hdus[1].data[kept], hdus[1].header).writeto(folder / DR4.name)
     run_well("train", DR4.name, "-o", "model", *QUICK, cwd=folder)
-    run_well("classify", DR4.name, "--model", "model", *ESTIMATED, "-o", "labels.fits", cwd=folder)
+    run_well("classify", DR4.name, "--model", "model", "-o", "labels.fits", cwd=folder)
     return folder
 
 
@@ -52,7 +51,7 @@ def label_of(folder, source):
 
 
 def test_explain_by_a_model_says_what_classify_says(folder):
-    printed = run_well("explain", "model", "j0000.3-7355", *ESTIMATED, "--plot", "e.png", cwd=folder, env=NARROW)
+    printed = run_well("explain", "model", "j0000.3-7355", "--plot", "e.png", cwd=folder, env=NARROW)
     row = label_of(folder, SOURCE)
     assert probabilities(printed) == {name: round(row[f"P_{name}"], 3) for name in ("bll", "fsrq", "psr")}
     assert f"Entropy {row['ENTROPY']:.3f} nats" in printed
@@ -96,7 +95,7 @@ def test_explain_in_the_open_world_says_what_classify_says(folder):
     settings = (*QUICK[:4], "--features", "six,asinh_GLAT")
     run_well("classify", DR4.name, *settings, "-o", "open.fits", cwd=folder)
     labels = read_table(folder / "open.fits")
-    assert labels.meta["shares"] == "selection"
+    assert labels.meta["class_priors"] == "selection"
     row = labels[labels["Source_Name"] == SOURCE][0]
     printed = run_well("explain", "open.fits", SOURCE, cwd=folder)
     found = {name: float(p) for name, p in re.findall(r"^ (bll|fsrq|other|psr) +(\d\.\d{3}) ±", printed, re.MULTILINE)}
@@ -105,7 +104,7 @@ def test_explain_in_the_open_world_says_what_classify_says(folder):
 
 
 def test_explain_a_source_of_another_release(folder):
-    done = run("explain", "model", "Mkn 421", "--catalog", DR3, "--shares", "trained", cwd=folder)
+    done = run("explain", "model", "Mkn 421", "--catalog", DR3, "--class-priors", "trained", cwd=folder)
     assert (done.returncode, done.stderr.count("\n")) == (0, 1)
     assert done.stderr.startswith("fermiclass: warning: 4FGL-DR3 fits LP_beta with no prior")
     assert done.stdout.startswith("4FGL J1104.4+3812: BLL, Mkn 421;")
@@ -127,8 +126,8 @@ def test_explain_a_source_of_another_release(folder):
             r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but the labels were",
         ),
         (("labels.fits", SOURCE, "--train-on", DR3), r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but the labels were"),
-        (("labels.fits", SOURCE, "--shares", "trained"), "leave out --shares"),
-        (("model", SOURCE, "--shares", "nothing.json"), r"the class priors cannot be read from 'nothing\.json'"),
+        (("labels.fits", SOURCE, "--class-priors", "trained"), "leave out --class-priors"),
+        (("model", SOURCE, "--class-priors", "nothing.json"), r"the class priors cannot be read from 'nothing\.json'"),
         (("model", SOURCE, "--plot", "e.gif"), r"expected one of \.png, \.pdf, \.svg"),
         (("model",), "Missing argument 'NAME'"),
     ],

@@ -1,13 +1,19 @@
-"""The census: its groups, what the draws add up to, its intervals, and what is refused."""
+"""The census: its groups, its draws and intervals, its calibration, and what is refused."""
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
+from scipy.stats import norm
 
 from fermiclass import Census, NIMGPClassifier, classify, take_census
 from fermiclass.errors import ClassError, FeatureError
+from fermiclass.labelling.census import Basis, HeldOut, Predictions, _curvature, draw_numbers, fit_calibration
 
 TINY = NIMGPClassifier(steps=40, num_inducing=15)
 SIX = {"features": "six"}
+C = 3
+FREQUENCIES = np.array([0.5, 0.3, 0.2])
 
 
 @pytest.fixture(scope="module")
@@ -78,13 +84,6 @@ def test_the_seed_decides(census, few, bright):
     np.testing.assert_array_equal(again.draws, census.draws)
 
 
-@pytest.mark.slow
-def test_estimated_class_priors_are_less_certain(census, few):
-    estimated = take_census(few, TINY, **SIX, num_draws=60, estimate=True)
-    spread = [one.draws[:, 0].std(axis=0).sum() for one in (census, estimated)]
-    assert spread[1] > spread[0]
-
-
 def test_a_catalogue_without_sources_to_count_is_refused(few):
     known = few[~np.isin(few.classes, ["", "bcu", "unk"])]
     with pytest.raises(ClassError, match="no source without a class: there is nothing to count"):
@@ -96,3 +95,117 @@ def test_significance_and_latitude_are_needed(few):
     del table["GLAT"]
     with pytest.raises(FeatureError, match="GLAT"):
         take_census(type(few)(table, few.release, few.source, few.sha256), TINY, **SIX)
+
+
+# --- calibration and draws -------------------------------------------------------------------------------------------
+
+
+def objective(a, inputs, weights, centre, std, offset, target):
+    """The log posterior of a, source by source."""
+    total = 0.0
+    for i in range(len(inputs)):
+        h = [sum(a[k, c] * inputs[i, k] for k in range(inputs.shape[1])) for c in range(C)]
+        first = sum(target[i, c] * h[c] for c in range(C))
+        total += weights[i] * (first - np.log(sum(np.exp(offset[i, c] + h[c]) for c in range(C))))
+    return total - 0.5 * np.sum((a - centre) ** 2 / std[:, None] ** 2)
+
+
+def test_the_fit_is_the_maximum():
+    rng = np.random.default_rng(0)
+    inputs, weights = rng.normal(size=(40, 2)), rng.exponential(size=40)
+    centre, std = rng.normal(size=(2, C)), np.array([0.7, 0.4])
+    offset, target = rng.normal(size=(40, C)), np.eye(C)[rng.integers(C, size=40)]
+    problem = (inputs, weights, centre, std, offset, target)
+    found = fit_calibration(inputs, weights, centre, std, np.zeros((2, C)), offset=offset, target=target)
+    best = minimize(lambda flat: -objective(flat.reshape(2, C), *problem), centre.ravel(), tol=1e-10)
+    np.testing.assert_allclose(found.ravel(), best.x, atol=3e-3)
+    assert objective(found, *problem) == pytest.approx(-best.fun, abs=1e-4)
+
+
+def test_curvature_is_that_of_logistic_regression():
+    rng = np.random.default_rng(1)
+    inputs, weights, std = rng.normal(size=(15, 2)), rng.exponential(size=15), np.array([0.7, 0.4])
+    offset, a, zero = rng.normal(size=(15, C)), rng.normal(size=(2, C)), np.zeros((2, C))
+    target = np.eye(C)[rng.integers(C, size=15)]
+
+    def value(flat):
+        return objective(flat.reshape(2, C), inputs, weights, zero, std, offset, target)
+
+    flat, step = a.ravel(), 1e-4
+    e = step * np.eye(len(flat))
+    numeric = [
+        [sum(s * t * value(flat + s * one + t * other) for s in (1, -1) for t in (1, -1)) for one in e] for other in e
+    ]
+    p = softmax(offset + inputs @ a, axis=1)
+    np.testing.assert_allclose(_curvature(inputs, weights, p, std), -np.array(numeric) / (4 * step**2), atol=1e-4)
+
+
+def test_the_basis_holds_every_pair_once_and_extrapolates_nothing():
+    place = np.random.default_rng(2).normal(size=(500, 2))
+    basis = Basis(place)
+    g = basis(place)
+    np.testing.assert_allclose(g[:, 3:], np.column_stack([g[:, 1] ** 2, g[:, 1] * g[:, 2], g[:, 2] ** 2]))
+    np.testing.assert_array_equal(basis(np.array([[99.0, -99.0]])), basis(np.array([[4.0, -9.0]])))
+
+
+def made_up_sources(n, rng):
+    """Return y, place and the exact p(c | x)."""
+    place, y = rng.normal(size=(n, 2)), rng.choice(C, n, p=FREQUENCIES)
+    density = norm.pdf(rng.normal(np.array([0.0, 1.5, 3.0])[y])[:, None] - np.array([0.0, 1.5, 3.0]))
+    return y, place, density * FREQUENCIES / (density @ FREQUENCIES)[:, None]
+
+
+def test_refits_that_disagree_widen_the_intervals():
+    rng = np.random.default_rng(3)
+    y, place, p = made_up_sources(400, rng)
+    _, there, q = made_up_sources(200, rng)
+
+    def spread(refits):
+        held_out, new = HeldOut(p, place, y), Predictions(q, there)
+        drawn = draw_numbers(held_out, new, [np.ones(200, bool)], np.random.default_rng(0), refits=refits)
+        return drawn[:, 0].std(axis=0)
+
+    one_mind = np.repeat(q[None], 5, axis=0)
+    towards = np.linspace(-1.0, 1.0, 5)[:, None, None] * np.array([0.6, 0.0, -0.6])
+    apart = softmax(np.log(np.maximum(q, 1e-4)) + towards, axis=2)
+    np.testing.assert_allclose(spread(one_mind), spread(None), rtol=0.25)  # other draws of the same width
+    assert np.all(spread(apart)[[0, 2]] > 1.3 * spread(one_mind)[[0, 2]])
+
+
+def test_groups_add_up_and_ratios_move_the_numbers():
+    rng = np.random.default_rng(4)
+    y, place, p = made_up_sources(400, rng)
+    _, there, q = made_up_sources(200, rng)
+    first = np.arange(200) < 70
+    groups = [np.ones(200, bool), first, ~first]
+    held_out, new = HeldOut(p, place, y), Predictions(q, there)
+    plain, moved = (
+        draw_numbers(held_out, new, groups, np.random.default_rng(0), ratios=ratios, num_draws=50)
+        for ratios in (None, np.tile([1.0, 1.0, 3.0], (200, 1)))
+    )
+    np.testing.assert_array_equal(plain[:, 0], plain[:, 1] + plain[:, 2])
+    np.testing.assert_array_equal(plain[:, 0].sum(axis=1), 200)
+    weighted = q * [1.0, 1.0, 3.0]
+    expected = (weighted / weighted.sum(axis=1, keepdims=True)).sum(axis=0)
+    assert np.abs(moved[:, 0].mean(axis=0) - expected).max() < 10
+
+
+@pytest.mark.slow
+def test_miscalibration_is_an_error_about_the_probabilities_as_given():
+    rng = np.random.default_rng(6)
+    y, place, p = made_up_sources(600, rng)
+    _, there, q = made_up_sources(300, rng)
+
+    def numbers(bias):
+        biased = [softmax(np.log(x) + np.array([0.0, 0.0, bias]), axis=1) for x in (p, q)]
+        drawn = draw_numbers(
+            HeldOut(biased[0], place, y), Predictions(biased[1], there), [np.ones(300, bool)], np.random.default_rng(0)
+        )
+        return biased[1].sum(axis=0)[2], drawn[:, 0, 2].mean(), drawn[:, 0, 2].std()
+
+    right = q.sum(axis=0)[2]
+    given, mean, std = numbers(1.5)
+    assert given - right > 15
+    assert abs(mean - given) < 0.4 * (given - right)
+    assert std > 0.5 * (given - right)
+    assert std > 2.0 * numbers(0.0)[2]

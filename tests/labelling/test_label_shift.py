@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.label_shift import Shares, correct_by_status, correct_shares, estimate_shares
 
 PI = np.array([0.5, 0.3, 0.2])
@@ -156,91 +155,3 @@ def test_unfit_prior_and_shares():
         correct_shares(p, PI, [0.5, 0.5])
     with pytest.raises(ValueError, match="do not fit 3 classes"):
         correct_shares(p, PI, [0.5, 0.8, -0.3])
-
-
-@pytest.fixture(scope="module")
-def trained():
-    """A quick model of DR1, and the catalogue."""
-    from fermiclass import NIMGPClassifier, read_catalog, train
-    from fermiclass.catalog import THREE_CLASSES
-    from tests.conftest import slim_path
-
-    catalog = read_catalog(slim_path("4FGL-DR1"))
-    estimator = NIMGPClassifier(steps=40, num_inducing=15)
-    return train(catalog, estimator, classes=THREE_CLASSES, features="extended"), catalog
-
-
-def probabilities_of(labels, classes=("bll", "fsrq", "psr")):
-    return np.stack([labels[f"P_{name}"] for name in classes], axis=1)
-
-
-def test_labels_for_estimated_shares(trained):
-    """Each status has shares of its own; probabilities are the trained ones, corrected; entropies belong to them."""
-    model, catalog = trained
-    plain, corrected = (model.label(catalog, shares=shares) for shares in ("trained", "estimated"))
-    groups = model.estimate_shares(catalog)
-    assert set(groups) == {"unassociated", "bcu", "unk"}
-    status = np.where(plain["CLASS1"] == "", "unassociated", np.char.lower(np.asarray(plain["CLASS1"])))
-    counts = np.array(list(model.provenance.training_counts.values()))
-    for name, shares in groups.items():
-        rows = status == name
-        expected = correct_shares(probabilities_of(plain[rows]), counts / counts.sum(), shares)
-        np.testing.assert_allclose(probabilities_of(corrected[rows]), expected, atol=1e-5)
-    p = probabilities_of(corrected)
-    np.testing.assert_allclose(corrected["ENTROPY"], -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=1), atol=1e-9)
-    assert corrected.meta["shares"] == "estimated"
-    assert corrected.meta["w_bcu"].startswith("bll=0.")
-    assert "w_bcu" not in plain.meta
-
-
-def test_estimated_shares_do_not_depend_on_the_order_of_the_rows(trained):
-    model, catalog = trained
-    order = np.random.default_rng(0).permutation(len(catalog))
-    straight, mixed = (model.estimate_shares(c) for c in (catalog, catalog[order]))
-    for name in straight:
-        np.testing.assert_array_equal(straight[name].mean, mixed[name].mean)
-
-
-def test_given_shares(trained):
-    model, catalog = trained
-    given = {"bcu": {"bll": 0.5, "fsrq": 0.5, "psr": 0.0}}
-    labels = model.label(catalog, shares=given)
-    bcu = np.char.lower(np.asarray(labels["CLASS1"])) == "bcu"
-    assert np.max(labels["P_psr"][bcu]) < 0.01
-    np.testing.assert_array_equal(labels["P_psr"][~bcu], model.label(catalog)["P_psr"][~bcu])
-    with pytest.raises(
-        ClassError, match="the shares of 'bcu' do not fit: expected one of unassociated, unassociated low, "
-    ):
-        model.label(catalog, shares={"bcu": {"bll": 1.0}})
-    third = {"bll": 0.3, "fsrq": 0.3, "psr": 0.4}
-    with pytest.raises(ClassError, match="name 'unassociated' and a part of these sources"):
-        model.label(catalog, shares={"unassociated": third, "unassociated low": third})
-    with pytest.raises(ClassError, match=r"shares='guessed' is unknown: .* trained, selection, estimated, latitude"):
-        model.label(catalog, shares="guessed")
-
-
-@pytest.mark.slow
-def test_shares_by_latitude(trained):
-    """Pulsars gather in the Galactic plane: the unassociated sources of the two parts of the sky differ widely."""
-    model, catalog = trained
-    labels, usual = model.label(catalog, shares="latitude"), model.label(catalog, shares="estimated")
-    low, high = (
-        {part.partition("=")[0]: float(part.partition("=")[2].partition("+-")[0]) for part in meta.split(",")}
-        for meta in (labels.meta["w_low"], labels.meta["w_high"])
-    )
-    assert low["psr"] > high["psr"] + 0.3
-    assert "w_unass" not in labels.meta
-    unassociated = np.asarray(labels["CLASS1"]) == ""
-    near = np.abs(np.asarray(labels["GLAT"])) < 10.0
-    change = np.asarray(labels["P_psr"]) - np.asarray(usual["P_psr"])
-    assert np.all(change[unassociated & near] > 0)
-    assert np.all(change[unassociated & ~near] < 0)
-    np.testing.assert_array_equal(change[~unassociated], 0.0)
-
-
-def test_shares_by_latitude_need_it(trained):
-    model, catalog = trained
-    table = catalog.table.copy()
-    table.remove_column("GLAT")
-    with pytest.raises(CatalogError, match="has no column GLAT: shares by latitude need it"):
-        model.label(type(catalog)(table, catalog.release, catalog.source, catalog.sha256), shares="latitude")

@@ -208,18 +208,15 @@ def test_units_ucds_and_metadata_survive(labels, tmp_path, ending):
     assert dict(back.meta) == {FORMAT_KEY: FORMAT_VERSION} | META
 
 
-@pytest.mark.parametrize("ending", [".fits", ".csv", ".vot"])
-def test_earlier_versions_are_read(labels, tmp_path, ending):
-    first = labels.copy()
-    del first.meta[FORMAT_KEY]
-    write_table(first, tmp_path / f"labels{ending}")
-    assert read_labels(tmp_path / f"labels{ending}").colnames == labels.colnames
+def test_a_table_without_metadata_is_read(labels, tmp_path):
+    write_table(labels, tmp_path / "labels.csv")
+    assert read_labels(tmp_path / "labels.csv").colnames == labels.colnames
 
 
-@pytest.mark.parametrize("version", ["4", "99", "one"])
-def test_later_versions_are_refused(labels, tmp_path, version):
-    later = labels.copy()
-    later.meta[FORMAT_KEY] = version
-    write_table(later, tmp_path / "labels.fits")
-    with pytest.raises(CatalogError, match=rf"version {version}; this fermiclass reads versions 1 to 3\. Upgrade"):
+@pytest.mark.parametrize("version", ["3", "99", "one"])
+def test_other_versions_are_refused(labels, tmp_path, version):
+    other = labels.copy()
+    other.meta[FORMAT_KEY] = version
+    write_table(other, tmp_path / "labels.fits")
+    with pytest.raises(CatalogError, match=f"version {version}"):
         read_labels(tmp_path / "labels.fits")

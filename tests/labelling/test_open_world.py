@@ -29,7 +29,7 @@ def model(few):
 
 @pytest.fixture(scope="module")
 def labels(model, few):
-    return model.label(few, "all", shares="trained")
+    return model.label(few, "all", class_priors="trained")
 
 
 # --- what teaches ----------------------------------------------------------------------------------------------------
@@ -160,9 +160,9 @@ def test_selection_priors_change_unassociated_sources_and_bcu_alone(model, few, 
     assert model.selection != SelectionPrior()
     assert model.selection.slope <= 0.0
     assert model.selection.gradient < 0.0  # AGN without a type are the more frequent, the closer to the plane
-    chosen = model.label(few, "all", shares="selection")
-    assert chosen.meta["shares"] == model.label(few[:3]).meta["shares"] == "selection"  # the default
-    assert chosen.meta["w_select"].startswith("slope=")
+    chosen = model.label(few, "all", class_priors="selection")
+    assert chosen.meta["class_priors"] == model.label(few[:3]).meta["class_priors"] == "selection"  # the default
+    assert "slope" in chosen.meta["priors"]
     p, q = (np.column_stack([table[f"P_{name}"] for name in CLASSES]) for table in (chosen, labels))
     same = ~np.isin(few.classes, ["", "bcu"])
     np.testing.assert_array_equal(p[same], q[same])
@@ -174,7 +174,6 @@ def test_selection_priors_change_unassociated_sources_and_bcu_alone(model, few, 
 def test_models_of_other_classes_have_no_selection_prior(few):
     model = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), features="six", classes=THREE_CLASSES)
     assert model.selection == SelectionPrior()
-    assert model.with_selection(few) is model
 
 
 def test_the_default_can_be_named(few):

@@ -10,7 +10,7 @@ from fermiclass import Catalog, NIMGPClassifier, classify, extract_features, rea
 from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import ClassError, FeatureError
-from fermiclass.labelling.model import TrainedModel
+from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.training import MIN_PER_CLASS, training_table
 from tests.conftest import slim_path
 
@@ -63,7 +63,7 @@ def with_columns(catalog, **columns):
 
 
 def test_what_a_model_is_made_of(model, few):
-    assert isinstance(model, TrainedModel)
+    assert isinstance(model, CatalogModel)
     codes = few.classes
     counts = {
         "bll": np.sum(codes == "bll"),
@@ -299,8 +299,8 @@ def test_masked_text_and_missing_columns(model, few, labels):
 
 
 def test_classify_is_train_and_label(model, few):
-    table = classify(few, TINY, **THREE, shares="estimated")
-    expected = model.label(few, shares="estimated")
+    table = classify(few, TINY, **THREE)
+    expected = model.label(few)
     same_rows(table, expected)
     assert table.meta == expected.meta
 
@@ -318,9 +318,8 @@ def test_classify_is_train_and_label(model, few):
     ],
 )
 def test_priors_are_those_of_the_selection_where_every_source_has_a_place(few, classes, expected):
-    """They are never estimated unasked: with `other` the estimate runs away, and without it the world is not closed."""
     table = classify(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), classes=classes, features="six")
-    assert table.meta["shares"] == expected
+    assert table.meta["class_priors"] == expected
 
 
 def test_train_on_another_release(few):
@@ -363,7 +362,7 @@ def test_metadata_says_how_it_was_made(few):
 
 
 def test_a_model_without_provenance_can_label(model, few):
-    bare = TrainedModel(model.estimator, model.features, model.grouping, model.imputation, model.domain)
+    bare = CatalogModel(model.estimator, model.features, model.grouping, model.imputation, model.domain)
     table = bare.label(few[:3], "all")
     assert table.meta["counts"] == ""
     assert "min_significance" not in table.meta

@@ -10,7 +10,6 @@ from astropy.table import Table
 import fermiclass as fc
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.io.tables import table_endings, write_table
-from fermiclass.labelling.labels import read_labels
 from tests.show.page.conftest import make_up_labels
 
 
@@ -71,11 +70,3 @@ def test_status(labels, dr4):
         )
         assert status == expected
     assert set(labels["STATUS"]) == set(SOURCE_STATUSES)
-
-
-def test_tables_of_earlier_versions_get_a_status(labels, tmp_path):
-    earlier = labels.copy()
-    earlier.remove_column("STATUS")
-    earlier.meta["labelfmt"] = "2"
-    write_table(earlier, tmp_path / "labels.fits")
-    np.testing.assert_array_equal(read_labels(tmp_path / "labels.fits")["STATUS"], labels["STATUS"])

@@ -15,8 +15,7 @@ from astropy.table import Table
 
 from fermiclass import read_catalog
 from fermiclass.benchmarks.idx import read_idx
-from fermiclass.cli.classify import parse_shares
-from fermiclass.errors import BenchmarkError, CatalogError, ClassError, ModelFolderError, ReportError, RowsError
+from fermiclass.errors import BenchmarkError, CatalogError, ModelFolderError, ReportError, RowsError
 from fermiclass.io import inputs, parquet_tables
 from fermiclass.io.tables import read_table, write_table
 from fermiclass.labelling.archive import check_model_folder
@@ -131,7 +130,6 @@ READERS = {
     "a folder of rows": ("x", lambda path: open_rows(parquet_folder(path), ["a"]), RowsError),
     "weights": ("x", lambda path: check_model_folder(model_folder(path)), ModelFolderError),
     "an evaluation": ("x.json", lambda path: read_metrics(path, {}), ReportError),
-    "class priors": ("x.json", lambda path: parse_shares(str(path)), ClassError),
     "images": ("x", lambda path: read_idx(path, 3), BenchmarkError),
     "a checkpoint": ("x.npz", lambda path: Checkpoint(path, {}).restore([]), CheckpointError),
 }

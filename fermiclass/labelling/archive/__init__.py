@@ -18,7 +18,7 @@ from fermiclass.labelling.archive.files import (
     check_model_folder_writable,
     write_folder,
 )
-from fermiclass.labelling.model import TrainedModel
+from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.rows.model import RowsModel
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
 _KINDS: dict[str, ModuleType] = {CATALOGUE: catalogues, ROWS: rows}
 
 
-def save_model(model: TrainedModel | RowsModel, path: str | Path) -> None:
+def save_model(model: CatalogModel | RowsModel, path: str | Path) -> None:
     """Save a model, whole or not at all. It replaces a model that is already there.
 
     Raises
@@ -48,7 +48,7 @@ def save_model(model: TrainedModel | RowsModel, path: str | Path) -> None:
     write_folder(path, kind, *_KINDS[kind].pack(model))
 
 
-def load_model(path: str | Path, content: tuple[Config, Arrays] | None = None) -> TrainedModel | RowsModel:
+def load_model(path: str | Path, content: tuple[Config, Arrays] | None = None) -> CatalogModel | RowsModel:
     """Load a model that :func:`save_model` saved.
 
     Parameters
@@ -65,7 +65,7 @@ def load_model(path: str | Path, content: tuple[Config, Arrays] | None = None) -
     """
     config, arrays = check_model_folder(path) if content is None else content
     try:
-        model: TrainedModel | RowsModel = _KINDS[config["kind"]].unpack(config, arrays)
+        model: CatalogModel | RowsModel = _KINDS[config["kind"]].unpack(config, arrays)
         return model
     except ModelFolderError as error:
         reason = str(error).removesuffix(" Train the model again.")

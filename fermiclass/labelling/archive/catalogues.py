@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,11 @@ from fermiclass.features import Imputation
 from fermiclass.labelling.archive.domains import domain_arrays, domain_shapes, read_domain
 from fermiclass.labelling.archive.estimators import check_arrays, estimator_arrays, estimator_entries, read_estimator
 from fermiclass.labelling.archive.files import Arrays, Config
-from fermiclass.labelling.model import TrainedModel
-from fermiclass.labelling.provenance import Provenance
+from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.labelling.selection import SelectionPrior
 
 
-def pack(model: TrainedModel) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+def pack(model: CatalogModel) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
     """Return the entries of ``config.json`` and the arrays of ``weights.npz``."""
     entries = {
         **estimator_entries(model.estimator),
@@ -26,13 +26,13 @@ def pack(model: TrainedModel) -> tuple[dict[str, Any], dict[str, NDArray[np.floa
         "features": list(model.features),
         "imputation": model.imputation.to_dict(),
         "domain_neighbours": model.domain.neighbours,
-        "provenance": model.provenance.to_dict(),
+        "provenance": asdict(model.provenance),
         "selection": model.selection.to_dict(),
     }
     return entries, estimator_arrays(model.estimator) | domain_arrays(model.domain)
 
 
-def unpack(config: Config, arrays: Arrays) -> TrainedModel:
+def unpack(config: Config, arrays: Arrays) -> CatalogModel:
     """Return the model. Raises ModelFolderError, ValueError, TypeError, KeyError, AttributeError or ClassError."""
     features, classes = tuple(config["features"]), list(config["classes"])
     grouping = ClassGrouping.parse(config["grouping"])
@@ -41,9 +41,9 @@ def unpack(config: Config, arrays: Arrays) -> TrainedModel:
     imputation = Imputation.from_dict(config["imputation"])
     if tuple(imputation.names) != features:
         raise ModelFolderError(f"it imputes {', '.join(imputation.names)}, but its features are {', '.join(features)}.")
-    provenance = Provenance.from_dict(config["provenance"])
+    provenance = Provenance(**config["provenance"])
     check_arrays(arrays, len(classes), len(features), domain_shapes(arrays, len(features)))
-    return TrainedModel(
+    return CatalogModel(
         estimator=read_estimator(config, arrays),
         features=features,
         grouping=grouping,

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fermiclass.catalog import CLASS_CODES, ClassGrouping
-from fermiclass.errors import CatalogError, ClassError
+from fermiclass.errors import ClassError
 from fermiclass.io.prediction_columns import OOD_LIMIT
-from fermiclass.labelling.class_priors import HIGH_LATITUDE, LOW_LATITUDE, SHARES_KEYS, stated_priors
-from fermiclass.labelling.counts import CONFIDENT
-from fermiclass.labelling.labels import LABEL_FLAGS, classes_of
+from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY, stated_priors
+from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, classes_of
 from fermiclass.show.page.sources import floats, whole_numbers
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ _MOST_NAMED = 6  # classes of the group 'other' that are listed
 #: Groups of sources with class priors of their own, in words.
 _GROUPS = {
     "unassociated": "unassociated sources",
-    LOW_LATITUDE: "unassociated sources near the Galactic plane",
-    HIGH_LATITUDE: "unassociated sources far from the Galactic plane",
     "bcu": "blazars of uncertain type (bcu)",
     "unk": "associated sources of unknown nature (unk)",
 }
@@ -54,7 +51,7 @@ _PROVENANCE = {
     "features": "Features",
     "method": "Method",
     "likelihood": "Likelihood",
-    "shares": "Class priors",
+    WAY_KEY: "Class priors",
     "random_state": "Seed",
     "creator": "Made by",
     "versions": "Versions",
@@ -100,32 +97,24 @@ def flag_summary(labels: Table) -> list[dict[str, Any]]:
     ]
 
 
-def shares_summary(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the class priors of each group of sources, as text by class.
+def priors_summary(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the given class priors of each group of sources, as text by class.
 
     Raises
     ------
     CatalogError
         When the metadata are damaged.
     """
-    try:
-        stated = stated_priors(meta)
-    except ValueError as error:
-        raise CatalogError(f"the class priors in the labels' metadata are damaged: {error}. Label again.") from error
     return [
-        {"kind": _GROUPS[group], "shares": {name: value.replace("+-", " ± ") for name, value in priors.items()}}
-        for group, priors in stated.items()
+        {"kind": _GROUPS.get(group, group), "priors": {name: f"{p:.4g}" for name, p in priors.items()}}
+        for group, priors in stated_priors(meta).items()
     ]
 
 
 def provenance(meta: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the first entries of the provenance with their names in words, and all other metadata (settings)."""
     first = [(words, _spaced(str(meta[key]))) for key, words in _PROVENANCE.items() if key in meta]
-    rest = [
-        (str(key), _spaced(str(value)))
-        for key, value in meta.items()
-        if key not in {*_PROVENANCE, *SHARES_KEYS.values()}
-    ]
+    rest = [(str(key), _spaced(str(value))) for key, value in meta.items() if key not in {*_PROVENANCE, NUMBERS_KEY}]
     return first, rest
 
 

@@ -97,7 +97,7 @@ def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
         raise ValueError("it has no classes")
     features = _names(meta.get("features"))
     temperature = str(meta.get("temperature", 1))
-    priors = str(meta.get("shares", "trained"))
+    priors = str(meta.get("class_priors", "trained"))
     corrected = priors not in ("trained", "selection", "None")
     methods = content["methods"]
 

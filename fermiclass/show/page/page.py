@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 from fermiclass._version import __version__
 from fermiclass.errors import OutputError
 from fermiclass.io.files import check_place, write_whole
-from fermiclass.labelling.counts import CONFIDENT
-from fermiclass.labelling.labels import classes_of
+from fermiclass.labelling.labels import CONFIDENT, classes_of
 from fermiclass.show.caveats import flag_caveat, prior_caveats
-from fermiclass.show.page.headline import class_summary, flag_summary, provenance, shares_summary
+from fermiclass.show.page.headline import class_summary, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
 from fermiclass.show.page.sky import grid
 from fermiclass.show.page.sources import saved_columns, source_columns, statuses_of
@@ -134,7 +133,7 @@ def report_page(
         confident=CONFIDENT,
         summary=class_summary(labels),
         flags=data["flags"],
-        shares=shares_summary(labels.meta),
+        priors=priors_summary(labels.meta),
         provenance=first,
         settings=settings,
         columns=[(name, labels[name].description) for name in labels.colnames if labels[name].description],

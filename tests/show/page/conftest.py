@@ -57,7 +57,8 @@ def make_up_labels(catalog, seed=0, names=CLASSES, **meta):
     about = {
         "creator": "fermiclass", "catalog": catalog.source, "sha256": catalog.sha256, "release": catalog.release.name,
         "train_on": catalog.source, "classes": ",".join(names), "features": FEATURES, "method": "nimgp",
-        "shares": "estimated", "w_unass": "bll=0.3+-0.1,fsrq=0.2+-0.1,psr=0.5+-0.1", "random_state": "0",
+        "class_priors": "given", "priors": '{"unassociated": {"bll": 0.3, "fsrq": 0.2, "psr": 0.5}}',
+        "random_state": "0",
     }  # fmt: skip
     return label_table(
         catalog, names, prediction,

@@ -127,20 +127,17 @@ def test_classes_in_the_order_in_which_they_were_given(targets):
 
 
 @pytest.mark.parametrize(
-    ("shares", "expected"),
+    ("way", "expected"),
     [
         ("selection", ["AGN are corrected for how completely they are associated"]),
-        ("estimated", ["on the assumption that every source is of one of these classes", "use --shares latitude"]),
         ("given", ["The class priors are given, on the assumption"]),
         ("trained", []),
     ],
 )
-def test_the_caveats_of_the_terminal(targets, shares, expected):
-    labels = make_up_labels(targets[:50], shares=shares)
-    if shares == "trained":
-        del labels.meta["w_unass"]
+def test_the_caveats_of_the_terminal(targets, way, expected):
+    labels = make_up_labels(targets[:50], class_priors=way)
     caveats = report_page(labels).partition('id="caveats"')[2].partition("</ul>")[0]
-    sentences = ("AGN are corrected", "on the assumption", "--shares latitude")
+    sentences = ("AGN are corrected", "on the assumption")
     assert all(text in caveats for text in expected)
     assert sum(text in caveats for text in sentences) == len(expected)
     assert f"{np.sum(labels['LABEL_FLAGS'] > 0)} of 50 sources are flagged: " in caveats

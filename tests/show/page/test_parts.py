@@ -16,7 +16,7 @@ from fermiclass.plots.colours import PALETTE
 from fermiclass.show.page import read_metrics
 from fermiclass.show.page.codes import linear_codes, log_codes
 from fermiclass.show.page.features import feature_columns
-from fermiclass.show.page.headline import FLAG_ADVICE, class_summary, flag_summary, provenance, shares_summary
+from fermiclass.show.page.headline import FLAG_ADVICE, class_summary, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, class_marks, contrast, readable
 from fermiclass.show.page.sky import EXTENT, grid, project
 from fermiclass.show.page.sources import catalogue_rows, saved_columns, source_columns, statuses_of
@@ -248,15 +248,10 @@ def test_every_flag_is_explained(labels):
 def test_provenance_leaves_nothing_out(labels):
     first, rest = provenance(labels.meta)
     assert ("SHA-256 of the catalogue", labels.meta["sha256"]) in first
-    assert len(first) + len(rest) + 1 == len(labels.meta)  # shares are shown apart
-    assert shares_summary(labels.meta) == [
-        {"kind": "unassociated sources", "shares": {"bll": "0.3 ± 0.1", "fsrq": "0.2 ± 0.1", "psr": "0.5 ± 0.1"}}
+    assert len(first) + len(rest) + 1 == len(labels.meta)  # priors are shown apart
+    assert priors_summary(labels.meta) == [
+        {"kind": "unassociated sources", "priors": {"bll": "0.3", "fsrq": "0.2", "psr": "0.5"}}
     ]
-
-
-def test_a_class_called_kind_leaves_the_heading_of_its_row():
-    (row,) = shares_summary({"w_unass": "kind=0.3+-0.1,psr=0.7+-0.1"})
-    assert row == {"kind": "unassociated sources", "shares": {"kind": "0.3 ± 0.1", "psr": "0.7 ± 0.1"}}
 
 
 def test_only_the_rest_is_called_all_other_classes(targets):
@@ -276,17 +271,17 @@ def written(tmp_path, content):
     return path
 
 
-LABELS = {"method": "nimgp", "shares": "estimated", "features": FEATURES, "classes": "bll,fsrq,psr"}
+LABELS = {"method": "nimgp", "class_priors": "given", "features": FEATURES, "classes": "bll,fsrq,psr"}
 
 
 @pytest.mark.parametrize(
     ("meta", "method", "same"),
     [
         (LABELS, "nimgp+shares", True),
-        (LABELS | {"shares": "trained"}, "nimgp", True),
+        (LABELS | {"class_priors": "trained"}, "nimgp", True),
         (LABELS | {"classes": "psr,BLL,fsrq", "temperature": "1.0", "likelihood": "softmax"}, "nimgp+shares", True),
-        (LABELS | {"shares": "selection"}, "nimgp", False),
-        (LABELS | {"method": "mgp", "shares": "trained"}, "peer", False),
+        (LABELS | {"class_priors": "selection"}, "nimgp", False),
+        (LABELS | {"method": "mgp", "class_priors": "trained"}, "peer", False),
         (LABELS | {"features": "LP_Index,LP_beta"}, "nimgp+shares", False),
         (LABELS | {"classes": "agn=bll+fsrq,psr"}, "nimgp+shares", False),
         (LABELS | {"temperature": "folds"}, "nimgp+shares", False),
@@ -312,7 +307,7 @@ def test_the_features_of_the_labels_are_chosen_among_several_sets(tmp_path):
 def test_an_evaluation_is_read_whole(tmp_path):
     content = json.loads(json.dumps(EVALUATION))
     content["methods"]["nimgp"]["unassociated"] = content["methods"]["peer"] | {"n": 7}
-    trust = read_metrics(written(tmp_path, content), {"method": "nimgp", "shares": "trained"})
+    trust = read_metrics(written(tmp_path, content), {"method": "nimgp", "class_priors": "trained"})
     assert {name: scores["n"] for name, scores in trust.scores.items()} == {"all": 100, "unassociated": 7}
     assert trust.confusion == [[40, 10, 0], [15, 15, 0], [1, 0, 19]]
     assert trust.reliability[0]["se"] == pytest.approx(np.sqrt(0.58 * 0.42 / 50))

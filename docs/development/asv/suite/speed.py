@@ -72,13 +72,13 @@ class Labels:
     timeout = 600
     number, repeat, warmup_time = 1, (1, 3, 60.0), 0
 
-    def setup_cache(self) -> tuple[fc.Catalog, fc.TrainedModel]:
+    def setup_cache(self) -> tuple[fc.Catalog, fc.CatalogModel]:
         catalog = fc.read_catalog(DR4)
         return catalog, fc.train(catalog)
 
-    def time_fit(self, cache: tuple[fc.Catalog, fc.TrainedModel]) -> None:
+    def time_fit(self, cache: tuple[fc.Catalog, fc.CatalogModel]) -> None:
         fc.train(cache[0])
 
-    def time_label(self, cache: tuple[fc.Catalog, fc.TrainedModel]) -> None:
+    def time_label(self, cache: tuple[fc.Catalog, fc.CatalogModel]) -> None:
         catalog, model = cache
         model.label(catalog)

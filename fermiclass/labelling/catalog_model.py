@@ -1,0 +1,222 @@
+"""A model of a catalogue: the trained classifier with everything that it needs to label a catalogue."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fermiclass._version import __version__
+from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
+from fermiclass.catalog.releases import warn_of_other_priors
+from fermiclass.features import FeatureTable, Imputation, extract_features
+from fermiclass.io.arrays import FloatArray
+from fermiclass.io.plain import plain_value
+from fermiclass.labelling.class_priors import ClassPriors, GroupPriors, default_class_priors
+from fermiclass.labelling.labels import label_table
+from fermiclass.labelling.selection import SelectionPrior
+from fermiclass.nimgp.domain import TrainingDomain
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+    from fermiclass.nimgp.prediction.predictor import Prediction
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Training catalogue of a model, and versions of the packages.
+
+    Attributes
+    ----------
+    catalog, sha256, release
+        File of the training catalogue, its checksum, and the release.
+    min_significance
+        Lower limit of the training sources' Signif_Avg; None for no limit.
+    training_counts
+        Number of training sources of each class.
+    versions
+        Versions of the packages.
+    """
+
+    catalog: str = ""
+    sha256: str = ""
+    release: str = ""
+    min_significance: float | None = None
+    training_counts: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class CatalogModel:
+    """A classifier with everything that it needs to label any catalogue.
+
+    Attributes
+    ----------
+    estimator
+        The fitted classifier.
+    features
+        Names of the features.
+    grouping
+        Grouping of the catalogue's classes.
+    imputation
+        Replacements of missing values, fitted on the training catalogue.
+    domain
+        Features of the training sources, for the out-of-distribution score.
+    provenance
+        Catalogue, checksum, release, counts, versions.
+    selection
+        Completeness of the associations in the training catalogue.
+    """
+
+    estimator: NIMGPClassifier
+    features: tuple[str, ...]
+    grouping: ClassGrouping
+    imputation: Imputation
+    domain: TrainingDomain
+    provenance: Provenance = field(default_factory=Provenance)
+    selection: SelectionPrior = field(default_factory=SelectionPrior)
+
+    @property
+    def classes(self) -> list[str]:
+        """The C classes, in the order of the probabilities."""
+        return [str(name) for name in self.estimator.classes_]
+
+    def with_selection(self, catalog: Catalog, table: FeatureTable) -> CatalogModel:
+        """Return the same model with the selection prior of its training catalogue, if the classes allow one.
+
+        `table` has the features of all sources of the catalogue.
+        """
+        if default_class_priors(self.grouping) != "selection":
+            return self
+        unassociated = catalog.classes == ""
+        of_agn = [set(self.grouping.members[name]) <= set(CLASS_TREE["agn"]) for name in self.classes]
+        p_agn = np.zeros(len(catalog))
+        p_agn[unassociated] = self.predict(table[unassociated]).probabilities[:, of_agn].sum(axis=1)
+        return replace(self, selection=SelectionPrior.fit(catalog, p_agn))
+
+    def label(
+        self,
+        catalog: Catalog,
+        targets: str = "uncertain",
+        *,
+        class_priors: str | GroupPriors | None = None,
+        table: FeatureTable | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Table:
+        """Label the sources of a catalogue that lack a class.
+
+        Parameters
+        ----------
+        catalog
+            A catalogue of any release that has the model's features.
+        targets
+            ``'unassociated'``, ``'uncertain'`` (also bcu and unk, except training sources) or ``'all'``.
+        class_priors
+            Class priors of the sources to be labelled. ``'selection'``: corrected for the selection of AGN
+            (:class:`fermiclass.labelling.selection.SelectionPrior`); the default if the classes include AGN and
+            'other'. ``'trained'``: as among the training sources; the default for other classes. Or numbers by group,
+            such as ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; the groups are
+            unassociated, bcu and unk, and a group without numbers keeps the priors of the training.
+        table
+            The features of all sources of the catalogue, imputed as the model's, to save time.
+        progress
+            Called with the number of sources done and of all.
+
+        Returns
+        -------
+        Table
+            The label table: one row for each target, in the catalogue's order. See
+            :mod:`fermiclass.labelling.labels`. The label of a source does not depend on the other sources.
+
+        Raises
+        ------
+        ClassError
+            When `targets` or `class_priors` is unknown, or the class priors do not fit the classes.
+        CatalogError, FeatureError
+            When the catalogue lacks a feature of the model.
+        """
+        priors = self.priors(class_priors)
+        meta = self._metadata(catalog, targets, priors)
+        is_target = self.grouping.is_target(catalog.classes, targets)
+        sources = catalog[is_target]
+        _LOG.info("labelling %d of %d sources", len(sources), len(catalog))
+        features = self.features_of(sources) if table is None else table[is_target]
+        return label_table(
+            sources,
+            self.classes,
+            self.predict(features, ratios=self.ratios(sources, priors), progress=progress),
+            feature_flags=features.flags,
+            ood_score=self.domain.score(features.X, features.X_var),
+            meta=meta,
+            tops=self.grouping.tops,
+        )
+
+    def features_of(self, catalog: Catalog) -> FeatureTable:
+        """Return the model's features of all sources of a catalogue."""
+        return extract_features(catalog, self.features, self.grouping, imputation=self.imputation)
+
+    def priors(self, chosen: str | GroupPriors | None = None) -> ClassPriors:
+        """Return the class priors of the sources to be labelled, as :meth:`label` explains."""
+        return ClassPriors.choose(default_class_priors(self.grouping) if chosen is None else chosen, self.selection)
+
+    def ratios(self, sources: Catalog, priors: ClassPriors) -> FloatArray | None:
+        """Return the factors of the probabilities, ``(n, C)``; see :meth:`ClassPriors.ratios`."""
+        counts = np.array([self.provenance.training_counts.get(name, np.nan) for name in self.classes], float)
+        return priors.ratios(sources, self.grouping, self.classes, counts / counts.sum())
+
+    def predict(
+        self,
+        table: FeatureTable,
+        *,
+        ratios: FloatArray | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Prediction:
+        """Predict the sources of a feature table, with factors of their probabilities, ``(n, C)``."""
+        from fermiclass.nimgp.prediction.predictor import Prediction, join
+
+        if not len(table):
+            none, no_rows = np.empty(0), np.empty((0, len(self.classes)))
+            return Prediction(no_rows, no_rows, entropy=none, information=none, noise_entropy=none)
+        blocks, done = [], 0
+        for block in self.estimator.predict_blocks(table.X, X_var=table.X_var, ratio=ratios):
+            blocks.append(block)
+            done += len(block.entropy)
+            if progress is not None:
+                progress(done, len(table))
+        return join(blocks)
+
+    def _metadata(self, catalog: Catalog, targets: str, priors: ClassPriors) -> dict[str, Any]:
+        """Return the metadata of the label table. What is None is absent.
+
+        Warns
+        -----
+        CatalogWarning
+            When the training catalogue was fitted with other priors than this one.
+        """
+        about = self.provenance
+        warn_of_other_priors(about.release, catalog.release, self.features)
+        # Keys whose values may be long have 8 letters at most: FITS continues the cards of no others.
+        entries = {
+            "creator": f"fermiclass {__version__}",
+            "catalog": str(catalog.source),
+            "sha256": str(catalog.sha256),
+            "release": catalog.release.name,
+            "targets": targets,
+            "train_on": about.catalog,
+            "trainsha": about.sha256,
+            "classes": str(self.grouping),
+            "counts": ",".join(f"{name}={count}" for name, count in about.training_counts.items()),
+            **priors.to_meta(),
+            "min_significance": about.min_significance,
+            "features": ",".join(self.features),
+            **dict(sorted(self.estimator.get_params().items())),
+            "versions": ",".join(f"{name}={version}" for name, version in about.versions.items()),
+        }
+        return {key: plain_value(value) for key, value in entries.items() if value is not None}
