@@ -252,7 +252,7 @@ def draw_numbers(
     drawn = np.empty((num_draws, len(groups), num_classes), dtype=np.int64)
     for k in range(num_draws):
         moved = new_logs + np.tensordot(rng.standard_normal(len(moves)), moves, axes=1)
-        weights = rng.exponential(size=n)
+        weights = np.asarray(rng.exponential(size=n))
         centre = prior_std[:, None] * rng.standard_normal(zero.shape)
         a = fit_calibration(inputs, weights, centre, prior_std, best, offset=logs, target=known)
         a += (rng.standard_normal() - 1.0) * best
