@@ -45,7 +45,9 @@ _HOMES = {
     "UncertainGPRegressor": "fermiclass.nimgp.estimators.exact_regressor",
     "Census": "fermiclass.labelling.census",
     "take_census": "fermiclass.labelling.census",
+    "fit_rows": "fermiclass.rows",
     "open_rows": "fermiclass.rows",
+    "predict_rows": "fermiclass.rows",
     "read_table": "fermiclass.io.tables",
     "write_table": "fermiclass.io.tables",
 }

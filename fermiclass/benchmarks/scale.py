@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -131,15 +132,16 @@ def _rows(path: Path) -> Any:
 def _ours(path: Path, steps: int, method: str) -> dict[str, float]:
     load_tensorflow(quiet=True, large=True)
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+    from fermiclass.rows import fit_rows, predict_rows
 
     rows, times = _rows(path), [time.perf_counter()]
-    model = NIMGPClassifier(method, kernel="se", num_inducing=_M, batch_size=_B, steps=steps, num_draws=16)
-    model.fit_rows(rows, progress=lambda _: times.append(time.perf_counter()))
+    estimator = NIMGPClassifier(method, kernel="se", num_inducing=_M, batch_size=_B, steps=steps, num_draws=16)
+    model = fit_rows(estimator, rows, progress=lambda _: times.append(time.perf_counter()))
     calls = np.diff(times)
     step = float(np.median(calls[1:])) / _STEPS_A_CALL if len(calls) > 1 else float(calls[0]) / steps
     started = time.perf_counter()
     with TemporaryDirectory() as folder:
-        model.predict_rows(rows, Path(folder) / "labels.parquet")
+        predict_rows(replace(model, domain=None), rows, Path(folder) / "labels.parquet")
     labelling = time.perf_counter() - started
     unit = 2**20 if sys.platform == "darwin" else 2**10  # kilobytes; bytes on macOS
     return {

@@ -58,6 +58,7 @@ def classify_rows(
       fermiclass classify-rows survey.parquet --model model -o labels.parquet --dask tcp://127.0.0.1:8786
     """  # noqa: D301
     from fermiclass.io.files import exists
+    from fermiclass.rows import predict_rows
     from fermiclass.rows.cluster import connected
     from fermiclass.rows.writers import check_rows_place
 
@@ -65,7 +66,8 @@ def classify_rows(
     model = load_rows_model(model_folder, quiet=quiet)
     opened = model.open(rows, keep=names(keep or ""), hdu=hdu_of(hdu))
     with connected(dask) if dask else nullcontext() as client, progress_bar("labelling", quiet=quiet) as progress:
-        model.label(
+        predict_rows(
+            model,
             opened,
             output,
             block_rows=block_rows,

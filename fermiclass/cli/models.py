@@ -11,7 +11,7 @@ from fermiclass.show.terminal import load_tensorflow
 if TYPE_CHECKING:
     from fermiclass.labelling.archive.files import Arrays, Config
     from fermiclass.labelling.catalog_model import CatalogModel
-    from fermiclass.rows.model import RowsModel
+    from fermiclass.rows import RowsModel
 
     Content = tuple[Config, Arrays]
 

@@ -101,12 +101,11 @@ def train_rows(
       fermiclass train-rows survey.parquet -o model --features g_r,r_i --label type --checkpoint survey.npz
     """  # noqa: D301
     from fermiclass.labelling.archive import check_model_folder_writable, save_model
-    from fermiclass.rows.model import open_to_learn
-    from fermiclass.rows.model import train_rows as train
+    from fermiclass.rows import fit_rows, open_training_rows
     from fermiclass.show.summaries import print_rows_training
 
     check_model_folder_writable(output)
-    opened, columns = open_to_learn(
+    opened = open_training_rows(
         rows,
         None if features is None else names(features),
         uncertainties=None if uncertainties is None else [name or None for name in names(uncertainties)],
@@ -120,11 +119,9 @@ def train_rows(
     estimator = NIMGPClassifier(**given, random_state=seed)
     try:
         with progress_bar("training", quiet=quiet) as progress:
-            model = train(
-                opened,
-                columns,
+            model = fit_rows(
                 estimator,
-                source=str(rows),
+                opened,
                 checkpoint=checkpoint,
                 progress=lambda state: progress(state.step, state.steps),
             )

@@ -15,6 +15,10 @@ class PredictionError(NIMGPError, ArithmeticError):
     """Probabilities are NaN or infinite."""
 
 
+class LabelsError(NIMGPError, ValueError):
+    """A classifier cannot learn from these labels."""
+
+
 class TrainingWarning(UserWarning):
     """Training did not go well. The message says what was done about it."""
 

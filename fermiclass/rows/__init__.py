@@ -1,36 +1,42 @@
 """Labelled rows with error bars. They are read from disk in chunks, so that memory does not grow with their number.
 
-``chunk`` and ``rows`` define rows. ``arrays``, ``parquet`` and ``fits`` read them, and ``opening`` chooses by the
-ending of the file. ``minibatches`` shuffles them for training, ``summary`` reads them once, and ``writers`` write
-tables of any size.
+``chunk`` defines rows, ``columns`` the roles of their columns. ``arrays``, ``parquet`` and ``fits`` read them, and
+``opening`` chooses by the ending of the file. ``statistics`` reads them once, ``minibatches`` shuffles them,
+``rows_model`` trains on them, and ``labelling`` labels them.
 """
 
 from fermiclass.rows.arrays import ArrayRows
-from fermiclass.rows.chunk import Blocked, Chunk, join, read_in_order
+from fermiclass.rows.chunk import Chunk, Rows, join, read_in_order
+from fermiclass.rows.columns import Columns
 from fermiclass.rows.fits import FITSRows
+from fermiclass.rows.labelling import predict_rows
 from fermiclass.rows.minibatches import shuffled_minibatches
-from fermiclass.rows.opening import open_rows
+from fermiclass.rows.opening import open_rows, open_training_rows
 from fermiclass.rows.parquet import ParquetRows
-from fermiclass.rows.rows import Rows
-from fermiclass.rows.summary import Summary, sample, summarise
+from fermiclass.rows.rows_model import RowsModel, RowsProvenance, fit_rows
+from fermiclass.rows.statistics import RowStatistics, row_statistics
 from fermiclass.rows.writers import FITSRowWriter, ParquetRowWriter, RowWriter, open_writer
 
 __all__ = [
     "ArrayRows",
-    "Blocked",
     "Chunk",
+    "Columns",
     "FITSRowWriter",
     "FITSRows",
     "ParquetRowWriter",
     "ParquetRows",
+    "RowStatistics",
     "RowWriter",
     "Rows",
-    "Summary",
+    "RowsModel",
+    "RowsProvenance",
+    "fit_rows",
     "join",
     "open_rows",
+    "open_training_rows",
     "open_writer",
+    "predict_rows",
     "read_in_order",
-    "sample",
+    "row_statistics",
     "shuffled_minibatches",
-    "summarise",
 ]

@@ -1,112 +1,51 @@
-"""Checks for all kinds of rows."""
+"""Checks and conversions of the values of rows, for all kinds of files."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
-from fermiclass.rows.chunk import Chunk
+from fermiclass.io.arrays import FloatArray
 
 
-def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return the type of the chunks; raise RowsError unless it is float32 or float64."""
-    found = np.dtype(dtype)
-    if found not in (np.float32, np.float64):
-        raise RowsError(f"the dtype of the rows is {found}; expected float32 or float64")
-    return found
+def as_floats(values: NDArray[Any], start: int, names: Sequence[str | None], source: str) -> FloatArray:
+    """Return numbers ``(n, D)`` in double precision; RowsError where a whole number has too many digits."""
+    floats = values.astype(np.float64, order="C")  # sums depend on the order in memory
+    if values.dtype.kind in "iu":
+        lost = floats.astype(values.dtype) != values
+        refuse(lost, values, "which float64 cannot hold; expected fewer digits", start, names, source)
+    return floats
 
 
-def check_span(start: int, stop: int, num_rows: int, source: str) -> None:
-    """Raise RowsError unless 0 ≤ start ≤ stop ≤ N."""
-    if not 0 <= start <= stop <= num_rows:
-        raise RowsError(f"rows {start} to {stop} of {source} do not exist; expected rows from 0 to {num_rows}")
-
-
-def held(
-    values: NDArray[Any], dtype: np.dtype[Any], start: int, names: Sequence[str | None], source: str
-) -> NDArray[Any]:
-    """Return numbers ``(n, D)`` in a type of floats; infinities stay.
-
-    Raises
-    ------
-    RowsError
-        If a number would become 0, or a whole number another one. The message gives the place.
-    """
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        found = values.astype(dtype, order="C")  # sums depend on the order in memory
-        lost = (found == 0) & (values != 0)
-        if values.dtype.kind in "iu":
-            lost |= found.astype(values.dtype) != values
-    _refuse(lost, values, f"which {dtype} cannot hold; expected fewer digits, or other units", start, names, source)
-    return found
-
-
-def variances(
-    sigma: NDArray[Any], dtype: np.dtype[Any], start: int, names: Sequence[str | None], source: str
-) -> NDArray[Any]:
-    """Return the variances of uncertainties ``(n, D)``, negative for negative ones; errors as :func:`held`."""
-    double = held(sigma, np.dtype(np.float64), start, names, source)
+def as_variances(sigma: FloatArray, start: int, names: Sequence[str | None], source: str) -> FloatArray:
+    """Return the squares of uncertainties ``(n, D)``; RowsError where one is negative, or its square would be 0."""
     with np.errstate(over="ignore", under="ignore"):
-        found = (double * np.abs(double)).astype(dtype)
-    lost = (found == 0) & (double != 0)
-    _refuse(lost, double, f"whose square {dtype} cannot hold; expected other units", start, names, source)
-    return found
+        variances = sigma**2
+    refuse(sigma < 0, sigma, "expected uncertainties of 0 or more", start, names, source)
+    lost = (variances == 0) & (sigma != 0)
+    refuse(lost, sigma, "whose square float64 cannot hold; expected other units", start, names, source)
+    return variances
 
 
-def check_chunk(
-    chunk: Chunk, start: int, names: Sequence[str], noise_names: Sequence[str | None], source: str
-) -> Chunk:
-    """Return `chunk`, or raise RowsError if a value is not finite or a variance is negative.
-
-    Parameters
-    ----------
-    chunk
-        The chunk. A negative variance stands for a negative uncertainty.
-    start
-        Number of the chunk's first row, for the message.
-    names, noise_names
-        Names of the features and of the columns of uncertainties, for the message.
-    source
-        Name of the file, for the message.
-    """
-    for values, columns in ((chunk.X, names), (chunk.X_var, noise_names)):
-        _refuse(
-            ~np.isfinite(values),
-            values,
-            f"expected finite numbers that {values.dtype} can hold",
-            start,
-            columns,
-            source,
-        )
-    less = np.where(chunk.X_var < 0, "a negative number", "")  # the number itself is a square
-    _refuse(chunk.X_var < 0, less, "expected uncertainties of 0 or more", start, noise_names, source)
-    return chunk
+def check_numbers(values: FloatArray, start: int, names: Sequence[str | None], source: str) -> None:
+    """Raise RowsError where a number is not finite."""
+    refuse(~np.isfinite(values), values, "expected finite numbers", start, names, source)
 
 
-def _refuse(
+def refuse(
     wrong: NDArray[np.bool_], values: NDArray[Any], expected: str, start: int, names: Sequence[str | None], source: str
 ) -> None:
+    """Raise RowsError with the place of the first value that is wrong; `start` is the number of the first row."""
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise RowsError(
             f"{source} has {values[row, column]} in row {start + row} (counted from 0) of column '{names[column]}', "
             f"{expected}. Correct the row, or remove it."
         )
-
-
-def check_columns(wanted: Collection[str], found: Collection[str], source: str) -> None:
-    """Raise RowsError if a wanted column is missing. The message gives similar names."""
-    for name in wanted:
-        if name not in found:
-            folded = {other.lower(): other for other in sorted(found)}
-            close = [folded[match] for match in difflib.get_close_matches(name.lower(), list(folded), n=3)]
-            hint = f"Did you mean {' or '.join(close)}?" if close else f"Its columns: {', '.join(found)}."
-            raise RowsError(f"{source} has no column '{name}'. {hint}")
 
 
 def plain_labels(values: NDArray[Any], column: str, source: str) -> NDArray[Any]:

@@ -1,14 +1,22 @@
-"""Chunks of rows in memory, and the interface of readers."""
+"""Rows on disk, and chunks of them in memory."""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fermiclass.errors import RowsError
+from fermiclass.io.arrays import FloatArray
+from fermiclass.rows.checks import as_floats, as_variances, check_numbers, plain_labels, plain_values
+from fermiclass.rows.columns import Columns
 
 #: Number of rows that a pass in order reads at a time.
 CHUNK_ROWS = 65536
@@ -20,7 +28,7 @@ class Chunk(NamedTuple):
     Attributes
     ----------
     X
-        (n, D) float32 or float64 features, all finite.
+        (n, D) features, all finite.
     X_var
         (n, D) variances of the errors of `X`, all finite and not negative.
     y
@@ -29,8 +37,8 @@ class Chunk(NamedTuple):
         Further columns (n,) by name, to copy into the results.
     """
 
-    X: NDArray[Any]
-    X_var: NDArray[Any]
+    X: FloatArray
+    X_var: FloatArray
     y: NDArray[Any] | None
     kept: Mapping[str, NDArray[Any]] = MappingProxyType({})
 
@@ -47,44 +55,129 @@ class Chunk(NamedTuple):
         return Chunk(self.X[index], self.X_var[index], None if self.y is None else self.y[index], kept)
 
 
-class RowReader(ABC):
-    """Reads any number of rows in a fixed order. Reading some of them needs memory for these only.
+class Rows(ABC):
+    """Any number of rows in a fixed order. Reading some of them needs memory for these only.
 
     Attributes
     ----------
     num_rows
         Number of rows, N.
-    feature_names
-        Names of the D features.
+    columns
+        Names of the D features, their uncertainties, the label, and columns to keep.
+    source
+        Name of the file, as it was given.
+    block_edges
+        (B + 1,) the first row of each of B blocks, then N. A block is always read as a whole.
     """
 
     num_rows: int
-    feature_names: tuple[str, ...]
-    _opened: Callable[[], RowReader]  # opens the same rows in another process
+    columns: Columns
+    source: str
+    block_edges: NDArray[np.int64]
+    _opened: Callable[[], Rows]  # opens the same rows in another process
+    _stamps: Mapping[Path, tuple[int, int]] = MappingProxyType({})  # size and time of the files when they were opened
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Rows that are sent to another process are opened again there."""
         return self._opened, ()
 
-    @abstractmethod
     def read(self, start: int, stop: int) -> Chunk:
         """Return rows `start` to `stop` − 1, counted from 0.
 
         Raises
         ------
         RowsError
-            If there are no such rows, they cannot be read, or they hold a value that is not finite or a negative
-            uncertainty. The message gives the place.
+            If there are no such rows, they cannot be read or have changed, or they hold a value that is not finite or
+            a negative uncertainty. The message gives the place.
         """
+        if not 0 <= start <= stop <= self.num_rows:
+            raise RowsError(
+                f"rows {start} to {stop} of '{self.source}' do not exist; expected rows from 0 to {self.num_rows}"
+            )
+        for path, stamp in self._stamps.items():
+            if not path.exists() or stamp_of(path) != stamp:
+                raise RowsError(f"'{path}' has changed since it was opened. Start again when it is complete.")
+        chunk = self._read(start, stop)
+        check_numbers(chunk.X, start, self.columns.features, f"'{self.source}'")
+        check_numbers(chunk.X_var, start, self.columns.uncertainties, f"'{self.source}'")
+        return chunk
+
+    @abstractmethod
+    def _read(self, start: int, stop: int) -> Chunk:
+        """Return rows that exist; numbers may be infinite or NaN."""
 
 
-@runtime_checkable
-class Blocked(Protocol):
-    """Rows that are stored in blocks. A block is always read as a whole."""
+class TableRows(Rows):
+    """Rows of a table with named columns.
 
-    @property
-    def block_edges(self) -> NDArray[np.int64]:
-        """(B + 1,) the first row of each of the B blocks, then N."""
+    Parameters
+    ----------
+    path
+        The file.
+    features
+        Names of D columns with one number a row.
+    uncertainties
+        For each feature the name of the column with its standard deviation, or None for a feature without error. None
+        if no feature has an error.
+    label
+        The column of labels, text (null or '' for none) or whole numbers; None for no labels.
+    keep
+        Columns to copy into the results, one number or text a row.
+    hdu
+        Number or name of the table's HDU in a FITS file.
+
+    Raises
+    ------
+    RowsError
+        If a file is missing or damaged, or a column is missing or of another type.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        features: Sequence[str],
+        *,
+        uncertainties: Sequence[str | None] | None = None,
+        label: str | None = None,
+        keep: Sequence[str] = (),
+        hdu: int | str = 1,
+    ):
+        self._opened = partial(
+            type(self),
+            Path(path).resolve(),
+            features,
+            uncertainties=uncertainties,
+            label=label,
+            keep=keep,
+            hdu=hdu,
+        )
+        self.source = str(path)
+        self.columns = Columns.of(features, uncertainties, label, keep)
+        self._open(Path(path), hdu)
+        self.read(0, 0)  # checks the types of label and kept columns
+
+    @abstractmethod
+    def _open(self, path: Path, hdu: int | str) -> None:
+        """Open the file, check its columns, and set the other attributes."""
+
+    def _chunk(self, column: Callable[[str], NDArray[Any]], start: int) -> Chunk:
+        """Build a chunk, whose first row is `start`, from a function that returns a column ``(n,)``."""
+        source, roles = f"'{self.source}'", self.columns
+        n = len(column(roles.names[0]))
+        X, X_var = np.empty((n, len(roles.features))), np.zeros((n, len(roles.features)))
+        for j, (name, noise) in enumerate(zip(roles.features, roles.uncertainties, strict=True)):
+            X[:, [j]] = as_floats(column(name)[:, None], start, [name], source)
+            if noise is not None:
+                sigma = as_floats(column(noise)[:, None], start, [noise], source)
+                X_var[:, [j]] = as_variances(sigma, start, [noise], source)
+        y = None if roles.label is None else plain_labels(column(roles.label), roles.label, source)
+        return Chunk(X, X_var, y, {name: plain_values(column(name), name, source) for name in roles.keep})
+
+
+def stamp_of(path: Path) -> tuple[int, int]:
+    """Return size and time of a file, which change when it is written."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def join(chunks: Sequence[Chunk]) -> Chunk:
@@ -98,7 +191,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
     )
 
 
-def read_in_order(rows: RowReader, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
+def read_in_order(rows: Rows, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
     """Read all rows once, up to `chunk_rows` at a time."""
     for start in range(0, rows.num_rows, chunk_rows):
         yield rows.read(start, min(start + chunk_rows, rows.num_rows))

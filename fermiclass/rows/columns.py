@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
-from fermiclass.rows.checks import check_columns, held, plain_labels, plain_values, variances
-from fermiclass.rows.chunk import Chunk
+
+#: Prefix of the column with a feature's standard deviation, as in the catalogue.
+UNCERTAINTY_PREFIX = "Unc_"
+#: Column of the label in the feature tables that ``fermiclass features`` writes.
+DEFAULT_LABEL = "CLASS"
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,10 @@ class Columns:
         chosen = tuple(features)
         noise = (None,) * len(chosen) if uncertainties is None else tuple(uncertainties)
         repeated = sorted({name for name in chosen if chosen.count(name) > 1})
-        if not chosen or repeated:
-            raise RowsError(
-                f"features are named more than once: {', '.join(repeated)}. Name each once."
-                if repeated
-                else "no features are named. Name at least one."
-            )
+        if repeated:
+            raise RowsError(f"features are named more than once: {', '.join(repeated)}. Name each once.")
+        if not chosen:
+            raise RowsError("no features are named. Name at least one.")
         if len(noise) != len(chosen):
             raise RowsError(
                 f"{len(noise)} columns of uncertainties were named for {len(chosen)} features; expected one for each, "
@@ -74,33 +72,13 @@ class Columns:
         every = (*self.features, *self.uncertainties, self.label, *self.keep)
         return tuple(dict.fromkeys(name for name in every if name is not None))
 
-    @property
-    def numbers(self) -> frozenset[str]:
-        """The columns that have to hold numbers."""
-        return frozenset(name for name in (*self.features, *self.uncertainties) if name is not None)
-
     def check(self, found: Collection[str], is_number: Callable[[str], bool], source: str) -> None:
         """Raise RowsError if a column is missing, or the column of a feature or its error does not hold numbers."""
-        check_columns(self.names, found, source)
         for name in self.names:
-            if name in self.numbers and not is_number(name):
+            if name not in found:
+                folded = {other.lower(): other for other in sorted(found)}
+                close = [folded[match] for match in difflib.get_close_matches(name.lower(), list(folded), n=3)]
+                hint = f"Did you mean {' or '.join(close)}?" if close else f"Its columns: {', '.join(found)}."
+                raise RowsError(f"{source} has no column '{name}'. {hint}")
+            if name in (*self.features, *self.uncertainties) and not is_number(name):
                 raise RowsError(f"the column '{name}' of {source} does not hold one number a row. Choose another.")
-
-    def chunk(self, column: Callable[[str], NDArray[Any]], dtype: np.dtype[Any], source: str, start: int) -> Chunk:
-        """Build an unchecked chunk, whose first row is `start`, from a function that returns a column ``(n,)``.
-
-        The variance of a negative uncertainty is negative, so that the check finds it.
-
-        Raises
-        ------
-        RowsError
-            If `dtype` cannot hold a number, or labels or kept columns are of a wrong type.
-        """
-        n, D = len(column(self.names[0])), len(self.features)
-        X, X_var = np.empty((n, D), dtype), np.zeros((n, D), dtype)
-        for j, (name, noise) in enumerate(zip(self.features, self.uncertainties, strict=True)):
-            X[:, j] = held(column(name)[:, None], dtype, start, [name], source)[:, 0]
-            if noise is not None:
-                X_var[:, j] = variances(column(noise)[:, None], dtype, start, [noise], source)[:, 0]
-        y = None if self.label is None else plain_labels(column(self.label), self.label, source)
-        return Chunk(X, X_var, y, {name: plain_values(column(name), name, source) for name in self.keep})

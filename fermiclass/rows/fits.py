@@ -2,116 +2,61 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError, in_one_line
-from fermiclass.io.fits_tables import fits_column
-from fermiclass.io.inputs import check_regular
-from fermiclass.rows.checks import check_chunk, check_dtype, check_span
-from fermiclass.rows.chunk import Chunk
-from fermiclass.rows.columns import Columns
-from fermiclass.rows.rows import Rows
+from fermiclass.rows.chunk import Chunk, TableRows, stamp_of
 
 if TYPE_CHECKING:
     from astropy.io import fits
 
 
-class FITSRows(Rows):
-    """Rows of a binary table that is mapped into memory. Only the rows that are read are converted.
+class FITSRows(TableRows):
+    """Rows of a binary table that astropy maps into memory. Only the rows that are read are converted.
 
-    Parameters
-    ----------
-    path
-        A FITS file that is not compressed.
-    features
-        Names of D columns with one number a row.
-    uncertainties
-        For each feature the name of the column with its standard deviation, or None for a feature without error. None
-        if no feature has an error.
-    label
-        The column of labels, text ('' for none) or whole numbers; None for no labels.
-    keep
-        Columns to copy into the results, one number or text a row.
-    hdu
-        Number or name of the table's HDU.
-    dtype
-        Type of the chunks: float64, or float32 with seven digits.
-
-    Raises
-    ------
-    RowsError
-        If the file is missing, damaged or compressed, has no such table, or a column is missing or of another type.
+    The parameters are those of :class:`TableRows`.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        features: Sequence[str],
-        *,
-        uncertainties: Sequence[str | None] | None = None,
-        label: str | None = None,
-        keep: Sequence[str] = (),
-        hdu: int | str = 1,
-        dtype: DTypeLike = np.float64,
-    ):
-        self._opened = partial(
-            FITSRows,
-            Path(path).resolve(),
-            features,
-            uncertainties=uncertainties,
-            label=label,
-            keep=keep,
-            hdu=hdu,
-            dtype=dtype,
-        )
-        self._dtype = check_dtype(dtype)
-        self._columns = Columns.of(features, uncertainties, label, keep)
-        self.feature_names = self._columns.features
-        self._source = f"'{path}'"
-        self._data = _table(Path(path), hdu)
+    def _open(self, path: Path, hdu: int | str) -> None:
+        self._data = open_fits(path, hdu)
+        self._stamps = {path: stamp_of(path)}
         self.num_rows = len(self._data)
-        described = self._data.columns
+        self.block_edges = np.array([0, self.num_rows])
+        columns, types = self._data.columns, self._data.dtype
 
         def is_number(name: str) -> bool:
-            return self._data.dtype[name].shape in ((), (1,)) and described[name].format.lstrip("1")[0] in "LBIJKED"
+            return types[name].shape in ((), (1,)) and columns[name].format.lstrip("1")[0] in "LBIJKED"
 
-        self._columns.check(described.names, is_number, self._source)
-        for name in self._columns.names:
-            if self._data.dtype[name].shape not in ((), (1,)):
-                raise RowsError(f"the column '{name}' of {self._source} does not hold one value a row. Choose another.")
-        self.read(0, 0)  # checks the types of label and kept columns
+        self.columns.check(columns.names, is_number, f"'{path}'")
+        for name in self.columns.names:
+            if types[name].shape not in ((), (1,)):
+                raise RowsError(f"the column '{name}' of '{path}' does not hold one value a row. Choose another.")
 
-    def read(self, start: int, stop: int) -> Chunk:
-        """Return rows `start` to `stop` − 1; see :meth:`fermiclass.rows.Rows.read`."""
-        check_span(start, stop, self.num_rows, self._source)
-        rows = self._data[start:stop]
+    def _read(self, start: int, stop: int) -> Chunk:
+        rows = self._data[start:stop]  # once: it takes astropy long
 
         def column(name: str) -> NDArray[Any]:
-            return fits_column(rows, self._data.columns.names.index(name)).reshape(stop - start)
+            values, null = np.asarray(rows.field(name)), rows.columns[name].null
+            if null not in (None, "") and values.dtype.kind in "iuf":
+                # astropy takes the null value as a number. It is one before TSCAL and TZERO.
+                missing = rows.view(np.ndarray)[name] == null
+                values = np.where(missing, np.nan, values) if missing.any() else values
+            return values.reshape(stop - start)
 
-        chunk = self._columns.chunk(column, self._dtype, self._source, start)
-        return check_chunk(chunk, start, self.feature_names, self._columns.uncertainties, self._source)
+        return self._chunk(column, start)
 
 
-def fits_columns(path: Path, hdu: int | str) -> list[str]:
-    """Return the columns of a binary table."""
-    return list(_table(path, hdu).columns.names)
-
-
-def _table(path: Path, hdu: int | str) -> fits.FITS_rec:
+def open_fits(path: Path, hdu: int | str) -> fits.FITS_rec:
+    """Map a binary table into memory; RowsError if that is not possible."""
     from astropy.io import fits
     from astropy.utils.exceptions import AstropyWarning
 
     try:
-        check_regular(path)
         with path.open("rb") as stream:
             if stream.read(2) == b"\x1f\x8b":
                 raise RowsError(f"'{path}' is compressed and cannot be read in parts. Decompress it first (gunzip).")

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
-from fermiclass.rows.chunk import Blocked, Chunk, RowReader, join
+from fermiclass.rows.chunk import Chunk, Rows, join
 
 #: A pool of rows, and the indices of each of its batches, ``(batches, batch_size)``.
 _Pool = tuple[Chunk, NDArray[np.int64]]
 
 
 def shuffled_minibatches(
-    rows: RowReader, batch_size: int, *, seed: int, pool_rows: int = 65536, chunk_rows: int = 4096, first: int = 0
+    rows: Rows, batch_size: int, *, seed: int, pool_rows: int = 65536, chunk_rows: int = 4096, first: int = 0
 ) -> Generator[Chunk, None, None]:
     """Return endless minibatches of the rows that have a label, or of all rows if there are no labels.
 
@@ -69,7 +69,7 @@ def _batches(pools: Iterator[_Pool], first: int) -> Generator[Chunk, None, None]
 
 
 def _pools(
-    rows: RowReader, batch_size: int, pool_rows: int, chunk_rows: int, rng: np.random.Generator
+    rows: Rows, batch_size: int, pool_rows: int, chunk_rows: int, rng: np.random.Generator
 ) -> Generator[_Pool, None, None]:
     while True:
         waiting: list[Chunk] = []
@@ -97,9 +97,9 @@ def _pools(
             yield join(waiting), order.reshape(-1, batch_size)
 
 
-def _shuffled_spans(rows: RowReader, chunk_rows: int, rng: np.random.Generator) -> Iterator[tuple[int, int]]:
+def _shuffled_spans(rows: Rows, chunk_rows: int, rng: np.random.Generator) -> Iterator[tuple[int, int]]:
     """Yield first row and end of each chunk, with blocks and the chunks of each block in random order."""
-    edges = rows.block_edges if isinstance(rows, Blocked) else np.array([0, rows.num_rows])
+    edges = rows.block_edges
     for block in rng.permutation(len(edges) - 1):
         first, end = int(edges[block]), int(edges[block + 1])
         for chunk in rng.permutation(-(-(end - first) // chunk_rows)):

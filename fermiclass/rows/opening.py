@@ -6,15 +6,13 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import DTypeLike
-
 from fermiclass.errors import RowsError
 from fermiclass.io.files import exists
 from fermiclass.rows.arrays import ArrayRows
-from fermiclass.rows.fits import FITSRows, fits_columns
-from fermiclass.rows.parquet import ParquetRows, parquet_columns
-from fermiclass.rows.rows import Rows
+from fermiclass.rows.chunk import Rows
+from fermiclass.rows.columns import DEFAULT_LABEL, UNCERTAINTY_PREFIX
+from fermiclass.rows.fits import FITSRows, open_fits
+from fermiclass.rows.parquet import ParquetRows, open_parquet_file, parquet_files
 
 _EXPECTED = (
     "a Parquet file or a folder of them, a FITS file (.fits, .fit), a .npy file, or a folder with X.npy, and X_var.npy "
@@ -30,7 +28,6 @@ def open_rows(
     label: str | None = None,
     keep: Sequence[str] = (),
     hdu: int | str = 1,
-    dtype: DTypeLike = np.float64,
 ) -> Rows:
     """Open rows on disk. This reads only their description.
 
@@ -38,19 +35,22 @@ def open_rows(
     ----------
     path
         ========================== ===================================================================
-        .parquet, or a folder      :class:`fermiclass.rows.ParquetRows`
-        .fits, .fit                :class:`fermiclass.rows.FITSRows`; unpack compressed files first
+        .parquet, or a folder      a Parquet table, or a folder of them in the order of their names
+        .fits, .fit                a FITS binary table; unpack compressed files first
         .npy                       features only: no error bars, no labels
         a folder with X.npy        X.npy (N, D), and X_var.npy (N, D) and y.npy (N,) if they are there
         ========================== ===================================================================
     features
         Columns of a Parquet or FITS table (required); for .npy, names of the columns of X.
-    uncertainties, label, keep
-        Columns of a Parquet or FITS table.
+    uncertainties
+        For each feature the column with its standard deviation, or None for a feature without error. None if no
+        feature has an error.
+    label
+        The column of labels, text (null or '' for none) or whole numbers; None for no labels.
+    keep
+        Columns to copy into the results.
     hdu
         Number or name of the table's HDU in a FITS file.
-    dtype
-        Type of the chunks: float64, or float32 with seven digits.
 
     Raises
     ------
@@ -58,40 +58,84 @@ def open_rows(
         If the file is missing, damaged or of another kind, or lacks a column.
     """
     place = Path(path)
-    if not exists(place):
-        raise RowsError(f"there is no file or folder '{path}'. Check the name and the folder.")
-    ending = place.name.lower()
-    is_folder = place.is_dir()
-    if holds_arrays(place):
+    kind = _kind(place)
+    if kind == "npy":
         if uncertainties is not None or label is not None or keep:
             raise RowsError(f"'{path}' has no named columns: put the variances and labels into X_var.npy and y.npy")
-        X, X_var, y = place, None, None
-        if is_folder:
-            X, X_var, y = place / "X.npy", _if_there(place / "X_var.npy"), _if_there(place / "y.npy")
-        return ArrayRows(X, y, X_var=X_var, feature_names=features, dtype=dtype)
-    if not is_folder and not ending.endswith((".parquet", ".fits", ".fit", ".fits.gz", ".fit.gz")):
-        raise RowsError(f"'{path}' does not have the ending of rows; expected {_EXPECTED}. Rename or convert it.")
+        if not place.is_dir():
+            return ArrayRows(place, feature_names=features)
+        X_var, y = (there if there.exists() else None for there in (place / "X_var.npy", place / "y.npy"))
+        return ArrayRows(place / "X.npy", y, X_var=X_var, feature_names=features)
     if features is None:
         raise RowsError(f"the features of '{path}' are not given. Name the columns that are features.")
-    if is_folder or ending.endswith(".parquet"):
-        return ParquetRows(place, features, uncertainties=uncertainties, label=label, keep=keep, dtype=dtype)
-    return FITSRows(place, features, uncertainties=uncertainties, label=label, keep=keep, hdu=hdu, dtype=dtype)
+    if kind == "parquet":
+        return ParquetRows(place, features, uncertainties=uncertainties, label=label, keep=keep)
+    return FITSRows(place, features, uncertainties=uncertainties, label=label, keep=keep, hdu=hdu)
 
 
-def _if_there(path: Path) -> Path | None:
-    return path if path.exists() else None
+def open_training_rows(
+    path: str | os.PathLike[str],
+    features: Sequence[str] | None = None,
+    *,
+    uncertainties: Sequence[str | None] | None = None,
+    label: str | None = None,
+    hdu: int | str = 1,
+) -> Rows:
+    """Open rows to learn from. The roles of columns that are not given follow from their names.
+
+    A column is a feature if there is a column of the same name with `UNCERTAINTY_PREFIX`, which has its standard
+    deviations. The label is the column `DEFAULT_LABEL`. The columns of .npy files have no names.
+
+    Parameters
+    ----------
+    path, hdu
+        As for :func:`open_rows`.
+    features, uncertainties, label
+        Columns that do not follow from the names. By default, a feature without a column of errors has no error.
+
+    Raises
+    ------
+    RowsError
+        As for :func:`open_rows`, or when the table has no features or no label.
+    """
+    kind = _kind(Path(path))
+    if kind == "npy":
+        return open_rows(path, features, uncertainties=uncertainties, label=label)
+    if kind == "parquet":
+        found = list(open_parquet_file(parquet_files(Path(path))[0]).schema_arrow.names)
+    else:
+        found = list(open_fits(Path(path), hdu).columns.names)
+    if features is None:
+        features = [name for name in found if f"{UNCERTAINTY_PREFIX}{name}" in found]
+        if not features:
+            raise RowsError(
+                f"'{path}' has no pair of columns such as LP_Index and Unc_LP_Index, so the features are unknown. "
+                "Name them (--features)."
+            )
+    if uncertainties is None:
+        names = [f"{UNCERTAINTY_PREFIX}{name}" for name in features]
+        uncertainties = [name if name in found else None for name in names]
+    if label is None and DEFAULT_LABEL not in found:
+        raise RowsError(f"'{path}' has no column '{DEFAULT_LABEL}'. Name the one with the labels (--label).")
+    return open_rows(path, features, uncertainties=uncertainties, label=label or DEFAULT_LABEL, hdu=hdu)
 
 
-def holds_arrays(path: Path) -> bool:
+def holds_arrays(path: str | os.PathLike[str]) -> bool:
     """Return whether rows are in .npy files, whose columns have no names."""
-    return path.name.lower().endswith(".npy") or exists(path / "X.npy")
+    return _kind(Path(path)) == "npy"
 
 
-def column_names(path: str | os.PathLike[str], hdu: int | str = 1) -> list[str]:
-    """Return the columns of a Parquet or FITS table; errors as :func:`open_rows`."""
-    place = Path(path)
-    if not exists(place):
+def _kind(path: Path) -> str:
+    """Return 'npy', 'parquet' or 'fits'."""
+    if not exists(path):
         raise RowsError(f"there is no file or folder '{path}'. Check the name and the folder.")
-    if place.is_dir() or place.name.lower().endswith(".parquet"):
-        return parquet_columns(place)
-    return fits_columns(place, hdu)
+    if not path.is_file() and not path.is_dir():
+        raise RowsError(f"'{path}' is not a regular file. Give a file on a disk.")
+    name = path.name.lower()
+    if name.endswith(".npy") or exists(path / "X.npy"):
+        return "npy"
+    if path.is_dir() or name.endswith(".parquet"):
+        return "parquet"
+    if name.endswith((".fits", ".fit", ".fits.gz", ".fit.gz")):
+        return "fits"
+    raise RowsError(f"'{path}' does not have the ending of rows; expected {_EXPECTED}. Rename or convert it.")

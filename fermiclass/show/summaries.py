@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fermiclass.catalog import Catalog
     from fermiclass.labelling.catalog_model import CatalogModel
-    from fermiclass.rows.model import RowsModel
+    from fermiclass.rows import RowsModel
 
 _MOST_SUSPICIOUS = 10
 

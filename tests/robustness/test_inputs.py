@@ -22,8 +22,7 @@ from fermiclass.labelling.archive import check_model_folder
 from fermiclass.labelling.archive.files import ENTRIES, FORMAT, FORMAT_VERSION, ROWS
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.training.checkpoints import Checkpoint
-from fermiclass.rows import open_rows
-from fermiclass.rows.opening import column_names
+from fermiclass.rows import open_rows, open_training_rows
 from fermiclass.show.page import read_metrics
 
 MIB = 1 << 20
@@ -103,20 +102,6 @@ def model_folder(path):
     return folder
 
 
-def array_folder(path):
-    folder = path.parent / "arrays"
-    folder.mkdir()
-    (folder / "X.npy").symlink_to(path)
-    return folder
-
-
-def parquet_folder(path):
-    folder = path.parent / "rows"
-    folder.mkdir()
-    (folder / "a.parquet").symlink_to(path)
-    return folder
-
-
 READERS = {
     "a catalogue": ("x.fits", read_catalog, CatalogError),
     **{
@@ -125,9 +110,7 @@ READERS = {
     "rows.npy": ("x.npy", open_rows, RowsError),
     "rows.fits": ("x.fits", lambda path: open_rows(path, ["a"]), RowsError),
     "rows.parquet": ("x.parquet", lambda path: open_rows(path, ["a"]), RowsError),
-    "names of columns": ("x.parquet", column_names, RowsError),
-    "a folder of arrays": ("x", lambda path: open_rows(array_folder(path)), RowsError),
-    "a folder of rows": ("x", lambda path: open_rows(parquet_folder(path), ["a"]), RowsError),
+    "names of columns": ("x.parquet", open_training_rows, RowsError),
     "weights": ("x", lambda path: check_model_folder(model_folder(path)), ModelFolderError),
     "an evaluation": ("x.json", lambda path: read_metrics(path, {}), ReportError),
     "images": ("x", lambda path: read_idx(path, 3), BenchmarkError),
@@ -185,7 +168,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-@pytest.mark.parametrize("read", [read_catalog, read_table, lambda path: open_rows(path, ["b"], keep=["a"]).read(0, 2)])
+@pytest.mark.parametrize("read", [read_catalog, read_table])
 def test_parquet_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch, name, read):
     monkeypatch.setattr(parquet_tables, "_SMALL", 4 * MIB)
     make, options, message = BOMBS[name]
@@ -203,15 +186,6 @@ def test_parquet_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch, na
     finally:
         tracemalloc.stop()
     assert pa.total_allocated_bytes() - before < 10 * MIB
-
-
-def test_columns_that_are_not_used_may_be_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet_tables, "_SMALL", 4 * MIB)
-    table = same_number(4 * MIB).append_column("b", pa.array(np.arange(4 * MIB) % 2 == 1))
-    pq.write_table(table, tmp_path / "rows.parquet", compression="zstd")
-    np.testing.assert_array_equal(open_rows(tmp_path / "rows.parquet", ["b"]).read(4, 6).X, [[0.0], [1.0]])
-    with pytest.raises(RowsError, match=r"more than 100 times the size"):
-        open_rows(tmp_path / "rows.parquet", ["a"])
 
 
 def test_texts_of_parquet_come_back(tmp_path):

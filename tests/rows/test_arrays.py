@@ -11,7 +11,7 @@ from fermiclass.rows import ArrayRows
 def test_defaults():
     rows = ArrayRows(np.arange(6).reshape(3, 2))
     chunk = rows.read(1, 3)
-    assert rows.feature_names == ("x0", "x1")
+    assert rows.columns.features == ("x0", "x1")
     assert chunk.X.tolist() == [[2.0, 3.0], [4.0, 5.0]]
     assert not chunk.X_var.any()
     assert chunk.y is None
@@ -54,13 +54,13 @@ def test_files_stay_on_disk(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"X": np.zeros(3)}, r"X holds float64 of shape \(3,\); expected numbers \(N, D\)"),
-        ({"X": np.zeros((3, 0))}, r"X holds float64 of shape \(3, 0\)"),
-        ({"X": np.full((3, 1), "a")}, r"X holds <U1 of shape \(3, 1\)"),
+        ({"X": np.zeros(3)}, r"holds float64 of shape \(3,\); expected numbers \(N, D\)"),
+        ({"X": np.zeros((3, 0))}, r"holds float64 of shape \(3, 0\)"),
+        ({"X": np.full((3, 1), "a")}, r"holds <U1 of shape \(3, 1\)"),
         ({"X": np.zeros((3, 2)), "X_var": np.zeros((3, 1))}, r"X_var holds float64 of shape \(3, 1\); .* \(3, 2\)"),
         ({"X": np.zeros((3, 2)), "y": ["a"]}, r"y has the shape \(1,\); expected a label for each row, \(3,\)"),
         ({"X": np.zeros((3, 2)), "y": [0.5, 1.0, 2.0]}, r"labels in column 'y' are of type float64; expected text"),
-        ({"X": np.zeros((3, 2)), "feature_names": ["a"]}, r"1 names for the 2 columns of X"),
+        ({"X": np.zeros((3, 2)), "feature_names": ["a"]}, r"1 names for the 2 columns of"),
         ({"X": np.ma.masked_equal(np.zeros((3, 2)), 0.0)}, r"X has 6 masked value\(s\)"),
         ({"X": np.zeros((1, 2)), "y": np.ma.array(["a"], mask=True)}, r"y has 1 masked value\(s\)"),
         ({"X": pd.DataFrame({"a": [1.0]}), "X_var": pd.DataFrame({"b": [1.0]})}, "X_var has the columns b, X has a"),

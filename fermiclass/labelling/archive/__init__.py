@@ -19,7 +19,7 @@ from fermiclass.labelling.archive.files import (
     write_folder,
 )
 from fermiclass.labelling.catalog_model import CatalogModel
-from fermiclass.rows.model import RowsModel
+from fermiclass.rows import RowsModel
 
 __all__ = [
     "CATALOGUE",

@@ -12,8 +12,7 @@ from fermiclass.errors import ModelFolderError
 from fermiclass.labelling.archive.domains import domain_arrays, domain_shapes, read_domain
 from fermiclass.labelling.archive.estimators import check_arrays, estimator_arrays, estimator_entries, read_estimator
 from fermiclass.labelling.archive.files import Arrays, Config
-from fermiclass.rows.columns import Columns
-from fermiclass.rows.model import RowsModel, RowsProvenance
+from fermiclass.rows import Columns, RowsModel, RowsProvenance
 
 
 def pack(model: RowsModel) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
@@ -43,7 +42,5 @@ def unpack(config: Config, arrays: Arrays) -> RowsModel:
     neighbours = config.get("domain_neighbours")  # models of versions before 9 have no domain
     shapes = {} if neighbours is None else domain_shapes(arrays, len(columns.features))
     check_arrays(arrays, len(classes), len(columns.features), shapes)
-    estimator = read_estimator(config, arrays)
-    estimator.row_features_ = columns.features
     domain = None if neighbours is None else read_domain(neighbours, arrays)
-    return RowsModel(estimator, columns, RowsProvenance(**config["provenance"]), domain)
+    return RowsModel(read_estimator(config, arrays), columns, RowsProvenance(**config["provenance"]), domain)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from fermiclass.nimgp.estimators.fitting import (
 from fermiclass.nimgp.estimators.routing import NoisyClassifierMixin, new_variances
 from fermiclass.nimgp.estimators.scaling import Scaling
 from fermiclass.nimgp.estimators.start import expected_inputs
+from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, train_on_stream
 from fermiclass.nimgp.estimators.temperature import NUM_DRAWS, fold_temperature
 from fermiclass.nimgp.estimators.weights import part_weights
 from fermiclass.nimgp.forks import is_broken_fork, refuse_after_fork
@@ -67,8 +68,6 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Learned noise variance V in the units of X; None if it was given.
     label_noise_ : float
         Probability ρ that a label is wrong, given or learned.
-    row_features_ : tuple of str
-        Names of the features after :meth:`fit_rows`. Rows to be labelled must have the same.
     elbo_ : ndarray
         Objective during training, by default the evidence lower bound.
     """
@@ -169,7 +168,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """Drop the results of an earlier fit, so that a failing fit does not leave a mixture."""
-        for name in ("trained_", "weights_", "_predictor", "row_features_"):
+        for name in ("trained_", "weights_", "_predictor"):
             self.__dict__.pop(name, None)
 
     def _take(self, trained: Trained) -> NIMGPClassifier:
@@ -202,60 +201,40 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         self.trained_ = trained
         return self
 
-    def fit_rows(
+    def fit_stream(
         self,
-        rows: Any,
+        minibatches: Minibatches,
+        statistics: StreamStatistics,
         *,
-        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint: Path | None = None,
         progress: Callable[[TrainingState], None] | None = None,
     ) -> NIMGPClassifier:
-        """Train on any number of rows on disk, in memory that does not grow with them.
+        """Train on minibatches from a stream, in memory that does not grow with the number of rows.
 
         Parameters
         ----------
-        rows
-            Rows with labels, as :func:`fermiclass.open_rows` returns them.
+        minibatches
+            ``minibatches(batch_size, seed, first)`` returns ``(X, X_var, y)`` without end, from the minibatch `first`
+            on. The batch size is that of the settings, or 1,024 if it is None.
+        statistics
+            What has to be known of all rows.
         checkpoint
             File, ``.npz``, in which the training is saved once a minute and when it is interrupted. Training continues
-            from an existing file; settings, features, error bars and labels must be the same.
+            from an existing file; settings and statistics must be the same.
         progress
             Called with the state of training every few steps.
 
         Raises
         ------
         ValueError
-            When the method has parameters for every source ('nimgp', 'nimgp-psi', 'mgp-aug'), or the checkpoint belongs
-            to another training.
-        RowsError
-            When rows cannot be read, or have no labels or only one class.
+            When the method has parameters for every source ('nimgp', 'nimgp-psi', 'mgp-aug'), or there is only one
+            class.
+        CheckpointError
+            When the checkpoint belongs to another training.
         """
         settings = self._settings()
         self._forget()
-        self._take(rows.train(settings, checkpoint=checkpoint, progress=progress))
-        self.row_features_ = rows.feature_names
-        return self
-
-    def predict_rows(self, rows: Any, path: str | os.PathLike[str], **options: Any) -> None:
-        """Label rows on disk, block by block.
-
-        Parameters
-        ----------
-        rows
-            Rows, as :func:`fermiclass.open_rows` returns them, with the features of the training.
-        path
-            The file to write, ``.parquet`` or ``.fits``, with the prediction's columns of the label table.
-        options
-            Further arguments of :func:`fermiclass.rows.labelling.predict_rows`, such as ``block_rows`` and ``client``.
-
-        Raises
-        ------
-        RowsError
-            When rows cannot be read, or their features are not those of the classifier.
-        OutputError
-            When the file cannot be written.
-        """
-        check_is_fitted(self)
-        rows.label(self, path, **options)
+        return self._take(train_on_stream(settings, minibatches, statistics, checkpoint=checkpoint, progress=progress))
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> NIMGPClassifier:
         """Use trained parameters, such as ``weights_`` of a classifier with the same settings and scaling.

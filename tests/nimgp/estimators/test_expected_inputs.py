@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.estimators.weights import part_weights
-from fermiclass.rows import ArrayRows
+from fermiclass.rows import ArrayRows, fit_rows
 
 SETTINGS = {"num_inducing": 8, "steps": 20}
 METHODS = ["nimgp-fo", "nimgp-fo-marginal"]
@@ -81,4 +81,4 @@ def test_rows_on_disk_are_refused(data):
     X, y, X_var = data
     rows = ArrayRows(X, X_var=X_var, y=y)
     with pytest.raises(ValueError, match="input_prior='mixture' is not for 'nimgp-fo' with rows on disk"):
-        NIMGPClassifier("nimgp-fo", input_prior="mixture", **SETTINGS).fit_rows(rows)
+        fit_rows(NIMGPClassifier("nimgp-fo", input_prior="mixture", **SETTINGS), rows)

@@ -1,0 +1,144 @@
+"""Training on minibatches from a stream, of rows that memory need not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fermiclass.nimgp.errors import LabelsError
+from fermiclass.nimgp.estimators.fitting import Problem, Progress, Trained, finished, maximise, random_seed
+from fermiclass.nimgp.estimators.scaling import Scaling, scale_of
+from fermiclass.nimgp.estimators.start import inducing_points, input_prior, schedule, takes_expected_inputs
+from fermiclass.nimgp.label_sets import parse_label_sets, parse_label_weights
+from fermiclass.nimgp.labels import LabelTable
+from fermiclass.nimgp.names import PER_SOURCE
+from fermiclass.nimgp.settings import FOLDS, Settings
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.training.checkpoints import Checkpoint
+
+#: Number of rows in a step, if the settings do not give one.
+BATCH_SIZE = 1024
+
+#: Inputs, their variances (n, D), and labels (n,), as for `NIMGPClassifier.fit`.
+Minibatch = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: Given batch size, seed, and the number of the first one: minibatches without end, the same for the same seed.
+Minibatches = Callable[[int, int, int], Iterator[Minibatch]]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamStatistics:
+    """What has to be known of all rows with a label before training.
+
+    Attributes
+    ----------
+    num_rows
+        Number of rows.
+    mean, std
+        Mean and standard deviation of the inputs, ``(D,)``.
+    labels
+        Distinct labels.
+    sample
+        Inputs and variances of a random sample, which give inducing points and p(x).
+    label_sets
+        Classes of labels that stand for sets, beside those of the settings.
+    about
+        More that must be the same for training to continue from a checkpoint, such as a digest of the rows.
+    """
+
+    num_rows: int
+    mean: np.ndarray
+    std: np.ndarray
+    labels: np.ndarray
+    sample: tuple[np.ndarray, np.ndarray]
+    label_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+def check_streamable(settings: Settings, *, checkpoint: bool = False) -> None:
+    """Raise ValueError if the settings are not for training on a stream, with or without a checkpoint."""
+    if settings.method in PER_SOURCE:
+        raise ValueError(
+            f"method={settings.method!r} has parameters for every source in memory: choose 'nimgp-nn', 'nimgp-fo', "
+            "'nimgp-fo-marginal', 'mgp' or 'mgp-sampling'"
+        )
+    if takes_expected_inputs(settings):
+        raise ValueError(
+            f"input_prior={settings.input_prior!r} is not for {settings.method!r} with rows on disk: choose "
+            "'isotropic', or the method 'nimgp-nn'"
+        )
+    if settings.temperature == FOLDS:
+        raise ValueError("temperature='folds' needs the rows in memory: give a number")
+    if checkpoint and not isinstance(settings.random_state, Integral):
+        raise ValueError("a checkpoint needs a whole number as random_state: give one")
+
+
+def train_on_stream(
+    settings: Settings,
+    minibatches: Minibatches,
+    statistics: StreamStatistics,
+    *,
+    checkpoint: Path | None = None,
+    progress: Progress | None = None,
+) -> Trained:
+    """Train on minibatches; see :meth:`fermiclass.NIMGPClassifier.fit_stream`."""
+    from fermiclass.nimgp.build import build_model, type_of
+    from fermiclass.nimgp.training.checkpoints import Checkpoint
+    from fermiclass.nimgp.training.feeds import StreamedData
+
+    check_streamable(settings, checkpoint=checkpoint is not None)
+    table = _label_table(settings, statistics)
+    scaling = Scaling(statistics.mean, scale_of(statistics.mean, statistics.std))
+    seed, num_rows = random_seed(settings), statistics.num_rows
+    batch_size = min(settings.batch_size or BATCH_SIZE, num_rows)
+    X, X_var = scaling.apply(*statistics.sample, settings)
+    Z = inducing_points(settings, X, num_rows, seed)
+    prior = input_prior(settings, X, X_var, seed)
+    problem = Problem(settings, table, scaling, X, X_var, np.empty(0), Z, prior, seed, float(settings.temperature))
+    model = build_model(
+        settings,
+        Z,
+        num_data=num_rows,
+        num_classes=len(table.classes),
+        input_priors=[prior],
+        seed=seed,
+        dtype=type_of(settings),
+        labels=table,
+    )
+
+    def standardised(first: int) -> Iterator[Minibatch]:
+        for X, X_var, y in minibatches(batch_size, seed, first):
+            yield (*scaling.apply(X, X_var, settings), table.codes(y))
+
+    kept: Checkpoint | None = None
+    if checkpoint is not None:
+        known = {"rows": num_rows, "classes": table.names.tolist()}
+        kept = Checkpoint(checkpoint, {**vars(settings), **known, **statistics.about})
+    weights, trace = maximise(
+        model,
+        StreamedData(standardised),
+        schedule(settings, num_rows, seed, batch_size=batch_size),
+        checkpoint=kept,
+        progress=progress,
+    )
+    return finished(problem, weights, trace)
+
+
+def _label_table(settings: Settings, statistics: StreamStatistics) -> LabelTable:
+    """Return the classes that each label stands for."""
+    sets = {**statistics.label_sets, **parse_label_sets(settings.label_sets)}
+    try:
+        table = LabelTable.of(statistics.labels, sets, parse_label_weights(settings.label_weights))
+    except ValueError as error:
+        raise LabelsError(str(error)) from error
+    if len(table.classes) < 2:
+        raise LabelsError(f"a classifier needs rows of at least two classes; found only {len(table.classes)} class")
+    if not np.all(table.says_something()):
+        silent = ", ".join(map(str, table.names[~table.says_something()]))
+        raise LabelsError(f"the labels {silent} stand for every class, and have no information: leave these rows out")
+    return table

@@ -1,0 +1,194 @@
+"""Training on rows: a classifier with its columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fermiclass.catalog.classes import MOST_LETTERS
+from fermiclass.errors import RowsError
+from fermiclass.io.files import check_place
+from fermiclass.io.versions import versions
+from fermiclass.nimgp.domain import TrainingDomain
+from fermiclass.rows.chunk import Chunk, Rows
+from fermiclass.rows.columns import Columns
+from fermiclass.rows.minibatches import shuffled_minibatches
+from fermiclass.rows.opening import holds_arrays, open_rows
+from fermiclass.rows.statistics import RowStatistics, row_statistics
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+    from fermiclass.nimgp.training.loop import TrainingState
+
+_SAMPLE_ROWS = 20_000  # rows that give inducing points and p(x)
+_DOMAIN_ROWS = 2000  # rows that others are compared with: more would cost more time for each row than its label
+
+
+@dataclass(frozen=True)
+class RowsProvenance:
+    """Training rows of a model.
+
+    Attributes
+    ----------
+    rows, num_rows
+        File of the training rows, and the number of those with a label.
+    versions
+        Versions of the packages.
+    """
+
+    rows: str = ""
+    num_rows: int = 0
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class RowsModel:
+    """A classifier that labels rows in files of any size.
+
+    Attributes
+    ----------
+    estimator
+        The fitted classifier.
+    columns
+        Columns of features, uncertainties and label.
+    provenance
+        Training file, its number of rows with a label, and versions of the packages.
+    domain
+        A sample of the training rows, which others are compared with; None for labels without ``OOD_SCORE``.
+    """
+
+    estimator: NIMGPClassifier
+    columns: Columns
+    provenance: RowsProvenance = field(default_factory=RowsProvenance)
+    domain: TrainingDomain | None = None
+
+    def open(self, path: str | os.PathLike[str], *, keep: Sequence[str] = (), hdu: int | str = 1) -> Rows:
+        """Open rows to be labelled; they need no labels.
+
+        Parameters
+        ----------
+        path, hdu
+            As for :func:`fermiclass.open_rows`. A table needs the columns of the features and uncertainties.
+        keep
+            Columns to copy into the results.
+
+        Raises
+        ------
+        RowsError
+            As for :func:`fermiclass.open_rows`; also when arrays have another number of columns.
+        """
+        if holds_arrays(path):
+            return open_rows(path, self.columns.features, keep=keep)
+        return open_rows(path, self.columns.features, uncertainties=self.columns.uncertainties, keep=keep, hdu=hdu)
+
+
+def fit_rows(
+    estimator: NIMGPClassifier,
+    rows: Rows,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Callable[[TrainingState], None] | None = None,
+) -> RowsModel:
+    """Train a copy of a classifier on any number of rows on disk, in memory that does not grow with them.
+
+    One pass finds mean, spread, classes, and a sample, which gives inducing points and p(x). Then training uses
+    shuffled minibatches of `batch_size` rows, or 1,024 rows if it is None.
+
+    Parameters
+    ----------
+    estimator
+        The classifier. The methods 'nimgp', 'nimgp-psi' and 'mgp-aug' cannot be used: they have parameters for every
+        source.
+    rows
+        Rows with labels, as :func:`fermiclass.open_rows` returns them. A label such as ``bll|fsrq`` stands for either
+        class, if other rows have these classes.
+    checkpoint
+        File, ``.npz``, in which the training is saved once a minute and when it is interrupted. If the file exists,
+        training continues from it, with the same result as without the interruption. `random_state` must be a whole
+        number, and settings, features, error bars and labels must be the same.
+    progress
+        Called with the state of training every few steps.
+
+    Raises
+    ------
+    ValueError
+        When the method cannot be used, or the checkpoint belongs to another training.
+    RowsError
+        When rows cannot be read, have no labels or only one class, or columns cannot be named after their classes.
+    """
+    from sklearn.base import clone
+
+    from fermiclass.nimgp.estimators.fitting import random_seed
+    from fermiclass.nimgp.estimators.streams import StreamStatistics, check_streamable
+    from fermiclass.nimgp.settings import Settings
+
+    settings = Settings(**estimator.get_params(deep=False))
+    check_streamable(settings, checkpoint=checkpoint is not None)
+    place = None if checkpoint is None else check_place(checkpoint)
+    found = row_statistics(rows, [(_SAMPLE_ROWS, random_seed(settings)), (_DOMAIN_ROWS, 0)])
+    if found.labels is None:
+        raise RowsError("a classifier needs rows of at least two classes; found no labels")
+    check_classes(found.labels.tolist())
+    sample, typical = found.samples
+
+    def minibatches(batch_size: int, seed: int, first: int) -> Iterator[tuple[Any, Any, Any]]:
+        for chunk in shuffled_minibatches(rows, batch_size, seed=seed, first=first):
+            yield chunk.X, chunk.X_var, chunk.y
+
+    statistics = StreamStatistics(
+        found.num_labelled,
+        found.mean,
+        found.std,
+        found.labels,
+        (sample.X, sample.X_var),
+        _joined_labels(found),
+        {"features": rows.columns.features, "contents": found.digest},
+    )
+    fitted = clone(estimator).fit_stream(minibatches, statistics, checkpoint=place, progress=progress)
+    provenance = RowsProvenance(rows.source, found.num_labelled, versions())
+    return RowsModel(fitted, rows.columns, provenance, _domain(typical, fitted.classes_))
+
+
+def check_classes(classes: Sequence[Any]) -> None:
+    """Check that labels of these classes can be written and saved.
+
+    Raises
+    ------
+    RowsError
+        When a class is a truth value, has too long a name or letters that cannot be printed, or when the columns of two
+        have the same name but for case, as FITS reads them, or that of ``P_MAX``.
+    """
+    folded = {"max": "P_MAX"}
+    for name in classes:
+        text = str(name)
+        found = repr(text[:MOST_LETTERS]) + "..." * (len(text) > MOST_LETTERS)
+        problems = (
+            (isinstance(name, bool), "is a truth value: give texts or whole numbers"),
+            (len(text) > MOST_LETTERS, f"has {len(text)} letters, expected up to {MOST_LETTERS}: shorten it"),
+            (not text.isprintable(), "has letters that cannot be printed: rename it"),
+            (text.lower() in folded, f"and {folded.get(text.lower())} name the same column: rename the class"),
+        )
+        for is_so, what in problems:
+            if is_so:
+                raise RowsError(f"the class {found} {what}")
+        folded[text.lower()] = found
+
+
+def _joined_labels(found: RowStatistics) -> dict[str, tuple[str, ...]]:
+    """Return the classes of labels such as ``bll|fsrq``, which ``fermiclass features`` writes, if other rows have them.
+
+    A label with a part that no row has stays a class of its own.
+    """
+    labels = {str(label) for label in (() if found.labels is None else found.labels)}
+    joined = {label: tuple(label.split("|")) for label in sorted(labels) if "|" in label}
+    return {label: parts for label, parts in joined.items() if labels.issuperset(parts)}
+
+
+def _domain(chunk: Chunk, classes: np.ndarray) -> TrainingDomain:
+    y = np.asarray(chunk.y)
+    known = np.isin(y, classes)  # not those that stand for several classes
+    return TrainingDomain.fit(chunk.X[known], chunk.X_var[known], y[known])

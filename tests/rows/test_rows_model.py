@@ -1,0 +1,298 @@
+"""Training on rows, labelling rows, and models that come back from disk."""
+
+import json
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from astropy.table import Table
+
+import fermiclass as fc
+from fermiclass.errors import ModelFolderError, OutputError, RowsError
+from fermiclass.io.tables import write_table
+from fermiclass.nimgp.errors import CheckpointError
+from fermiclass.nimgp.training.checkpoints import Checkpoint
+from fermiclass.rows import ArrayRows, Columns, RowsModel, open_rows, open_training_rows
+from fermiclass.rows.rows_model import check_classes
+
+SMALL = {
+    "method": "nimgp-nn",
+    "num_inducing": 12,
+    "batch_size": 64,
+    "steps": 60,
+    "num_draws": 16,
+    "learning_rate": 0.05,
+}
+FEW = {**SMALL, "steps": 20}
+FEATURES = ["x0", "x1", "x2"]
+
+
+def make_data(seed, n=600):
+    """Features, variances and classes of n sources."""
+    rng = np.random.default_rng(seed)
+    y = np.array(["bll", "fsrq", "psr"])[rng.integers(0, 3, n)]
+    centre = np.select([y == "bll", y == "fsrq"], [-2.0, 0.0], 2.0)
+    X_var = rng.uniform(0.05, 0.3, (n, 3))
+    return 10.0 + np.stack([centre, -centre, np.zeros(n)], axis=1) + rng.normal(size=(n, 3)) * np.sqrt(X_var), X_var, y
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data(1)
+
+
+@pytest.fixture(scope="module")
+def label(data):
+    """Labels of these sources, of which one in seven is not known."""
+    return np.where(np.arange(600) % 7, data[2], "")
+
+
+@pytest.fixture(scope="module")
+def path(data, label, tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / "sources.parquet"
+    columns = {"Source_Name": [f"4FGL {k}" for k in range(600)], "kind": np.arange(600)}
+    for name, x, variance in zip(FEATURES, data[0].T, data[1].T, strict=True):
+        columns |= {name: x, f"Unc_{name}": np.sqrt(variance)}
+    write_table(Table({**columns, "CLASS": label}), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def rows(path):
+    return open_training_rows(path)
+
+
+@pytest.fixture(scope="module")
+def model(rows):
+    states = []
+    model = fc.fit_rows(fc.NIMGPClassifier(**SMALL), rows, progress=states.append)
+    assert [state.step for state in states] == [20, 40, 60]
+    return model
+
+
+def fit(X, y=None, X_var=None, settings=SMALL, **options):
+    return fc.fit_rows(fc.NIMGPClassifier(**settings), ArrayRows(X, y, X_var=X_var), **options).estimator
+
+
+def test_it_learns(model, data, label, path):
+    X, X_var, y = make_data(2)
+    estimator, known = model.estimator, label != ""
+    assert list(estimator.classes_) == ["bll", "fsrq", "psr"]
+    np.testing.assert_allclose(estimator.mean_, data[0][known].mean(axis=0))
+    np.testing.assert_allclose(estimator.scale_, data[0][known].std(axis=0))
+    assert np.mean(estimator.predict(X, X_var=X_var) == y) > 0.9
+    assert (model.provenance.rows, model.provenance.num_rows) == (str(path), known.sum())
+
+
+def test_the_same_rows_in_memory_give_the_same_model(model, data, label):
+    again = fit(data[0], label, data[1])
+    for name, values in model.estimator.weights_.items():
+        np.testing.assert_allclose(again.weights_[name], values, atol=1e-3, err_msg=name)
+
+
+def test_the_rows_are_read_once_before_training(rows, monkeypatch):
+    spans, read = [], type(rows).read
+
+    def spy(self, start, stop):
+        spans.append((start, stop))
+        return read(self, start, stop)
+
+    monkeypatch.setattr(type(rows), "read", spy)
+    fc.fit_rows(fc.NIMGPClassifier(**{**FEW, "epochs": 1, "batch_size": 514}), rows)
+    assert spans.count((0, 600)) == 3  # one pass, the epoch, and the next one ahead
+
+
+def test_a_label_of_two_classes_stands_for_either(data):
+    """As ``fermiclass features`` writes it. A label with a part that is no class stays a class of its own."""
+    X, X_var, y = data
+    n = np.arange(len(y))
+    open_label = np.where((n % 3 == 0) & (y != "psr"), "bll|fsrq", np.where(n % 11 == 0, "psr|new", y))
+    assert list(fit(X, open_label, X_var, FEW).classes_) == ["bll", "fsrq", "psr", "psr|new"]
+
+
+def test_a_checkpoint(rows, tmp_path):
+    path = tmp_path / "training.npz"
+    first = fc.fit_rows(fc.NIMGPClassifier(**FEW), rows, checkpoint=path).estimator  # the last step is always kept
+    again = fc.fit_rows(fc.NIMGPClassifier(**FEW), rows, checkpoint=path).estimator
+    np.testing.assert_array_equal(first.weights_["posterior.q_mu"], again.weights_["posterior.q_mu"])
+    with pytest.raises(CheckpointError, match="another training, with steps="):
+        fc.fit_rows(fc.NIMGPClassifier(**SMALL), rows, checkpoint=path)
+    with pytest.raises(OutputError, match="there is no folder"):
+        fc.fit_rows(fc.NIMGPClassifier(**SMALL), rows, checkpoint=tmp_path / "nowhere" / "training.npz")
+    with pytest.raises(ValueError, match="random_state"):
+        fc.fit_rows(fc.NIMGPClassifier(random_state=None, **SMALL), rows, checkpoint=path)
+
+
+@pytest.mark.slow
+def test_resumed_half_way(rows, tmp_path, monkeypatch):
+    """It goes on where it was, and ends as if nothing had been."""
+
+    def stop(state):
+        if state.step == 40:
+            raise KeyboardInterrupt
+
+    estimator, path, steps = fc.NIMGPClassifier(**SMALL), tmp_path / "training.npz", []
+    monkeypatch.setattr("fermiclass.nimgp.training.checkpoints.Checkpoint", partial(Checkpoint, seconds=0))
+    with pytest.raises(KeyboardInterrupt):
+        fc.fit_rows(estimator, rows, checkpoint=path, progress=stop)
+    resumed = fc.fit_rows(estimator, rows, checkpoint=path, progress=lambda state: steps.append(state.step)).estimator
+    assert steps == [40, 60]
+    for name, values in fc.fit_rows(estimator, rows).estimator.weights_.items():
+        np.testing.assert_array_equal(resumed.weights_[name], values, err_msg=name)
+
+
+def test_a_checkpoint_of_other_rows(data, tmp_path):
+    X, X_var, y = data
+    path = tmp_path / "training.npz"
+    swapped = np.select([y == "bll", y == "psr"], ["psr", "bll"], y)
+    fit(X, y, X_var, FEW, checkpoint=path)
+    for other, odd in (
+        ((X[::-1], y[::-1], X_var[::-1]), "contents="),
+        ((X, y, 4 * X_var), "contents="),
+        ((X, swapped, X_var), "contents="),
+        ((X, np.where(np.arange(len(y)) == 5, "", y), X_var), "contents=.*rows="),
+        ((X, np.char.add("x", y), X_var), "classes="),
+    ):
+        with pytest.raises(CheckpointError, match=f"another training, with {odd}"):
+            fit(*other, FEW, checkpoint=path)
+    other = ArrayRows(X, y, X_var=X_var, feature_names=FEATURES[::-1])
+    with pytest.raises(CheckpointError, match="features="):
+        fc.fit_rows(fc.NIMGPClassifier(**FEW), other, checkpoint=path)
+
+
+@pytest.mark.slow
+def test_epochs_are_passes_over_the_rows(rows):
+    steps = []
+    for settings, expected in (({"batch_size": None, "epochs": 40}, 40), ({"epochs": 3}, 3 * 8)):
+        fc.fit_rows(fc.NIMGPClassifier(**SMALL | settings), rows, progress=lambda state: steps.append(state.steps))
+        assert set(steps) == {expected}  # 514 rows with a label
+        steps.clear()
+
+
+@pytest.mark.parametrize(
+    ("settings", "y", "message"),
+    [
+        ({"method": "nimgp"}, "abc", "method='nimgp' has parameters for every source"),
+        ({"method": "mgp-aug"}, "abc", "method='mgp-aug' has parameters for every source"),
+        ({"method": "mgp", "temperature": "folds"}, "abc", "temperature='folds'"),
+        ({"method": "mgp"}, None, "found no labels"),
+        ({"method": "mgp"}, "a", "at least two classes"),
+        ({"method": "mgp"}, ["MAX", "bll"], "'MAX' and P_MAX name the same column"),
+        ({"method": "mgp"}, ["AGN", "agn"], "'agn' and 'AGN' name the same column"),
+        ({"method": "mgp"}, ["bll", "x" * 61], "has 61 letters"),
+        ({"method": "mgp"}, ["bll", "p\x00sr"], "cannot be printed"),
+        ({"method": "mgp"}, [False, True], "is a truth value"),
+    ],
+)
+def test_what_cannot_be_learned(settings, y, message, monkeypatch):
+    monkeypatch.setattr("fermiclass.nimgp.estimators.streams.maximise", lambda *_, **__: pytest.fail("it trains"))
+    y = None if y is None else np.array(list(y))[np.arange(60) % len(y)]
+    with pytest.raises(ValueError, match=message):
+        fit(np.random.default_rng(0).normal(size=(60, 1)), y, settings=settings)
+
+
+def test_other_classes_can_be_named():
+    check_classes(["bll|fsrq", "x" * 60, "supernova remnant", "σ", "maximal"])
+    check_classes([0, 1, 2])
+
+
+@pytest.mark.parametrize("ending", ["parquet", "fits"])
+def test_labels_on_disk_are_those_in_memory(model, rows, data, tmp_path, ending):
+    path, done = tmp_path / f"labels.{ending}", []
+    fc.predict_rows(model, rows, path, block_rows=250, progress=done.append)
+    assert done == [250, 500, 600]
+    labels = open_rows(path, ["P_bll", "P_fsrq", "P_psr"], label="PRED_CLASS").read(0, 600)
+    expected = model.estimator.predict_proba(data[0], X_var=data[1])
+    np.testing.assert_allclose(labels.X, expected, atol=1e-6)
+    np.testing.assert_array_equal(labels.y, model.estimator.classes_[expected.argmax(axis=1)])
+
+
+def test_no_rows_to_label(model, tmp_path):
+    fc.predict_rows(model, ArrayRows(np.empty((0, 3))), tmp_path / "labels.parquet")
+    assert len(fc.read_table(tmp_path / "labels.parquet")) == 0
+
+
+def test_labels_by_the_workers_of_a_cluster(model, rows, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    alone, together = tmp_path / "alone.parquet", tmp_path / "together.parquet"
+    fc.predict_rows(model, rows, alone, block_rows=100)
+    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+        fc.predict_rows(model, rows, together, block_rows=100, client=client)
+    assert alone.read_bytes() == together.read_bytes()
+
+
+def test_rows_unlike_the_training_rows_are_flagged(model, tmp_path):
+    X = model.estimator.mean_ + np.array([[-2.0, 2.0, 0.0], [2.0, -2.0, 0.0], [60.0, 0.0, 0.0]])
+    rows = ArrayRows(X, X_var=np.full((3, 3), 0.1))
+    fc.predict_rows(model, rows, tmp_path / "labels.parquet")
+    labels = fc.read_table(tmp_path / "labels.parquet")
+    assert np.all(np.asarray(labels["OOD_SCORE"])[:2] < 0.9)
+    assert labels["OOD_SCORE"][2] == 1.0
+    assert labels["LABEL_FLAGS"].tolist() == [0, 0, 4]
+    fc.predict_rows(replace(model, domain=None), rows, tmp_path / "labels.parquet")
+    assert fc.read_table(tmp_path / "labels.parquet").colnames[-1] == "NOISE_ENTROPY"
+
+
+def test_the_same_labels_come_back(model, path, tmp_path):
+    fc.save_model(model, tmp_path / "model")
+    again = fc.load_model(tmp_path / "model")
+    assert isinstance(again, RowsModel)
+    assert (again.columns, again.provenance) == (model.columns, model.provenance)
+    for one, name in ((model, "before"), (again, "after")):
+        rows = one.open(path, keep=["Source_Name", "CLASS"])
+        fc.predict_rows(one, rows, tmp_path / f"{name}.parquet", block_rows=77)
+    assert (tmp_path / "before.parquet").read_bytes() == (tmp_path / "after.parquet").read_bytes()
+    labels = fc.read_table(tmp_path / "before.parquet")
+    assert labels.colnames[:4] == ["Source_Name", "CLASS", "P_bll", "P_fsrq"]
+    assert labels["Source_Name"].tolist() == [f"4FGL {k}" for k in range(600)]
+
+
+def test_arrays_have_no_names(data, tmp_path):
+    np.save(tmp_path / "X.npy", data[0][:, :2])
+    np.save(tmp_path / "y.npy", (data[2] == "psr").astype(int))
+    model = fc.fit_rows(fc.NIMGPClassifier(**FEW), open_training_rows(tmp_path))
+    assert model.columns == Columns(("x0", "x1"), (None, None), "CLASS")
+    fc.predict_rows(model, model.open(tmp_path), tmp_path / "labels.parquet")
+    assert set(fc.read_table(tmp_path / "labels.parquet")["PRED_CLASS"]) == {"0", "1"}
+    fc.save_model(model, tmp_path / "model")
+    assert fc.load_model(tmp_path / "model").estimator.classes_.tolist() == [0, 1]
+
+
+def test_what_cannot_be_labelled(model, path, data, tmp_path):
+    labels = tmp_path / "labels.parquet"
+    with pytest.raises(RowsError, match="learned from x0, x1, x2, these rows have x2, x1, x0"):
+        fc.predict_rows(model, ArrayRows(data[0], feature_names=FEATURES[::-1]), labels)
+    clash = fc.read_table(path)
+    clash.rename_column("kind", "p_bll")
+    write_table(clash, tmp_path / "clash.parquet")
+    with pytest.raises(RowsError, match="names of results: p_bll"):
+        fc.predict_rows(model, model.open(tmp_path / "clash.parquet", keep=["p_bll"]), labels)
+    with pytest.raises(OutputError, match="cannot be written in blocks"):
+        fc.predict_rows(model, ArrayRows(data[0]), tmp_path / "labels.csv")
+    odd = replace(model, estimator=SimpleNamespace(classes_=np.array(["MAX", "bll"])))
+    with pytest.raises(RowsError, match="P_MAX"):
+        fc.predict_rows(odd, ArrayRows(data[0]), labels)
+    assert [place.name for place in tmp_path.iterdir()] == ["clash.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"classes": ["bll"]}, "classes"),
+        ({"classes": ["psr", "fsrq", "bll"]}, "classes"),
+        ({"classes": ["bll", "fsrq"]}, "posterior.Z has shape"),
+        ({"features": ["x0", "x1"]}, "uncertainties"),
+        ({"features": [3]}, "not text"),
+        ({"label": None}, "not text"),
+        ({"provenance": 3}, "is damaged"),
+        ({"grouping": "bll,psr"}, "unknown entries: grouping"),
+    ],
+)
+def test_damage_is_named(model, tmp_path, change, message):
+    fc.save_model(model, tmp_path / "model")
+    place = tmp_path / "model" / "config.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | change))
+    with pytest.raises(ModelFolderError, match=message):
+        fc.load_model(tmp_path / "model")

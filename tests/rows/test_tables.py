@@ -1,0 +1,205 @@
+"""What Parquet and FITS tables have of their own."""
+
+import decimal
+import gc
+import gzip
+import tracemalloc
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from astropy.io import fits
+from astropy.table import MaskedColumn, Table
+
+from fermiclass.errors import RowsError
+from fermiclass.rows import FITSRows, ParquetRows
+from tests.rows.conftest import FEATURES, NAMES, Data, make_rows, write_fits, write_parquet
+
+
+def parquet(path, **columns):
+    pq.write_table(pa.table(columns), path / "t.parquet")
+    return path / "t.parquet"
+
+
+def fits_table(path, *columns):
+    fits.BinTableHDU.from_columns(columns, name="ROWS").writeto(path / "t.fits", overwrite=True)
+    return path / "t.fits"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, 0, 1], pa.int8()),
+        pa.array([1, 0, 1], pa.uint64()),
+        pa.array([1, 0, 1], pa.float32()),
+        pa.array(np.array([1, 0, 1], np.float16)),
+        pa.array([True, False, True]),
+        pa.array([decimal.Decimal(1), decimal.Decimal(0), decimal.Decimal(1)]),
+    ],
+)
+def test_numbers_of_any_type_in_parquet(tmp_path, column):
+    assert ParquetRows(parquet(tmp_path, a=column), ["a"]).read(0, 3).X.tolist() == [[1.0], [0.0], [1.0]]
+
+
+@pytest.mark.parametrize("kind", ["E", "D", "B", "I", "J", "K", "L", "1D"])
+def test_numbers_of_any_type_in_fits(tmp_path, kind):
+    path = fits_table(tmp_path, fits.Column("a", kind, array=np.array([1, 0, 1], bool if kind == "L" else "i4")))
+    assert FITSRows(path, ["a"]).read(0, 3).X.tolist() == [[1.0], [0.0], [1.0]]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pa.array(["bll", None, "psr "]),
+        pa.array(["bll", "", "psr"], pa.large_string()),
+        pa.array(["bll", None, "psr"]).dictionary_encode(),
+        pa.array([b"bll", b"", b"psr"]),
+    ],
+)
+def test_labels_of_text_in_parquet(tmp_path, labels):
+    chunk = ParquetRows(parquet(tmp_path, a=[1.0, 2.0, 3.0], y=labels), ["a"], label="y").read(0, 3)
+    assert [str(name) for name in chunk.y] == ["bll", "", "psr"]
+    assert chunk.labelled.tolist() == [True, False, True]
+
+
+def test_labels_in_fits(tmp_path):
+    path = fits_table(
+        tmp_path,
+        fits.Column("a", "D", array=[1.0, 2.0]),
+        fits.Column("text", "6A", array=["bll  ", ""]),
+        fits.Column("number", "J", array=[3, 1]),
+    )
+    assert FITSRows(path, ["a"], label="text").read(0, 2).y.tolist() == ["bll", ""]
+    labels = FITSRows(path, ["a"], label="number").read(0, 2).y
+    assert labels.tolist() == [3, 1]
+    assert labels.dtype.isnative
+
+
+def test_missing_numbers_in_parquet(tmp_path):
+    path = parquet(tmp_path, a=pa.array([1, None, 3]), b=[1.0, 2.0, 3.0])
+    with pytest.raises(RowsError, match=r"has nan in row 1 .* of column 'a'"):
+        ParquetRows(path, ["a"]).read(0, 3)
+    with pytest.raises(RowsError, match=r"labels in column 'a' .* without missing ones"):
+        ParquetRows(path, ["b"], label="a").read(0, 3)
+
+
+def test_what_astropy_masks_is_missing(tmp_path):
+    a = MaskedColumn([1.0, 99.0], mask=[False, True])
+    y = MaskedColumn(["bll", "psr"], mask=[True, False])
+    Table({"a": a, "b": [1.0, 2.0], "y": y}).write(tmp_path / "t.parquet")
+    with pytest.raises(RowsError, match=r"has nan in row 1 .* of column 'a'"):
+        ParquetRows(tmp_path / "t.parquet", ["a"]).read(0, 2)
+    assert ParquetRows(tmp_path / "t.parquet", ["b"], label="y").read(0, 2).y.tolist() == ["", "psr"]
+
+
+def test_unsigned_and_missing_integers_in_fits(tmp_path):
+    path = fits_table(
+        tmp_path,
+        fits.Column("a", "J", bzero=2**31, array=np.array([0, 2**32 - 2], "u4")),
+        fits.Column("b", "I", null=-99, array=np.array([5, -99], "i2")),
+    )
+    assert FITSRows(path, ["a"]).read(0, 2).X.tolist() == [[0.0], [2.0**32 - 2]]
+    rows = FITSRows(path, ["b"])
+    assert rows.read(0, 1).X.tolist() == [[5.0]]
+    with pytest.raises(RowsError, match=r"has nan in row 1 .* of column 'b'"):
+        rows.read(0, 2)
+
+
+def test_only_the_row_groups_and_columns_concerned_are_read_once(data, tmp_path, monkeypatch):
+    rows = make_rows("parquet", data, tmp_path)
+    asked = []
+    read = pq.ParquetFile.read_row_group
+
+    def spy(self, group, columns=None):
+        asked.append((group, columns))
+        return read(self, group, columns=columns)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", spy)
+    for start in range(64, 192, 16):
+        rows.read(start, start + 16)
+    rows.read(190, 194)
+    assert [group for group, _ in asked] == [1, 2, 3]
+    assert asked[0][1] == ["flux", "index", "curvature", "e_flux", "e_curvature", "class"]
+
+
+def test_a_folder_of_parquet_files(tmp_path):
+    write_parquet(tmp_path / "a.parquet", Data(10).columns)
+    for name in ("_metadata.parquet", ".a.parquet", "_SUCCESS"):  # files of other programs
+        (tmp_path / name).write_bytes(b"")
+    assert ParquetRows(tmp_path, FEATURES, **NAMES).num_rows == 10
+    write_parquet(tmp_path / "b.parquet", {"flux": np.zeros(5)})
+    with pytest.raises(RowsError, match=r"b\.parquet' has no column 'index'"):
+        ParquetRows(tmp_path, FEATURES, **NAMES)
+
+
+def test_columns_that_do_not_fit(data, tmp_path):
+    path = write_parquet(tmp_path / "rows.parquet", data.columns | {"day": np.arange(1000).astype("datetime64[D]")})
+    with pytest.raises(RowsError, match=r"column 'day' to keep holds datetime64"):
+        ParquetRows(path, FEATURES, keep=["day"])
+    path = fits_table(
+        tmp_path,
+        fits.Column("flux", "D", array=[1.0]),
+        fits.Column("bands", "3D", array=[[1.0, 2.0, 3.0]]),
+        fits.Column("any", "PD()", array=np.array([np.zeros(2)], dtype=object)),
+        fits.Column("names", "12A", dim="(4,3)", array=[["a", "b", "c"]]),
+    )
+    for name in ("bands", "any", "names"):
+        with pytest.raises(RowsError, match=rf"column '{name}' of .* does not hold one number a row"):
+            FITSRows(path, ["flux", name])
+    for options in ({"label": "names"}, {"keep": ["bands"]}):
+        with pytest.raises(RowsError, match="does not hold one value a row"):
+            FITSRows(path, ["flux"], **options)
+
+
+def test_hdus_and_packed_files(data, tmp_path):
+    path = write_fits(tmp_path / "rows.fits", data.columns)
+    assert FITSRows(path, FEATURES, hdu="ROWS").num_rows == 1000
+    for hdu, message in (("OTHER", "has no HDU 'OTHER'"), (2, "has no HDU 2"), (0, "is not a binary table")):
+        with pytest.raises(RowsError, match=message):
+            FITSRows(path, FEATURES, hdu=hdu)
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(RowsError, match=r"Decompress it first"):
+        FITSRows(path, FEATURES)
+
+
+@pytest.mark.parametrize("scaled", [(), ("flux", "index", "e_curvature")])
+def test_memory_of_fits_is_flat(tmp_path, scaled):
+    peaks = []
+    for N in (8000, 8000, 64000):  # the first for what astropy itself keeps
+        path = write_fits(tmp_path / f"{len(peaks)}.fits", Data(N).columns, scaled)
+        tracemalloc.start()
+        rows = FITSRows(path, FEATURES, **NAMES)
+        for start in range(0, N, 4000):
+            rows.read(start, start + 4000)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < 1.1 * peaks[1]
+
+
+def test_memory_of_parquet_is_that_of_a_row_group(tmp_path, monkeypatch):
+    read = pq.ParquetFile.read_row_group
+    in_use = []
+
+    def spy(*arguments, **options):
+        table = read(*arguments, **options)
+        in_use.append(pa.total_allocated_bytes() - before + tracemalloc.get_traced_memory()[0])
+        return table
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", spy)
+    peaks = []
+    for groups in (2, 16):
+        path = write_parquet(tmp_path / f"{groups}.parquet", Data(8192 * groups).columns, group=8192)
+        gc.collect()
+        before = pa.total_allocated_bytes()
+        tracemalloc.start()
+        rows = ParquetRows(path, FEATURES, **NAMES)
+        for start in range(0, rows.num_rows, 1000):
+            rows.read(start, min(start + 1000, rows.num_rows))
+        tracemalloc.stop()
+        assert len(in_use) == groups
+        peaks.append(max(in_use))
+        in_use.clear()
+        del rows
+    assert peaks[0] > 8192 * 5 * 8
+    assert peaks[1] < 1.2 * peaks[0]
