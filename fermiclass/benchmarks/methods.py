@@ -1,4 +1,4 @@
-"""Methods that a benchmark compares, by name: those of the papers, the default of this package, and baselines."""
+"""Methods that a benchmark compares, by name: those of the papers, the default for catalogues, and baselines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from fermiclass.errors import BenchmarkError
 from fermiclass.nimgp.names import EP_METHODS, LEARNED, LIKELIHOODS, METHODS, WITH_EXPECTATIONS
 
-DEFAULT = "default"
+#: The estimator with which ``classify`` labels, and ``NIMGPClassifier`` with its own defaults.
+DEFAULT, CLASSIFIER = "default", "classifier"
 
 #: Settings that replace the paper's optimiser and initial values, unless the protocol of the paper is requested. The
 #: number of steps is large enough that the final bound is not lower (docs/benchmarks.md).
@@ -80,7 +81,7 @@ class MethodOptions:
 
 
 def parse_methods(text: str) -> tuple[str, ...]:
-    """Parse ``mgp,nimgp@probit,default,default:nimgp-nn@step-fixed,logistic``.
+    """Parse ``mgp,nimgp@probit,default,classifier:nimgp-nn@step-fixed,logistic``.
 
     The name after an @ is the likelihood of the method, a key of :data:`LIKELIHOOD_SETTINGS`.
 
@@ -101,9 +102,11 @@ def _check(name: str) -> None:
     from fermiclass.evaluation.baselines import available_baselines
 
     method, at, likelihood = name.partition("@")
-    others = (DEFAULT, *EP_METHODS, *available_baselines())
-    if method.removeprefix(f"{DEFAULT}:") not in METHODS and method not in others:
-        known = ", ".join((*METHODS, f"{DEFAULT}:METHOD", *others))
+    base, colon, input_model = method.partition(":")
+    others = (DEFAULT, CLASSIFIER, *EP_METHODS, *available_baselines())
+    of_base = base in (DEFAULT, CLASSIFIER) and input_model in METHODS
+    if not (of_base if colon else method in (*METHODS, *others)):
+        known = ", ".join((*METHODS, f"{DEFAULT}:METHOD", f"{CLASSIFIER}:METHOD", *others))
         raise BenchmarkError(f"the method '{method}' is unknown: choose among {known} (--methods)")
     if at and not is_own(method):
         raise BenchmarkError(f"the method '{method}' has no choice of likelihoods: leave out '{name[len(method) :]}'")
@@ -117,7 +120,7 @@ def _check(name: str) -> None:
 def is_own(name: str) -> bool:
     """Whether a method belongs to `NIMGPClassifier`, which has likelihoods and needs TensorFlow."""
     method = name.partition("@")[0]
-    return method in METHODS or method.partition(":")[0] == DEFAULT
+    return method in METHODS or method.partition(":")[0] in (DEFAULT, CLASSIFIER)
 
 
 def authors_start(input_dim: int) -> dict[str, Any]:
@@ -144,7 +147,7 @@ def make_estimator(
     name
         A name that :func:`parse_methods` returns.
     settings
-        The paper's settings for this cell. The methods of the paper use them, and the default does not.
+        The paper's settings for this cell. Only the methods of the paper use them.
     options
         Settings that all methods share.
     fast
@@ -163,6 +166,7 @@ def make_estimator(
         from fermiclass.evaluation.baselines import BaselineClassifier
 
         return BaselineClassifier(name, seed=options.seed)
+    from fermiclass.labelling.training import default_settings
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.names import PAPER_ESTIMATOR
 
@@ -174,8 +178,10 @@ def make_estimator(
             chosen |= (
                 {**FAST_OPTIMISER, "steps": _FEWER_STEPS.get(name, FAST_OPTIMISER["steps"])} if fast is None else fast
             )
-    elif name != DEFAULT:
-        chosen["method"] = name.removeprefix(f"{DEFAULT}:")
+    else:
+        base, _, input_model = name.partition(":")
+        given = {"method": input_model} if input_model else {}
+        chosen |= default_settings(**given) if base == DEFAULT else given
     if likelihood:
         chosen |= LIKELIHOOD_SETTINGS[likelihood]
     elif options.likelihood is not None:

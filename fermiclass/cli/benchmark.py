@@ -41,8 +41,9 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
     default="default",
     show_default=True,
     metavar="a,b",
-    help="Methods: mgp, nimgp, nimgp-nn, nimgp-fo, mgp-aug, mgp-sampling (as in the paper); default (the settings of "
-    "classify); default:nimgp-nn and so on (the same with another method); rmgpc and smgpc (expectation propagation, "
+    help="Methods: mgp, nimgp, nimgp-nn, nimgp-fo, mgp-aug, mgp-sampling (as in the paper); default (with which "
+    "classify labels); classifier (NIMGPClassifier without settings); default:nimgp-nn, classifier:nimgp-nn and so on "
+    "(the same with another treatment of input noise); rmgpc and smgpc (expectation propagation, "
     "robust to wrong labels or not); baselines such as logistic. All our methods except rmgpc and smgpc accept a "
     f"likelihood after @, such as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed "
     "(label noise of 0.001, not learned). A likelihood can end in -robust (learns the fraction of wrong labels) or "

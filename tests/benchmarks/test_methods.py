@@ -5,6 +5,7 @@ import pytest
 from fermiclass.benchmarks import methods
 from fermiclass.benchmarks.methods import MethodOptions, make_estimator, parse_methods
 from fermiclass.errors import BenchmarkError
+from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, PAPER_ESTIMATOR
@@ -15,14 +16,24 @@ def made(name, settings=None, **options):
 
 
 def test_every_kind_of_name():
-    own = (*METHODS, "default", "default:nimgp-nn", "mgp@step", "nimgp-fo@softmax-bound", "default@logit-fixed")
+    own = (
+        *METHODS,
+        "default",
+        "default:mgp",
+        "classifier",
+        "mgp@step",
+        "nimgp-fo@softmax-bound",
+        "default@logit-fixed",
+    )
     others = ("rmgpc", "smgpc", "logistic")
-    names = (*own, "default:nimgp-nn@probit", *others)
+    names = (*own, "classifier:nimgp-nn@probit", *others)
     assert parse_methods(", ".join(names)) == names
     assert [methods.is_own(name) for name in names] == [name not in others for name in names]
 
 
-@pytest.mark.parametrize("name", ["magic", "default:magic", "default:logistic", "nimgp:default", ""])
+@pytest.mark.parametrize(
+    "name", ["magic", "default:magic", "classifier:svm", "nimgp:default", "default:", "mgp:mgp", ""]
+)
 def test_unknown_methods(name):
     with pytest.raises(BenchmarkError, match=rf"the method '{name}' is unknown: choose among mgp, .* \(--methods\)"):
         parse_methods(f"mgp,{name}")
@@ -53,10 +64,11 @@ def test_without_it_only_the_optimiser_differs(monkeypatch):
     assert fast["num_inducing"] == 8
 
 
-def test_the_default_is_what_classify_uses():
+@pytest.mark.parametrize(("name", "make"), [("default", default_estimator), ("classifier", NIMGPClassifier)])
+def test_neither_the_default_nor_the_classifier_has_settings_of_the_paper(name, make):
     settings = {"epochs": 3, "noise": "per-feature"}
-    assert made("default", settings, paper=True) == NIMGPClassifier().get_params()
-    assert made("default:nimgp-nn", settings) == NIMGPClassifier("nimgp-nn").get_params()
+    assert made(name, settings, paper=True) == make().get_params()
+    assert made(f"{name}:nimgp-nn", settings) == make(method="nimgp-nn").get_params()
 
 
 def test_another_likelihood_for_all_of_ours():
@@ -96,7 +108,7 @@ def test_unknown_likelihoods(name, message):
         parse_methods(name)
 
 
-@pytest.mark.parametrize("name", ["mgp", "nimgp-fo", "default", "default:nimgp-nn"])
+@pytest.mark.parametrize("name", ["mgp", "nimgp-fo", "default", "classifier:nimgp-nn"])
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 def test_a_method_with_a_likelihood(name, likelihood):
     """It differs from the method alone in nothing but the likelihood, whose label noise is learned."""

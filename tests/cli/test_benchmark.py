@@ -87,7 +87,8 @@ def test_our_methods(tmp_path, data):
         "benchmark", "astro454", "--data", data, "--methods", "default,default:mgp", "--splits", "1", "--json", output
     )
     figures = json.loads(output.read_text())["methods"]
-    assert figures["default"]["settings"]["method"] == "nimgp"
+    assert figures["default"]["settings"]["method"] == "nimgp-fo"
+    assert figures["default"]["settings"]["objective"] == "predictive"
     assert figures["default:mgp"]["settings"]["method"] == "mgp"
     assert all(0.05 < of_one["nll"] < 0.4 for of_one in figures.values())
     assert figures["default"]["nll"] != figures["default:mgp"]["nll"]
