@@ -1,75 +1,92 @@
-"""Expected covariances as GPflow kernels over rows ``[u, Σ, source]``.
+"""Expected covariances of sources with Gaussian inputs (Dallaire, Besse & Chaib-draa 2011, section 3).
 
 Two different sources have the covariance ``E k(x_i, x_j)`` with independent x_i ~ N(u_i, Σ_i) and x_j ~ N(u_j, Σ_j).
-A source has the variance ``E k(x_i, x_i)`` (Dallaire, Besse & Chaib-draa 2011, equations 11 and 12). The number in the
-last column identifies a source, never its position; see :func:`fermiclass.nimgp.expected.sources.pack`. A covariance
-matrix is an average of positive semi-definite matrices, and is therefore positive semi-definite.
-
-The kernels can be added to each other, and to kernels of GPflow with ``active_dims=slice(0, D)``. The kernels of GPflow
-then see the means alone. Expected kernels have no ``active_dims``. They must not be multiplied: the expectation
-of a product is not the product of the expectations.
+A source has the variance ``E k(x_i, x_i)`` (equations 11 and 12). Such a matrix is an average of positive semi-definite
+matrices, and therefore positive semi-definite. Kernels can be added, but not multiplied: the expectation of a product
+is not the product of the expectations.
 """
 
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
+from typing import NamedTuple
 
-import gpflow
 import numpy as np
 import tensorflow as tf
-import tensorflow_probability as tfp
 from numpy.typing import ArrayLike
 
-from fermiclass.nimgp.expected.covariances import log_gaussian
-from fermiclass.nimgp.expected.profiles import GaussianComponents, Profile, Quadratics
-from fermiclass.nimgp.expected.sources import Sources, same_source, unpack
+from fermiclass.nimgp.modules import EXP, LogNormal, Module, Parameter
+
+# Modes and widths of the log-normal priors, for standardised inputs and outputs. With large noise or long length-scales
+# a process can explain everything as noise; the paper advises to penalise both. These priors penalise small values too.
+_VARIANCE = _OFFSET = _LENGTHSCALE_OVER_ROOT_D = (1.0, 1.0)
 
 
-class ExpectedKernel(gpflow.kernels.Kernel):
-    """Base of expected kernels. It decides which rows are the same source.
+class Sources(NamedTuple):
+    """N sources with Gaussian inputs.
 
-    Parameters
+    Attributes
     ----------
-    input_dim
-        D.
+    mean
+        u, ``(N, D)``.
+    cov
+        Variances ``(N, D)`` or covariances ``(N, D, D)``. N may be 1 if all have the same.
+    observed
+        Inputs that `plain-se` takes as exact, ``(N, D)``; they differ from `mean` at draws of an uncertain input.
     """
 
-    def __init__(self, input_dim: int) -> None:
-        super().__init__()
-        self.input_dim = input_dim
+    mean: tf.Tensor
+    cov: tf.Tensor
+    observed: tf.Tensor
 
-    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Return expected covariances ``(N, N')`` of X with `X2`, or of X with itself.
+    @classmethod
+    def of(cls, mean: ArrayLike, cov: ArrayLike | None = None) -> Sources:
+        """Return sources in double precision, whose inputs are exact if `cov` is None."""
+        u = np.asarray(mean, np.float64)
+        return cls(u, np.zeros_like(u) if cov is None else np.asarray(cov, np.float64), u)
 
-        Raises
-        ------
-        ValueError
-            When the rows are not packed sources.
-        """
-        one = unpack(tf.convert_to_tensor(X), self.input_dim)
-        other = None if X2 is None else unpack(tf.convert_to_tensor(X2), self.input_dim)
-        between = self._between(one, one if other is None else other)
-        return tf.where(same_source(one, other), self._within(one)[:, None], between)
+    @property
+    def matrices(self) -> tf.Tensor:
+        """Covariances, ``(N, D, D)``."""
+        return self.cov if len(self.cov.shape) == 3 else tf.linalg.diag(self.cov)
 
-    def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Return expected variances ``(N,)``."""
-        return self._within(unpack(tf.convert_to_tensor(X), self.input_dim))
+    @property
+    def variances(self) -> tf.Tensor:
+        """Variances, ``(N, D)``."""
+        return self.cov if len(self.cov.shape) == 2 else tf.linalg.diag_part(self.cov)
 
-    def profile(self, X: tf.Tensor) -> Profile:
-        """Return ``E k(x_i, x)`` as functions of a known x, one for each of the N sources."""
-        return self._profile(unpack(tf.convert_to_tensor(X), self.input_dim))
+
+class ExpectedKernel(Module, abc.ABC):
+    """A kernel of sources."""
+
+    def covariance(self, sources: Sources) -> tf.Tensor:
+        """Return the covariance matrix of sources, ``(N, N)``."""
+        return tf.linalg.set_diag(self.between(sources, sources), self.variance_of(sources))
 
     @abc.abstractmethod
-    def _between(self, one: Sources, other: Sources) -> tf.Tensor:
-        """``E k(x_i, x_j)`` with independent x_i and x_j, ``(N, N')``."""
+    def between(self, one: Sources, other: Sources) -> tf.Tensor:
+        """``E k(x_i, x_j)`` with independent x_i and x_j, ``(N, N')``: no source is in both sets."""
 
     @abc.abstractmethod
-    def _within(self, sources: Sources) -> tf.Tensor:
+    def variance_of(self, sources: Sources) -> tf.Tensor:
         """``E k(x_i, x_i)``, ``(N,)``."""
 
-    @abc.abstractmethod
-    def _profile(self, sources: Sources) -> Profile:
-        pass
+
+class Sum(ExpectedKernel):
+    """Sum of kernels."""
+
+    def __init__(self, kernels: Sequence[ExpectedKernel]) -> None:
+        super().__init__()
+        self.kernels = list(kernels)
+
+    def between(self, one: Sources, other: Sources) -> tf.Tensor:
+        """Return the sum of the covariances."""
+        return tf.add_n([kernel.between(one, other) for kernel in self.kernels])
+
+    def variance_of(self, sources: Sources) -> tf.Tensor:
+        """Return the sum of the variances."""
+        return tf.add_n([kernel.variance_of(sources) for kernel in self.kernels])
 
 
 class ExpectedSquaredExponential(ExpectedKernel):
@@ -84,49 +101,52 @@ class ExpectedSquaredExponential(ExpectedKernel):
 
     Parameters
     ----------
-    input_dim
-        D.
+    lengthscales
+        Initial ℓ, ``(D,)``.
     variance
         Initial σ².
-    lengthscales
-        Initial ℓ, a number or ``(D,)``. Each input has its own ℓ in both cases.
     variance_prior, lengthscales_prior
-        Priors: TensorFlow Probability distributions, or None for maximum likelihood.
+        Priors; None for maximum likelihood.
+    plain
+        Whether observed inputs count as exact.
     """
 
     def __init__(
         self,
-        input_dim: int,
+        lengthscales: ArrayLike,
         *,
         variance: float = 1.0,
-        lengthscales: ArrayLike = 1.0,
-        variance_prior: object = None,
-        lengthscales_prior: object = None,
+        variance_prior: LogNormal | None = None,
+        lengthscales_prior: LogNormal | None = None,
+        plain: bool = False,
     ) -> None:
-        super().__init__(input_dim)
+        super().__init__()
         self.variance = positive(variance, variance_prior)
-        self.lengthscales = positive(np.broadcast_to(lengthscales, [input_dim]), lengthscales_prior)
+        self.lengthscales = positive(lengthscales, lengthscales_prior)
+        self._plain = plain
 
-    def _between(self, one: Sources, other: Sources) -> tf.Tensor:
-        full = one.full or other.full
-        S = self._widened(one, full)[:, None] + (other.full_cov if full else other.cov)
+    def between(self, one: Sources, other: Sources) -> tf.Tensor:
+        """Return equation 17 for different sources."""
+        one, other = (self._seen(sources) for sources in (one, other))
+        variance, lengthscales = tf.convert_to_tensor(self.variance), tf.convert_to_tensor(self.lengthscales)
         d = one.mean[:, None] - other.mean
-        return tf.exp(self._log_peak() + log_gaussian(S, d, full=full))
+        # With −½ log|S| this is the determinant's −½ log|I + W⁻¹(Σ_i + Σ_j)|.
+        log_peak = tf.math.log(variance) + tf.reduce_sum(tf.math.log(lengthscales))
+        W = tf.square(lengthscales)
+        if len(one.cov.shape) == len(other.cov.shape) == 2:
+            S = W + one.cov[:, None] + other.cov
+            return tf.exp(log_peak - 0.5 * tf.reduce_sum(tf.square(d) / S + tf.math.log(S), axis=-1))
+        L = tf.linalg.cholesky(tf.linalg.diag(W) + one.matrices[:, None] + other.matrices)
+        scaled = tf.linalg.matvec(tf.linalg.triangular_solve(L, tf.eye(d.shape[-1], dtype=d.dtype)), d)
+        half_log_det = tf.reduce_sum(tf.math.log(tf.linalg.diag_part(L)), axis=-1)
+        return tf.exp(log_peak - 0.5 * tf.reduce_sum(tf.square(scaled), axis=-1) - half_log_det)
 
-    def _within(self, sources: Sources) -> tf.Tensor:
+    def variance_of(self, sources: Sources) -> tf.Tensor:
+        """Return σ²."""
         return tf.fill([tf.shape(sources.mean)[0]], tf.convert_to_tensor(self.variance))
 
-    def _profile(self, sources: Sources) -> Profile:
-        width = self._widened(sources, sources.full)
-        return GaussianComponents(self._log_peak(), sources.mean, width)
-
-    def _widened(self, sources: Sources, full: bool) -> tf.Tensor:
-        W = tf.square(self.lengthscales)
-        return tf.linalg.diag(W) + sources.full_cov if full else W + sources.cov
-
-    def _log_peak(self) -> tf.Tensor:
-        # With log_gaussian's −½ log|S| this is the determinant's −½ log|I + W⁻¹(Σ_i + Σ_j)|.
-        return tf.math.log(self.variance) + tf.reduce_sum(tf.math.log(self.lengthscales))
+    def _seen(self, sources: Sources) -> Sources:
+        return sources._replace(mean=sources.observed, cov=tf.zeros_like(sources.observed)) if self._plain else sources
 
 
 class ExpectedLinear(ExpectedKernel):
@@ -134,43 +154,37 @@ class ExpectedLinear(ExpectedKernel):
 
     Parameters
     ----------
-    input_dim
-        D.
     variance
         Initial s, one for all inputs or ``(D,)``. The paper has s = 1.
     offset
-        Initial σ_b². A value of 0 stays fixed, and the functions pass through the origin.
+        Initial σ_b².
     variance_prior, offset_prior
-        Priors: TensorFlow Probability distributions, or None for maximum likelihood.
+        Priors; None for maximum likelihood.
     """
 
     def __init__(
         self,
-        input_dim: int,
         *,
         variance: ArrayLike = 1.0,
         offset: float = 1.0,
-        variance_prior: object = None,
-        offset_prior: object = None,
+        variance_prior: LogNormal | None = None,
+        offset_prior: LogNormal | None = None,
     ) -> None:
-        super().__init__(input_dim)
+        super().__init__()
         self.variance = positive(variance, variance_prior)
-        self.offset = _offset(offset, offset_prior)
+        self.offset = positive(offset, offset_prior)
 
-    def _between(self, one: Sources, other: Sources) -> tf.Tensor:
-        return tf.matmul(one.mean * self.variance, other.mean, transpose_b=True) + self.offset
+    def between(self, one: Sources, other: Sources) -> tf.Tensor:
+        """Return equation 14 for different sources."""
+        return tf.matmul(self.variance * one.mean, other.mean, transpose_b=True) + self.offset
 
-    def _within(self, sources: Sources) -> tf.Tensor:
-        variances = tf.linalg.diag_part(sources.cov) if sources.full else sources.cov
-        return tf.reduce_sum(self.variance * (tf.square(sources.mean) + variances), axis=-1) + self.offset
-
-    def _profile(self, sources: Sources) -> Profile:
-        slopes = self.variance * sources.mean
-        return Quadratics(tf.zeros_like(sources.full_cov), slopes)
+    def variance_of(self, sources: Sources) -> tf.Tensor:
+        """Return equation 14 for one source."""
+        return tf.reduce_sum(self.variance * (tf.square(sources.mean) + sources.variances), axis=-1) + self.offset
 
 
-class ExpectedQuadratic(ExpectedKernel):
-    """Expectation of ``(Σ_d s_d x_d x'_d + σ_b²)²``.
+class ExpectedQuadratic(ExpectedLinear):
+    """Expectation of ``(Σ_d s_d x_d x'_d + σ_b²)²``, with the parameters of :class:`ExpectedLinear`.
 
     For s = 1 and ``M = Σ + u uᵀ`` it is, between two sources and within one source (equation 16 and appendix B),
 
@@ -179,66 +193,64 @@ class ExpectedQuadratic(ExpectedKernel):
 
     The paper's appendix B prints Tr(M²) instead of the (Tr Σ + uᵀ u)² = (Tr M)² of its equation (16). For other s,
     replace u_d by √s_d u_d and Σ_de by √(s_d s_e) Σ_de.
-
-    Parameters
-    ----------
-    input_dim
-        D.
-    variance
-        Initial s, one for all inputs or ``(D,)``. The paper has s = 1.
-    offset
-        Initial σ_b². A value of 0 stays fixed.
-    variance_prior, offset_prior
-        Priors: TensorFlow Probability distributions, or None for maximum likelihood.
     """
 
-    def __init__(
-        self,
-        input_dim: int,
-        *,
-        variance: ArrayLike = 1.0,
-        offset: float = 1.0,
-        variance_prior: object = None,
-        offset_prior: object = None,
-    ) -> None:
-        super().__init__(input_dim)
-        self.variance = positive(variance, variance_prior)
-        self.offset = _offset(offset, offset_prior)
+    def between(self, one: Sources, other: Sources) -> tf.Tensor:
+        """Return equation 16 for different sources."""
+        (u, cov), (v, other_cov) = self._scaled(one), self._scaled(other)
+        product = tf.einsum("ide,jde->ij", cov + _outer(u), other_cov + _outer(v))
+        return product + 2.0 * self.offset * tf.matmul(u, v, transpose_b=True) + tf.square(self.offset)
 
-    def _between(self, one: Sources, other: Sources) -> tf.Tensor:
-        product = tf.matmul(self._second_moments(one), self._second_moments(other), transpose_b=True)
-        inner = tf.matmul(one.mean * self.variance, other.mean, transpose_b=True)
-        return product + 2.0 * self.offset * inner + tf.square(self.offset)
-
-    def _within(self, sources: Sources) -> tf.Tensor:
-        s = self._weights()
-        Su = tf.linalg.matvec(sources.full_cov * s, sources.mean)  # Σ s u
-        trace = tf.reduce_sum(s * (tf.linalg.diag_part(sources.full_cov) + tf.square(sources.mean)), axis=-1)
-        square = tf.reduce_sum(tf.square(sources.full_cov) * s[:, None] * s, axis=[-2, -1])
-        around = 2.0 * square + 4.0 * tf.reduce_sum(s * sources.mean * Su, axis=-1)
+    def variance_of(self, sources: Sources) -> tf.Tensor:
+        """Return equation 16 for one source."""
+        u, cov = self._scaled(sources)
+        trace = tf.linalg.trace(cov) + tf.reduce_sum(tf.square(u), axis=-1)
+        around = 2.0 * tf.reduce_sum(tf.square(cov), axis=[-2, -1])
+        around += 4.0 * tf.reduce_sum(u * tf.linalg.matvec(cov, u), axis=-1)
         return around + tf.square(trace + self.offset)
 
-    def _profile(self, sources: Sources) -> Profile:
-        s = self._weights()
-        M = sources.full_cov + sources.mean[:, :, None] * sources.mean[:, None, :]
-        return Quadratics(s[:, None] * M * s, 2.0 * self.offset * s * sources.mean)
-
-    def _second_moments(self, sources: Sources) -> tf.Tensor:
-        """``√s_d √s_e (Σ + u uᵀ)_de`` as rows, ``(N, D²)``."""
-        root = tf.sqrt(self._weights())
-        M = sources.full_cov + sources.mean[:, :, None] * sources.mean[:, None, :]
-        return tf.reshape(root[:, None] * M * root, [-1, self.input_dim**2])
-
-    def _weights(self) -> tf.Tensor:
-        return tf.broadcast_to(self.variance, [self.input_dim])
+    def _scaled(self, sources: Sources) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return ``√s u`` and ``√s_d √s_e Σ_de``."""
+        root = tf.sqrt(self.variance * tf.ones(sources.mean.shape[-1:], tf.float64))
+        return root * sources.mean, root[:, None] * sources.matrices * root
 
 
-def positive(value: ArrayLike, prior: object = None) -> gpflow.Parameter:
+def _outer(u: tf.Tensor) -> tf.Tensor:
+    return u[:, :, None] * u[:, None, :]
+
+
+def make_kernel(name: str, input_dim: int, *, hyper_priors: bool = True) -> ExpectedKernel:
+    """Return one of `fermiclass.nimgp.expected.KERNELS`, or a sum joined by ``+``, with parameters at prior modes."""
+    kernels = [_make(part, input_dim, hyper_priors) for part in name.split("+")]
+    return kernels[0] if len(kernels) == 1 else Sum(kernels)
+
+
+def _make(name: str, input_dim: int, hyper_priors: bool) -> ExpectedKernel:
+    variance_prior = log_normal(*_VARIANCE, hyper_priors)
+    if name in ("linear", "quadratic"):
+        kind = ExpectedLinear if name == "linear" else ExpectedQuadratic
+        return kind(
+            variance=_VARIANCE[0],
+            offset=_OFFSET[0],
+            variance_prior=variance_prior,
+            offset_prior=log_normal(*_OFFSET, hyper_priors),
+        )
+    mode, width = _LENGTHSCALE_OVER_ROOT_D
+    lengthscale = mode * np.sqrt(input_dim)
+    return ExpectedSquaredExponential(
+        np.full(input_dim, lengthscale),
+        variance=_VARIANCE[0],
+        variance_prior=variance_prior,
+        lengthscales_prior=log_normal(lengthscale, width, hyper_priors),
+        plain=name == "plain-se",
+    )
+
+
+def log_normal(mode: float, width: float, hyper_priors: bool = True) -> LogNormal | None:
+    """Return a prior. As a function of the logarithm its density is a Gaussian about the mode, with this width."""
+    return LogNormal(mode * np.exp(width**2), width) if hyper_priors else None
+
+
+def positive(value: ArrayLike, prior: LogNormal | None = None) -> Parameter:
     """Return a positive parameter in double precision that is trained in its logarithm."""
-    return gpflow.Parameter(np.asarray(value, np.float64), transform=tfp.bijectors.Exp(), prior=prior)
-
-
-def _offset(value: float, prior: object) -> gpflow.Parameter:
-    if value == 0:
-        return gpflow.Parameter(tf.zeros([], tf.float64), trainable=False)
-    return positive(value, prior)
+    return Parameter(value, transform=EXP, prior=prior)

@@ -1,20 +1,29 @@
-"""Exact Gaussian process regression on Gaussian inputs."""
+"""Exact Gaussian process regression on Gaussian inputs, with maximum a posteriori hyper-parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
-import gpflow
 import numpy as np
+import scipy.optimize
 import tensorflow as tf
 
 from fermiclass.nimgp.errors import TrainingError
-from fermiclass.nimgp.expected.kernels import ExpectedKernel, positive
-from fermiclass.nimgp.expected.profiles import total_covariance
-from fermiclass.nimgp.expected.sources import unpack, with_covariances
+from fermiclass.nimgp.expected.kernels import ExpectedKernel, Sources, log_normal, make_kernel, positive
+from fermiclass.nimgp.forks import refuse_after_fork
+from fermiclass.nimgp.graphs import call_graph
+from fermiclass.nimgp.likelihoods.predictive_moments import gaussian_points
+from fermiclass.nimgp.modules import Module, Parameter, parameters_of
 
-_ENTRIES_A_BLOCK = 10_000_000  # size of the arrays (n, N, …) and (n, N, N, …) of prediction
+_NOISE = (0.1, 1.0)  # mode and width of the noise variance's log-normal prior
+_SPREAD = 1.0  # standard deviation of the logarithms of the starts
+_DRAWS = 1024  # of an uncertain input, for the variance of a prediction
+_NUMBERS_A_BLOCK = 10_000_000  # size of the arrays of prediction
+_FLAT = 1e-3  # size of a gradient that is only rounding; there a line search may fail to find a lower value
+
+FloatArray = np.ndarray
+Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
 class Solution(NamedTuple):
@@ -24,76 +33,66 @@ class Solution(NamedTuple):
     alpha: tf.Tensor
 
 
-class ExpectedGPR(gpflow.models.BayesianModel, gpflow.models.training_mixins.InternalDataTrainingLossMixin):
+class ExpectedGPR(Module):
     """``y ~ N(0, K + diag(σ_ε² + σ_yi²))`` with expected covariances K.
 
-    This is the model of Dallaire, Besse & Chaib-draa (2011), sections 2.1 and 3. Its marginal likelihood is their
-    equation (9). Their (20) is the sum of an expected squared exponential and a squared exponential of GPflow with
-    ``active_dims=slice(0, D)``.
+    This is the model of Dallaire, Besse & Chaib-draa (2011), sections 2.1 and 3.
 
     Parameters
     ----------
     kernel
-        An expected kernel, or a sum of expected kernels and kernels of GPflow that see the means alone.
-    input_dim
-        D.
-    X
-        Packed sources, ``(N, …)``; see :func:`fermiclass.nimgp.expected.sources.pack`.
+        Kernel of the sources.
+    sources
+        The N training sources.
     y
         Outputs, ``(N,)``, with a mean near zero.
     y_var
         Known variances σ_y² of the outputs, ``(N,)``; None for zeros.
     noise_variance
-        Initial σ_ε² of the white noise, or its fixed value.
-    noise_prior
-        A TensorFlow Probability distribution, or None for maximum likelihood.
-    learn_noise
-        Whether σ_ε² is learned.
+        σ_ε² of the white noise, if it is not learned.
+    hyper_priors
+        Whether a learned σ_ε² has a prior.
     jitter
         Number that is added to the diagonal, relative to the mean of the diagonal.
-
-    Raises
-    ------
-    ValueError
-        When the kernel is not such a sum.
     """
 
     def __init__(
         self,
-        kernel: gpflow.kernels.Kernel,
-        input_dim: int,
-        X: np.ndarray,
-        y: np.ndarray,
+        kernel: ExpectedKernel,
+        sources: Sources,
+        y: FloatArray,
         *,
-        y_var: np.ndarray | None = None,
-        noise_variance: float = 0.01,
-        noise_prior: object = None,
-        learn_noise: bool = True,
+        y_var: FloatArray | None = None,
+        noise_variance: float | None = None,
+        hyper_priors: bool = True,
         jitter: float = 1e-10,
     ) -> None:
         super().__init__()
         self.kernel = kernel
-        self.input_dim = input_dim
-        if learn_noise:
-            self.noise_variance = positive(noise_variance, noise_prior)
+        if noise_variance is None:
+            self.noise_variance = positive(_NOISE[0], log_normal(*_NOISE, hyper_priors))
         else:
-            self.noise_variance = gpflow.Parameter(np.float64(noise_variance), trainable=False)
-        _expected_parts(kernel, input_dim)  # raises ValueError for other kernels
-        self._X = tf.constant(X, tf.float64)
+            self.noise_variance = Parameter(noise_variance, trainable=False)
+        self._sources = sources
         self._y = tf.constant(y, tf.float64)
         self._y_var = tf.zeros_like(self._y) if y_var is None else tf.constant(y_var, tf.float64)
         self._jitter = jitter
 
-    def maximum_log_likelihood_objective(self) -> tf.Tensor:
-        """Return ``log p(y) = −½ yᵀ A⁻¹ y − ½ log |A| − N/2 log 2π``.
+    def log_likelihood(self) -> tf.Tensor:
+        """Return ``log p(y) = −½ yᵀ A⁻¹ y − ½ log |A| − N/2 log 2π`` (equation 9).
 
         NaN, or an error of TensorFlow, when A has no Cholesky factor.
         """
         L = self._factor()
         scaled = tf.linalg.triangular_solve(L, self._y[:, None])[:, 0]
         half_log_det = tf.reduce_sum(tf.math.log(tf.linalg.diag_part(L)))
-        constant = 0.5 * np.log(2.0 * np.pi) * tf.cast(tf.size(self._y), tf.float64)
+        constant = 0.5 * np.log(2.0 * np.pi) * len(self._y)
         return -0.5 * tf.reduce_sum(tf.square(scaled)) - half_log_det - constant
+
+    def loss(self) -> tf.Tensor:
+        """Return −log(marginal likelihood × prior)."""
+        priors = [parameter.log_prior_density() for parameter in self.trainable_parameters]
+        return -tf.add_n([self.log_likelihood(), *priors])
 
     def solve(self) -> Solution:
         """Factorise A for predictions with the current parameters.
@@ -118,98 +117,175 @@ class ExpectedGPR(gpflow.models.BayesianModel, gpflow.models.training_mixins.Int
             f"raise the jitter, now {self._jitter:g}, or learn the noise variance, or give larger output variances"
         )
 
-    def predict_mean(self, X: np.ndarray, solution: Solution) -> np.ndarray:
-        """Return means ``E f(x*)``, ``(n,)``; see :meth:`predict_variance`."""
-        old, new = self._packed_alike(X)
+    def predict_mean(self, new: Sources, solution: Solution) -> FloatArray:
+        """Return means ``E f(x*)``, ``(n,)``: equation 4 with expected covariances."""
 
-        def of_block(rows: np.ndarray) -> np.ndarray:
-            return tf.linalg.matvec(self.kernel(old, rows), solution.alpha, transpose_a=True).numpy()
+        def of_block(block: Sources) -> tf.Tensor:
+            return tf.linalg.matvec(self.kernel.between(self._sources, block), solution.alpha, transpose_a=True)
 
-        return _in_blocks(of_block, new, old.size)
+        return _in_blocks(of_block, new, np.size(self._sources.cov))
 
-    def predict_variance(self, X: np.ndarray, solution: Solution) -> np.ndarray:
-        """Return variances of ``f(x*)`` at new, uncertain x* ~ N(u*, Σ*), exact under the model's assumption.
+    def predict_variance(self, new: Sources, solution: Solution) -> FloatArray:
+        """Return variances of ``f(x*)`` at new sources x* ~ N(u*, Σ*), without the noise of outputs, ``(n,)``.
 
-        The covariances of ``f(x*)`` with the training outputs are ``k_i(x*) = E k(x_i, x*)``. The variances are those
-        of the mixture ``∫ p(f* | x*, y) N(x* | u*, Σ*) dx*``, which is not Gaussian. With k = E k(x*) and
-        V = Cov k(x*),
-
-            mean = kᵀ α,    variance = E k(x*, x*) − kᵀ A⁻¹ k + Σ_ij (α_i α_j − (A⁻¹)_ij) V_ij.
-
-        The first two terms are the paper's equation (5) with expected covariances, which treats x* as one more
-        training source. The last term is 0 at a known x*. The noise of outputs is not included. Kernels of the means
-        see u* alone.
-
-        Parameters
-        ----------
-        X
-            Packed sources, ``(n, …)``. Each x* counts as independent of the training inputs.
-        solution
-            The result of :meth:`solve`.
-
-        Returns
-        -------
-        ndarray
-            Variances, ``(n,)``. The time per source grows as N² D for input variances, and as N² D³ for input
-            covariances.
+        They are those of the mixture ``∫ p(f* | x*, y) N(x* | u*, Σ*) dx*``, which is not Gaussian: the mean of the
+        variances at x*, and the variance of the means (equations 4 and 5), over quasi-Monte Carlo draws of x*. At
+        known x* they are equation 5. No new source is a training source.
         """
-        old, new = self._packed_alike(X)
-        L, alpha = solution
+        if not np.any(new.cov):
+            return _in_blocks(lambda block: self._moments(block, solution)[1], new, np.size(self._sources.cov))
+        points = _standard_points(new.mean.shape[1])
+        roots = np.sqrt(new.cov)[:, :, None] * np.eye(new.mean.shape[1]) if new.cov.ndim == 2 else _roots(new.cov)
 
-        def of_known(rows: np.ndarray) -> np.ndarray:
-            scaled = tf.linalg.triangular_solve(L, self.kernel(old, rows))
-            return (self.kernel(rows, full_cov=False) - tf.reduce_sum(tf.square(scaled), axis=0)).numpy()
+        def of_block(block: Sources) -> tf.Tensor:
+            mean, root, observed = block  # the root stands for the covariance
+            x = (mean[:, None] + points @ root.swapaxes(1, 2)).reshape(-1, mean.shape[1])
+            drawn = Sources(x, np.zeros_like(x[:1]), np.repeat(observed, _DRAWS, axis=0))
+            means, variances = (tf.reshape(a, [-1, _DRAWS]) for a in self._moments(drawn, solution))
+            return tf.reduce_mean(variances, axis=1) + tf.math.reduce_variance(means, axis=1)
 
-        variance = _in_blocks(of_known, new, old.size)
-        expected = _expected_parts(self.kernel, self.input_dim)
-        if expected and np.any(unpack(new, self.input_dim).cov):
-            weights = alpha[:, None] * alpha - tf.linalg.cholesky_solve(L, tf.eye(len(alpha), dtype=tf.float64))
-            profiles = [part.profile(old) for part in expected]
+        return _in_blocks(of_block, new._replace(cov=roots), _DRAWS * np.size(self._sources.cov))
 
-            def of_uncertain(rows: np.ndarray) -> np.ndarray:
-                sources = unpack(rows, self.input_dim)
-                V = total_covariance(profiles, sources.mean, sources.cov)
-                return tf.reduce_sum(weights * V, axis=[1, 2]).numpy()
-
-            variance += _in_blocks(of_uncertain, new, old.size * len(old))
-        return np.maximum(variance, 0.0)
-
-    def _packed_alike(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return training sources and new sources, both with the same number of columns."""
-        old, D = self._X.numpy(), self.input_dim
-        # Drop the numbers of the sources: a prediction treats x* as distinct from all training sources.
-        new = np.column_stack([np.asarray(X, np.float64)[:, :-1], np.full(len(X), np.nan)])
-        if new.shape[1] != old.shape[1]:
-            old, new = with_covariances(old, D), with_covariances(new, D)
-        return old, new
+    def _moments(self, new: Sources, solution: Solution) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return equations 4 and 5, ``(n,)`` each."""
+        k = self.kernel.between(self._sources, new)
+        explained = tf.reduce_sum(tf.square(tf.linalg.triangular_solve(solution.factor, k)), axis=0)
+        variance = tf.maximum(self.kernel.variance_of(new) - explained, 0.0)
+        return tf.linalg.matvec(k, solution.alpha, transpose_a=True), variance
 
     def _factor(self) -> tf.Tensor:
-        K = self.kernel(self._X)
+        K = self.kernel.covariance(self._sources)
         diagonal = tf.linalg.diag_part(K)
         added = self.noise_variance + self._y_var + self._jitter * tf.reduce_mean(diagonal)
         return tf.linalg.cholesky(tf.linalg.set_diag(K, diagonal + added))
 
 
-def _in_blocks(function: Callable[[np.ndarray], np.ndarray], rows: np.ndarray, entries: int) -> np.ndarray:
-    """Apply a function to blocks of rows that fit into memory; it needs `entries` numbers per row."""
-    size = max(1, _ENTRIES_A_BLOCK // entries)
-    return np.concatenate([function(rows[start : start + size]) for start in range(0, max(1, len(rows)), size)])
+def build_regression(
+    kernel: str, sources: Sources, y: FloatArray, *, hyper_priors: bool = True, **settings: object
+) -> ExpectedGPR:
+    """Return an untrained model by the name of its kernel; other arguments as for :class:`ExpectedGPR`."""
+    refuse_after_fork()
+    made = make_kernel(kernel, sources.mean.shape[1], hyper_priors=hyper_priors)
+    return ExpectedGPR(made, sources, y, hyper_priors=hyper_priors, **settings)  # type: ignore[arg-type]
 
 
-def _expected_parts(kernel: gpflow.kernels.Kernel, input_dim: int) -> Sequence[ExpectedKernel]:
-    """Return the expected kernels of a sum."""
-    parts = kernel.kernels if isinstance(kernel, gpflow.kernels.Sum) else [kernel]
-    expected = [part for part in parts if isinstance(part, ExpectedKernel)]
-    for part in parts:
-        if isinstance(part, ExpectedKernel):
-            continue
-        if isinstance(part, gpflow.kernels.Combination):
-            raise ValueError(f"{type(part).__name__} inside a kernel: expected kernels can only be added")
-        dims = part.active_dims
-        stop = dims.stop if isinstance(dims, slice) else max(dims) + 1
-        if stop is None or not 0 <= stop <= input_dim:
-            raise ValueError(
-                f"{type(part).__name__} would see variances as inputs: give it active_dims=slice(0, {input_dim}), "
-                "so that it sees the means alone"
-            )
-    return expected
+def _standard_points(dim: int) -> FloatArray:
+    """Return quasi-Monte Carlo draws of N(0, I) with exactly this mean and covariance, ``(_DRAWS, dim)``."""
+    points = gaussian_points(_DRAWS, dim)
+    points -= points.mean(axis=0)
+    return points @ np.linalg.inv(np.linalg.cholesky(points.T @ points / _DRAWS)).T
+
+
+def _roots(cov: FloatArray) -> FloatArray:
+    """Return R with R Rᵀ = Σ for matrices that may be singular, ``(n, D, D)``."""
+    values, vectors = np.linalg.eigh(cov)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None])
+
+
+def _in_blocks(function: Callable[[Sources], tf.Tensor], sources: Sources, numbers: int) -> FloatArray:
+    """Apply a function to blocks of sources that fit into memory; it needs so many numbers per source."""
+    size = max(1, _NUMBERS_A_BLOCK // numbers)
+    starts = range(0, max(1, len(sources.mean)), size)
+    return np.concatenate([function(Sources(*(a[start : start + size] for a in sources))) for start in starts])
+
+
+class Optimum(NamedTuple):
+    """Lowest loss from one start, its position, the number of steps, and the reason if it is not a minimum."""
+
+    loss: float
+    position: FloatArray
+    steps: int
+    failure: str
+
+
+def fit_starts(model: ExpectedGPR, *, starts: int, steps: int, rng: np.random.Generator) -> Optimum:
+    """Set the parameters of a model to the best of several maxima a posteriori; return it.
+
+    The marginal likelihood of uncertain inputs has many local maxima (Dallaire, Besse & Chaib-draa 2011, section 3.3).
+    The current parameters are the first start, and the logarithms of the other starts are drawn around them. From each
+    start L-BFGS makes up to `steps` steps.
+
+    Raises
+    ------
+    TrainingError
+        When the covariance matrix is not positive definite at all starts.
+    """
+    loss = flat_loss(model)
+    variables = [parameter.unconstrained_variable for parameter in model.trainable_parameters]
+    first = np.concatenate([variable.numpy().ravel() for variable in variables])
+    draws = rng.normal(size=(starts, first.size)) * _SPREAD
+    draws[0] = 0.0
+    best = min((minimise(loss, first + draw, steps=steps) for draw in draws), key=lambda optimum: optimum.loss)
+    if not np.isfinite(best.loss):
+        raise TrainingError(f"all {starts} starts failed: {model.not_positive_definite()}")
+    _move(variables, best.position)
+    return best
+
+
+def minimise(loss: Loss, start: FloatArray, *, steps: int) -> Optimum:
+    """Minimise by L-BFGS from one start. If the loss becomes NaN or infinite, return the best position so far."""
+    best = Optimum(np.inf, start, 0, "")
+    taken = 0
+
+    def watched(position: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal best
+        value, gradient = loss(position)
+        if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
+            raise _NotANumberError
+        if value < best.loss:
+            best = Optimum(value, position.copy(), taken, "")
+        return value, gradient
+
+    def count(_: FloatArray) -> None:
+        nonlocal taken
+        taken += 1
+
+    try:
+        result = scipy.optimize.minimize(
+            watched, start, jac=True, method="L-BFGS-B", callback=count, options={"maxiter": steps}
+        )
+    except _NotANumberError:
+        return best._replace(steps=taken, failure="the loss was not finite")
+    if result.success or np.max(np.abs(result.jac), initial=0.0) < _FLAT * max(1.0, abs(best.loss)):
+        return best._replace(steps=taken)
+    reason = f"no minimum after {steps} steps" if taken >= steps else f"L-BFGS: {result.message}"
+    return best._replace(steps=taken, failure=reason)
+
+
+def flat_loss(model: ExpectedGPR) -> Loss:
+    """Return the loss and its gradient as a function of all unconstrained parameters in one array."""
+    variables = [parameter.unconstrained_variable for parameter in model.trainable_parameters]
+
+    @tf.function(autograph=False)
+    def evaluate() -> tuple[tf.Tensor, tf.Tensor]:
+        with tf.GradientTape() as tape:
+            loss = model.loss()
+        gradients = tape.gradient(loss, variables)
+        return loss, tf.concat([tf.reshape(gradient, [-1]) for gradient in gradients], axis=0)
+
+    def loss(position: FloatArray) -> tuple[float, FloatArray]:
+        _move(variables, position)
+        try:
+            value, gradient = call_graph(evaluate)
+        except tf.errors.InvalidArgumentError:  # some builds of TensorFlow raise where others return NaN
+            return np.nan, np.full_like(position, np.nan)
+        return float(value), gradient.numpy()
+
+    return loss
+
+
+def parameters(model: ExpectedGPR) -> dict[str, FloatArray]:
+    """Return the values of all parameters by name."""
+    return {name: parameter.numpy() for name, parameter in parameters_of(model).items()}
+
+
+class _NotANumberError(ArithmeticError):
+    pass
+
+
+def _move(variables: list[tf.Variable], position: FloatArray) -> None:
+    start = 0
+    for variable in variables:
+        size = int(np.prod(variable.shape))
+        variable.assign(position[start : start + size].reshape(variable.shape))
+        start += size

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fermiclass.nimgp.expected.kernels import ExpectedLinear, ExpectedQuadratic, ExpectedSquaredExponential
+from fermiclass.nimgp.expected.kernels import ExpectedLinear, ExpectedQuadratic, ExpectedSquaredExponential, Sum
 
 D = 3
 SCALES = np.array([0.6, 1.1, 1.9])
@@ -11,14 +11,13 @@ SCALES = np.array([0.6, 1.1, 1.9])
 
 def make_kernel(name):
     """A kernel, or a sum, with hyper-parameters far from 1."""
-    kernel, *rest = name.split("+")
-    if rest:
-        return make_kernel(kernel) + make_kernel("+".join(rest))
-    if kernel == "se":
-        return ExpectedSquaredExponential(D, variance=1.7, lengthscales=SCALES)
-    if kernel == "linear":
-        return ExpectedLinear(D, variance=SCALES, offset=0.4)
-    return ExpectedQuadratic(D, variance=SCALES, offset=0.7)
+    if "+" in name:
+        return Sum([make_kernel(part) for part in name.split("+")])
+    if name in ("se", "plain-se"):
+        return ExpectedSquaredExponential(SCALES, variance=1.7, plain=name == "plain-se")
+    if name == "linear":
+        return ExpectedLinear(variance=SCALES, offset=0.4)
+    return ExpectedQuadratic(variance=SCALES, offset=0.7)
 
 
 def covariances(rng, n, form):
