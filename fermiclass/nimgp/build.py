@@ -23,10 +23,7 @@ from fermiclass.nimgp.inputs.models import (
 from fermiclass.nimgp.inputs.network import AmortisedInputs, Encoding, OneHot
 from fermiclass.nimgp.inputs.noise import GivenNoise, InputNoise, LearnedNoise
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.kernels.base import Kernel, Sum, White
-from fermiclass.nimgp.kernels.dot_product import Linear, Polynomial
-from fermiclass.nimgp.kernels.scales import Scales
-from fermiclass.nimgp.kernels.stationary import FORMS, Stationary
+from fermiclass.nimgp.kernels import PROFILES, Kernel, Linear, Polynomial, Scales, Stationary, Sum, White
 from fermiclass.nimgp.labels import LabelTable
 from fermiclass.nimgp.likelihoods.base import Likelihood, make_likelihood
 from fermiclass.nimgp.likelihoods.contaminated import Contaminated
@@ -190,7 +187,7 @@ def _kernel(settings: Settings, shape: Sequence[int], input_dim: int, scales: Sc
         if name == "polynomial":
             kernels.append(Polynomial(shape, input_dim, degree=settings.degree, **start))
         else:
-            kernels.append(Stationary(shape, input_dim, form=FORMS[name], **start))
+            kernels.append(Stationary(shape, input_dim, profile=PROFILES[name], **start))
     kernels.append(White(shape, variance=settings.initial_white, prior=prior(_WHITE, _WIDE), dtype=dtype))
     return Sum(kernels)
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.inputs.models import Batch, InputModel
 from fermiclass.nimgp.inputs.noise import InputNoise
-from fermiclass.nimgp.kernels.base import Kernel
+from fermiclass.nimgp.kernels import Kernel
 from fermiclass.nimgp.likelihoods.base import Likelihood, Predictive
 from fermiclass.nimgp.modules import Module
 from fermiclass.nimgp.posterior import SparsePosterior

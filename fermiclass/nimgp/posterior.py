@@ -13,15 +13,16 @@ Leading axes ``...`` run over models that are trained at once. There may be none
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.expected.psi import expected_moments
-from fermiclass.nimgp.kernels.base import Kernel
+from fermiclass.nimgp.kernels import Kernel
+from fermiclass.nimgp.linalg import matmul, matvec
 from fermiclass.nimgp.modules import Module, Parameter
-from fermiclass.nimgp.products import matmul, matvec
 
 
 class LatentMoments(NamedTuple):
@@ -37,8 +38,8 @@ class LatentFunctions(Protocol):
     def moments(self, X: tf.Tensor) -> LatentMoments:
         """Mean and variance at ``X`` (..., n, D)."""
 
-    def mean_gradient(self, X: tf.Tensor) -> tf.Tensor:
-        """``∇ mean_c`` at ``X`` (..., n, D), shape ``(..., C, n, D)``."""
+    def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
+        """Mean and variance at ``X`` (..., n, D), and ``∇ mean_c``, ``(..., C, n, D)``."""
 
     def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
         """Mean and variance over x of N(mean, diag var), both (..., n, D); see :mod:`fermiclass.nimgp.expected.psi`."""
@@ -107,7 +108,10 @@ class TrainingFunctions(NamedTuple):
     def moments(self, X: tf.Tensor) -> LatentMoments:
         """Mean and variance at ``X`` (..., n, D)."""
         X = X[..., None, :, :]
-        A = tf.linalg.triangular_solve(self.L, self.kernel.K(self.Z, X))  # (..., C, M, n)
+        return self._moments(X, self.kernel.K(self.Z, X))
+
+    def _moments(self, X: tf.Tensor, k: tf.Tensor) -> LatentMoments:
+        A = tf.linalg.triangular_solve(self.L, k)  # (..., C, M, n)
         mean = matvec(A, self.q_mu, transpose_a=True)
         var = (
             self.kernel.K_diag(X)
@@ -116,10 +120,12 @@ class TrainingFunctions(NamedTuple):
         )
         return LatentMoments(mean, _positive(var))
 
-    def mean_gradient(self, X: tf.Tensor) -> tf.Tensor:
-        """``∇ mean_c`` at ``X`` (..., n, D), shape ``(..., C, n, D)``."""
-        weights = tf.linalg.triangular_solve(self.L, self.q_mu[..., None], adjoint=True)[..., 0]
-        return self.kernel.mean_gradient(X[..., None, :, :], self.Z, weights)
+    def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
+        """Mean and variance at ``X`` (..., n, D), and ``∇ mean_c``, ``(..., C, n, D)``."""
+        weights = tf.linalg.triangular_solve(self.L, self.q_mu[..., None], adjoint=True)  # (..., C, M, 1)
+        X = X[..., None, :, :]
+        k, gradient = _with_gradient(lambda x: self.kernel.K(self.Z, x), X, weights)
+        return self._moments(X, k), gradient
 
     def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
         """Mean and variance over x of N(mean, diag var), both (..., n, D)."""
@@ -139,19 +145,47 @@ class PredictiveFunctions(NamedTuple):
     def moments(self, X: tf.Tensor) -> LatentMoments:
         """Mean and variance at ``X`` (..., n, D)."""
         X = X[..., None, :, :]
-        k = self.kernel.K(X, self.Z)  # (..., C, n, M)
+        return self._moments(X, self.kernel.K(X, self.Z))
+
+    def _moments(self, X: tf.Tensor, k: tf.Tensor) -> LatentMoments:
         mean = matvec(k, self.weights)
         var = self.kernel.K_diag(X) - tf.reduce_sum(k * matmul(k, self.precision), axis=-1)
         return LatentMoments(mean, _positive(var))
 
-    def mean_gradient(self, X: tf.Tensor) -> tf.Tensor:
-        """``∇ mean_c`` at ``X`` (..., n, D), shape ``(..., C, n, D)``."""
-        return self.kernel.mean_gradient(X[..., None, :, :], self.Z, self.weights)
+    def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
+        """Mean and variance at ``X`` (..., n, D), and ``∇ mean_c``, ``(..., C, n, D)``."""
+        X = X[..., None, :, :]
+        k, gradient = _with_gradient(lambda x: self.kernel.K(x, self.Z), X, self.weights[..., None, :])
+        return self._moments(X, k), gradient
 
     def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
         """Mean and variance over x of N(mean, diag var), both (..., n, D)."""
         first, variance = expected_moments(self.kernel, self.Z, self.weights, self.precision, mean, var)
         return LatentMoments(first, _positive(variance))
+
+
+def _with_gradient(
+    covariances: Callable[[tf.Tensor], tf.Tensor], X: tf.Tensor, weights: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return covariances with M points, and ``∂/∂x Σ_m w_m k(x, z_m)`` at each x, ``(..., C, n, D)``.
+
+    The sum at a point depends on that point alone: one backward pass gives the gradients at all points.
+
+    Parameters
+    ----------
+    covariances
+        Function that returns the covariances of points ``(..., C, n, D)``.
+    X
+        The points, ``(..., 1, n, D)``.
+    weights
+        w, of a shape that can be broadcast to the covariances; its third last axis has length C.
+    """
+    of_each = tf.tile(X, [1] * (len(X.shape) - 3) + [weights.shape[-3], 1, 1])
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(of_each)
+        k = covariances(of_each)
+    w = tf.broadcast_to(weights, tf.shape(k))
+    return k, tape.gradient(k, of_each, output_gradients=w, unconnected_gradients=tf.UnconnectedGradients.ZERO)
 
 
 def _weights_and_precision(L: tf.Tensor, q_mu: tf.Tensor, S_sqrt: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -8,7 +8,7 @@ import tensorflow_probability as tfp
 
 from fermiclass.nimgp.posterior import SparsePosterior
 from tests.nimgp.conftest import C, M
-from tests.nimgp.gpflow_kernels import PerClass
+from tests.nimgp.test_kernels import per_function
 
 
 @pytest.fixture
@@ -82,14 +82,17 @@ def test_predictor_gives_the_same_moments(parts, rng):
     for ours, theirs in zip(prepared.moments(X), training.moments(X), strict=True):
         assert ours.shape == (C, 9)
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
-    np.testing.assert_allclose(prepared.mean_gradient(X), training.mean_gradient(X), rtol=1e-6, atol=1e-9)
+    gradients = [functions.moments_and_gradient(X)[1] for functions in (prepared, training)]
+    np.testing.assert_allclose(*gradients, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("prepare", ["functions", "predictor"])
-def test_mean_gradient_is_the_derivative_of_the_mean(parts, rng, prepare):
+def test_moments_and_the_gradient_of_the_mean(parts, rng, prepare):
     posterior, kernel = parts
     functions, X = getattr(posterior, prepare)(kernel), tf.constant(rng.normal(size=(9, 2)))
-    gradient = functions.mean_gradient(X)
+    moments, gradient = functions.moments_and_gradient(X)
+    for ours, alone in zip(moments, functions.moments(X), strict=True):
+        np.testing.assert_allclose(ours, alone, rtol=1e-9)
     assert gradient.shape == (C, 9, 2)
     for c in range(C):
         with tf.GradientTape() as tape:
@@ -116,7 +119,7 @@ def test_a_gpflow_kernel_plugs_in(parts, rng):
     posterior, kernel = parts
     X = tf.constant(rng.normal(size=(9, 2)))
     se, linear, white = kernel.kernels
-    theirs = PerClass(
+    theirs = per_function(
         [
             gpflow.kernels.RBF(variance=se.variance[c], lengthscales=se.lengthscales[c].numpy())
             + gpflow.kernels.White(variance=white.variance[c])

@@ -13,9 +13,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.kernels.base import Kernel, Sum, White
-from fermiclass.nimgp.kernels.dot_product import Linear
-from fermiclass.nimgp.kernels.stationary import SQUARED_EXPONENTIAL, Stationary
+from fermiclass.nimgp.kernels import Kernel, Linear, Stationary, Sum, White, squared_exponential
 
 
 def expected_moments(
@@ -68,7 +66,7 @@ def expected_moments(
 
 def _parts(kernel: Kernel) -> tuple[list[Stationary], list[Linear], list[White]]:
     kernels = kernel.kernels if isinstance(kernel, Sum) else [kernel]
-    gaussians = [k for k in kernels if isinstance(k, Stationary) and k.form is SQUARED_EXPONENTIAL]
+    gaussians = [k for k in kernels if isinstance(k, Stationary) and k.profile is squared_exponential]
     linears = [k for k in kernels if isinstance(k, Linear)]
     whites = [k for k in kernels if isinstance(k, White)]
     odd = [k for k in kernels if not any(k is known for known in (*gaussians, *linears, *whites))]

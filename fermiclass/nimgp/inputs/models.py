@@ -134,8 +134,7 @@ class FirstOrderInputs(Module):
         self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
     ) -> tf.Tensor:
         """``E_q log p(y | f)`` with the larger variance, or with the average inside the logarithm."""
-        latent = functions.moments(batch.X)
-        gradient = functions.mean_gradient(batch.X)
+        latent, gradient = functions.moments_and_gradient(batch.X)
         noise = tf.reduce_sum(tf.square(gradient) * batch.X_var[..., None, :, :], axis=-1)
         if not self.marginal:
             return likelihood.variational_expectations(LatentMoments(latent.mean, latent.var + noise), batch.y, seed)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.kernels.base import positive
-from fermiclass.nimgp.modules import Module, Prior
+from fermiclass.nimgp.modules import EXP, Module, Parameter, Prior
 
 
 class InputNoise(Protocol):
@@ -43,7 +43,7 @@ class LearnedNoise(Module):
         self, shape: Sequence[int], *, variance: float, prior: Prior | None = None, dtype: tf.DType = tf.float64
     ) -> None:
         super().__init__()
-        self.variance = positive(shape, variance, prior, dtype)
+        self.variance = Parameter(np.full(shape, variance), dtype=dtype, transform=EXP, prior=prior)
 
     def variances(self, X_var: tf.Tensor) -> tf.Tensor:
         """Return the learned variances, and ignore the given ones."""

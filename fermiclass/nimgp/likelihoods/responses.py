@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from fermiclass.nimgp.arrays import FloatArray
-from fermiclass.nimgp.kernels.scales import Scales
+from fermiclass.nimgp.kernels import Scales
 from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
 from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
 from fermiclass.nimgp.names import RESPONSES

@@ -117,10 +117,9 @@ def of_sources(functions: LatentFunctions, X: tf.Tensor, num_draws: int) -> Late
 
 def blurred(functions: LatentFunctions, X: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
     """Return moments with ``var_c + |Fᵀ ∇mean_c|²`` at ``X`` (n, D), for noise of covariance F Fᵀ, F (n, D, D)."""
-    latent = of_sources(functions, X, 1)
-    gradient = functions.mean_gradient(X[:, None, :])[..., 0, :]  # (n, C, D)
-    noise = tf.reduce_sum(tf.square(tf.matmul(gradient, factor)), axis=-1)
-    return LatentMoments(latent.mean, latent.var + tf.transpose(noise))
+    latent, gradient = functions.moments_and_gradient(X[:, None, :])  # each input has its own matrix products
+    noise = tf.reduce_sum(tf.square(tf.matmul(gradient[..., 0, :], factor)), axis=-1)  # (n, C)
+    return LatentMoments(tf.transpose(latent.mean[..., 0]), tf.transpose(latent.var[..., 0] + noise))
 
 
 def noiseless(num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:

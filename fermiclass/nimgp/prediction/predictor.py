@@ -174,7 +174,7 @@ def rows_per_block(inducing_points: Sequence[int], num_draws: int) -> int:
     ----------
     inducing_points
         Shape ``(C, M, D)`` of the inducing points. Each input has covariances (D, D). With one latent function it also
-        has a matrix (M, M), which :mod:`fermiclass.nimgp.products` repeats.
+        has a matrix (M, M), which :mod:`fermiclass.nimgp.linalg` repeats.
     num_draws
         Number of draws of each input.
     """

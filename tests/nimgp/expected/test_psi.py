@@ -8,8 +8,7 @@ import tensorflow as tf
 from fermiclass.nimgp.build import build_model, compose_model
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.inputs.network import Standardised
-from fermiclass.nimgp.kernels.base import Sum
-from fermiclass.nimgp.kernels.scales import Scales
+from fermiclass.nimgp.kernels import Scales, Sum
 from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
 from fermiclass.nimgp.modules import parameters_of
 from fermiclass.nimgp.settings import Settings

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.products import matmul, matvec
+from fermiclass.nimgp.linalg import matmul, matvec
 
 
 @pytest.mark.parametrize("classes", [1, 3])

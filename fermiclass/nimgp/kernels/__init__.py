@@ -1,1 +1,0 @@
-"""Covariance functions, batched over the latent functions."""

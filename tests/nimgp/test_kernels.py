@@ -1,0 +1,160 @@
+"""Covariance functions against GPflow's, one latent function at a time. Gradients are tested in the posterior."""
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Linear, Polynomial, Stationary, Sum, White
+from fermiclass.nimgp.names import KERNELS
+
+C, D, n, M, S = 3, 2, 7, 5, 2
+
+
+def _polynomial(variance, lengthscales):  # theirs is (Σ_j v_j x_j x'_j + offset)^p
+    offset = variance ** (1 / 3)
+    return gpflow.kernels.Polynomial(degree=3, variance=offset / lengthscales**2, offset=offset)
+
+
+#: GPflow's kernel for each name, as a function of the variance and, where there are some, the length-scales.
+THEIRS = {
+    "se": gpflow.kernels.RBF,
+    "matern32": gpflow.kernels.Matern32,
+    "matern52": gpflow.kernels.Matern52,
+    "linear": gpflow.kernels.Linear,
+    "polynomial": _polynomial,
+}
+ALL = [*THEIRS, "white", "sum"]
+
+
+def make(name, leading=(), dtype=tf.float64, seed=1):
+    """A kernel of that name with hyper-parameters of each class its own."""
+    rng, shape = np.random.default_rng(seed), (*leading, C)
+    if name == "sum":
+        parts = [make(part, leading, dtype, seed + k) for k, part in enumerate(("se", "white", "linear", "matern32"))]
+        return Sum(parts)
+    if name in PROFILES:
+        kernel = Stationary(shape, D, profile=PROFILES[name], dtype=dtype)
+    elif name == "polynomial":
+        kernel = Polynomial(shape, D, degree=3, dtype=dtype)
+    else:
+        kernel = {"linear": Linear, "white": White}[name](shape, dtype=dtype)
+    for parameter in kernel.trainable_parameters:
+        parameter.assign(tf.cast(rng.uniform(0.5, 2, parameter.shape), dtype))
+    return kernel
+
+
+def per_function(kernels):
+    """Kernels of GPflow as one, a kernel for each latent function."""
+    adapted = GPflowKernel(kernels[0], 0)
+    adapted.kernels = list(kernels)
+    return adapted
+
+
+def counterpart(name, kernel):
+    values = [parameter.numpy() for parameter in (kernel.variance, getattr(kernel, "lengthscales", None)) if parameter]
+    make_theirs = gpflow.kernels.White if name == "white" else THEIRS[name]
+    return per_function([make_theirs(*each) for each in zip(*values, strict=True)])
+
+
+@pytest.fixture(params=["shared", "per class"])
+def X(rng, request):
+    """Inputs of all classes, or of each its own."""
+    return tf.constant(rng.normal(size=(1 if request.param == "shared" else C, n, D)))
+
+
+@pytest.fixture
+def Z(rng):
+    return tf.constant(rng.normal(size=(C, M, D)))
+
+
+def test_every_name_has_a_kernel_and_a_test():
+    assert set(KERNELS) == set(THEIRS)
+    assert set(PROFILES) | {"linear", "polynomial"} == set(KERNELS)
+
+
+@pytest.mark.parametrize("name", [*THEIRS, "white"])
+def test_it_is_gpflows(name, X, Z):
+    kernel = make(name)
+    theirs = counterpart(name, kernel)
+    tolerance = {"rtol": 1e-6, "atol": 1e-10}  # GPflow keeps distances of Matérn kernels off zero by more
+    for points in ((Z,), (X,), (Z, X), (X, Z)):
+        np.testing.assert_allclose(kernel.K(*points), theirs.K(*points), **tolerance)
+    np.testing.assert_allclose(kernel.K_diag(X), theirs.K_diag(X), **tolerance)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_shapes_and_diagonal(name, X, Z):
+    kernel = make(name)
+    assert kernel.K(Z, X).shape == (C, M, n)
+    assert kernel.K_diag(X).shape == (C, n)
+    np.testing.assert_allclose(kernel.K_diag(X), tf.linalg.diag_part(kernel.K(X)), rtol=1e-10)
+    assert np.linalg.eigvalsh(kernel.K(X)).min() > -1e-9
+
+
+@pytest.mark.parametrize("name", [*ALL, "of gpflow"])
+def test_points_each_by_itself(name, X, Z):
+    """Leading axes of the points alone: what prediction does, a source at a time."""
+    kernel = make(name) if name in ALL else GPflowKernel(gpflow.kernels.Matern32() * gpflow.kernels.Linear(), C)
+    together = X[0]  # (n, D)
+    alone = together[:, None, None, :]  # (n, 1, 1, D)
+    for single, whole in (
+        (kernel.K(alone, Z)[..., 0, :], kernel.K(together[None], Z)),
+        (kernel.K_diag(alone)[..., 0], kernel.K_diag(together[None])),
+    ):
+        for i in range(n):  # one for all points where they do not matter
+            np.testing.assert_allclose(single[i] if len(single.shape) == len(whole.shape) else single, whole[:, i])
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_derivatives_are_finite_where_points_coincide(name, Z):
+    """A distance has no derivative at zero; a mean has, of zero for one that is even about the point."""
+    kernel, x = make(name), tf.identity(Z)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(kernel.K(x)) + tf.reduce_sum(kernel.K(x, Z))
+    gradients = tape.gradient(total, [x, *kernel.trainable_variables])
+    assert all(np.all(np.isfinite(g)) for g in gradients)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_models_trained_at_once_are_each_alone(name, rng):
+    many = make(name, (S,))
+    X, Z = (tf.constant(rng.normal(size=s)) for s in ((S, 1, n, D), (S, C, M, D)))
+    for k in range(S):
+        one = make(name)
+        for ours, theirs in zip(one.trainable_parameters, many.trainable_parameters, strict=True):
+            ours.assign(theirs[k])
+        for a, b in (
+            (many.K(Z), one.K(Z[k])),
+            (many.K(Z, X), one.K(Z[k], X[k])),
+            (many.K_diag(X), one.K_diag(X[k])),
+        ):
+            np.testing.assert_allclose(a[k], b, rtol=1e-11, atol=1e-11)
+
+
+def test_white_noise_knows_the_same_point_from_the_same_place(X):
+    kernel = White((C,), variance=0.3)
+    np.testing.assert_allclose(kernel.K(X), np.tile(0.3 * np.eye(n), (C, 1, 1)))
+    np.testing.assert_array_equal(kernel.K(X, X), np.zeros((C, n, n)))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_single_precision_is_enough_for_standardised_inputs(name, rng):
+    X, Z = rng.normal(size=(1, 200, D)), rng.normal(size=(C, M, D))
+    values = []
+    for dtype in (tf.float32, tf.float64):
+        kernel, (x, z) = make(name, dtype=dtype), (tf.constant(a, dtype) for a in (X, Z))
+        of_kernel = kernel.K(x), kernel.K(z, x), kernel.K_diag(x)
+        assert all(value.dtype == dtype for value in of_kernel)
+        values.append(of_kernel)
+    for single, double in zip(*values, strict=True):
+        np.testing.assert_allclose(single, double, atol=2e-5 * np.max(np.abs(double)))
+
+
+def test_single_precision_is_enough_for_short_lengthscales(rng):
+    X = rng.normal(size=(1, 200, D))
+    single, double = (
+        Stationary((1,), D, lengthscales=0.3, dtype=t).K(tf.constant(X, t)) for t in (tf.float32, tf.float64)
+    )
+    np.testing.assert_allclose(single, double, atol=2e-5)
