@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
-import errno
-import glob
-import hashlib
 import io
 import json
 import logging
 import os
-import platform
-import secrets
-import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fermiclass.errors import OutputError
+from fermiclass.nimgp.files import atomic_file as _atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +40,6 @@ def check_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | 
     try:
         target = Path(path).resolve()
         there = target.exists()
-        _temporary(target).exists()  # its name is longer, and may be too long
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError
         reason = getattr(error, "strerror", None) or error
         raise OutputError(f"cannot write '{path}': {reason}. Choose another name or folder.") from error
@@ -67,108 +60,25 @@ def check_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | 
 
 
 @contextmanager
-def whole_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary file beside ``target``, with its permissions, to write to; then :func:`settle` it.
+def atomic_file(target: Path) -> Iterator[Path]:
+    """Yield a temporary file beside ``target`` to write to: :func:`fermiclass.nimgp.files.atomic_file`.
 
     Raises
     ------
     OutputError
-        If that fails. Then, and if the body raises, ``target`` does not change and no temporary file is left.
+        If that fails. An error of the body stays as it is.
     """
-    _remove_leftovers(target)
-    temporary = _temporary(target)
-    try:
-        with reported(target):
-            _create(temporary, like=target)
+    with ExitStack() as stack:
+        with os_errors_as_output_errors(target):
+            temporary = stack.enter_context(_atomic_file(target))
         yield temporary
-        with reported(target):
-            settle(temporary, target)
-    finally:
-        with reported(target):
-            temporary.unlink(missing_ok=True)
-
-
-def settle(temporary: Path, target: Path) -> None:
-    """Rename a file or a folder that is complete, so that after a power cut ``target`` is the old one or the new one.
-
-    The content is on the disk before the name is, and the name when this returns.
-    """
-    for path in (*temporary.iterdir(), temporary) if temporary.is_dir() else (temporary,):
-        sync(path)
-    if not (target.is_dir() and _exchange(temporary, target)):
-        temporary.replace(target)
-    sync(target.parent)
+        with os_errors_as_output_errors(target):
+            stack.close()
     _LOG.info("wrote '%s'", target)
 
 
-def _exchange(one: Path, other: Path) -> bool:
-    """Exchange the names of two folders in one step, as a full folder cannot be replaced; False if that failed."""
-    try:
-        rename = ctypes.CDLL(None).renameat2
-    except (OSError, AttributeError):  # no Linux
-        return False
-    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
-    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
-
-
-def sync(path: Path) -> None:
-    """Wait until the content of a file, or the names in a folder, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot sync folders
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def _temporary(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{_processes()}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
-
-
-def _processes() -> str:
-    """Return a mark of the processes that this one can see: of this machine, since it was started, in this container.
-
-    A process of another mark may run though no process here has its number.
-    """
-    try:
-        mark = Path("/proc/sys/kernel/random/boot_id").read_text() + str(Path("/proc/self/ns/pid").readlink())
-    except OSError:  # no Linux
-        mark = platform.node()
-    return hashlib.blake2b(mark.encode(), digest_size=4).hexdigest()
-
-
-def _create(temporary: Path, *, like: Path) -> None:
-    """Create an empty file; if another one will be replaced by it, nobody else can read it meanwhile or afterwards."""
-    mode = stat.S_IMODE(like.stat().st_mode) if like.exists() else None
-    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600))
-    if mode is not None:
-        temporary.chmod(mode)
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove temporary files of processes that were killed here while they wrote ``target``."""
-    begin = f".{target.name}.{_processes()}-"
-    for leftover in target.parent.glob(f"{glob.escape(begin)}*-*.tmp"):
-        pid = leftover.name.removeprefix(begin).partition("-")[0]
-        if pid.isdigit() and not _is_running(int(pid)):
-            with suppress(OSError):
-                leftover.unlink()
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)  # signal 0 only checks the process
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass  # the process of another user
-    return True
-
-
 @contextmanager
-def reported(target: Path) -> Iterator[None]:
+def os_errors_as_output_errors(target: Path) -> Iterator[None]:
     """Turn an OSError while ``target`` is written into an OutputError."""
     try:
         yield
@@ -179,21 +89,15 @@ def reported(target: Path) -> Iterator[None]:
         raise OutputError(f"cannot write '{target}': {reason}. Free some space, or choose another folder.") from error
 
 
-def write_whole(target: Path, content: bytes) -> None:
-    """Write ``content`` under a temporary name beside ``target``, sync it, and rename it.
-
-    Raises
-    ------
-    OutputError
-        If that fails. Then ``target`` does not change and no temporary file is left.
-    """
-    with whole_file(target) as temporary, reported(target), temporary.open("wb") as stream:
-        stream.write(content)
+def write_bytes(target: Path, content: bytes) -> None:
+    """Write a file that appears when it is complete, or not at all: :func:`atomic_file`."""
+    with atomic_file(target) as temporary, os_errors_as_output_errors(target):
+        temporary.write_bytes(content)
 
 
 def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
     """Write ``content`` as JSON; the file appears when it is complete, or not at all."""
-    write_whole(check_place(path), (json.dumps(content, indent=1) + "\n").encode())
+    write_bytes(check_place(path), (json.dumps(content, indent=1) + "\n").encode())
 
 
 _FIGURE_ENDINGS = (".png", ".pdf", ".svg")
@@ -214,4 +118,4 @@ def write_figure(path: str | os.PathLike[str], figure: Figure) -> None:
     target = check_figure_place(path)
     stream = io.BytesIO()
     figure.savefig(stream, format=target.suffix.lower()[1:], dpi=150)
-    write_whole(target, stream.getvalue())
+    write_bytes(target, stream.getvalue())

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fermiclass.errors import CatalogError, OutputError, in_one_line
-from fermiclass.io.files import check_place, write_json, write_whole
+from fermiclass.io.files import check_place, write_bytes, write_json
 from fermiclass.io.fits_tables import from_fits, to_fits, to_fits_gz
 from fermiclass.io.inputs import read_bytes, unpack
 from fermiclass.io.parquet_tables import from_parquet, to_parquet
@@ -69,7 +69,7 @@ def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool =
         raise OutputError(
             f"the table cannot be written as {ending} ({error}). Choose another ending: {', '.join(table_endings)}."
         ) from error
-    write_whole(target, content)
+    write_bytes(target, content)
     if ending == ".csv":
         write_json(description_path(target), description_of(plain, target))
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fermiclass.errors import OutputError, in_one_line
-from fermiclass.io.files import check_place, reported, whole_file
+from fermiclass.io.files import atomic_file, check_place, os_errors_as_output_errors
 from fermiclass.io.fits_tables import bare_hdu, fits_hdu
 from fermiclass.io.parquet_tables import arrow_schema, arrow_table
 from fermiclass.rows.blocks import column_like, empty_like, filled
@@ -52,8 +52,8 @@ class RowWriter(ABC):
 
     def __enter__(self) -> Self:
         """Begin the file under a temporary name."""
-        with ExitStack() as stack, reported(self._target):
-            self._begin(stack, stack.enter_context(whole_file(self._target)))
+        with ExitStack() as stack, os_errors_as_output_errors(self._target):
+            self._begin(stack, stack.enter_context(atomic_file(self._target)))
             self._stack = stack.pop_all()
         return self
 
@@ -64,7 +64,7 @@ class RowWriter(ABC):
         if error is not None:
             self._stack.__exit__(kind, error, trace)
         else:
-            with reported(self._target):
+            with os_errors_as_output_errors(self._target):
                 self._stack.close()
 
     @abstractmethod
@@ -99,7 +99,7 @@ class ParquetRowWriter(RowWriter):
     def write(self, block: Mapping[str, ArrayLike] | Table) -> None:
         """Append rows as one row group or several; see :meth:`RowWriter.write`."""
         rows = filled(self._empty, block)
-        with reported(self._target):
+        with os_errors_as_output_errors(self._target):
             self._writer.write_table(arrow_table(rows, self._schema), row_group_size=_ROW_GROUP)
 
 
@@ -147,7 +147,7 @@ class FITSRowWriter(RowWriter):
                 "their number."
             )
         if len(rows):
-            with reported(self._target):
+            with os_errors_as_output_errors(self._target):
                 self._stream.write(np.frombuffer(_data_bytes(bare_hdu(self._encoded(rows))), np.uint8))
             self._written += len(rows)
 

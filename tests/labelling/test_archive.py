@@ -13,7 +13,6 @@ import pytest
 from fermiclass import NIMGPClassifier, load_model, save_model, train
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.errors import ModelFolderError, OutputError
-from fermiclass.io import files
 from fermiclass.labelling.archive import check_model_folder, check_model_folder_writable
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.labelling.training import default_estimator
@@ -233,7 +232,6 @@ def test_a_failure_keeps_the_old_model(model, folder, tmp_path, monkeypatch, fai
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "_exchange", lambda *_: False)
         patch.setattr(Path, failing, fail)
         with pytest.raises(OutputError, match=r"cannot save a model in '.*model': No space left on device\. Choose"):
             save_model(model, folder)
@@ -251,7 +249,6 @@ def test_an_interruption_keeps_the_old_model(model, folder, tmp_path, monkeypatc
         return original(path, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "_exchange", lambda *_: False)
         patch.setattr(Path, "replace", interrupt)
         with pytest.raises(KeyboardInterrupt, match="by the user"):
             save_model(model, folder)

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import ModelFolderError, OutputError
-from fermiclass.io.files import exists, settle
+from fermiclass.io.files import exists
 from fermiclass.io.inputs import check_regular
 from fermiclass.nimgp.archives import read_arrays
+from fermiclass.nimgp.files import move_into_place
 
 FORMAT, FORMAT_VERSION = "fermiclass model", 9
 
@@ -131,15 +132,15 @@ def write_folder(path: str | Path, kind: str, entries: Config, arrays: Arrays) -
 
 
 def _put_in_place(fresh: Path, folder: Path, aside: Path) -> None:
-    """Rename ``fresh`` to ``folder``; the old folder moves ``aside`` if the two cannot be exchanged."""
+    """Rename ``fresh`` to ``folder``; the old folder moves ``aside`` first, as only an empty one can be replaced."""
     try:
         try:
-            settle(fresh, folder)
+            move_into_place(fresh, folder)
         except OSError:
             if not folder.is_dir():
                 raise
             folder.rename(aside)
-            settle(fresh, folder)
+            move_into_place(fresh, folder)
     except BaseException:
         if aside.exists() and not folder.exists():
             aside.rename(folder)

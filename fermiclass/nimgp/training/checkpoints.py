@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import stat
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +12,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.archives import read_arrays
 from fermiclass.nimgp.errors import CheckpointError
+from fermiclass.nimgp.files import atomic_file
 
 _PROGRESS = "progress_"
 _FORMAT = 2  # raised when the variables or the progress that training saves change
@@ -93,27 +91,13 @@ class Checkpoint:
             self._write()
 
     def _write(self) -> None:
-        # A name of its own: another training on this file, of another machine, must not write to it.
-        partial = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.partial")
         try:
-            with partial.open("wb") as file:
-                if self.path.exists():  # permissions stay
-                    partial.chmod(stat.S_IMODE(self.path.stat().st_mode))
+            with atomic_file(self.path) as temporary, temporary.open("wb") as file:
                 np.savez(file, **self._unwritten)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(self.path)
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)  # of the name
-            finally:
-                os.close(folder)
         except OSError as error:
             raise CheckpointError(
                 f"the checkpoint '{self.path}' cannot be written: {error.strerror or error}. Free some space, or name "
                 "another file"
             ) from error
-        finally:
-            partial.unlink(missing_ok=True)
         self._unwritten = {}
         self._written = time.monotonic()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fermiclass._version import __version__
 from fermiclass.errors import OutputError
-from fermiclass.io.files import check_place, write_whole
+from fermiclass.io.files import check_place, write_bytes
 from fermiclass.labelling.labels import CONFIDENT, classes_of
 from fermiclass.show.caveats import flag_caveat, prior_caveats
 from fermiclass.show.page.headline import class_summary, flag_summary, priors_summary, provenance
@@ -64,7 +64,7 @@ def write_report(
         As :func:`report_page`.
     """
     target = check_page_place(path)
-    write_whole(target, report_page(labels, catalog=catalog, trust=trust, candidates=candidates).encode("utf-8"))
+    write_bytes(target, report_page(labels, catalog=catalog, trust=trust, candidates=candidates).encode("utf-8"))
 
 
 def report_page(

@@ -1,0 +1,46 @@
+"""Files that appear when they are complete, or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def atomic_file(target: Path) -> Iterator[Path]:
+    """Yield an empty temporary file in the folder of ``target``, to write to. It replaces ``target`` after the body.
+
+    If the body raises, ``target`` does not change and no temporary file is left. A file that is replaced keeps its
+    permissions, and the temporary file has them, too.
+    """
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600))
+        if mode is not None:
+            temporary.chmod(mode)
+        yield temporary
+        move_into_place(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def move_into_place(temporary: Path, target: Path) -> None:
+    """Rename a file or a folder that is complete. Its content is on the disk before its new name is."""
+    for path in (*temporary.iterdir(), temporary) if temporary.is_dir() else (temporary,):
+        _sync(path)
+    temporary.replace(target)
+    _sync(target.parent)
+
+
+def _sync(path: Path) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

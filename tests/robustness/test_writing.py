@@ -1,0 +1,151 @@
+"""An output is complete, or what was there stays; it keeps its permissions."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from astropy.table import Table
+
+from fermiclass.errors import OutputError
+from fermiclass.io.files import atomic_file, write_bytes
+from fermiclass.io.tables import write_table
+from fermiclass.labelling.archive.files import ROWS, write_folder
+from fermiclass.nimgp.errors import CheckpointError
+from fermiclass.nimgp.training.checkpoints import Checkpoint
+from fermiclass.rows import open_writer
+from tests.conftest import slim_path
+
+
+def write_table_file(folder):
+    write_table(Table({"a": [1]}), folder / "out.ecsv")
+
+
+def write_rows(folder):
+    with open_writer(folder / "out.parquet", Table({"a": [1]}), num_rows=1) as writer:
+        writer.write(Table({"a": [1]}))
+
+
+def write_model(folder):
+    write_folder(folder / "out", ROWS, {}, {"a": np.zeros(2)})
+
+
+def write_checkpoint(folder):
+    Checkpoint(folder / "out.npz", {}).save([], {}, last=True)
+
+
+WRITERS = [write_table_file, write_rows, write_model, write_checkpoint]
+
+
+def content_of(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize("there", [False, True])
+def test_without_room_the_old_one_stays(tmp_path, monkeypatch, write, there):
+    if there:
+        write(tmp_path)
+    before = content_of(tmp_path)
+
+    def fail(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises((OutputError, CheckpointError), match="No space left on device"):
+        write(tmp_path)
+    assert content_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize("there", [False, True])
+def test_content_is_on_the_disk_before_its_name_is(tmp_path, monkeypatch, write, there):
+    if there:
+        write(tmp_path)
+    synced, fsync, replace = set(), os.fsync, Path.replace
+
+    def watch(descriptor):
+        fsync(descriptor)
+        synced.add(os.fstat(descriptor).st_ino)
+
+    def check(path, target):
+        assert {part.stat().st_ino for part in (path, *path.rglob("*"))} <= synced
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    monkeypatch.setattr(Path, "replace", check)
+    write(tmp_path)
+    assert tmp_path.stat().st_ino in synced
+    assert next(path.name for path in tmp_path.iterdir()).startswith("out")
+
+
+def test_an_error_in_between_leaves_nothing(tmp_path):
+    def begin(path):
+        with atomic_file(path) as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    (tmp_path / "old").write_text("old")
+    for name in ("old", "new"):
+        with pytest.raises(KeyboardInterrupt):
+            begin(tmp_path / name)
+    assert content_of(tmp_path) == {Path("old"): b"old"}
+
+
+def test_killed_and_given_again(tmp_path):
+    def command(folder):
+        folder.mkdir(exist_ok=True)
+        return [sys.executable, "-m", "fermiclass", "features", str(slim_path("4FGL-DR1")), "-o", f"{folder}/out.fits"]
+
+    start = time.monotonic()
+    subprocess.run(command(tmp_path / "whole"), check=True, capture_output=True)
+    took = time.monotonic() - start
+    expected = (tmp_path / "whole" / "out.fits").read_bytes()
+    for share in (0.5, 0.9):
+        process = subprocess.Popen(command(tmp_path / "killed"), stdout=subprocess.DEVNULL)
+        try:
+            process.wait(share * took)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        output = tmp_path / "killed" / "out.fits"
+        assert not output.exists() or output.read_bytes() == expected
+        subprocess.run(command(tmp_path / "killed"), check=True, capture_output=True)
+        assert output.read_bytes() == expected
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+@pytest.mark.parametrize("write", WRITERS)
+def test_what_is_replaced_keeps_its_permissions(tmp_path, write, mode):
+    (tmp_path / "new").touch()
+    usual = mode_of(tmp_path / "new")
+    (tmp_path / "new").unlink()
+    write(tmp_path)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {mode_of(path) for path in files} == {usual}
+    for path in files:
+        path.chmod(mode)
+    write(tmp_path)
+    assert {mode_of(path) for path in files} == {mode}
+
+
+def test_nobody_reads_it_while_it_is_written(tmp_path):
+    (tmp_path / "secret").touch(0o600)
+    with atomic_file(tmp_path / "secret") as temporary:
+        assert mode_of(temporary) == 0o600
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    write_bytes((tmp_path / "link").resolve(), b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
