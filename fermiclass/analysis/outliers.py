@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from astropy.table import Column, Table
 from numpy.typing import NDArray
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from fermiclass._version import __version__
@@ -14,12 +16,12 @@ from fermiclass.catalog import DEFAULT_CLASSES, Catalog, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable
 from fermiclass.io.arrays import FloatArray
+from fermiclass.labelling import training
 from fermiclass.labelling.labels import label_table
 from fermiclass.nimgp.domain import TrainingDomain
+from fermiclass.nimgp.estimators.folds import fit_folds, stratified_folds
 
 if TYPE_CHECKING:
-    from astropy.table import Table
-
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
     from fermiclass.nimgp.prediction.predictor import Prediction
@@ -91,12 +93,10 @@ def find_outliers(
         As :func:`fermiclass.labelling.training.train`; also when there are fewer than two folds, or too many sources
         for expectation propagation.
     """
-    from fermiclass.labelling.training import training_table
-
     if folds < 2:
         raise ClassError(f"folds={folds} is not valid: give at least 2 folds")
     grouping = ClassGrouping.parse(classes)
-    table = training_table(
+    table = training.training_table(
         catalog, features=features, classes=classes, min_significance=min_significance, one_class=True
     )
     fitted, prediction, wrong = hold_out(table, estimator or default_estimator(), folds, seed, progress)
@@ -136,18 +136,7 @@ def default_estimator(**settings: Any) -> NIMGPClassifier:
     The predictive objective ranks wrong labels a little worse: it lets functions be less certain instead of labels
     being wrong.
     """
-    from fermiclass.labelling.training import default_estimator as of_labels
-
-    return of_labels(**{"objective": "elbo", "label_noise": "learned", **settings})
-
-
-def folds_of(y: NDArray[np.str_], folds: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return stratified folds as pairs of training and test rows; no more folds than rows in the rarest class."""
-    from sklearn.model_selection import StratifiedKFold
-
-    least = int(np.unique(y, return_counts=True)[1].min())
-    splitter = StratifiedKFold(min(folds, least), shuffle=True, random_state=seed)
-    return list(splitter.split(np.zeros(len(y)), y))
+    return training.default_estimator(**{"objective": "elbo", "label_noise": "learned", **settings})
 
 
 def hold_out(
@@ -160,9 +149,8 @@ def hold_out(
     """Return the classifiers of the folds, and each source's prediction and P_WRONG by the classifier without it."""
     from fermiclass.nimgp.prediction.predictor import join
 
-    splits = folds_of(table.y, folds, seed)
-    rows = [(table.X[train], table.y[train], table.X_var[train]) for train, _ in splits]
-    fitted = _fitted(estimator, rows, progress)
+    splits = stratified_folds(table.y, folds, seed)
+    fitted = fit_folds(lambda rows: _fit_many(estimator, rows, progress), splits, table.X, table.y, table.X_var)
     predictions, wrong = [], np.empty(len(table))
     for one, (_, test) in zip(fitted, splits, strict=True):
         predictions.append(one.predict_distribution(table.X[test], X_var=table.X_var[test]))
@@ -171,12 +159,8 @@ def hold_out(
     return fitted, join(predictions).take(back), wrong
 
 
-def _fitted(
-    estimator: Estimator, rows: list[tuple[FloatArray, NDArray[np.str_], FloatArray]], progress: Any
-) -> list[Estimator]:
+def _fit_many(estimator: Estimator, rows: Any, progress: Any) -> list[Estimator]:
     """Return a copy of the estimator for each fold, fitted to its X, y and X_var."""
-    from sklearn.base import clone
-
     from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
     from fermiclass.nimgp.training.loop import TrainingState
 
@@ -200,8 +184,6 @@ def _fitted(
 
 def _add_association(result: Table, sources: Catalog, y: NDArray[np.str_], wrong: FloatArray) -> None:
     """Add the catalogue's class and the probability that it is wrong."""
-    from astropy.table import Column
-
     place = result.colnames.index("ASSOC1") + 1
     columns = [
         Column(y, "CLASS", description="Catalogued class in the chosen grouping", meta={"ucd": "src.class"}),
@@ -214,8 +196,6 @@ def _add_association(result: Table, sources: Catalog, y: NDArray[np.str_], wrong
 
 
 def _add_neighbours(result: Table, domain: TrainingDomain, table: FeatureTable) -> None:
-    from astropy.table import Column
-
     nearest = np.empty((len(table), min(NEIGHBOURS, len(table) - 1)), int)
     with threadpool_limits(1):
         for i in range(len(table)):

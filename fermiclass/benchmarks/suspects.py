@@ -170,11 +170,11 @@ def _rankers(estimator: Any) -> Mapping[str, Ranker]:
 
 def _of_peer(peer: str) -> Ranker:
     def suspicion(table: FeatureTable, seed: int) -> FloatArray:
-        from fermiclass.analysis.outliers import folds_of
         from fermiclass.evaluation.baselines import BaselineClassifier
+        from fermiclass.nimgp.estimators.folds import stratified_folds
 
         right = np.empty(len(table))
-        for train, test in folds_of(table.y, _FOLDS, seed):
+        for train, test in stratified_folds(table.y, _FOLDS, seed):
             fitted = BaselineClassifier(peer, seed=seed).fit(table.X[train], table.y[train])
             p = fitted.predict_proba(table.X[test])
             right[test] = p[np.arange(len(test)), np.searchsorted(fitted.classes_, table.y[test])]

@@ -19,6 +19,7 @@ from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.training import default_estimator, train, training_rows, with_label_sets
+from fermiclass.nimgp.estimators.folds import Split, fit_folds
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
@@ -123,8 +124,9 @@ def take_census(
     names = model.classes
     part = rng.permutation(len(table)) % FOLDS
     unfitted = with_label_sets(default_estimator() if estimator is None else estimator, classes, table)
-    fitted = unfitted.fit_many([(rest.X, rest.y, rest.X_var) for rest in (table[part != k] for k in range(FOLDS))])
-    held_out = _held_out(fitted, table, part, names, place[table.rows])
+    splits = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(FOLDS)]
+    fitted = fit_folds(unfitted.fit_many, splits, table.X, table.y, table.X_var)
+    held_out = _held_out(fitted, splits, table, names, place[table.rows])
 
     parts = _parts(catalog) | dict(groups or {})
     is_target = model.grouping.is_target(catalog.classes, "uncertain")
@@ -165,12 +167,16 @@ def _parts(catalog: Catalog) -> dict[str, NDArray[np.bool_]]:
 
 
 def _held_out(
-    fitted: Sequence[NIMGPClassifier], table: FeatureTable, part: NDArray[np.intp], names: list[str], place: FloatArray
+    fitted: Sequence[NIMGPClassifier],
+    splits: Sequence[Split],
+    table: FeatureTable,
+    names: list[str],
+    place: FloatArray,
 ) -> HeldOut:
     """Return the predictions of the sources of one class, by the model that was trained without their part."""
     p = np.empty((len(table), len(names)))
-    for k, one in enumerate(fitted):
-        p[part == k] = _predict(one, table[part == k])
+    for one, (_, test) in zip(fitted, splits, strict=True):
+        p[test] = _predict(one, table[test])
     has_class = np.isin(table.y, names)
     y = np.array([names.index(str(name)) for name in table.y[has_class]], dtype=np.intp)
     return HeldOut(p[has_class], place[has_class], y)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fermiclass.nimgp.arrays import FloatArray
+from fermiclass.nimgp.estimators.folds import fit_folds, stratified_folds
 
 _MAX_FOLDS = 5
 _LN_RANGE = np.log(4.0)  # temperatures from 1/4 to 4
@@ -48,7 +49,6 @@ def fold_temperature(
         When a class has a single source.
     """
     from scipy.optimize import minimize_scalar
-    from sklearn.model_selection import StratifiedKFold
 
     labels, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
@@ -56,9 +56,8 @@ def fold_temperature(
             f"temperature='folds' needs at least two sources of every class, '{labels[counts.argmin()]}' has one: "
             "leave the class out, or give a number"
         )
-    folds = StratifiedKFold(min(_MAX_FOLDS, int(counts.min())), shuffle=True, random_state=seed)
-    splits = list(folds.split(X, y))
-    fitted = fit([(X[train], y[train], X_var[train]) for train, _ in splits])
+    splits = stratified_folds(y, _MAX_FOLDS, seed)
+    fitted = fit_folds(fit, splits, X, y, X_var)
     # Labels that stand for a set of classes are used for training, but not for the NLL.
     held_out = [(fold, test[np.isin(y[test], fold.classes_)]) for fold, (_, test) in zip(fitted, splits, strict=True)]
     num_held_out = sum(len(test) for _, test in held_out)
