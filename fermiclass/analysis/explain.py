@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -10,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fermiclass.analysis.feature_kinds import feature_kinds
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.source_names import find_source
 from fermiclass.errors import CatalogError
 from fermiclass.features import FeatureTable, extract_features
+from fermiclass.features.definitions import FEATURES
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -28,6 +29,22 @@ PERCENTILES = (2.5, 16.0, 50.0, 84.0, 97.5)
 
 #: Least probability of a class whose log-odds are shown, besides the two most probable ones.
 LEAST_CONSIDERED = 0.01
+
+#: Stands behind a value that is imputed, or has an imputed error.
+IMPUTED_MARK = "*"
+
+#: Catalogue columns of each kind. The columns of bands, of the hardness ratios, belong to the spectral shape.
+_COLUMNS = {
+    "spectral shape": (
+        "PL_Index", "LP_Index", "LP_beta", "LP_SigCurv", "PLEC_SigCurv", "PLEC_IndexS", "PLEC_ExpfactorS",
+        "Pivot_Energy", "LP_EPeak", "PLEC_EPeak", "Flux_Band", "nuFnu_Band",
+    ),
+    "variability": ("Variability_Index", "Frac_Variability", "Signif_Peak", "Flux_Peak"),
+    "brightness": ("Flux1000", "Energy_Flux100", "Signif_Avg", "Npred"),
+    "position": ("GLAT", "GLON"),
+}  # fmt: skip
+
+_KINDS = {column: kind for kind, columns in _COLUMNS.items() for column in columns}
 
 _LEAST_PROBABILITY = 1e-12  # rounding makes smaller ones meaningless
 _DECONVOLUTION_STEPS = 30  # from the observed to the noiseless covariance; with 100 it differs by a few percent
@@ -132,6 +149,11 @@ class Explanation:
         first = np.argsort(-self.probabilities, kind="stable")
         return np.sort(np.union1d(first[:2], np.flatnonzero(self.probabilities >= LEAST_CONSIDERED)))
 
+    def feature_text(self, j: int, gap: str = "") -> str:
+        """Return a feature with its error, with a star if the value or the error is imputed; see :func:`measured`."""
+        mark = IMPUTED_MARK if self.imputed_value[j] or self.imputed_uncertainty[j] else ""
+        return measured(self.value[j], self.error[j], gap) + mark
+
 
 def _log_odds(probabilities: FloatArray) -> FloatArray:
     """Return ``ln P_c − ln Σ_{k≠c} P_k``, which is exact where P_c is nearly 1."""
@@ -162,7 +184,7 @@ def explain(
     is ``P_c(x̃) − P_c(x̃ with e_j ± s_j)``, or the same difference of the log-odds: the difference of two exact
     predictions, not a gradient. A feature that the others can replace has a small effect, even if the classes differ
     much in it. So the effects do not add up to a total. All features of one kind, such as those of variability, are
-    replaced together, too; see :func:`fermiclass.analysis.feature_kinds.feature_kinds`. Σ is the covariance of all
+    replaced together, too; see :func:`feature_kinds`. Σ is the covariance of all
     classes together, with their frequencies in the training.
 
     Parameters
@@ -309,3 +331,33 @@ def _associations(catalog: Catalog, names: Sequence[str]) -> list[str]:
         return [""] * len(names)
     known = dict(zip(catalog.names.tolist(), catalog.table["ASSOC1"].tolist(), strict=True))
     return [str(known[name]) for name in names]
+
+
+def feature_kinds(features: Sequence[str]) -> dict[str, list[int]]:
+    """Return the indices of the features of each kind. A feature of no known kind is a kind of its own."""
+    kinds: dict[str, list[int]] = {}
+    for j, name in enumerate(features):
+        columns = FEATURES[name].columns if name in FEATURES else (name.removeprefix("ln_"),)
+        kind = next((_KINDS[column] for column in columns if column in _KINDS), name)
+        kinds.setdefault(kind, []).append(j)
+    return kinds
+
+
+def measured(value: float, error: float, gap: str = "") -> str:
+    """Return a value with its error, both rounded to the first digit of the error, to two digits if that is 1 or 2.
+
+    A value without error has four digits. The `gap` stands before the sign ±; a narrow column may break the line there.
+    """
+    if not error > 0 or not math.isfinite(error):
+        text = f"{value:.4g}"
+    else:
+        exponent = math.floor(math.log10(error))
+        digits = max(0, (1 if error < 3 * 10.0**exponent else 0) - exponent)
+        if abs(value) >= 10 and digits == 4:
+            digits = 3  # a narrow column
+        text = (
+            f"{value:.{digits}f}{gap}±{error:.{digits}f}"
+            if digits <= 5 and error < 1e4
+            else f"{value:.3g}{gap}±{error:.1g}"
+        )
+    return text.replace("-", "−")

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.analysis.criteria import CRITERIA, LEAST_NOISE_ENTROPY
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError, SelectionError
 from fermiclass.labelling.labels import LABEL_FLAGS, STATUS, classes_of
-
-if TYPE_CHECKING:
-    from astropy.table import Table
-
-    from fermiclass.catalog import Catalog
-
-#: Columns that the catalogue adds if it has them.
-CATALOGUE_COLUMNS = ("Flux1000", "Unc_Flux1000", "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
 
 _LABEL_COLUMNS = (
     *("Source_Name", "RAJ2000", "DEJ2000", "GLAT", "Signif_Avg"),
@@ -65,7 +58,6 @@ def followup(
     max_ood: float | None = None,
     status: str | Sequence[str] | None = None,
     flags: Sequence[int] | None = None,
-    catalog: Catalog | None = None,
     top: int | None = None,
 ) -> Table:
     """Rank labelled sources for observers, the most valuable first.
@@ -93,10 +85,10 @@ def followup(
     min_significance
         Least Signif_Avg.
     min_flux
-        Least Flux1000 in ph cm-2 s-1, 1 to 100 GeV. It needs the catalogue.
+        Least Flux1000 in ph cm-2 s-1, 1 to 100 GeV.
     max_error
-        Largest semi-major axis of the position's 95 % error ellipse in degrees (Conf_95_SemiMajor). It needs the
-        catalogue. Extended sources have no error ellipse there.
+        Largest semi-major axis of the position's 95 % error ellipse in degrees (Conf_95_SemiMajor).
+        Extended sources have no error ellipse.
     max_ood
         Largest OOD_SCORE.
     status
@@ -104,15 +96,13 @@ def followup(
     flags
         Bits of LABEL_FLAGS; sources with any of them are left out. By default :data:`DOUBTFUL_FLAGS` with a wanted
         class, else none. Bit 1, an imputed uncertainty, is no reason for doubt: most pulsars have it.
-    catalog
-        The catalogue that was labelled. It adds fluxes and error ellipses.
     top
         Number of sources to keep.
 
     Returns
     -------
     Table
-        The selected rows of `labels` in the order of observation, with RANK from 1 and the columns of the catalogue.
+        The selected rows of `labels` in the order of observation, with RANK from 1.
         The metadata of `labels` have two more keys: ``rankedby`` is the column of the ranking, and ``selected`` gives
         the number of sources after each constraint. Sources of equal rank are in the order of their names.
 
@@ -121,15 +111,11 @@ def followup(
     SelectionError
         When a constraint, the criterion or the class is unknown or not valid.
     CatalogError
-        When a column is missing, or a labelled source is not in the catalogue.
+        When a column is missing.
     """
-    from astropy.table import Column
-
     table = labels.copy()
     for column in _LABEL_COLUMNS:
         _require(table, column)
-    if catalog is not None:
-        _add_catalogue(table, catalog)
     if want is not None and want not in classes_of(table):
         raise SelectionError(f"'{want}' is not a class of the labels: choose one of {', '.join(classes_of(table))}")
     by = by or ("information" if want is None else "probability")
@@ -235,30 +221,12 @@ def _by_trust(
         yield Constraint(f"OOD_SCORE <= {most:g}", "OOD_SCORE", lambda x: x <= most)
 
 
-def _add_catalogue(table: Table, catalog: Catalog) -> None:
-    rows = {name: row for row, name in enumerate(catalog.names.tolist())}
-    names = [str(name) for name in table["Source_Name"]]
-    absent = [name for name in names if name not in rows]
-    if absent:
-        raise CatalogError(
-            f"{catalog.source} does not have {len(absent)} of {len(names)} labelled sources, such as {absent[0]}. Give "
-            f"the catalogue that was labelled, {table.meta.get('catalog', 'which the labels do not name')}."
-        )
-    index = [rows[name] for name in names]
-    for column in CATALOGUE_COLUMNS:
-        if catalog.has_column(column) and column not in table.colnames:
-            table[column] = catalog.table[column][index]
-
-
 def _require(table: Table, column: str) -> None:
-    if column in table.colnames:
-        return
-    remedy = (
-        "Give also the catalogue that was labelled (--catalog)."
-        if column in CATALOGUE_COLUMNS
-        else "Give a table that 'fermiclass classify' wrote."
-    )
-    raise CatalogError(f"the label table has no column {column}. {remedy}")
+    if column not in table.colnames:
+        raise CatalogError(
+            f"the label table has no column {column}. Give a table that 'fermiclass classify' wrote of a catalogue "
+            "that has it."
+        )
 
 
 def _number(name: str, value: float, least: float, most: float) -> float:

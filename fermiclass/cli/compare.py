@@ -58,7 +58,7 @@ def compare(
     from fermiclass.io.files import check_figure_place, write_figure
     from fermiclass.io.tables import check_writable, write_table
     from fermiclass.labelling.labels import read_labels
-    from fermiclass.show.comparison import print_comparison
+    from fermiclass.show.summaries import print_comparison
 
     if output is not None:
         check_writable(output, labels, other)

@@ -54,17 +54,11 @@ from fermiclass.cli.options import common_options, names, table_option
     metavar="DEG",
     help="Maximum semi-major axis of the position's 95 % error ellipse.",
 )
-@click.option(
-    "--catalog",
-    type=click.Path(path_type=Path),
-    help="The catalogue that was labelled. It adds fluxes and error ellipses to tables of earlier versions.",
-)
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Keep only the first N sources.")
 @common_options
 def followup(
     labels: Path,
     output: Path | None,
-    catalog: Path | None,
     status: str | None,
     flags: str | None,
     quiet: bool,
@@ -79,17 +73,14 @@ def followup(
       fermiclass followup labels.fits --want psr --min-p 0.9 --max-error 0.1
     """  # noqa: D301
     from fermiclass.analysis.followup import followup as rank
-    from fermiclass.catalog import read_catalog
     from fermiclass.io.tables import check_writable, write_table
     from fermiclass.labelling.labels import read_labels
     from fermiclass.show.summaries import print_followup
 
     if output is not None:
-        check_writable(output, labels, catalog)
-    table = read_labels(labels)
+        check_writable(output, labels)
     ranking = rank(
-        table,
-        catalog=None if catalog is None else read_catalog(catalog),
+        read_labels(labels),
         status=None if status is None else names(status),
         flags=None if flags is None else _bits(flags),
         **chosen,

@@ -17,7 +17,7 @@ from fermiclass.cli.options import common_options
 @click.option(
     "--catalog",
     type=click.Path(path_type=Path),
-    help="The catalogue that was labelled. It adds features with error bars, fluxes and error ellipses.",
+    help="The catalogue that was labelled. It adds features with error bars.",
 )
 @click.option(
     "--metrics",

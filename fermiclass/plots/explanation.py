@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermiclass.analysis.measured import measured_feature
 from fermiclass.plots.axes import SMALL, axes_or_new, open_frame
 from fermiclass.plots.colours import class_colours, class_markers
 
@@ -164,7 +163,7 @@ def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Ax
     left = figure.add_subplot(grid[1, 0])
     right = figure.add_subplot(grid[1, 1])
     _probabilities(explained, top)
-    values = [f"{explained.features[j]}  {measured_feature(explained, j)}" for j in order]
+    values = [f"{explained.features[j]}  {explained.feature_text(j)}" for j in order]
     feature_strip(
         ((explained.value - explained.centre) / explained.scale)[order],
         (explained.error / explained.scale)[order],

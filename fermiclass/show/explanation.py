@@ -9,16 +9,15 @@ import numpy as np
 from rich.text import Text
 
 from fermiclass.analysis.criteria import LEAST_NOISE_ENTROPY
-from fermiclass.analysis.measured import IMPUTED_MARK, measured, measured_feature
+from fermiclass.analysis.explain import IMPUTED_MARK, Explanation, measured
 from fermiclass.io.prediction_columns import FLAG_OUTSIDE_DOMAIN
-from fermiclass.labelling.labels import FLAG_CATALOGUE, LABEL_FLAGS
+from fermiclass.labelling.labels import FLAG_CATALOGUE, FLAG_UNCERTAINTY_IMPUTED, LABEL_FLAGS
 from fermiclass.show.summaries import console_for_tables, plain_table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from fermiclass.analysis.explain import Explanation
     from fermiclass.io.arrays import FloatArray
 
 _MOST_EFFECTS = 3  # classes whose log-odds fit into 80 columns
@@ -114,7 +113,7 @@ def _effects_table(explained: Explanation) -> RichTable:
     largest = np.abs(moved[:, best]).max()
     for j in explained.order:
         expected = measured(explained.expected[j], explained.expected_error[j]).partition("±")[0]  # 80 columns
-        add(explained.features[j], measured_feature(explained, j), expected, moved[j], largest)
+        add(explained.features[j], explained.feature_text(j), expected, moved[j], largest)
     return table
 
 
@@ -135,7 +134,7 @@ def _features_table(explained: Explanation) -> RichTable:
         digits = max(0, 1 - math.floor(math.log10(narrowest))) if narrowest > 0 else 2
         form = f".{digits}f" if digits <= 5 else ".3g"
         ranges = [f"{a:{form}}{gap}…{gap}{b:{form}}".replace("-", "−") for a, b in zip(low, high, strict=True)]
-        table.add_row(name, measured_feature(explained, j, gap), *ranges)
+        table.add_row(name, explained.feature_text(j, gap), *ranges)
     return table
 
 
@@ -170,7 +169,7 @@ def _flags(explained: Explanation) -> list[str]:
         if bit == FLAG_CATALOGUE:
             meaning += f" (Flags = {int(label['Flags'])})"
         elif bit != FLAG_OUTSIDE_DOMAIN:
-            which = explained.imputed_uncertainty if bit == 1 else explained.imputed_value
+            which = explained.imputed_uncertainty if bit == FLAG_UNCERTAINTY_IMPUTED else explained.imputed_value
             meaning += f" ({', '.join(np.array(explained.features)[which])})"
         words.append(meaning)
     sentences.append(f"Flags: {'; '.join(words) or 'none'}.")

@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from fermiclass.labelling.class_priors import stated_priors
-from fermiclass.labelling.labels import CONFIDENT, LabelCounts
-from fermiclass.show.caveats import flag_caveat, prior_caveats
+from fermiclass.catalog import CLASS_CODES
+from fermiclass.features import DEFAULT_FEATURE_SET, FEATURE_SETS, extract_features, supported_features
+from fermiclass.labelling.class_priors import WAY_KEY, stated_priors
+from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LabelCounts
 
 if TYPE_CHECKING:
     from astropy.table import Table
 
+    from fermiclass.analysis.compare import Comparison
     from fermiclass.catalog import Catalog
     from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.rows import RowsModel
@@ -28,9 +31,6 @@ _MOST_SUSPICIOUS = 10
 
 def print_info(catalog: Catalog) -> None:
     """Print release, classes, and the numbers of missing and imputed values of each feature."""
-    from fermiclass.catalog import CLASS_CODES
-    from fermiclass.features import DEFAULT_FEATURE_SET, FEATURE_SETS, extract_features, supported_features
-
     console = console_for_tables()
     release = catalog.release
     about = f", {release.years} years of data ({release.reference})" if release.years else ""
@@ -183,6 +183,83 @@ def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None
         console.print(f"{len(ranking)} sources: {path}", highlight=False, soft_wrap=True)
 
 
+def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: int = 10) -> None:
+    """Print the matches, the agreement, ranks, ROC areas, and the first disagreements."""
+    console = console_for_tables()
+    n = comparison.numbers
+    console.print(
+        f"{n['by_name'] + n['by_position']} sources are in both lists ({n['by_name']} by name, {n['by_position']} by "
+        f"position); {n['unmatched']} of {n['others']} in the other list have no label."
+    )
+    if comparison.unknown:
+        words = ", ".join(f"{word} ({count})" for word, count in comparison.unknown.items())
+        console.print(f"Classes of the list that the labels do not have are left out: {words}.")
+    if comparison.agreement:
+        console.print(_agreement_table(comparison))
+        console.print(
+            "agree: PRED_CLASS is this class. mean P: mean of our probability of it. The other columns count our "
+            "PRED_CLASS."
+        )
+    if comparison.ranks is not None:
+        console.print(
+            f"Rank correlation of the two probabilities (Spearman): {comparison.ranks['rho']:.3f}, "
+            f"{comparison.ranks['n']} sources."
+        )
+    if comparison.roc:
+        console.print(
+            "How well our probabilities tell these sources from the others (area under the ROC curve, 1 is best):"
+        )
+        areas = plain_table("class", "sources", "others", "area", right=(1, 2, 3))
+        for words, curve in comparison.roc.items():
+            areas.add_row(words, str(curve["positive"]), str(curve["negative"]), f"{curve['auc']:.3f}")
+        console.print(areas)
+    _print_disagreements(comparison, console, rows)
+    if path is not None:
+        console.print(f"{len(comparison.table)} sources: {path}", soft_wrap=True)
+
+
+def _agreement_table(comparison: Comparison) -> RichTable:
+    classes = list(next(iter(comparison.confusion.values())))
+    table = plain_table("other list", "n", "agree", "mean P", *classes, right=tuple(range(1, 4 + len(classes))))
+    for word, about in comparison.agreement.items():
+        counts = (str(comparison.confusion[word][name]) for name in classes)
+        table.add_row(word, f"{about['n']:.0f}", f"{100 * about['agree']:.0f} %", f"{about['mean_p']:.3f}", *counts)
+    return table
+
+
+def _print_disagreements(comparison: Comparison, console: Console, rows: int) -> None:
+    found = comparison.table
+    by_class = "OTHER_CLASS" in found.colnames
+    column = "P_OTHER_CLASS" if by_class else "OTHER_P"
+    console.print("The clearest disagreements first:")
+    table = plain_table("source", "here", "P", "other", f"{'P here of other' if by_class else 'P other'}", right=(2, 4))
+    for row in found[:rows]:
+        other = str(row["OTHER_CLASS"]) if by_class else str(row["OTHER_NAME"])
+        table.add_row(
+            str(row["Source_Name"]), str(row["PRED_CLASS"]), f"{row['P_MAX']:.3f}", other, f"{row[column]:.3f}"
+        )
+    console.print(table)
+
+
+def prior_caveats(meta: Mapping[str, Any]) -> list[str]:
+    """Return sentences on the class priors of labels with these metadata; none if there was no correction."""
+    way = meta.get(WAY_KEY)
+    if way == "selection":
+        return [
+            "AGN are corrected for how completely they are associated, by Galactic latitude and significance "
+            "(--class-priors trained: no correction)."
+        ]
+    if way == "given":
+        return ["The class priors are given, on the assumption that every source is of one of these classes."]
+    return []
+
+
+def flag_caveat(flagged: int, total: int, counts: Sequence[int]) -> str:
+    """Return how many sources are flagged, and by which bits of `LABEL_FLAGS`, `counts` sources each."""
+    parts = [f"{meaning} ({count})" for count, meaning in zip(counts, LABEL_FLAGS.values(), strict=True) if count]
+    return f"{flagged} of {total} sources are flagged: {'; '.join(parts) or 'none'}."
+
+
 def console_for_tables() -> Console:
     """Return a console that prints names, classes and paths as they are: without highlighting, markup or emoji."""
     return Console(highlight=False, markup=False, emoji=False)
@@ -190,8 +267,6 @@ def console_for_tables() -> Console:
 
 def plain_table(*columns: str, right: Container[int] = ()) -> RichTable:
     """Return an empty table of these columns; the columns with the numbers `right` are aligned to the right."""
-    from rich import box
-
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for k, name in enumerate(columns):
         table.add_column(name, justify="right" if k in right else "left", no_wrap=k == 0, overflow="fold")

@@ -9,9 +9,7 @@ from rich.console import Console
 
 from fermiclass import Catalog, NIMGPClassifier, explain, extract_features, read_catalog, read_table, retrain, train
 from fermiclass import write_table as write
-from fermiclass.analysis.explain import PERCENTILES
-from fermiclass.analysis.feature_kinds import feature_kinds
-from fermiclass.analysis.measured import measured
+from fermiclass.analysis.explain import PERCENTILES, feature_kinds, measured
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, ClassError, SourceError

@@ -16,11 +16,10 @@ from fermiclass._version import __version__
 from fermiclass.errors import OutputError
 from fermiclass.io.files import check_place, write_bytes
 from fermiclass.labelling.labels import CONFIDENT, classes_of
-from fermiclass.show.caveats import flag_caveat, prior_caveats
 from fermiclass.show.page.headline import class_summary, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
-from fermiclass.show.page.sky import grid
-from fermiclass.show.page.sources import saved_columns, source_columns, statuses_of
+from fermiclass.show.page.sources import grid, saved_columns, source_columns, statuses_of
+from fermiclass.show.summaries import flag_caveat, prior_caveats
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -84,7 +83,7 @@ def report_page(
     labels
         A label table, as :func:`fermiclass.classify` returns it.
     catalog
-        The catalogue that was labelled. It adds features with error bars, fluxes and error ellipses.
+        The catalogue that was labelled. It adds features with error bars.
     trust
         Scores of an evaluation; see :func:`fermiclass.show.page.read_metrics`.
     candidates
@@ -148,7 +147,7 @@ def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[s
         from fermiclass.labelling.retraining import check_sha256
 
         check_sha256(catalog, str(labels.meta.get("catalog")), str(labels.meta["sha256"]))
-    sources = source_columns(labels, catalog)  # checks the columns that the rest relies on
+    sources = source_columns(labels)  # checks the columns that the rest relies on
     features = None
     if catalog is not None:
         from fermiclass.show.page.features import feature_columns

@@ -1,15 +1,16 @@
-"""The columns of the labelled sources on the page."""
+"""The columns of the labelled sources on the page, and the map of the sky."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from fermiclass.catalog import SOURCE_STATUSES, status_of
+from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError
+from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.labels import classes_of
-from fermiclass.show.page.sky import project
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -32,19 +33,17 @@ _NUMBERS = (
 _OPTIONAL = (("Signif_Avg", "significance", 2), ("Flags", "warnings", 0))
 _TEXTS = (("CLASS1", "class1"), ("ASSOC1", "assoc1"))
 
-#: Columns of the label table, or else of the catalogue, and their names on the page.
+#: Columns with three digits, and their names on the page.
 _MEASURED = (("Flux1000", "flux"), ("Unc_Flux1000", "fluxError"), ("Conf_95_SemiMajor", "r95"))
 
 
-def source_columns(labels: Table, catalog: Catalog | None = None) -> dict[str, Any]:
+def source_columns(labels: Table) -> dict[str, Any]:
     """Return the columns of the page's sources: lists by name with one item for each source, None if unknown.
 
     Parameters
     ----------
     labels
         A label table of n sources.
-    catalog
-        The catalogue that was labelled. It has fluxes and the sizes of error ellipses, where the labels do not.
 
     Returns
     -------
@@ -56,10 +55,10 @@ def source_columns(labels: Table, catalog: Catalog | None = None) -> dict[str, A
     Raises
     ------
     CatalogError
-        When `labels` is not a label table, a predicted class is not among its classes, or the catalogue lacks a source.
+        When `labels` is not a label table, a predicted class is not among its classes,
     """
     classes = classes_of(labels)
-    needed = ("Source_Name", "PRED_CLASS", *(column for column, _, _ in _NUMBERS))
+    needed = ("Source_Name", "STATUS", "PRED_CLASS", *(column for column, _, _ in _NUMBERS))
     missing = [column for column in needed if column not in labels.colnames]
     if missing:
         raise CatalogError(
@@ -75,7 +74,7 @@ def source_columns(labels: Table, catalog: Catalog | None = None) -> dict[str, A
     columns: dict[str, Any] = {"name": _text(labels, "Source_Name")}
     for column, name in _TEXTS:
         columns[name] = _text(labels, column) if column in labels.colnames else [""] * len(labels)
-    columns["status"] = _statuses(labels, columns["class1"])
+    columns["status"] = _text(labels, "STATUS")
     columns["predicted"] = [classes.index(name) for name in predicted]
     for column, name, decimals in (*_NUMBERS, *(row for row in _OPTIONAL if row[0] in labels.colnames)):
         columns[name] = _rounded(labels, column, decimals)
@@ -83,15 +82,9 @@ def source_columns(labels: Table, catalog: Catalog | None = None) -> dict[str, A
     columns["deviation"] = [_rounded(labels, f"Unc_P_{name}", 3) for name in classes]
     places = project(floats(labels, "GLON"), floats(labels, "GLAT"))
     columns["x"], columns["y"] = (_list(np.round(axis, 4)) for axis in places.T)
-    rows = [] if catalog is None else catalogue_rows(labels, catalog)
     for column, name in _MEASURED:
         if column in labels.colnames:
-            values = floats(labels, column)
-        elif catalog is not None and catalog.has_column(column):
-            values = np.asarray(catalog.table[column], np.float64)[rows]
-        else:
-            continue
-        columns[name] = [None if not np.isfinite(v) else float(f"{v:.3g}") for v in values]
+            columns[name] = [None if not np.isfinite(v) else float(f"{v:.3g}") for v in floats(labels, column)]
     return columns
 
 
@@ -123,13 +116,6 @@ def saved_columns(labels: Table) -> list[dict[str, Any]]:
         for column, key, kind in columns
         if column in labels.colnames
     ]
-
-
-def _statuses(labels: Table, classes: list[str]) -> list[str]:
-    """Return the column STATUS; a table of an earlier version has none, but says it by CLASS1."""
-    if "STATUS" in labels.colnames:
-        return _text(labels, "STATUS")
-    return [str(status) for status in status_of(classes)]
 
 
 def statuses_of(columns: dict[str, Any]) -> list[str]:
@@ -202,3 +188,41 @@ def _rounded(table: Table, column: str, decimals: int) -> list[Any]:
 
 def _list(values: Any) -> list[Any]:
     return [value if known else None for value, known in zip(values.tolist(), np.isfinite(values), strict=True)]
+
+
+#: Half the width and half the height of the whole sky.
+EXTENT = (float(np.pi), float(np.pi / 2))
+
+_STEPS = 91  # number of points in a line of the grid
+_LEFT = 179.999  # deg, the map's left edge; 180 is its right edge
+
+
+def project(lon: ArrayLike, lat: ArrayLike) -> FloatArray:
+    """Return Aitoff's x and y, ``(n, 2)``, of Galactic longitude and latitude in degrees.
+
+    Longitude increases to the left, because sky maps are seen from inside. The Galactic centre is in the middle.
+    """
+    from matplotlib.projections.geo import AitoffAxes
+
+    to_the_left = -((np.asarray(lon, np.float64) + 180.0) % 360.0 - 180.0)
+    angles = np.radians(np.stack([to_the_left, np.asarray(lat, np.float64)], axis=-1))
+    # Matplotlib's transform has half the width; it stretches the result when it draws.
+    return np.asarray(AitoffAxes.AitoffTransform(1).transform_non_affine(angles)) * [2.0, 1.0]
+
+
+def grid() -> dict[str, Any]:
+    """Return the lines of the grid as lists of points, the outline of the sky, and the labels with their places."""
+    lines = [_line(np.full(_STEPS, lon), np.linspace(-90, 90, _STEPS)) for lon in range(-120, 121, 60)]
+    lines += [_line(np.linspace(-180, _LEFT, _STEPS), np.full(_STEPS, lat)) for lat in (-60, -30, 0, 30, 60)]
+    up = np.linspace(-90, 90, _STEPS)
+    edge = _line(np.full(_STEPS, _LEFT), up) + _line(np.full(_STEPS, 180.0), up[::-1])
+    places = [(lon, 0, f"{lon % 360}°") for lon in range(-120, 121, 60)]
+    places += [(180, lat, f"{lat}°".replace("-", "−")) for lat in (-60, -30, 30, 60)]
+    at = _line(*np.array([place[:2] for place in places]).T)
+    labels = [{"at": point, "text": place[2]} for point, place in zip(at, places, strict=True)]
+    return {"lines": lines, "edge": edge, "labels": labels, "extent": EXTENT}
+
+
+def _line(lon: NDArray[Any], lat: NDArray[Any]) -> list[list[float]]:
+    points: list[list[float]] = np.round(project(lon, lat), 4).tolist()
+    return points

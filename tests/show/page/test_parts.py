@@ -14,12 +14,18 @@ from fermiclass.evaluation.scores import Scores
 from fermiclass.labelling.labels import LABEL_FLAGS
 from fermiclass.plots.colours import PALETTE
 from fermiclass.show.page import read_metrics
-from fermiclass.show.page.codes import linear_codes, log_codes
-from fermiclass.show.page.features import feature_columns
+from fermiclass.show.page.features import feature_columns, linear_codes, log_codes
 from fermiclass.show.page.headline import FLAG_ADVICE, class_summary, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, class_marks, contrast, readable
-from fermiclass.show.page.sky import EXTENT, grid, project
-from fermiclass.show.page.sources import catalogue_rows, saved_columns, source_columns, statuses_of
+from fermiclass.show.page.sources import (
+    EXTENT,
+    catalogue_rows,
+    grid,
+    project,
+    saved_columns,
+    source_columns,
+    statuses_of,
+)
 
 from .conftest import CLASSES, EVALUATION, FEATURES, make_up_labels
 
@@ -121,7 +127,7 @@ def test_grid_has_the_whole_sky_and_no_line_across_it():
 
 
 def test_columns_are_those_of_the_labels(labels, targets):
-    columns = source_columns(labels, targets)
+    columns = source_columns(labels)
     assert columns["name"] == list(labels["Source_Name"])
     assert [CLASSES[c] for c in columns["predicted"]] == list(labels["PRED_CLASS"])
     np.testing.assert_allclose(columns["probability"][2], labels["P_psr"], atol=5.1e-5)
@@ -140,12 +146,11 @@ def test_what_is_not_known_is_none(targets):
     assert columns["significance"][2] is None
     assert columns["x"][3] is None
     assert columns["flux"] == pytest.approx(table["Flux1000"].astype(float), rel=5e-3)
-    table.remove_columns(["Signif_Avg", "ASSOC1", "Flux1000", "STATUS"])
-    older = source_columns(table)
-    assert "significance" not in older
-    assert "flux" not in older
-    assert older["assoc1"] == [""] * 5
-    assert older["status"] == columns["status"]  # as CLASS1 says it
+    table.remove_columns(["Signif_Avg", "ASSOC1", "Flux1000"])
+    fewer = source_columns(table)
+    assert "significance" not in fewer
+    assert "flux" not in fewer
+    assert fewer["assoc1"] == [""] * 5
 
 
 def test_what_is_saved(targets):
@@ -158,8 +163,8 @@ def test_what_is_saved(targets):
     assert columns["RAJ2000"]["unit"] == "deg"
     assert Unit(columns["Flux1000"]["unit"], format="vounit") == Unit("ph cm-2 s-1")
     assert all(column["ucd"] for column in columns.values())
-    table.remove_columns(["Flux1000", "STATUS"])
-    assert not {"Flux1000", "STATUS"} & {column["name"] for column in saved_columns(table)}
+    table.remove_column("Flux1000")
+    assert "Flux1000" not in {column["name"] for column in saved_columns(table)}
 
 
 def test_statuses_in_their_order():
@@ -176,7 +181,7 @@ def test_labels_of_something_else_are_refused(labels, targets, dr4):
     with pytest.raises(CatalogError, match=r"PRED_CLASS has 'gc', but .* bll, fsrq, psr only"):
         source_columns(table)
     with pytest.raises(CatalogError, match=r"does not have the labelled source 4FGL .*\(--catalog\)"):
-        source_columns(labels, dr4[:20])
+        catalogue_rows(labels, dr4[:20])
 
 
 def test_sources_of_one_name_keep_their_order(targets):
