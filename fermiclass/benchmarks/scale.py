@@ -72,7 +72,7 @@ def write_rows(path: Path, num_rows: int) -> None:
     """Write a Parquet file with rows of 3 classes whose features have error bars."""
     from astropy.table import Table as Rows
 
-    from fermiclass.rows import open_writer
+    from fermiclass.rows import parquet_writer
 
     def block(rng: np.random.Generator, count: int) -> Rows:
         y = rng.integers(0, _C, count)
@@ -82,9 +82,9 @@ def write_rows(path: Path, num_rows: int) -> None:
         columns = dict(zip([*_FEATURES, *_ERRORS], [*X.T, *noise.T], strict=True))
         return Rows(columns | {"CLASS1": np.array(["bll", "fsrq", "psr"])[y]})
 
-    with open_writer(path, block(np.random.default_rng(0), 1)[:0]) as writer:
+    with parquet_writer(path, block(np.random.default_rng(0), 1)[:0]) as write:
         for k, start in enumerate(range(0, num_rows, _ROW_GROUP)):
-            writer.write(block(np.random.default_rng([1, k]), min(_ROW_GROUP, num_rows - start)))
+            write(block(np.random.default_rng([1, k]), min(_ROW_GROUP, num_rows - start)))
 
 
 def print_scale(results: Mapping[str, Any], console: Console | None = None) -> None:

@@ -27,7 +27,7 @@ from fermiclass.show.terminal import progress_bar
     "--output",
     type=click.Path(path_type=Path),
     required=True,
-    help="The label table to write: .parquet or .fits. It has a row for each input row.",
+    help="The label table to write, .parquet. It has a row for each input row.",
 )
 @click.option("--keep", metavar="a,b", help="Columns to copy into the label table, such as Source_Name.")
 @hdu_option
@@ -60,7 +60,7 @@ def classify_rows(
     from fermiclass.io.files import exists
     from fermiclass.rows import predict_rows
     from fermiclass.rows.cluster import connected
-    from fermiclass.rows.writers import check_rows_place
+    from fermiclass.rows.parquet import check_rows_place
 
     check_rows_place(output, rows, *(rows.glob("*.parquet") if exists(rows) else ()))
     model = load_rows_model(model_folder, quiet=quiet)

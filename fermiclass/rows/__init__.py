@@ -12,21 +12,17 @@ from fermiclass.rows.fits import FITSRows
 from fermiclass.rows.labelling import predict_rows
 from fermiclass.rows.minibatches import shuffled_minibatches
 from fermiclass.rows.opening import open_rows, open_training_rows
-from fermiclass.rows.parquet import ParquetRows
+from fermiclass.rows.parquet import ParquetRows, parquet_writer
 from fermiclass.rows.rows_model import RowsModel, RowsProvenance, fit_rows
 from fermiclass.rows.statistics import RowStatistics, row_statistics
-from fermiclass.rows.writers import FITSRowWriter, ParquetRowWriter, RowWriter, open_writer
 
 __all__ = [
     "ArrayRows",
     "Chunk",
     "Columns",
-    "FITSRowWriter",
     "FITSRows",
-    "ParquetRowWriter",
     "ParquetRows",
     "RowStatistics",
-    "RowWriter",
     "Rows",
     "RowsModel",
     "RowsProvenance",
@@ -34,7 +30,7 @@ __all__ = [
     "join",
     "open_rows",
     "open_training_rows",
-    "open_writer",
+    "parquet_writer",
     "predict_rows",
     "read_in_order",
     "row_statistics",

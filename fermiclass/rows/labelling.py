@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fermiclass.errors import OutputError, RowsError
+from fermiclass.errors import RowsError
 from fermiclass.io.prediction_columns import add_domain, add_prediction
 from fermiclass.rows.chunk import Chunk, Rows
+from fermiclass.rows.parquet import parquet_writer
 from fermiclass.rows.rows_model import RowsModel, check_classes
-from fermiclass.rows.writers import open_writer
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -37,7 +37,7 @@ def predict_rows(
     rows
         Any number of rows with the features of the training.
     path
-        File, ``.parquet`` or ``.fits``, with one row for each row: the kept columns, and ``P_<class>``,
+        File ``.parquet``, with one row for each row: the kept columns, and ``P_<class>``,
         ``Unc_P_<class>``, ``PRED_CLASS``, ``P_MAX``, ``ENTROPY``, ``INFORMATION``, ``NOISE_ENTROPY``, ``OOD_SCORE`` and
         ``LABEL_FLAGS`` of the label table.
     block_rows
@@ -59,9 +59,9 @@ def predict_rows(
     if learned != found:
         raise RowsError(f"the classifier learned from {', '.join(learned)}, these rows have {', '.join(found)}")
     spans = [(a, min(a + block_rows, rows.num_rows)) for a in range(0, rows.num_rows, block_rows)]
-    with open_writer(path, _template(model, rows, os.fspath(path)), num_rows=rows.num_rows) as writer:
+    with parquet_writer(path, _template(model, rows)) as write:
         for (_, stop), table in zip(spans, _labelled(model, rows, spans, client), strict=True):
-            writer.write(table)
+            write(table)
             if progress is not None:
                 progress(stop)
 
@@ -72,28 +72,18 @@ def label_block(model: RowsModel, rows: Rows, span: tuple[int, int]) -> Table:
     return _table(model, chunk, model.estimator.predict_distribution(chunk.X, X_var=chunk.X_var))
 
 
-def _template(model: RowsModel, rows: Rows, path: str) -> Table:
+def _template(model: RowsModel, rows: Rows) -> Table:
     """Return a label table without rows."""
     from fermiclass.nimgp.prediction.predictor import Prediction
 
-    check_classes([str(name) for name in model.estimator.classes_])
-    D, C = len(model.columns.features), len(model.estimator.classes_)
-    # One row, because no rows have no most probable class.
-    one = np.ones((1, C))
-    template = _table(model, Chunk(np.zeros((1, D)), np.zeros((1, D)), None), Prediction(one, one, *np.zeros((3, 1))))
-    template = template[:0]
-    kept = rows.read(0, 0).kept
-    results = {name.lower() for name in template.colnames}  # FITS does not tell cases apart
-    both = sorted(name for name in kept if name.lower() in results)
+    classes = [str(name) for name in model.estimator.classes_]
+    check_classes(classes)
+    none, nothing = np.empty((0, len(classes))), rows.read(0, 0)
+    template = _table(model, nothing._replace(kept={}), Prediction(none, none, *np.empty((3, 0))))
+    both = sorted(set(nothing.kept) & set(template.colnames))
     if both:
         raise RowsError(f"kept columns have names of results: {', '.join(both)}. Rename them, or leave them out.")
-    no_width = [name for name, values in kept.items() if values.dtype == "<U1"]
-    if no_width and not path.lower().endswith(".parquet"):
-        raise OutputError(
-            f"'{path}' needs the width of texts in advance, which is unknown for {', '.join(no_width)}. "
-            "Write a .parquet file."
-        )
-    for k, (name, values) in enumerate(kept.items()):
+    for k, (name, values) in enumerate(nothing.kept.items()):
         template.add_column(values, name=name, index=k)
     return template
 

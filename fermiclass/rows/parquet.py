@@ -1,7 +1,10 @@
-"""Rows from Parquet files."""
+"""Rows from Parquet files, and Parquet files that are written a block of rows at a time."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -9,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.errors import RowsError, in_one_line
-from fermiclass.io.parquet_tables import masked_names, with_nulls, without_dictionary
+from fermiclass.errors import OutputError, RowsError, in_one_line
+from fermiclass.io.files import atomic_file, check_place, os_errors_as_output_errors
+from fermiclass.io.parquet_tables import arrow_schema, arrow_table, masked_names, with_nulls, without_dictionary
 from fermiclass.rows.chunk import Chunk, TableRows, join, stamp_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from astropy.table import Table
+
+_ROW_GROUP = 65536  # largest number of rows that are written as a row group; a reader reads a whole one
 
 
 class ParquetRows(TableRows):
@@ -115,3 +122,48 @@ def open_parquet_file(path: Path) -> pq.ParquetFile:
         raise RowsError(f"there is no file '{path}'. Check the name and the folder.") from error
     except (OSError, pa.ArrowException) as error:
         raise RowsError(f"'{path}' cannot be read as a Parquet file: {in_one_line(error)}") from error
+
+
+def check_rows_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
+    """Check before any work that rows can be written: :func:`fermiclass.io.files.check_place`, and the ending."""
+    if not os.fspath(path).lower().endswith(".parquet"):
+        raise OutputError(f"'{path}' cannot be written in blocks of rows; expected the ending .parquet. Rename it.")
+    return check_place(path, *inputs)
+
+
+@contextmanager
+def parquet_writer(path: str | os.PathLike[str], template: Table) -> Iterator[Callable[[Table], None]]:
+    """Yield a function that appends rows to a Parquet file, which appears when it is complete, or not at all.
+
+    Parameters
+    ----------
+    path
+        The file.
+    template
+        A table with the columns, their units, descriptions and UCDs; it need not have rows.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written, or rows do not fit into the columns.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    target, schema = check_rows_place(path), arrow_schema(template)
+
+    def write(rows: Table) -> None:
+        try:
+            with os_errors_as_output_errors(target):
+                writer.write_table(arrow_table(rows, schema), row_group_size=_ROW_GROUP)
+        except (pa.ArrowInvalid, TypeError) as error:
+            raise OutputError(f"rows do not fit into the columns of '{path}': {in_one_line(error)}") from error
+
+    with atomic_file(target) as temporary:
+        with os_errors_as_output_errors(target):
+            writer = pq.ParquetWriter(temporary, schema)
+        try:
+            yield write
+        finally:
+            with os_errors_as_output_errors(target):
+                writer.close()

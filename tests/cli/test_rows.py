@@ -126,7 +126,7 @@ def test_what_cannot_be_learned(features, tmp_path, arguments, message):
     [
         (("--keep", "Source"), "has no column 'Source'. Did you mean Source_Name"),
         (("-o", "labels.csv"), "cannot be written in blocks"),
-        (("-o", "labels.fits", "--keep", "Source_Name"), "needs the width of texts in advance"),
+        (("-o", "labels.fits"), "expected the ending .parquet"),
         (("-o", "nowhere/labels.parquet"), "Create it first"),
         pytest.param(
             ("--dask", "tcp://127.0.0.1:9"),

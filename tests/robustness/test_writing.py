@@ -18,7 +18,7 @@ from fermiclass.io.tables import write_table
 from fermiclass.labelling.archive.files import ROWS, write_folder
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.training.checkpoints import Checkpoint
-from fermiclass.rows import open_writer
+from fermiclass.rows import parquet_writer
 from tests.conftest import slim_path
 
 
@@ -27,8 +27,8 @@ def write_table_file(folder):
 
 
 def write_rows(folder):
-    with open_writer(folder / "out.parquet", Table({"a": [1]}), num_rows=1) as writer:
-        writer.write(Table({"a": [1]}))
+    with parquet_writer(folder / "out.parquet", Table({"a": [1]})) as write:
+        write(Table({"a": [1]}))
 
 
 def write_model(folder):

@@ -1,0 +1,109 @@
+"""Parquet files that grow: the same as if written at once, or not there at all."""
+
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from astropy.table import Column, Table
+
+from fermiclass.errors import OutputError
+from fermiclass.io.tables import read_table, write_table
+from fermiclass.rows import parquet_writer
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    made = Table()
+    made["Source_Name"] = Column([f"4FGL J{i:04d}" for i in range(1000)], description="Name", meta={"ucd": "meta.id"})
+    made["P_psr"] = Column(rng.random(1000), unit="ph cm-2 s-1", description="Probability", meta={"ucd": "stat"})
+    made["small"] = Column(rng.random(1000).astype("f4"), unit="deg")
+    made["FLAGS"] = Column(rng.integers(0, 9, 1000).astype("i2"), description="Bits")
+    made["count"] = rng.integers(0, 2**60, 1000)
+    made["good"] = rng.random(1000) < 0.5
+    made["CLASS"] = rng.choice(["bll", "", "fsrq"], 1000)
+    return made
+
+
+def test_grown_is_the_same_as_written_at_once(table, tmp_path):
+    with parquet_writer(tmp_path / "grown.parquet", table[:0]) as write:
+        for first, end in pairwise((0, 1, 400, 400, 1000)):
+            write(table[first:end])
+            assert not (tmp_path / "grown.parquet").exists()
+    write_table(table, tmp_path / "whole.parquet")
+    grown, whole = read_table(tmp_path / "grown.parquet"), read_table(tmp_path / "whole.parquet")
+    assert len(list(tmp_path.iterdir())) == 2
+    assert grown.colnames == table.colnames
+    for name in table.colnames:
+        np.testing.assert_array_equal(np.asarray(grown[name]), np.asarray(table[name]), err_msg=name)
+        for about in ("dtype", "unit", "description", "meta"):
+            assert getattr(grown[name], about) == getattr(whole[name], about), (name, about)
+    assert grown["P_psr"].unit == "ph cm-2 s-1"
+    assert grown["Source_Name"].meta == {"ucd": "meta.id"}
+
+
+def test_row_groups_are_bounded(tmp_path):
+    with parquet_writer(tmp_path / "t.parquet", Table({"a": [0.0]})) as write:
+        write(Table({"a": np.zeros(100_000)}))
+    metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata
+    assert [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)] == [65536, 34464]
+
+
+def test_an_error_leaves_nothing_behind_and_keeps_the_old_file(table, tmp_path):
+    path = tmp_path / "t.parquet"
+    path.write_text("old")
+
+    def interrupted():
+        with parquet_writer(path, table) as write:
+            write(table)
+            raise FileNotFoundError("of the caller")
+
+    with pytest.raises(FileNotFoundError, match="of the caller"):
+        interrupted()
+    assert [place.name for place in tmp_path.iterdir()] == [path.name]
+    assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("failing", ["os.fsync", "pathlib.Path.replace"])
+def test_a_file_that_cannot_be_put_in_its_place(table, tmp_path, monkeypatch, failing):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(failing, fail)
+    with (
+        pytest.raises(OutputError, match=r"cannot write '.*t\.parquet': No space left on device"),
+        parquet_writer(tmp_path / "t.parquet", table) as write,
+    ):
+        write(table)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("block", [{"n": [1.5]}, {"n": [np.nan]}, {"n": [70000]}, {"n": ["a"]}])
+def test_rows_that_do_not_fit(tmp_path, block):
+    with (
+        pytest.raises(OutputError, match="do not fit"),
+        parquet_writer(tmp_path / "t.parquet", Table({"n": np.empty(0, "i2")})) as write,
+    ):
+        write(Table(block))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "message"), [("missing/t.parquet", "no folder"), ("t.fits", r"ending \.parquet")])
+def test_places_that_cannot_be(table, tmp_path, name, message):
+    with pytest.raises(OutputError, match=message), parquet_writer(tmp_path / name, table):
+        pass
+
+
+def test_memory_is_flat(table, tmp_path):
+    peaks = []
+    for count in (5, 40):
+        with parquet_writer(tmp_path / "t.parquet", table) as write:
+            write(table)
+            tracemalloc.start()
+            for _ in range(count - 1):
+                write(table)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0]
