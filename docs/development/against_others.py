@@ -105,7 +105,7 @@ def mgp(train: Rows, test: Rows, watch: Watch) -> Curve:
 def same_kernel(train: Rows, test: Rows, watch: Watch) -> Curve:
     """Train ours with the kernel and the length-scales that the others start with, and without priors."""
     start = train["X"].shape[1] ** 0.5
-    return fermiclass(train, test, watch, method="mgp", kernel="se", hyper_priors=False, initial_lengthscale=start)
+    return fermiclass(train, test, watch, method="mgp", kernel="se", hyper={"priors": False, "lengthscale": start})
 
 
 def gpflow(train: Rows, test: Rows, watch: Watch, natural: bool = False) -> Curve:

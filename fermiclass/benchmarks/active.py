@@ -51,7 +51,7 @@ ACQUISITIONS: Mapping[str, Callable[[Prediction], FloatArray] | None] = MappingP
     }
 )
 
-#: The paper's settings of the estimator, without the method. The initial noise is from the authors' code.
+#: The paper's settings of the estimator, without the method.
 SETTINGS: Mapping[str, Any] = MappingProxyType(
     {
         "num_inducing": 50,
@@ -59,7 +59,6 @@ SETTINGS: Mapping[str, Any] = MappingProxyType(
         "batch_size": 50,
         "learning_rate": 1e-3,
         "noise": "per-feature",
-        "initial_noise": 0.1,
     }
 )
 

@@ -49,7 +49,7 @@ class Flights:
     largest_block: int = 1
     published: Mapping[tuple[str, str], Published] = MappingProxyType({})
     # These settings are not tuned.
-    fast: Mapping[str, Any] = MappingProxyType({"steps": 5000, "learning_rate": 0.03, "decay": True})
+    fast: Mapping[str, Any] = MappingProxyType({"steps": 5000, "learning_rate": 0.03, "training": {"decay": True}})
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a random split.
@@ -67,15 +67,12 @@ class Flights:
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of section IV-A. The initial length-scales are those of the paper's other data."""
         return {
-            "epsilon": None,
             "num_inducing": 200,
-            "inducing": "kmeans",
             "batch_size": 1024,
             "epochs": None,
             "steps": 100_000,
             "learning_rate": 0.01,
-            "initial_lengthscale": 0.1 * float(np.sqrt(8)),
-            "initial_white": 1e-8,
+            "hyper": {"epsilon": None, "lengthscale": 0.1 * float(np.sqrt(8)), "white": 1e-8},
         }
 
 

@@ -38,7 +38,7 @@ _WITH_NOISE = ("penbased", "satimage")
 
 # p(x) of the noiseless inputs, fitted to the noisy inputs. With the flat p(x) of the main paper, predictions are as
 # wide as the noise.
-_PRIOR: dict[str, Any] = {"input_prior": "mixture", "input_prior_variance": 1.0}
+_PRIOR: dict[str, Any] = {"prior": "mixture", "prior_variance": 1.0}
 _COMPONENTS = {
     "penbased": 10,
     "satimage": 3,
@@ -111,27 +111,27 @@ class GPC:
         ours: dict[str, Any] = {
             "steps": 1000,
             "learning_rate": 0.03 if method == "nimgp-nn" else 0.1,
-            "decay": True,
-            "initial_lengthscale": float(np.sqrt(_INPUT_DIM[data_set])),
+            "training": {"decay": True},
+            "hyper": {"lengthscale": float(np.sqrt(_INPUT_DIM[data_set]))},
         }
         predictive = likelihood.endswith("-predictive")
         if not predictive and (likelihood.startswith("softmax") or data_set not in _SEVERAL_CLASSES):
-            ours["natural_gradient"] = 0.1
-        return ours | _PRIOR | {"components": _COMPONENTS[data_set]} if float(noise) else ours
+            ours["training"]["natural_gradient"] = 0.1
+        if float(noise):
+            ours["inputs"] = {**_PRIOR, "components": _COMPONENTS[data_set]}
+        return ours
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of appendix D, and for ``banana`` those of section IV-A, which shows a figure only."""
         data_set = cell.partition("/")[0]
         protocol = {
-            "epsilon": None,
             "num_inducing": 300,
-            "inducing": "kmeans",
             "batch_size": 1024,
             "epochs": None,
             "steps": 10_000,
             "learning_rate": 0.01,
-            "initial_lengthscale": 0.1 * float(np.sqrt(_INPUT_DIM[data_set])),
-            "initial_white": 1e-8,  # the paper has no white noise
+            # The paper has no white noise.
+            "hyper": {"epsilon": None, "lengthscale": 0.1 * float(np.sqrt(_INPUT_DIM[data_set])), "white": 1e-8},
         }
         banana = {"num_inducing": 32, "kernel": "matern32", "steps": 5000}
         return protocol | banana if data_set == "banana" else protocol

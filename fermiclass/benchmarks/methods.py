@@ -9,6 +9,7 @@ from typing import Any
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.nimgp.names import EP_METHODS, LEARNED, LIKELIHOODS, METHODS, WITH_EXPECTATIONS
+from fermiclass.nimgp.settings import join_settings
 
 #: The estimator with which ``classify`` labels, and ``NIMGPClassifier`` with its own defaults.
 DEFAULT, CLASSIFIER = "default", "classifier"
@@ -21,11 +22,9 @@ FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType(
         "epochs": None,
         "steps": 350,
         "learning_rate": 0.03,
-        "decay": True,
-        "inducing": "kmeans",
-        "initial_lengthscale": None,
-        "initial_white": 0.01,
-        "initial_spread": 0.5,
+        "training": {"decay": True, "inducing": "kmeans"},
+        "hyper": {"lengthscale": None, "white": 0.01},
+        "inputs": {"spread": 0.5},
     }
 )
 
@@ -37,14 +36,18 @@ _RULES = ("step", "probit", "logit")
 #: the main paper. With ``-robust`` the share of wrong labels is learned, and ε is fixed. ``-predictive`` is the
 #: objective of training.
 LIKELIHOOD_SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {name: {"likelihood": name, "epsilon": None} for name in LIKELIHOODS}
+    {name: {"likelihood": name, "hyper": {"epsilon": None}} for name in LIKELIHOODS}
     | {
-        f"{name}-predictive": {"likelihood": name, "epsilon": None, "objective": "predictive"}
+        f"{name}-predictive": {"likelihood": name, "hyper": {"epsilon": None}, "objective": "predictive"}
         for name in ("softmax", *_RULES)
     }
-    | {f"{name}-fixed": {"likelihood": name, "epsilon": 1e-3} for name in _RULES}
+    | {f"{name}-fixed": {"likelihood": name, "hyper": {"epsilon": 1e-3}} for name in _RULES}
     | {
-        f"{name}-robust": {"likelihood": name, "epsilon": 1e-3 if name in _RULES else None, "label_noise": LEARNED}
+        f"{name}-robust": {
+            "likelihood": name,
+            "hyper": {"epsilon": 1e-3 if name in _RULES else None},
+            "label_noise": LEARNED,
+        }
         for name in LIKELIHOODS
     }
 )
@@ -130,10 +133,9 @@ def authors_start(input_dim: int) -> dict[str, Any]:
     is only a jitter. The width of a q(x) is a thousandth of the width of the noise.
     """
     return {
-        "initial_lengthscale": float((2.0 * input_dim) ** 0.25),
-        "initial_white": 1e-8,
-        "initial_spread": 5e-4,
-        "inducing": "random",
+        "hyper": {"lengthscale": float((2.0 * input_dim) ** 0.25), "white": 1e-8},
+        "inputs": {"spread": 5e-4},
+        "training": {"inducing": "random"},
     }
 
 
@@ -173,17 +175,16 @@ def make_estimator(
     name, _, likelihood = name.partition("@")
     chosen: dict[str, Any] = {"random_state": options.seed}
     if name in METHODS:
-        chosen |= {**PAPER_ESTIMATOR, **settings, "method": name}
+        chosen = join_settings(chosen, PAPER_ESTIMATOR, settings, {"method": name})
         if not options.paper:
-            chosen |= (
-                {**FAST_OPTIMISER, "steps": _FEWER_STEPS.get(name, FAST_OPTIMISER["steps"])} if fast is None else fast
-            )
+            steps = {"steps": _FEWER_STEPS.get(name, FAST_OPTIMISER["steps"])}
+            chosen = join_settings(chosen, {**FAST_OPTIMISER, **steps} if fast is None else fast)
     else:
         base, _, input_model = name.partition(":")
         given = {"method": input_model} if input_model else {}
         chosen |= default_settings(**given) if base == DEFAULT else given
     if likelihood:
-        chosen |= LIKELIHOOD_SETTINGS[likelihood]
+        chosen = join_settings(chosen, LIKELIHOOD_SETTINGS[likelihood])
     elif options.likelihood is not None:
         chosen["likelihood"] = options.likelihood
     if options.kernel is not None:

@@ -54,7 +54,7 @@ class MNIST:
 
     name: str = "mnist"
     #: Minibatches as in the paper, since all images in every step would be slower. Fewer and larger steps.
-    fast: Mapping[str, Any] = MappingProxyType({"epochs": 100, "learning_rate": 0.01, "decay": True})
+    fast: Mapping[str, Any] = MappingProxyType({"epochs": 100, "learning_rate": 0.01, "training": {"decay": True}})
 
     def __init__(self, folder: Path | None = None) -> None:
         home = None if folder is None else folder / "mnist"
@@ -92,15 +92,13 @@ class MNIST:
         """Return the settings of section 5.4. Degree, learning rate and initial noise are from the authors' code."""
         return {
             "kernel": "polynomial",
-            "degree": 9,
             "num_inducing": 100,
             "batch_size": 200,
             "epochs": 350,
             "learning_rate": 1e-3,
-            "hidden_layers": 2,
-            "hidden_units": 250,
             "noise": "per-feature",
-            "initial_noise": 0.01,
+            "hyper": {"degree": 9, "noise": 0.01},
+            "inputs": {"hidden": (250, 250)},
             "num_draws": 500,
         }
 

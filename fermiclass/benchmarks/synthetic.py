@@ -20,6 +20,7 @@ from fermiclass.benchmarks.methods import authors_start
 from fermiclass.benchmarks.problem import Problem, Published
 from fermiclass.benchmarks.synthetic_tables import published
 from fermiclass.errors import BenchmarkError
+from fermiclass.nimgp.settings import join_settings
 
 NOISES = ("0.1", "0.25", "0.5")
 NUM_TEST = 1000
@@ -73,10 +74,9 @@ class Synthetic:
             "epochs": None,
             "steps": 2000,
             "learning_rate": 0.01,
-            "decay": True,
-            "initial_white": 0.01,
-            "initial_spread": 0.5,
-            "inducing": "kmeans",
+            "training": {"decay": True, "inducing": "kmeans"},
+            "hyper": {"white": 0.01},
+            "inputs": {"spread": 0.5},
         }
     )
 
@@ -108,14 +108,15 @@ class Synthetic:
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of sections 5.1 and 5.2. The network has two layers in the authors' code."""
-        return {
-            **authors_start(_parse(cell)[0].input_dim),
-            "num_inducing": 100,
-            "batch_size": 200,
-            "hidden_layers": 2,
-            "hidden_units": 50,
-            "noise": "shared" if _parse(cell)[0].learned else "given",
-        }
+        return join_settings(
+            authors_start(_parse(cell)[0].input_dim),
+            {
+                "num_inducing": 100,
+                "batch_size": 200,
+                "inputs": {"hidden": (50, 50)},
+                "noise": "shared" if _parse(cell)[0].learned else "given",
+            },
+        )
 
 
 def _unknown_noise(problem: Problem) -> dict[str, Any]:

@@ -69,8 +69,7 @@ class Toy:
         return {
             "num_inducing": 100,
             "batch_size": 200,
-            "hidden_layers": 2,
-            "hidden_units": 50,
+            "inputs": {"hidden": (50, 50)},
             "noise": "given",
             "num_draws": 700,
         }

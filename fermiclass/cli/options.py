@@ -43,8 +43,19 @@ def _kernel(context: click.Context, parameter: click.Parameter, text: str | None
     return text
 
 
+_ABOUT = {
+    "method": "Treatment of input noise",
+    "likelihood": "Likelihood of a class given the latent functions",
+    "num_inducing": "Number of inducing points for each class",
+    "steps": "Number of training steps",
+    "epochs": "Number of passes over the training sources, instead of --steps",
+    "batch_size": "Number of rows in a step",
+    "learning_rate": "First step size of Adam",
+}
+
+
 def setting_option(name: str, *, flag: str | None = None, **changes: Any) -> Decorator:
-    """Return the option of a setting, with the choices, help and default of :class:`Settings`.
+    """Return the option of a setting, with the choices and the default of :class:`Settings`.
 
     Parameters
     ----------
@@ -56,11 +67,11 @@ def setting_option(name: str, *, flag: str | None = None, **changes: Any) -> Dec
         Arguments of :func:`click.option` that replace those of the setting.
     """
     setting = FIELDS[name]
-    check, about = setting.metadata["check"], setting.metadata["about"]
-    attributes: dict[str, Any] = {"help": f"{about.partition('. ')[0].rstrip('.')}. [default: {setting.default}]"}
-    if check.choices:
-        attributes["type"] = click.Choice(check.choices)
-    elif isinstance(setting.default, int) or "int" in str(setting.type):
+    choices = [one for one in setting.metadata["allowed"] if isinstance(one, str)]
+    attributes: dict[str, Any] = {"help": f"{_ABOUT[name]}. [default: {setting.default}]"}
+    if choices:
+        attributes["type"] = click.Choice(choices)
+    elif "int" in str(setting.type) or name == "num_inducing":
         attributes["type"] = click.IntRange(min=1)
     return click.option(flag or f"--{name.replace('_', '-')}", name, **attributes | changes)
 
@@ -135,7 +146,7 @@ model_options = _options(
     label_noise_option,
     setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M"),
     setting_option("steps"),
-    setting_option("epochs", help="Number of passes over the training sources, instead of --steps."),
+    setting_option("epochs", help=f"{_ABOUT['epochs']}."),
     click.option(
         "--temperature", is_flag=True, help="Adjust the sharpness of the probabilities on held-out sources; slower."
     ),

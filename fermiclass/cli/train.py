@@ -87,6 +87,4 @@ def _paper_settings(given: dict[str, Any]) -> dict[str, Any]:
     preset = dict(PAPER_ESTIMATOR)
     if "steps" in given:
         del preset["epochs"]
-    if given.get("likelihood", "step") in ("softmax", "softmax-bound"):
-        del preset["epsilon"]
     return {**preset, **given}

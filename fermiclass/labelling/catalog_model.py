@@ -16,7 +16,7 @@ from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io.arrays import FloatArray
 from fermiclass.io.plain import plain_value
 from fermiclass.labelling.class_priors import ClassPriors, GroupPriors, default_class_priors
-from fermiclass.labelling.labels import label_table
+from fermiclass.labelling.labels import label_table, settings_to_meta
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.nimgp.domain import TrainingDomain
 
@@ -216,7 +216,7 @@ class CatalogModel:
             **priors.to_meta(),
             "min_significance": about.min_significance,
             "features": ",".join(self.features),
-            **dict(sorted(self.estimator.get_params().items())),
+            **settings_to_meta(self.estimator),
             "versions": ",".join(f"{name}={version}" for name, version in about.versions.items()),
         }
         return {key: plain_value(value) for key, value in entries.items() if value is not None}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +17,18 @@ from fermiclass.catalog import SOURCE_STATUSES, status_of
 from fermiclass.errors import CatalogError
 from fermiclass.io.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
 from fermiclass.io.tables import read_table
+from fermiclass.nimgp.settings import FIELDS, Settings
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.prediction.predictor import Prediction
 
 #: Version of the label table, in its metadata.
 FORMAT_KEY, FORMAT_VERSION = "labelfmt", 4
+
+#: Metadata of the settings that are no single number or text, as JSON.
+OPTIONS_KEY = "options"
 
 #: A label is confident if its probability is at least this.
 CONFIDENT = 0.9
@@ -217,3 +224,32 @@ class LabelCounts:
             flagged=int(np.sum(bits > 0)),
             flags=np.array([np.sum(bits & bit > 0) for bit in LABEL_FLAGS]),
         )
+
+
+def settings_to_meta(estimator: NIMGPClassifier) -> dict[str, Any]:
+    """Return the settings of an estimator as metadata of a label table, None included."""
+    settings = Settings(**estimator.get_params()).to_json(objects=repr)
+    options = {name: value for name, value in settings.items() if isinstance(value, dict)}
+    scalars = {name: value for name, value in sorted(settings.items()) if name not in options}
+    return {**scalars, OPTIONS_KEY: json.dumps(options)}
+
+
+def settings_from_meta(meta: Mapping[str, Any]) -> Settings:
+    """Return the settings from :func:`settings_to_meta`, where None may be absent.
+
+    Raises
+    ------
+    ValueError
+        When a setting is unknown or not valid.
+    """
+    scalars = {name: plain_setting(meta[name]) for name in FIELDS if name in meta}
+    return Settings.from_json(dict.fromkeys(FIELDS) | scalars | json.loads(meta[OPTIONS_KEY]))
+
+
+def plain_setting(text: Any) -> Any:
+    """Return the number, truth value or None that the text of a setting stands for, else the text itself."""
+    try:
+        value = ast.literal_eval(str(text))
+    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the text may be anything
+        return str(text)
+    return value if isinstance(value, (int, float, bool, type(None))) else str(text)

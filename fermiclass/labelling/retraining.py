@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fermiclass.errors import CatalogError, FermiclassError
 from fermiclass.labelling.class_priors import WAY_KEY, WAYS, GroupPriors, stated_priors
-from fermiclass.labelling.labels import classes_of
-from fermiclass.nimgp.settings import FIELDS
+from fermiclass.labelling.labels import OPTIONS_KEY, classes_of, plain_setting, settings_from_meta
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -18,10 +16,7 @@ if TYPE_CHECKING:
     from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.nimgp.training.loop import TrainingState
 
-_NEEDED = ("catalog", "sha256", "train_on", "trainsha", "classes", "features", WAY_KEY)
-#: Settings that are absent for None.
-_CAN_BE_NONE = frozenset(name for name, each in FIELDS.items() if each.metadata["check"].accepts(None))
-_SETTINGS = (int, float, bool, type(None))
+_NEEDED = ("catalog", "sha256", "train_on", "trainsha", "classes", "features", WAY_KEY, "method", "steps", OPTIONS_KEY)
 
 
 def check_labels(labels: Table, source: str) -> None:
@@ -40,8 +35,7 @@ def check_labels(labels: Table, source: str) -> None:
         When it is not a label table, or lacks metadata that :func:`retrain` needs.
     """
     classes_of(labels)
-    needed = (*_NEEDED, *(name for name in FIELDS if name not in _CAN_BE_NONE))
-    missing = [key for key in needed if key not in labels.meta]
+    missing = [key for key in _NEEDED if key not in labels.meta]
     if missing:
         raise CatalogError(
             f"'{source}' does not say how its labels were made: it lacks {', '.join(missing[:4])}"
@@ -83,13 +77,12 @@ def retrain(
     check_labels(labels, source)
     check_sha256(train_on, labels.meta["train_on"], labels.meta["trainsha"])
     try:
-        params: dict[str, Any] = {name: _setting(labels.meta[name]) if name in labels.meta else None for name in FIELDS}
         return train(
             train_on,
-            NIMGPClassifier(**params),
+            NIMGPClassifier(**settings_from_meta(labels.meta).params()),
             features=str(labels.meta["features"]),
             classes=str(labels.meta["classes"]),
-            min_significance=_setting(labels.meta.get("min_significance")),
+            min_significance=plain_setting(labels.meta.get("min_significance")),
             progress=progress,
         )
     except FermiclassError:
@@ -118,12 +111,3 @@ def stored_class_priors(meta: Mapping[str, Any]) -> str | GroupPriors:
     """
     way = str(meta[WAY_KEY])
     return way if way in WAYS else stated_priors(meta)
-
-
-def _setting(text: Any) -> Any:
-    """Return the number, truth value or None that the text of a setting stands for, else the text itself."""
-    try:
-        value = ast.literal_eval(str(text))
-    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the text may be anything
-        return str(text)
-    return value if isinstance(value, _SETTINGS) else str(text)

@@ -16,7 +16,6 @@ from fermiclass.io.versions import versions
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.nimgp.domain import TrainingDomain
-from fermiclass.nimgp.label_sets import format_label_sets, parse_label_sets, parse_label_weights
 from fermiclass.nimgp.names import PER_SOURCE
 
 if TYPE_CHECKING:
@@ -118,13 +117,10 @@ def with_label_sets(estimator: NIMGPClassifier, classes: str, table: FeatureTabl
         of_pulsars = set(CLASS_TREE["psr"])
         sets[_SOFT] = tuple(name for name in grouping.names if not set(grouping.members[name]) <= of_pulsars)
         weights[_SOFT] = _SOFT_WEIGHT
-    sets |= parse_label_sets(estimator.label_sets)
-    weights |= parse_label_weights(estimator.label_weights)
+    sets |= {label: tuple(members) for label, members in (estimator.label_sets or {}).items()}
+    weights |= estimator.label_weights or {}
     copy: NIMGPClassifier = clone(estimator)
-    copy.set_params(
-        label_sets=format_label_sets(sets),
-        label_weights=",".join(f"{label}={weight}" for label, weight in weights.items()) or None,
-    )
+    copy.set_params(label_sets=sets or None, label_weights=weights or None)
     return copy
 
 

@@ -47,7 +47,7 @@ JITTER = 1e-3
 
 def type_of(settings: Settings) -> tf.DType:
     """Return the TensorFlow type of the settings' precision."""
-    return tf.dtypes.as_dtype(settings.precision)
+    return tf.dtypes.as_dtype(settings.training.precision)
 
 
 def build_model(
@@ -152,7 +152,7 @@ def _likelihood(
     settings: Settings, num_classes: int, leading: Sequence[int], dtype: tf.DType, sets: np.ndarray | None
 ) -> Likelihood:
     shared: dict[str, Any] = {"shape": leading, "dtype": dtype, "sets": sets}
-    right = make_likelihood(settings.likelihood, num_classes, epsilon=settings.epsilon, **shared)
+    right = make_likelihood(settings.likelihood, num_classes, epsilon=settings.hyper.epsilon, **shared)
     if settings.label_noise == LEARNED:
         return Contaminated(right, **shared)
     if settings.label_noise:
@@ -161,7 +161,7 @@ def _likelihood(
 
 
 def _log_normal(settings: Settings, median: float, width: float) -> LogNormal | None:
-    if not settings.hyper_priors:
+    if not settings.hyper.priors:
         return None
     return LogNormal(median, width)
 
@@ -179,16 +179,16 @@ def _kernel(settings: Settings, shape: Sequence[int], input_dim: int, scales: Sc
             continue
         start = {
             "variance": scales.initial_variance,
-            "lengthscales": settings.initial_lengthscale or lengthscale,
+            "lengthscales": settings.hyper.lengthscale or lengthscale,
             "variance_prior": prior(scales.variance, _WIDE),
             "lengthscales_prior": prior(lengthscale, scales.width),
             "dtype": dtype,
         }
         if name == "polynomial":
-            kernels.append(Polynomial(shape, input_dim, degree=settings.degree, **start))
+            kernels.append(Polynomial(shape, input_dim, degree=settings.hyper.degree, **start))
         else:
             kernels.append(Stationary(shape, input_dim, profile=PROFILES[name], **start))
-    kernels.append(White(shape, variance=settings.initial_white, prior=prior(_WHITE, _WIDE), dtype=dtype))
+    kernels.append(White(shape, variance=settings.hyper.white, prior=prior(_WHITE, _WIDE), dtype=dtype))
     return Sum(kernels)
 
 
@@ -204,12 +204,17 @@ def _input_model(
     priors = None if input_priors is None else list(input_priors)
     if settings.method in ("nimgp", "nimgp-psi"):
         analytic = settings.method == "nimgp-psi"
-        return PerSourceInputs(sizes, spread=settings.initial_spread, priors=priors, analytic=analytic, dtype=dtype)
+        return PerSourceInputs(sizes, spread=settings.inputs.spread, priors=priors, analytic=analytic, dtype=dtype)
     if settings.method == "nimgp-nn":
-        hidden = (settings.hidden_units,) * settings.hidden_layers
-        sees_noise = settings.noise == "given"
         return AmortisedInputs(
-            leading, input_dim, encode, hidden=hidden, sees_noise=sees_noise, priors=priors, seed=seed, dtype=dtype
+            leading,
+            input_dim,
+            encode,
+            hidden=settings.inputs.hidden,
+            sees_noise=settings.noise == "given",
+            priors=priors,
+            seed=seed,
+            dtype=dtype,
         )
     if settings.first_order:
         # Where all of f's spread is inside the logarithm there is no other to be kept outside.
@@ -224,8 +229,8 @@ def _noise(settings: Settings, leading: Sequence[int], input_dim: int, dtype: tf
     if settings.noise == "given":
         return GivenNoise()
     size = 1 if settings.noise == "shared" else input_dim
-    prior = _log_normal(settings, settings.initial_noise, _WIDE)
-    return LearnedNoise((*leading, size), variance=settings.initial_noise, prior=prior, dtype=dtype)
+    prior = _log_normal(settings, settings.hyper.noise, _WIDE)
+    return LearnedNoise((*leading, size), variance=settings.hyper.noise, prior=prior, dtype=dtype)
 
 
 def weights_of(model: NoisyInputGP) -> dict[str, np.ndarray]:

@@ -37,18 +37,14 @@ LEARNED = "learned"
 PAPER_ESTIMATOR: Mapping[str, Any] = {
     "likelihood": "step",
     "kernel": "se",
-    "epsilon": 1e-3,
     "num_inducing": 0.05,
     "batch_size": 50,
     "epochs": 750,
     "learning_rate": 0.01,
-    "decay": False,
-    "input_prior": "isotropic",
-    "input_prior_variance": 1000.0,
-    "hyper_priors": False,
-    "clip": None,
-    "max_noise": None,
     "num_draws": 300,
+    "inputs": {"prior": "isotropic", "prior_variance": 1000.0, "clip": None, "max_noise": None},
+    "hyper": {"epsilon": 1e-3, "priors": False},
+    "training": {"decay": False},
 }
 
 

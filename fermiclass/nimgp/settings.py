@@ -1,19 +1,17 @@
-"""Every setting of an estimator, defined once: default, check, description, and what files without it stand for.
+"""Settings of the classifier: names, defaults, and the values that are allowed. TensorFlow is not imported.
 
-Estimators take the fields of :class:`Settings` as their parameters (:mod:`fermiclass.nimgp.parameters`), commands make
-options of them (:func:`fermiclass.cli.options.setting_option`), and model folders and label tables store them by name.
-To add a setting is to add a field here. TensorFlow is not imported.
+What they mean stands in the docstrings of :class:`fermiclass.NIMGPClassifier` and of the options here.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
-from numbers import Integral
-from typing import Any
+from dataclasses import dataclass, field, fields
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
 
-from fermiclass.nimgp.checks import Check, fraction, is_a, number, one_of, or_, truth, whole
-from fermiclass.nimgp.label_sets import parse_label_sets, parse_label_weights
 from fermiclass.nimgp.names import (
     FIRST_ORDER,
     INDUCING,
@@ -31,269 +29,209 @@ from fermiclass.nimgp.names import (
 #: Found on held-out sources.
 FOLDS = "folds"
 _LONGEST_KERNEL = 200  # letters; more would be an attack on memory
-
-#: Settings of earlier versions, with the only value that is still available.
-DROPPED: Mapping[str, Any] = {"average_noise": True, "jitter": 1e-3}
+_MOST_UNITS, _MOST_LAYERS = 10_000, 100
 
 
-def _kernel_names(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= _LONGEST_KERNEL and set(value.split("+")) <= set(KERNELS)
+class Number(NamedTuple):
+    """Numbers above a limit, or from the limit on, and up to another."""
+
+    low: float = 0
+    high: float | None = None
+    low_counts: bool = False
+    high_counts: bool = True
+    whole: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether a value is such a number; True and False are none."""
+        if not isinstance(value, Integral if self.whole else Real) or isinstance(value, bool) or not isfinite(value):
+            return False
+        number = float(value)
+        above = number > self.low or (self.low_counts and number == self.low)
+        return above and (self.high is None or number < self.high or (self.high_counts and number == self.high))
+
+    def __str__(self) -> str:
+        limits = [f"of {self.low} or more" if self.low_counts else f"above {self.low}"]
+        if self.high is not None:
+            limits.append(f"up to {self.high:,}" if self.high_counts else f"below {self.high:,}")
+        return f"a {'whole ' if self.whole else ''}number {' and '.join(limits)}"
 
 
-def _label_sets(value: Any) -> bool:
-    return _can_be_parsed(parse_label_sets, value)
+_POSITIVE, _WHOLE, _FRACTION = Number(), Number(whole=True), Number(high=1, high_counts=False)
 
 
-def _label_weights(value: Any) -> bool:
-    return _can_be_parsed(parse_label_weights, value)
+def _setting(default: Any, *allowed: Any) -> Any:
+    """Define a setting: its default, and what is allowed: kinds of numbers, names, None, or the type bool."""
+    return field(default=default, metadata={"allowed": allowed})
 
 
-def _can_be_parsed(parse: Callable[[str], object], value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return isinstance(value, str) and bool(parse(value))
-    except ValueError:
-        return False
+def _is_allowed(value: Any, allowed: Any) -> bool:
+    if isinstance(allowed, Number):
+        return allowed.accepts(value)
+    if allowed is bool:
+        return type(value).__name__ in ("bool", "bool_")  # that of NumPy, too
+    return value is None if allowed is None else isinstance(value, str) and value == allowed
 
 
-def _anything() -> Check:
-    return Check(lambda _: True, "")
-
-
-def _setting(default: Any, check: Check, about: str, *, group: str, main: bool = False, absent: Any = MISSING) -> Any:
-    """Define a setting.
-
-    Parameters
-    ----------
-    default, check, about
-        Its default, the values that it can have, and its description; the first sentence is a command's help.
-    group
-        ``'model'``, ``'inputs'``, ``'training'`` or ``'prediction'``.
-    main
-        Whether it is among the settings that most users need.
-    absent
-        Value that files written before the setting existed stand for. Without it, every file has the setting.
-    """
-    what = {"check": check, "about": " ".join(about.split()), "group": group, "main": main}
-    return field(default=default, metadata={**what, "absent": absent})
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Which model, how it is trained, and how it predicts. Values are checked when an object is made.
+class _Checked:
+    """A dataclass that refuses values that are not allowed.
 
     Raises
     ------
     ValueError
-        When a setting has a value that it cannot have; the message says which it can.
+        The message names the setting and what is allowed.
     """
 
-    method: str = _setting(
-        "nimgp",
-        one_of(METHODS),
-        """Treatment of input noise. 'nimgp' infers the noiseless input of every training source. 'nimgp-psi' does so
-        with moments in closed form instead of draws (kernels 'se' and 'linear'), 'nimgp-nn' with a network. 'nimgp-fo'
-        turns input noise into noise of the latent functions, as in the paper. 'nimgp-fo-marginal' does the same with
-        the average over this noise inside the logarithm. 'mgp' ignores input noise. 'mgp-aug' and 'mgp-sampling' learn
-        from noisy copies of the inputs.""",
-        group="model",
-        main=True,
-    )
-    likelihood: str = _setting(
-        "softmax",
-        one_of(LIKELIHOODS),
-        """Likelihood of a class given the latent functions: the softmax, by sampling or by a bound in closed form, or
-        RobustMax, the class of the largest latent function, without noise (the paper's step) or with Gaussian noise
-        (probit, logit).""",
-        group="model",
-        main=True,
-    )
-    kernel: str = _setting(
-        "se+linear",
-        Check(_kernel_names, f"is unknown: join some of {', '.join(KERNELS)} by '+'"),
-        """Kernel, or several joined by '+': 'se' (squared exponential), 'matern32', 'matern52', 'linear', 'polynomial'.
-        The stationary ones and the polynomial have ARD length-scales. White noise is always added.""",
-        group="model",
-        main=True,
-    )
-    noise: str = _setting(
-        "given",
-        one_of(NOISES),
-        """Noise variances V of the inputs: given with every source, or learned and the same for all sources, with one
-        variance for each feature ('per-feature') or one for all standardised features ('shared').""",
-        group="model",
-    )
-    initial_noise: float = _setting(
-        0.1,
-        number(),
-        "Initial value of a learned V, and the median of its prior, for standardised inputs.",
-        group="model",
-    )
-    objective: str = _setting(
-        "elbo",
-        one_of(OBJECTIVES),
-        """Function that training maximises. 'elbo' is the evidence lower bound. 'predictive' has ``log E p(y | f)``
-        instead of ``E log p(y | f)`` (:class:`fermiclass.nimgp.likelihoods.base.Predictive`). It is often better with
-        many labels, and makes 'nimgp-fo-marginal' the same as 'nimgp-fo'.""",
-        group="model",
-        absent="elbo",
-    )
-    epsilon: float | None = _setting(
-        None,
-        or_(fraction(), None),
-        "ε of the step, probit and logit likelihoods: fixed, or learned (None). The paper fixes 10⁻³.",
-        group="model",
-    )
-    label_noise: float | str = _setting(
-        0.0,
-        or_(fraction(zero=True), LEARNED),
-        """Probability ρ that a label is wrong (:class:`fermiclass.nimgp.likelihoods.contaminated.Contaminated`): 0
-        trusts all labels, 'learned' has a Beta(1, 9) prior. Predicted probabilities are those of the classes, not of
-        the labels.""",
-        group="model",
-        main=True,
-    )
-    label_sets: str | None = _setting(
-        None,
-        Check(_label_sets, "is malformed: write label=a+b, separated by commas, or None"),
-        """Labels that stand for a set of classes, one of which is right, such as ``'bcu=bll+fsrq'``
-        (:mod:`fermiclass.nimgp.labels`). Rows whose label stands for all classes are left out.""",
-        group="training",
-        absent=None,
-    )
-    label_weights: str | None = _setting(
-        None,
-        Check(_label_weights, "is malformed: write label=0.5, separated by commas, or None"),
-        "Weights of training rows by their label, such as ``'bll=0.5,bcu=0.5'``; 1 for all others.",
-        group="training",
-        absent=None,
-    )
-    num_inducing: int | float = _setting(
-        60,
-        Check(
-            lambda value: number().accepts(value) and (is_a(Integral, value) or value < 1),
-            "is not valid: expected a whole number above 0, or a fraction below 1",
-        ),
-        """Number of inducing points for each class, never more than there are distinct training inputs. A fraction is
-        relative to the number of training sources, with at most 100 points (the paper's rule is 0.05).""",
-        group="training",
-        main=True,
-    )
-    inducing: str = _setting(
-        "kmeans", one_of(INDUCING), "Choice of the inducing points before training.", group="training"
-    )
-    steps: int = _setting(500, whole(), "Number of training steps.", group="training", main=True)
-    batch_size: int | None = _setting(
-        None, or_(whole(), None), "Number of sources in a step; None for all.", group="training", main=True
-    )
-    learning_rate: float = _setting(0.03, number(), "First step size of Adam.", group="training")
-    decay: bool = _setting(
-        True, truth(), "Whether the step size falls along a cosine, or stays the same.", group="training"
-    )
-    epochs: int | None = _setting(
-        None,
-        or_(whole(), None),
-        "Number of passes over the training sources, instead of ``steps``.",
-        group="training",
-    )
-    natural_gradient: float | None = _setting(
-        None,
-        or_(number(most=1), None),
-        """Step size γ of natural gradients for the variational distribution of the inducing values; None leaves it to
-        Adam. 0.1 is a common choice. With step, probit or logit and several classes that overlap, natural gradients
-        may end at lower bounds than Adam.""",
-        group="training",
-    )
-    patience: int | None = _setting(
-        None,
-        or_(whole(), None),
-        "Number of steps after which training stops if the smoothed bound has not risen by a thousandth.",
-        group="training",
-    )
-    input_prior: str = _setting(
-        "isotropic",
-        one_of(INPUT_PRIORS),
-        """Prior p(x) of the standardised noiseless inputs: N(0, a I); or N(m, a Σ) with the mean and covariance of the
-        training sources' noiseless inputs (:meth:`fermiclass.nimgp.inputs.prior.InputPrior.population`); or a mixture
-        of such Gaussians. First-order methods replace each input and its noise variance by mean and variance of
-        p(x | x̃). With 'isotropic' or learned noise they use no prior. Methods without an input model ('mgp', 'mgp-aug',
-        'mgp-sampling') never use it.""",
-        group="inputs",
-    )
-    input_prior_variance: float | None = _setting(
-        3.0,
-        or_(number(), None),
-        "Scale a of the prior p(x); None makes it flat. The paper takes 1000 in training and a flat one in prediction.",
-        group="inputs",
-    )
-    components: int = _setting(3, whole(), "Number of Gaussians in the mixture.", group="inputs")
-    hyper_priors: bool = _setting(True, truth(), "Whether the hyper-parameters have log-normal priors.", group="model")
-    clip: float | None = _setting(
-        4.0,
-        or_(number(), None),
-        "Largest absolute value of a standardised input; larger ones are clipped, so that none decides a prediction.",
-        group="inputs",
-    )
-    max_noise: float | None = _setting(
-        2.0,
-        or_(number(zero=True), None),
-        "Largest noise variance, in units of the input's variance over the training sources; larger ones are clipped.",
-        group="inputs",
-    )
-    precision: str = _setting(
-        "float32", one_of(PRECISIONS), "Floating-point type of training and prediction.", group="training"
-    )
-    initial_lengthscale: float | None = _setting(
-        None,
-        or_(number(), None),
-        "Initial length-scale for standardised inputs; None for the median of its prior, 3√D.",
-        group="model",
-    )
-    initial_white: float = _setting(0.01, number(), "Initial variance of the white noise.", group="model")
-    initial_spread: float = _setting(
-        0.5, number(), "Initial variances of the q(x) of 'nimgp', in units of V.", group="model"
-    )
-    hidden_units: int = _setting(
-        50, whole(10_000), "Number of units in a hidden layer of the network of 'nimgp-nn'.", group="model"
-    )
-    hidden_layers: int = _setting(1, whole(100), "Number of hidden layers of the network of 'nimgp-nn'.", group="model")
-    degree: int = _setting(3, whole(100), "Degree of the polynomial kernel.", group="model")
-    num_draws: int = _setting(
-        256,
-        whole(1 << 20),
-        """Number of quasi-Monte Carlo draws of each noisy input in prediction, best a power of 2. First-order methods
-        need none.""",
-        group="prediction",
-        main=True,
-    )
-    temperature: float | str = _setting(
-        1.0,
-        or_(number(), FOLDS),
-        """Temperature T of ``softmax(f/T)`` in prediction. 'folds' finds it on held-out sources
-        (:func:`fermiclass.nimgp.estimators.temperature.fold_temperature`), which takes five more trainings. The step
-        likelihood has no scale of f: leave T at 1 there.""",
-        group="prediction",
-        main=True,
-    )
-    random_state: Any = _setting(  # noqa: RUF009 (an immutable default)
-        0,
-        _anything(),
-        "Seed of all random numbers. The same whole number gives the same estimator.",
-        group="training",
-        main=True,
-    )
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type]  # of the dataclasses below
+            value, allowed = getattr(self, each.name), each.metadata.get("allowed")
+            if allowed is not None and not any(_is_allowed(value, one) for one in allowed):
+                known = ["True or False" if one is bool else str(one) for one in allowed]
+                expected = " or ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known)
+                raise ValueError(f"{each.name}={value!r} is not valid: expected {expected}")
+
+
+@dataclass(frozen=True)
+class InputOptions(_Checked):
+    """How noiseless inputs are inferred.
+
+    Attributes
+    ----------
+    prior
+        Prior p(x) of the standardised noiseless inputs: N(0, a I) ('isotropic'); or N(m, a Σ) with the mean and
+        covariance of the training sources' noiseless inputs ('population'); or a mixture of such Gaussians ('mixture').
+        First-order methods replace each input and its noise variance by mean and variance of p(x | x̃); with 'isotropic'
+        or learned noise they use no prior. 'mgp', 'mgp-aug' and 'mgp-sampling' never use it.
+    prior_variance
+        Scale a of p(x); None makes it flat. The paper takes 1000 in training and a flat one in prediction.
+    components
+        Number of Gaussians in the mixture.
+    clip
+        Largest absolute value of a standardised input; larger ones are clipped, so that none decides a prediction.
+    max_noise
+        Largest noise variance, in units of the input's variance over the training sources; larger ones are clipped.
+    spread
+        Initial variances of the q(x) of 'nimgp', in units of V.
+    hidden
+        Number of units in each hidden layer of the network of 'nimgp-nn'.
+    """
+
+    prior: str = _setting("isotropic", *INPUT_PRIORS)
+    prior_variance: float | None = _setting(3.0, _POSITIVE, None)
+    components: int = _setting(3, _WHOLE)
+    clip: float | None = _setting(4.0, _POSITIVE, None)
+    max_noise: float | None = _setting(2.0, Number(low_counts=True), None)
+    spread: float = _setting(0.5, _POSITIVE)
+    hidden: tuple[int, ...] = (50,)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if not each.metadata["check"].accepts(value):
-                raise ValueError(f"{each.name}={value!r} {each.metadata['check'].problem}")
+        super().__post_init__()
+        units = Number(high=_MOST_UNITS, whole=True)
+        layers = tuple(self.hidden) if isinstance(self.hidden, tuple | list) else ()
+        if not 0 < len(layers) <= _MOST_LAYERS or not all(units.accepts(count) for count in layers):
+            raise ValueError(f"hidden={self.hidden!r} is not valid: expected the units of each layer, such as (50, 50)")
+        object.__setattr__(self, "hidden", layers)
+
+
+@dataclass(frozen=True)
+class HyperOptions(_Checked):
+    """Hyper-parameters: where they start, and their priors.
+
+    Attributes
+    ----------
+    lengthscale
+        Initial length-scale for standardised inputs; None for the median of its prior.
+    white
+        Initial variance of the white noise of the latent functions.
+    noise
+        Initial value of a learned V, and the median of its prior, for standardised inputs.
+    epsilon
+        ε of the likelihoods 'step', 'probit' and 'logit': fixed, or learned (None). The paper fixes 10⁻³.
+    degree
+        Degree of the polynomial kernel.
+    priors
+        Whether hyper-parameters have log-normal priors.
+    """
+
+    lengthscale: float | None = _setting(None, _POSITIVE, None)
+    white: float = _setting(0.01, _POSITIVE)
+    noise: float = _setting(0.1, _POSITIVE)
+    epsilon: float | None = _setting(None, _FRACTION, None)
+    degree: int = _setting(3, Number(high=100, whole=True))
+    priors: bool = _setting(True, bool)
+
+
+@dataclass(frozen=True)
+class TrainingOptions(_Checked):
+    """How the objective is maximised.
+
+    Attributes
+    ----------
+    inducing
+        Choice of the inducing points before training: 'kmeans' or 'random'.
+    decay
+        Whether the step size falls along a cosine, or stays the same.
+    natural_gradient
+        Step size γ of natural gradients for the variational distribution of the inducing values; None leaves it to
+        Adam. 0.1 is a common choice. With step, probit or logit and several classes that overlap, natural gradients may
+        end at lower bounds than Adam.
+    precision
+        Floating-point type of training and prediction: 'float32' or 'float64'.
+    """
+
+    inducing: str = _setting("kmeans", *INDUCING)
+    decay: bool = _setting(True, bool)
+    natural_gradient: float | None = _setting(None, Number(high=1), None)
+    precision: str = _setting("float32", *PRECISIONS)
+
+
+_OPTIONS = {"inputs": InputOptions, "hyper": HyperOptions, "training": TrainingOptions}
+
+
+@dataclass(frozen=True)
+class Settings(_Checked):
+    """Which model, how it is trained, and how it predicts: the parameters of :class:`fermiclass.NIMGPClassifier`.
+
+    Options may be given as mappings, and are kept as objects. None stands for the default options, and for no label
+    sets and no label weights.
+    """
+
+    method: str = _setting("nimgp", *METHODS)
+    likelihood: str = _setting("softmax", *LIKELIHOODS)
+    kernel: str = "se+linear"
+    objective: str = _setting("elbo", *OBJECTIVES)
+    noise: str = _setting("given", *NOISES)
+    label_noise: float | str = _setting(0.0, Number(high=1, low_counts=True, high_counts=False), LEARNED)
+    label_sets: Mapping[str, tuple[str, ...]] | None = None
+    label_weights: Mapping[str, float] | None = None
+    num_inducing: float = _setting(60, _WHOLE, _FRACTION)
+    steps: int = _setting(500, _WHOLE)
+    epochs: int | None = _setting(None, _WHOLE, None)
+    batch_size: int | None = _setting(None, _WHOLE, None)
+    learning_rate: float = _setting(0.03, _POSITIVE)
+    num_draws: int = _setting(256, Number(high=1 << 20, whole=True))
+    temperature: float | str = _setting(1.0, _POSITIVE, FOLDS)
+    inputs: InputOptions = None  # type: ignore[assignment]
+    hyper: HyperOptions = None  # type: ignore[assignment]
+    training: TrainingOptions = None  # type: ignore[assignment]
+    random_state: Any = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, kind in _OPTIONS.items():
+            object.__setattr__(self, name, _as_options(name, kind, getattr(self, name)))
+        object.__setattr__(self, "label_sets", _checked_sets(self.label_sets))
+        object.__setattr__(self, "label_weights", _checked_weights(self.label_weights))
+        self._check_kernel()
         if self.temperature != 1 and self.likelihood == "step":
             raise ValueError(f"temperature={self.temperature!r} is not valid: the step likelihood has no scale of f")
-        if self.method == "nimgp-psi" and not set(self.kernel.split("+")) <= set(WITH_EXPECTATIONS):
+
+    def _check_kernel(self) -> None:
+        kernel = self.kernel
+        if not isinstance(kernel, str) or len(kernel) > _LONGEST_KERNEL or not set(kernel.split("+")) <= set(KERNELS):
+            raise ValueError(f"kernel={kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+'")
+        if self.method == "nimgp-psi" and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
             raise ValueError(
-                f"kernel={self.kernel!r} is not valid for method='nimgp-psi', which needs expectations in closed form: "
+                f"kernel={kernel!r} is not valid for method='nimgp-psi', which needs expectations in closed form: "
                 f"join some of {', '.join(WITH_EXPECTATIONS)} by '+', or choose method='nimgp'"
             )
 
@@ -302,41 +240,90 @@ class Settings:
         """Whether input noise is treated as noise of the latent functions, in prediction too."""
         return self.method in FIRST_ORDER
 
-    @property
-    def model(self) -> tuple[Any, ...]:
-        """The settings that decide what the model is: equal for models that can share their TensorFlow graphs."""
-        return tuple(getattr(self, each.name) for each in fields(self) if each.metadata["group"] == "model")
+    def params(self) -> dict[str, Any]:
+        """Return the parameters of an estimator with these settings; options and labels of the defaults are None."""
+        found = {name: getattr(self, name) for name in FIELDS}
+        defaults = {name: kind() for name, kind in _OPTIONS.items()} | {"label_sets": {}, "label_weights": {}}
+        return found | {name: None for name, default in defaults.items() if found[name] == default}
+
+    def to_json(self, *, objects: Callable[[Any], str] | None = None) -> dict[str, Any]:
+        """Return the settings as JSON holds them; `objects` makes texts of what it cannot hold.
+
+        Raises
+        ------
+        TypeError
+            When a setting is an object that JSON cannot hold, and `objects` is None.
+        """
+
+        def plain(value: Any) -> Any:
+            if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a number of NumPy
+                return value.item()
+            if objects is None:
+                raise TypeError(f"{value!r} is neither a number nor text")
+            return objects(value)
+
+        content = {name: vars(value) if name in _OPTIONS else value for name, value in vars(self).items()}
+        found: dict[str, Any] = json.loads(json.dumps(content, default=plain))
+        return found
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Return the settings from what :meth:`to_json` returned.
+
+        Raises
+        ------
+        ValueError
+            When a setting is unknown, missing or not valid.
+        """
+        odd = sorted(content.keys() ^ FIELDS.keys())
+        if odd:
+            raise ValueError(f"settings are missing or unknown: {', '.join(odd)}")
+        return cls(**content)
 
 
-#: All settings by name.
-FIELDS: Mapping[str, Field[Any]] = {each.name: each for each in fields(Settings)}
-
-#: Settings that files of all versions have.
-FIRST: frozenset[str] = frozenset(name for name, each in FIELDS.items() if each.metadata["absent"] is MISSING)
+#: What is defined about each setting, by name.
+FIELDS: Mapping[str, Any] = {each.name: each for each in fields(Settings)}
 
 
-def settings_from_file(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all settings that a file was made with.
+def join_settings(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings from several sources; later ones come first, also within options that are mappings."""
+    joined: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.items():
+            both = isinstance(value, Mapping) and isinstance(joined.get(name), Mapping) and name in _OPTIONS
+            joined[name] = {**joined[name], **value} if both else value
+    return joined
 
-    Parameters
-    ----------
-    stored
-        Settings by name, of this version or an earlier one. A setting that did not exist then gets the value that the
-        earlier version stood for.
 
-    Raises
-    ------
-    ValueError
-        When a setting is unknown or missing, or had a value that is no longer available.
-    """
-    for name, value in DROPPED.items():
-        if stored.get(name, value) != value:
-            raise ValueError(f"{name}={stored[name]!r} is no longer available: only {value!r} is")
-    unknown = sorted(stored.keys() - FIELDS.keys() - DROPPED.keys())
-    if unknown:
-        raise ValueError(f"the settings {', '.join(unknown)} are unknown: a later version may have written them")
-    found = {name: stored.get(name, each.metadata["absent"]) for name, each in FIELDS.items()}
-    missing = sorted(name for name, value in found.items() if value is MISSING)
-    if missing:
-        raise ValueError(f"the settings {', '.join(missing)} are missing")
+def _as_options(name: str, kind: Any, value: Any) -> Any:
+    if value is None:
+        return kind()
+    if isinstance(value, kind):
+        return value
+    known = [each.name for each in fields(kind)]
+    if not isinstance(value, Mapping) or not set(value) <= set(known):
+        raise ValueError(f"{name}={value!r} is not valid: expected {kind.__name__}, or some of {', '.join(known)}")
+    return kind(**value)
+
+
+def _checked_sets(sets: Any) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for label, members in ({} if sets is None else _items("label_sets", sets)).items():
+        if isinstance(members, str) or not members or len(set(members)) < len(members):
+            raise ValueError(f"label_sets has {members!r} for {label!r}: expected some different classes, as a tuple")
+        found[label] = tuple(members)
     return found
+
+
+def _checked_weights(weights: Any) -> dict[str, float]:
+    found = {} if weights is None else _items("label_weights", weights)
+    for label, weight in found.items():
+        if not _POSITIVE.accepts(weight):
+            raise ValueError(f"label_weights has {weight!r} for {label!r}: expected {_POSITIVE}")
+    return found
+
+
+def _items(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(label, str) for label in value):
+        raise ValueError(f"{name}={value!r} is not valid: expected a dict of labels, or None")
+    return dict(value)

@@ -100,10 +100,10 @@ print("the same probabilities as before:", bool(np.allclose(same, P, atol=1e-5))
 # **The additional noise is simulated**: random numbers, added to the test samples. The
 # three models learn from the original training samples. NIMGP uses the error bars; MGP and
 # logistic regression do not. By default the classifier clips noise variances at twice the
-# variance of the feature. `max_noise=None` switches this off.
+# variance of the feature. `inputs={"max_noise": None}` switches this off.
 
 # %%
-nimgp = fc.NIMGPClassifier(max_noise=None).fit(
+nimgp = fc.NIMGPClassifier(inputs={"max_noise": None}).fit(
     train[means], train["diagnosis"], X_var=(train[errors] ** 2).to_numpy()
 )
 mgp = fc.NIMGPClassifier("mgp").fit(train[means], train["diagnosis"])

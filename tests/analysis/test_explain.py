@@ -264,7 +264,7 @@ def test_labels_that_do_not_say_how_they_were_made(model, few):
     with pytest.raises(CatalogError, match=r"4FGL-DR4\.fits\.gz has SHA-256 1234, but the labels were made with"):
         retrain(labels, Catalog(other.table, other.release, other.source, "1234"))
     labels.meta["method"] = "magic"
-    with pytest.raises(CatalogError, match=r"the settings in 'l\.fits' cannot be used: method='magic' is unknown"):
+    with pytest.raises(CatalogError, match=r"the settings in 'l\.fits' cannot be used: method='magic' is not valid"):
         retrain(labels, few, source="l.fits")
     del labels.meta["steps"], labels.meta["trainsha"]
     with pytest.raises(CatalogError, match=r"'l\.csv' does not say how .* lacks trainsha, steps\. Give a table that"):

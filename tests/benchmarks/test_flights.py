@@ -81,7 +81,7 @@ def test_settings():
     parameters = estimator.get_params()
     expected = {"num_inducing": 200, "batch_size": 1024, "learning_rate": 0.01, "steps": 100_000, "kernel": "se"} | {
         "epochs": None,
-        "decay": False,
+        "training": {"decay": False},
         "likelihood": "softmax-bound",
     }
     assert {name: parameters[name] for name in expected} == expected

@@ -9,6 +9,7 @@ from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, PAPER_ESTIMATOR
+from fermiclass.nimgp.settings import join_settings
 
 
 def made(name, settings=None, **options):
@@ -113,14 +114,16 @@ def test_unknown_likelihoods(name, message):
 def test_a_method_with_a_likelihood(name, likelihood):
     """It differs from the method alone in nothing but the likelihood, whose label noise is learned."""
     for options in ({}, {"likelihood": "probit"}):
-        assert made(f"{name}@{likelihood}", **options) == made(name) | {"likelihood": likelihood, "epsilon": None}
+        assert made(f"{name}@{likelihood}", **options) == join_settings(
+            made(name), {"likelihood": likelihood, "hyper": {"epsilon": None}}
+        )
 
 
 @pytest.mark.parametrize("likelihood", ["step", "probit", "logit"])
 def test_label_noise_may_be_fixed(likelihood):
     fixed = made(f"default:mgp@{likelihood}-fixed")
-    assert fixed == made("default:mgp") | {"likelihood": likelihood, "epsilon": 1e-3}
-    assert made(f"mgp@{likelihood}-fixed", {"epsilon": None})["epsilon"] == 1e-3
+    assert fixed == made("default:mgp") | {"likelihood": likelihood, "hyper": {"epsilon": 1e-3}}
+    assert made(f"mgp@{likelihood}-fixed", {"hyper": {"epsilon": None}})["hyper"]["epsilon"] == 1e-3
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,6 @@ def test_published_figures_and_settings(folder):
     assert published["mnist/0.5", "nimgp-fo"] == (0.1024, 0.0288)
     assert {cell for cell, _ in published} == set(MNIST(folder).cells)
     settings = MNIST().settings("mnist-5000/0")
-    assert settings["hidden_units"] == 250
+    assert settings["inputs"] == {"hidden": (250, 250)}
     assert settings["epochs"] == 350
     assert settings.keys() <= NIMGPClassifier().get_params().keys()

@@ -61,7 +61,7 @@ def test_published_figures_and_settings(toy):
     assert toy.published[CELL, "nimgp-nn"] == (0.347, 0.125)
     assert toy.published[CELL, "nimgp-fo"] == (0.495, 0.128)
     settings = toy.settings(CELL)
-    assert settings["hidden_layers"] == 2
+    assert settings["inputs"] == {"hidden": (50, 50)}
     assert settings["batch_size"] == 200
     assert settings.keys() <= NIMGPClassifier().get_params().keys()
 

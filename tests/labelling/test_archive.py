@@ -16,6 +16,7 @@ from fermiclass.errors import ModelFolderError, OutputError
 from fermiclass.labelling.archive import check_model_folder, check_model_folder_writable
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.labelling.training import default_estimator
+from fermiclass.nimgp.settings import HyperOptions, InputOptions, TrainingOptions
 
 TINY = {"steps": 40, "num_inducing": 15}
 OLD = {"classes": THREE_CLASSES, "features": "extended"}
@@ -86,15 +87,15 @@ def test_the_same_labels_come_back(model, folder, few):
 @pytest.mark.parametrize(
     ("settings", "choice"),
     [
-        ({"likelihood": "step", "precision": "float64"}, {"classes": "agn=bll+fsrq,psr"}),
+        ({"likelihood": "step", "training": TrainingOptions(precision="float64")}, {"classes": "agn=bll+fsrq,psr"}),
         (
-            {"method": "mgp", "steps": np.int64(5), "decay": np.False_, "clip": None},
+            {"method": "mgp", "steps": np.int64(5), "inputs": InputOptions(clip=None)},
             {"features": "LP_beta,ln_Npred"},
         ),
-        ({"input_prior": "population", "max_noise": None, "random_state": None, "steps": 5}, {}),
-        ({"input_prior_variance": None, "kernel": "se", "temperature": 1.5}, {}),
-        ({"method": "nimgp-nn", "noise": "per-feature", "input_prior": "mixture", "likelihood": "probit"}, {}),
-        ({"method": "nimgp-fo", "kernel": "matern32+polynomial", "degree": 2}, {}),
+        ({"inputs": InputOptions("population", max_noise=None), "random_state": None, "steps": 5}, {}),
+        ({"inputs": InputOptions(prior_variance=None), "kernel": "se", "temperature": 1.5}, {}),
+        ({"method": "nimgp-nn", "noise": "per-feature", "inputs": InputOptions("mixture"), "likelihood": "probit"}, {}),
+        ({"method": "nimgp-fo", "kernel": "matern32+polynomial", "hyper": HyperOptions(degree=2)}, {}),
     ],
 )
 def test_other_settings_come_back(few, tmp_path, settings, choice):
@@ -124,57 +125,6 @@ def test_others_may_read_what_the_user_may_write(folder, tmp_path):
     assert folder.stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
-def to_version_7(config):
-    """Make the settings of version 8 those that version 7 wrote."""
-    config["format_version"] = 7
-    del config["selection"], config["estimator"]["label_sets"], config["estimator"]["label_weights"]
-    config["estimator"] |= {"average_noise": True, "jitter": 0.001}
-
-
-def test_a_folder_of_version_5_is_read(model, folder, few):
-    """It lacks the limits of what values are believed; the others do without them."""
-
-    def age(config):
-        to_version_7(config)
-        config["format_version"] = 5
-        del config["estimator"]["objective"]
-        for feature in config["imputation"]["features"]:
-            del feature["low"], feature["high"]
-
-    change_config(folder, age)
-    same_labels(model, load_model(folder), few)
-
-
-def test_a_folder_of_version_6_is_read(model, folder, few):
-    """Its models are trained by the bound, as there was nothing else."""
-
-    def age(config):
-        to_version_7(config)
-        config["format_version"] = 6
-        del config["estimator"]["objective"]
-
-    change_config(folder, age)
-    loaded = load_model(folder)
-    assert loaded.estimator.objective == "elbo"
-    same_labels(model, loaded, few)
-
-
-def test_a_folder_of_version_7_is_read(model, folder, few):
-    """It says nothing of what association selects, nor of labels that stand for sets; two of its settings are gone."""
-    change_config(folder, to_version_7)
-    loaded = load_model(folder)
-    assert loaded.estimator.get_params() == model.estimator.get_params()
-    assert loaded.selection == SelectionPrior()
-    same_labels(model, loaded, few)
-
-
-@pytest.mark.parametrize("setting", [{"average_noise": False}, {"jitter": 0.01}], ids=str)
-def test_a_folder_of_version_7_with_what_no_longer_exists_is_refused(folder, setting):
-    change_config(folder, lambda config: [to_version_7(config), config["estimator"].update(setting)])
-    with pytest.raises(ModelFolderError, match=rf"{next(iter(setting))}=.* is no longer available"):
-        load_model(folder)
-
-
 @pytest.fixture(scope="module")
 def open_world(few):
     """A model of the default classes: a place for every source, and what association selects."""
@@ -187,7 +137,7 @@ def test_the_default_comes_back(open_world, few, tmp_path):
     back = load_model(tmp_path / "model")
     assert back.selection == open_world.selection
     assert back.grouping == open_world.grouping
-    assert back.estimator.label_sets.startswith("bll|fsrq=bll+fsrq")
+    assert back.estimator.label_sets["bll|fsrq"] == ("bll", "fsrq")
     same_labels(open_world, back, few)
     one, other = (model.label(few, class_priors="selection") for model in (open_world, back))
     np.testing.assert_array_equal(one["P_other"], other["P_other"])
@@ -305,7 +255,7 @@ def test_checking_leaves_the_place_as_it_was(tmp_path):
 
 def test_what_json_cannot_hold_is_refused(few, tmp_path):
     odd = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5, random_state=np.random.RandomState(0)), **OLD)
-    with pytest.raises(OutputError, match=r"random_state=RandomState.* cannot be saved.*Give the estimator a number"):
+    with pytest.raises(OutputError, match=r"cannot be saved.*RandomState"):
         save_model(odd, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
@@ -313,8 +263,8 @@ def test_what_json_cannot_hold_is_refused(few, tmp_path):
 @pytest.mark.parametrize(
     ("beyond", "message"),
     [
-        ({"num_draws": 2**20 + 1}, r"num_draws=1048577 is not valid: .* up to 1,048,576\. Give"),
-        ({"kernel": "+".join(["linear"] * 51)}, r"kernel='linear.* is unknown: join some of .*\. Give"),
+        ({"num_draws": 2**20 + 1}, r"num_draws=1048577 is not valid: .* up to 1,048,576"),
+        ({"kernel": "+".join(["linear"] * 51)}, r"kernel='linear.* is unknown: join some of"),
     ],
 )
 def test_what_would_not_be_loaded_is_refused(model, tmp_path, beyond, message):
@@ -469,10 +419,10 @@ DAMAGE = {
         lambda folder: change_config(folder, lambda stored: stored["imputation"]["features"][0].update(median=np.nan)),
         r"the stored imputation is damaged .*not finite",
     ),
-    "missing parameter": (without("estimator", "clip"), r"the settings clip are missing"),
-    "unknown parameter": (inside("estimator", colour="red"), r"is damaged: .*the settings colour are unknown"),
-    "unknown method": (inside("estimator", method="gp"), r"method='gp' is unknown: choose one of"),
-    "unknown precision": (inside("estimator", precision="float16"), r"precision='float16' is unknown"),
+    "missing parameter": (without("estimator", "inputs"), r"inputs"),
+    "unknown parameter": (inside("estimator", colour="red"), r"is damaged: .*unknown: colour"),
+    "unknown method": (inside("estimator", method="gp"), r"method='gp' is not valid"),
+    "unknown precision": (inside("estimator", training={"precision": "float16"}), r"precision='float16'"),
     "another likelihood": (inside("estimator", likelihood="step"), r"not fit such a model: likelihood\.epsilon"),
     "odd selection": (inside("selection", norm=-1.0), r"is damaged: .*the selection prior are out of range"),
     "unknown selection": (inside("selection", colour=1.0), r"is damaged: TypeError: .*colour"),

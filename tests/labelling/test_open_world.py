@@ -76,8 +76,8 @@ def test_of_one_class_are_those_of_the_groups_alone(few):
 
 def test_the_estimator_is_told_what_labels_stand_for(model):
     params = model.estimator.get_params()
-    assert params["label_sets"] == f"bll|fsrq=bll+fsrq,{SOFT}=bll+fsrq+other"
-    assert params["label_weights"] == f"{SOFT}=0.15"
+    assert params["label_sets"] == {"bll|fsrq": ("bll", "fsrq"), SOFT: ("bll", "fsrq", "other")}
+    assert params["label_weights"] == {SOFT: 0.15}
     np.testing.assert_array_equal(model.estimator.classes_, CLASSES)
     assert {name: params[name] for name in DEFAULT_SETTINGS} == DEFAULT_SETTINGS
 
@@ -91,11 +91,12 @@ def test_only_sources_of_one_class_are_counted_and_are_the_domain(model, few):
 
 def test_label_sets_and_weights_of_ones_own_are_kept(few):
     """Such as those of a label table that is trained again: sets that it knows are not told twice."""
-    own = NIMGPClassifier("mgp", steps=1, num_inducing=5, label_sets="x=bll+psr", label_weights=f"bll=0.5,{SOFT}=0.3")
+    sets, weights = {"x": ("bll", "psr")}, {"bll": 0.5, SOFT: 0.3}
+    own = NIMGPClassifier("mgp", steps=1, num_inducing=5, label_sets=sets, label_weights=weights)
     params = train(few, own, features="six").estimator.get_params()
-    assert params["label_sets"] == f"bll|fsrq=bll+fsrq,{SOFT}=bll+fsrq+other,x=bll+psr"
-    assert params["label_weights"] == f"{SOFT}=0.3,bll=0.5"
-    assert own.get_params()["label_sets"] == "x=bll+psr"
+    assert params["label_sets"] == {"bll|fsrq": ("bll", "fsrq"), SOFT: ("bll", "fsrq", "other"), "x": ("bll", "psr")}
+    assert params["label_weights"] == {SOFT: 0.3, "bll": 0.5}
+    assert own.get_params()["label_sets"] == {"x": ("bll", "psr")}
     again = NIMGPClassifier(**params)
     assert train(few, again, features="six").estimator.get_params() == params
 

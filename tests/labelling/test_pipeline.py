@@ -352,12 +352,12 @@ def test_metadata_says_how_it_was_made(few):
     assert meta["creator"].startswith("fermiclass ")
     assert re.fullmatch("[0-9a-f]{64}", meta["sha256"])
     expected = {"targets": "uncertain", "classes": "bll,fsrq,psr", "method": "mgp", "likelihood": "softmax"}
-    expected |= {"random_state": 7, "steps": 1, "min_significance": 5.0, "hyper_priors": True}
+    expected |= {"random_state": 7, "steps": 1, "min_significance": 5.0}
     assert {key: meta[key] for key in expected} == expected
     assert re.fullmatch(r"bll=\d+,fsrq=\d+,psr=\d+", meta["counts"])
     assert meta["features"].count(",") == 16
     assert "tensorflow=" in meta["versions"]
-    assert not {"epochs", "patience"} & meta.keys()  # None is absent
+    assert not {"epochs"} & meta.keys()  # None is absent
     assert not any(value is None or value == "None" for value in meta.values())
 
 

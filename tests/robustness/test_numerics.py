@@ -43,14 +43,14 @@ HARD = {
     "two features the same": (X[:, [0, 0, 1]], Y, VAR, {}),
     "one source in a class": (X, one_of_a_class(), VAR, {}),
     "variances up to a million": (X, Y, 10.0 ** RNG.uniform(-300, 6, X.shape), {}),
-    "variances of a million, all of them used": (X, Y, np.full(X.shape, 1e6), {"max_noise": None}),
+    "variances of a million, all of them used": (X, Y, np.full(X.shape, 1e6), {"inputs": {"max_noise": None}}),
     "nearly the same rows, no white noise": (
         np.repeat(X[:4], 10, axis=0) * 1e-9 + X,
         Y,
         VAR,
-        {"initial_white": 1e-9},
+        {"hyper": {"white": 1e-9}},
     ),
-    "inputs without a clip": (X * np.geomspace(1, 1e6, N)[:, None], Y, VAR, {"clip": None}),
+    "inputs without a clip": (X * np.geomspace(1, 1e6, N)[:, None], Y, VAR, {"inputs": {"clip": None}}),
 }
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fermiclass.errors import ModelFolderError, OutputError
 from fermiclass.labelling.archive.files import Arrays, Config
 from fermiclass.nimgp.names import num_functions
-from fermiclass.nimgp.settings import Settings, settings_from_file
+from fermiclass.nimgp.settings import Settings
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
@@ -27,22 +27,11 @@ def estimator_entries(estimator: NIMGPClassifier) -> dict[str, Any]:
     OutputError
         When a parameter is not a number, text or None, or has a value that :func:`read_estimator` would refuse.
     """
-    params = {name: _plain(name, value) for name, value in estimator.get_params().items()}
     try:
-        Settings(**params)
-    except ValueError as error:
-        raise OutputError(f"a model cannot be saved with such a setting: {error}. Give the estimator that.") from error
-    return {"estimator": params, "classes": estimator.classes_.tolist()}
-
-
-def _plain(name: str, value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise OutputError(
-        f"a model with {name}={value!r} cannot be saved: a model folder holds numbers and text only. Give the "
-        "estimator a number."
-    )
+        settings = Settings(**estimator.get_params()).to_json()
+    except (TypeError, ValueError) as error:
+        raise OutputError(f"a model cannot be saved with such a setting: {error}.") from error
+    return {"estimator": settings, "classes": estimator.classes_.tolist()}
 
 
 def estimator_arrays(estimator: NIMGPClassifier) -> dict[str, NDArray[np.float64]]:
@@ -103,11 +92,10 @@ def read_estimator(config: Config, arrays: Arrays) -> NIMGPClassifier:
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
     try:
-        params = settings_from_file(config["estimator"])
-        Settings(**params)
-    except ValueError as error:
+        settings = Settings.from_json(config["estimator"])
+    except (AttributeError, TypeError, ValueError) as error:
         raise ModelFolderError(f"its settings cannot be used: {error}.") from error
-    estimator = NIMGPClassifier(**params)
+    estimator = NIMGPClassifier(**settings.params())
     estimator.classes_ = np.array(config["classes"])
     for name in _ARRAYS:
         setattr(estimator, name, arrays[f"estimator/{name}"])

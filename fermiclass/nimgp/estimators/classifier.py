@@ -30,8 +30,7 @@ from fermiclass.nimgp.estimators.weights import part_weights
 from fermiclass.nimgp.forks import is_broken_fork, refuse_after_fork
 from fermiclass.nimgp.frames import line_up
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
-from fermiclass.nimgp.parameters import takes_settings
-from fermiclass.nimgp.settings import FOLDS, Settings
+from fermiclass.nimgp.settings import FOLDS, HyperOptions, InputOptions, Settings, TrainingOptions
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.prediction.graphs import PredictionGraphs
@@ -42,7 +41,6 @@ _GRAPHS_KEPT = 8
 _GRAPHS: dict[Any, PredictionGraphs] = {}
 
 
-@takes_settings(first="method")
 class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
     """Multi-class Gaussian process classifier whose inputs have known noise variances.
 
@@ -50,7 +48,64 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
     It standardises inputs and variances itself. The order of the training rows has no effect. A fitted classifier keeps
     its settings: :meth:`set_params` has an effect on the next :meth:`fit` only.
 
-    {settings}
+    Parameters
+    ----------
+    method : str
+        Treatment of input noise. 'nimgp' infers the noiseless input of every training source. 'nimgp-psi' does so with
+        moments in closed form instead of draws (kernels 'se' and 'linear'), 'nimgp-nn' with a network. 'nimgp-fo' turns
+        input noise into noise of the latent functions, as in the paper. 'nimgp-fo-marginal' does the same with the
+        average over this noise inside the logarithm. 'mgp' ignores input noise. 'mgp-aug' and 'mgp-sampling' learn from
+        noisy copies of the inputs.
+    likelihood : str
+        Likelihood of a class given the latent functions: 'softmax', by sampling, or 'softmax-bound', by a bound in
+        closed form; or the class of the largest latent function, without noise ('step', as in the paper) or with
+        Gaussian noise ('probit', 'logit').
+    kernel : str
+        Kernel, or several joined by '+': 'se' (squared exponential), 'matern32', 'matern52', 'linear', 'polynomial'.
+        The stationary ones and the polynomial have ARD length-scales. White noise is always added.
+    objective : str
+        Function that training maximises. 'elbo' is the evidence lower bound. 'predictive' has ``log E p(y | f)``
+        instead of ``E log p(y | f)`` (:class:`fermiclass.nimgp.likelihoods.base.Predictive`). It is often better with
+        many labels, and makes 'nimgp-fo-marginal' the same as 'nimgp-fo'.
+    noise : str
+        Noise variances V of the inputs: 'given' with every source, or learned and the same for all sources, with one
+        variance for each feature ('per-feature') or one for all standardised features ('shared').
+    label_noise : float or 'learned'
+        Probability ρ that a label is wrong (:class:`fermiclass.nimgp.likelihoods.contaminated.Contaminated`): 0 trusts
+        all labels, 'learned' has a Beta(1, 9) prior. Predicted probabilities are those of the classes, not of the
+        labels.
+    label_sets : dict or None
+        Labels that stand for a set of classes, one of which is right, such as ``{"bcu": ("bll", "fsrq")}``. Rows whose
+        label stands for all classes are left out.
+    label_weights : dict or None
+        Weights of training rows by their label, such as ``{"bll": 0.5}``; 1 for all others.
+    num_inducing : int or float
+        Number of inducing points for each class, never more than there are distinct training inputs. A fraction is
+        relative to the number of training sources, with at most 100 points (the paper's rule is 0.05).
+    steps : int
+        Number of training steps.
+    epochs : int or None
+        Number of passes over the training sources, instead of `steps`.
+    batch_size : int or None
+        Number of sources in a step; None for all.
+    learning_rate : float
+        First step size of Adam.
+    num_draws : int
+        Number of quasi-Monte Carlo draws of each noisy input in prediction, best a power of 2. First-order methods need
+        none.
+    temperature : float or 'folds'
+        Temperature T of ``softmax(f/T)`` in prediction. 'folds' finds it on held-out sources
+        (:func:`fermiclass.nimgp.estimators.temperature.fold_temperature`), which takes five more trainings. The step
+        likelihood has no scale of f: leave T at 1 there.
+    inputs : InputOptions, dict or None
+        How noiseless inputs are inferred: p(x), limits of the inputs, the network
+        (:class:`fermiclass.nimgp.settings.InputOptions`). A dict has some of the options, None stands for the default.
+    hyper : HyperOptions, dict or None
+        Hyper-parameters: initial values and priors (:class:`fermiclass.nimgp.settings.HyperOptions`).
+    training : TrainingOptions, dict or None
+        Optimiser, choice of inducing points and precision (:class:`fermiclass.nimgp.settings.TrainingOptions`).
+    random_state : int, RandomState or None
+        Seed of all random numbers. The same whole number gives the same classifier.
 
     Attributes
     ----------
@@ -72,7 +127,48 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Objective during training, by default the evidence lower bound.
     """
 
-    def __init__(self, method: str = "nimgp", **settings: Any) -> None: ...
+    def __init__(
+        self,
+        method: str = "nimgp",
+        *,
+        likelihood: str = "softmax",
+        kernel: str = "se+linear",
+        objective: str = "elbo",
+        noise: str = "given",
+        label_noise: float | str = 0.0,
+        label_sets: Mapping[str, Sequence[str]] | None = None,
+        label_weights: Mapping[str, float] | None = None,
+        num_inducing: float = 60,
+        steps: int = 500,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 0.03,
+        num_draws: int = 256,
+        temperature: float | str = 1.0,
+        inputs: InputOptions | Mapping[str, Any] | None = None,
+        hyper: HyperOptions | Mapping[str, Any] | None = None,
+        training: TrainingOptions | Mapping[str, Any] | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.method = method
+        self.likelihood = likelihood
+        self.kernel = kernel
+        self.objective = objective
+        self.noise = noise
+        self.label_noise = label_noise
+        self.label_sets = label_sets
+        self.label_weights = label_weights
+        self.num_inducing = num_inducing
+        self.steps = steps
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.num_draws = num_draws
+        self.temperature = temperature
+        self.inputs = inputs
+        self.hyper = hyper
+        self.training = training
+        self.random_state = random_state
 
     def fit(
         self,
@@ -357,7 +453,15 @@ def _shared_graphs(settings: Settings, model: Any) -> PredictionGraphs:
     """Return the graphs of prediction. Models of the same kind share them, so that they are traced only once."""
     from fermiclass.nimgp.prediction.graphs import PredictionGraphs
 
-    kind = (settings.model, tuple(model.posterior.Z.shape), model.posterior.q_mu.dtype)
+    kind = (
+        settings.method,
+        settings.likelihood,
+        settings.kernel,
+        settings.hyper,
+        settings.label_noise == 0,
+        tuple(model.posterior.Z.shape),
+        model.posterior.q_mu.dtype,
+    )
     if kind not in _GRAPHS:
         while len(_GRAPHS) >= _GRAPHS_KEPT:
             del _GRAPHS[next(iter(_GRAPHS))]

@@ -17,7 +17,6 @@ from fermiclass.nimgp.estimators.scaling import Scaling, mean_and_scale
 from fermiclass.nimgp.estimators.start import expected_inputs, inducing_points, input_prior, schedule
 from fermiclass.nimgp.estimators.weights import join_weights
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.label_sets import parse_label_sets, parse_label_weights
 from fermiclass.nimgp.labels import LabelTable, has_label
 from fermiclass.nimgp.settings import Settings
 
@@ -116,8 +115,7 @@ def label_table(settings: Settings, labels: np.ndarray) -> LabelTable:
     ValueError
         When a set names a class without rows, or there are fewer than two classes.
     """
-    sets, weights = parse_label_sets(settings.label_sets), parse_label_weights(settings.label_weights)
-    table = LabelTable.of(labels, sets, weights)
+    table = LabelTable.of(labels, settings.label_sets or {}, settings.label_weights or {})
     if len(table.classes) < 2:
         raise ValueError(f"a classifier needs sources of at least two classes; found only {len(table.classes)} class")
     return table
@@ -223,12 +221,11 @@ def train_problems(
     groups: dict[tuple[object, ...], list[int]] = {}
     for k, problem in enumerate(problems):
         settings, num_data = problem.settings, len(problem.labels)
-        alone = k if settings.patience is not None else -1  # with patience, each stops when its own objective does
         full_batch = (settings.batch_size or num_data) >= num_data
         shapes = len(problem.classes), *problem.Z.shape, len(problem.prior.weights)
         steps = schedule(settings, num_data, problem.seed).steps
         table = [b"" if part is None else part.tobytes() for part in (problem.table.sets, problem.table.weights)]
-        groups.setdefault((alone, *shapes, problem.seed, steps, full_batch, *table), []).append(k)
+        groups.setdefault((*shapes, problem.seed, steps, full_batch, *table), []).append(k)
     trained: dict[int, Trained] = {}
     for members in groups.values():
         found = _train_group(
@@ -289,7 +286,7 @@ def check_start(settings: Settings, start: Trained) -> None:
     ValueError
         When the other is a model of another kind.
     """
-    for name in ("method", "likelihood", "kernel", "noise", "degree"):
+    for name in ("method", "likelihood", "kernel", "noise"):
         theirs, ours = getattr(start.settings, name), getattr(settings, name)
         if theirs != ours:
             raise ValueError(f"a classifier with {name}={theirs!r} cannot be the start of one with {name}={ours!r}")

@@ -20,10 +20,10 @@ class Scaling(NamedTuple):
     def apply(self, X: np.ndarray, X_var: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
         """Return standardised inputs and variances, within the limits of the settings."""
         X, X_var = (X - self.mean) / self.scale, X_var / self.scale**2
-        if settings.clip is not None:
-            X = np.clip(X, -settings.clip, settings.clip)
-        if settings.max_noise is not None:
-            X_var = np.minimum(X_var, settings.max_noise)
+        if settings.inputs.clip is not None:
+            X = np.clip(X, -settings.inputs.clip, settings.inputs.clip)
+        if settings.inputs.max_noise is not None:
+            X_var = np.minimum(X_var, settings.inputs.max_noise)
         return X, X_var
 
 

@@ -17,62 +17,17 @@ from fermiclass.nimgp.estimators.start import inducing_points, input_prior, sche
 from fermiclass.nimgp.forks import is_broken_fork, refuse_after_fork
 from fermiclass.nimgp.frames import line_up
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
-from fermiclass.nimgp.parameters import takes_settings
-from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.settings import HyperOptions, InputOptions, Settings, TrainingOptions
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import TrainingState
 
 _JITTER = 1e-6  # enough for double precision
 
-#: Settings with fixed values, which are not parameters of the regressor.
-_FIXED: Mapping[str, Any] = {"clip": None, "max_noise": None, "precision": "float64"}
-
-_ABOUT = {
-    "likelihood": """p(y | f): 'gaussian', 'student-t', 'poisson', 'bernoulli', 'ordinal', 'heteroskedastic', or a
-    likelihood of GPflow; see :func:`fermiclass.nimgp.likelihoods.responses.make_response`. A GPflow object is copied,
-    and gets y without standardisation. It must have one output per row. An estimator with such an object cannot be
-    pickled or compared.""",
-    "input_prior": "Prior p(x) of the noiseless inputs, as for the classifier.",
-    "initial_lengthscale": "Initial length-scale for standardised inputs; None for the median of its prior, √D.",
-}
+#: Options that differ from those of the classifier.
+_INPUTS: Mapping[str, Any] = {"prior": "population", "prior_variance": 1.0, "clip": None, "max_noise": None}
 
 
-@takes_settings(
-    "likelihood",
-    "method",
-    "kernel",
-    "num_inducing",
-    "inducing",
-    "steps",
-    "batch_size",
-    "learning_rate",
-    "decay",
-    "epochs",
-    "natural_gradient",
-    "patience",
-    "input_prior",
-    "input_prior_variance",
-    "components",
-    "hyper_priors",
-    "initial_lengthscale",
-    "initial_white",
-    "initial_spread",
-    "hidden_units",
-    "hidden_layers",
-    "degree",
-    "num_draws",
-    "random_state",
-    first="likelihood",
-    changed={
-        "likelihood": "gaussian",
-        "steps": 1000,
-        "input_prior": "population",
-        "input_prior_variance": 1.0,
-        "num_draws": 128,
-    },
-    about={name: " ".join(text.split()) for name, text in _ABOUT.items()},
-)
 class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
     """Sparse Gaussian process regression on inputs with known noise variances: numbers, counts, grades.
 
@@ -81,7 +36,18 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
     in units. The order of the training rows has no effect. It can train on any number of rows;
     :class:`fermiclass.UncertainGPRegressor` is exact, for about a thousand rows.
 
-    {settings}
+    Parameters
+    ----------
+    likelihood : str or gpflow.likelihoods.Likelihood
+        p(y | f): 'gaussian', 'student-t', 'poisson', 'bernoulli', 'ordinal', 'heteroskedastic', or a likelihood of
+        GPflow; see :func:`fermiclass.nimgp.likelihoods.responses.make_response`. A GPflow object is copied, and gets y
+        without standardisation. It must have one output per row. An estimator with such an object cannot be pickled or
+        compared.
+    method, kernel, num_inducing, steps, epochs, batch_size, learning_rate, num_draws, hyper, training, random_state
+        As for :class:`fermiclass.NIMGPClassifier`. Training always uses double precision.
+    inputs : InputOptions, dict or None
+        As for the classifier, but the default is a prior p(x) of the population of the training inputs with scale 1,
+        and inputs and variances are not clipped. A dict changes some of these.
 
     Attributes
     ----------
@@ -97,7 +63,36 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
         Objective during training.
     """
 
-    def __init__(self, likelihood: Any = "gaussian", **settings: Any) -> None: ...
+    def __init__(
+        self,
+        likelihood: Any = "gaussian",
+        *,
+        method: str = "nimgp",
+        kernel: str = "se+linear",
+        num_inducing: float = 60,
+        steps: int = 1000,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 0.03,
+        num_draws: int = 128,
+        inputs: InputOptions | Mapping[str, Any] | None = None,
+        hyper: HyperOptions | Mapping[str, Any] | None = None,
+        training: TrainingOptions | Mapping[str, Any] | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.likelihood = likelihood
+        self.method = method
+        self.kernel = kernel
+        self.num_inducing = num_inducing
+        self.steps = steps
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.num_draws = num_draws
+        self.inputs = inputs
+        self.hyper = hyper
+        self.training = training
+        self.random_state = random_state
 
     def fit(
         self, X: Any, y: Any, *, X_var: Any = None, progress: Callable[[TrainingState], None] | None = None
@@ -278,7 +273,9 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
     def _settings(self) -> Settings:
         own = self.get_params(deep=False)
         del own["likelihood"]  # make_response checks it
-        return Settings(**own, **_FIXED)
+        if own["inputs"] is None or isinstance(own["inputs"], Mapping):
+            own["inputs"] = {**_INPUTS, **(own["inputs"] or {})}
+        return Settings(**own)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_predictor")  # the last thing that fit sets

@@ -20,17 +20,17 @@ _MAX_BY_FRACTION = 100
 
 def input_prior(settings: Settings, X: np.ndarray, X_var: np.ndarray, seed: int) -> InputPrior:
     """Return p(x) for standardised inputs. Methods without p(x) get the isotropic one, which costs nothing."""
-    if settings.input_prior == "isotropic" or settings.method not in (*AVERAGING, *FIRST_ORDER):
+    if settings.inputs.prior == "isotropic" or settings.method not in (*AVERAGING, *FIRST_ORDER):
         prior = InputPrior.isotropic(X.shape[1], 1.0)
     else:
-        components = settings.components if settings.input_prior == "mixture" else 1
+        components = settings.inputs.components if settings.inputs.prior == "mixture" else 1
         prior = InputPrior.population(X, X_var, components=components, seed=seed)
-    return prior.widened(settings.input_prior_variance)
+    return prior.widened(settings.inputs.prior_variance)
 
 
 def takes_expected_inputs(settings: Settings) -> bool:
     """Return whether the method is of first order, with given noise and a p(x) of the population."""
-    return settings.first_order and settings.noise == "given" and settings.input_prior != "isotropic"
+    return settings.first_order and settings.noise == "given" and settings.inputs.prior != "isotropic"
 
 
 def expected_inputs(
@@ -49,7 +49,7 @@ def inducing_points(settings: Settings, X: np.ndarray, num_data: int, seed: int)
         number = int(settings.num_inducing)
     else:
         number = max(2, min(_MAX_BY_FRACTION, round(settings.num_inducing * num_data)))
-    return initial_inducing_points(X, number, settings.inducing, np.random.default_rng(seed))
+    return initial_inducing_points(X, number, settings.training.inducing, np.random.default_rng(seed))
 
 
 def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | None = None) -> Schedule:
@@ -64,8 +64,7 @@ def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | 
         steps,
         size,
         settings.learning_rate,
-        settings.decay,
+        settings.training.decay,
         seed,
-        settings.natural_gradient,
-        settings.patience,
+        settings.training.natural_gradient,
     )

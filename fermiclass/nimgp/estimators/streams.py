@@ -14,7 +14,6 @@ from fermiclass.nimgp.errors import LabelsError
 from fermiclass.nimgp.estimators.fitting import Problem, Progress, Trained, finished, maximise, random_seed
 from fermiclass.nimgp.estimators.scaling import Scaling, scale_of
 from fermiclass.nimgp.estimators.start import inducing_points, input_prior, schedule, takes_expected_inputs
-from fermiclass.nimgp.label_sets import parse_label_sets, parse_label_weights
 from fermiclass.nimgp.labels import LabelTable
 from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.nimgp.settings import FOLDS, Settings
@@ -69,7 +68,7 @@ def check_streamable(settings: Settings, *, checkpoint: bool = False) -> None:
         )
     if takes_expected_inputs(settings):
         raise ValueError(
-            f"input_prior={settings.input_prior!r} is not for {settings.method!r} with rows on disk: choose "
+            f"the prior {settings.inputs.prior!r} is not for {settings.method!r} with rows on disk: choose "
             "'isotropic', or the method 'nimgp-nn'"
         )
     if settings.temperature == FOLDS:
@@ -131,9 +130,9 @@ def train_on_stream(
 
 def _label_table(settings: Settings, statistics: StreamStatistics) -> LabelTable:
     """Return the classes that each label stands for."""
-    sets = {**statistics.label_sets, **parse_label_sets(settings.label_sets)}
+    sets = {**statistics.label_sets, **(settings.label_sets or {})}
     try:
-        table = LabelTable.of(statistics.labels, sets, parse_label_weights(settings.label_weights))
+        table = LabelTable.of(statistics.labels, sets, settings.label_weights or {})
     except ValueError as error:
         raise LabelsError(str(error)) from error
     if len(table.classes) < 2:

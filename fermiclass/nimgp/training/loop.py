@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,6 @@ from fermiclass.nimgp.training.feeds import Data, Tensors
 from fermiclass.nimgp.training.natural_gradient import NaturalGradient
 
 _STEPS_PER_CALL = 20  # steps that run inside TensorFlow before a state is reported
-_LEAST_RISE = 1e-3  # smallest relative rise of the smoothed objective that makes more steps worthwhile
 _LARGEST_JITTER = 0.1  # relative to the mean variance; a larger one would change the kernel
 _RESTARTS = 3
 _SMALLER = 0.2  # step size after a restart, relative to the step size that diverged
@@ -49,8 +48,6 @@ class Schedule:
         Seed of minibatches and draws.
     natural_gradient
         γ of natural gradient steps for m and S of q(u); None for Adam.
-    patience
-        Stop when the smoothed bound of no model has risen by a thousandth for so many steps; None to do all steps.
     """
 
     steps: int = 500
@@ -59,7 +56,6 @@ class Schedule:
     decay: bool = True
     seed: int = 0
     natural_gradient: float | None = None
-    patience: int | None = None
 
 
 @dataclass(frozen=True)
@@ -175,13 +171,12 @@ def _train(
             total += value
         return total, of_first_step
 
-    smoothed = _Smoothed(settings.patience, kept)
     first = kept.get("first")
     history = list(kept.get("history", ()))
     astray = ""
     if done:
         yield TrainingState(done, settings.steps, history[-1], attempt, np.array(history))
-    while done < settings.steps and not smoothed.has_stopped_rising:
+    while done < settings.steps:
         count = min(_STEPS_PER_CALL, settings.steps - done)
         seeds = rng.integers(0, 2**31 - 1, size=(count, 2), dtype=np.int32)
         taken = feed.take(count)
@@ -200,11 +195,9 @@ def _train(
             raise _DivergedError(attempt + 1, astray)
         done += count
         history.append(value)
-        smoothed.add(done, value)
         if checkpoint is not None:
             progress = {"done": done, "drawn": drawn, "attempt": attempt, "first": first, "history": np.array(history)}
-            progress |= smoothed.state
-            checkpoint.save(optimisers.state, progress, last=done == settings.steps or smoothed.has_stopped_rising)
+            checkpoint.save(optimisers.state, progress, last=done == settings.steps)
         yield TrainingState(done, settings.steps, value, attempt, np.array(history))
     if astray:
         warnings.warn(
@@ -304,38 +297,3 @@ def _raise_jitter(model: NoisyInputGP) -> bool:
         return False
     jitter.assign(larger)
     return True
-
-
-class _Smoothed:
-    """Running means of the objectives. They tell whether any of them still rises."""
-
-    def __init__(self, patience: int | None, state: Mapping[str, np.ndarray]) -> None:
-        self._patience = patience
-        self._mean, self._best = state.get("mean"), state.get("best")
-        self._last_rise, self._last = int(state.get("last_rise", 0)), int(state.get("last", 0))
-
-    @property
-    def state(self) -> dict[str, np.ndarray | int]:
-        """State that a later run needs to continue."""
-        if self._mean is None or self._best is None:
-            return {}
-        return {"mean": self._mean, "best": self._best, "last_rise": self._last_rise, "last": self._last}
-
-    def add(self, step: int, value: np.ndarray) -> None:
-        if self._patience is None:
-            return
-        if self._mean is None or self._best is None:
-            self._mean = self._best = value
-            self._last_rise = step
-        # The running mean covers mostly the last third of the steps that patience counts.
-        share = min(1.0, 3.0 * (step - self._last) / self._patience)
-        self._mean = self._mean + share * (value - self._mean)
-        self._last = step
-        rises = self._mean > self._best + _LEAST_RISE * np.abs(self._best)
-        if np.any(rises):
-            self._last_rise = step
-        self._best = np.where(rises, self._mean, self._best)
-
-    @property
-    def has_stopped_rising(self) -> bool:
-        return self._patience is not None and self._last - self._last_rise >= self._patience

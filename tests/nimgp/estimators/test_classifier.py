@@ -17,10 +17,10 @@ FEW = TINY | {"steps": 3}
 VARIANTS = {
     "nimgp": {},
     "mgp step": {"method": "mgp", "likelihood": "step"},
-    "minibatch double": {"batch_size": 32, "precision": "float64"},
+    "minibatch double": {"batch_size": 32, "training": {"precision": "float64"}},
     "network learned": {"method": "nimgp-nn", "noise": "per-feature"},
     "first order": {"method": "nimgp-fo", "likelihood": "softmax-bound"},
-    "mixture": {"input_prior": "mixture", "components": 2},
+    "mixture": {"inputs": {"prior": "mixture", "components": 2}},
 }
 
 
@@ -247,7 +247,7 @@ def test_a_fitted_classifier_keeps_its_settings(usual, new):
     X, X_var = new
     back = pickle.loads(pickle.dumps(usual))
     before = back.predict_proba(X, X_var=X_var)
-    back.set_params(method="mgp", clip=0.1, num_draws=1, max_noise=0.0, likelihood="step")
+    back.set_params(method="mgp", inputs={"clip": 0.1, "max_noise": 0.0}, num_draws=1, likelihood="step")
     np.testing.assert_array_equal(back.predict_proba(X, X_var=X_var), before)
     again = pickle.loads(pickle.dumps(back))
     np.testing.assert_array_equal(again.predict_proba(X, X_var=X_var), before)
@@ -300,7 +300,7 @@ def test_single_and_double_precision_agree(data, new):
     X, y, _ = data
     # This pair draws nothing in training, so that rounding is all that differs.
     single, double = (
-        NIMGPClassifier("mgp", likelihood="step", precision=precision, **TINY | {"steps": 15})
+        NIMGPClassifier("mgp", likelihood="step", training={"precision": precision}, **TINY | {"steps": 15})
         .fit(X, y)
         .predict_proba(new[0])
         for precision in ("float32", "float64")
@@ -309,7 +309,7 @@ def test_single_and_double_precision_agree(data, new):
 
 
 def test_precision_of_prediction_alone(usual, new):
-    double = pickle.loads(pickle.dumps(usual)).set_params(precision="float64")
+    double = pickle.loads(pickle.dumps(usual)).set_params(training={"precision": "float64"})
     double.restore(usual.weights_)
     X, X_var = new
     np.testing.assert_allclose(double.predict_proba(X, X_var=X_var), usual.predict_proba(X, X_var=X_var), atol=1e-3)
@@ -346,7 +346,7 @@ def test_progress_counts_the_steps(data):
 def test_number_of_inducing_points(data, inducing, num_inducing, expected):
     X, y, X_var = data
     settings = FEW | {"num_inducing": num_inducing}
-    model = NIMGPClassifier(**settings, inducing=inducing).fit(X, y, X_var=X_var)
+    model = NIMGPClassifier(**settings, training={"inducing": inducing}).fit(X, y, X_var=X_var)
     assert model.weights_["posterior.Z"].shape == (3, expected, 2)
 
 
@@ -380,7 +380,7 @@ def test_a_constant_input_is_harmless(data, new):
 @pytest.mark.usefixtures("eagerly")
 def test_fixed_and_learned_epsilon(data):
     X, y, X_var = data
-    fixed = NIMGPClassifier("mgp", likelihood="step", epsilon=1e-3, **FEW).fit(X, y, X_var=X_var)
+    fixed = NIMGPClassifier("mgp", likelihood="step", hyper={"epsilon": 1e-3}, **FEW).fit(X, y, X_var=X_var)
     learned = NIMGPClassifier("mgp", likelihood="step", **FEW).fit(X, y, X_var=X_var)
     assert fixed.weights_["likelihood.epsilon"] == pytest.approx(1e-3, rel=1e-4)
     assert learned.weights_["likelihood.epsilon"] != pytest.approx(0.05, rel=1e-3)
@@ -473,7 +473,7 @@ def test_weights_of_another_model_are_refused(usual):
 
 # --- learned noise ---------------------------------------------------------------------------------------------------
 
-LEARNED = TINY | {"method": "nimgp-nn", "precision": "float64"}
+LEARNED = TINY | {"method": "nimgp-nn", "training": {"precision": "float64"}}
 
 
 @pytest.fixture(scope="module", params=["shared", "per-feature"])
@@ -504,7 +504,7 @@ def test_predictions_are_averaged_over_learned_noise(learned, new):
     X, X_var = new
     prediction = learned.predict_distribution(X)
     same_prediction(prediction, learned.predict_distribution(X, X_var=X_var))
-    given = clone(learned).set_params(noise="given", max_noise=None)
+    given = clone(learned).set_params(noise="given", inputs={"max_noise": None})
     for name in ("classes_", "n_features_in_", "mean_", "scale_", "elbo_"):
         setattr(given, name, getattr(learned, name))
     given.restore({name: array for name, array in learned.weights_.items() if name != "noise.variance"})

@@ -25,13 +25,13 @@ def data():
 @pytest.mark.parametrize("method", METHODS)
 def test_it_is_what_the_method_makes_of_these_inputs(data, method):
     X, y, X_var = data
-    model = NIMGPClassifier(method, input_prior="mixture", input_prior_variance=1.0, clip=None, **SETTINGS)
+    model = NIMGPClassifier(method, inputs={"prior": "mixture", "prior_variance": 1.0, "clip": None}, **SETTINGS)
     model.fit(X, y, X_var=X_var)
     _, prior, _ = part_weights(model.weights_)
     scaled = model.trained_.scaling.apply(X, X_var, model.trained_.settings)
     mean, var = prior.moments(*scaled)
     assert var.mean() < 0.7 * np.mean(X_var / model.scale_**2)  # the other input tells of this one
-    plain = clone(model).set_params(input_prior="isotropic")
+    plain = clone(model).set_params(inputs={"prior": "isotropic"})
     for name in ("classes_", "n_features_in_"):
         setattr(plain, name, getattr(model, name))
     plain.mean_, plain.scale_ = np.zeros(2), np.ones(2)
@@ -44,9 +44,9 @@ def test_it_is_what_the_method_makes_of_these_inputs(data, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_training_sees_them_too(data, method):
-    estimator = NIMGPClassifier(method, input_prior="population", **SETTINGS)
+    estimator = NIMGPClassifier(method, inputs={"prior": "population"}, **SETTINGS)
     problem, plain = (
-        clone(estimator).set_params(input_prior=prior)._problem(*data) for prior in ("population", "isotropic")
+        clone(estimator).set_params(inputs={"prior": prior})._problem(*data) for prior in ("population", "isotropic")
     )
     mean, var = problem.prior.moments(plain.X, plain.X_var)
     np.testing.assert_array_equal(problem.X, mean)
@@ -58,10 +58,10 @@ def test_training_sees_them_too(data, method):
 @pytest.mark.slow
 def test_others_and_learned_noise_do_without(data):
     X, y, X_var = data
-    for settings in ({"input_prior": "isotropic"}, {"noise": "shared"}):
-        given = {"input_prior": "mixture", "random_state": 0} | settings
+    for settings in ({"inputs": {"prior": "isotropic"}}, {"noise": "shared"}):
+        given = {"inputs": {"prior": "mixture"}, "random_state": 0} | settings
         model = NIMGPClassifier("nimgp-fo", **given, **SETTINGS).fit(X, y, X_var=X_var)
-        flat = clone(model).set_params(input_prior="isotropic").fit(X, y, X_var=X_var)
+        flat = clone(model).set_params(inputs={"prior": "isotropic"}).fit(X, y, X_var=X_var)
         np.testing.assert_array_equal(
             model.predict_proba(X, X_var=X_var), flat.predict_proba(X, X_var=X_var), err_msg=str(settings)
         )
@@ -69,7 +69,7 @@ def test_others_and_learned_noise_do_without(data):
 
 def test_what_is_restored_predicts_the_same(data):
     X, y, X_var = data
-    model = NIMGPClassifier("nimgp-fo", input_prior="mixture", **SETTINGS).fit(X, y, X_var=X_var)
+    model = NIMGPClassifier("nimgp-fo", inputs={"prior": "mixture"}, **SETTINGS).fit(X, y, X_var=X_var)
     other = clone(model)
     for name in ("classes_", "n_features_in_", "mean_", "scale_"):
         setattr(other, name, getattr(model, name))
@@ -80,5 +80,5 @@ def test_what_is_restored_predicts_the_same(data):
 def test_rows_on_disk_are_refused(data):
     X, y, X_var = data
     rows = ArrayRows(X, X_var=X_var, y=y)
-    with pytest.raises(ValueError, match="input_prior='mixture' is not for 'nimgp-fo' with rows on disk"):
-        fit_rows(NIMGPClassifier("nimgp-fo", input_prior="mixture", **SETTINGS), rows)
+    with pytest.raises(ValueError, match="the prior 'mixture' is not for 'nimgp-fo' with rows on disk"):
+        fit_rows(NIMGPClassifier("nimgp-fo", inputs={"prior": "mixture"}, **SETTINGS), rows)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
-SMALL = {"steps": 4, "num_inducing": 12, "num_draws": 16, "learning_rate": 0.1, "precision": "float64"}
+SMALL = {"steps": 4, "num_inducing": 12, "num_draws": 16, "learning_rate": 0.1, "training": {"precision": "float64"}}
 
 
 def make_data(n, seed, classes=("bll", "fsrq", "psr")):
@@ -41,12 +41,12 @@ def assert_same(one, other, new):
     [
         {},
         {"batch_size": 16},
-        {"method": "nimgp-nn", "noise": "shared", "likelihood": "step", "hidden_units": 5},
+        {"method": "nimgp-nn", "noise": "shared", "likelihood": "step", "inputs": {"hidden": (5,)}},
         pytest.param(
             {"method": "nimgp-fo-marginal", "likelihood": "logit", "noise": "per-feature"}, marks=pytest.mark.slow
         ),
-        {"method": "mgp-aug", "input_prior": "mixture", "components": 2},
-        {"input_prior": "mixture", "components": 2, "likelihood": "softmax-bound", "kernel": "matern32"},
+        {"method": "mgp-aug", "inputs": {"prior": "mixture", "components": 2}},
+        {"inputs": {"prior": "mixture", "components": 2}, "likelihood": "softmax-bound", "kernel": "matern32"},
     ],
     ids=lambda settings: "-".join(map(str, settings.values())) or "default",
 )
@@ -146,7 +146,7 @@ def test_odd_data_are_refused():
 def test_a_warm_start_goes_on_where_the_first_ended(noise):
     """Of a method without parameters of single sources, whose bound draws nothing."""
     data = [make_data(45, 1), make_data(36, 2)]
-    settings = SMALL | {"learning_rate": 0.05, "decay": False, "noise": noise}
+    settings = SMALL | {"learning_rate": 0.05, "training": {"decay": False, "precision": "float64"}, "noise": noise}
     estimator = NIMGPClassifier("nimgp-fo", likelihood="step", **settings | {"steps": 100})
     first = estimator.fit_many(data)
     assert np.all(np.diff(first[0].elbo_) > 0)

@@ -140,7 +140,7 @@ def test_noise_is_averaged_over_inside_the_logarithm(data, gaussian, new):
     """By draws of the noiseless inputs, of which each is predicted for itself."""
     X, X_var, y = new
     rng = np.random.default_rng(3)
-    flat = clone(gaussian).set_params(input_prior="isotropic", input_prior_variance=None, steps=20, num_draws=256)
+    flat = clone(gaussian).set_params(inputs={"prior": "isotropic", "prior_variance": None}, steps=20, num_draws=256)
     flat.fit(data[0], data[2]["gaussian"], X_var=data[1])
     found = flat.log_density(X[:3], y["gaussian"][:3], X_var=X_var[:3])
     mean = flat.predict(X[:3], X_var=X_var[:3])
@@ -245,18 +245,18 @@ def test_pickle_round_trip(fitted, new):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"likelihood": "laplace"}, "likelihood='laplace' is unknown: choose one of gaussian"),
+        ({"likelihood": "laplace"}, "likelihood='laplace' is unknown"),
         ({"likelihood": 3}, "3 is no likelihood: expected .*GPflow"),
         ({"method": "magic"}, "method='magic' is unknown"),
         ({"kernel": "rbf"}, "kernel='rbf' is unknown"),
         ({"steps": 0}, "steps=0 is not valid: expected a whole number above 0"),
-        ({"inducing": "grid"}, "inducing='grid' is unknown: choose one of"),
-        ({"input_prior": "flat"}, "input_prior='flat' is unknown: choose one of"),
+        ({"training": {"inducing": "grid"}}, "inducing='grid' is not valid"),
+        ({"inputs": {"prior": "flat"}}, "prior='flat' is not valid"),
         (
             {"num_inducing": 1.5},
-            "num_inducing=1.5 is not valid: expected a whole number above 0, or a fraction",
+            "num_inducing=1.5 is not valid",
         ),
-        ({"natural_gradient": 2.0}, "natural_gradient=2.0 is not valid: expected a number above 0 and up to 1"),
+        ({"training": {"natural_gradient": 2.0}}, "natural_gradient=2.0 is not valid"),
     ],
 )
 def test_odd_parameters_are_refused(data, settings, message):

@@ -13,7 +13,7 @@ from fermiclass.nimgp.settings import Settings
 
 
 def test_types_by_name():
-    types = [type_of(Settings(precision=name)).as_numpy_dtype for name in ("float32", "float64")]
+    types = [type_of(Settings(training={"precision": name})).as_numpy_dtype for name in ("float32", "float64")]
     assert types == [np.float32, np.float64]
 
 
@@ -38,7 +38,7 @@ def X():
 
 
 def test_standardised_inputs_and_variances(X):
-    X_std, V_std = standardise(X, 0.25 * np.tile(X.var(axis=0), (50, 1)), clip=None, max_noise=None)
+    X_std, V_std = standardise(X, 0.25 * np.tile(X.var(axis=0), (50, 1)), inputs={"clip": None, "max_noise": None})
     np.testing.assert_allclose(X_std.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(X_std.std(axis=0), 1)
     np.testing.assert_allclose(V_std, 0.25)
@@ -46,7 +46,7 @@ def test_standardised_inputs_and_variances(X):
 
 def test_limits_of_inputs_and_variances(X):
     X_var = np.tile(X.var(axis=0) * [0.1, 0.5, 9.0], (50, 1))
-    X_std, V_std = standardise(X, X_var, clip=1.5, max_noise=0.5)
+    X_std, V_std = standardise(X, X_var, inputs={"clip": 1.5, "max_noise": 0.5})
     assert (X_std.min(), X_std.max()) == (-1.5, 1.5)
     np.testing.assert_allclose(V_std, np.tile([0.1, 0.5, 0.5], (50, 1)))
 
@@ -66,17 +66,17 @@ def test_variances_that_are_none_are_zero(X):
 @pytest.mark.parametrize(("kind", "components"), [("isotropic", 1), ("population", 1), ("mixture", 2)])
 def test_prior_by_name(X, kind, components):
     X_std, V = (X - X.mean(axis=0)) / X.std(axis=0), np.full(X.shape, 0.2)
-    chosen = {"input_prior": kind, "components": 2}
-    flat = input_prior(Settings(**chosen, input_prior_variance=None), X_std, V, 0)
+    chosen = {"prior": kind, "components": 2}
+    flat = input_prior(Settings(inputs={**chosen, "prior_variance": None}), X_std, V, 0)
     np.testing.assert_array_equal(flat.precision, np.zeros((1, 3, 3)))
-    prior = input_prior(Settings(**chosen), X_std, V, 0)
+    prior = input_prior(Settings(inputs=chosen), X_std, V, 0)
     assert prior.mean.shape == (components, 3)
     expected = InputPrior.isotropic(3, 1.0)
     if kind != "isotropic":
         expected = InputPrior.population(X_std, V, components=components, seed=0)
     np.testing.assert_allclose(np.linalg.inv(prior.precision), 3.0 * np.linalg.inv(expected.precision))
     np.testing.assert_array_equal(prior.mean, expected.mean)
-    prior = input_prior(Settings("mgp", **chosen), X_std, V, 0)  # which does without
+    prior = input_prior(Settings("mgp", inputs=chosen), X_std, V, 0)  # which does without
     np.testing.assert_array_equal(prior.precision, InputPrior.isotropic(3, 3.0).precision)
 
 

@@ -32,7 +32,7 @@ def rng():
 
 @pytest.fixture(params=["se", "linear", "se+linear", "se+se+linear+linear"])
 def model(request, rng):
-    return made(request.param, rng, initial_lengthscale=0.8)
+    return made(request.param, rng, hyper={"lengthscale": 0.8})
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_the_seed_decides_where_it_starts():
 
 @pytest.mark.parametrize(("noise", "inputs"), [("given", 2 * D + C), ("shared", D + C), ("per-feature", D + C)])
 def test_a_learned_noise_is_no_input(rng, noise, inputs):
-    settings = Settings("nimgp-nn", noise=noise, hidden_units=7, hidden_layers=2)
+    settings = Settings("nimgp-nn", noise=noise, inputs={"hidden": (7, 7)})
     model = build_model(settings, rng.normal(size=(M, D)), num_classes=C, num_data=N)
     assert [tuple(w.shape) for w in model.input_model.weights] == [(inputs, 7), (7, 7), (7, 2 * D)]
     assert all(tf.reduce_all(tf.math.is_finite(w)) for w in model.input_model.weights)

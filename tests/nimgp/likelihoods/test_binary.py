@@ -112,7 +112,7 @@ def test_every_input_model(rng, method, kind):
     """A bound with gradients, models at once each as alone, and probabilities of two classes."""
     N, M, D = 6, 4, 2
     X, X_var = rng.normal(size=(2, N, D)), rng.uniform(0.05, 0.4, (2, N, D))
-    settings = Settings(method, kind, hyper_priors=False)
+    settings = Settings(method, kind, hyper={"priors": False})
     together = build_model(settings, rng.normal(size=(2, M, D)), num_classes=2, num_data=np.full(2, N))
     perturbed(together, rng, 0.2)
     y = np.tile(Y, (2, 1))

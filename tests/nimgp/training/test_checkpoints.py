@@ -70,19 +70,6 @@ def test_a_checkpoint_of_another_version(arrays, tmp_path, change):
         run(TrainingData(*arrays), Checkpoint(path, {}))
 
 
-def test_a_training_that_has_stopped_stays_stopped(arrays, tmp_path):
-    path = tmp_path / "training.npz"
-
-    def go():
-        model = build_model(Settings("mgp"), arrays[0][:M], num_classes=C, num_data=N)
-        settings = Schedule(1000, None, 0.1, decay=False, patience=40)
-        return [s.step for s in train(model, TrainingData(*arrays), settings, checkpoint=Checkpoint(path, {}))]
-
-    steps = go()
-    assert steps[-1] < 1000
-    assert go() == steps[-1:]
-
-
 def test_it_is_not_written_all_the_time(arrays, tmp_path):
     path = tmp_path / "training.npz"
     run(TrainingData(*arrays), Checkpoint(path, {}, seconds=1000), until=40)
