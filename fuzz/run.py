@@ -30,7 +30,7 @@ with atheris.instrument_imports(include=["fermiclass", "astropy.io.fits"]):
     from fermiclass.catalog import reading
     from fermiclass.errors import FermiclassError
     from fermiclass.features import extract_features
-    from fermiclass.labelling.archive import check_model_folder
+    from fermiclass.labelling.archive import read_model_folder
 
 
 def small_catalog(rows: int = 24) -> bytes:
@@ -88,7 +88,7 @@ def read_one_model(folder: Path, data: bytes) -> None:
     with zipfile.ZipFile(path / "weights.npz", "w") as archive:
         for name, content in dict(zip(members[::2], members[1::2], strict=False)).items():
             archive.writestr(name.decode("latin-1").partition("\0")[0] or "none", content)
-    check_model_folder(path)
+    read_model_folder(path)
     from fermiclass import load_model
 
     model = load_model(path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fermiclass.cli.models import check_catalogue_model, load_catalogue_model
+from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import (
     catalog_argument,
     class_priors_option,
@@ -80,9 +80,9 @@ def classify(
     table = None
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
-        content = check_catalogue_model(model_folder)
+        files = read_catalogue_model(model_folder)
         loaded = read_catalog(catalog)
-        model = load_catalogue_model(model_folder, quiet=quiet, content=content)
+        model = load_catalogue_model(model_folder, files, quiet=quiet)
     else:
         loaded = read_catalog(catalog)
         model, features = train_model(loaded if train_on is None else read_catalog(train_on), chosen, quiet)

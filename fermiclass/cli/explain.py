@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from fermiclass.cli.models import load_catalogue_model
+from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import class_priors_option, common_options
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
@@ -116,18 +116,17 @@ def _from_model(
 ) -> ModelAndCatalogs:
     from fermiclass.catalog import read_catalog
     from fermiclass.catalog.source_names import find_source
-    from fermiclass.cli.models import check_catalogue_model
     from fermiclass.errors import ModelFolderError
 
-    content = check_catalogue_model(folder)
-    provenance = content[0]["provenance"]
+    files = read_catalogue_model(folder)
+    provenance = files.model.get("provenance")
     if not isinstance(provenance, dict) or not {"catalog", "sha256"} <= provenance.keys():
         raise ModelFolderError(f"the model in '{folder}' does not name its training catalogue. Train it again.")
     trained_on = str(provenance["catalog"]), str(provenance["sha256"])
     loaded = _look_for(*trained_on, folder, "--catalog") if catalog is None else read_catalog(catalog)
     found = str(loaded.names[find_source(loaded, name)])  # reports errors before the slow steps
     training = _training(train_on, loaded, trained_on, folder)
-    model = load_catalogue_model(folder, quiet=quiet, content=content)
+    model = load_catalogue_model(folder, files, quiet=quiet)
     return ModelAndCatalogs(found, model, loaded, training, class_priors)
 
 

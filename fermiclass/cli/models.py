@@ -9,48 +9,42 @@ from fermiclass.errors import ModelFolderError
 from fermiclass.show.terminal import load_tensorflow
 
 if TYPE_CHECKING:
-    from fermiclass.labelling.archive.files import Arrays, Config
+    from fermiclass.labelling.archive import ModelFiles
     from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.rows import RowsModel
 
-    Content = tuple[Config, Arrays]
 
-
-def check_catalogue_model(folder: Path) -> Content:
+def read_catalogue_model(folder: Path) -> ModelFiles:
     """Return the content of a folder with a model of catalogues, without starting TensorFlow."""
     from fermiclass.labelling.archive import CATALOGUE
 
-    return _check(folder, CATALOGUE)
+    return _read(folder, CATALOGUE)
 
 
-def load_catalogue_model(folder: Path, *, quiet: bool, content: Content | None = None) -> CatalogModel:
-    """Load a model of catalogues; `content` is the result of :func:`check_catalogue_model`, if at hand."""
+def load_catalogue_model(folder: Path, files: ModelFiles, *, quiet: bool) -> CatalogModel:
+    """Load a model of catalogues; `files` are those of :func:`read_catalogue_model`."""
     from fermiclass.labelling.archive import load_model
 
-    content = check_catalogue_model(folder) if content is None else content
     load_tensorflow(quiet=quiet)
-    return cast("CatalogModel", load_model(folder, content))
+    return cast("CatalogModel", load_model(folder, files))
 
 
 def load_rows_model(folder: Path, *, quiet: bool) -> RowsModel:
     """Load a model of rows."""
     from fermiclass.labelling.archive import ROWS, load_model
 
-    content = _check(folder, ROWS)
+    files = _read(folder, ROWS)
     load_tensorflow(quiet=quiet)
-    return cast("RowsModel", load_model(folder, content))
+    return cast("RowsModel", load_model(folder, files))
 
 
-def _check(folder: Path, kind: str) -> Content:
-    from fermiclass.labelling import archive
+def _read(folder: Path, kind: str) -> ModelFiles:
+    from fermiclass.labelling.archive import CATALOGUE, ROWS, read_model_folder
 
-    content = archive.check_model_folder(folder)
-    found = content[0]["kind"]
-    if found != kind:
-        fitting = "classify-rows" if found == archive.ROWS else "classify"
-        trained_on = {archive.CATALOGUE: "a catalogue", archive.ROWS: "rows"}
+    files = read_model_folder(folder)
+    if files.kind != kind:
+        command, trained_on = {ROWS: ("classify-rows", "rows"), CATALOGUE: ("classify", "a catalogue")}[files.kind]
         raise ModelFolderError(
-            f"the model in '{folder}' was trained on {trained_on[found]}, expected a model trained on "
-            f"{trained_on[kind]}: use 'fermiclass {fitting}', or give another model."
+            f"the model in '{folder}' was trained on {trained_on}: use 'fermiclass {command}', or give another model."
         )
-    return content
+    return files

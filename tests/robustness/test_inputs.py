@@ -18,8 +18,7 @@ from fermiclass.benchmarks.idx import read_idx
 from fermiclass.errors import BenchmarkError, CatalogError, ModelFolderError, ReportError, RowsError
 from fermiclass.io import inputs, parquet_tables
 from fermiclass.io.tables import read_table, write_table
-from fermiclass.labelling.archive import check_model_folder
-from fermiclass.labelling.archive.files import ENTRIES, FORMAT, FORMAT_VERSION, ROWS
+from fermiclass.labelling.archive import FORMAT, FORMAT_VERSION, ROWS, read_model_folder
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.rows import open_rows, open_training_rows
@@ -95,8 +94,8 @@ def model_folder(path):
     """A model folder whose weights are at a path."""
     folder = path.parent / "model"
     folder.mkdir()
-    entries = dict.fromkeys(ENTRIES[ROWS])
-    about = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": ROWS}
+    entries = {"kind": ROWS, "estimator": {}, "classes": [], "neighbours": None, "model": {}}
+    about = {"format": FORMAT, "format_version": FORMAT_VERSION}
     (folder / "config.json").write_text(json.dumps(about | entries))
     (folder / "weights.npz").symlink_to(path)
     return folder
@@ -111,12 +110,12 @@ READERS = {
     "rows.fits": ("x.fits", lambda path: open_rows(path, ["a"]), RowsError),
     "rows.parquet": ("x.parquet", lambda path: open_rows(path, ["a"]), RowsError),
     "names of columns": ("x.parquet", open_training_rows, RowsError),
-    "weights": ("x", lambda path: check_model_folder(model_folder(path)), ModelFolderError),
+    "weights": ("x", lambda path: read_model_folder(model_folder(path)), ModelFolderError),
     "an evaluation": ("x.json", lambda path: read_metrics(path, {}), ReportError),
     "images": ("x", lambda path: read_idx(path, 3), BenchmarkError),
     "a checkpoint": ("x.npz", lambda path: Checkpoint(path, {}).restore([]), CheckpointError),
 }
-NO_FILE = r"it is a (pipe|device), not a regular file|not a regular file|no such file|has no weights"
+NO_FILE = r"it is a (pipe|device), not a regular file|not a regular file|no such file|No such file|has no weights"
 
 
 @pytest.mark.parametrize("name", READERS)

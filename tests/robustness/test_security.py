@@ -12,8 +12,7 @@ import pytest
 
 import fermiclass
 from fermiclass.errors import ModelFolderError
-from fermiclass.labelling.archive import check_model_folder
-from fermiclass.labelling.archive.files import FORMAT, FORMAT_VERSION
+from fermiclass.labelling.archive import FORMAT, read_model_folder
 from fermiclass.nimgp.archives import read_arrays
 
 PACKAGE = sorted(Path(fermiclass.__file__).parent.rglob("*.py"))
@@ -146,24 +145,19 @@ def test_names_that_climb_are_names_only(tmp_path):
     [
         (b"[" * 10**6, r"cannot be read"),
         (b"1" * 10**5, r"cannot be read|does not describe"),
-        (b" " * (17 << 20), r"larger than 16 MiB"),
         (b'{"a":' * 10**5, r"cannot be read"),
         (json.dumps({"format": FORMAT, "format_version": 10**400}).encode(), r"format version 1000"),
         (json.dumps({"format": FORMAT, "format_version": True}).encode(), r"format version True"),
-        (
-            json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, "kind": "../../rows"}).encode(),
-            r"unknown kind",
-        ),
     ],
-    ids=["deep list", "long number", "blanks", "deep entries", "huge version", "true version", "kind that climbs"],
+    ids=["deep list", "long number", "deep entries", "huge version", "true version"],
 )
 def test_hostile_settings_are_refused(tmp_path, text, message):
     (tmp_path / "config.json").write_bytes(text)
     with pytest.raises(ModelFolderError, match=message):
-        check_model_folder(tmp_path)
+        read_model_folder(tmp_path)
 
 
 def test_a_link_to_a_device_is_not_read(tmp_path):
     (tmp_path / "config.json").symlink_to("/dev/zero")
-    with pytest.raises(ModelFolderError, match="it has no config"):
-        check_model_folder(tmp_path)
+    with pytest.raises(ModelFolderError, match="not a regular file"):
+        read_model_folder(tmp_path)

@@ -15,7 +15,7 @@ from astropy.table import Table
 from fermiclass.errors import OutputError
 from fermiclass.io.files import atomic_file, write_bytes
 from fermiclass.io.tables import write_table
-from fermiclass.labelling.archive.files import ROWS, write_folder
+from fermiclass.labelling.archive import ROWS, ModelFiles, write_folder
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.rows import parquet_writer
@@ -32,7 +32,7 @@ def write_rows(folder):
 
 
 def write_model(folder):
-    write_folder(folder / "out", ROWS, {}, {"a": np.zeros(2)})
+    write_folder(folder / "out", ModelFiles(ROWS, {}, [], None, {}, {"a": np.zeros(2)}))
 
 
 def write_checkpoint(folder):

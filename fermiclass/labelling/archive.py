@@ -1,0 +1,364 @@
+"""Trained models on disk: ``config.json`` and ``weights.npz``, nothing pickled, so that loading cannot run code."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.catalog import ClassGrouping
+from fermiclass.errors import FermiclassError, ModelFolderError, OutputError
+from fermiclass.features import Imputation
+from fermiclass.io.files import exists
+from fermiclass.io.inputs import check_regular
+from fermiclass.labelling.catalog_model import CatalogModel, Provenance
+from fermiclass.labelling.selection import SelectionPrior
+from fermiclass.nimgp.domain import TrainingDomain
+from fermiclass.nimgp.files import move_into_place
+from fermiclass.nimgp.settings import Settings
+from fermiclass.rows import Columns, RowsModel, RowsProvenance
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+FORMAT, FORMAT_VERSION = "fermiclass model", 10
+
+#: Kinds of models.
+CATALOGUE, ROWS = "catalogue", "rows"
+
+_CONFIG, _WEIGHTS = "config.json", "weights.npz"
+_SCRATCH = ".fermiclass-model."
+_FITTED = ("mean_", "scale_", "elbo_")
+_DOMAIN = ("X", "covariance", "depths")
+
+#: What NumPy and zipfile raise for damaged archives, besides OSError and ValueError.
+_DAMAGED = (
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError, TypeError,
+    struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+Arrays = Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class _CatalogEntries:
+    """What ``config.json`` says of a model of catalogues."""
+
+    features: list[str]
+    grouping: str
+    imputation: dict[str, Any]
+    provenance: dict[str, Any]
+    selection: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _RowsEntries:
+    """What ``config.json`` says of a model of rows."""
+
+    features: list[str]
+    uncertainties: list[str | None]
+    label: str | None
+    provenance: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """The content of a model folder.
+
+    Attributes
+    ----------
+    kind
+        :data:`CATALOGUE` or :data:`ROWS`.
+    estimator
+        Settings of the classifier.
+    classes
+        Its classes.
+    neighbours
+        Setting of the domain of the training rows; None without a domain.
+    model
+        All other entries.
+    arrays
+        What was learned: ``weights/…``, ``estimator/…`` and ``domain/…``.
+    """
+
+    kind: str
+    estimator: dict[str, Any]
+    classes: list[Any]
+    neighbours: int | None
+    model: dict[str, Any]
+    arrays: Arrays
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def save_model(model: CatalogModel | RowsModel, path: str | Path) -> None:
+    """Save a model, whole or not at all. It replaces a model that is already there.
+
+    Raises
+    ------
+    OutputError
+        When the folder cannot be written, or a setting of the estimator is not one that a file can hold.
+    """
+    check_model_folder_writable(path)
+    entries: _CatalogEntries | _RowsEntries
+    if isinstance(model, CatalogModel):
+        entries = _CatalogEntries(
+            features=list(model.features),
+            grouping=str(model.grouping),
+            imputation=model.imputation.to_dict(),
+            provenance=asdict(model.provenance),
+            selection=model.selection.to_dict(),
+        )
+    else:
+        columns = model.columns
+        entries = _RowsEntries(
+            list(columns.features), list(columns.uncertainties), columns.label, asdict(model.provenance)
+        )
+    estimator, domain = model.estimator, model.domain
+    arrays = {f"weights/{name}": array for name, array in estimator.weights_.items()}
+    arrays |= {f"estimator/{name}": getattr(estimator, name) for name in _FITTED}
+    if domain is not None:
+        arrays |= {f"domain/{name}": getattr(domain, name) for name in _DOMAIN}
+    files = ModelFiles(
+        kind=CATALOGUE if isinstance(model, CatalogModel) else ROWS,
+        estimator=_settings_of(estimator),
+        classes=estimator.classes_.tolist(),
+        neighbours=None if domain is None else domain.neighbours,
+        model=asdict(entries),
+        arrays=arrays,
+    )
+    write_folder(path, files)
+
+
+def _settings_of(estimator: NIMGPClassifier) -> dict[str, Any]:
+    try:
+        return Settings(**estimator.get_params()).to_json()
+    except (TypeError, ValueError) as error:
+        raise OutputError(f"a model with such a setting cannot be saved: {error}.") from error
+
+
+def write_folder(path: str | Path, files: ModelFiles) -> None:
+    """Write the files of a model, both or none. They replace those of a model that is already there.
+
+    Raises
+    ------
+    OutputError
+        When the folder cannot be written.
+    """
+    folder = check_model_folder_writable(path)
+    entries = {name: value for name, value in vars(files).items() if name != "arrays"}
+    config = {"format": FORMAT, "format_version": FORMAT_VERSION, **entries}
+    named: dict[str, Any] = dict(files.arrays)
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **named)
+    try:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_SCRATCH) as scratch:
+            fresh, aside = Path(scratch, "new"), Path(scratch, "old")
+            fresh.mkdir()
+            (fresh / _CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+            (fresh / _WEIGHTS).write_bytes(stream.getvalue())
+            for old in (folder, folder / _CONFIG, folder / _WEIGHTS):
+                if old.exists():  # permissions stay
+                    shutil.copymode(old, fresh / old.relative_to(folder))
+            if folder.exists():
+                folder.rename(aside)
+            try:
+                move_into_place(fresh, folder)
+            except BaseException:
+                if aside.exists():
+                    aside.rename(folder)
+                raise
+    except OSError as error:
+        raise OutputError(
+            f"cannot save a model in '{path}': {error.strerror or error}. Choose another place."
+        ) from error
+
+
+def check_model_folder_writable(path: str | Path) -> Path:
+    """Check before any work that a model can be saved in ``path``. Return the path with links resolved.
+
+    It may be a new folder, an empty one, or one that holds a model and nothing else.
+
+    Raises
+    ------
+    OutputError
+        When the folder above is missing, or something else is in the way.
+    """
+    try:
+        folder = Path(path).resolve()
+        obstacle = _obstacle(folder)
+        if not obstacle:
+            with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_SCRATCH):
+                pass
+    except OSError as error:
+        obstacle = f"{error.strerror or error}. Choose another place."
+    if obstacle:
+        raise OutputError(f"cannot save a model in '{path}': {obstacle}")
+    return folder
+
+
+def _obstacle(folder: Path) -> str:
+    """Return the reason why no model can be saved in ``folder``, or '' if there is none."""
+    if not folder.parent.is_dir():
+        return f"there is no folder '{folder.parent}'. Create it first."
+    if not folder.exists():
+        return ""
+    if not folder.is_dir():
+        return "it is a file. Give the name of a folder."
+    # Saving removes the old content, so only a model may be there. Other programs have a config.json too.
+    entries = {entry.name for entry in folder.iterdir()}
+    if entries and not (entries <= {_CONFIG, _WEIGHTS} and _declares_model(folder)):
+        return "the folder holds other files. Give the name of a new one."
+    return ""
+
+
+def _declares_model(folder: Path) -> bool:
+    try:
+        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(config, dict) and config.get("format") == FORMAT
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def load_model(path: str | Path, files: ModelFiles | None = None) -> CatalogModel | RowsModel:
+    """Load a model that :func:`save_model` saved.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    files
+        Result of :func:`read_model_folder` for this folder, to save time.
+
+    Raises
+    ------
+    ModelFolderError
+        When a file is missing, damaged or of another version, or when shapes do not fit each other.
+    """
+    files = read_model_folder(path) if files is None else files
+    try:
+        return _catalog_model(files) if files.kind == CATALOGUE else _rows_model(files)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, FermiclassError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise ModelFolderError(
+            f"the model in '{path}' is damaged: {type(error).__name__}: {reason}. Train it again."
+        ) from error
+
+
+def read_model_folder(path: str | Path) -> ModelFiles:
+    """Read the files of a model folder, without TensorFlow.
+
+    Raises
+    ------
+    ModelFolderError
+        When a file is missing or damaged, or of another version.
+    """
+    folder = Path(path)
+    if not exists(folder / _CONFIG):
+        raise ModelFolderError(
+            f"'{folder}' is not a model folder: it has no {_CONFIG}. Give a folder that 'fermiclass train' made."
+        )
+    try:
+        check_regular(folder / _CONFIG)
+        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        if not isinstance(config, dict) or config.pop("format", None) != FORMAT:
+            raise ValueError(f"it does not describe a {FORMAT}")
+        version = config.pop("format_version", None)
+        if version != FORMAT_VERSION:
+            raise ValueError(f"it has format version {version!r}; this fermiclass reads version {FORMAT_VERSION}")
+        files = ModelFiles(**config, arrays=_read_arrays(folder / _WEIGHTS))
+        if files.kind not in (CATALOGUE, ROWS):
+            raise ValueError(f"it has a model of unknown kind, {files.kind!r}")
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise ModelFolderError(f"the model in '{folder}' cannot be read: {error}. Train it again.") from error
+    return files
+
+
+def _read_arrays(path: Path) -> Arrays:
+    """Return the arrays. Raises OSError or ValueError."""
+    check_regular(path)
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            arrays = dict(stored)
+    except _DAMAGED as error:
+        raise ValueError(f"{path.name} is no archive of arrays, or damaged ({error})") from error
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not np.all(np.isfinite(array)):
+            raise ValueError(f"{name} holds values that are not finite or not doubles")
+    return arrays
+
+
+def _catalog_model(files: ModelFiles) -> CatalogModel:
+    entries = _CatalogEntries(**files.model)
+    grouping, imputation = ClassGrouping.parse(entries.grouping), Imputation.from_dict(entries.imputation)
+    if files.classes != sorted(grouping.names):
+        raise ValueError(f"its classes are {', '.join(files.classes)}, but '{grouping}' makes other groups")
+    if list(imputation.names) != entries.features:
+        raise ValueError(f"it imputes {', '.join(imputation.names)}, but has the features {entries.features}")
+    domain = _domain(files, len(entries.features))
+    if domain is None:
+        raise ValueError("it has no domain")
+    return CatalogModel(
+        estimator=_estimator(files, len(entries.features)),
+        features=tuple(entries.features),
+        grouping=grouping,
+        imputation=imputation,
+        domain=domain,
+        provenance=Provenance(**entries.provenance),
+        selection=SelectionPrior.from_dict(entries.selection),
+    )
+
+
+def _rows_model(files: ModelFiles) -> RowsModel:
+    entries = _RowsEntries(**files.model)
+    columns = Columns.of(entries.features, entries.uncertainties, entries.label)
+    num_features = len(columns.features)
+    return RowsModel(
+        _estimator(files, num_features), columns, RowsProvenance(**entries.provenance), _domain(files, num_features)
+    )
+
+
+def _estimator(files: ModelFiles, num_features: int) -> NIMGPClassifier:
+    """Return the classifier, fitted."""
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+    estimator = NIMGPClassifier(**Settings.from_json(files.estimator).params())
+    if {type(name) for name in files.classes} not in ({str}, {int}) or files.classes != sorted(set(files.classes)):
+        raise ValueError("its classes are not a sorted list of texts or whole numbers")
+    estimator.classes_ = np.array(files.classes)
+    for name in _FITTED:
+        setattr(estimator, name, files.arrays[f"estimator/{name}"])
+    if not estimator.mean_.shape == estimator.scale_.shape == (num_features,) or np.any(estimator.scale_ <= 0):
+        raise ValueError(f"mean_ and scale_ are not those of {num_features} features")
+    start = "weights/"
+    weights = {name.removeprefix(start): array for name, array in files.arrays.items() if name.startswith(start)}
+    return estimator.restore(weights)
+
+
+def _domain(files: ModelFiles, num_features: int) -> TrainingDomain | None:
+    """Return the domain of the training rows, if the model has one."""
+    if files.neighbours is None:
+        return None
+    X, covariance, depths = (files.arrays[f"domain/{name}"] for name in _DOMAIN)
+    if X.shape != (len(depths), num_features) or covariance.shape != (num_features, num_features):
+        raise ValueError(f"the arrays of its domain do not fit {num_features} features")
+    if np.linalg.eigvalsh(covariance).min() <= 0 or np.any(np.diff(depths, prepend=0.0) < 0):
+        raise ValueError("domain/covariance is not positive definite, or domain/depths is not sorted")
+    if not isinstance(files.neighbours, int) or not 1 <= files.neighbours < len(X):
+        raise ValueError(f"neighbours is {files.neighbours!r}, expected a whole number from 1 to {len(X) - 1}")
+    return TrainingDomain(neighbours=files.neighbours, X=X, covariance=covariance, depths=depths)
