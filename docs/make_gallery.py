@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 import fermiclass as fc
 from fermiclass import plots
-from fermiclass.evaluation import EstimatorMethod, evaluate_future
+from fermiclass.evaluation import default_method, evaluate, open_world
 
 DOCS = Path(__file__).parent
 CATALOGS, NOTEBOOKS, FIGURES = DOCS.parent / "catalogs", DOCS.parent / "notebooks", DOCS / "figures"
@@ -58,9 +58,8 @@ def draw() -> dict[str, Figure]:
     labels = fc.read_table(CATALOGS / "4FGL-DR4-labels.fits.gz")
     model = fc.train(catalog)
     P = np.array([labels[column] for column in GROUPS.values()]).T
-    nimgp = EstimatorMethod("nimgp", fc.NIMGPClassifier())
-    later = evaluate_future(earlier, catalog, [nimgp], features="extended", classes="bll,fsrq,psr")
-    predicted = later.methods["nimgp+shares"].probabilities
+    later = evaluate(open_world(earlier, catalog), [default_method()])
+    predicted = later.probabilities("default")
     sources = fc.extract_features(catalog)
     sources = sources[np.isin(sources.y, CLASSES)][::4]
     estimator = model.estimator

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import fermiclass as fc
-from fermiclass.evaluation import EstimatorMethod, evaluate_faint, evaluate_future
+from fermiclass.evaluation import bright_to_faint, estimator_method, evaluate, later_release
 
 CATALOGS = Path(__file__).parents[2] / "catalogs"
 
@@ -35,14 +35,15 @@ def value_of(text: str) -> Any:
 def losses(features: str, settings: dict[str, Any]) -> dict[str, list[float]]:
     """Return the NLL of each test: as trained, and with estimated class priors where the test has them."""
     dr1, dr2, dr3 = (fc.read_catalog(CATALOGS / f"4FGL-{name}.fits.gz") for name in ("DR1", "DR2", "DR3"))
-    methods = [EstimatorMethod("it", fc.NIMGPClassifier(**settings))]
+    method = estimator_method("it", fc.NIMGPClassifier(**settings))
+    about = {"features": features, "classes": CLASSES}
     tests = {
-        "fainter half": evaluate_faint(dr1, methods, fraction=0.5, features=features, classes=CLASSES),
-        "faintest 70 %": evaluate_faint(dr1, methods, fraction=0.7, features=features, classes=CLASSES),
-        "DR1 -> DR2": evaluate_future(dr1, dr2, methods, features=features, classes=CLASSES),
-        "DR2 -> DR3": evaluate_future(dr2, dr3, methods, features=features, classes=CLASSES),
+        "fainter half": bright_to_faint(dr1, 0.5, **about),
+        "faintest 70 %": bright_to_faint(dr1, 0.7, **about),
+        "DR1 -> DR2": later_release(dr1, dr2, **about),
+        "DR2 -> DR3": later_release(dr2, dr3, **about),
     }
-    return {name: [result.scores.nll for result in test.methods.values()] for name, test in tests.items()}
+    return {name: evaluate(targets, [method]).figures.loc["all"]["nll"].tolist() for name, targets in tests.items()}
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import fermiclass as fc
-from fermiclass.evaluation.open_world import OpenTargets
+from fermiclass.evaluation import open_world
 
 CATALOGS = Path(__file__).parents[2] / "catalogs"
 #: Classes of AGN, pulsars and other.
@@ -34,15 +34,17 @@ def main() -> None:
     inside = []
     for release in arguments.releases:
         catalog = fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz")
-        targets = OpenTargets.of(catalog, later, cells=arguments.cells)
-        groups = {"below 10°": targets.rows[targets.low], "10° and more": targets.rows[~targets.low]}
-        masks = {name: np.isin(np.arange(len(catalog)), rows) for name, rows in groups.items()}
+        targets = open_world(catalog, later, cells=arguments.cells)
+        truth = targets.truth_of("all")
+        known = np.isin(np.arange(len(truth)), targets.scored)
+        groups = {"below 10°": known & targets.low, "10° and more": known & ~targets.low}
+        masks = {name: np.isin(catalog.names, targets.names[chosen]) for name, chosen in groups.items()}
         census = fc.take_census(catalog, groups=masks)
-        for name, of_low in zip(groups, (True, False), strict=True):
+        for name, chosen in groups.items():
             cells = []
             for k, classes in enumerate(GROUPS):
                 _, low, high = census.interval(name, classes)
-                found = int(np.sum(targets.top[targets.low == of_low] == k))
+                found = int(truth[chosen, k].sum())
                 inside.append(low <= found <= high)
                 cells.append(f"{low:.0f}–{high:.0f} / {found}")
             print(f"| {release}, {name} | " + " | ".join(cells) + " |", flush=True)

@@ -18,27 +18,34 @@ from typing import Any
 CATALOGS = Path(__file__).parents[2] / "catalogs"
 RELEASES = ("DR1", "DR2", "DR3", "DR4")
 BASELINES = ("logistic", "forest", "boosting", "mlps", "catboost")
+#: Population and column of each figure.
 FIGURES = {
-    "AGN, pulsar or other": "nll",
-    "the same, 10° and more from the plane": "nll_high",
-    "AGN or pulsar": "agn_psr",
-    "the same, 10° and more": "agn_psr_high",
-    "three groups, best class priors": "evidence",
+    "AGN, pulsar or other": ("all", "nll"),
+    "the same, 10° and more from the plane": ("high", "nll"),
+    "AGN or pulsar": ("agn_or_psr", "nll"),
+    "the same, 10° and more": ("agn_or_psr_high", "nll"),
+    "three groups, best class priors": ("all", "nll_after_best_priors"),
 }
 
 
 def evaluate(release: str, later: Path, cells: str, output: Path, baselines: Sequence[str]) -> dict[str, Any]:
-    """Return what ``OpenEvaluation.to_dict`` has for a release, from its file where there is one."""
+    """Return what ``Evaluation.to_dict`` has for a release, from its file where there is one."""
     path = output / f"{release}.json"
     if not path.exists():
         import fermiclass as fc
-        from fermiclass.evaluation.open_methods import evaluate_open
+        from fermiclass import evaluation
 
         earlier = fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz")
-        evaluation = evaluate_open(earlier, fc.read_catalog(later), baselines=baselines, cells=cells)
-        path.write_text(json.dumps(evaluation.to_dict(), indent=1) + "\n", encoding="utf-8")
+        methods = [evaluation.default_method(), *evaluation.baseline_methods(baselines)]
+        result = evaluation.evaluate(evaluation.open_world(earlier, fc.read_catalog(later), cells=cells), methods)
+        path.write_text(json.dumps(result.to_dict(), indent=1) + "\n", encoding="utf-8")
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
+
+
+def of(scores: dict[str, Any], population: str) -> dict[str, Any]:
+    """Return the figures of a population, of a method."""
+    return scores if population == "all" else scores[population]
 
 
 def best(
@@ -58,12 +65,12 @@ def table(results: dict[str, dict[str, Any]], lines: dict[str, Callable[[dict[st
     )
 
 
-def compared(figure: str) -> Callable[[dict[str, Any]], str]:
+def compared(population: str, figure: str) -> Callable[[dict[str, Any]], str]:
     """Return what writes the default's figure, the best baseline's, and the ratio."""
 
     def cell(result: dict[str, Any]) -> str:
-        own = result["methods"]["default"][figure]
-        name, other = best(result, lambda scores: float(scores[figure]))
+        own = of(result["methods"]["default"], population)[figure]
+        name, other = best(result, lambda scores: float(of(scores, population)[figure]))
         return f"{own:.3f} / {other:.3f} ({short(name)}) = **{own / other:.2f}**"
 
     return cell
@@ -78,29 +85,31 @@ def numbers(place: str, group: str, method: str = "default") -> Callable[[dict[s
     """Return what writes the expected number of a group, and the number found."""
 
     def cell(result: dict[str, Any]) -> str:
-        number = result["methods"][method]["numbers"][place][group]
-        return f"{number['expected']:.1f} ± {number['se']:.1f} / {number['found']}"
+        number = result["methods"][method][place]["per_class"][group]
+        return f"{number['expected']:.1f} ± {number['expected_se']:.1f} / {number['n']}"
 
     return cell
 
 
 def difference(result: dict[str, Any]) -> str:
     """Return the paired difference of the losses of the default and the best baseline."""
-    versus = result["methods"]["default"]["versus_best"]
+    versus = result["methods"]["default"]["versus_baselines"]["all"]
     return f"{versus['mean']:+.3f} ± {versus['se']:.3f}"
 
 
 def ranking(result: dict[str, Any]) -> str:
     """Return the average precision of P_psr among all unassociated sources."""
-    name, other = best(result, lambda scores: float(scores["ap_psr"]), largest=True)
-    return f"{result['methods']['default']['ap_psr']:.3f} / {other:.3f} ({short(name)})"
+
+    def precision(scores: dict[str, Any]) -> float:
+        return float(scores["per_class"]["psr"]["average_precision"])
+
+    name, other = best(result, precision, largest=True)
+    return f"{precision(result['methods']['default']):.3f} / {other:.3f} ({short(name)})"
 
 
 def types(result: dict[str, Any]) -> str:
     """Return the NLL of bll against fsrq, of bcu with a later type."""
-    own = result["methods"]["default"]["bll_fsrq"]["nll"]
-    name, other = best(result, lambda scores: float(scores["bll_fsrq"]["nll"]))
-    return f"{own:.3f} / {other:.3f} ({short(name)}) = **{own / other:.2f}**"
+    return compared("bll_or_fsrq", "nll")(result)
 
 
 def main() -> None:
@@ -116,7 +125,7 @@ def main() -> None:
         name: evaluate(name, arguments.later, arguments.cells, arguments.output, arguments.baselines)
         for name in arguments.releases
     }
-    losses = {name: compared(figure) for name, figure in FIGURES.items()}
+    losses = {name: compared(*figure) for name, figure in FIGURES.items()}
     print(table(results, {**losses, "default − best baseline, three groups": difference}), end="\n\n")
     counts = {
         f"{where}: {group}": numbers(place, key)

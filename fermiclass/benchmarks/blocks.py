@@ -160,7 +160,7 @@ def _wrong_labels(problem: Problem, p: FloatArray, estimator: Any) -> Record:
 
 
 def _nll(p: FloatArray, truth: NDArray[np.intp]) -> float:
-    return float(np.mean(nll_per_source(p, truth)))
+    return float(np.mean(nll_per_source(p, np.eye(p.shape[1], dtype=bool)[truth])))
 
 
 def _learned(estimator: Any) -> Record:

@@ -1,69 +1,41 @@
-"""How good the labels are: tests across releases and folds, metrics, and baselines of scikit-learn."""
+"""How good the labels are: methods on sources whose class is known, metrics, and baselines of scikit-learn."""
 
 from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
-from fermiclass.evaluation.comparisons import (
-    BaselineComparison,
-    BinDifference,
-    CorrectionEffect,
-    NoiseGain,
-    VersusBaselines,
-    best_baseline,
-    correction_effects,
-    noise_gains,
-    versus_baselines,
-)
 from fermiclass.evaluation.crossmatch import Matches, later_classes, match_sources
-from fermiclass.evaluation.feature_sets import name_feature_sets
-from fermiclass.evaluation.method_results import SHARES_SUFFIX, MethodResult, Variant
-from fermiclass.evaluation.methods import EstimatorMethod, Method, TrainedMethod, baseline_method, baseline_methods
-from fermiclass.evaluation.metrics import Difference, ReliabilityBin, paired_difference
-from fermiclass.evaluation.novelty import (
-    NoveltyResult,
-    Separation,
-    evaluate_novelty,
+from fermiclass.evaluation.methods import (
+    Method,
+    Split,
+    baseline_method,
+    baseline_methods,
+    default_method,
+    estimator_method,
+    model_method,
 )
-from fermiclass.evaluation.protocols import evaluate_faint, evaluate_folds, evaluate_future
-from fermiclass.evaluation.results import Evaluation
-from fermiclass.evaluation.scores import Scores, SignificanceBin
+from fermiclass.evaluation.protocols import Population, Targets, bright_to_faint, folds, later_release, open_world
+from fermiclass.evaluation.results import Difference, Evaluation, Result, evaluate
 
 __all__ = [
     "BASELINES",
-    "SHARES_SUFFIX",
     "BaselineClassifier",
-    "BaselineComparison",
-    "BinDifference",
-    "CorrectionEffect",
     "Difference",
-    "EstimatorMethod",
     "Evaluation",
     "Matches",
     "Method",
-    "MethodResult",
-    "NoiseGain",
-    "NoveltyResult",
-    "ReliabilityBin",
-    "Scores",
-    "Separation",
-    "SignificanceBin",
-    "TrainedMethod",
-    "Variant",
-    "VersusBaselines",
+    "Population",
+    "Result",
+    "Split",
+    "Targets",
     "available_baselines",
     "baseline_method",
     "baseline_methods",
-    "best_baseline",
-    "correction_effects",
-    "evaluate_faint",
-    "evaluate_folds",
-    "evaluate_future",
-    "evaluate_novelty",
+    "bright_to_faint",
+    "default_method",
+    "estimator_method",
+    "evaluate",
+    "folds",
     "later_classes",
+    "later_release",
     "match_sources",
-    "name_feature_sets",
-    "noise_gains",
-    "paired_difference",
-    "versus_baselines",
+    "model_method",
+    "open_world",
 ]
-
-#: The name of `baseline_method` in earlier versions.
-peer_method = baseline_method

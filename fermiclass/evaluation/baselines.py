@@ -14,6 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -22,115 +30,58 @@ from fermiclass.io.arrays import FloatArray
 
 
 def _logistic(seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000, random_state=seed))
+    return LogisticRegression(max_iter=5000, random_state=seed)
 
 
 def _logistic_squares(seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-
-    squares = PolynomialFeatures(degree=2, include_bias=False)
-    return make_pipeline(
-        StandardScaler(), squares, StandardScaler(), LogisticRegression(max_iter=5000, random_state=seed)
-    )
+    return make_pipeline(PolynomialFeatures(degree=2, include_bias=False), StandardScaler(), _logistic(seed))
 
 
 def _forest(seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(
-        StandardScaler(), RandomForestClassifier(n_estimators=500, min_samples_leaf=2, random_state=seed)
-    )
+    return RandomForestClassifier(n_estimators=500, min_samples_leaf=2, random_state=seed)
 
 
 def _boosting(seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(
-        StandardScaler(), HistGradientBoostingClassifier(learning_rate=0.05, max_leaf_nodes=8, random_state=seed)
-    )
+    return HistGradientBoostingClassifier(learning_rate=0.05, max_leaf_nodes=8, random_state=seed)
 
 
 def _xgboost(seed: int) -> Any:
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
     from xgboost import XGBClassifier
 
-    booster = XGBClassifier(
-        n_estimators=300,
-        max_depth=3,
-        learning_rate=0.03,
-        subsample=0.8,
-        colsample_bytree=0.8,
-        n_jobs=1,
-        random_state=seed,
-    )
-    return make_pipeline(StandardScaler(), booster)
+    trees = {"n_estimators": 300, "max_depth": 3, "learning_rate": 0.03, "subsample": 0.8, "colsample_bytree": 0.8}
+    return XGBClassifier(**trees, n_jobs=1, random_state=seed)
 
 
 def _catboost(seed: int) -> Any:
     from catboost import CatBoostClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
 
-    booster = CatBoostClassifier(
-        iterations=400,
-        depth=5,
-        learning_rate=0.05,
-        verbose=0,
-        random_seed=seed,
-        thread_count=1,
-        allow_writing_files=False,
-    )
-    return make_pipeline(StandardScaler(), booster)
+    trees = {"iterations": 400, "depth": 5, "learning_rate": 0.05}
+    return CatBoostClassifier(**trees, verbose=0, random_seed=seed, thread_count=1, allow_writing_files=False)
 
 
 def _svm(seed: int) -> Any:
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.model_selection import StratifiedKFold
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import SVC
-
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-    return make_pipeline(StandardScaler(), CalibratedClassifierCV(SVC(), method="sigmoid", cv=folds, ensemble=False))
+    return CalibratedClassifierCV(SVC(), method="sigmoid", cv=folds, ensemble=False)
 
 
 def _mlps(seed: int) -> Any:
-    from sklearn.ensemble import VotingClassifier
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     seeds = np.random.SeedSequence(seed).generate_state(5)
     members = [
         (f"mlp{k}", MLPClassifier((50,), alpha=1.0, max_iter=2000, random_state=int(s))) for k, s in enumerate(seeds)
     ]
-    return make_pipeline(StandardScaler(), VotingClassifier(members, voting="soft"))
+    return VotingClassifier(members, voting="soft")
 
 
 def _realmlp(seed: int) -> Any:
     from pytabkit import RealMLP_TD_S_Classifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
 
     # The authors' settings for log loss: no label smoothing, and the epoch with the least cross-entropy.
-    network = RealMLP_TD_S_Classifier(
+    return RealMLP_TD_S_Classifier(
         device="cpu", n_cv=5, n_threads=1, random_state=seed, use_ls=False, val_metric_name="cross_entropy"
     )
-    return make_pipeline(StandardScaler(), network)
 
 
-#: Functions by name; each returns an unfitted scikit-learn classifier for a seed.
+#: Functions by name; each returns an unfitted scikit-learn classifier of standardised features for a seed.
 BASELINES: Mapping[str, Callable[[int], Any]] = MappingProxyType(
     {
         "logistic": _logistic,
@@ -159,8 +110,8 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    peer
-        A name in `BASELINES`. The parameter keeps its old name because it is a key in records of benchmarks.
+    baseline
+        A name in `BASELINES`.
     uncertainties : bool
         Whether the standard deviations √X_var become D more features. Otherwise they are ignored.
     seed
@@ -174,8 +125,8 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         The fitted classifier.
     """
 
-    def __init__(self, peer: str = "logistic", *, uncertainties: bool = False, seed: int = 0) -> None:
-        self.peer = peer
+    def __init__(self, baseline: str = "logistic", *, uncertainties: bool = False, seed: int = 0) -> None:
+        self.baseline = baseline
         self.uncertainties = uncertainties
         self.seed = seed
 
@@ -189,18 +140,18 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         ClassError
             When the baseline needs more rows of a class.
         """
-        if self.peer not in available_baselines():
-            raise ValueError(f"no baseline '{self.peer}': available are {', '.join(available_baselines())}")
+        if self.baseline not in available_baselines():
+            raise ValueError(f"no baseline '{self.baseline}': available are {', '.join(available_baselines())}")
         # XGBoost accepts labels as numbers only.
         self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
-        model = BASELINES[self.peer](self.seed)
+        model = make_pipeline(StandardScaler(), BASELINES[self.baseline](self.seed))
         folds = getattr(model[-1], "cv", None)  # the SVM is calibrated by them: each class must be in all of them
         if folds is not None:
             fewest = int(np.bincount(labels).min())
             if fewest < _FEWEST_FOLDS:
                 raise ClassError(
-                    f"the baseline '{self.peer}' is calibrated on held-out rows and needs {_FEWEST_FOLDS} rows of each "
-                    f"class, but one class has {fewest}: leave out that class, or the baseline"
+                    f"the baseline '{self.baseline}' is calibrated on held-out rows and needs {_FEWEST_FOLDS} rows of "
+                    f"each class, but one class has {fewest}: leave out that class, or the baseline"
                 )
             folds.n_splits = min(folds.n_splits, fewest)
         with threadpool_limits(1):  # so little data is slower on several threads, much slower on a busy machine
@@ -226,6 +177,6 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
             return X
         if X_var is None:
             raise ValueError(
-                f"baseline '{self.peer}' takes the uncertainties as features, but X_var is missing: give it"
+                f"baseline '{self.baseline}' takes the uncertainties as features, but X_var is missing: give it"
             )
         return np.hstack([X, np.sqrt(np.asarray(X_var, dtype=np.float64))])

@@ -1,100 +1,136 @@
-"""Methods: each learns from one feature table, and predicts class probabilities for the sources of another."""
+"""Methods: each is a name and a function that returns class probabilities for the sources of a split."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
 
+from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
 from fermiclass.features import FeatureTable
 from fermiclass.io.arrays import FloatArray
+from fermiclass.labelling.class_priors import default_class_priors
+from fermiclass.labelling.training import default_estimator, train
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 #: Suffix of the name of a baseline that gets the uncertainties as extra features.
 UNCERTAINTIES_SUFFIX = "+unc"
 
+#: Features of the baselines in the open world: what published work uses, without coordinates.
+OPEN_BASELINE_FEATURES = "extended"
 
-class TrainedMethod(Protocol):
-    """A method after training."""
-
-    def predict(self, table: FeatureTable) -> FloatArray:
-        """Return class probabilities, ``(n, C)``, in the order of the classes given to `Method.fit`."""
-        ...
+#: What the baselines learn in the open world, in two trainings: the groups, and the types of AGN.
+OPEN_GROUPS = f"agn={'+'.join(code for code in CLASS_TREE['agn'] if code != 'bcu')},psr,other"
+OPEN_TYPES = "bll,fsrq"
 
 
-class Method(Protocol):
-    """A method that can be evaluated.
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Sources to learn from, and sources to predict.
 
-    If it has a true attribute ``is_baseline``, the other methods are compared with it. If it has a method
-    ``fit_many(tables, classes)``, it gets all training tables of a protocol at once.
+    Attributes
+    ----------
+    catalog
+        The catalogue of both, N sources.
+    learn
+        (N,) mask of the sources that may be learned from, with and without a class.
+    rows
+        (n,) indices of the sources to predict.
+    features, grouping, min_significance
+        What is learned: as for :func:`fermiclass.labelling.training.train`.
+    open_world
+        Whether the classes are those of the open world: bll, fsrq, psr, other. Else they are those of the grouping.
+    class_priors
+        Class priors of the sources to predict, as for :meth:`CatalogModel.label`; None for those of ``classify``.
+    extract
+        Function of features and classes that returns the features of all N sources.
     """
 
-    @property
-    def name(self) -> str:
-        """The name, unique among the methods of an evaluation."""
-        ...
-
-    def fit(self, table: FeatureTable, classes: Sequence[str]) -> TrainedMethod:
-        """Learn from a table. Each of its rows has a label among `classes`."""
-        ...
-
-
-@dataclass(frozen=True)
-class TrainedEstimator:
-    """A fitted estimator that returns its probabilities in the order of `classes`."""
-
-    estimator: Any
-    classes: tuple[str, ...]
-
-    def predict(self, table: FeatureTable) -> FloatArray:
-        """Return class probabilities, ``(n, C)``; 0 for a class without training sources."""
-        p = np.asarray(self.estimator.predict_proba(table.X, X_var=table.X_var), dtype=np.float64)
-        ordered = np.zeros((len(table), len(self.classes)))
-        for k, name in enumerate(self.estimator.classes_):
-            ordered[:, self.classes.index(str(name))] = p[:, k]
-        return ordered
+    catalog: Catalog
+    learn: NDArray[np.bool_]
+    rows: NDArray[np.intp]
+    features: str
+    grouping: ClassGrouping
+    min_significance: float | None
+    open_world: bool
+    class_priors: str | None
+    extract: Callable[[str, str], FeatureTable]
 
 
-@dataclass(frozen=True)
-class EstimatorMethod:
-    """Any estimator with ``fit(X, y, *, X_var)`` and ``predict_proba(X, *, X_var)``.
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A method that can be evaluated.
 
     Attributes
     ----------
     name
         The name, unique among the methods of an evaluation.
-    estimator
-        An unfitted estimator. It is copied, not changed.
+    predict
+        Function of a split that returns probabilities ``(n, C)``: of the grouping's classes, or in the open world of
+        bll, fsrq, psr and other.
     is_baseline
         Whether the other methods are compared with it.
+    as_trained
+        Whether its class priors are those of the training, so that a protocol may correct them.
+    settings
+        Settings to write beside the results.
     """
 
     name: str
-    estimator: Any
+    predict: Callable[[Split], FloatArray]
     is_baseline: bool = False
-
-    def fit(self, table: FeatureTable, classes: Sequence[str]) -> TrainedEstimator:
-        """Train a copy of the estimator."""
-        return self.fit_many([table], classes)[0]
-
-    def fit_many(self, tables: Sequence[FeatureTable], classes: Sequence[str]) -> list[TrainedEstimator]:
-        """Train a copy of the estimator on each table, on all at once if the estimator can."""
-        from sklearn.base import clone
-
-        data = [(table.X, table.y, table.X_var) for table in tables]
-        if hasattr(self.estimator, "fit_many"):
-            fitted = self.estimator.fit_many(data)
-        else:
-            fitted = [clone(self.estimator).fit(X, y, X_var=X_var) for X, y, X_var in data]
-        return [TrainedEstimator(estimator, tuple(classes)) for estimator in fitted]
+    as_trained: bool = True
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def baseline_method(name: str, seed: int = 0) -> EstimatorMethod:
+def default_method(name: str = "default", *, seed: int = 0, **settings: Any) -> Method:
+    """Return the model with which ``classify`` labels, with its classes and class priors; `settings` are changes."""
+    return model_method(name, default_estimator(random_state=seed, **settings))
+
+
+def model_method(name: str, estimator: NIMGPClassifier) -> Method:
+    """Return what trains an estimator and labels as ``classify`` does."""
+
+    def predict(split: Split) -> FloatArray:
+        learned = split.catalog if split.learn.all() else split.catalog[split.learn]
+        classes = str(split.grouping)
+        model = train(
+            learned, estimator, features=split.features, classes=classes, min_significance=split.min_significance
+        )
+        priors = split.class_priors or default_class_priors(split.grouping)
+        labels = model.label(split.catalog[split.rows], "all", class_priors=priors)
+        p = np.stack([np.asarray(labels[f"P_{each}"], float) for each in split.grouping.names], axis=1)
+        return p @ open_classes(split.grouping) if split.open_world else p
+
+    return Method(name, predict, as_trained=False, settings=estimator.get_params())
+
+
+def estimator_method(name: str, estimator: Any, *, is_baseline: bool = False) -> Method:
+    """Return any estimator with ``fit(X, y, *, X_var)`` and ``predict_proba(X, *, X_var)`` as a method.
+
+    It learns from the sources of one class, and its class priors are those of the training. It is copied, not changed.
+    """
+
+    def predict(split: Split) -> FloatArray:
+        p = _fit_and_predict(estimator, split, split.features, str(split.grouping))
+        return p @ open_classes(split.grouping) if split.open_world else p
+
+    return Method(name, predict, is_baseline, settings=estimator.get_params())
+
+
+def baseline_method(name: str, seed: int = 0) -> Method:
     """Return a baseline as a method.
 
-    The name is one of ``BASELINES``. If it ends in `UNCERTAINTIES_SUFFIX`, the uncertainties are features too.
+    The name is one of ``BASELINES``. If it ends in `UNCERTAINTIES_SUFFIX`, the uncertainties are features too. In the
+    open world a baseline learns AGN (without bcu), pulsars and others from `OPEN_BASELINE_FEATURES`, and bll against
+    fsrq apart.
 
     Raises
     ------
@@ -105,21 +141,53 @@ def baseline_method(name: str, seed: int = 0) -> EstimatorMethod:
     if baseline not in available_baselines():
         raise ValueError(
             f"no baseline '{baseline}': available are {', '.join(available_baselines())}, each also with "
-            f"'{UNCERTAINTIES_SUFFIX}' (xgboost where the package is installed)"
+            f"'{UNCERTAINTIES_SUFFIX}' (xgboost and catboost where the package is installed)"
         )
-    return EstimatorMethod(
-        name, BaselineClassifier(baseline, uncertainties=name != baseline, seed=seed), is_baseline=True
-    )
+    estimator = BaselineClassifier(baseline, uncertainties=name != baseline, seed=seed)
+    plain = estimator_method(name, estimator, is_baseline=True)
+
+    def predict(split: Split) -> FloatArray:
+        if not split.open_world:
+            return plain.predict(split)
+        of_group, of_type = (
+            _fit_and_predict(estimator, split, OPEN_BASELINE_FEATURES, classes) for classes in (OPEN_GROUPS, OPEN_TYPES)
+        )
+        return np.hstack([of_group[:, :1] * of_type, of_group[:, 1:]])
+
+    return Method(name, predict, is_baseline=True, settings=plain.settings)
 
 
-def baseline_methods(
-    names: Iterable[str] | None = None, *, seed: int = 0, uncertainties: bool = False
-) -> list[EstimatorMethod]:
-    """Return several baselines as methods, by default all that are installed.
+def baseline_methods(names: Iterable[str] | None = None, *, seed: int = 0) -> list[Method]:
+    """Return several baselines as methods, by default all that are installed."""
+    return [baseline_method(name, seed) for name in (available_baselines() if names is None else names)]
 
-    With `uncertainties`, each baseline is there a second time, with the uncertainties as features.
+
+def open_classes(grouping: ClassGrouping) -> FloatArray:
+    """Return the matrix ``(C, 4)`` that sums the probabilities of a grouping to bll, fsrq, psr and other.
+
+    An AGN class that is neither bll nor fsrq counts half as each.
     """
-    chosen = list(available_baselines() if names is None else names)
-    if uncertainties:
-        chosen += [name + UNCERTAINTIES_SUFFIX for name in chosen if not name.endswith(UNCERTAINTIES_SUFFIX)]
-    return [baseline_method(name, seed) for name in chosen]
+    matrix = np.zeros((len(grouping.names), 4))
+    for c, name in enumerate(grouping.names):
+        code = grouping.members[name][0]
+        if code in ("bll", "fsrq"):
+            matrix[c, ("bll", "fsrq").index(code)] = 1.0
+        elif code in CLASS_TREE["agn"]:
+            matrix[c, :2] = 0.5
+        else:
+            matrix[c, 2 if code in CLASS_TREE["psr"] else 3] = 1.0
+    return matrix
+
+
+def _fit_and_predict(estimator: Any, split: Split, features: str, classes: str) -> FloatArray:
+    """Return probabilities ``(n, C)`` of the classes in their order; 0 for a class without training sources."""
+    table, names = split.extract(features, classes), ClassGrouping.parse(classes).names
+    learn = split.learn & np.isin(table.y, names)
+    if split.min_significance is not None:
+        learn &= np.asarray(split.catalog.table["Signif_Avg"], float) > split.min_significance
+    fitted = clone(estimator).fit(table.X[learn], table.y[learn], X_var=table.X_var[learn])
+    p = np.asarray(fitted.predict_proba(table.X[split.rows], X_var=table.X_var[split.rows]), dtype=np.float64)
+    ordered = np.zeros((len(split.rows), len(names)))
+    for k, name in enumerate(fitted.classes_):
+        ordered[:, names.index(str(name))] = p[:, k]
+    return ordered

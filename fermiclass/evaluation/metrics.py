@@ -1,38 +1,53 @@
-"""Metrics of class probabilities p (n, C) of n sources, given the index y (n,) of the true class of each."""
+"""Metrics of class probabilities: each is a function of p (n, C) and of the truth (n, C) of n sources.
+
+A row of `truth` is true for each class that the source may have: one where the class is known, several where it is one
+of these, all where nothing is known. A metric is a `Column` of `COLUMNS`: then it is computed, printed and written for
+every method of every evaluation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+from sklearn.metrics import average_precision_score
 
 from fermiclass.io.arrays import FloatArray
 
-#: Probabilities below this become this before their logarithm is taken.
-CLIP = 1e-5
+IntArray = NDArray[np.intp]
+Truth = NDArray[np.bool_]
 
 #: Number of bins, of equal count, that compare confidence with accuracy.
 NUM_BINS = 10
 
-_NUM_RESAMPLES = 1000
-_BLOCK = 2**16  # values that are resampled at a time, few enough for the cache
+#: Probabilities from which on a source is a candidate.
+THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95)
 
-IntArray = NDArray[np.intp]
+_FLOOR = 1e-5
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Mean of paired differences, its standard error, and the number of pairs."""
+class Column:
+    """A metric.
 
-    mean: float
-    se: float
-    n: int
+    Attributes
+    ----------
+    compute
+        Function of p and truth that returns a number; NaN where it is not defined.
+    heading, meaning
+        Heading of the printed column, and what the number is; a metric without a heading is not printed.
+    by_latitude
+        Whether it is computed below and above 10 degrees of Galactic latitude apart; the mean by numbers counts.
+    """
 
-    def __str__(self) -> str:
-        return f"{self.mean:+.4f} ± {self.se:.4f}"
+    compute: Callable[[FloatArray, Truth], float]
+    heading: str = ""
+    meaning: str = ""
+    by_latitude: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,6 +57,22 @@ class ReliabilityBin:
     n: int
     confidence: float
     accuracy: float
+
+
+def as_truth(labels: ArrayLike, classes: Sequence[str]) -> Truth:
+    """Return the truth (n, C) of labels (n,), each one of the C classes.
+
+    Raises
+    ------
+    ValueError
+        When a label is not a class.
+    """
+    y = np.asarray(labels)
+    truth = y[:, None] == np.asarray(classes)
+    strange = sorted({str(label) for label in y[~truth.any(axis=1)].tolist()})
+    if strange:
+        raise ValueError(f"labels {', '.join(map(repr, strange))} are not among the classes {', '.join(classes)}")
+    return np.asarray(truth, dtype=bool)
 
 
 def label_indices(probabilities: ArrayLike, labels: ArrayLike, classes: Sequence[str]) -> tuple[FloatArray, IntArray]:
@@ -64,60 +95,158 @@ def label_indices(probabilities: ArrayLike, labels: ArrayLike, classes: Sequence
     if np.any(wrong):
         row = int(np.argmax(wrong))
         raise ValueError(f"row {row} of the probabilities is {p[row]}: expected non-negative values that sum to 1")
-    indices = {name: k for k, name in enumerate(classes)}
-    strange = sorted({str(label) for label in y.tolist()} - set(indices))
-    if strange:
-        raise ValueError(f"labels {', '.join(map(repr, strange))} are not among the classes {', '.join(classes)}")
-    return p, np.array([indices[label] for label in y.tolist()], dtype=np.intp)
+    return p, as_truth(y, classes).argmax(axis=1)
 
 
-def nll_per_source(p: FloatArray, y: IntArray) -> FloatArray:
-    """Return −ln p_{i,y_i}, ``(n,)``, with probabilities clipped at `CLIP`."""
-    loss: FloatArray = -np.log(np.clip(p[np.arange(len(p)), y], CLIP, 1.0))
+def known(truth: Truth) -> NDArray[np.bool_]:
+    """Return of which sources anything is known, ``(n,)``."""
+    return np.asarray(~truth.all(axis=1))
+
+
+def nll_per_source(p: FloatArray, truth: Truth) -> FloatArray:
+    """Return −ln Σ_{c true} p_ic, ``(n,)``. Smaller sums count as 10⁻⁵."""
+    loss: FloatArray = -np.log(np.clip((p * truth).sum(axis=1), _FLOOR, 1.0))
     return loss
 
 
-def bootstrap_se(values: FloatArray, seed: int = 0, num_resamples: int = _NUM_RESAMPLES) -> float:
-    """Return the standard error of the mean of `values` (n,), by resampling the sources with replacement."""
-    n = len(values)
-    rng = np.random.default_rng(seed)
-    block = max(1, _BLOCK // n)
-    sizes = [min(block, num_resamples - start) for start in range(0, num_resamples, block)]
-    means = [values[rng.integers(n, size=(size, n))].mean(axis=1) for size in sizes]
-    return float(np.std(np.concatenate(means)))
+def nll(p: FloatArray, truth: Truth) -> float:
+    """Return the mean of `nll_per_source`."""
+    return float(nll_per_source(p, truth).mean())
 
 
-def paired_difference(nll: ArrayLike, other: ArrayLike) -> Difference:
-    """Return the mean over the same n sources of the NLL of one method minus the NLL of another.
+def nll_se(p: FloatArray, truth: Truth, *, num_resamples: int = 1000) -> float:
+    """Return the standard error of `nll`, by resampling the sources with replacement."""
+    loss, rng = nll_per_source(p, truth), np.random.default_rng(0)
+    return float(np.std([loss[rng.integers(len(loss), size=len(loss))].mean() for _ in range(num_resamples)]))
 
-    The standard error is s/√n, with s the standard deviation of the differences (divisor n − 1). It is NaN for a
-    single source.
 
-    Raises
-    ------
-    ValueError
-        When the numbers of sources differ, or there are none.
+def nll_after_best_priors(p: FloatArray, truth: Truth) -> float:
+    """Return the NLL after the class priors that are best for the truth: what selection does not touch."""
+    present = np.flatnonzero(truth.any(axis=0))
+    if len(present) < 2:
+        return 0.0
+    log_p, possible = np.log(np.maximum(p[:, present], 1e-300)), truth[:, present]
+
+    def loss(offset: FloatArray) -> float:
+        z = log_p + np.r_[0.0, offset]
+        of_truth = np.logaddexp.reduce(np.where(possible, z, -np.inf), axis=1)
+        return float(np.sum(np.logaddexp.reduce(z, axis=1) - of_truth))
+
+    return float(minimize(loss, np.zeros(len(present) - 1), method="BFGS").fun) / len(p)
+
+
+def error(p: FloatArray, truth: Truth) -> float:
+    """Return the fraction of sources whose most probable class is wrong."""
+    return float(np.mean(~_right(p, truth)))
+
+
+def brier(p: FloatArray, truth: Truth) -> float:
+    """Return the mean of (1 − P(true))² + Σ_{c wrong} p_c², from 0 to 2 (Brier 1950)."""
+    return float(np.mean((1.0 - (p * truth).sum(axis=1)) ** 2 + np.sum((p * ~truth) ** 2, axis=1)))
+
+
+def ece(p: FloatArray, truth: Truth) -> float:
+    """Return Σ_b (n_b/n) |accuracy_b − confidence_b| (Naeini, Cooper & Hauskrecht 2015)."""
+    table = reliability(p, truth)
+    return sum(row.n * abs(row.accuracy - row.confidence) for row in table) / len(p)
+
+
+def ece_by_chance(p: FloatArray, truth: Truth, *, num_draws: int = 200) -> float:
+    """Return the mean calibration error that perfectly calibrated probabilities have by chance.
+
+    The truth is drawn from p itself. With few sources the accuracy of a bin scatters, so this error is well above 0: it
+    is about 0.03 with 300 sources and ten bins.
     """
-    a, b = np.asarray(nll, dtype=np.float64), np.asarray(other, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 1 or not len(a):
-        raise ValueError(f"shapes {a.shape} and {b.shape} are not pairs: give the NLL of the same sources, (n,) each")
-    d = a - b
-    se = float(d.std(ddof=1) / np.sqrt(len(d))) if len(d) > 1 else float("nan")
-    return Difference(float(d.mean()), se, len(d))
+    rows, top = np.arange(len(p)), p.argmax(axis=1)
+    # The classes divide (0, 1). The drawn class is the most probable one if a uniform number falls into its part.
+    edges = np.hstack([np.full((len(p), 1), -np.inf), np.cumsum(p, axis=1)[:, :-1], np.full((len(p), 1), np.inf)])
+    low, high = edges[rows, top], edges[rows, top + 1]
+    confidence = p.max(axis=1)
+    bins = _confidence_bins(confidence, NUM_BINS)
+    u = np.random.default_rng(0).random((num_draws, len(p)))
+    right = np.stack([np.bincount(bins, each) for each in (low < u) & (u <= high)])
+    return float(np.mean(np.abs(right - np.bincount(bins, confidence)).sum(axis=1)) / len(p))
 
 
-def brier(p: FloatArray, y: IntArray) -> float:
-    """Return the mean of Σ_c (p_c − [y = c])², from 0 to 2 (Brier 1950)."""
-    return float(np.mean(np.sum((p - np.eye(p.shape[1])[y]) ** 2, axis=1)))
+#: The metrics, in the order of the printed table. Lower is better.
+COLUMNS: Mapping[str, Column] = {
+    "nll": Column(nll, "NLL", "mean of −ln P(true class); a confident wrong answer costs most"),
+    "nll_se": Column(nll_se),
+    "nll_after_best_priors": Column(
+        nll_after_best_priors,
+        "best priors",
+        "NLL after the class priors by latitude that are best for the truth; it tells how good the spectra are",
+        by_latitude=True,
+    ),
+    "error": Column(error, "error", "fraction of sources whose most probable class is wrong"),
+    "brier": Column(brier, "Brier", "mean squared distance of the probabilities from the truth, 0 to 2"),
+    "ece": Column(ece, "ECE", "mean distance of confidence and accuracy: 0 is calibrated"),
+    "ece_by_chance": Column(ece_by_chance),
+}
 
 
-def reliability(p: FloatArray, y: IntArray, num_bins: int = NUM_BINS) -> tuple[ReliabilityBin, ...]:
+def figures(p: FloatArray, truth: Truth, low: NDArray[np.bool_] | None = None) -> dict[str, float]:
+    """Return all columns for the sources of which anything is known. `low` says which are close to the plane, (n,)."""
+    rows = known(truth)
+    p, truth = p[rows], truth[rows]
+    low = np.zeros(len(p), bool) if low is None else low[rows]
+    found = {}
+    for name, column in COLUMNS.items():
+        parts = [part for part in (low, ~low) if part.any()] if column.by_latitude else [np.ones(len(p), bool)]
+        found[name] = sum(float(part.sum()) * column.compute(p[part], truth[part]) for part in parts) / len(p)
+    return found
+
+
+def per_class(p: FloatArray, truth: Truth, classes: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return by class: n, expected number with its error, precision, recall and average precision.
+
+    n is the number of sources that are of this class alone. The error of the expected number is √Σ p(1 − p). The
+    average precision counts all sources, those of unknown class as negatives. None stands for an undefined number.
+    """
+    rows = known(truth)
+    q, possible = p[rows], truth[rows]
+    single, top = possible.sum(axis=1) == 1, q.argmax(axis=1)
+    found = {}
+    for c, name in enumerate(classes):
+        of_class, said = possible[:, c] & single, top == c
+        positive = truth[:, c] & (truth.sum(axis=1) == 1)
+        found[name] = {
+            "n": int(of_class.sum()),
+            "expected": float(q[:, c].sum()),
+            "expected_se": float(np.sqrt(np.sum(q[:, c] * (1.0 - q[:, c])))),
+            "precision": _fraction(possible[said, c]),
+            "recall": _fraction(said[of_class]),
+            "average_precision": float(average_precision_score(positive, p[:, c])) if positive.any() else None,
+        }
+    return found
+
+
+def candidates(p: FloatArray, truth: Truth, classes: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return purity and completeness of each class's candidates by threshold; None for a fraction of no sources."""
+    rows = known(truth)
+    q, possible = p[rows], truth[rows]
+    single = possible.sum(axis=1) == 1
+    return {
+        name: [
+            {
+                "threshold": threshold,
+                "n": int(np.sum(q[:, c] >= threshold)),
+                "purity": _fraction(possible[q[:, c] >= threshold, c]),
+                "completeness": _fraction(q[possible[:, c] & single, c] >= threshold),
+            }
+            for threshold in THRESHOLDS
+        ]
+        for c, name in enumerate(classes)
+    }
+
+
+def reliability(p: FloatArray, truth: Truth, num_bins: int = NUM_BINS) -> tuple[ReliabilityBin, ...]:
     """Return confidence and accuracy of the most probable class, in bins of about equal count.
 
-    The quantiles of the confidence are the edges of the bins. Sources of the same confidence share a bin, so the order
-    of the sources does not matter, and there may be fewer than `num_bins` bins.
+    The quantiles of the confidence are the edges of the bins. Sources of the same confidence share a bin, so there may
+    be fewer than `num_bins` bins.
     """
-    confidence, right = p.max(axis=1), p.argmax(axis=1) == y
+    confidence, right = p.max(axis=1), _right(p, truth)
     bins = _confidence_bins(confidence, num_bins)
     return tuple(
         ReliabilityBin(int(chosen.sum()), float(confidence[chosen].mean()), float(right[chosen].mean()))
@@ -125,63 +254,19 @@ def reliability(p: FloatArray, y: IntArray, num_bins: int = NUM_BINS) -> tuple[R
     )
 
 
-def expected_calibration_error(table: Sequence[ReliabilityBin]) -> float:
-    """Return Σ_b (n_b/n) |accuracy_b − confidence_b| (Naeini, Cooper & Hauskrecht 2015)."""
-    n = sum(row.n for row in table)
-    return sum(row.n / n * abs(row.accuracy - row.confidence) for row in table)
+def confusion(p: FloatArray, truth: Truth) -> IntArray:
+    """Return numbers of sources by true class (rows) and most probable class (columns), ``(C, C)``.
 
-
-def chance_calibration_error(p: FloatArray, num_bins: int = NUM_BINS, *, seed: int = 0, num_draws: int = 200) -> float:
-    """Return the mean calibration error that perfectly calibrated probabilities have by chance.
-
-    Labels are drawn from p itself. With few sources the accuracy of a bin scatters, so this error is well above 0: it
-    is about 0.03 with 300 sources and ten bins.
+    Only sources whose truth is one class count.
     """
-    rng = np.random.default_rng(seed)
-    rows, top = np.arange(len(p)), p.argmax(axis=1)
-    # The classes divide (0, 1). The drawn label is the most probable class if a uniform number falls into its part.
-    end = np.full((len(p), 1), np.inf)
-    edges = np.hstack([-end, np.cumsum(p, axis=1)[:, :-1], end])
-    low, high = edges[rows, top], edges[rows, top + 1]
-    bins = _confidence_bins(p.max(axis=1), num_bins)
-    n, confidence = np.array([(row.n, row.confidence) for row in reliability(p, top, num_bins)]).T
-    errors = []
-    for _ in range(num_draws):
-        u = rng.random(len(p))
-        accuracy = np.bincount(bins, (low < u) & (u <= high)) / n
-        errors.append(sum((n / len(p) * np.abs(accuracy - confidence)).tolist()))
-    return float(np.mean(errors))
+    single = truth.sum(axis=1) == 1
+    counts = np.zeros((p.shape[1], p.shape[1]), dtype=np.intp)
+    np.add.at(counts, (truth[single].argmax(axis=1), p[single].argmax(axis=1)), 1)
+    return counts
 
 
-def per_class(p: FloatArray, y: IntArray, classes: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return precision, recall, area under the precision-recall curve (average precision) and n of each class.
-
-    None stands for an undefined number: the precision of a class that is never predicted, the recall of a class without
-    sources.
-    """
-    from sklearn.metrics import average_precision_score, precision_recall_fscore_support
-
-    precision, recall, _, n = precision_recall_fscore_support(
-        y, p.argmax(axis=1), labels=np.arange(len(classes)), zero_division=np.nan
-    )
-    area = [average_precision_score(y == c, p[:, c]) if n[c] else np.nan for c in range(len(classes))]
-    return {
-        name: {
-            "precision": _number(precision[c]),
-            "recall": _number(recall[c]),
-            "n": int(n[c]),
-            "pr_auc": _number(area[c]),
-        }
-        for c, name in enumerate(classes)
-    }
-
-
-def confusion(p: FloatArray, y: IntArray) -> tuple[tuple[int, ...], ...]:
-    """Return numbers of sources by true class (rows) and most probable class (columns), ``(C, C)``."""
-    from sklearn.metrics import confusion_matrix
-
-    counts = confusion_matrix(y, p.argmax(axis=1), labels=np.arange(p.shape[1]))
-    return tuple(tuple(row) for row in counts.tolist())
+def _right(p: FloatArray, truth: Truth) -> NDArray[np.bool_]:
+    return truth[np.arange(len(p)), p.argmax(axis=1)]
 
 
 def _confidence_bins(confidence: FloatArray, num_bins: int) -> IntArray:
@@ -190,5 +275,5 @@ def _confidence_bins(confidence: FloatArray, num_bins: int) -> IntArray:
     return np.unique(np.searchsorted(inner, confidence, side="left"), return_inverse=True)[1]
 
 
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _fraction(chosen: NDArray[np.bool_]) -> float | None:
+    return float(chosen.mean()) if len(chosen) else None

@@ -1,92 +1,236 @@
-"""Protocols that test the probabilities: across releases, from bright to faint sources, and by cross-validation.
+"""Protocols: each chooses sources to learn from, and sources to score whose class is known some other way.
 
-Each protocol can compare several feature sets on the same sources. The results of a method have its name. With several
-feature sets the name is ``method@set``, such as ``mlps+unc@six``, with the names of the sets of
-:func:`fermiclass.evaluation.feature_sets.name_feature_sets`. A correction of the probabilities comes last:
-``mlps+unc@six+shares``.
+`open_world` and `later_release` score the sources without a class by a later release, `bright_to_faint` and `folds`
+score sources with a class. :func:`fermiclass.evaluation.evaluate` runs methods on what they return.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
 
-from fermiclass.catalog import DEFAULT_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import CLASS_TREE, DEFAULT_CLASSES, Catalog, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError
-from fermiclass.evaluation.crossmatch import later_classes
-from fermiclass.evaluation.feature_sets import name_feature_sets
-from fermiclass.evaluation.method_results import SHARES_SUFFIX, MethodResult
-from fermiclass.evaluation.methods import Method
-from fermiclass.evaluation.results import Evaluation
-from fermiclass.evaluation.running import Correction, Progress, ScoredSources, Split, run_methods, unique_methods
+from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sources
+from fermiclass.evaluation.methods import Split
+from fermiclass.evaluation.metrics import Truth, known
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
 from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.label_shift import DEFAULT_CONCENTRATION, Shares, correct_by_status
+from fermiclass.labelling.class_priors import default_class_priors
 from fermiclass.labelling.training import training_table
 
+#: The classes of the open world, and the groups that are told apart.
+OPEN_CLASSES = ("bll", "fsrq", "psr", "other")
+OPEN_GROUPS: Mapping[str, tuple[str, ...]] = {"agn": ("bll", "fsrq"), "psr": ("psr",), "other": ("other",)}
 
-def evaluate_future(
+#: |GLAT| in degrees that parts the sources near the Galactic plane from the others.
+LATITUDE_EDGE = 10.0
+
+_CELL = 15.0  # degrees
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Some of the predicted sources, and what is told apart among them.
+
+    Attributes
+    ----------
+    mask
+        (N,) which sources.
+    groups
+        The classes of each group. The probabilities of the groups are divided by their sum.
+    heading
+        Its name in printed tables.
+    """
+
+    mask: NDArray[np.bool_]
+    groups: Mapping[str, tuple[str, ...]]
+    heading: str
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """The N sources that a protocol predicts, and what is known of them.
+
+    Attributes
+    ----------
+    catalog, later
+        Name of the catalogue that gives the features, and of the one that gives the classes, or ''.
+    protocol, description
+        Short name, and a sentence.
+    classes
+        The C classes.
+    truth
+        (N, C): true for each class that a source may have, all where nothing is known.
+    names, status, significance, low
+        (N,) names, status in the catalogue ('' for no association), Signif_Avg, and whether the source is closer than
+        10 degrees to the Galactic plane.
+    populations
+        What is scored, by name. The first is ``'all'``.
+    splits
+        For each training, the sources to learn from and those to predict, with their places among the N.
+    floor
+        Smaller probabilities count as this.
+    training_priors
+        (C,) class frequencies of the training sources, where a protocol also corrects for estimated class priors.
+    meta
+        Numbers and choices to write.
+    """
+
+    catalog: str
+    protocol: str
+    description: str
+    classes: tuple[str, ...]
+    truth: Truth
+    names: NDArray[np.str_]
+    status: NDArray[np.str_]
+    significance: FloatArray
+    low: NDArray[np.bool_]
+    populations: Mapping[str, Population]
+    splits: Sequence[tuple[Split, NDArray[np.intp]]]
+    floor: float = 1e-5
+    later: str = ""
+    training_priors: FloatArray | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def scored(self) -> NDArray[np.intp]:
+        """Places of the n sources of the population ``'all'`` of which something is known."""
+        return np.flatnonzero(self.populations["all"].mask & known(self.truth_of("all")))
+
+    def truth_of(self, population: str) -> Truth:
+        """Return the truth of all sources in terms of a population's groups, ``(N, G)``."""
+        groups = self.populations[population].groups.values()
+        return np.stack([self.truth[:, self._columns(members)].any(axis=1) for members in groups], axis=1)
+
+    def grouped(self, p: FloatArray, population: str) -> FloatArray:
+        """Return probabilities (N, C) in terms of a population's groups, ``(N, G)``, not below `floor`."""
+        groups = self.populations[population].groups.values()
+        sums = np.stack([p[:, self._columns(members)].sum(axis=1) for members in groups], axis=1)
+        clipped = np.clip(sums, self.floor, 1.0)
+        return np.asarray(clipped / clipped.sum(axis=1, keepdims=True))
+
+    def _columns(self, members: Sequence[str]) -> list[int]:
+        return [self.classes.index(name) for name in members]
+
+
+def open_world(
     earlier: Catalog,
     later: Catalog,
-    methods: Iterable[Method],
     *,
-    features: str | Sequence[str] = DEFAULT_FEATURE_SET,
+    features: str = DEFAULT_FEATURE_SET,
     classes: str = DEFAULT_CLASSES,
     min_significance: float | None = None,
-    shares: bool = True,
-    concentration: float = DEFAULT_CONCENTRATION,
+    class_priors: str | None = None,
+    cells: str = "all",
     radius_deg: float = 0.15,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Evaluation:
-    """Train on the associated sources of a release; score its other sources by their class in a later release.
+) -> Targets:
+    """Train on the associated sources of a release; score its other sources by any class of a later one.
 
-    Features, their errors and the imputation come from the earlier release alone. No source is dropped. With `shares`,
-    every method is scored a second time, under its name and `SHARES_SUFFIX`, with probabilities corrected for the class
-    priors (:mod:`fermiclass.labelling.label_shift`). The priors of unassociated, bcu and unk sources are estimated
-    separately, from *all* sources of that status in the earlier release.
-
-    The scored sources are not a random sample: most unassociated sources get a class because a pulsar is found in them.
+    Every later class but ``unk`` counts, at its own level of :data:`fermiclass.catalog.CLASS_TREE`: a ``bcu`` is an
+    AGN, and says no more. What gets a class is selected: AGN are associated more easily than others, so the numbers
+    found say as much of that as of the sources. The counterpart is found by position alone: a source that the later
+    release moves further may be another one.
 
     Parameters
     ----------
     earlier, later
-        The two releases.
-    methods
-        Methods with different names.
-    features
-        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.labelling.training.train`.
-    classes, min_significance
-        As for :func:`fermiclass.labelling.training.train`. The minimum significance holds for training sources only.
-    shares, concentration
-        Whether to correct for label shift, and the weight of the prior on the class priors, in sources.
+        Two releases.
+    features, classes, min_significance, class_priors
+        As for :func:`fermiclass.labelling.training.classify`.
+    cells
+        ``'all'`` of the sky, or the ``'even'`` or ``'odd'`` ones of a chessboard with cells of 15 degrees,
+        ``(⌊RAJ2000/15⌋ + ⌊(DEJ2000 + 90)/15⌋) mod 2``: half of the sky to choose a method on, half to test it on.
     radius_deg
-        Radius of the cross-match in degrees.
-    seed
-        Seed of the bootstrap.
-    progress
-        Called with the name of the next method, the number of trainings done, and the number of all trainings.
+        Largest separation of the two positions, in degrees.
 
-    Returns
-    -------
-    Evaluation
-        The scores of all methods on the same sources.
+    Raises
+    ------
+    CatalogError
+        When no source has a later class, or the cells are unknown.
+    """
+    if cells not in ("all", "even", "odd"):
+        raise CatalogError(f"cells='{cells}' is unknown: choose one of all, even, odd")
+    grouping = ClassGrouping.parse(classes)
+    counterpart, by_name = match_sources(earlier, later, radius_deg=radius_deg)
+    rows = np.flatnonzero(grouping.is_target(earlier.classes, "uncertain"))
+    found = counterpart[rows]
+    code = np.where((found == UNMATCHED) | by_name[rows], "", later.classes[found])
+    ra, dec = (np.asarray(earlier.table[name], float)[rows] for name in ("RAJ2000", "DEJ2000"))
+    is_odd = (np.floor(ra / _CELL) + np.floor((dec + 90.0) / _CELL)).astype(int) % 2 == 1
+    inside = np.full(len(rows), True) if cells == "all" else is_odd == (cells == "odd")
+    status, low = earlier.classes[rows], _low(earlier)[rows]
+    truth = _open_truth(code, status)
+    bare = (status == "") & inside
+    agn_or_psr = {name: OPEN_GROUPS[name] for name in ("agn", "psr")}
+    typed = (status == "bcu") & inside & np.isin(code, ("bll", "fsrq"))
+    two = bare & known(truth) & ~truth[:, OPEN_CLASSES.index("other")]
+    far = f"≥ {LATITUDE_EDGE:g}°"
+    populations = {
+        "all": Population(bare, OPEN_GROUPS, "all"),
+        "low": Population(bare & low, OPEN_GROUPS, f"< {LATITUDE_EDGE:g}°"),
+        "high": Population(bare & ~low, OPEN_GROUPS, far),
+        "agn_or_psr": Population(two, agn_or_psr, "agn, psr"),
+        "agn_or_psr_high": Population(two & ~low, agn_or_psr, f"agn, psr {far}"),
+        "bll_or_fsrq": Population(typed, {"bll": ("bll",), "fsrq": ("fsrq",)}, "bcu: bll, fsrq"),
+    }
+    if not np.any(bare & known(truth)):
+        raise CatalogError(
+            f"{later.source} gives a class to no source that {earlier.source} leaves unassociated: give a later release"
+        )
+    split = _split(
+        earlier, np.full(len(earlier), True), rows, features, grouping, min_significance, class_priors, open_world=True
+    )
+    where = "" if cells == "all" else f" in the {cells} cells of the sky"
+    return _targets(
+        earlier,
+        "open",
+        f"its sources without an association{where} that {later.source} gives any class but unk",
+        OPEN_CLASSES,
+        truth,
+        rows,
+        populations,
+        [(split, np.arange(len(rows)))],
+        floor=1e-4,
+        later=str(later.source),
+        meta={"cells": cells},
+    )
+
+
+def later_release(
+    earlier: Catalog,
+    later: Catalog,
+    *,
+    features: str = DEFAULT_FEATURE_SET,
+    classes: str = DEFAULT_CLASSES,
+    min_significance: float | None = None,
+    class_priors: str | None = None,
+    radius_deg: float = 0.15,
+) -> Targets:
+    """Train on the associated sources of a release; score its other sources by their class in a later one.
+
+    Sources with other later classes are left out, so the probabilities look better than they are. Methods that predict
+    as trained are scored a second time, corrected for class priors that are estimated from all unassociated, bcu and
+    unk sources, each group apart (:mod:`fermiclass.labelling.label_shift`). For parameters see `open_world`.
 
     Raises
     ------
     CatalogError
         When none of the sources has a class in the later release.
     ClassError, FeatureError
-        As :func:`fermiclass.labelling.training.train`; also when a feature set is given twice.
-    ValueError
-        When two methods have the same name.
+        As :func:`fermiclass.labelling.training.train`.
     """
     grouping = ClassGrouping.parse(classes)
-    methods = unique_methods(methods)
-    tables = _training_tables(earlier, features, classes, min_significance)
+    table = training_table(
+        earlier, features=features, classes=classes, min_significance=min_significance, one_class=True
+    )
     matches = later_classes(earlier, later, grouping, radius_deg=radius_deg)
     if not len(matches):
         raise CatalogError(
@@ -94,238 +238,210 @@ def evaluate_future(
             f"has one of the classes {', '.join(grouping.names)} in {later.source} ({later.release.name}). Give the "
             "earlier release first and the later one with --future."
         )
-    targets = {
-        label: extract_features(earlier, train.features, grouping, imputation=train.imputation)[matches.targets]
-        for label, train in tables.items()
-    }
-    status = earlier.classes[matches.targets]
-    train = next(iter(tables.values()))
-    training_shares = np.array([np.mean(train.y == name) for name in grouping.names])
-
-    def correct(p: FloatArray) -> tuple[FloatArray, dict[str, Shares]]:
-        return correct_by_status(p, training_shares, status, concentration=concentration)
-
-    corrections: dict[str, Correction] = {SHARES_SUFFIX: correct} if shares else {}
-    sources = ScoredSources(
-        names=earlier.names[matches.rows],
-        y=matches.y,
-        status=matches.status,
-        significance=column_or_nan(earlier, "Signif_Avg")[matches.rows],
-        rows=np.searchsorted(matches.targets, matches.rows),
-        classes=grouping.names,
-        seed=seed,
-    )
-    splits = {label: [Split.single(tables[label], targets[label])] for label in tables}
-    groups, sizes = np.unique(status, return_counts=True)
-    return _evaluation(
+    rows = matches.targets
+    y = np.full(len(earlier), "", dtype=matches.y.dtype)
+    y[matches.rows] = matches.y
+    truth = (y[rows, None] == np.array(grouping.names)) | (y[rows, None] == "")
+    split = _split(earlier, np.full(len(earlier), True), rows, features, grouping, min_significance, class_priors)
+    return _targets(
         earlier,
-        f"future: trained on {matches.earlier}, scored by {matches.later}",
-        tables,
-        sources,
-        run_methods(methods, splits, sources, corrections=corrections, progress=progress),
-        later_catalog=str(later.source),
-        matches=dict(matches.counts),
-        n_train=len(train),
-        training_shares={name: float(share) for name, share in zip(grouping.names, training_shares, strict=True)},
-        targets_by_status={str(g) or "unassociated": int(size) for g, size in zip(groups, sizes, strict=True)},
+        "future",
+        f"its sources without a class that have one in {later.source}",
+        grouping.names,
+        truth,
+        rows,
+        _populations(grouping, known(truth), earlier.classes[rows]),
+        [(split, np.arange(len(rows)))],
+        later=str(later.source),
+        training_priors=np.array([np.mean(table.y == name) for name in grouping.names]),
+        meta={"matches": dict(matches.counts)},
     )
 
 
-def evaluate_faint(
+def bright_to_faint(
     catalog: Catalog,
-    methods: Iterable[Method],
-    *,
     fraction: float = 0.5,
-    features: str | Sequence[str] = DEFAULT_FEATURE_SET,
+    *,
+    features: str = DEFAULT_FEATURE_SET,
     classes: str = DEFAULT_CLASSES,
     min_significance: float | None = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Evaluation:
-    """Train on the brighter associated sources of a release; score the fainter ones.
+) -> Targets:
+    """Train on the brighter associated sources of a release; score the given fraction of each class that is faintest.
 
-    Labelling goes from bright to faint sources too. This protocol needs no later release, so it can choose a default
-    without the data of the final test. It scores the given fraction of each class with the smallest Signif_Avg, so the
-    class frequencies do not change.
-
-    Parameters
-    ----------
-    catalog
-        The catalogue. Its sources with a class are used.
-    methods
-        Methods with different names.
-    fraction
-        Fraction of each class that is scored, between 0 and 1.
-    features
-        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.labelling.training.train`.
-    classes, min_significance
-        As for :func:`fermiclass.labelling.training.train`.
-    seed
-        Seed of the bootstrap.
-    progress
-        Called with the name of the next method, the number of trainings done, and the number of all trainings.
-
-    Returns
-    -------
-    Evaluation
-        The scores of all methods on the same sources.
+    Labelling goes from bright to faint sources too. For parameters see `open_world`.
 
     Raises
     ------
     ClassError, FeatureError
-        As :func:`fermiclass.labelling.training.train`; also when a feature set is given twice.
+        As :func:`fermiclass.labelling.training.train`.
     ValueError
-        When the fraction is not between 0 and 1, or two methods have the same name.
+        When the fraction is not between 0 and 1.
     """
     if not 0 < fraction < 1:
         raise ValueError(f"fraction={fraction} is not valid: give a number between 0 and 1")
-    grouping = ClassGrouping.parse(classes)
-    methods = unique_methods(methods)
-    tables = _training_tables(catalog, features, classes, min_significance)
-    table = next(iter(tables.values()))
+    table = training_table(
+        catalog, features=features, classes=classes, min_significance=min_significance, one_class=True
+    )
     significance = column_or_nan(catalog, "Signif_Avg")[table.rows]
     faint = np.zeros(len(table), dtype=bool)
-    for name in grouping.names:
+    for name in ClassGrouping.parse(classes).names:
         own = table.y == name
         faint |= own & (significance < np.nanquantile(significance[own], fraction))
-    sources = _labelled_sources(table[faint], significance[faint], grouping, seed)
-    splits = {label: [Split.single(of_set[~faint], of_set[faint])] for label, of_set in tables.items()}
-    return _evaluation(
-        catalog,
-        f"the faintest {fraction:.0%} of each class, learned from the others",
-        tables,
-        sources,
-        run_methods(methods, splits, sources, progress=progress),
-        n_train=int(np.sum(~faint)),
-    )
+    about = f"the faintest {fraction:.0%} of each class, learned from the others"
+    return _held_out(catalog, "faint", about, table, [faint], features, classes, min_significance)
 
 
-def evaluate_folds(
+def folds(
     catalog: Catalog,
-    methods: Iterable[Method],
+    number: int = 10,
     *,
-    folds: int = 10,
-    features: str | Sequence[str] = DEFAULT_FEATURE_SET,
+    features: str = DEFAULT_FEATURE_SET,
     classes: str = DEFAULT_CLASSES,
     min_significance: float | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
-) -> Evaluation:
+) -> Targets:
     """Score every associated source by a model that was trained without it: stratified K-fold cross-validation.
 
-    All methods have the same folds. Associated sources are brighter than the sources to be labelled, so the scores are
-    better than those to expect of labels.
-
-    Parameters
-    ----------
-    catalog
-        The catalogue. Its sources with a class are used.
-    methods
-        Methods with different names.
-    folds
-        Number of folds, K.
-    features
-        One set or several: ``"six"``, ``["six", "extended"]``; each as for :func:`fermiclass.labelling.training.train`.
-    classes, min_significance
-        As for :func:`fermiclass.labelling.training.train`.
-    seed
-        Seed of the folds and of the bootstrap.
-    progress
-        Called with the name of the next method, the number of trainings done, and the number of all trainings.
-
-    Returns
-    -------
-    Evaluation
-        The scores of all methods on the same sources.
+    Associated sources are brighter than the sources to be labelled, so the scores are better than those to expect of
+    labels. `seed` is that of the folds. For other parameters see `open_world`.
 
     Raises
     ------
     ClassError, FeatureError
-        As :func:`fermiclass.labelling.training.train`; also when a class has fewer sources than there are folds, or a
-        feature set is given twice.
+        As :func:`fermiclass.labelling.training.train`; also when a class has fewer sources than there are folds.
     ValueError
-        When there are fewer than two folds, or two methods have the same name.
+        When there are fewer than two folds.
     """
-    from sklearn.model_selection import StratifiedKFold
-
-    grouping = ClassGrouping.parse(classes)
-    methods = unique_methods(methods)
-    tables = _training_tables(catalog, features, classes, min_significance)
-    table = next(iter(tables.values()))
-    _check_folds(folds, table, catalog)
-    sources = _labelled_sources(table, column_or_nan(catalog, "Signif_Avg")[table.rows], grouping, seed)
-    rows = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(table.X, table.y))
-    splits = {
-        label: [Split(of_set[train], of_set[test], test) for train, test in rows] for label, of_set in tables.items()
-    }
-    return _evaluation(
-        catalog,
-        f"{folds} folds",
-        tables,
-        sources,
-        run_methods(methods, splits, sources, progress=progress),
+    if number < 2:
+        raise ValueError(f"folds={number} is not valid: give at least 2 folds")
+    table = training_table(
+        catalog, features=features, classes=classes, min_significance=min_significance, one_class=True
     )
-
-
-def _training_tables(
-    catalog: Catalog, features: str | Sequence[str], classes: str, min_significance: float | None
-) -> dict[str, FeatureTable]:
-    """Return the features of the training sources of one class by the name of their set; each set has the same rows.
-
-    Baselines know no labels that stand for several classes, and all methods learn from the same sources.
-    """
-    return {
-        label: training_table(
-            catalog, features=spec, classes=classes, min_significance=min_significance, one_class=True
+    groups, counts = np.unique(table.y, return_counts=True)
+    if counts.min() < number:
+        raise ClassError(
+            f"{catalog.source} has {counts.min()} sources of class '{groups[np.argmin(counts)]}', too few for {number} "
+            f"folds: use {counts.min()} folds at most, or leave the class out (--classes)."
         )
-        for label, spec in name_feature_sets(features).items()
-    }
+    parts = []
+    for _, test in StratifiedKFold(number, shuffle=True, random_state=seed).split(table.X, table.y):
+        parts.append(np.isin(np.arange(len(table)), test))
+    about = f"all sources with a class, in {number} folds"
+    return _held_out(catalog, "folds", about, table, parts, features, classes, min_significance)
 
 
-def _labelled_sources(
-    table: FeatureTable, significance: FloatArray, grouping: ClassGrouping, seed: int
-) -> ScoredSources:
-    """Return the scored sources of a protocol in which all predicted sources have a class."""
-    return ScoredSources(
-        names=table.names,
-        y=table.y,
-        status=table.y,
-        significance=significance,
-        rows=np.arange(len(table)),
-        classes=grouping.names,
-        seed=seed,
-    )
-
-
-def _evaluation(
+def _held_out(
     catalog: Catalog,
     protocol: str,
-    tables: Mapping[str, FeatureTable],
-    sources: ScoredSources,
-    methods: Mapping[str, MethodResult],
-    **meta: Any,
-) -> Evaluation:
-    return Evaluation(
-        catalog=str(catalog.source),
-        protocol=protocol,
-        classes=sources.classes,
-        features={label: tuple(feature.name for feature in table.features) for label, table in tables.items()},
-        names=sources.names,
-        y=sources.y,
-        status=sources.status,
-        significance=sources.significance,
-        methods=methods,
-        meta={"seed": sources.seed, **meta},
+    description: str,
+    table: FeatureTable,
+    parts: Sequence[NDArray[np.bool_]],
+    features: str,
+    classes: str,
+    min_significance: float | None,
+) -> Targets:
+    """Return the targets that score each part of the training sources by a model that does not learn from it."""
+    grouping = ClassGrouping.parse(classes)
+    extract = _extractor(catalog)
+    scored = np.any(parts, axis=0)
+    place = np.cumsum(scored) - 1
+    splits = []
+    for part in parts:
+        learn = np.full(len(catalog), True)
+        learn[table.rows[part]] = False
+        split = _split(
+            catalog, learn, table.rows[part], features, grouping, min_significance, "trained", extract=extract
+        )
+        splits.append((split, place[part]))
+    table = table[scored]
+    return _targets(
+        catalog,
+        protocol,
+        description,
+        grouping.names,
+        table.y[:, None] == np.array(grouping.names),
+        table.rows,
+        _populations(grouping, np.full(len(table), True), table.y),
+        splits,
     )
 
 
-def _check_folds(folds: int, table: FeatureTable, catalog: Catalog) -> None:
-    if folds < 2:
-        raise ValueError(f"folds={folds} is not valid: give at least 2 folds")
-    groups, counts = np.unique(table.y, return_counts=True)
-    if counts.min() < folds:
-        rarest = groups[np.argmin(counts)]
-        raise ClassError(
-            f"{catalog.source} has {counts.min()} sources of class '{rarest}', too few for {folds} folds: use "
-            f"{counts.min()} folds at most, or leave the class out (--classes)."
-        )
+def _populations(grouping: ClassGrouping, mask: NDArray[np.bool_], status: NDArray[np.str_]) -> dict[str, Population]:
+    groups = {name: (name,) for name in grouping.names}
+    found = {"all": Population(mask, groups, "all")}
+    if np.any(mask & (status == "")):
+        found["unassociated"] = Population(mask & (status == ""), groups, "unassociated")
+    return found
+
+
+def _split(
+    catalog: Catalog,
+    learn: NDArray[np.bool_],
+    rows: NDArray[np.intp],
+    features: str,
+    grouping: ClassGrouping,
+    min_significance: float | None,
+    class_priors: str | None,
+    *,
+    open_world: bool = False,
+    extract: Any = None,
+) -> Split:
+    extract = extract or _extractor(catalog)
+    return Split(catalog, learn, rows, features, grouping, min_significance, open_world, class_priors, extract)
+
+
+def _extractor(catalog: Catalog) -> Any:
+    return functools.cache(lambda features, classes: extract_features(catalog, features, classes))
+
+
+def _targets(
+    catalog: Catalog,
+    protocol: str,
+    description: str,
+    classes: tuple[str, ...],
+    truth: Truth,
+    rows: NDArray[np.intp],
+    populations: Mapping[str, Population],
+    splits: Sequence[tuple[Split, NDArray[np.intp]]],
+    **about: Any,
+) -> Targets:
+    split = splits[0][0]
+    meta = {
+        "features": [feature.name for feature in split.extract(split.features, str(split.grouping)).features],
+        "grouping": str(split.grouping),
+        "min_significance": split.min_significance,
+        "class_priors": split.class_priors or default_class_priors(split.grouping),
+        **about.pop("meta", {}),
+    }
+    return Targets(
+        str(catalog.source),
+        protocol,
+        description,
+        classes,
+        truth,
+        catalog.names[rows],
+        catalog.classes[rows],
+        column_or_nan(catalog, "Signif_Avg")[rows],
+        _low(catalog)[rows],
+        populations,
+        splits,
+        meta=meta,
+        **about,
+    )
+
+
+def _open_truth(code: NDArray[np.str_], status: NDArray[np.str_]) -> Truth:
+    """Return which of `OPEN_CLASSES` a source may have by its later class, ``(N, 4)``.
+
+    The type of an AGN counts only where the earlier release knows it to be a blazar.
+    """
+    truth = np.full((len(code), len(OPEN_CLASSES)), True)
+    for group, members in CLASS_TREE.items():
+        truth[np.isin(code, members)] = np.isin(OPEN_CLASSES, OPEN_GROUPS[group])
+    for name in ("bll", "fsrq"):
+        truth[(code == name) & (status == "bcu")] = np.isin(OPEN_CLASSES, name)
+    return truth
+
+
+def _low(catalog: Catalog) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(column_or_nan(catalog, "GLAT")) < LATITUDE_EDGE)

@@ -1,92 +1,320 @@
-"""The result of an evaluation: all methods on the same sources."""
+"""The evaluation: methods on the same targets, a table of probabilities for each, and all figures of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from fermiclass.evaluation.comparisons import comparisons_to_dict
-from fermiclass.evaluation.method_results import MethodResult
-from fermiclass.evaluation.metrics import Difference, paired_difference
+from fermiclass.evaluation import metrics
+from fermiclass.evaluation.methods import Method
+from fermiclass.evaluation.protocols import Targets
 from fermiclass.io.arrays import FloatArray
+from fermiclass.labelling.label_shift import Shares, correct_by_status
+
+#: Suffix of the name of a method whose probabilities are corrected for estimated class priors of the targets.
+ESTIMATED_SUFFIX = "+estimated"
+
+#: Name of the mean of all baselines.
+MEAN = "mean of baselines"
+
+#: Edges of the bins of Signif_Avg.
+SIGNIFICANCE_EDGES = (0.0, 5.0, 7.0, 10.0, 20.0, np.inf)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean of paired differences, its standard error, and the number of pairs."""
+
+    mean: float
+    se: float
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.3f} ± {self.se:.3f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a method says of the N sources.
+
+    Attributes
+    ----------
+    method
+        The method.
+    p
+        (N, C) probabilities.
+    seconds
+        Wall-clock time of training and prediction.
+    class_priors
+        Estimated class priors by status of the sources, if the probabilities are corrected for them.
+    """
+
+    method: Method
+    p: FloatArray = field(repr=False)
+    seconds: float
+    class_priors: Mapping[str, Shares] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """All methods on the same n sources.
+    """Methods on the same targets.
 
     Attributes
     ----------
-    catalog
-        Name of the catalogue that gives the features.
-    protocol
-        The protocol in words.
-    classes
-        The C classes, in the order of the probabilities.
-    features
-        Names of the features, by the name of their set.
-    names, y, status
-        (n,) names, true classes, and status in the catalogue ('' for no association).
-    significance
-        (n,) Signif_Avg, NaN where it is unknown.
-    methods
-        Results by the names of the variants: `Variant.name`.
-    meta
-        Seed, counts, releases.
+    targets
+        The sources.
+    results
+        What each method says of them, by name.
     """
 
-    catalog: str
-    protocol: str
-    classes: tuple[str, ...]
-    features: Mapping[str, tuple[str, ...]]
-    names: NDArray[np.str_]
-    y: NDArray[np.str_]
-    status: NDArray[np.str_]
-    significance: FloatArray
-    methods: Mapping[str, MethodResult]
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    targets: Targets
+    results: Mapping[str, Result]
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.targets.scored)
 
     @property
-    def ranking(self) -> list[str]:
-        """The methods, best NLL first."""
-        return sorted(self.methods, key=lambda name: self.methods[name].scores.nll)
+    def classes(self) -> tuple[str, ...]:
+        """What is told apart, in the order of the probabilities."""
+        return tuple(self.targets.populations["all"].groups)
 
     @property
-    def groups(self) -> dict[str, list[str]]:
-        """Methods with the same features and the same correction, by `Variant.group`; groups and methods best first."""
-        groups: dict[str, list[str]] = {}
-        for name in self.ranking:
-            groups.setdefault(self.methods[name].variant.group(len(self.features) > 1), []).append(name)
-        return groups
+    def truth(self) -> metrics.Truth:
+        """(n, G) truth of the scored sources."""
+        return self.targets.truth_of("all")[self.targets.scored]
+
+    @property
+    def y(self) -> NDArray[np.str_]:
+        """(n,) class of the scored sources, the first where several are possible."""
+        return np.array(self.classes)[self.truth.argmax(axis=1)]
+
+    def probabilities(self, method: str) -> FloatArray:
+        """Return the probabilities of the scored sources by a method, ``(n, G)``."""
+        return self.targets.grouped(self.results[method].p, "all")[self.targets.scored]
+
+    @cached_property
+    def figures(self) -> pd.DataFrame:
+        """All columns of :data:`fermiclass.evaluation.metrics.COLUMNS`: a row for each population and method."""
+        found = {}
+        for population, chosen in self.targets.populations.items():
+            truth, low = self.targets.truth_of(population)[chosen.mask], self.targets.low[chosen.mask]
+            if metrics.known(truth).any():
+                for name, result in self.results.items():
+                    p = self.targets.grouped(result.p, population)[chosen.mask]
+                    found[population, name] = metrics.figures(p, truth, low)
+        return pd.DataFrame.from_dict(found, orient="index").rename_axis(["population", "method"])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The columns for all scored sources: a row for each method, the lowest NLL first."""
+        return self.figures.loc["all"].sort_values("nll")
+
+    @property
+    def best(self) -> str:
+        """The method with the lowest NLL that is no baseline, or the best baseline where there are only baselines."""
+        ranking = list(self.table.index)
+        return next((name for name in ranking if not self.results[name].method.is_baseline), ranking[0])
+
+    def losses(self, population: str = "all") -> pd.DataFrame:
+        """Return −ln P(true class) of each scored source: a row for each source, a column for each method."""
+        truth = self.targets.truth_of(population)
+        rows = np.flatnonzero(self.targets.populations[population].mask & metrics.known(truth))
+        found = {
+            name: metrics.nll_per_source(self.targets.grouped(result.p, population)[rows], truth[rows])
+            for name, result in self.results.items()
+        }
+        index = {"name": self.targets.names[rows], "significance": self.targets.significance[rows]}
+        return pd.DataFrame(found, index=pd.MultiIndex.from_arrays(list(index.values()), names=list(index)))
 
     def difference(self, method: str, other: str, population: str = "all") -> Difference:
-        """Return the NLL of a method minus the NLL of another on the same sources.
+        """Return the NLL of a method minus the NLL of another on the same sources."""
+        losses = self.losses(population)
+        paired = losses[method] - losses[other]
+        return Difference(float(paired.mean()), float(paired.sem()), len(paired))
 
-        Raises
-        ------
-        KeyError
-            When a method or the population (``all`` or ``unassociated``) was not scored.
+    def by_significance(self, method: str, other: str | None = None) -> pd.DataFrame:
+        """Return mean NLL, se and n by bin of Signif_Avg, of a method or of its difference to another."""
+        losses = self.losses()
+        values = losses[method] if other is None else losses[method] - losses[other]
+        bins = pd.cut(losses.index.get_level_values("significance"), SIGNIFICANCE_EDGES, right=False)
+        found = values.groupby(bins, observed=True).agg(["mean", "sem", "count"])
+        return found.rename(columns={"sem": "se", "count": "n"})
+
+    def best_baseline(self, population: str = "all", *, column: str = "nll", estimated: bool = False) -> str | None:
+        """Return the baseline with the lowest figure; None without baselines.
+
+        With `estimated` only baselines that are corrected for estimated class priors count, else only the others. The
+        choice uses the same sources as the comparison, which favours the baseline.
         """
-        a, b = (self.methods[name].populations[population].nll_per_source for name in (method, other))
-        return paired_difference(a, b)
+        wanted = [
+            name
+            for name, result in self.results.items()
+            if result.method.is_baseline and bool(result.class_priors) == estimated
+        ]
+        return str(self.figures.loc[population].loc[wanted, column].idxmin()) if wanted else None
+
+    def versus_baselines(self, method: str) -> dict[str, dict[str, Any]]:
+        """Compare a method with the best baseline of each population that has the same kind of class priors.
+
+        Returns by population ``baseline``, ``ratio`` of the NLL, and mean, standard error and number of the paired
+        differences.
+        """
+        found = {}
+        for population in self.figures.index.unique("population"):
+            best = self.best_baseline(population, estimated=bool(self.results[method].class_priors))
+            if best is not None:
+                loss = self.figures.loc[population]["nll"]
+                ratio = loss[method] / loss[best] if loss[best] > 0 else None
+                difference = self.difference(method, best, population)
+                found[population] = {"baseline": best, "ratio": ratio, **asdict(difference)}
+        return found
+
+    def per_class(self, method: str, population: str = "all") -> dict[str, dict[str, Any]]:
+        """Return :func:`fermiclass.evaluation.metrics.per_class` of a population."""
+        return metrics.per_class(*self._view(method, population), self._groups(population))
+
+    def candidates(self, method: str, population: str = "all") -> dict[str, list[dict[str, Any]]]:
+        """Return :func:`fermiclass.evaluation.metrics.candidates` of a population."""
+        return metrics.candidates(*self._view(method, population), self._groups(population))
+
+    def confusion(self, method: str) -> metrics.IntArray:
+        """Return numbers of scored sources by true and most probable class, ``(G, G)``."""
+        return metrics.confusion(self.probabilities(method), self.truth)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the layout that ``fermiclass evaluate --json`` writes."""
-        sets = {label: list(names) for label, names in self.features.items()}
-        return {
-            "catalog": self.catalog,
-            "protocol": self.protocol,
-            "n": len(self),
-            "classes": list(self.classes),
-            "features": sets if len(sets) > 1 else next(iter(sets.values())),
-            **self.meta,
-            "methods": {name: result.to_dict(self.classes) for name, result in self.methods.items()},
-            **comparisons_to_dict(self),
+        """Return what ``fermiclass evaluate --json`` writes; docs/commands.md describes it."""
+        targets = self.targets
+        return _plain(
+            {
+                "catalog": targets.catalog,
+                "later": targets.later or None,
+                "protocol": targets.protocol,
+                "description": targets.description,
+                **targets.meta,
+                "n": len(self),
+                "classes": self.classes,
+                "found": {name: row["n"] for name, row in self.per_class(self.best).items()},
+                "methods": {name: self._method_to_dict(name) for name in self.results},
+            }
+        )
+
+    def _method_to_dict(self, name: str) -> dict[str, Any]:
+        result = self.results[name]
+        about: dict[str, Any] = {
+            "is_baseline": result.method.is_baseline,
+            "class_priors": "estimated" if result.class_priors else self._priors_of(result.method),
+            "settings": result.method.settings,
+            "seconds": result.seconds,
         }
+        for population in self.figures.index.unique("population"):
+            p, truth = self._view(name, population)
+            rows = metrics.known(truth)
+            scores = {
+                "n": rows.sum(),
+                **self.figures.loc[population].loc[name].to_dict(),
+                "per_class": self.per_class(name, population),
+                "reliability": [asdict(row) for row in metrics.reliability(p[rows], truth[rows])],
+                "confusion": metrics.confusion(p[rows], truth[rows]).tolist(),
+            }
+            if population == "all":
+                about |= scores | {"candidates": self.candidates(name)}
+            else:
+                about[population] = scores
+        about["by_significance"] = [
+            {"low": bin.left, "high": bin.right if np.isfinite(bin.right) else None, **row}
+            for bin, row in self.by_significance(name).to_dict("index").items()
+        ]
+        if not result.method.is_baseline:
+            about["versus_baselines"] = self.versus_baselines(name)
+        if result.class_priors:
+            about["estimated_class_priors"] = {
+                status or "unassociated": {
+                    each: {"mean": found.mean[c], "std": found.std[c]} for c, each in enumerate(self.targets.classes)
+                }
+                for status, found in result.class_priors.items()
+            }
+        return about
+
+    def _priors_of(self, method: Method) -> str:
+        return "trained" if method.as_trained else str(self.targets.meta["class_priors"])
+
+    def _groups(self, population: str) -> tuple[str, ...]:
+        return tuple(self.targets.populations[population].groups)
+
+    def _view(self, method: str, population: str) -> tuple[FloatArray, metrics.Truth]:
+        mask = self.targets.populations[population].mask
+        p, truth = self.targets.grouped(self.results[method].p, population), self.targets.truth_of(population)
+        return p[mask], truth[mask]
+
+
+def evaluate(
+    targets: Targets, methods: Iterable[Method], *, progress: Callable[[str, int, int], None] | None = None
+) -> Evaluation:
+    """Run methods on the targets of a protocol.
+
+    Parameters
+    ----------
+    targets
+        What a function of :mod:`fermiclass.evaluation.protocols` returns.
+    methods
+        Methods with different names. In the open world the mean of two or more baselines is a baseline too.
+    progress
+        Called with the name of the next method, the number of trainings done, and the number of all trainings.
+
+    Raises
+    ------
+    ValueError
+        When two methods have the same name, or there are none.
+    """
+    chosen = list(methods)
+    names = [method.name for method in chosen]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"give at least one method, each with a name of its own, not {names}")
+    total = len(chosen) * len(targets.splits)
+    results: dict[str, Result] = {}
+    for k, method in enumerate(chosen):
+        p = np.empty((len(targets.names), len(targets.classes)))
+        start = perf_counter()
+        for j, (split, places) in enumerate(targets.splits):
+            if progress is not None:
+                progress(method.name, k * len(targets.splits) + j, total)
+            p[places] = method.predict(split)
+        seconds = perf_counter() - start
+        results[method.name] = Result(method, p, seconds)
+        if targets.training_priors is not None and method.as_trained:
+            corrected, priors = correct_by_status(p, targets.training_priors, targets.status)
+            results[method.name + ESTIMATED_SUFFIX] = Result(method, corrected, seconds, priors)
+    baselines = [result for result in results.values() if result.method.is_baseline]
+    if targets.protocol == "open" and len(baselines) > 1:
+        results[MEAN] = _mean(baselines)
+    return Evaluation(targets, results)
+
+
+def _mean(results: Iterable[Result]) -> Result:
+    """Return the mean of the probabilities of groups, and of the types of AGN, as one more baseline."""
+    of_agn = [result.p[:, :2].sum(axis=1, keepdims=True) for result in results]
+    of_type = [result.p[:, :2] / np.maximum(agn, 1e-300) for result, agn in zip(results, of_agn, strict=True)]
+    others = [result.p[:, 2:] for result in results]
+    p = np.hstack([np.mean(of_agn, axis=0) * np.mean(of_type, axis=0), np.mean(others, axis=0)])
+    baselines = Method(MEAN, lambda split: p, is_baseline=True)
+    return Result(baselines, p, sum(result.seconds for result in results))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it; None stands for an undefined number."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

@@ -5,12 +5,11 @@ all plots; the marker is for readers who do not see the colour. TensorFlow is no
 """
 
 from fermiclass.plots.colours import CLASS_COLOURS, PALETTE, class_colours, class_markers
-from fermiclass.plots.confusion import confusion_matrix
+from fermiclass.plots.evaluation import confusion_matrix, evaluation_figure, reliability_diagram
 from fermiclass.plots.explanation import explanation, explanation_size, feature_effects, feature_strip
 from fermiclass.plots.history import training_history
 from fermiclass.plots.pairs import feature_labels, feature_pair, feature_pairs
 from fermiclass.plots.relevances import ard_relevances, kernel_slopes, log_odds_slopes
-from fermiclass.plots.reliability import reliability_diagram
 from fermiclass.plots.sky import sky_map
 from fermiclass.plots.triangle import probability_triangle
 
@@ -21,6 +20,7 @@ __all__ = [
     "class_colours",
     "class_markers",
     "confusion_matrix",
+    "evaluation_figure",
     "explanation",
     "explanation_size",
     "feature_effects",

@@ -1,4 +1,4 @@
-"""Reliability diagrams of an evaluation, for a paper."""
+"""Plots of an evaluation: reliability, confusion, and one figure of all results."""
 
 from __future__ import annotations
 
@@ -6,58 +6,224 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fermiclass.evaluation.results import Evaluation
+from fermiclass.plots.axes import SMALL, axes_or_new, open_frame
+from fermiclass.plots.colours import class_colours
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MAX_PANELS = 6
+    from fermiclass.evaluation import Evaluation
+
+_COLOUR = "#0072B2"
+_NUM_BINS = 10
+_CLASS_BINS = 5  # of equal count for each class: the groups are small
+_MAX_METHODS = 12
 
 
-def reliability_figure(evaluation: Evaluation, methods: Sequence[str] | None = None) -> Figure:
-    """Draw :func:`fermiclass.plots.reliability_diagram` for each method, and a histogram of the confidence below.
+def reliability_diagram(
+    probabilities: ArrayLike,
+    y: ArrayLike,
+    classes: Sequence[str],
+    *,
+    num_bins: int = _NUM_BINS,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw the accuracy of the most probable class against its probability.
+
+    Each point is a bin; all bins have about the same number of sources. Error bars are the binomial standard error
+    √(a(1−a)/n) of the accuracy a. Calibrated probabilities follow the diagonal; below it they are overconfident. ECE is
+    ``Σ_b (n_b/n) |accuracy_b − confidence_b|``.
+
+    Parameters
+    ----------
+    probabilities
+        (n, C) class probabilities; rows sum to 1.
+    y
+        (n,) true classes.
+    classes
+        The C classes, in the order of the columns.
+    num_bins
+        Largest number of bins.
+    axes
+        Axes to draw on; by default new ones.
+
+    Raises
+    ------
+    ValueError
+        See :func:`fermiclass.evaluation.metrics.label_indices`.
+    """
+    from fermiclass.evaluation import metrics
+
+    p, _ = metrics.label_indices(probabilities, y, classes)
+    table = metrics.reliability(p, metrics.as_truth(y, classes), num_bins)
+    n, confidence, accuracy = np.array([(row.n, row.confidence, row.accuracy) for row in table]).T
+    bar = np.sqrt(accuracy * (1.0 - accuracy) / n)
+    lowest = 1.0 / len(classes)
+    error = np.sum(n * np.abs(accuracy - confidence)) / len(p)
+    axes = axes_or_new(axes, (3.2, 3.0))
+    axes.plot([lowest, 1.0], [lowest, 1.0], color="0.6", linewidth=1.0, linestyle="--")
+    axes.errorbar(confidence, accuracy, yerr=bar, fmt="o-", color=_COLOUR, markersize=4, linewidth=1.0, capsize=2)
+    axes.text(0.97, 0.05, f"ECE {error:.3f}", transform=axes.transAxes, ha="right", fontsize=SMALL)
+    axes.set_xlim(lowest, 1.005)
+    axes.set_ylim(0.0, 1.05)
+    axes.set_xlabel("probability of the most probable class")
+    axes.set_ylabel("fraction that is right")
+    open_frame(axes)
+    return axes
+
+
+def confusion_matrix(y: ArrayLike, predicted: ArrayLike, classes: Sequence[str], *, axes: Axes | None = None) -> Axes:
+    """Draw the numbers of sources by true class (rows) and predicted class (columns).
+
+    Shades and percentages are fractions of the true class, so rows sum to 100 %.
+
+    Parameters
+    ----------
+    y, predicted
+        (n,) true and predicted classes.
+    classes
+        The C classes in order.
+    axes
+        Axes to draw on; by default new ones.
+
+    Raises
+    ------
+    ValueError
+        When the shapes differ, there are no sources, or a label is not among the classes.
+    """
+    from fermiclass.evaluation import metrics
+
+    names = [str(name) for name in classes]
+    true, said = np.asarray(y, dtype=str), np.asarray(predicted, dtype=str)
+    if true.shape != said.shape or true.ndim != 1 or not len(true):
+        raise ValueError(f"shapes {true.shape} and {said.shape} are not pairs of labels: give (n,) each")
+    counts = metrics.confusion(metrics.as_truth(said, names).astype(float), metrics.as_truth(true, names))
+    totals = counts.sum(axis=1, keepdims=True)
+    fractions = counts / np.maximum(totals, 1)
+    side = 1.1 + 0.75 * len(names)
+    axes = axes_or_new(axes, (side, side))
+    axes.imshow(fractions, cmap="Greys", vmin=0.0, vmax=1.15)
+    for i in range(len(names)):
+        for j in range(len(names)):
+            colour = "white" if fractions[i, j] > 0.5 else "black"
+            percent = f"{100 * fractions[i, j]:.0f} %" if totals[i, 0] else "–"
+            axes.text(j, i, f"{percent}\n{counts[i, j]}", ha="center", va="center", color=colour, fontsize=SMALL)
+    axes.set_xticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), [f"{name}\n({total})" for name, total in zip(names, totals[:, 0], strict=True)])
+    colours = class_colours(names)
+    for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
+        for label, name in zip(labels, names, strict=True):
+            label.set_color(colours[name])
+    axes.tick_params(length=0)
+    axes.set_xlabel("predicted class")
+    axes.set_ylabel("true class (sources)")
+    return axes
+
+
+def evaluation_figure(evaluation: Evaluation, method: str | None = None) -> Figure:
+    """Draw the results of an evaluation, of any protocol.
+
+    The panels: the NLL of the best methods, with standard errors; how often each class was found, against its
+    probability; expected and found numbers by class, and by latitude where it is scored; purity and completeness of the
+    candidates of each class against the threshold.
 
     Parameters
     ----------
     evaluation
         The evaluation.
-    methods
-        Names of the methods in order; by default the best six.
+    method
+        Name of the method of the last three panels; by default the best one that is no baseline.
 
     Raises
     ------
     ValueError
-        When a method was not evaluated, or none is named.
+        When the method was not evaluated.
     """
     from matplotlib.figure import Figure
 
-    from fermiclass.plots import reliability_diagram
-
-    chosen = list(evaluation.ranking[:_MAX_PANELS] if methods is None else methods)
-    unknown = [name for name in chosen if name not in evaluation.methods]
-    if unknown or not chosen:
-        raise ValueError(
-            f"the methods {', '.join(unknown) or '(none)'} were not evaluated: choose among "
-            f"{', '.join(evaluation.methods)}"
-        )
-    num_columns = min(3, len(chosen))
-    num_rows = -(-len(chosen) // num_columns)
-    figure = Figure(figsize=(2.6 * num_columns + 0.4, 3.2 * num_rows), layout="constrained")
-    grid = figure.add_gridspec(2 * num_rows, num_columns, height_ratios=[3, 1] * num_rows)
-    lowest = 1.0 / len(evaluation.classes)
-    for k, name in enumerate(chosen):
-        row, column = divmod(k, num_columns)
-        upper = figure.add_subplot(grid[2 * row, column])
-        lower = figure.add_subplot(grid[2 * row + 1, column], sharex=upper)
-        probabilities = evaluation.methods[name].probabilities
-        reliability_diagram(probabilities, evaluation.y, evaluation.classes, axes=upper)
-        upper.set_title(name, fontsize="medium")
-        upper.set_xlabel("")
-        upper.tick_params(labelbottom=False)
-        confidence = probabilities.max(axis=1)
-        lower.hist(confidence, bins=np.linspace(lowest, 1.0, 21).tolist(), color="0.6")
-        lower.set_xlabel("confidence")
-        upper.set_ylabel("accuracy" if column == 0 else "")
-        lower.set_ylabel("sources" if column == 0 else "")
+    name = evaluation.best if method is None else method
+    if name not in evaluation.results:
+        raise ValueError(f"the method '{name}' was not evaluated: choose one of {', '.join(evaluation.results)}")
+    figure = Figure(figsize=(7.6, 6.4), layout="constrained")
+    (losses, calibration), (numbers, candidates) = figure.subplots(2, 2)
+    _losses(losses, evaluation)
+    _calibration(calibration, evaluation, name)
+    _numbers(numbers, evaluation, name)
+    _candidates(candidates, evaluation, name)
+    for axes in (losses, calibration, numbers, candidates):
+        open_frame(axes)
+    for axes in (calibration, numbers, candidates):
+        axes.set_title(name, fontsize=SMALL)
     return figure
+
+
+def _losses(axes: Axes, evaluation: Evaluation) -> None:
+    table = evaluation.table[:_MAX_METHODS][::-1]
+    for k, (name, row) in enumerate(table.iterrows()):
+        colour = "0.45" if evaluation.results[str(name)].method.is_baseline else _COLOUR
+        axes.errorbar(row["nll"], k, xerr=row["nll_se"], fmt="o", color=colour, markersize=4, capsize=2)
+    axes.set_yticks(range(len(table)), list(table.index), fontsize=SMALL)
+    axes.set_ylim(-0.6, len(table) - 0.4)
+    axes.set_xlabel(f"NLL of {len(evaluation)} sources")
+
+
+def _calibration(axes: Axes, evaluation: Evaluation, method: str) -> None:
+    colours = class_colours(evaluation.classes)
+    P, truth = evaluation.probabilities(method), evaluation.truth
+    axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
+    for k, name in enumerate(evaluation.classes):
+        p, is_one = P[:, k], truth[:, k]
+        order = [rows for rows in np.array_split(np.argsort(p, kind="stable"), _CLASS_BINS) if len(rows)]
+        mean, found = np.array([(p[rows].mean(), is_one[rows].mean()) for rows in order]).T
+        error = [np.sqrt(np.sum(p[rows] * (1 - p[rows]))) / len(rows) for rows in order]
+        axes.errorbar(
+            mean, found, yerr=error, fmt="o-", markersize=4, linewidth=1, capsize=2, color=colours[name], label=name
+        )
+    axes.set(xlabel="probability", ylabel="fraction found", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    axes.legend(frameon=False, loc="upper left", fontsize=SMALL)
+
+
+def _numbers(axes: Axes, evaluation: Evaluation, method: str) -> None:
+    scored = evaluation.figures.index.unique("population")
+    parts = [name for name in ("low", "high") if name in scored] or ["all"]
+    colours = class_colours(evaluation.classes)
+    labels: list[str] = []
+    for part in parts:
+        where = "" if part == "all" else f", |b| {evaluation.targets.populations[part].heading}"
+        for name, row in evaluation.per_class(method, part).items():
+            k = -len(labels)
+            first = not labels
+            axes.barh(k, row["n"], color=colours[name], alpha=0.35, label="found" if first else None)
+            axes.errorbar(
+                row["expected"],
+                k,
+                xerr=row["expected_se"],
+                fmt="o",
+                color="black",
+                markersize=4,
+                capsize=2,
+                label="expected" if first else None,
+            )
+            labels.append(f"{name}{where}")
+    axes.set_yticks(-np.arange(len(labels)), labels, fontsize=SMALL)
+    axes.set_xlabel("number of sources")
+    axes.legend(frameon=False, fontsize=SMALL)
+
+
+def _candidates(axes: Axes, evaluation: Evaluation, method: str) -> None:
+    P, truth = evaluation.probabilities(method), evaluation.truth
+    colours = class_colours(evaluation.classes)
+    thresholds = np.linspace(0.05, 0.95, 37)
+    for k, name in enumerate(evaluation.classes):
+        chosen, is_one = P[:, k] >= thresholds[:, None], truth[:, k]
+        right, number = (chosen & is_one).sum(axis=1), chosen.sum(axis=1)
+        purity = np.where(number > 0, right / np.maximum(number, 1), np.nan)
+        axes.plot(thresholds, purity, color=colours[name], label=name)
+        axes.plot(thresholds, right / max(is_one.sum(), 1), color=colours[name], linestyle="--")
+    axes.plot([], [], color="0.3", label="purity")
+    axes.plot([], [], color="0.3", linestyle="--", label="completeness")
+    axes.set(xlabel="probability of at least", ylabel="fraction", ylim=(-0.03, 1.03))
+    axes.legend(frameon=False, fontsize=SMALL, ncols=2)

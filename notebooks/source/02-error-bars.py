@@ -137,25 +137,12 @@ plt.show()
 # of them.
 
 # %%
-from fermiclass.evaluation import EstimatorMethod, evaluate_faint, noise_gains
+from fermiclass.evaluation import bright_to_faint, estimator_method, evaluate
 
 dr1 = fc.read_catalog(CATALOGS / "4FGL-DR1.fits.gz")
-methods = [
-    EstimatorMethod("nimgp", fc.NIMGPClassifier("nimgp")),
-    EstimatorMethod("mgp", fc.NIMGPClassifier("mgp")),
-]
-evaluation = evaluate_faint(dr1, methods, features="six", classes="bll,fsrq,psr")
-pd.DataFrame(
-    {
-        method: {
-            "NLL": result.scores.nll,
-            "±": result.scores.nll_se,
-            "error": result.scores.error,
-            "ECE": result.scores.ece,
-        }
-        for method, result in evaluation.methods.items()
-    }
-).T.round(3)
+methods = [estimator_method(name, fc.NIMGPClassifier(name)) for name in ("nimgp", "mgp")]
+evaluation = evaluate(bright_to_faint(dr1, features="six", classes="bll,fsrq,psr"), methods)
+evaluation.table[["nll", "nll_se", "error", "ece"]].round(3)
 
 # %% [markdown]
 # The error bars lower the NLL. The next picture shows the difference by significance. Error
@@ -164,19 +151,14 @@ pd.DataFrame(
 # (`docs/benchmarks.md`).
 
 # %%
-gain = noise_gains(evaluation)[0]
+gain = evaluation.by_significance("nimgp", "mgp")
 figure, axes = plt.subplots(figsize=(5.0, 3.0), layout="constrained")
 texts = [
-    f"{bin.low:g}–{bin.high:g}" if bin.high is not None else f"> {bin.low:g}"
-    for bin in gain.by_significance
+    f"{bin.left:g}–{bin.right:g}" if np.isfinite(bin.right) else f"> {bin.left:g}"
+    for bin in gain.index
 ]
 axes.errorbar(
-    range(len(texts)),
-    [bin.difference.mean for bin in gain.by_significance],
-    [bin.difference.se for bin in gain.by_significance],
-    fmt="o",
-    color="#0072B2",
-    capsize=3,
+    range(len(texts)), gain["mean"], gain["se"], fmt="o", color="#0072B2", capsize=3
 )
 axes.axhline(0.0, color="0.5", linewidth=1)
 axes.set_xticks(range(len(texts)), texts)

@@ -8,7 +8,7 @@
 #
 # - In a closed world there are three classes. The test leaves out all sources that are
 #   neither `bll` nor `fsrq` nor a pulsar in DR4. It trains `nimgp` with the evidence lower
-#   bound, not the default, because `fermiclass evaluate --future` does so.
+#   bound, which predicts with the class frequencies of the training sources.
 # - In the open world every class of DR4 counts. This test trains the default of `classify`.
 #
 # ## The closed world
@@ -22,27 +22,35 @@ import pandas as pd
 
 import fermiclass as fc
 from fermiclass import plots
-from fermiclass.evaluation import EstimatorMethod, baseline_method, evaluate_future
+from fermiclass.evaluation import (
+    baseline_methods,
+    default_method,
+    estimator_method,
+    evaluate,
+    later_release,
+    open_world,
+)
 
 CATALOGS = Path("../catalogs")
 
 dr1 = fc.read_catalog(CATALOGS / "4FGL-DR1.fits.gz")
 dr4 = fc.read_catalog(CATALOGS / "4FGL-DR4.fits.gz")
 methods = [
-    EstimatorMethod("nimgp", fc.NIMGPClassifier("nimgp")),
-    EstimatorMethod("mgp", fc.NIMGPClassifier("mgp")),
-    baseline_method("logistic"),
-    baseline_method("forest"),
+    estimator_method("nimgp", fc.NIMGPClassifier("nimgp")),
+    estimator_method("mgp", fc.NIMGPClassifier("mgp")),
+    *baseline_methods(["logistic", "forest"]),
 ]
-evaluation = evaluate_future(dr1, dr4, methods, features="extended", classes="bll,fsrq,psr")
-evaluation.protocol, len(evaluation)
+targets = later_release(dr1, dr4, features="extended", classes="bll,fsrq,psr")
+evaluation = evaluate(targets, methods)
+targets.description, len(evaluation)
 
 # %% [markdown]
 # Which sources are scored? Most of them are `bcu` in DR1 and `bll` in DR4. All unassociated
 # sources are pulsars in DR4.
 
 # %%
-in_dr1 = np.where(evaluation.status == "", "unassociated", evaluation.status)
+status = targets.status[targets.scored]
+in_dr1 = np.where(status == "", "unassociated", status)
 pd.crosstab(pd.Series(in_dr1, name="in DR1"), pd.Series(evaluation.y, name="in DR4"))
 
 # %% [markdown]
@@ -53,35 +61,24 @@ pd.crosstab(pd.Series(in_dr1, name="in DR1"), pd.Series(evaluation.y, name="in D
 # ## Scores
 #
 # `nimgp` uses the error bars, and `mgp` ignores them. `logistic` and `forest` are logistic
-# regression and a random forest of scikit-learn. With `+shares`, the class priors are
-# estimated from the sources to label (`--shares estimated`). `NLL` is the mean of −ln
-# P(true class), and `±` its standard error. `error` is the fraction of sources with a wrong
-# most probable class. `ECE` is the mean distance between confidence and accuracy. Lower is
-# better in all of them.
+# regression and a random forest of scikit-learn. With `+estimated`, the probabilities
+# are corrected for class priors that are estimated from the sources to label. `nll` is the
+# mean of −ln P(true class), and `nll_se` its standard error. `error` is the fraction of
+# sources with a wrong most probable class. `ece` is the mean distance between confidence
+# and accuracy. Lower is better in all of them.
 
 # %%
-table = pd.DataFrame(
-    {
-        name: {
-            "NLL": result.scores.nll,
-            "±": result.scores.nll_se,
-            "NLL, unassociated": result.unassociated.nll,
-            "error": result.scores.error,
-            "ECE": result.scores.ece,
-        }
-        for name, result in evaluation.methods.items()
-    }
-).T.round(3)
-table.sort_values("NLL")
+table = evaluation.table[["nll", "nll_se", "error", "ece"]]
+table.assign(nll_unassociated=evaluation.figures.loc["unassociated"]["nll"]).round(3)
 
 # %% [markdown]
 # Compare two methods by their difference on the same sources. The standard error of the
 # difference is smaller than that of each score.
 
 # %%
-for other in ("mgp+shares", "logistic+shares", "forest+shares", "nimgp"):
-    difference = evaluation.difference("nimgp+shares", other)
-    print(f"nimgp+shares − {other:16s} {difference.mean:+.3f} ± {difference.se:.3f}")
+for other in ("mgp+estimated", "logistic+estimated", "forest+estimated", "nimgp"):
+    difference = evaluation.difference("nimgp+estimated", other)
+    print(f"nimgp+estimated − {other:18s} {difference}")
 
 # %% [markdown]
 # Estimated class priors improve every method, and by more than the methods differ. They
@@ -94,11 +91,11 @@ for other in ("mgp+shares", "logistic+shares", "forest+shares", "nimgp"):
 # you see which classes the model confuses.
 
 # %%
-result = evaluation.methods["nimgp+shares"]
+P = evaluation.probabilities("nimgp+estimated")
 classes = evaluation.classes
-chosen = np.array(classes)[result.probabilities.argmax(axis=1)]
+chosen = np.array(classes)[P.argmax(axis=1)]
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 3.3), layout="constrained")
-plots.reliability_diagram(result.probabilities, evaluation.y, classes, axes=left)
+plots.reliability_diagram(P, evaluation.y, classes, axes=left)
 plots.confusion_matrix(evaluation.y, chosen, classes, axes=right)
 plt.show()
 
@@ -110,7 +107,7 @@ plt.show()
 figure, both = plt.subplots(1, 2, figsize=(7.5, 3.3), layout="constrained")
 for axes, name in zip(both, ("nimgp", "forest"), strict=True):
     plots.reliability_diagram(
-        evaluation.methods[name].probabilities, evaluation.y, classes, axes=axes
+        evaluation.probabilities(name), evaluation.y, classes, axes=axes
     )
     axes.set_title(name, fontsize="medium")
 
@@ -122,50 +119,47 @@ for axes, name in zip(both, ("nimgp", "forest"), strict=True):
 # class in DR4.
 
 # %%
-plots.probability_triangle(result.probabilities, classes, evaluation.y, size=16.0)
+plots.probability_triangle(P, classes, evaluation.y, size=16.0)
 plt.show()
 
 # %%
-P_true = result.probabilities[
-    np.arange(len(evaluation)), [classes.index(y) for y in evaluation.y]
-]
+P_true = P[evaluation.truth]
 worst = np.argsort(P_true)[:6]
 pd.DataFrame(
     {
-        "source": evaluation.names[worst],
+        "source": targets.names[targets.scored][worst],
         "in DR1": in_dr1[worst],
         "label": chosen[worst],
-        "P(label)": result.probabilities.max(axis=1)[worst].round(3),
+        "P(label)": P.max(axis=1)[worst].round(3),
         "in DR4": evaluation.y[worst],
         "P(class in DR4)": P_true[worst].round(3),
-        "Signif_Avg": evaluation.significance[worst].round(1),
+        "Signif_Avg": targets.significance[targets.scored][worst].round(1),
     }
 )
 
 # %% [markdown]
 # ## The open world
 #
-# A source can also be a remnant, a binary, or a blazar of uncertain type. `evaluate_open`
+# A source can also be a remnant, a binary, or a blazar of uncertain type. `open_world`
 # counts every class of DR4 as AGN, pulsar or other. It trains the default of `classify`,
 # and scores the unassociated sources of DR1. The other columns are baselines.
 
 # %%
-from fermiclass.evaluation.open_methods import evaluate_open
-
-open_world = evaluate_open(dr1, dr4, baselines=("logistic", "forest"))
-figures = open_world.to_dict()
+methods = [default_method(), *baseline_methods(["logistic", "forest"])]
+opened = evaluate(open_world(dr1, dr4), methods)
+found = {name: row["n"] for name, row in opened.per_class("default").items()}
 pd.DataFrame(
     {
         name: {
-            "NLL": scores["nll"],
-            "±": scores["nll_se"],
-            "NLL, AGN or pulsar": scores["agn_psr"],
+            "NLL": opened.figures.loc[("all", name), "nll"],
+            "±": opened.figures.loc[("all", name), "nll_se"],
+            "NLL, AGN or pulsar": opened.figures.loc[("agn_or_psr", name), "nll"],
             **{
-                f"expected {group} (found: {number['found']})": number["expected"]
-                for group, number in scores["numbers"]["all"].items()
+                f"expected {group} (found: {found[group]})": row["expected"]
+                for group, row in opened.per_class(name).items()
             },
         }
-        for name, scores in figures["methods"].items()
+        for name in opened.table.index
     }
 ).round(2)
 
@@ -186,5 +180,6 @@ pd.DataFrame(
 # These commands do the two tests, with more baselines:
 #
 #     fermiclass evaluate catalogs/4FGL-DR1.fits.gz --future catalogs/4FGL-DR4.fits.gz \
-#         --features extended --classes bll,fsrq,psr --methods nimgp,mgp --peers
-#     fermiclass evaluate catalogs/4FGL-DR1.fits.gz --open catalogs/4FGL-DR4.fits.gz --peers
+#         --features extended --classes bll,fsrq,psr --methods nimgp,mgp --baselines
+#     fermiclass evaluate catalogs/4FGL-DR1.fits.gz --open catalogs/4FGL-DR4.fits.gz \
+#         --baselines

@@ -14,8 +14,7 @@ import pandas as pd
 
 import fermiclass as fc
 from fermiclass import plots
-from fermiclass.evaluation import EstimatorMethod, evaluate_folds
-from fermiclass.labelling.training import default_estimator
+from fermiclass.evaluation import default_method, evaluate, folds
 
 pd.set_option("display.float_format", "{:.3f}".format)
 catalog = fc.read_catalog(Path("../catalogs") / "4FGL-DR4.fits.gz")
@@ -68,26 +67,20 @@ for axes in grid[:, 0]:
 # %% [markdown]
 # ## Test
 #
-# `evaluate_folds` divides the sources with a known class into three parts. It learns from
-# two parts and scores the third, in turn. `default_estimator` is the classifier that
-# `classify` and `train` use.
+# `folds` divides the sources with a known class into three parts. `evaluate` learns from
+# two parts and scores the third, in turn. `default_method` is the model that `classify`
+# and `train` use.
 
 # %%
-evaluation = evaluate_folds(
-    catalog,
-    [EstimatorMethod("default", default_estimator())],
-    folds=3,
-    features=FEATURES,
-    classes=CLASSES,
+evaluation = evaluate(
+    folds(catalog, 3, features=FEATURES, classes=CLASSES), [default_method()]
 )
-result = evaluation.methods["default"]
-chosen = np.array(evaluation.classes)[result.probabilities.argmax(axis=1)]
+P = evaluation.probabilities("default")
+chosen = np.array(evaluation.classes)[P.argmax(axis=1)]
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 3.3), layout="constrained")
 plots.confusion_matrix(evaluation.y, chosen, evaluation.classes, axes=left)
-plots.reliability_diagram(
-    result.probabilities, evaluation.y, evaluation.classes, axes=right
-)
-pd.DataFrame(result.scores.per_class).T.round(3)
+plots.reliability_diagram(P, evaluation.y, evaluation.classes, axes=right)
+pd.DataFrame(evaluation.per_class("default")).T.round(3)
 
 # %% [markdown]
 # The model recognises nearly all AGN. It labels about a tenth of the pulsars as AGN, and

@@ -26,7 +26,7 @@ def test_scores_are_those_of_the_estimator_alone():
         assert record["error"] == np.mean(fitted.predict(problem.X_test) != problem.y_test)
         assert record["n_test"] == 20
         assert (record["cell"], record["method"]) == ("easy/0", "some")
-        assert record["settings"] == {"peer": "logistic", "uncertainties": False, "seed": 0}
+        assert record["settings"] == {"baseline": "logistic", "uncertainties": False, "seed": 0}
         assert record["seconds"] == pytest.approx(record["fit_seconds"] + record["predict_seconds"])
 
 

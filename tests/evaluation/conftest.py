@@ -1,14 +1,15 @@
-"""Made-up releases, and two real ones."""
+"""Made-up releases, real ones, and made-up evaluations."""
 
 import numpy as np
 import pytest
 from astropy.table import Table
 
 from fermiclass.catalog import RELEASES, Catalog, read_catalog
-from fermiclass.evaluation import Evaluation, MethodResult, Scores
+from fermiclass.evaluation import Evaluation, Method, Population, Result, Targets
 from tests.conftest import slim_path
 
 _RELEASE = {release.name: release for release in RELEASES}
+CLASSES = ("bll", "fsrq", "psr")
 
 
 def make_up_catalog(names, lon, lat, classes, release="4FGL-DR1", **columns):
@@ -37,28 +38,32 @@ def blobs():
     return X, rng.uniform(0.01, 0.2, X.shape), y
 
 
-CLASSES = ("bll", "fsrq", "psr")
+def make_up_evaluation(noise, *, n=200, floor=1e-5):
+    """Return an evaluation on n made-up sources; in the last ten nothing is known of the class.
 
-
-def make_up_evaluation(variants, *, some_unassociated=True, features=None, n=200, meta=None, shares=None):
-    """Return an evaluation on the same n made-up sources.
-
-    `variants` maps each variant to how much of its probabilities is noise: 0 for the truth, 1 for none of it. `shares`
-    gives those of the variants that are corrected.
+    `noise` says how much of each method's probabilities is noise: 0 for the truth, 1 for none of it. Methods whose name
+    begins with "base" are baselines.
     """
     rng = np.random.default_rng(0)
-    truth = rng.dirichlet(np.ones(3), n)
-    y = np.array([rng.choice(CLASSES, p=row) for row in truth])
-    status = np.where(rng.random(n) < 0.3, "" if some_unassociated else "bcu", "bcu")
-    significance = rng.uniform(4.0, 30.0, n)
-    bare = status == ""
-    features = features or {"six": ("a", "b")}
-    methods = {}
-    for k, (variant, noise) in enumerate(variants.items()):
-        p = (1 - noise) * truth + noise * np.random.default_rng(k + 1).dirichlet(np.ones(3), n)
-        scores = Scores.of(p, y, CLASSES, significance=significance)
-        alone = Scores.of(p[bare], y[bare], CLASSES) if bare.any() else None
-        own = shares if shares and variant.correction else {}
-        methods[variant.name(len(features) > 1)] = MethodResult(variant, scores, alone, 1.25, 0.5, p, own)
+    P = rng.dirichlet(np.ones(3), n)
+    truth = np.arange(3) == np.array([rng.choice(3, p=row) for row in P])[:, None]
+    truth[-10:] = True
+    status, low = np.where(rng.random(n) < 0.3, "", "bcu"), rng.random(n) < 0.4
+    each = {name: (name,) for name in CLASSES}
+    two = {"agn": ("bll", "fsrq"), "psr": ("psr",)}
+    populations = {
+        "all": Population(np.full(n, True), each, "all"),
+        "unassociated": Population(status == "", each, "unassociated"),
+        "agn_or_psr": Population(low, two, "agn, psr"),
+    }
     names = np.array([f"s{k}" for k in range(n)])
-    return Evaluation("4FGL.fits", "made up", CLASSES, features, names, y, status, significance, methods, meta or {})
+    about = {"features": ["a", "b"], "grouping": "bll,fsrq,psr", "class_priors": "trained"}
+    targets = Targets(
+        "4FGL.fits", "made up", "made-up sources", CLASSES, truth, names, status, rng.uniform(4, 30, n), low,
+        populations, [], floor, meta=about,
+    )  # fmt: skip
+    results = {}
+    for k, (name, share) in enumerate(noise.items()):
+        p = (1 - share) * P + share * np.random.default_rng(k + 1).dirichlet(np.ones(3), n)
+        results[name] = Result(Method(name, None, name.startswith("base")), p, 1.25)
+    return Evaluation(targets, results)

@@ -81,15 +81,16 @@ def test_xgboost_is_left_out_where_it_is_not_installed(monkeypatch):
 
 def test_estimator_can_be_cloned():
     model = BaselineClassifier("svm", uncertainties=True, seed=3)
-    assert clone(model).get_params() == {"peer": "svm", "uncertainties": True, "seed": 3}
+    assert clone(model).get_params() == {"baseline": "svm", "uncertainties": True, "seed": 3}
 
 
 def test_baseline_methods():
     assert [method.name for method in baseline_methods()] == list(available_baselines())
-    pair = baseline_methods(["svm"], seed=2, uncertainties=True)
-    assert [method.name for method in pair] == ["svm", "svm+unc"]
-    assert [method.estimator.uncertainties for method in pair] == [False, True]
-    assert {method.estimator.seed for method in pair} == {2}
+    pair = baseline_methods(["svm", "svm+unc"], seed=2)
+    assert [method.settings for method in pair] == [
+        {"baseline": "svm", "uncertainties": uncertainties, "seed": 2} for uncertainties in (False, True)
+    ]
+    assert all(method.is_baseline for method in pair)
 
 
 def test_classes_of_few_rows(blobs):

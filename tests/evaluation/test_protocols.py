@@ -1,279 +1,165 @@
-"""Across releases and across folds, with methods that cost nothing."""
+"""What each protocol learns from and scores, with methods that cost nothing."""
 
-import json
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from astropy.table import Table
 
-from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, ClassGrouping
+from fermiclass import NIMGPClassifier
+from fermiclass.catalog import CLASS_CODES, CLASS_TREE, DEFAULT_CLASSES, THREE_CLASSES, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation import (
-    EstimatorMethod,
+    BaselineClassifier,
+    Method,
     baseline_method,
-    baseline_methods,
-    evaluate_faint,
-    evaluate_folds,
-    evaluate_future,
+    bright_to_faint,
+    default_method,
+    estimator_method,
+    evaluate,
+    folds,
     later_classes,
-    paired_difference,
+    later_release,
+    model_method,
+    open_world,
 )
-from fermiclass.features import extract_features
+from fermiclass.evaluation.methods import open_classes
+from fermiclass.evaluation.protocols import OPEN_CLASSES, _open_truth
+from fermiclass.evaluation.results import ESTIMATED_SUFFIX, MEAN
 
-OLD = {"classes": THREE_CLASSES, "features": "extended"}
-SETS = ["six", "extended"]
-DESIGN_KEYS = {"nll", "nll_se", "error", "ece", "brier", "fit_seconds", "predict_seconds", "n", "per_class"}
+OLD = {"classes": THREE_CLASSES, "features": "six"}
+FOUR = ("bll", "fsrq", "psr", "other")
 
 
-@dataclass
-class Constant:
+class Spy(BaselineClassifier):
     """Says the same of every source, and remembers what it was given."""
 
-    name: str = "constant"
-    p: tuple = (0.5, 0.3, 0.2)
-    seen: list = field(default_factory=list)
+    seen: ClassVar = []
 
-    def fit(self, table, classes):
-        self.seen.append(table)
+    def fit(self, X, y, *, X_var=None):
+        self.classes_ = np.unique(y)
+        self.seen.append((X, np.asarray(y)))
         return self
 
-    def predict(self, table):
-        self.seen.append(table)
-        return np.tile(self.p, (len(table), 1))
+    def predict_proba(self, X, *, X_var=None):
+        self.seen.append(X)
+        return np.tile(np.arange(1, len(self.classes_) + 1) / sum(range(len(self.classes_) + 1)), (len(X), 1))
+
+
+@pytest.fixture
+def spy():
+    Spy.seen = []
+    return estimator_method("spy", Spy())
 
 
 @pytest.fixture(scope="module")
 def future(dr1, dr4):
-    methods = baseline_methods(["logistic", "svm"])
-    return evaluate_future(dr1, dr4, methods, features="six", classes=THREE_CLASSES, seed=1)
+    return evaluate(later_release(dr1, dr4, **OLD), [baseline_method("logistic"), baseline_method("svm")])
 
 
-def test_layout(future):
-    found = json.loads(json.dumps(future.to_dict(), allow_nan=False))
-    assert {"catalog", "protocol", "n", "methods"} < set(found)
-    assert (found["catalog"], found["n"]) == ("4FGL-DR1.fits.gz", 310)
-    assert list(found["methods"]) == ["logistic", "logistic+shares", "svm", "svm+shares"]
-    for method in found["methods"].values():
-        assert set(method) >= DESIGN_KEYS | {"unassociated"}
-        assert method["n"] == 310
-        assert method["unassociated"]["n"] == 67
-        assert method["unassociated"]["per_class"]["psr"]["n"] == 67
-        assert sum(row["n"] for row in method["by_significance"]) == 310
-    shares = found["methods"]["svm+shares"]["shares"]
-    assert set(shares) == {"unassociated", "bcu", "unk"}
-    assert sum(share["mean"] for share in shares["bcu"].values()) == pytest.approx(1)
-    assert "shares" not in found["methods"]["svm"]
-
-
-def test_several_feature_sets_on_the_same_sources(future, dr1, dr4):
-    """Each set's figures are those that it has alone; nothing but the names tells them apart."""
-    steps = []
-    methods = baseline_methods(["svm", "logistic"])
-    both = evaluate_future(
-        dr1,
-        dr4,
-        methods,
-        features=["six", "LP_beta,Npred"],
-        classes=THREE_CLASSES,
-        seed=1,
-        progress=lambda *state: steps.append(state),
-    )
-    assert list(both.methods) == [
-        f"{method}@{features}{correction}"
-        for features in ("six", "list1")
-        for method in ("svm", "logistic")
-        for correction in ("", "+shares")
-    ]
-    assert steps == [("svm@six", 0, 4), ("logistic@six", 1, 4), ("svm@list1", 2, 4), ("logistic@list1", 3, 4)]
-    for side_by_side, alone in (("svm@six", "svm"), ("logistic@six+shares", "logistic+shares")):
-        same, expected = both.methods[side_by_side], future.methods[alone]
-        np.testing.assert_array_equal(same.probabilities, expected.probabilities)
-        assert same.unassociated.to_dict() == expected.unassociated.to_dict()
-    assert not np.array_equal(both.methods["svm@six"].probabilities, both.methods["svm@list1"].probabilities)
-    np.testing.assert_array_equal(both.names, future.names)
-    assert both.to_dict()["features"]["list1"] == ["LP_beta", "Npred"]
-    assert future.to_dict()["features"] == list(future.features["six"])
-
-
-@pytest.mark.parametrize(
-    "protocol",
-    [
-        lambda catalog, methods: evaluate_folds(catalog, methods, folds=2, features=SETS, classes=THREE_CLASSES),
-        lambda catalog, methods: evaluate_faint(catalog, methods, features=SETS, classes=THREE_CLASSES),
-    ],
-    ids=["folds", "faint"],
-)
-def test_every_feature_set_has_the_same_splits(dr4, protocol):
-    method = Constant()
-    evaluation = protocol(dr4, [method])
-    assert list(evaluation.methods) == ["constant@six", "constant@extended"]
-    half = len(method.seen) // 2
-    for six, extended in zip(method.seen[:half], method.seen[half:], strict=True):
-        np.testing.assert_array_equal(six.names, extended.names)
-        assert (six.X.shape[1], extended.X.shape[1]) == (6, 17)
-    assert "unassociated" not in evaluation.to_dict()["methods"]["constant@six"]
-
-
-def test_significance_goes_with_the_sources(future, dr1):
-    at = {name: k for k, name in enumerate(dr1.names.tolist())}
-    expected = [dr1.table["Signif_Avg"][at[name]] for name in future.names.tolist()]
-    np.testing.assert_array_equal(future.significance, expected)
-
-
-def test_baselines_are_told_from_other_methods(dr4):
-    evaluation = evaluate_folds(dr4, [Constant(), baseline_method("logistic")], folds=2, **OLD)
-    assert {name: result.variant.is_baseline for name, result in evaluation.methods.items()} == {
-        "constant": False,
-        "logistic": True,
-    }
-    assert list(evaluation.to_dict()["versus_peers"]) == ["constant"]
-
-
-def test_shares_are_of_all_targets(future, dr1):
-    found = future.to_dict()
-    assert sum(found["targets_by_status"].values()) == found["matches"]["targets"] == 2741
-    assert found["targets_by_status"]["unassociated"] == np.sum(dr1.classes == "")
-    assert sum(found["training_shares"].values()) == pytest.approx(1)
-
-
-def test_same_seed_same_figures(future, dr1, dr4):
-    again = evaluate_future(dr1, dr4, [baseline_method("logistic")], features="six", classes=THREE_CLASSES, seed=1)
-    for name, result in again.methods.items():
-        assert result.scores.to_dict() == future.methods[name].scores.to_dict()
-
-
-def test_correction_pays_on_real_data(future):
-    assert future.ranking[0].endswith("+shares")
-    difference = future.difference("logistic+shares", "logistic")
-    assert difference.mean < -0.05
-    a, b = (future.methods[name].scores.nll_per_source for name in ("logistic+shares", "logistic"))
-    assert difference == paired_difference(a, b)
-
-
-def test_only_the_earlier_release_is_seen(dr1, dr4):
-    method = Constant()
-    evaluation = evaluate_future(dr1, dr4, [method], shares=False, **OLD)
-    train, targets = method.seen
-    table = extract_features(dr1, "extended", THREE_CLASSES)
-    np.testing.assert_array_equal(train.X, table[table.labelled].X)
-    wanted = table[np.isin(dr1.classes, ["", "bcu", "unk"])]
-    np.testing.assert_array_equal(targets.X, wanted.X)
-    np.testing.assert_array_equal(targets.X_var, wanted.X_var)
-    assert not targets.labelled.any()
+def test_later_release(dr1, dr4, spy):
+    """Only the earlier release is seen. All its sources without a class are predicted."""
+    targets = later_release(dr1, dr4, **OLD)
+    evaluation = evaluate(targets, [spy])
+    (X, y), predicted = Spy.seen
     matches = later_classes(dr1, dr4, THREE_CLASSES)
-    np.testing.assert_array_equal(evaluation.names, dr1.names[matches.rows])
+    assert len(y) == np.sum(ClassGrouping.parse(THREE_CLASSES).assign(dr1.classes) != "")
+    assert len(predicted) == len(targets.names) == len(matches.targets) == 2741
+    assert (X.shape[1], len(evaluation)) == (6, 310)
+    np.testing.assert_array_equal(targets.names[targets.scored], dr1.names[matches.rows])
     np.testing.assert_array_equal(evaluation.y, matches.y)
-    loss = -np.log(np.select([evaluation.y == "bll", evaluation.y == "fsrq"], [0.5, 0.3], 0.2))
-    assert list(evaluation.methods) == ["constant"]
-    assert evaluation.methods["constant"].scores.nll == pytest.approx(loss.mean())
-    assert evaluation.methods["constant"].unassociated.nll == pytest.approx(-np.log(0.2))
+    loss = -np.log(np.select([matches.y == "bll", matches.y == "fsrq"], [1 / 6, 2 / 6], 3 / 6))
+    assert evaluation.figures.loc[("all", "spy"), "nll"] == pytest.approx(loss.mean(), abs=1e-4)
+    assert evaluation.figures.loc[("unassociated", "spy"), "nll"] == pytest.approx(np.log(2), abs=1e-4)
+    assert len(evaluation.losses("unassociated")) == 67
 
 
-def test_least_significance_is_for_training_only(dr1, dr4):
-    method = Constant()
-    evaluation = evaluate_future(dr1, dr4, [method], min_significance=30.0, shares=False, **OLD)
-    assert len(method.seen[0]) < 600
-    assert len(method.seen[1]) == 2741
-    assert len(evaluation) == 310
+def test_estimated_class_priors_pay_in_a_closed_world(future):
+    assert set(future.results) == {name + end for name in ("logistic", "svm") for end in ("", ESTIMATED_SUFFIX)}
+    assert future.table.index[0].endswith(ESTIMATED_SUFFIX)
+    assert future.difference("logistic+estimated", "logistic").mean < -0.05
+    priors = future.results["svm+estimated"].class_priors
+    assert set(priors) == {"", "bcu", "unk"}
+    assert priors["bcu"].mean.sum() == pytest.approx(1)
+
+
+def test_least_significance_is_for_training_only(dr1, dr4, spy):
+    evaluation = evaluate(later_release(dr1, dr4, min_significance=30.0, **OLD), [spy])
+    assert len(Spy.seen[0][1]) < 600
+    assert (len(Spy.seen[1]), len(evaluation)) == (2741, 310)
 
 
 def test_releases_in_the_wrong_order(dr1):
     known = dr1[dr1.classes != ""]
-    with pytest.raises(
-        CatalogError, match=r"none of the \d+ sources without a class .* Give the earlier release first"
-    ):
-        evaluate_future(known, dr1, [Constant()])
+    for protocol in (later_release, open_world):
+        with pytest.raises(CatalogError, match=r"earlier release first|no source"):
+            protocol(known, dr1)
 
 
-def test_names_must_differ(dr4):
-    with pytest.raises(ValueError, match=r"repeated names \(constant\)"):
-        evaluate_folds(dr4, [Constant(), Constant()])
-    with pytest.raises(ValueError, match="at least one"):
-        evaluate_folds(dr4, [])
-
-
-def test_folds(dr4):
-    methods = [baseline_method("logistic"), Constant("psr always", (0.0, 0.0, 1.0))]
-    steps = []
-    evaluation = evaluate_folds(dr4, methods, folds=3, progress=lambda *state: steps.append(state), **OLD)
-    found = json.loads(json.dumps(evaluation.to_dict(), allow_nan=False))
-    table = extract_features(dr4, **OLD)
-    assert found["n"] == table.labelled.sum()
-    assert set(found["methods"]["logistic"]) >= DESIGN_KEYS
-    assert "unassociated" not in found["methods"]["logistic"]
-    assert found["methods"]["logistic"]["nll"] < 0.4
-    assert steps[:2] == [("logistic", 0, 6), ("logistic", 1, 6)]
-    assert found["methods"]["psr always"]["error"] == pytest.approx(np.mean(evaluation.y != "psr"))
-    assert sum(row["n"] for row in found["methods"]["logistic"]["by_significance"]) == found["n"]
-
-
-def test_every_source_is_predicted_by_a_model_that_has_not_seen_it(dr4):
-    method = Constant()
-    evaluation = evaluate_folds(dr4, [method], folds=4, min_significance=20.0, **OLD)
-    tested = []
-    for train, test in zip(method.seen[::2], method.seen[1::2], strict=True):
-        assert not set(train.names) & set(test.names)
-        assert len(train) + len(test) == len(evaluation)
-        tested += test.names.tolist()
-    assert sorted(tested) == sorted(evaluation.names.tolist())
-    assert evaluation.methods["constant"].scores.by_significance[0].low == 20.0
-
-
-FOUR = ("bll", "fsrq", "psr", "other")
-
-
-def test_the_default_learns_and_scores_sources_of_one_class_each(dr1, dr4):
-    """An AGN that is a bll or an fsrq, but which is unknown, cannot be scored, and baselines cannot learn from it."""
-    four = Constant(p=(0.4, 0.3, 0.2, 0.1))
-    known = ClassGrouping.parse(DEFAULT_CLASSES).assign(dr1.classes)
-    for evaluation in (
-        evaluate_folds(dr1, [four], folds=2),
-        evaluate_faint(dr1, [four]),
-        evaluate_future(dr1, dr4, [four], shares=False),
-    ):
-        assert evaluation.classes == FOUR
-        assert set(evaluation.y) == set(FOUR)
-        assert len(evaluation.features["galactic"]) == 18
-    learned = four.seen[::2]
-    assert all(set(table.y) == set(FOUR) for table in learned)
-    assert len(learned[-1]) == np.isin(known, FOUR).sum() < np.sum(known != "")
-    assert evaluation.meta["n_train"] == len(learned[-1])
+def test_folds(dr4, spy):
+    """Every source with a class is predicted once, by a model that has not seen it."""
+    targets = folds(dr4, 3, **OLD)
+    evaluation = evaluate(targets, [spy])
+    table = ClassGrouping.parse(THREE_CLASSES).assign(dr4.classes)
+    assert len(evaluation) == np.sum(table != "")
+    for (split, places), (_, y) in zip(targets.splits, Spy.seen[::2], strict=True):
+        assert not split.learn[split.rows].any()
+        assert split.learn.sum() == len(dr4) - len(split.rows)  # those without a class may be learned from
+        assert len(y) == len(evaluation) - len(places)
+        np.testing.assert_array_equal(dr4.names[split.rows], targets.names[places])
+    assert sorted(np.concatenate([places for _, places in targets.splits])) == list(range(len(evaluation)))
+    assert "unassociated" not in evaluation.figures.index.unique("population")
 
 
 def test_too_many_folds(dr4):
-    with pytest.raises(ClassError, match=r"sources of class 'psr', too few for 1000 folds"):
-        evaluate_folds(dr4, [Constant()], folds=1000, **OLD)
-    with pytest.raises(ValueError, match="folds=1 is not valid: give at least 2"):
-        evaluate_folds(dr4, [Constant()], folds=1)
+    with pytest.raises(ClassError, match=r"'psr', too few for 1000 folds"):
+        folds(dr4, 1000, **OLD)
+    with pytest.raises(ValueError, match="folds=1"):
+        folds(dr4, 1)
+
+
+def test_bright_to_faint(dr1):
+    """In each class the fraction with the smallest significance is scored, and nothing of it is learned."""
+    targets = bright_to_faint(dr1, 0.3, **OLD)
+    groups = ClassGrouping.parse(THREE_CLASSES).assign(dr1.classes)
+    ((split, _),) = targets.splits
+    significance = np.asarray(dr1.table["Signif_Avg"])
+    for name in ("bll", "fsrq", "psr"):
+        faint, bright = (significance[(groups == name) & side] for side in (~split.learn, split.learn))
+        assert np.nanmax(faint) < np.nanmin(bright)
+        assert len(faint) == pytest.approx(0.3 * (len(faint) + len(bright)), abs=1)
+    np.testing.assert_array_equal(targets.significance, significance[split.rows])
+    with pytest.raises(ValueError, match=r"fraction=1\.5"):
+        bright_to_faint(dr1, 1.5)
+
+
+def test_the_default_classes_score_sources_of_one_class_each(dr1, dr4, spy):
+    """An AGN that is a bll or an fsrq, but which is unknown, cannot be scored, and baselines cannot learn from it."""
+    known = ClassGrouping.parse(DEFAULT_CLASSES).assign(dr1.classes)
+    for targets in (folds(dr1, 2), bright_to_faint(dr1), later_release(dr1, dr4)):
+        evaluation = evaluate(targets, [spy])
+        assert evaluation.classes == FOUR
+        assert set(evaluation.y) == set(FOUR)
+    y = Spy.seen[-2][1]
+    assert len(y) == np.isin(known, FOUR).sum() < np.sum(known != "")
 
 
 def test_probabilities_follow_the_order_of_the_classes(dr4):
     a, b = (
-        evaluate_folds(dr4, [baseline_method("logistic")], folds=2, classes=spec, min_significance=20.0)
+        evaluate(folds(dr4, 2, classes=spec, features="six", min_significance=20.0), [baseline_method("logistic")])
         for spec in ("bll,fsrq,psr", "psr,fsrq,bll")
     )
-    p, q = (evaluation.methods["logistic"].probabilities for evaluation in (a, b))
-    np.testing.assert_allclose(p, q[:, ::-1])
+    np.testing.assert_allclose(a.probabilities("logistic"), b.probabilities("logistic")[:, ::-1])
     assert b.classes == ("psr", "fsrq", "bll")
 
 
-def test_class_that_training_lacks_gets_probability_zero(dr4):
-    table = extract_features(dr4, **OLD)
-    two = table[np.isin(table.y, ["bll", "psr"])]
-    p = baseline_method("logistic").fit(two, ("bll", "fsrq", "psr")).predict(table[:5])
-    np.testing.assert_array_equal(p[:, 1], 0)
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-
-
-def test_any_estimator_is_a_method(dr4):
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-
-    estimator = NIMGPClassifier(steps=3, num_inducing=3, num_draws=2)
-    evaluation = evaluate_folds(dr4, [EstimatorMethod("nimgp", estimator)], folds=2, min_significance=60.0, **OLD)
-    np.testing.assert_allclose(evaluation.methods["nimgp"].probabilities.sum(axis=1), 1, atol=1e-6)
-    assert not hasattr(estimator, "classes_")
+def test_methods_need_names_of_their_own(dr4, spy):
+    with pytest.raises(ValueError, match="name of its own"):
+        evaluate(folds(dr4, 2, **OLD), [spy, spy])
+    with pytest.raises(ValueError, match="at least one"):
+        evaluate(folds(dr4, 2, **OLD), [])
 
 
 def test_tensorflow_is_not_imported():
@@ -281,21 +167,109 @@ def test_tensorflow_is_not_imported():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_faint_sources_are_scored_by_a_model_of_bright_ones():
-    """In each class the fraction with the smallest significance is scored, and nothing of it is learned."""
-    from fermiclass import ClassGrouping, read_catalog
-    from fermiclass.evaluation import baseline_method, evaluate_faint
-    from tests.conftest import slim_path
+# --- the open world --------------------------------------------------------------------------------------------------
 
-    catalog = read_catalog(slim_path("4FGL-DR1"))
-    result = evaluate_faint(catalog, [baseline_method("logistic")], fraction=0.3, **OLD)
-    groups = ClassGrouping.parse("bll,fsrq,psr").assign(catalog.classes)
-    scored = np.isin(catalog.names, result.names)
-    significance = np.asarray(catalog.table["Signif_Avg"])
-    for name in ("bll", "fsrq", "psr"):
-        faint, bright = (np.asarray(significance[(groups == name) & side]) for side in (scored, ~scored))
-        assert np.nanmax(faint) < np.nanmin(bright)
-        assert len(faint) == pytest.approx(0.3 * (len(faint) + len(bright)), abs=1)
-    assert result.meta["n_train"] + len(result) == np.sum(groups != "")
-    with pytest.raises(ValueError, match=r"fraction=1\.5 is not valid: give a number between 0 and 1"):
-        evaluate_faint(catalog, [baseline_method("logistic")], fraction=1.5)
+BARE = ["", "", "", "", "", "", "bcu", "bcu", "bll"]
+LATER = ["bcu", "PSR", "msp", "spp", "unk", "", "fsrq", "bll", "psr"]
+
+
+@pytest.fixture
+def releases(make_catalog):
+    """Nine sources 2 degrees apart, and the same later, a little off; the sixth has moved away."""
+    names = [f"4FGL J{k:04d}" for k in range(9)]
+    lon, lat = np.arange(9) * 2.0 + 6.0, np.full(9, 20.0)
+    columns = {"GLAT": np.array([5.0, -5.0, 20.0, 1.0, 1.0, 1.0, 30.0, 30.0, 30.0]), "Signif_Avg": np.arange(9) + 4.0}
+    earlier = make_catalog(names, lon, lat, BARE, **columns)
+    off = np.where(np.arange(9) == 5, 1.0, 0.05)
+    return earlier, make_catalog(names, lon, lat + off, LATER, "4FGL-DR4", **columns)
+
+
+def test_every_class_has_a_place_but_unk():
+    codes = np.array([*CLASS_CODES, "", "unheard-of"])
+    assert {code for members in CLASS_TREE.values() for code in members} == set(CLASS_CODES) - {"unk"}
+    truth = dict(zip(codes, _open_truth(codes, np.full(len(codes), "")).tolist(), strict=True))
+    assert truth["bcu"] == truth["rdg"] == truth["bll"] == [True, True, False, False]
+    assert (truth["msp"], truth["spp"]) == ([False, False, True, False], [False, False, False, True])
+    assert truth["unk"] == truth[""] == truth["unheard-of"] == [True] * 4
+    typed = _open_truth(np.array(["fsrq", "psr"]), np.array(["bcu", "bcu"])).tolist()
+    assert typed == [[False, True, False, False], [False, False, True, False]]
+
+
+def test_open_world(releases):
+    targets = open_world(*releases, features="asinh_GLAT")
+    assert targets.names[targets.scored].tolist() == [f"4FGL J{k:04d}" for k in range(4)]  # unk says nothing
+    found = {name: targets.truth_of(name)[each.mask].tolist() for name, each in targets.populations.items()}
+    unknown = [True] * 3
+    expected = [[True, False, False], [False, True, False], [False, True, False], [False, False, True]]
+    assert found["all"] == [*expected, unknown, unknown]  # what moved is not found
+    assert found["high"] == [[False, True, False]]
+    assert found["agn_or_psr"] == [[True, False], [False, True], [False, True]]
+    assert found["agn_or_psr_high"] == [[False, True]]
+    assert found["bll_or_fsrq"] == [[False, True], [True, False]]
+
+
+def test_cells_of_the_sky_are_a_chessboard(releases):
+    # Declinations of 20 degrees are in row 7; right ascensions of 6 to 14 degrees are in column 0, which makes 7: odd.
+    odd = open_world(*releases, cells="odd", features="asinh_GLAT")
+    assert odd.populations["all"].mask.sum() == 5  # the sixth is at 16 degrees, in column 1
+    for cells, message in (("even", "gives a class to no source"), ("some", "choose one of all, even, odd")):
+        with pytest.raises(CatalogError, match=message):
+            open_world(*releases, cells=cells)
+
+
+def test_classes_are_summed_by_the_tree():
+    matrix = open_classes(ClassGrouping.parse("fsrq,bll,psr,msp,radio=rdg+agn,snr,other"))
+    assert matrix.sum(axis=1).tolist() == [1] * 7
+    assert OPEN_CLASSES == FOUR
+    assert matrix.argmax(axis=1).tolist() == [1, 0, 2, 2, 0, 3, 3]
+    assert matrix[4].tolist() == [0.5, 0.5, 0, 0]
+
+
+@pytest.fixture(scope="module")
+def opened(dr1, dr4):
+    """Few steps, on a part of DR1: two methods of ours and two baselines."""
+    quick = {"steps": 10, "num_inducing": 10, "num_draws": 16}
+    methods = [model_method(name, NIMGPClassifier(name, **quick)) for name in ("mgp", "nimgp-fo")]
+    methods += [baseline_method(name) for name in ("logistic", "boosting")]
+    done = []
+    found = evaluate(open_world(dr1[::2], dr4), methods, progress=lambda *state: done.append(state))
+    assert done == [(method.name, k, 4) for k, method in enumerate(methods)]
+    return found
+
+
+def test_methods_and_baselines_in_the_open_world(opened):
+    assert list(opened.results) == ["mgp", "nimgp-fo", "logistic", "boosting", MEAN]
+    baselines = [opened.results[name].p for name in ("logistic", "boosting", MEAN)]
+    np.testing.assert_allclose(np.mean(baselines[:2], axis=0)[:, 2:], baselines[2][:, 2:])
+    for result in opened.results.values():
+        np.testing.assert_allclose(result.p.sum(axis=1), 1.0, atol=1e-6)
+    assert opened.to_dict()["methods"]["mgp"]["class_priors"] == "selection"
+
+
+def test_the_default_is_the_model_of_classify(monkeypatch, dr4):
+    """Its estimator, its labels of several classes, and sources without a class, but for those held out."""
+    trained = []
+
+    class Model:
+        def label(self, sources, which, *, class_priors):
+            trained.append((len(sources), which, class_priors))
+            return Table({f"P_{name}": np.full(len(sources), 0.25) for name in FOUR})
+
+    def train(catalog, estimator, **chosen):
+        trained.append((len(catalog), estimator, chosen["classes"]))
+        return Model()
+
+    monkeypatch.setattr("fermiclass.evaluation.methods.train", train)
+    targets = bright_to_faint(dr4)
+    evaluate(targets, [default_method(seed=3)])
+    (num_learned, estimator, classes), labelled = trained
+    assert num_learned == len(dr4) - len(targets.names)
+    assert labelled == (len(targets.names), "all", "trained")
+    assert (estimator.method, estimator.objective, estimator.random_state) == ("nimgp-fo", "predictive", 3)
+    assert classes == DEFAULT_CLASSES
+
+
+def test_a_method_is_a_name_and_a_function(dr4):
+    certain = Method("psr", lambda split: np.tile([0.0, 0.0, 1.0], (len(split.rows), 1)))
+    evaluation = evaluate(folds(dr4, 2, **OLD), [certain])
+    assert evaluation.figures.loc[("all", "psr"), "error"] == np.mean(evaluation.y != "psr")

@@ -13,7 +13,7 @@ from matplotlib.colors import to_rgb, to_rgba
 from sklearn.metrics import confusion_matrix
 
 from fermiclass import extract_features, plots
-from fermiclass.evaluation.metrics import label_indices, reliability
+from fermiclass.evaluation.metrics import as_truth, reliability
 from fermiclass.features import FEATURES as DEFINED
 from fermiclass.plots.colours import shades
 from tests.conftest import REPOSITORY
@@ -135,7 +135,7 @@ def test_triangle_refuses():
 def test_reliability_diagram():
     p, y, *_ = made_up(400)
     axes = plots.reliability_diagram(p, y, CLASSES, num_bins=6)
-    table = reliability(*label_indices(p, y, CLASSES), 6)
+    table = reliability(p, as_truth(y, CLASSES), 6)
     line = axes.lines[1]
     np.testing.assert_allclose(line.get_xdata(), [row.confidence for row in table])
     np.testing.assert_allclose(line.get_ydata(), [row.accuracy for row in table])

@@ -16,6 +16,9 @@ from fermiclass.io.inputs import check_regular
 _REMEDY = "Give a file that 'fermiclass evaluate CATALOG --json FILE' wrote."
 _SCORES = ("n", "nll", "nll_se", "error", "ece", "brier")
 
+#: Settings that must be those of the labels.
+_SETTINGS = ("method", "objective", "likelihood", "kernel", "temperature")
+
 
 @dataclass(frozen=True)
 class Trust:
@@ -26,7 +29,7 @@ class Trust:
     catalog, protocol, method
         Catalogue and protocol of the evaluation, and name of the method in it.
     same_method
-        Whether it is the method of the labels, with their features, classes, likelihood and correction.
+        Whether it is the method of the labels, with their features, classes, settings and class priors.
     classes
         The C classes.
     scores
@@ -66,8 +69,7 @@ def read_metrics(path: str | os.PathLike[str], labels_meta: Mapping[str, Any]) -
     Parameters
     ----------
     path
-        The file. It may contain several methods: the result is the method of the labels, with the same correction of
-        the class priors, or else the best method.
+        The file. It may contain several methods: the result is that of the labels, or else the most similar one.
     labels_meta
         Metadata of the label table.
 
@@ -95,40 +97,27 @@ def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
     classes = tuple(_text(name) for name in content["classes"])
     if not classes:
         raise ValueError("it has no classes")
-    features = _names(meta.get("features"))
-    temperature = str(meta.get("temperature", 1))
-    priors = str(meta.get("class_priors", "trained"))
-    corrected = priors not in ("trained", "selection", "None")
     methods = content["methods"]
 
-    def rank(name: str) -> tuple[bool, bool, bool, bool, float]:
+    def rank(name: str) -> tuple[bool, int, bool, float]:
         about = methods[name]
-        sets = content.get("features", ())
-        scored = set(sets[about["feature_set"]] if isinstance(sets, Mapping) else sets)
-        method, tempered, _ = str(about.get("method")).partition("+temperature")
-        return (
-            method != meta.get("method"),
-            bool(tempered) != (temperature == "folds"),
-            scored != features,
-            (about.get("correction") is not None) != corrected,
-            float(about["nll"]),
-        )
+        settings = about["settings"]
+        compared = [key for key in _SETTINGS if key in settings and key in meta]
+        differ = sum(str(settings[key]) != str(meta[key]) for key in compared)
+        other_priors = about["class_priors"] != str(meta.get("class_priors", "trained"))
+        return "method" not in compared, differ, other_priors, float(about["nll"])
 
     chosen = min(methods, key=rank)
     found = methods[chosen]
-    others_same = (
-        {name.lower() for name in classes} == {name.lower() for name in _names(meta.get("classes"))}
-        and temperature in ("1", "1.0", "folds")
-        and priors != "selection"  # which no evaluation has
-        # Earlier versions did not write the likelihood.
-        and content.get("likelihood", meta.get("likelihood")) == meta.get("likelihood")
-    )
+    same_data = set(content["features"]) == _names(meta.get("features")) and {
+        name.lower() for name in _names(content["grouping"])
+    } == {name.lower() for name in _names(meta.get("classes"))}
     populations = {"all": found} | ({"unassociated": found["unassociated"]} if "unassociated" in found else {})
     return Trust(
         catalog=_text(content["catalog"]),
-        protocol=_text(content["protocol"]),
+        protocol=f"{_text(content['protocol'])}: {_text(content['description'])}",
         method=_text(chosen),
-        same_method=others_same and not any(rank(chosen)[:-1]),
+        same_method=same_data and not any(rank(chosen)[:-1]),
         classes=classes,
         scores={name: _checked(scores, len(classes)) for name, scores in populations.items()},
     )

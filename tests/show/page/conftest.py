@@ -20,16 +20,19 @@ HOSTILE = (
     "<!--<script> {{ 7 * 7 }} %2F ?a=b#c\\u003c",
 )
 
+_NIMGP = {"method": "nimgp", "likelihood": "softmax", "temperature": 1.0}
 EVALUATION = {
     "catalog": "4FGL-DR1.fits.gz",
-    "protocol": "future: trained on <b>4FGL-DR1</b>",
+    "protocol": "future",
+    "description": "sources without a class in <b>4FGL-DR1</b>",
+    "grouping": "bll,fsrq,psr",
     "n": 100,
     "classes": ["bll", "fsrq", "psr"],
     "features": FEATURES.split(","),
     "methods": {
-        "peer": {"method": "peer", "correction": None, "nll": 0.1},
-        "nimgp": {"method": "nimgp", "correction": None, "nll": 0.4},
-        "nimgp+shares": {"method": "nimgp", "correction": "shares", "nll": 0.326},
+        "forest": {"settings": {"baseline": "forest"}, "class_priors": "trained", "nll": 0.1},
+        "nimgp": {"settings": _NIMGP, "class_priors": "trained", "nll": 0.4},
+        "nimgp+estimated": {"settings": _NIMGP, "class_priors": "estimated", "nll": 0.326},
     },
 }
 for _name, _result in EVALUATION["methods"].items():

@@ -97,7 +97,7 @@ def test_whatever_is_in_the_catalogue_stays_text(hostile_labels, labels, metrics
     for text in HOSTILE:
         assert text not in page
     assert "49 %2F" not in page
-    assert "trained on &lt;b&gt;4FGL-DR1" in page
+    assert "sources without a class in &lt;b&gt;4FGL-DR1" in page
 
 
 def test_the_same_labels_give_the_same_page(labels, dr4, full_page, metrics):

@@ -10,7 +10,6 @@ from astropy.units import Unit
 from matplotlib.colors import rgb_to_hsv, to_rgb
 
 from fermiclass.errors import CatalogError, ReportError
-from fermiclass.evaluation.scores import Scores
 from fermiclass.labelling.labels import LABEL_FLAGS
 from fermiclass.plots.colours import PALETTE
 from fermiclass.show.page import read_metrics
@@ -276,53 +275,35 @@ def written(tmp_path, content):
     return path
 
 
-LABELS = {"method": "nimgp", "class_priors": "given", "features": FEATURES, "classes": "bll,fsrq,psr"}
+LABELS = {"method": "nimgp", "class_priors": "trained", "features": FEATURES, "classes": "bll,fsrq,psr"}
 
 
 @pytest.mark.parametrize(
     ("meta", "method", "same"),
     [
-        (LABELS, "nimgp+shares", True),
-        (LABELS | {"class_priors": "trained"}, "nimgp", True),
-        (LABELS | {"classes": "psr,BLL,fsrq", "temperature": "1.0", "likelihood": "softmax"}, "nimgp+shares", True),
-        (LABELS | {"class_priors": "selection"}, "nimgp", False),
-        (LABELS | {"method": "mgp", "class_priors": "trained"}, "peer", False),
-        (LABELS | {"features": "LP_Index,LP_beta"}, "nimgp+shares", False),
-        (LABELS | {"classes": "agn=bll+fsrq,psr"}, "nimgp+shares", False),
-        (LABELS | {"temperature": "folds"}, "nimgp+shares", False),
-        (LABELS | {"temperature": "1.3"}, "nimgp+shares", False),
-        (LABELS | {"likelihood": "probit"}, "nimgp+shares", False),
-        ({}, "peer", False),
+        (LABELS, "nimgp", True),
+        (LABELS | {"classes": "psr,BLL,fsrq", "temperature": "1.0", "likelihood": "softmax"}, "nimgp", True),
+        (LABELS | {"class_priors": "selection"}, "nimgp+estimated", False),
+        (LABELS | {"method": "mgp"}, "nimgp", False),
+        (LABELS | {"features": "LP_Index,LP_beta"}, "nimgp", False),
+        (LABELS | {"classes": "agn=bll+fsrq,psr"}, "nimgp", False),
+        (LABELS | {"temperature": "folds"}, "nimgp", False),
+        (LABELS | {"likelihood": "probit"}, "nimgp", False),
+        ({}, "forest", False),
     ],
 )
 def test_the_method_of_the_labels_is_chosen(tmp_path, meta, method, same):
-    likelihood = {"likelihood": "softmax"} if "likelihood" in meta else {}
-    trust = read_metrics(written(tmp_path, EVALUATION | likelihood), meta)
+    trust = read_metrics(written(tmp_path, EVALUATION), meta)
     assert (trust.method, trust.same_method) == (method, same)
-
-
-def test_the_features_of_the_labels_are_chosen_among_several_sets(tmp_path):
-    nimgp = EVALUATION["methods"]["nimgp+shares"]
-    methods = {f"nimgp@{label}+shares": nimgp | {"feature_set": label} for label in ("few", "all")}
-    content = EVALUATION | {"features": {"few": ["LP_beta"], "all": FEATURES.split(",")}, "methods": methods}
-    trust = read_metrics(written(tmp_path, content), LABELS)
-    assert (trust.method, trust.same_method) == ("nimgp@all+shares", True)
 
 
 def test_an_evaluation_is_read_whole(tmp_path):
     content = json.loads(json.dumps(EVALUATION))
-    content["methods"]["nimgp"]["unassociated"] = content["methods"]["peer"] | {"n": 7}
+    content["methods"]["nimgp"]["unassociated"] = content["methods"]["forest"] | {"n": 7}
     trust = read_metrics(written(tmp_path, content), {"method": "nimgp", "class_priors": "trained"})
     assert {name: scores["n"] for name, scores in trust.scores.items()} == {"all": 100, "unassociated": 7}
     assert trust.confusion == [[40, 10, 0], [15, 15, 0], [1, 0, 19]]
     assert trust.reliability[0]["se"] == pytest.approx(np.sqrt(0.58 * 0.42 / 50))
-
-
-def test_an_evaluation_of_an_earlier_version_has_no_confusion(tmp_path):
-    content = json.loads(json.dumps(EVALUATION))
-    for result in content["methods"].values():
-        del result["confusion"]
-    assert read_metrics(written(tmp_path, content), {}).confusion is None
 
 
 @pytest.mark.parametrize(
@@ -361,9 +342,3 @@ def test_an_evaluation_that_is_not_there(tmp_path):
         read_metrics(tmp_path / "no.json", {})
     with pytest.raises(ReportError, match="cannot be read"):
         read_metrics(tmp_path, {})
-
-
-def test_scores_count_confusions():
-    p = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.6, 0.3], [0.9, 0.05, 0.05]])
-    scores = Scores.of(p, ["bll", "fsrq", "psr", "bll"], CLASSES)
-    assert scores.to_dict()["confusion"] == [[2, 0, 0], [0, 1, 0], [0, 1, 0]]
