@@ -15,7 +15,7 @@ from importlib import import_module
 from fermiclass.benchmarks.blocks import Block, Record, run_block
 from fermiclass.benchmarks.environment import usable_cores
 from fermiclass.errors import BenchmarkError
-from fermiclass.rows.cluster import connected
+from fermiclass.rows.labelling import connected
 from fermiclass.show.terminal import load_tensorflow
 
 #: Runs blocks in any order, and yields the records of each finished block.
@@ -84,7 +84,7 @@ def dask(address: str) -> Executor:
     Raises
     ------
     ClusterError
-        When blocks are run; see :func:`fermiclass.rows.cluster.connected`.
+        When blocks are run; see :func:`fermiclass.rows.labelling.connected`.
     """
 
     def execute(blocks: Sequence[Block]) -> Generator[list[Record], None, None]:

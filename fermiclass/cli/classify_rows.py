@@ -59,7 +59,7 @@ def classify_rows(
     """  # noqa: D301
     from fermiclass.io.files import exists
     from fermiclass.rows import predict_rows
-    from fermiclass.rows.cluster import connected
+    from fermiclass.rows.labelling import connected
     from fermiclass.rows.parquet import check_rows_place
 
     check_rows_place(output, rows, *(rows.glob("*.parquet") if exists(rows) else ()))

@@ -1,8 +1,8 @@
 """Labelled rows with error bars. They are read from disk in chunks, so that memory does not grow with their number.
 
 ``chunk`` defines rows, ``columns`` the roles of their columns. ``arrays``, ``parquet`` and ``fits`` read them, and
-``opening`` chooses by the ending of the file. ``statistics`` reads them once, ``minibatches`` shuffles them,
-``rows_model`` trains on them, and ``labelling`` labels them.
+``opening`` chooses by the ending of the file. ``passes`` has statistics and shuffled minibatches, ``rows_model`` trains
+on them, and ``labelling`` labels rows, here or on the workers of a cluster.
 """
 
 from fermiclass.rows.arrays import ArrayRows
@@ -10,11 +10,10 @@ from fermiclass.rows.chunk import Chunk, Rows, join, read_in_order
 from fermiclass.rows.columns import Columns
 from fermiclass.rows.fits import FITSRows
 from fermiclass.rows.labelling import predict_rows
-from fermiclass.rows.minibatches import shuffled_minibatches
 from fermiclass.rows.opening import open_rows, open_training_rows
 from fermiclass.rows.parquet import ParquetRows, parquet_writer
+from fermiclass.rows.passes import RowStatistics, row_statistics, shuffled_minibatches
 from fermiclass.rows.rows_model import RowsModel, RowsProvenance, fit_rows
-from fermiclass.rows.statistics import RowStatistics, row_statistics
 
 __all__ = [
     "ArrayRows",

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError, in_one_line
-from fermiclass.nimgp.frames import check_index, line_up, refuse_masked
-from fermiclass.rows.checks import as_floats, plain_labels, refuse
+from fermiclass.nimgp.frames import line_up
 from fermiclass.rows.chunk import Chunk, Rows, stamp_of
-from fermiclass.rows.columns import DEFAULT_LABEL, UNCERTAINTY_PREFIX, Columns
+from fermiclass.rows.columns import DEFAULT_LABEL, UNCERTAINTY_PREFIX, Columns, as_floats, plain_values, refuse
 
 
 class ArrayRows(Rows):
@@ -38,58 +37,47 @@ class ArrayRows(Rows):
         If a file is missing or damaged, or shapes, types or names do not fit.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        X_var: Any = None,
-        feature_names: Sequence[str] | None = None,
-    ):
+    def __init__(self, X: Any, y: Any = None, *, X_var: Any = None, feature_names: Sequence[str] | None = None):
         self.source = str(X) if _is_path(X) else "X"
         # Full paths, because another process may open them.
         X, y, X_var = (Path(given).resolve() if _is_path(given) else given for given in (X, y, X_var))
         self._opened = partial(ArrayRows, X, y, X_var=X_var, feature_names=feature_names)
         try:
-            X_var = line_up(X, X_var)
-            check_index(X, y, "y")
-            refuse_masked(y, "y")
+            X_var = line_up(X, X_var, y=y)
         except ValueError as error:
             raise RowsError(str(error)) from error
         self._X = _array(X)
         self._X_var = None if X_var is None else _array(X_var)
         self._y = None if y is None else _array(y)
         self._stamps = {given: stamp_of(given) for given in (X, y, X_var) if _is_path(given)}
-        if self._X.ndim != 2 or self._X.shape[1] == 0 or self._X.dtype.kind not in "biuf":
+        if self._X.ndim != 2 or self._X.shape[1] == 0:
             raise RowsError(
-                f"'{self.source}' holds {self._X.dtype} of shape {self._X.shape}; expected numbers (N, D), a row for "
-                "each source and a column for each feature"
+                f"X has the shape {self._X.shape}; expected (N, D), a row for each source and a column for each feature"
             )
         self.num_rows, num_features = self._X.shape
         self.block_edges = np.array([0, self.num_rows])
-        names = tuple(feature_names or (f"x{j}" for j in range(num_features)))
+        names = [f"x{j}" for j in range(num_features)] if feature_names is None else feature_names
         if len(names) != num_features:
-            raise RowsError(f"there are {len(names)} names for the {num_features} columns of '{self.source}'")
+            raise RowsError(f"there are {len(names)} names for the {num_features} columns of X")
         noise = [None if X_var is None else f"{UNCERTAINTY_PREFIX}{name}" for name in names]
         self.columns = Columns.of(names, noise, None if y is None else DEFAULT_LABEL)
-        if self._X_var is not None and (self._X_var.shape != self._X.shape or self._X_var.dtype.kind not in "biuf"):
-            raise RowsError(
-                f"X_var holds {self._X_var.dtype} of shape {self._X_var.shape}; expected numbers of the shape of X, "
-                f"{self._X.shape}"
-            )
-        if self._y is not None:
-            if self._y.shape != (self.num_rows,):
-                raise RowsError(f"y has the shape {self._y.shape}; expected a label for each row, ({self.num_rows},)")
-            plain_labels(self._y[:0] if self._y.dtype.kind != "O" else self._y, "y", self.source)
+        shapes = {"X": self._X.shape, "X_var": self._X.shape, "y": (self.num_rows,)}
+        for name, values in (("X", self._X), ("X_var", self._X_var), ("y", self._y)):
+            if values is not None and values.shape != shapes[name]:
+                raise RowsError(f"{name} has the shape {values.shape}; expected {shapes[name]}")
+            if values is not None and name != "y" and values.dtype.kind not in "biuf":
+                raise RowsError(f"{name} holds {values.dtype}; expected numbers")
+        self.read(0, 0)  # checks the type of the labels
 
     def _read(self, start: int, stop: int) -> Chunk:
-        X = as_floats(self._X[start:stop], start, self.columns.features, f"'{self.source}'")
+        names = self.columns.features
+        X = np.column_stack([as_floats(self._X[start:stop, j], start, name) for j, name in enumerate(names)])
         X_var = np.zeros_like(X)
         if self._X_var is not None:
-            names = [f"X_var of {name}" for name in self.columns.features]
-            X_var = as_floats(self._X_var[start:stop], start, names, f"'{self.source}'")
-            refuse(X_var < 0, X_var, "expected variances of 0 or more", start, names, f"'{self.source}'")
-        y = None if self._y is None else plain_labels(np.array(self._y[start:stop]), "y", self.source)
+            for j, name in enumerate(f"X_var of {name}" for name in names):
+                X_var[:, j] = as_floats(self._X_var[start:stop, j], start, name)
+                refuse(X_var[:, j] < 0, X_var[:, j], "expected variances of 0 or more", start, name)
+        y = None if self._y is None else plain_values(np.array(self._y[start:stop]), "y", as_label=True)
         return Chunk(X, X_var, y)
 
 
@@ -101,12 +89,8 @@ def _array(given: Any) -> NDArray[Any]:
     if not _is_path(given):
         return np.asarray(given)
     try:
-        with Path(given).open("rb") as stream:
-            np.lib.format.read_magic(stream)  # otherwise numpy's message calls the file a pickle
-        return np.load(given, mmap_mode="r", allow_pickle=False)
+        return np.lib.format.open_memmap(given, mode="r")  # refuses pickles
     except FileNotFoundError as error:
         raise RowsError(f"there is no file '{given}'. Check the name and the folder.") from error
     except (OSError, ValueError, EOFError) as error:
-        raise RowsError(
-            f"'{given}' cannot be read as a .npy file ({in_one_line(error)}). Write it with numpy.save."
-        ) from error
+        raise RowsError(f"'{given}' cannot be read as a .npy file: {in_one_line(error)}") from error

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
 from fermiclass.io.arrays import FloatArray
-from fermiclass.rows.checks import as_floats, as_variances, check_numbers, plain_labels, plain_values
-from fermiclass.rows.columns import Columns
+from fermiclass.rows.columns import Columns, as_floats, as_variances, plain_values, refuse
 
 #: Number of rows that a pass in order reads at a time.
 CHUNK_ROWS = 65536
@@ -75,7 +74,7 @@ class Rows(ABC):
     source: str
     block_edges: NDArray[np.int64]
     _opened: Callable[[], Rows]  # opens the same rows in another process
-    _stamps: Mapping[Path, tuple[int, int]] = MappingProxyType({})  # size and time of the files when they were opened
+    _stamps: Mapping[Path, tuple[int, int]]  # size and time of the files when they were opened
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Rows that are sent to another process are opened again there."""
@@ -90,16 +89,18 @@ class Rows(ABC):
             If there are no such rows, they cannot be read or have changed, or they hold a value that is not finite or
             a negative uncertainty. The message gives the place.
         """
-        if not 0 <= start <= stop <= self.num_rows:
-            raise RowsError(
-                f"rows {start} to {stop} of '{self.source}' do not exist; expected rows from 0 to {self.num_rows}"
-            )
-        for path, stamp in self._stamps.items():
-            if not path.exists() or stamp_of(path) != stamp:
-                raise RowsError(f"'{path}' has changed since it was opened. Start again when it is complete.")
-        chunk = self._read(start, stop)
-        check_numbers(chunk.X, start, self.columns.features, f"'{self.source}'")
-        check_numbers(chunk.X_var, start, self.columns.uncertainties, f"'{self.source}'")
+        try:
+            if not 0 <= start <= stop <= self.num_rows:
+                raise RowsError(f"rows {start} to {stop} do not exist; expected rows from 0 to {self.num_rows}")
+            if any(not path.exists() or stamp_of(path) != stamp for path, stamp in self._stamps.items()):
+                raise RowsError("it has changed since it was opened: start again when it is complete")
+            chunk = self._read(start, stop)
+            for values, names in ((chunk.X, self.columns.features), (chunk.X_var, self.columns.uncertainties)):
+                for j, name in enumerate(names):
+                    column = values[:, j]
+                    refuse(~np.isfinite(column), column, "expected finite numbers: leave the row out", start, str(name))
+        except RowsError as error:
+            raise RowsError(f"'{self.source}' cannot be used: {error}") from error
         return chunk
 
     @abstractmethod
@@ -108,29 +109,7 @@ class Rows(ABC):
 
 
 class TableRows(Rows):
-    """Rows of a table with named columns.
-
-    Parameters
-    ----------
-    path
-        The file.
-    features
-        Names of D columns with one number a row.
-    uncertainties
-        For each feature the name of the column with its standard deviation, or None for a feature without error. None
-        if no feature has an error.
-    label
-        The column of labels, text (null or '' for none) or whole numbers; None for no labels.
-    keep
-        Columns to copy into the results, one number or text a row.
-    hdu
-        Number or name of the table's HDU in a FITS file.
-
-    Raises
-    ------
-    RowsError
-        If a file is missing or damaged, or a column is missing or of another type.
-    """
+    """Rows of a table with named columns. The parameters are those of :func:`fermiclass.open_rows`."""
 
     def __init__(
         self,
@@ -142,15 +121,8 @@ class TableRows(Rows):
         keep: Sequence[str] = (),
         hdu: int | str = 1,
     ):
-        self._opened = partial(
-            type(self),
-            Path(path).resolve(),
-            features,
-            uncertainties=uncertainties,
-            label=label,
-            keep=keep,
-            hdu=hdu,
-        )
+        options: dict[str, Any] = {"uncertainties": uncertainties, "label": label, "keep": keep, "hdu": hdu}
+        self._opened = partial(type(self), Path(path).resolve(), features, **options)
         self.source = str(path)
         self.columns = Columns.of(features, uncertainties, label, keep)
         self._open(Path(path), hdu)
@@ -162,16 +134,14 @@ class TableRows(Rows):
 
     def _chunk(self, column: Callable[[str], NDArray[Any]], start: int) -> Chunk:
         """Build a chunk, whose first row is `start`, from a function that returns a column ``(n,)``."""
-        source, roles = f"'{self.source}'", self.columns
-        n = len(column(roles.names[0]))
-        X, X_var = np.empty((n, len(roles.features))), np.zeros((n, len(roles.features)))
-        for j, (name, noise) in enumerate(zip(roles.features, roles.uncertainties, strict=True)):
-            X[:, [j]] = as_floats(column(name)[:, None], start, [name], source)
-            if noise is not None:
-                sigma = as_floats(column(noise)[:, None], start, [noise], source)
-                X_var[:, [j]] = as_variances(sigma, start, [noise], source)
-        y = None if roles.label is None else plain_labels(column(roles.label), roles.label, source)
-        return Chunk(X, X_var, y, {name: plain_values(column(name), name, source) for name in roles.keep})
+        roles = self.columns
+        X = np.column_stack([as_floats(column(name), start, name) for name in roles.features])
+        X_var = np.zeros_like(X)
+        for j, name in enumerate(roles.uncertainties):
+            if name is not None:
+                X_var[:, j] = as_variances(as_floats(column(name), start, name), start, name)
+        y = None if roles.label is None else plain_values(column(roles.label), roles.label, as_label=True)
+        return Chunk(X, X_var, y, {name: plain_values(column(name), name) for name in roles.keep})
 
 
 def stamp_of(path: Path) -> tuple[int, int]:

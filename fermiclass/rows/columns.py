@@ -1,12 +1,17 @@
-"""The roles of a table's columns: features, uncertainties, label."""
+"""The roles of a table's columns, and checks and conversions of their values."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
+from fermiclass.io.arrays import FloatArray
 
 #: Prefix of the column with a feature's standard deviation, as in the catalogue.
 UNCERTAINTY_PREFIX = "Unc_"
@@ -52,19 +57,17 @@ class Columns:
         """
         if any(isinstance(names, str) for names in (features, uncertainties, keep)):
             raise RowsError("the columns were given as one text; expected a list of names")
-        chosen = tuple(features)
-        noise = (None,) * len(chosen) if uncertainties is None else tuple(uncertainties)
-        repeated = sorted({name for name in chosen if chosen.count(name) > 1})
-        if repeated:
-            raise RowsError(f"features are named more than once: {', '.join(repeated)}. Name each once.")
-        if not chosen:
+        noise = [None] * len(features) if uncertainties is None else uncertainties
+        if not features:
             raise RowsError("no features are named. Name at least one.")
-        if len(noise) != len(chosen):
+        if len(set(features)) < len(features):
+            raise RowsError(f"a feature is named twice in {', '.join(features)}. Name each once.")
+        if len(noise) != len(features):
             raise RowsError(
-                f"{len(noise)} columns of uncertainties were named for {len(chosen)} features; expected one for each, "
-                "None for a feature without"
+                f"{len(noise)} columns of uncertainties were named for {len(features)} features; expected one for "
+                "each, None for a feature without"
             )
-        return cls(chosen, noise, label, tuple(dict.fromkeys(keep)))
+        return cls(tuple(features), tuple(noise), label, tuple(dict.fromkeys(keep)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,6 +82,52 @@ class Columns:
                 folded = {other.lower(): other for other in sorted(found)}
                 close = [folded[match] for match in difflib.get_close_matches(name.lower(), list(folded), n=3)]
                 hint = f"Did you mean {' or '.join(close)}?" if close else f"Its columns: {', '.join(found)}."
-                raise RowsError(f"{source} has no column '{name}'. {hint}")
+                raise RowsError(f"'{source}' has no column '{name}'. {hint}")
             if name in (*self.features, *self.uncertainties) and not is_number(name):
-                raise RowsError(f"the column '{name}' of {source} does not hold one number a row. Choose another.")
+                raise RowsError(f"the column '{name}' of '{source}' does not hold one number a row. Choose another.")
+
+
+def as_floats(values: NDArray[Any], start: int, name: str) -> FloatArray:
+    """Return numbers in double precision; RowsError where a whole number has too many digits."""
+    floats = values.astype(np.float64, order="C")  # sums depend on the order in memory
+    if values.dtype.kind in "iu":
+        lost = floats.astype(values.dtype) != values
+        refuse(lost, values, "which float64 cannot hold: use fewer digits", start, name)
+    return floats
+
+
+def as_variances(sigma: FloatArray, start: int, name: str) -> FloatArray:
+    """Return the squares of uncertainties; RowsError where one is negative, or its square would be 0."""
+    with np.errstate(over="ignore", under="ignore"):
+        variances = sigma**2
+    refuse(sigma < 0, sigma, "expected uncertainties of 0 or more", start, name)
+    lost = (variances == 0) & (sigma != 0)
+    refuse(lost, sigma, "whose square float64 cannot hold: use other units", start, name)
+    return variances
+
+
+def refuse(wrong: NDArray[np.bool_], values: NDArray[Any], why: str, start: int, name: str) -> None:
+    """Raise RowsError with the place of the first value that is wrong; `start` is the number of the first row."""
+    if wrong.any():
+        row = np.flatnonzero(wrong)[0]
+        raise RowsError(f"there is {values[row]} in row {start + row} (counted from 0) of column '{name}', {why}")
+
+
+def plain_values(values: NDArray[Any], name: str, *, as_label: bool = False) -> NDArray[Any]:
+    """Return text without trailing blanks, or numbers in this machine's byte order; a label is text or a whole number.
+
+    Raises
+    ------
+    RowsError
+        If the values are something else.
+    """
+    if values.dtype.kind in "OT" and all(isinstance(value, str) for value in values.tolist()):
+        values = values.astype(str)
+    if values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8", "replace")
+    if values.dtype.kind == "U":
+        return np.char.rstrip(np.asarray(values))
+    if values.ndim == 1 and values.dtype.kind in ("biu" if as_label else "biuf"):
+        return values.astype(values.dtype.newbyteorder("="))
+    expected = "text, or whole numbers without missing ones" if as_label else "numbers or text"
+    raise RowsError(f"the column '{name}' holds {values.dtype}; expected {expected}")

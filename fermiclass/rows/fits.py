@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 class FITSRows(TableRows):
-    """Rows of a binary table that astropy maps into memory. Only the rows that are read are converted.
-
-    The parameters are those of :class:`TableRows`.
-    """
+    """Rows of a binary table that astropy maps into memory. Only the rows that are read are converted."""
 
     def _open(self, path: Path, hdu: int | str) -> None:
         self._data = open_fits(path, hdu)
@@ -32,7 +29,7 @@ class FITSRows(TableRows):
         def is_number(name: str) -> bool:
             return types[name].shape in ((), (1,)) and columns[name].format.lstrip("1")[0] in "LBIJKED"
 
-        self.columns.check(columns.names, is_number, f"'{path}'")
+        self.columns.check(columns.names, is_number, self.source)
         for name in self.columns.names:
             if types[name].shape not in ((), (1,)):
                 raise RowsError(f"the column '{name}' of '{path}' does not hold one value a row. Choose another.")
@@ -57,24 +54,18 @@ def open_fits(path: Path, hdu: int | str) -> fits.FITS_rec:
     from astropy.utils.exceptions import AstropyWarning
 
     try:
-        with path.open("rb") as stream:
-            if stream.read(2) == b"\x1f\x8b":
-                raise RowsError(f"'{path}' is compressed and cannot be read in parts. Decompress it first (gunzip).")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AstropyWarning)  # a file that ends too early is an error below
+            warnings.simplefilter("ignore", AstropyWarning)
+            warnings.filterwarnings("error", "File may have been truncated")
             with fits.open(path, memmap=True) as hdus:
-                found = hdus[hdu]
-                if not isinstance(found, fits.BinTableHDU):
+                if hdus._file.compression:  # it would be unpacked in memory
+                    raise RowsError(f"'{path}' is compressed, so it cannot be read in parts. Unpack it first (gunzip).")
+                if not isinstance(hdus[hdu], fits.BinTableHDU):
                     raise RowsError(f"HDU {hdu!r} of '{path}' is not a binary table. Choose another with hdu.")
-                end = found.fileinfo()["datLoc"] + found.size
-                if path.stat().st_size < end:
-                    raise RowsError(f"'{path}' is truncated: its table should end at byte {end}. Write it again.")
-                return found.data  # the memory map stays open while it is in use
+                return hdus[hdu].data  # the memory map stays open while it is in use
     except (RowsError, MemoryError):
         raise
-    except FileNotFoundError as error:
-        raise RowsError(f"there is no file '{path}'. Check the name and the folder.") from error
     except (KeyError, IndexError) as error:
         raise RowsError(f"'{path}' has no HDU {hdu!r}. Choose another with hdu.") from error
     except Exception as error:  # astropy has no common exception for damaged files
-        raise RowsError(f"'{path}' cannot be read as a FITS file ({in_one_line(error)}). Write it again.") from error
+        raise RowsError(f"'{path}' cannot be read as a FITS file: {in_one_line(error)}") from error

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fermiclass.errors import RowsError
+from fermiclass.errors import ClusterError, RowsError
 from fermiclass.io.prediction_columns import add_domain, add_prediction
 from fermiclass.rows.chunk import Chunk, Rows
 from fermiclass.rows.parquet import parquet_writer
@@ -17,6 +19,8 @@ from fermiclass.rows.rows_model import RowsModel, check_classes
 if TYPE_CHECKING:
     from astropy.table import Table
     from distributed import Client
+
+_CONNECT_SECONDS, _WORKER_SECONDS = 10, 30
 
 
 def predict_rows(
@@ -112,3 +116,35 @@ def _labelled(model: RowsModel, rows: Rows, spans: list[tuple[int, int]], client
             yield waiting.pop(0).result()
     for future in waiting:
         yield future.result()
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Yield a client of the Dask scheduler at ``address`` when it has a worker.
+
+    Raises
+    ------
+    ClusterError
+        When Dask is not installed, the scheduler cannot be reached or has no workers, or the workers die.
+    """
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError as error:
+        raise ClusterError("--dask needs the package distributed: pip install 'fermiclass[dask]'") from error
+    try:
+        client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:  # a TimeoutError is an OSError
+        raise ClusterError(f"there is no Dask scheduler at '{address}' ({error}): start 'dask scheduler'") from error
+    with client, client.as_current():
+        try:
+            client.wait_for_workers(1, timeout=_WORKER_SECONDS)
+        except TimeoutError as error:
+            raise ClusterError(
+                f"the Dask scheduler at '{address}' has no workers. Start some with 'dask worker {address}'."
+            ) from error
+        try:
+            yield client
+        except distributed.KilledWorker as error:
+            raise ClusterError(
+                f"workers of the Dask scheduler died ({error}). Give them more memory, or smaller blocks."
+            ) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import OutputError, RowsError, in_one_line
 from fermiclass.io.files import atomic_file, check_place, os_errors_as_output_errors
-from fermiclass.io.parquet_tables import arrow_schema, arrow_table, masked_names, with_nulls, without_dictionary
+from fermiclass.io.parquet_tables import arrow_schema, arrow_table, masked_names, with_nulls
 from fermiclass.rows.chunk import Chunk, TableRows, join, stamp_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _ROW_GROUP = 65536  # largest number of rows that are written as a row group; a 
 class ParquetRows(TableRows):
     """Rows of a Parquet file, or of a folder of such files in the order of their names.
 
-    The parameters are those of :class:`TableRows`. The rows are read in whole row groups, and the last group is kept,
+    The rows are read in whole row groups, and the last group is kept,
     so the memory is that of the largest row group. Only the columns in use are read. Groups of some ten thousand rows
     are best for shuffling; the program that writes the file sets their size.
     """
@@ -38,16 +39,18 @@ class ParquetRows(TableRows):
         self._file: tuple[Path, pq.ParquetFile] | None = None
         self._last: tuple[int, Chunk] | None = None
         self._lock = Lock()  # a background thread may read ahead while another thread reads
+        self._stamps = {}
         sizes = []
         for name in parquet_files(path):
+            self._stamps[name] = stamp_of(name)
             file = open_parquet_file(name)
-            self._check(file.schema_arrow, f"'{name}'")
+            schema = file.schema_arrow
+            self.columns.check(schema.names, partial(_is_number, schema), str(name))
             self._groups += [(name, group) for group in range(file.num_row_groups)]
             sizes += [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-        self._stamps = {name: stamp_of(name) for name in parquet_files(path)}
         self.block_edges = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         self.num_rows = int(self.block_edges[-1])
-        self._nothing = self._chunk_of(file.schema_arrow.empty_table(), 0)
+        self._nothing = self._chunk_of(schema.empty_table(), 0)
 
     def _read(self, start: int, stop: int) -> Chunk:
         parts = [self._nothing]
@@ -83,22 +86,25 @@ class ParquetRows(TableRows):
         import pyarrow as pa
 
         def column(name: str) -> NDArray[Any]:
-            values = without_dictionary(table[name])
+            values = table[name]
+            if pa.types.is_dictionary(values.type):
+                values = values.cast(values.type.value_type)
             if pa.types.is_decimal(values.type):
                 values = values.cast(pa.float64(), safe=False)
+            is_text = any(check(values.type) for check in (pa.types.is_string, pa.types.is_large_string))
+            if is_text or pa.types.is_binary(values.type):
+                return values.cast(pa.string()).fill_null("").to_numpy().astype(str)
             return np.asarray(values.to_numpy())
 
         return self._chunk(column, start)
 
-    def _check(self, schema: pa.Schema, source: str) -> None:
-        import pyarrow as pa
 
-        def is_number(name: str) -> bool:
-            kind = schema.field(name).type
-            checks = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
-            return any(check(kind) for check in checks)
+def _is_number(schema: pa.Schema, name: str) -> bool:
+    import pyarrow as pa
 
-        self.columns.check(schema.names, is_number, source)
+    kind = schema.field(name).type
+    checks = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
+    return any(check(kind) for check in checks)
 
 
 def parquet_files(path: Path) -> list[Path]:

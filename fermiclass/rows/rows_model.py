@@ -16,9 +16,8 @@ from fermiclass.io.versions import versions
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.rows.chunk import Chunk, Rows
 from fermiclass.rows.columns import Columns
-from fermiclass.rows.minibatches import shuffled_minibatches
 from fermiclass.rows.opening import holds_arrays, open_rows
-from fermiclass.rows.statistics import RowStatistics, row_statistics
+from fermiclass.rows.passes import RowStatistics, row_statistics, shuffled_minibatches
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier

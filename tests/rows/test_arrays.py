@@ -24,8 +24,7 @@ def test_defaults():
         ([3, 0, 3], [3, 0, 3]),
         ([True, False, True], [True, False, True]),
         (np.array([b"bll ", b"", b"psr"]), ["bll", "", "psr"]),
-        (np.array(["bll", None, "psr  "], dtype=object), ["bll", "", "psr"]),
-        (np.array(["bll", np.nan, "psr  "], dtype=object), ["bll", "", "psr"]),
+        (np.array(["bll", "", "psr  "], dtype=object), ["bll", "", "psr"]),
         (np.array([2, 1, 2], ">i2"), [2, 1, 2]),
     ],
 )
@@ -54,12 +53,13 @@ def test_files_stay_on_disk(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"X": np.zeros(3)}, r"holds float64 of shape \(3,\); expected numbers \(N, D\)"),
-        ({"X": np.zeros((3, 0))}, r"holds float64 of shape \(3, 0\)"),
-        ({"X": np.full((3, 1), "a")}, r"holds <U1 of shape \(3, 1\)"),
-        ({"X": np.zeros((3, 2)), "X_var": np.zeros((3, 1))}, r"X_var holds float64 of shape \(3, 1\); .* \(3, 2\)"),
-        ({"X": np.zeros((3, 2)), "y": ["a"]}, r"y has the shape \(1,\); expected a label for each row, \(3,\)"),
-        ({"X": np.zeros((3, 2)), "y": [0.5, 1.0, 2.0]}, r"labels in column 'y' are of type float64; expected text"),
+        ({"X": np.zeros(3)}, r"X has the shape \(3,\); expected \(N, D\)"),
+        ({"X": np.zeros((3, 0))}, r"X has the shape \(3, 0\)"),
+        ({"X": np.full((3, 1), "a")}, "X holds <U1; expected numbers"),
+        ({"X": np.zeros((3, 2)), "X_var": np.zeros((3, 1))}, r"X_var has the shape \(3, 1\); expected \(3, 2\)"),
+        ({"X": np.zeros((3, 2)), "y": ["a"]}, r"y has the shape \(1,\); expected \(3,\)"),
+        ({"X": np.zeros((3, 2)), "y": [0.5, 1.0, 2.0]}, "'y' holds float64; expected text"),
+        ({"X": np.zeros((1, 2)), "y": np.array([None])}, "y has no value in row 0"),
         ({"X": np.zeros((3, 2)), "feature_names": ["a"]}, r"1 names for the 2 columns of"),
         ({"X": np.ma.masked_equal(np.zeros((3, 2)), 0.0)}, r"X has 6 masked value\(s\)"),
         ({"X": np.zeros((1, 2)), "y": np.ma.array(["a"], mask=True)}, r"y has 1 masked value\(s\)"),
@@ -81,5 +81,5 @@ def test_files_that_cannot_be_read(tmp_path):
     objects = (tmp_path / "object.npy").read_bytes()
     for content in (b"", b"not an array", whole[:50], whole[:-1], objects):
         (tmp_path / "X.npy").write_bytes(content)
-        with pytest.raises(RowsError, match=r"X\.npy' cannot be read as a \.npy file \(.+\)\. Write it"):
+        with pytest.raises(RowsError, match=r"X\.npy' cannot be read as a \.npy file"):
             ArrayRows(tmp_path / "X.npy")

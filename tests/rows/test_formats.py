@@ -85,7 +85,7 @@ def test_values_that_are_not_finite(form, tmp_path, value):
     data.X[700, 1] = value
     rows = make_rows(form, data, tmp_path)
     rows.read(650, 700)
-    with pytest.raises(RowsError, match=rf"has {value} in row 700 \(counted from 0\) of column 'index'"):
+    with pytest.raises(RowsError, match=rf"there is {value} in row 700 \(counted from 0\) of column 'index'"):
         rows.read(650, 800)
 
 
@@ -94,7 +94,7 @@ def test_values_that_are_not_finite(form, tmp_path, value):
 def test_uncertainties_that_are_none(form, tmp_path, sigma):
     data = Signed()
     data.sigma[999, 0] = sigma
-    with pytest.raises(RowsError, match=r"has (-0.5|-0.25|nan) in row 999 .*of column '(e|X_var of|Unc).flux'"):
+    with pytest.raises(RowsError, match=r"there is (-0.5|-0.25|nan) in row 999 .*of column '(e|X_var of|Unc).flux'"):
         make_rows(form, data, tmp_path).read(990, 1000)
 
 
@@ -116,7 +116,7 @@ def test_small_fluxes_and_times_keep_all_digits(form, tmp_path):
 def test_an_error_bar_does_not_become_zero(form, tmp_path):
     data = Data()
     data.sigma[700, 0] = 1e-170
-    with pytest.raises(RowsError, match=r"has 1e-170 .*'e_flux', whose square"):
+    with pytest.raises(RowsError, match=r"there is 1e-170 .*'e_flux', whose square"):
         make_rows(form, data, tmp_path).read(650, 800)
 
 
@@ -131,7 +131,7 @@ def test_whole_numbers_keep_all_digits(tmp_path, kind):
         return open_rows(path, ["id"]).read(0, len(numbers)).X[:, 0].tolist()
 
     assert read(1, -(2**53), 2**53) == [1, -(2**53), 2**53]
-    with pytest.raises(RowsError, match=rf"has {2**53 + 1} in row 1 .*'id', which float64 cannot hold"):
+    with pytest.raises(RowsError, match=rf"there is {2**53 + 1} in row 1 .*'id', which float64 cannot hold"):
         read(1, 2**53 + 1)
 
 
@@ -162,10 +162,10 @@ def test_columns_that_are_kept(form, data, tmp_path):
         (["flux"], {"uncertainties": ["e_fluxx"]}, r"no column 'e_fluxx'"),
         (["flux"], {"label": "clas"}, r"no column 'clas'"),
         (["flux"], {"keep": ["nme"]}, r"no column 'nme'\. Did you mean name\?"),
-        (["flux"], {"label": "index"}, r"labels in column 'index' are of type"),
+        (["flux"], {"label": "index"}, r"column 'index' holds .*; expected text"),
         (["name"], {}, r"column 'name' of .* does not hold one number a row"),
         (["flux"], {"uncertainties": ["e_flux", None]}, r"2 columns of uncertainties were named for 1 features"),
-        (["flux", "flux"], {}, r"named more than once: flux"),
+        (["flux", "flux"], {}, r"named twice in flux, flux"),
         ([], {}, r"no features are named"),
         ("flux", {}, r"given as one text"),
     ],
@@ -183,7 +183,7 @@ def test_damaged_files(form, data, tmp_path, damage):
     path = tmp_path / "X.npy" if form == "npy" else tmp_path / f"rows.{form}"
     whole = path.read_bytes()
     path.write_bytes({"empty": b"", "other": b"not a table", "half": whole[: len(whole) // 2]}[damage])
-    with pytest.raises(RowsError, match=rf"{path.name}' (cannot be read as a|is truncated)"):
+    with pytest.raises(RowsError, match=rf"{path.name}' cannot be read as a"):
         open_rows(tmp_path if form == "npy" else path, FEATURES)
     with pytest.raises(RowsError, match="has changed since it was opened"):
         rows.read(0, 1)

@@ -78,9 +78,9 @@ def test_labels_in_fits(tmp_path):
 
 def test_missing_numbers_in_parquet(tmp_path):
     path = parquet(tmp_path, a=pa.array([1, None, 3]), b=[1.0, 2.0, 3.0])
-    with pytest.raises(RowsError, match=r"has nan in row 1 .* of column 'a'"):
+    with pytest.raises(RowsError, match=r"there is nan in row 1 .* of column 'a'"):
         ParquetRows(path, ["a"]).read(0, 3)
-    with pytest.raises(RowsError, match=r"labels in column 'a' .* without missing ones"):
+    with pytest.raises(RowsError, match=r"column 'a' holds .* without missing ones"):
         ParquetRows(path, ["b"], label="a").read(0, 3)
 
 
@@ -88,7 +88,7 @@ def test_what_astropy_masks_is_missing(tmp_path):
     a = MaskedColumn([1.0, 99.0], mask=[False, True])
     y = MaskedColumn(["bll", "psr"], mask=[True, False])
     Table({"a": a, "b": [1.0, 2.0], "y": y}).write(tmp_path / "t.parquet")
-    with pytest.raises(RowsError, match=r"has nan in row 1 .* of column 'a'"):
+    with pytest.raises(RowsError, match=r"there is nan in row 1 .* of column 'a'"):
         ParquetRows(tmp_path / "t.parquet", ["a"]).read(0, 2)
     assert ParquetRows(tmp_path / "t.parquet", ["b"], label="y").read(0, 2).y.tolist() == ["", "psr"]
 
@@ -102,7 +102,7 @@ def test_unsigned_and_missing_integers_in_fits(tmp_path):
     assert FITSRows(path, ["a"]).read(0, 2).X.tolist() == [[0.0], [2.0**32 - 2]]
     rows = FITSRows(path, ["b"])
     assert rows.read(0, 1).X.tolist() == [[5.0]]
-    with pytest.raises(RowsError, match=r"has nan in row 1 .* of column 'b'"):
+    with pytest.raises(RowsError, match=r"there is nan in row 1 .* of column 'b'"):
         rows.read(0, 2)
 
 
@@ -135,7 +135,7 @@ def test_a_folder_of_parquet_files(tmp_path):
 
 def test_columns_that_do_not_fit(data, tmp_path):
     path = write_parquet(tmp_path / "rows.parquet", data.columns | {"day": np.arange(1000).astype("datetime64[D]")})
-    with pytest.raises(RowsError, match=r"column 'day' to keep holds datetime64"):
+    with pytest.raises(RowsError, match=r"column 'day' holds datetime64"):
         ParquetRows(path, FEATURES, keep=["day"])
     path = fits_table(
         tmp_path,
@@ -159,7 +159,7 @@ def test_hdus_and_packed_files(data, tmp_path):
         with pytest.raises(RowsError, match=message):
             FITSRows(path, FEATURES, hdu=hdu)
     path.write_bytes(gzip.compress(path.read_bytes()))
-    with pytest.raises(RowsError, match=r"Decompress it first"):
+    with pytest.raises(RowsError, match=r"Unpack it first"):
         FITSRows(path, FEATURES)
 
 

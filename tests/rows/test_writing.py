@@ -66,20 +66,6 @@ def test_an_error_leaves_nothing_behind_and_keeps_the_old_file(table, tmp_path):
     assert path.read_text() == "old"
 
 
-@pytest.mark.parametrize("failing", ["os.fsync", "pathlib.Path.replace"])
-def test_a_file_that_cannot_be_put_in_its_place(table, tmp_path, monkeypatch, failing):
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(failing, fail)
-    with (
-        pytest.raises(OutputError, match=r"cannot write '.*t\.parquet': No space left on device"),
-        parquet_writer(tmp_path / "t.parquet", table) as write,
-    ):
-        write(table)
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("block", [{"n": [1.5]}, {"n": [np.nan]}, {"n": [70000]}, {"n": ["a"]}])
 def test_rows_that_do_not_fit(tmp_path, block):
     with (
