@@ -15,7 +15,7 @@ import tensorflow as tf
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.graphs import call_graph
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.likelihoods.distributions import output_distribution, quantile_of_mixture
+from fermiclass.nimgp.likelihoods.distributions import quantiles_of_draws
 from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
 from fermiclass.nimgp.likelihoods.predictive_moments import draws_of_f
 from fermiclass.nimgp.model import NoisyInputGP
@@ -93,8 +93,7 @@ class ResponsePredictor:
 
         def of_block(f: FloatArray) -> FloatArray:
             f = np.moveaxis(f, 0, -1) + self._likelihood.offset.numpy()[:, None]  # (S, L, n)
-            of_draws = output_distribution(self._likelihood.likelihood, f)
-            return np.stack([quantile_of_mixture(of_draws, float(level), f.shape[-1]) for level in levels], axis=1)
+            return quantiles_of_draws(self._likelihood.likelihood, f, levels)
 
         if not len(levels):
             return np.empty((len(X), 0))
