@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from astropy.table import Column, Table
 from numpy.typing import NDArray
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score, roc_curve
 
 from fermiclass.analysis.other_list import OtherList
 from fermiclass.catalog import CLASS_TREE, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.labels import classes_of
-
-if TYPE_CHECKING:
-    from astropy.table import Table
 
 #: Least probability in the surprise −ln P, so that nothing is infinitely surprising.
 _LEAST = 1e-5
@@ -126,8 +126,6 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
 def _matched(
     labels: Table, other: OtherList, mine: NDArray[np.intp], theirs: NDArray[np.intp], separation: FloatArray
 ) -> Table:
-    from astropy.table import Column
-
     kept = ("Source_Name", "RAJ2000", "DEJ2000", "GLAT", "STATUS", "PRED_CLASS", "P_MAX")
     table = labels[[name for name in kept if name in labels.colnames]][mine]
     table["OTHER_NAME"] = Column(other.names[theirs], description="Name in the other list")
@@ -173,8 +171,6 @@ def _agree(
     table: Table, said: NDArray[np.str_], meant: Mapping[str, list[int]], P: FloatArray, classes: list[str]
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
     """Add OTHER_CLASS, P_OTHER_CLASS and SURPRISE to the table; return the agreement and the confusion by class."""
-    from astropy.table import Column
-
     if not meant:
         return {}, {}
     p = np.full(len(table), np.nan)
@@ -196,9 +192,6 @@ def _agree(
 
 def _ranks(table: Table, other: OtherList, theirs: NDArray[np.intp], p: FloatArray) -> dict[str, float]:
     """Add OTHER_P and DIFFERENCE to the table; return how the two probabilities rank the sources."""
-    from astropy.table import Column
-    from scipy.stats import spearmanr
-
     assert other.probability is not None
     q = other.probability[theirs]
     table["OTHER_P"] = Column(q, description="Probability in the other list", meta={"ucd": "stat.probability"})
@@ -223,8 +216,6 @@ def _rocs(
     Sources of a class of the set are tested against sources of no class of it: with bcu as bll or fsrq, no bcu counts
     as a source that is no bll. A list of one class is tested against all other labels.
     """
-    from sklearn.metrics import roc_auc_score, roc_curve
-
     sets = {word: frozenset(inside) for word, inside in meant.items()}
     for inside in sorted(set(sets.values()), key=sorted):
         score = np.sum([np.asarray(labels[f"P_{classes[c]}"], float) for c in inside], axis=0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from astropy.table import Row, Table
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -19,8 +20,6 @@ from fermiclass.features.definitions import FEATURES
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from astropy.table import Row, Table
-
     from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.labelling.class_priors import GroupPriors
 
@@ -310,8 +309,6 @@ class _Expectation:
 
 
 def _nearest(model: CatalogModel, training: FeatureTable, catalog: Catalog, source: FeatureTable, number: int) -> Table:
-    from astropy.table import Table
-
     with threadpool_limits(1):
         distances = model.domain.distances(source.X[0], source.X_var[0], training.X)
     order = np.argsort(distances, kind="stable")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from astropy import units as u
+from astropy.coordinates import Angle, SkyCoord
+from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.errors import CatalogError
 from fermiclass.io.arrays import FloatArray
 from fermiclass.io.tables import read_table
-
-if TYPE_CHECKING:
-    from astropy.table import Table
 
 #: Usual names of columns, in lower case; the first that a list has is taken.
 _NAMES = ("source_name", "4fgl", "4fgl_name", "fgl", "name", "source", "assoc_4fgl", "id")
@@ -121,9 +121,6 @@ class OtherList:
 
         By name first, then the nearest position within the radius; each label at most once.
         """
-        from astropy import units as u
-        from astropy.coordinates import SkyCoord
-
         row = {_place(str(name)): k for k, name in enumerate(labels["Source_Name"])}
         mine = np.array([row.get(_place(str(name)), -1) if name else -1 for name in self.names], np.intp)
         by_name = mine >= 0
@@ -172,8 +169,6 @@ def _numbers(table: Table, name: str, source: str) -> FloatArray:
 
 def _degrees(table: Table, name: str, source: str, *, hours: bool = False) -> FloatArray:
     """Return a column as degrees; text is sexagesimal, of right ascension in hours."""
-    from astropy.coordinates import Angle
-
     values = np.asarray(table[name])
     if values.dtype.kind != "U":
         return _numbers(table, name, source)

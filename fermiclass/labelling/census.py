@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from scipy.special import softmax
 
 from fermiclass.catalog import DEFAULT_CLASSES, UNCERTAIN_CLASSES
@@ -315,8 +316,6 @@ def fit_calibration(
     offset, target
         ``(n, C)`` each; the target is 1 for the known class.
     """
-    from scipy.optimize import minimize
-
     curvature = _curvature(inputs, weights, softmax(offset + inputs @ start, axis=1), std)
     L = np.linalg.cholesky(curvature)  # with a = start + L⁻ᵀ φ the search takes few steps
 

@@ -30,15 +30,9 @@ def open_frame(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def column(values: ArrayLike, n: int, what: str) -> FloatArray:
-    """Return `values` as float64 ``(n,)``.
-
-    Raises
-    ------
-    ValueError
-        When the number of values is not n.
-    """
+def array_of(shape: tuple[int, ...], values: ArrayLike, what: str) -> FloatArray:
+    """Return `values` as float64. Raises ValueError if they have another shape."""
     array = np.asarray(values, dtype=np.float64)
-    if array.shape != (n,):
-        raise ValueError(f"{what} has shape {array.shape}, expected ({n},): one for each source")
+    if array.shape != shape:
+        raise ValueError(f"{what} has shape {array.shape}, expected {shape}")
     return array

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermiclass.plots.axes import SMALL, axes_or_new, open_frame
+from fermiclass.plots.axes import SMALL, array_of, axes_or_new, open_frame
 from fermiclass.plots.colours import class_colours, class_markers
 
 if TYPE_CHECKING:
@@ -51,12 +51,9 @@ def feature_strip(
     ValueError
         When the shapes do not fit the names.
     """
-    x, sigma, percentiles = (np.asarray(a, np.float64) for a in (value, error, population))
     C, D = len(classes), len(features)
-    if x.shape != (D,) or sigma.shape != (D,) or percentiles.shape != (C, 5, D):
-        raise ValueError(
-            f"shapes {x.shape}, {sigma.shape} and {percentiles.shape} do not fit {C} classes and {D} features"
-        )
+    x, sigma = array_of((D,), value, "value"), array_of((D,), error, "error")
+    percentiles = array_of((C, 5, D), population, "population")
     axes = axes_or_new(axes, (4.5, 1.0 + 0.34 * D))
     colours = class_colours(classes)
     rows = np.arange(D)
@@ -103,11 +100,7 @@ def feature_effects(
     ValueError
         When the shape does not fit the names.
     """
-    moved = np.asarray(effects, np.float64)
-    if moved.shape != (len(features), len(classes)):
-        raise ValueError(
-            f"effects of shape {moved.shape} do not fit {len(features)} features and {len(classes)} classes"
-        )
+    moved = array_of((len(features), len(classes)), effects, "effects")
     axes = axes_or_new(axes, (3.5, 1.0 + 0.34 * len(features)))
     colours, markers = class_colours(classes), class_markers(classes)
     rows = np.arange(len(features))

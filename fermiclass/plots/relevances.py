@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fermiclass.io.arrays import FloatArray
-from fermiclass.plots.axes import SMALL, axes_or_new, open_frame
+from fermiclass.plots.axes import SMALL, array_of, axes_or_new, open_frame
 from fermiclass.plots.colours import class_colours, class_markers
 
 if TYPE_CHECKING:
@@ -121,10 +121,9 @@ def ard_relevances(
     ValueError
         When the shape does not fit the names.
     """
-    r, names = np.asarray(relevances, dtype=np.float64), [str(name) for name in classes]
-    functions = [" and ".join(names)] if len(names) == 2 and len(r) == 1 else names
-    if r.shape != (len(functions), len(features)):
-        raise ValueError(f"relevances of shape {r.shape} do not fit {len(names)} classes and {len(features)} features")
+    names = [str(name) for name in classes]
+    functions = [" and ".join(names)] if len(names) == 2 and np.shape(relevances)[0] == 1 else names
+    r = array_of((len(functions), len(features)), relevances, "relevances")
     order = np.argsort(r.max(axis=0), kind="stable")
     axes = axes_or_new(axes, (4.5, 1.0 + 0.23 * len(features)))
     place = np.arange(len(features))

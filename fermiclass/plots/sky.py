@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermiclass.plots.axes import SMALL, axes_or_new, column
+from fermiclass.plots.axes import SMALL, array_of, axes_or_new
 from fermiclass.plots.colours import class_colours, class_markers, shades
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def sky_map(
         )
     codes = np.asarray(classes, dtype=str)
     n = len(codes)
-    lon, lat = column(lon, n, "lon"), column(lat, n, "lat")
-    p = np.ones(n) if confidence is None else column(confidence, n, "confidence")
+    lon, lat = array_of((n,), lon, "lon"), array_of((n,), lat, "lat")
+    p = np.ones(n) if confidence is None else array_of((n,), confidence, "confidence")
     order = list(dict.fromkeys(codes.tolist())) if names is None else [str(name) for name in names]
     strange = sorted(set(codes.tolist()) - set(order))
     if strange:

@@ -57,10 +57,6 @@ def test_the_highest_come_first(labels, by):
     assert "RANK" not in labels.colnames
 
 
-def test_information_is_the_default(labels):
-    assert followup(labels).meta["rankedby"] == "INFORMATION"
-
-
 def test_rows_stay_together(labels):
     ranking = followup(labels, by="ood")
     rows = {name: row for row, name in enumerate(labels["Source_Name"])}

@@ -115,11 +115,6 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path, monkeypatch):
     assert content(tmp_path / "one") == content(tmp_path / "third")
 
 
-def test_nothing_of_this_place_is_in_the_files(folder):
-    for name, data in content(folder).items():
-        assert str(Path(__file__).parent.parent).encode() not in data, name
-
-
 def test_others_may_read_what_the_user_may_write(folder, tmp_path):
     (tmp_path / "usual").mkdir()
     assert folder.stat().st_mode == (tmp_path / "usual").stat().st_mode
@@ -155,13 +150,6 @@ def test_a_model_is_replaced_and_nothing_left_behind(folder, few, tmp_path):
     assert content(folder) != before
     assert load_model(folder).estimator.method == "mgp"
     assert names_in(tmp_path) == ["model"]
-
-
-def test_an_empty_folder_is_filled(model, tmp_path):
-    (tmp_path / "empty").mkdir()
-    save_model(model, tmp_path / "empty")
-    assert names_in(tmp_path) == ["empty"]
-    assert sorted(content(tmp_path / "empty")) == ["config.json", "weights.npz"]
 
 
 def test_a_link_is_saved_through(model, folder, tmp_path):
@@ -242,11 +230,6 @@ def test_places_where_no_model_is_saved(model, tmp_path, make, name, message):
         with pytest.raises(OutputError, match=message):
             check(tmp_path / name)
     assert {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")} == before
-
-
-def test_checking_leaves_the_place_as_it_was(tmp_path):
-    assert check_model_folder_writable(tmp_path / "model") == tmp_path / "model"
-    assert not list(tmp_path.iterdir())
 
 
 def test_what_json_cannot_hold_is_refused(few, tmp_path):

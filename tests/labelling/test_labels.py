@@ -15,7 +15,6 @@ from fermiclass.labelling.labels import (
     CATALOGUE_COLUMNS,
     FORMAT_KEY,
     FORMAT_VERSION,
-    LABEL_FLAGS,
     label_table,
     read_labels,
 )
@@ -139,12 +138,6 @@ def test_flags(few):
     assert flags.dtype == np.int16
 
 
-def test_the_description_names_every_bit(labels):
-    assert list(LABEL_FLAGS) == [1, 2, 4, 8]
-    for bit, meaning in LABEL_FLAGS.items():
-        assert f"{bit} {meaning}" in labels["LABEL_FLAGS"].description
-
-
 def read_catalog_with(catalog, *, drop=(), **columns):
     """The catalogue read again with columns left out or replaced; a table says no longer which release it is."""
     table = catalog.table.copy()
@@ -173,13 +166,6 @@ def test_masked_catalogue_flags_are_no_flags(few):
     bits = np.asarray(labelled(read_catalog_with(few, Flags=flags))["LABEL_FLAGS"])
     assert bits[3] == 8
     assert np.all(np.delete(bits, 3) == 0)
-
-
-def test_no_sources(few):
-    none = Prediction(np.empty((0, 3)), np.empty((0, 3)), np.empty(0), np.empty(0), np.empty(0))
-    table = label_table(few[[]], CLASSES, none, feature_flags=np.empty(0, np.int32), ood_score=np.empty(0), meta=META)
-    assert len(table) == 0
-    assert table.colnames == [*CATALOGUE_COLUMNS, *COMPUTED]
 
 
 @pytest.mark.parametrize("ending", table_endings)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fermiclass import Catalog, NIMGPClassifier, train
-from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, read_catalog
+from fermiclass.catalog import THREE_CLASSES, read_catalog
 from fermiclass.features import FEATURE_SETS
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.labelling.training import DEFAULT_SETTINGS, default_estimator, default_settings, training_table
@@ -68,12 +68,6 @@ def test_soft_sources_teach_nothing_unless_all_of_the_world_is_learned(few, clas
     assert SOFT not in training_table(few, features="six", classes=classes).y
 
 
-def test_of_one_class_are_those_of_the_groups_alone(few):
-    whole, one = (training_table(few, features="six", one_class=chosen) for chosen in (False, True))
-    assert set(one.y) == set(CLASSES)
-    np.testing.assert_array_equal(one.names, whole.names[np.isin(whole.y, CLASSES)])
-
-
 def test_the_estimator_is_told_what_labels_stand_for(model):
     params = model.estimator.get_params()
     assert params["label_sets"] == {"bll|fsrq": ("bll", "fsrq"), SOFT: ("bll", "fsrq", "other")}
@@ -99,12 +93,6 @@ def test_label_sets_and_weights_of_ones_own_are_kept(few):
     assert own.get_params()["label_sets"] == {"x": ("bll", "psr")}
     again = NIMGPClassifier(**params)
     assert train(few, again, features="six").estimator.get_params() == params
-
-
-def test_three_classes_need_no_label_sets(few):
-    params = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), features="six", classes=THREE_CLASSES)
-    assert params.estimator.label_sets is None
-    assert params.estimator.label_weights is None
 
 
 def test_soft_sources_teach_that_they_are_no_pulsars(few):
@@ -143,20 +131,6 @@ def test_an_agn_is_a_bll_or_an_fsrq(labels):
     assert labels["Sum_P_agn"].meta["ucd"] == "stat.probability"
 
 
-def test_no_sum_where_agn_are_a_class_of_their_own(few):
-    model = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), features="six", classes="agn=bll+fsrq,psr")
-    assert not [name for name in model.label(few[:3], "all").colnames if name.startswith("Sum_")]
-
-
-def test_labels_make_sense(labels, few):
-    """Of the sources that it learned from: AGN are AGN, and most others are the class that they are."""
-    is_agn = np.isin(few.classes, ["bll", "fsrq", "rdg"])
-    assert np.mean(np.asarray(labels["Sum_P_agn"])[is_agn] > 0.5) > 0.9
-    best = np.asarray(labels["PRED_CLASS"])
-    named = np.isin(few.classes, CLASSES)
-    assert np.mean(best[named] == few.classes[named]) > 0.75
-
-
 def test_selection_priors_change_unassociated_sources_and_bcu_alone(model, few, labels):
     assert model.selection != SelectionPrior()
     assert model.selection.slope <= 0.0
@@ -175,8 +149,4 @@ def test_selection_priors_change_unassociated_sources_and_bcu_alone(model, few, 
 def test_models_of_other_classes_have_no_selection_prior(few):
     model = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), features="six", classes=THREE_CLASSES)
     assert model.selection == SelectionPrior()
-
-
-def test_the_default_can_be_named(few):
-    table = training_table(few, features="six", classes=DEFAULT_CLASSES)
-    np.testing.assert_array_equal(table.y, training_table(few, features="six").y)
+    assert model.estimator.label_sets is None

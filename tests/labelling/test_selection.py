@@ -57,13 +57,6 @@ def test_only_probabilities_of_unassociated_sources_matter():
     assert SelectionPrior.fit(catalog, spoilt) == SelectionPrior.fit(catalog, p_agn)
 
 
-def test_the_order_of_the_sources_does_not_matter():
-    catalog, p_agn = simulate(2000)
-    order = np.random.default_rng(1).permutation(2000)
-    one, other = SelectionPrior.fit(catalog, p_agn), SelectionPrior.fit(catalog[order], p_agn[order])
-    np.testing.assert_allclose(list(one.to_dict().values()), list(other.to_dict().values()), rtol=1e-3)
-
-
 def test_faint_agn_are_never_made_rarer():
     """Where the bright ones lack associations, which no selection explains, the slope is 0."""
     prior = SelectionPrior.fit(*simulate(10_000, slope=0.5))
@@ -126,15 +119,6 @@ def test_odds_are_the_formula():
     np.testing.assert_allclose(PRIOR.odds(catalogue(significance, latitude, [""] * 4)), expected)
 
 
-def test_odds_at_the_reference_and_far_from_the_plane():
-    at, double = PRIOR.odds(catalogue([REFERENCE, 2 * REFERENCE], [30.0, -30.0], ["", ""]))
-    assert double / at == pytest.approx(2.0**SLOPE)
-    in_the_plane = PRIOR.odds(catalogue([REFERENCE], [0.0], [""]))
-    np.testing.assert_allclose(in_the_plane, (1 + np.exp(INTERCEPT)) / 1.5)
-    steep = SelectionPrior(0.0, INTERCEPT, -50.0, 1.5)
-    np.testing.assert_allclose(steep.odds(catalogue([REFERENCE], [90.0], [""])), 1 / 1.5)
-
-
 def test_sources_with_an_association_keep_their_odds():
     np.testing.assert_array_equal(PRIOR.odds(catalogue([4.0] * 4, [0.0] * 4, ["bcu", "unk", "psr", "bll"])), 1.0)
 
@@ -172,24 +156,14 @@ def test_what_is_stored_comes_back(prior):
     assert SelectionPrior.from_dict(stored) == prior
 
 
-def test_nothing_stored_changes_nothing():
-    assert SelectionPrior.from_dict({}) == SelectionPrior()
-
-
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
         ({"norm": 0.0}, ValueError, "out of range"),
-        ({"norm": -1.0}, ValueError, "out of range"),
-        ({"norm": np.inf}, ValueError, "out of range"),
         ({"norm": np.nan}, ValueError, "out of range"),
-        ({"slope": np.nan}, ValueError, "out of range"),
         ({"slope": 0.5}, ValueError, "out of range"),
-        ({"slope": -1e9}, ValueError, "out of range"),
-        ({"intercept": np.nan}, ValueError, "out of range"),
         ({"intercept": 101.0}, ValueError, "out of range"),
         ({"gradient": -101.0}, ValueError, "out of range"),
-        ({"gradient": np.nan}, ValueError, "out of range"),
         ({"slope": "steep"}, ValueError, "steep"),
         ({"slope": None}, TypeError, "NoneType"),
         ({"colour": 1.0}, TypeError, "colour"),

@@ -235,9 +235,9 @@ def test_feature_strip_and_effects():
     markers = {line.get_label(): line.get_xdata() for line in axes.lines if line.get_label() in CLASSES}
     for c, name in enumerate(CLASSES):
         np.testing.assert_allclose(markers[name], explained.effects[:, c])
-    with pytest.raises(ValueError, match=r"effects of shape \(4, 3\) do not fit 3 features"):
+    with pytest.raises(ValueError, match="effects has shape"):
         plots.feature_effects(explained.effects, FEATURES[:3], CLASSES)
-    with pytest.raises(ValueError, match="do not fit 2 classes and 4 features"):
+    with pytest.raises(ValueError, match="population has shape"):
         plots.feature_strip(explained.value, explained.error, explained.population, FEATURES, CLASSES[:2])
 
 
@@ -295,7 +295,7 @@ def test_ard_relevances_are_sorted():
     drawn = {c.get_label(): np.asarray(c.get_offsets()) for c in axes.collections if isinstance(c, PathCollection)}
     np.testing.assert_allclose(drawn["fsrq"], np.column_stack([[0.0, 0.2, 0.1, 0.9], range(4)]))
     assert legend_of(plots.ard_relevances(relevances[:1], FEATURES, ("agn", "psr"))) == ["agn and psr"]
-    with pytest.raises(ValueError, match=r"relevances of shape \(3, 4\) do not fit 2 classes and 4 features"):
+    with pytest.raises(ValueError, match="relevances has shape"):
         plots.ard_relevances(relevances, FEATURES, CLASSES[:2])
 
 

@@ -93,7 +93,6 @@ def test_the_input_is_not_overwritten(base, tmp_path):
     "arguments",
     [
         ("followup", "there.vot", "-o", "there.vot"),
-        ("followup", "labels.fits", "--catalog", "there.vot", "-o", "there.vot"),
         ("evaluate", "there.vot", "--json", "there.vot"),
         ("evaluate", "catalog.fits", "--future", "there.svg", "--plot", "there.svg"),
         ("explain", "labels.fits", "a source", "--catalog", "there.svg", "--plot", "there.svg"),
