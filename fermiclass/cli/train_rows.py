@@ -20,9 +20,6 @@ from fermiclass.cli.options import (
 from fermiclass.nimgp.names import METHODS, PER_SOURCE
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
-#: Method and schedule of `train-rows`. This method can train on any number of rows.
-_DEFAULTS = {"method": "nimgp-fo-marginal", "steps": 2000, "batch_size": 1024}
-
 
 @click.command("train-rows")
 @rows_argument
@@ -38,40 +35,19 @@ _DEFAULTS = {"method": "nimgp-fo-marginal", "steps": 2000, "batch_size": 1024}
 )
 @click.option("--label", metavar="COLUMN", help="Column with the class; '' means no class. [default: CLASS]")
 @hdu_option
-@click.option(
-    "--method",
+@setting_option(
+    "method",
     type=click.Choice([name for name in METHODS if name not in PER_SOURCE]),
-    default=_DEFAULTS["method"],
+    default="nimgp-fo-marginal",
     show_default=True,
     help="Treatment of input noise.",
 )
-@setting_option("likelihood", default="softmax")
+@setting_option("likelihood")
 @label_noise_option
 @setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
-@click.option(
-    "--steps",
-    type=click.IntRange(min=1),
-    default=_DEFAULTS["steps"],
-    show_default=True,
-    help="Number of training steps.",
-)
-@click.option(
-    "--batch-size",
-    type=click.IntRange(min=1),
-    default=_DEFAULTS["batch_size"],
-    show_default=True,
-    help="Number of rows in a step.",
-)
+@setting_option("steps", default=2000, show_default=True, help="Number of training steps.")
+@setting_option("batch_size", default=1024, show_default=True, help="Number of rows in a step.")
 @setting_option("learning_rate", type=click.FloatRange(min=0, min_open=True), metavar="R")
-@click.option(
-    "--natural-gradient",
-    type=click.FloatRange(min=0, max=1, min_open=True),
-    metavar="G",
-    help="Use natural gradients with steps of this size for q(u), instead of Adam.",
-)
-@click.option(
-    "--patience", type=click.IntRange(min=1), metavar="K", help="Stop when the objective has not risen for K steps."
-)
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path),

@@ -26,6 +26,7 @@ from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.files import move_into_place
+from fermiclass.nimgp.names import num_functions
 from fermiclass.nimgp.settings import Settings
 from fermiclass.rows import Columns, RowsModel, RowsProvenance
 
@@ -340,6 +341,8 @@ def _estimator(files: ModelFiles, num_features: int) -> NIMGPClassifier:
     estimator = NIMGPClassifier(**Settings.from_json(files.estimator).params())
     if {type(name) for name in files.classes} not in ({str}, {int}) or files.classes != sorted(set(files.classes)):
         raise ValueError("its classes are not a sorted list of texts or whole numbers")
+    if num_functions(len(files.classes)) != len(files.arrays["weights/posterior.Z"]):
+        raise ValueError(f"its weights are not those of {len(files.classes)} classes")
     estimator.classes_ = np.array(files.classes)
     for name in _FITTED:
         setattr(estimator, name, files.arrays[f"estimator/{name}"])

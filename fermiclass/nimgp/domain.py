@@ -15,15 +15,12 @@ from fermiclass.nimgp.arrays import FloatArray
 class TrainingDomain:
     """Features of the training sources, which define what is typical.
 
-    Two sources of one class differ by a vector whose covariance is 2W, with W the observed covariance within the
-    classes, averaged over the training sources. The distance of a source x with error variances V from a training
-    source x' is ``d² = (x − x')ᵀ (2W + diag V)⁻¹ (x − x')``. It is small if the scatter of a class, its correlations or
-    the error bars can explain the difference. (W already contains the error bars of a typical source; V is added.)
-
-    The depth of a source is its distance from its k-th nearest training source. Its score is the fraction of training
-    sources with a smaller depth, each measured against all others: 0 is typical, 1 is unlike all. The score is uniform
-    for sources that are drawn like the training sources, for any classes and features: it is one minus a conformal
-    p-value (Laxhammar & Falkman 2010). Larger error bars never raise it.
+    W is the observed covariance within the classes. The distance of a source x with error variances V from a training
+    source x' is ``d² = (x − x')ᵀ (2W + diag V)⁻¹ (x − x')``: small if the scatter of a class, its correlations or the
+    error bars explain the difference. The depth of a source is its distance from its k-th nearest training source, and
+    its score is the fraction of training sources with a smaller depth, each measured against all others. The score is
+    one minus a conformal p-value (Laxhammar & Falkman 2010): uniform for sources like the training sources, 1 for a
+    source unlike all of them. Larger error bars never raise it.
 
     Attributes
     ----------
@@ -48,8 +45,6 @@ class TrainingDomain:
 
         N is at least 2. With fewer than k + 1 sources, the farthest one counts as the k-th nearest.
         """
-        order = np.lexsort((*X_var.T, *X.T))  # the same sums for any order of the rows
-        X, X_var, y = X[order], X_var[order], y[order]
         neighbours = min(neighbours, len(X) - 1)
         domain = cls(X, 2.0 * _covariance_within(X, y), np.empty(0), neighbours)
         # The nearest training source of a training source is itself, so the rank is one larger.
@@ -68,8 +63,8 @@ class TrainingDomain:
     def distances(self, x: FloatArray, x_var: FloatArray, X: FloatArray | None = None) -> FloatArray:
         """Return the distances d of one source ``x``, ``x_var`` (D,) from each of ``X`` (N, D), shape (N,).
 
-        By default X is the attribute `X`, the training sources. Callers should enter ``threadpool_limits(1)`` once
-        for many sources: such small matrices are slower on several threads, above all on a busy machine.
+        By default X is the attribute `X`. For many sources enter ``threadpool_limits(1)`` once: such small matrices are
+        slower on several threads.
         """
         # d² = |L⁻¹(x − x')|² with LLᵀ = 2W + diag V.
         whiten = np.linalg.inv(np.linalg.cholesky(self.covariance + np.diag(x_var)))
@@ -78,7 +73,7 @@ class TrainingDomain:
     def _depth(self, X: FloatArray, X_var: FloatArray, rank: int) -> FloatArray:
         depths = np.empty(len(X))
         with threadpool_limits(1):  # once: entering it takes as long as twenty sources
-            for i in range(len(X)):  # one source at a time: the same bits for any other rows
+            for i in range(len(X)):
                 depths[i] = np.partition(self.distances(X[i], X_var[i]), rank)[rank]
         return depths
 

@@ -153,28 +153,17 @@ def fit_rows(
 
 
 def check_classes(classes: Sequence[Any]) -> None:
-    """Check that labels of these classes can be written and saved.
-
-    Raises
-    ------
-    RowsError
-        When a class is a truth value, has too long a name or letters that cannot be printed, or when the columns of two
-        have the same name but for case, as FITS reads them, or that of ``P_MAX``.
-    """
-    folded = {"max": "P_MAX"}
+    """Raise RowsError unless the classes give columns ``P_<class>`` that differ by more than case, also from P_MAX."""
+    named = {"max": "P_MAX"}
     for name in classes:
         text = str(name)
-        found = repr(text[:MOST_LETTERS]) + "..." * (len(text) > MOST_LETTERS)
-        problems = (
-            (isinstance(name, bool), "is a truth value: give texts or whole numbers"),
-            (len(text) > MOST_LETTERS, f"has {len(text)} letters, expected up to {MOST_LETTERS}: shorten it"),
-            (not text.isprintable(), "has letters that cannot be printed: rename it"),
-            (text.lower() in folded, f"and {folded.get(text.lower())} name the same column: rename the class"),
-        )
-        for is_so, what in problems:
-            if is_so:
-                raise RowsError(f"the class {found} {what}")
-        folded[text.lower()] = found
+        if isinstance(name, bool):
+            raise RowsError(f"the class {name} is a truth value: give texts or whole numbers")
+        if len(text) > MOST_LETTERS or not text.isprintable():
+            raise RowsError(f"the class {text!r} cannot be printed in {MOST_LETTERS} letters: rename it")
+        if text.lower() in named:
+            raise RowsError(f"the class {text!r} and {named[text.lower()]} name the same column: rename the class")
+        named[text.lower()] = repr(text)
 
 
 def _joined_labels(found: RowStatistics) -> dict[str, tuple[str, ...]]:
