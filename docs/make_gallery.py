@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 import fermiclass as fc
 from fermiclass import plots
-from fermiclass.evaluation import default_method, evaluate, open_world
+from fermiclass.evaluation import baseline_methods, default_method, evaluate, open_world
 
 DOCS = Path(__file__).parent
 CATALOGS, NOTEBOOKS, FIGURES = DOCS.parent / "catalogs", DOCS.parent / "notebooks", DOCS / "figures"
@@ -58,7 +58,8 @@ def draw() -> dict[str, Figure]:
     labels = fc.read_table(CATALOGS / "4FGL-DR4-labels.fits.gz")
     model = fc.train(catalog)
     P = np.array([labels[column] for column in GROUPS.values()]).T
-    later = evaluate(open_world(earlier, catalog), [default_method()])
+    methods = [default_method(), *baseline_methods(["logistic", "forest", "boosting"])]
+    later = evaluate(open_world(earlier, catalog), methods)
     predicted = later.probabilities("default")
     sources = fc.extract_features(catalog)
     sources = sources[np.isin(sources.y, CLASSES)][::4]
@@ -80,7 +81,8 @@ def draw() -> dict[str, Figure]:
         "training_history": plots.training_history(model.estimator.elbo_, model.estimator.steps),
         "explanation": plots.explanation(fc.explain(model, catalog, EXPLAINED, shares="selection"))[0],
     }
-    return {name: each.figure for name, each in axes.items()}
+    figures = {name: each.figure for name, each in axes.items()}
+    return figures | {"evaluation_figure": plots.evaluation_figure(later)}
 
 
 def feature_pair(catalog: fc.Catalog) -> plt.Axes:

@@ -349,9 +349,7 @@ def _held_out(
     for part in parts:
         learn = np.full(len(catalog), True)
         learn[table.rows[part]] = False
-        split = _split(
-            catalog, learn, table.rows[part], features, grouping, min_significance, "trained", extract=extract
-        )
+        split = _split(catalog, learn, table.rows[part], features, grouping, min_significance, None, extract=extract)
         splits.append((split, place[part]))
     table = table[scored]
     return _targets(

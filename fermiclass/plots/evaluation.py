@@ -221,9 +221,9 @@ def _candidates(axes: Axes, evaluation: Evaluation, method: str) -> None:
         chosen, is_one = P[:, k] >= thresholds[:, None], truth[:, k]
         right, number = (chosen & is_one).sum(axis=1), chosen.sum(axis=1)
         purity = np.where(number > 0, right / np.maximum(number, 1), np.nan)
-        axes.plot(thresholds, purity, color=colours[name], label=name)
+        axes.plot(thresholds, purity, color=colours[name])
         axes.plot(thresholds, right / max(is_one.sum(), 1), color=colours[name], linestyle="--")
     axes.plot([], [], color="0.3", label="purity")
     axes.plot([], [], color="0.3", linestyle="--", label="completeness")
     axes.set(xlabel="probability of at least", ylabel="fraction", ylim=(-0.03, 1.03))
-    axes.legend(frameon=False, fontsize=SMALL, ncols=2)
+    axes.legend(frameon=False, fontsize=SMALL, loc="lower left")

@@ -46,7 +46,7 @@ def test_what_became_of_candidates(folder):
         "forest": {"is_baseline": True, "candidates": {"psr": []}},
         "default": {"is_baseline": False, "candidates": {"psr": rows}},
     }
-    content = {"catalog": "DR1<b>", "future": "DR4", "found": {"psr": 67}, "methods": methods}
+    content = {"catalog": "DR1<b>", "later": "DR4", "found": {"psr": 67}, "methods": methods}
     (folder / "open.json").write_text(json.dumps(content))
     run_well("report", "labels.fits.gz", "--open", "open.json", "-o", "open.html", "--quiet", cwd=folder)
     text = (folder / "open.html").read_text(encoding="utf-8")

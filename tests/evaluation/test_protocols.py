@@ -264,7 +264,7 @@ def test_the_default_is_the_model_of_classify(monkeypatch, dr4):
     evaluate(targets, [default_method(seed=3)])
     (num_learned, estimator, classes), labelled = trained
     assert num_learned == len(dr4) - len(targets.names)
-    assert labelled == (len(targets.names), "all", "trained")
+    assert labelled == (len(targets.names), "all", "selection")
     assert (estimator.method, estimator.objective, estimator.random_state) == ("nimgp-fo", "predictive", 3)
     assert classes == DEFAULT_CLASSES
 

@@ -51,7 +51,7 @@ def read_candidates(path: str | os.PathLike[str]) -> Candidates:
             }
             for row in own["candidates"]["psr"]
         )
-        return Candidates(str(content["catalog"]), str(content["future"]), int(content["found"]["psr"]), rows)
+        return Candidates(str(content["catalog"]), str(content["later"]), int(content["found"]["psr"]), rows)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError) as error:
         raise ReportError(
             f"'{path}' is no evaluation in the open world ({type(error).__name__}: {error}). Give a file that "
