@@ -1,6 +1,57 @@
-"""Benchmarks: registered data, methods and protocols, each run by ``fermiclass benchmark NAME``.
+"""Benchmarks: public data, methods and protocols of the papers, each run by ``fermiclass benchmark NAME``.
 
-``problem`` defines a benchmark, ``registry`` lists all benchmarks, and ``methods`` makes the methods that they compare.
-``runner`` plans ``blocks``, lets ``executors`` run them, and keeps ``records``. ``summary`` averages the records, and
-``tables`` prints the result.
+``benchmark`` says what a benchmark is, and ``methods`` makes the methods that are compared. ``harness`` runs a
+benchmark and keeps its records, and ``tables`` averages and prints them.
 """
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fermiclass.benchmarks.benchmark import Benchmark
+
+#: The papers, and the module and class of each of their benchmarks. To add a benchmark, add it here.
+PAPERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "main": {
+            "astro454": "astro454:Astro454",
+            "uci": "uci:UCI",
+            "toy": "toy:Toy",
+            "synthetic": "synthetic:Synthetic",
+            "mnist": "mnist:MNIST",
+            "active": "active:Active",
+        },
+        "likelihoods": {"gpc": "gpc:GPC", "flights": "flights:Flights"},
+        "wrong-labels": {"rmgpc": "wrong_labels:WrongLabels"},
+        "uncertain-inputs": {"sincsig": "regression:SincSig", "cartpole": "regression:CartPole"},
+    }
+)
+BENCHMARKS: Mapping[str, str] = MappingProxyType({name: of for paper in PAPERS.values() for name, of in paper.items()})
+
+
+def make_benchmark(name: str, *, data: Path = Path(), openml: bool = False, per_round: int = 1) -> Benchmark:
+    """Make a benchmark, with those of the options that it declares.
+
+    The module is imported here, so that the command line can list the names quickly.
+
+    Parameters
+    ----------
+    name
+        One of `BENCHMARKS`.
+    data
+        Folder of the data, with the layout that each benchmark describes.
+    openml
+        Whether OpenML supplies data sets that are missing.
+    per_round
+        Number of rows that active learning labels in each round.
+    """
+    module, _, kind = BENCHMARKS[name].partition(":")
+    made = getattr(import_module(f"fermiclass.benchmarks.{module}"), kind)
+    options = {"data": data, "openml": openml, "per_round": per_round}
+    found: Benchmark = made(**{option: value for option, value in options.items() if option in made.options})
+    return found

@@ -16,27 +16,22 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from fermiclass.benchmarks.blocks import score_labels, settings_of
-from fermiclass.benchmarks.curves import learning_curve
-from fermiclass.benchmarks.figures import active_figure, title_of
-from fermiclass.benchmarks.methods import authors_start
-from fermiclass.benchmarks.problem import Problem, Published
+from fermiclass.benchmarks.benchmark import Benchmark, Problem, Record, score_labels
+from fermiclass.benchmarks.figures import active_figure, learning_curve, title_of
+from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions, authors_start
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.prediction.predictor import Prediction
 
-    Fit = Callable[..., list[NIMGPClassifier]]
-
-METHODS = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo")
 NOISES = ("0", "0.1", "0.25", "0.5")
-NUM_REPETITIONS = 100
 NUM_ADDED = 100
 NUM_TRAIN, NUM_TEST, NUM_POOL = 100, 500, 400
 #: Number of steps when training continues with the fast optimiser. Only a few rows are new.
@@ -100,7 +95,6 @@ class _Repetition:
     """Rows of one learner. Its training rows grow by the rows that it takes from the pool."""
 
     def __init__(self, data: Rows, noise_variance: float, repetition: int) -> None:
-        self.number = repetition
         self._rng = np.random.default_rng((5, repetition))
         rows = data.take(self._rng.permutation(len(data.y)))
         # Standardise by the first training rows, then add noise. All noise variances use the same draws, scaled.
@@ -113,9 +107,7 @@ class _Repetition:
             for first, num in ((0, NUM_TRAIN), (NUM_TRAIN, NUM_TEST), (NUM_TRAIN + NUM_TEST, NUM_POOL))
         )
         self._noise_variance = noise_variance
-        self.error: list[float] = []
-        self.nll: list[float] = []
-        self.confusion: list[list[int]] = []
+        self.scores: list[Record] = []
 
     def variances(self, rows: Rows) -> FloatArray:
         """Return the true X_var. Methods that learn the noise ignore it."""
@@ -124,10 +116,7 @@ class _Repetition:
     def score(self, fitted: Any) -> None:
         """Record error and NLL of the test rows."""
         p = fitted.predict_proba(self.test.X, X_var=self.variances(self.test))
-        scores = score_labels(self.test.y, p, fitted.classes_)
-        self.error.append(scores["error"])
-        self.nll.append(scores["nll"])
-        self.confusion = scores["confusion"]
+        self.scores.append(score_labels(self.test.y, p, fitted.classes_))
 
     def label_more(self, fitted: Any, acquisition: str, num: int) -> None:
         """Move the rows with the largest scores from the pool to the training rows."""
@@ -142,9 +131,9 @@ class _Repetition:
         self.pool = self.pool.take(np.delete(np.arange(len(self.pool.y)), best))
 
 
-def run_block(
+def label_round_by_round(
     data: Rows,
-    estimator: NIMGPClassifier,
+    estimator: Any,
     acquisition: str,
     noise: float,
     repetitions: Sequence[int],
@@ -152,9 +141,7 @@ def run_block(
     rounds: int = NUM_ADDED,
     per_round: int = 1,
     refit: Mapping[str, Any] = MappingProxyType({}),
-    fit: Fit | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Run active learning for several repetitions at once.
 
     Parameters
@@ -162,7 +149,7 @@ def run_block(
     data
         The rows; see :func:`load`.
     estimator
-        Settings of the classifiers.
+        Settings of the classifiers, which must have ``fit_many``.
     acquisition
         One of :data:`ACQUISITIONS`: ``'entropy'`` of the predicted label, ``'bald'`` (the mutual information of the
         label and the latent functions), or ``'random'``.
@@ -175,80 +162,53 @@ def run_block(
         Number of rounds, and number of rows that are labelled in each.
     refit
         Settings that change when training continues, such as fewer epochs. The paper changes none.
-    fit
-        Stands in for :func:`fermiclass.NIMGPClassifier.fit_many`.
-    progress
-        Called with the numbers of trainings done and in total.
 
     Returns
     -------
     list of dict
-        For each repetition its number ``"repetition"``, the numbers of rows labelled so far ``"added"``, and
-        ``"error"`` and ``"nll"`` on the test rows, lists of length ``rounds + 1``. Also ``"classes"`` and the last
-        ``"confusion"``.
-
-    Raises
-    ------
-    BenchmarkError
-        When the acquisition is unknown, or the pool has too few rows.
+        For each repetition ``"error"`` and ``"nll"`` on the test rows after the last round, ``"classes"`` and
+        ``"confusion"``, and ``"curves"``: the numbers of rows labelled so far ``"added"``, ``"error"`` and ``"nll"``,
+        lists of length ``rounds + 1``.
     """
-    if acquisition not in ACQUISITIONS:
-        raise BenchmarkError(f"the acquisition '{acquisition}' is unknown: choose among {', '.join(ACQUISITIONS)}")
-    if rounds * per_round > NUM_POOL:
-        raise BenchmarkError(
-            f"{rounds} rounds of {per_round} rows are more than the {NUM_POOL} rows of the pool: label fewer rows"
-        )
-    if fit is None:
-        from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-
-        fit = NIMGPClassifier.fit_many
-    from sklearn.base import clone
-
     states = [_Repetition(data, noise, k) for k in repetitions]
     again = clone(estimator).set_params(**refit)
-    fitted: list[NIMGPClassifier] | None = None
+    fitted = None
     for k in range(rounds + 1):
         training = [(state.train.X, state.train.y, state.variances(state.train)) for state in states]
-        fitted = fit(estimator if fitted is None else again, training, start=fitted)
+        fitted = (estimator if fitted is None else again).fit_many(training, start=fitted)
         for state, classifier in zip(states, fitted, strict=True):
             state.score(classifier)
             if k < rounds:
                 state.label_more(classifier, acquisition, per_round)
-        if progress is not None:
-            progress(k + 1, rounds + 1)
     added = [k * per_round for k in range(rounds + 1)]
     return [
-        {
-            "repetition": s.number,
-            "added": added,
-            "error": s.error,
-            "nll": s.nll,
-            "classes": [str(name) for name in np.unique(data.y)],
-            "confusion": s.confusion,
-        }
-        for s in states
+        state.scores[-1]
+        | {"curves": {"added": added} | {name: [s[name] for s in state.scores] for name in ("error", "nll")}}
+        for state in states
     ]
 
 
-class Active:
+class Active(Benchmark):
     """The benchmark ``active``: its cells are ``entropy/0.25`` and so on, and its splits are repetitions.
+
+    The paper has figures only.
 
     Parameters
     ----------
-    folder
+    data
         Folder that holds ``uci/waveform``.
     per_round
         Number of rows that are labelled per round. The paper labels one.
     """
 
-    name: str = "active"
-    cells: Sequence[str] = tuple(f"{acquisition}/{noise}" for acquisition in ACQUISITIONS for noise in NOISES)
-    default_cells: Sequence[str] = tuple(f"{acquisition}/0.25" for acquisition in ACQUISITIONS)
-    num_splits: int = NUM_REPETITIONS
-    published: Mapping[tuple[str, str], Published] = MappingProxyType({})  # the paper has figures only
+    name = "active"
+    cells = tuple(f"{acquisition}/{noise}" for acquisition in ACQUISITIONS for noise in NOISES)
+    default_cells = tuple(f"{acquisition}/0.25" for acquisition in ACQUISITIONS)
+    num_splits = 100
+    options = ("data", "per_round", "noise", "plot", *METHOD_OPTIONS)
 
-    def __init__(self, folder: Path, *, per_round: int = 1) -> None:
-        self.folder, self.per_round = folder, per_round
+    def __init__(self, data: Path, per_round: int = 1) -> None:
+        self.folder, self.per_round = data, per_round
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return the start of a repetition: its first training rows, and its test rows."""
@@ -260,21 +220,20 @@ class Active:
         """Return the settings of section 5.5, with initial values from the authors' code."""
         return {**SETTINGS, **authors_start(21)}
 
-    def run(self, cell: str, method: str, estimator: Any, splits: Sequence[int]) -> list[dict[str, Any]]:
-        """Return a record for each repetition. Its ``"error"`` and ``"nll"`` are those after the last round.
-
-        Raises
-        ------
-        BenchmarkError
-            When the method cannot continue a training.
-        """
+    def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
+        """Return an unfitted estimator, which must be able to continue a training."""
+        estimator = super().estimator(cell, method, options)
         if not hasattr(estimator, "fit_many"):
             raise BenchmarkError(
                 f"the benchmark 'active' continues trainings, which '{method}' cannot: leave it out (--methods)"
             )
+        return estimator
+
+    def run(self, cell: str, estimator: Any, splits: Sequence[int]) -> list[Record]:
+        """Return a record for each repetition. Its ``"error"`` and ``"nll"`` are those after the last round."""
         acquisition, _, noise = cell.partition("/")
         started = time.perf_counter()
-        repetitions = run_block(
+        repetitions = label_round_by_round(
             load(self.folder),
             estimator,
             acquisition,
@@ -285,29 +244,13 @@ class Active:
             refit=_REFIT if estimator.epochs is None else {},
         )
         seconds = (time.perf_counter() - started) / len(splits)
-        return [
-            {
-                **repetition,
-                "cell": cell,
-                "method": method,
-                "split": repetition["repetition"],
-                "curves": {"added": repetition["added"], "error": repetition["error"], "nll": repetition["nll"]},
-                "error": repetition["error"][-1],
-                "nll": repetition["nll"][-1],
-                "n_test": NUM_TEST,
-                "seconds": seconds,
-                "settings": settings_of(estimator),
-            }
-            for repetition in repetitions
-        ]
+        return [repetition | {"seconds": seconds} for repetition in repetitions]
 
-    def figure(self, estimators: Mapping[tuple[str, str], Any], records: Sequence[Mapping[str, Any]]) -> Figure:
+    def figure(self, estimators: Mapping[tuple[str, str], Any], records: pd.DataFrame) -> Figure:
         """Draw test error against labels added: one panel per method and noise, one line per acquisition."""
-        panels: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
-        for record in records:
-            acquisition, _, noise = record["cell"].partition("/")
-            panel = f"{title_of(record['method'])}, noise {noise}"
-            panels.setdefault(panel, {}).setdefault(acquisition, []).append(record["curves"])
-        return active_figure(
-            {panel: {name: learning_curve(of) for name, of in lines.items()} for panel, lines in panels.items()}
-        )
+        panels: dict[str, dict[str, Any]] = {}
+        for (cell, method), group in records.groupby(["cell", "method"], sort=False):
+            acquisition, _, noise = str(cell).partition("/")
+            panel = panels.setdefault(f"{title_of(method)}, noise {noise}", {})
+            panel[acquisition] = learning_curve(group["curves"])
+        return active_figure(panels)

@@ -7,7 +7,7 @@ classes) and ``splits.txt.gz`` (one permutation of the rows per line: 408 train,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.methods import authors_start
-from fermiclass.benchmarks.problem import Problem, Published
+from fermiclass.benchmarks.benchmark import Benchmark, Problem
+from fermiclass.benchmarks.methods import METHOD_OPTIONS, authors_start
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
 
@@ -43,25 +43,30 @@ class _Data(NamedTuple):
     splits: NDArray[np.int64]
 
 
-class Astro454:
+class Astro454(Benchmark):
     """Sources of DR1 above 30 σ, classes bll, fsrq and psr, input noise from the catalogue's error bars.
 
     Parameters
     ----------
-    folder
+    data
         Folder that holds ``astro454/``.
     """
 
-    name: str = "astro454"
-    cells: Sequence[str] = tuple(_FEATURES)
-    default_cells: Sequence[str] = ("six",)
-    num_splits: int = 100
-    published: Mapping[tuple[str, str], Published] = MappingProxyType(
-        {(cell, method): Published(*figures) for cell, row in _PUBLISHED.items() for method, figures in row.items()}
+    name = "astro454"
+    cells = tuple(_FEATURES)
+    default_cells = ("six",)
+    num_splits = 100
+    published = MappingProxyType(
+        {
+            (cell, method): {"nll": nll, "error": error}
+            for cell, row in _PUBLISHED.items()
+            for method, (nll, error) in row.items()
+        }
     )
+    options = ("data", *METHOD_OPTIONS)
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, data: Path) -> None:
+        self.folder = data
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell: 408 training sources and 46 test sources.

@@ -1,13 +1,14 @@
-"""Figures of the benchmarks: the one-dimensional problem and active learning (the main paper's figures 2 and 6)."""
+"""Figures of the benchmarks: the one-dimensional problem, active learning, and errors against the number of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.curves import ClassCurves, LearningCurve
 from fermiclass.io.arrays import FloatArray
 from fermiclass.plots.colours import PALETTE
 
@@ -26,6 +27,38 @@ _TITLES = {
 }
 _RUG_BOTTOM, _RUG_STEP = 1.05, 0.055
 _STYLES = ("-", "--", "-.", ":")
+
+
+class ClassCurves(NamedTuple):
+    """Class probabilities at the observed inputs ``x`` (G,): one ``(G, C)`` per method, and the Bayes classifier's."""
+
+    x: FloatArray
+    bayes: FloatArray
+    predictions: Mapping[str, FloatArray]
+
+
+class LearningCurve(NamedTuple):
+    """Means over repetitions and their standard errors by the number of rows added, ``(rounds + 1,)`` each."""
+
+    added: FloatArray
+    mean: FloatArray
+    se: FloatArray
+
+
+def learning_curve(records: Iterable[Mapping[str, Any]]) -> LearningCurve:
+    """Average the test errors of the repetitions of one method, acquisition and noise.
+
+    Raises
+    ------
+    ValueError
+        When there are no records, or their rounds differ.
+    """
+    records = list(records)
+    if len({tuple(record["added"]) for record in records}) != 1:
+        raise ValueError(f"{len(records)} records of different rounds, or none: expected some of the same rounds")
+    values = np.array([record["error"] for record in records], dtype=np.float64)
+    se = values.std(axis=0) / np.sqrt(max(len(values) - 1, 1))
+    return LearningCurve(np.array(records[0]["added"], dtype=np.float64), values.mean(axis=0), se)
 
 
 def title_of(method: str) -> str:
@@ -129,4 +162,31 @@ def active_figure(panels: Mapping[str, Mapping[str, LearningCurve]]) -> Figure:
         axes.set_title(title_of(title), fontsize="medium", loc="left")
     _finish(grid, len(panels), "labels added", "test error")
     _add_legend(figure, list(handles.values()), [title_of(name) for name in handles])
+    return figure
+
+
+def errors_figure(records: pd.DataFrame, outputs: Sequence[str]) -> Figure:
+    """Draw the mean error of each output against the number of rows (``"size"``), one panel per output."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    figure = Figure(figsize=(7.2, 5.2), layout="constrained")
+    panels = figure.subplots(2, 2, sharex=True)
+    for axes, output in zip(panels.flat, outputs, strict=True):
+        by_method = records.groupby(["method", "size"], sort=False)[output].agg(["mean", "sem"])
+        for method, colour in zip(records["method"].unique(), PALETTE, strict=False):
+            curve = by_method.loc[method].sort_index()
+            axes.errorbar(
+                curve.index, curve["mean"], curve["sem"], color=colour, marker="o", markersize=4, label=method
+            )
+        axes.set_title(output, fontsize="medium")
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    for axes in panels[1]:
+        axes.set_xlabel("training points")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("mean squared error")
+    panels[1, 1].legend(frameon=False)
     return figure

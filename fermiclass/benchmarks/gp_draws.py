@@ -1,4 +1,11 @@
-"""Latent functions drawn from a Gaussian process prior. They give labels and can be evaluated anywhere."""
+"""Classification problems drawn from the model, and the best possible predictions for them.
+
+Latent functions are drawn from a Gaussian process prior, and the largest gives the label. The Bayes classifier knows
+the functions. Let x be uniform in a box and ``x̃ | x ~ N(x, V I)``. The noiseless input of an observed one has the
+distribution ``p(x | x̃) ∝ N(x | x̃, V I)`` in the box, a product of truncated Gaussians, and
+
+    p(y | x̃) = ∫ 1[argmax_c f_c(x) = y] p(x | x̃) dx.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +13,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
+from fermiclass.benchmarks.benchmark import Problem
 from fermiclass.io.arrays import FloatArray
 
 NUM_FREQUENCIES = 1024
-
+NUM_DRAWS = 512
+_SCAN = 4000  # number of intervals in which the search for class boundaries starts in one dimension
+_BISECTIONS = 15  # accuracy of 1e-7 of the box: single precision
+_CELLS = 160  # number of cells along each side of the box in two dimensions
+_ROWS_PER_BLOCK = 100  # number of rows per block of draws
 _BLOCK = 2**8  # number of points evaluated at a time: their cosines stay in the cache
 
 
@@ -72,3 +84,135 @@ class LatentFunctions:
     def labels(self, X: FloatArray) -> NDArray[np.intp]:
         """Return labels ``argmax_c f_c(x)``, ``(n,)``."""
         return self(X).argmax(axis=1)
+
+
+def draw_problem(
+    functions: LatentFunctions,
+    rng: np.random.Generator,
+    *,
+    num_train: int,
+    num_test: int,
+    noise_variance: float,
+    half_width: float,
+) -> Problem:
+    """Draw inputs x uniformly in a box, label them ``argmax_c f_c(x)`` and observe ``x̃ ~ N(x, V I)``.
+
+    The same generator gives the same rows, and the same noise scaled by ``noise_variance``. Fewer training rows are the
+    first rows of a larger set.
+
+    Parameters
+    ----------
+    functions
+        Latent functions f of the classes.
+    rng
+        Random generator.
+    num_train, num_test
+        N and n.
+    noise_variance
+        V of every input, positive.
+    half_width
+        The box is ``[-half_width, half_width]^D``.
+    """
+    input_dim = functions.frequencies.shape[-1]
+
+    def rows(
+        num_rows: int, positions: np.random.Generator, noise: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        x = positions.uniform(-half_width, half_width, (num_rows, input_dim))
+        return x, x + np.sqrt(noise_variance) * noise.standard_normal(x.shape)
+
+    positions, noise, test_positions, test_noise = rng.spawn(4)
+    x, X = rows(num_train, positions, noise)
+    x_test, X_test = rows(num_test, test_positions, test_noise)
+    return Problem(
+        X=X,
+        X_var=np.full_like(X, noise_variance),
+        y=functions.labels(x),
+        X_test=X_test,
+        X_var_test=np.full_like(X_test, noise_variance),
+        y_test=functions.labels(x_test),
+    )
+
+
+def bayes_probabilities(
+    functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float
+) -> FloatArray:
+    """Return class probabilities ``p(y | x̃)``, ``(n, C)``, by the best rule for the number of inputs D.
+
+    D = 1: :func:`exact_probabilities`; D = 2: :func:`cell_probabilities`; D > 2: :func:`sampled_probabilities`.
+
+    Parameters
+    ----------
+    functions
+        Latent functions of the classes.
+    X
+        Observed inputs x̃, ``(n, D)``.
+    noise_variance
+        V, positive.
+    half_width
+        The box is ``[-half_width, half_width]^D``.
+    """
+    rules = {1: exact_probabilities, 2: cell_probabilities}
+    return rules.get(X.shape[1], sampled_probabilities)(functions, X, noise_variance, half_width)
+
+
+def exact_probabilities(
+    functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float
+) -> FloatArray:
+    """Return p(y | x̃) for D = 1 in closed form: differences of Φ over the intervals of each label."""
+    edges, labels = class_intervals(functions, half_width)
+    return _masses(edges, X[:, 0], noise_variance) @ np.eye(len(functions.phases))[labels]
+
+
+def class_intervals(functions: LatentFunctions, half_width: float) -> tuple[FloatArray, NDArray[np.intp]]:
+    """Return edges ``(K + 1,)`` and labels ``(K,)`` of the intervals of the box that have one label each."""
+    points = np.linspace(-half_width, half_width, _SCAN + 1)
+    labels = functions.labels(points[:, None])
+    changes = np.flatnonzero(labels[1:] != labels[:-1])
+    low, high = points[changes], points[changes + 1]
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        left = functions.labels(middle[:, None]) == labels[changes]
+        low, high = np.where(left, middle, low), np.where(left, high, middle)
+    edges = np.concatenate([[-half_width], (low + high) / 2, [half_width]])
+    return edges, labels[np.append(changes, _SCAN)]
+
+
+def cell_probabilities(
+    functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float
+) -> FloatArray:
+    """Return p(y | x̃) for D = 2: exact masses of 160 x 160 cells. Each cell has the label of its centre."""
+    edges = np.linspace(-half_width, half_width, _CELLS + 1)
+    centres = (edges[1:] + edges[:-1]) / 2
+    grid = np.stack(np.meshgrid(centres, centres, indexing="ij"), axis=-1)
+    labels = functions.labels(grid.reshape(-1, 2)).reshape(_CELLS, _CELLS)
+    first, second = (_masses(edges, x, noise_variance) for x in X.T)
+    num_classes = len(functions.phases)
+    return np.stack([np.sum(first @ (labels == c) * second, axis=1) for c in range(num_classes)], axis=1)
+
+
+def sampled_probabilities(
+    functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float, *, num_draws: int = NUM_DRAWS
+) -> FloatArray:
+    """Return p(y | x̃) for any D from quasi-Monte Carlo draws of p(x | x̃): ``(count + ½) / (num_draws + C/2)``.
+
+    The ½ keeps the probability of a class without draws above 0. ``num_draws`` should be a power of 2. With 512 draws
+    the mean error is 0.004, the largest error 0.03, and the error of the NLL 0.002.
+    """
+    # Shift the Sobol set by half a step, as it would otherwise contain 0.
+    uniform = qmc.Sobol(X.shape[1], scramble=False).random(num_draws) + 0.5 / num_draws
+    scale, num_classes = np.sqrt(noise_variance), len(functions.phases)
+    counts = np.empty((len(X), num_classes))
+    for start in range(0, len(X), _ROWS_PER_BLOCK):
+        centre = X[start : start + _BLOCK, None, :]
+        low, high = ndtr((-half_width - centre) / scale), ndtr((half_width - centre) / scale)
+        draws = centre + scale * ndtri(low + uniform * (high - low))
+        labels = functions.labels(draws.reshape(-1, X.shape[1])).reshape(-1, num_draws)
+        counts[start : start + _ROWS_PER_BLOCK] = (labels[..., None] == np.arange(num_classes)).sum(axis=1)
+    return (counts + 0.5) / (num_draws + 0.5 * num_classes)
+
+
+def _masses(edges: FloatArray, x: FloatArray, noise_variance: float) -> FloatArray:
+    """Return the probability of each interval under N(x, V), truncated to the union of all intervals, ``(n, K)``."""
+    cumulative = ndtr((edges - x[:, None]) / np.sqrt(noise_variance))
+    return np.diff(cumulative, axis=1) / (cumulative[:, -1:] - cumulative[:, :1])

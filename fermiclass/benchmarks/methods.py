@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
 from fermiclass.errors import BenchmarkError
-from fermiclass.nimgp.names import EP_METHODS, LEARNED, LIKELIHOODS, METHODS, WITH_EXPECTATIONS
+from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
+from fermiclass.labelling.training import default_settings
+from fermiclass.nimgp.names import EP_METHODS, LEARNED, LIKELIHOODS, METHODS, PAPER_ESTIMATOR, WITH_EXPECTATIONS
 from fermiclass.nimgp.settings import join_settings
 
 #: The estimator with which ``classify`` labels, and ``NIMGPClassifier`` with its own defaults.
 DEFAULT, CLASSIFIER = "default", "classifier"
 
 #: Settings that replace the paper's optimiser and initial values, unless the protocol of the paper is requested. The
-#: number of steps is large enough that the final bound is not lower (docs/benchmarks.md).
+#: number of steps is large enough that the final bound is not lower (docs/development/training.md).
 FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType(
     {
         "batch_size": None,
@@ -52,8 +54,6 @@ LIKELIHOOD_SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 
-_GIVEN, _LEARNED = "given", "learned"
-
 
 @dataclass(frozen=True)
 class MethodOptions:
@@ -83,47 +83,7 @@ class MethodOptions:
     seed: int = 0
 
 
-def parse_methods(text: str) -> tuple[str, ...]:
-    """Parse ``mgp,nimgp@probit,default,classifier:nimgp-nn@step-fixed,logistic``.
-
-    The name after an @ is the likelihood of the method, a key of :data:`LIKELIHOOD_SETTINGS`.
-
-    Raises
-    ------
-    BenchmarkError
-        When a method or its likelihood is unknown, a baseline has a likelihood, or a method is named twice.
-    """
-    names = tuple(name.strip() for name in text.split(","))
-    for name in names:
-        _check(name)
-        if names.count(name) > 1:
-            raise BenchmarkError(f"the method '{name}' is named more than once: name each once (--methods)")
-    return names
-
-
-def _check(name: str) -> None:
-    from fermiclass.evaluation.baselines import available_baselines
-
-    method, at, likelihood = name.partition("@")
-    base, colon, input_model = method.partition(":")
-    others = (DEFAULT, CLASSIFIER, *EP_METHODS, *available_baselines())
-    of_base = base in (DEFAULT, CLASSIFIER) and input_model in METHODS
-    if not (of_base if colon else method in (*METHODS, *others)):
-        known = ", ".join((*METHODS, f"{DEFAULT}:METHOD", f"{CLASSIFIER}:METHOD", *others))
-        raise BenchmarkError(f"the method '{method}' is unknown: choose among {known} (--methods)")
-    if at and not is_own(method):
-        raise BenchmarkError(f"the method '{method}' has no choice of likelihoods: leave out '{name[len(method) :]}'")
-    if at and likelihood not in LIKELIHOOD_SETTINGS:
-        raise BenchmarkError(
-            f"the likelihood '{likelihood}' of the method '{name}' is unknown: choose among "
-            f"{', '.join(LIKELIHOOD_SETTINGS)} (--methods)"
-        )
-
-
-def is_own(name: str) -> bool:
-    """Whether a method belongs to `NIMGPClassifier`, which has likelihoods and needs TensorFlow."""
-    method = name.partition("@")[0]
-    return method in METHODS or method.partition(":")[0] in (DEFAULT, CLASSIFIER)
+METHOD_OPTIONS = tuple(field.name for field in fields(MethodOptions))
 
 
 def authors_start(input_dim: int) -> dict[str, Any]:
@@ -147,7 +107,8 @@ def make_estimator(
     Parameters
     ----------
     name
-        A name that :func:`parse_methods` returns.
+        Name such as ``nimgp``, ``default``, ``classifier:nimgp-nn`` or ``logistic``. The name after an @, as in
+        ``nimgp@probit``, is the likelihood of the method, a key of :data:`LIKELIHOOD_SETTINGS`.
     settings
         The paper's settings for this cell. Only the methods of the paper use them.
     options
@@ -158,32 +119,34 @@ def make_estimator(
     Raises
     ------
     BenchmarkError
-        When given noise is requested but unknown, or the method cannot have the kernel.
+        When the method or its likelihood is unknown, given noise is requested but unknown, or the method cannot have
+        the likelihood or the kernel.
     """
-    if name in EP_METHODS:
-        from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-
-        return RobustGPClassifier(robust=name == "rmgpc")
-    if not is_own(name):
-        from fermiclass.evaluation.baselines import BaselineClassifier
-
-        return BaselineClassifier(name, seed=options.seed)
-    from fermiclass.labelling.training import default_settings
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-    from fermiclass.nimgp.names import PAPER_ESTIMATOR
-
-    name, _, likelihood = name.partition("@")
+    method, at, likelihood = name.partition("@")
+    base, colon, input_model = method.partition(":")
+    others = (*EP_METHODS, *available_baselines())
+    if method in others:
+        if at:
+            raise BenchmarkError(f"the method '{method}' has no choice of likelihoods: leave out '{at}{likelihood}'")
+        return _robust(method) if method in EP_METHODS else BaselineClassifier(method, seed=options.seed)
     chosen: dict[str, Any] = {"random_state": options.seed}
-    if name in METHODS:
-        chosen = join_settings(chosen, PAPER_ESTIMATOR, settings, {"method": name})
+    if method in METHODS:
+        chosen = join_settings(chosen, PAPER_ESTIMATOR, settings, {"method": method})
+        steps = _FEWER_STEPS.get(method, FAST_OPTIMISER["steps"])
         if not options.paper:
-            steps = {"steps": _FEWER_STEPS.get(name, FAST_OPTIMISER["steps"])}
-            chosen = join_settings(chosen, {**FAST_OPTIMISER, **steps} if fast is None else fast)
-    else:
-        base, _, input_model = name.partition(":")
-        given = {"method": input_model} if input_model else {}
+            chosen = join_settings(chosen, {**FAST_OPTIMISER, "steps": steps} if fast is None else fast)
+    elif base in (DEFAULT, CLASSIFIER) and (not colon or input_model in METHODS):
+        given = {"method": input_model} if colon else {}
         chosen |= default_settings(**given) if base == DEFAULT else given
-    if likelihood:
+    else:
+        known = (*METHODS, DEFAULT, CLASSIFIER, f"{DEFAULT}:METHOD", f"{CLASSIFIER}:METHOD", *others)
+        raise BenchmarkError(f"the method '{method}' is unknown: choose among {', '.join(known)} (--methods)")
+    if at and likelihood not in LIKELIHOOD_SETTINGS:
+        raise BenchmarkError(
+            f"the likelihood '{likelihood}' of the method '{name}' is unknown: choose among "
+            f"{', '.join(LIKELIHOOD_SETTINGS)} (--methods)"
+        )
+    if at:
         chosen = join_settings(chosen, LIKELIHOOD_SETTINGS[likelihood])
     elif options.likelihood is not None:
         chosen["likelihood"] = options.likelihood
@@ -192,21 +155,29 @@ def make_estimator(
     if options.steps is not None:
         chosen |= {"steps": options.steps, "epochs": None}
     if options.noise_model is not None:
-        chosen["noise"] = _noise(options.noise_model, settings.get("noise", _GIVEN))
+        chosen["noise"] = _noise(options.noise_model, settings.get("noise", "given"))
     kernel = chosen.get("kernel", "")
     if chosen.get("method") == "nimgp-psi" and kernel and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
         raise BenchmarkError(
-            f"the method '{name}' cannot have the kernel '{kernel}': leave it out, or choose some of "
+            f"the method '{method}' cannot have the kernel '{kernel}': leave it out, or choose some of "
             f"{', '.join(WITH_EXPECTATIONS)} (--kernel)"
         )
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier  # starts TensorFlow
+
     return NIMGPClassifier(**chosen)
 
 
+def _robust(name: str) -> Any:
+    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+
+    return RobustGPClassifier(robust=name == "rmgpc")
+
+
 def _noise(model: str, of_benchmark: str) -> str:
-    if model == _LEARNED:
-        return "shared" if of_benchmark == _GIVEN else of_benchmark
-    if of_benchmark != _GIVEN:
+    if model == "learned":
+        return "shared" if of_benchmark == "given" else of_benchmark
+    if of_benchmark != "given":
         raise BenchmarkError(
             "the variances of this benchmark's input noise are not known to the methods: leave out --noise-model given"
         )
-    return _GIVEN
+    return of_benchmark

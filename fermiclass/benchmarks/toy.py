@@ -8,18 +8,19 @@ state its functions. The functions here have three boundaries and a Bayes error 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+from sklearn.base import clone
 
-from fermiclass.benchmarks.bayes import bayes_probabilities
-from fermiclass.benchmarks.curves import ClassCurves
-from fermiclass.benchmarks.figures import toy_figure
-from fermiclass.benchmarks.gp_draws import LatentFunctions
-from fermiclass.benchmarks.gp_problems import draw_problem
-from fermiclass.benchmarks.problem import Problem, Published
+from fermiclass.benchmarks.benchmark import Benchmark, Problem
+from fermiclass.benchmarks.figures import ClassCurves, toy_figure
+from fermiclass.benchmarks.gp_draws import LatentFunctions, bayes_probabilities, draw_problem
+from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -36,18 +37,21 @@ _SEED = 58
 _NUM_POINTS = 701
 
 
-class Toy:
+class Toy(Benchmark):
     """The benchmark ``toy`` with one cell. Each split has new rows and new noise for the same functions."""
 
-    name: str = "toy"
-    cells: Sequence[str] = (CELL,)
-    num_splits: int = 10
-    published: Mapping[tuple[str, str], Published] = {
-        (CELL, "mgp"): Published(0.884, 0.125),
-        (CELL, "nimgp"): Published(0.286, 0.129),
-        (CELL, "nimgp-nn"): Published(0.347, 0.125),
-        (CELL, "nimgp-fo"): Published(0.495, 0.128),
-    }
+    name = "toy"
+    cells = (CELL,)
+    num_splits = 10
+    published = MappingProxyType(
+        {
+            (CELL, "mgp"): {"nll": 0.884, "error": 0.125},
+            (CELL, "nimgp"): {"nll": 0.286, "error": 0.129},
+            (CELL, "nimgp-nn"): {"nll": 0.347, "error": 0.125},
+            (CELL, "nimgp-fo"): {"nll": 0.495, "error": 0.128},
+        }
+    )
+    options = ("plot", *METHOD_OPTIONS)
 
     def __init__(self) -> None:
         self._functions = LatentFunctions.draw(3, 1, np.random.default_rng(_SEED), variance=0.5, lengthscale=2.0)
@@ -82,13 +86,11 @@ class Toy:
         predictions = {name: estimator.predict_proba(X, X_var=X_var) for name, estimator in fitted.items()}
         return ClassCurves(x, self._bayes(X), predictions)
 
-    def figure(self, estimators: Mapping[tuple[str, str], Any], records: Sequence[Mapping[str, Any]]) -> Figure:
+    def figure(self, estimators: Mapping[tuple[str, str], Any], records: pd.DataFrame) -> Figure:
         """Train each method on the first split and draw its predictions, with its NLL (the paper's figure 2)."""
-        from sklearn.base import clone
-
         problem = self.problem(CELL, 0)
         fitted = {name: clone(e).fit(problem.X, problem.y, X_var=problem.X_var) for (_, name), e in estimators.items()}
-        scores = {record["method"]: record["nll"] for record in records if record["split"] == 0}
+        scores = records[records["split"] == 0].set_index("method")["nll"].to_dict()
         return toy_figure(self.curves(fitted), problem.X, problem.y, scores)
 
     def _bayes(self, X: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ the rows, then noise (100, N, D) of variance 0.1, 0.25 and 0.5. The methods lear
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.methods import authors_start
-from fermiclass.benchmarks.problem import Problem, Published
+from fermiclass.benchmarks.benchmark import Benchmark, Problem
+from fermiclass.benchmarks.methods import METHOD_OPTIONS, authors_start
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
 
 NOISE = ("0", "0.1", "0.25", "0.5")
-_METHODS = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo")
 
 _TRAIN = 0.9
 _NUM_SPLITS = 100
@@ -34,7 +33,7 @@ _OPENML: Mapping[str, tuple[str, int]] = MappingProxyType(
 
 _INPUT_DIM = {"glass": 9, "new-thyroid": 5, "svmguide2": 20, "waveform": 21, "wine": 13}
 
-# By data set: a row of NLL (table 5) and a row of errors (table 6) for each noise, with the columns of _METHODS.
+# By data set: a row of NLL (table 5) and a row of errors (table 6) for each noise, with the methods as columns.
 _PUBLISHED = {
     "glass": (
         ((1.63, 1.28, 1.17, 1.19), (0.346, 0.387, 0.375, 0.345)),
@@ -78,31 +77,32 @@ class _Data(NamedTuple):
     noise: Mapping[str, FloatArray]
 
 
-class UCI:
+class UCI(Benchmark):
     """The benchmark ``uci``: 90 % training rows, features standardised by them, then noise of unknown variance.
 
     Parameters
     ----------
-    folder
+    data
         Folder that holds ``uci/``.
     openml
         Whether to fetch missing data sets from OpenML.
     """
 
-    name: str = "uci"
-    cells: Sequence[str] = tuple(f"{data_set}/{noise}" for data_set in _PUBLISHED for noise in NOISE)
-    num_splits: int = _NUM_SPLITS
-    published: Mapping[tuple[str, str], Published] = MappingProxyType(
+    name = "uci"
+    cells = tuple(f"{data_set}/{noise}" for data_set in _PUBLISHED for noise in NOISE)
+    num_splits = _NUM_SPLITS
+    published = MappingProxyType(
         {
-            (f"{data_set}/{noise}", method): Published(nll, error)
+            (f"{data_set}/{noise}", method): {"nll": nll, "error": error}
             for data_set, rows in _PUBLISHED.items()
             for noise, (nlls, errors) in zip(NOISE, rows, strict=True)
-            for method, nll, error in zip(_METHODS, nlls, errors, strict=True)
+            for method, nll, error in zip(Benchmark.methods, nlls, errors, strict=True)
         }
     )
+    options = ("data", "openml", "noise", *METHOD_OPTIONS)
 
-    def __init__(self, folder: Path, openml: bool = False) -> None:
-        self.folder = folder
+    def __init__(self, data: Path, openml: bool = False) -> None:
+        self.folder = data
         self.openml = openml
 
     def problem(self, cell: str, split: int) -> Problem:

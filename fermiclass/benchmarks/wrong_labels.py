@@ -11,14 +11,13 @@ has 319 rows; that of LIBSVM has 391.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
-from fermiclass.benchmarks.problem import Problem, PublishedRate
+from fermiclass.benchmarks.benchmark import Benchmark, Problem
+from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.benchmarks.uci import load_rows, standardised
 
 SHARES = ("0", "0.05", "0.1", "0.2")
@@ -36,31 +35,34 @@ _PUBLISHED = {
 }
 
 
-class WrongLabels:
+class WrongLabels(Benchmark):
     """The benchmark ``rmgpc``.
 
     Parameters
     ----------
-    folder
+    data
         Folder that holds ``uci/``.
     openml
         Whether to fetch missing data sets from OpenML.
     """
 
-    name: str = "rmgpc"
-    cells: Sequence[str] = tuple(f"{data_set}/{share}" for data_set in _PUBLISHED for share in SHARES)
-    num_splits: int = 100
-    published: Mapping[tuple[str, str], Any] = MappingProxyType(
+    name = "rmgpc"
+    cells = tuple(f"{data_set}/{share}" for data_set in _PUBLISHED for share in SHARES)
+    num_splits = 100
+    published = MappingProxyType(
         {
-            (f"{data_set}/{share}", method): PublishedRate(rate / 100)
+            (f"{data_set}/{share}", method): {"bcr": rate / 100}
             for data_set, rows in _PUBLISHED.items()
             for method, rates in zip(_METHODS, rows, strict=True)
             for share, rate in zip(SHARES, rates, strict=True)
         }
     )
+    methods = _METHODS
+    scores = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f"), "bcr": ("BCR", ".3f")})
+    options = ("data", "openml", "noise", *METHOD_OPTIONS)
 
-    def __init__(self, folder: Path, openml: bool = False) -> None:
-        self.folder = folder
+    def __init__(self, data: Path, openml: bool = False) -> None:
+        self.folder = data
         self.openml = openml
 
     def problem(self, cell: str, split: int) -> Problem:
@@ -82,7 +84,3 @@ class WrongLabels:
         labels[replaced] = drawn[replaced]
         zeros = np.zeros_like(X)
         return Problem(X[train], zeros[train], labels, X[test], zeros[test], y[test], wrong=labels != y[train])
-
-    def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return no settings: the paper's methods need none, and it has no other methods."""
-        return {}

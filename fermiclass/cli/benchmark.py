@@ -3,51 +3,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from fermiclass.benchmarks.registry import STUDIES, TABLES, Source
+from fermiclass.benchmarks import BENCHMARKS, make_benchmark
 from fermiclass.cli.group import INTERRUPTED
 from fermiclass.cli.options import common_options, kernel_option, seed_option
 from fermiclass.nimgp.names import LIKELIHOODS
-from fermiclass.show.terminal import load_tensorflow, progress_bar
+from fermiclass.show.terminal import progress_bar
 
-if TYPE_CHECKING:
-    from fermiclass.benchmarks.executors import Executor
-    from fermiclass.benchmarks.methods import MethodOptions
-    from fermiclass.benchmarks.problem import Benchmark
-
-# Parameters that every benchmark has.
-_GENERAL = {"name", "json_file", "quiet", "verbose", "log", "debug"}
-#: Modules of the regression benchmarks that save their results piece by piece.
-_REGRESSIONS = {
-    "noisy-regression": "fermiclass.benchmarks.noisy_regression",
-    "lp-index": "fermiclass.benchmarks.lp_index",
-    "cartpole": "fermiclass.benchmarks.cartpole",
-}
-# Parameters that do not change the results: places of files and of the work.
-_NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask"}
+# Options that every benchmark has. A benchmark declares the others.
+_COMMON = {"name", "methods", "datasets", "splits", "results", "block", "workers", "dask", "json_file"}
+_COMMON |= {"quiet", "verbose", "log", "debug"}
+# Parameters that do not change the results, or have their own place: names of files and of the work.
+_NO_SETTING = {"name", "json_file", "plot", "quiet", "verbose", "log", "debug", "data", "results", "workers", "dask"}
 
 
 @click.command()
-@click.argument("name", type=click.Choice([*TABLES, *STUDIES]))
+@click.argument("name", type=click.Choice(list(BENCHMARKS)))
 @click.option(
     "--methods",
-    default="default",
-    show_default=True,
     metavar="a,b",
     help="Methods: mgp, nimgp, nimgp-nn, nimgp-fo, mgp-aug, mgp-sampling (as in the paper); default (with which "
     "classify labels); classifier (NIMGPClassifier without settings); default:nimgp-nn, classifier:nimgp-nn and so on "
-    "(the same with another treatment of input noise); rmgpc and smgpc (expectation propagation, "
-    "robust to wrong labels or not); baselines such as logistic. All our methods except rmgpc and smgpc accept a "
-    f"likelihood after @, such as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed "
-    "(label noise of 0.001, not learned). A likelihood can end in -robust (learns the fraction of wrong labels) or "
-    "-predictive (trained by log E p(y|f), not by the bound), such as softmax-robust.",
+    "(the same with another treatment of input noise); rmgpc and smgpc (expectation propagation, robust to wrong "
+    "labels or not); baselines such as logistic. All our methods except rmgpc and smgpc accept a likelihood after @, "
+    f"such as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed (label noise of 0.001, "
+    "not learned). A likelihood can end in -robust (learns the fraction of wrong labels) or -predictive (trained by "
+    "log E p(y|f), not by the bound), such as softmax-robust. [default: those of the paper's table]",
 )
 @click.option("--datasets", metavar="a,b", help="Data sets of the benchmark.")
 @click.option(
@@ -80,16 +66,18 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
 @click.option(
     "--per-round",
     type=click.IntRange(min=1, max=100),
+    default=1,
+    show_default=True,
     metavar="K",
-    help="Number of rows that are labelled before the next training, in the benchmark 'active'. [default: 1]",
+    help="Number of rows that are labelled before the next training.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="Figure of toy, active or cartpole: .png, .pdf or .svg.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Figure of the results: .png, .pdf or .svg.")
 @click.option(
     "--block",
     type=click.IntRange(min=1),
     default=25,
     show_default=True,
-    help="Number of splits that are trained together; always 1 in gpc and flights.",
+    help="Number of splits that are trained together, where memory allows.",
 )
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Number of processes.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
@@ -98,10 +86,8 @@ _NO_SETTING = {"json_file", "plot", "quiet", "data", "results", "workers", "dask
 def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) -> None:
     """Measure methods on known data, and compare the results with published ones.
 
-    Most benchmarks classify. sincsig, cartpole, noisy-regression (counts, and numbers with outliers) and lp-index are
-    regressions with uncertain inputs. outliers finds wrong labels of the catalogues. timing (few sources) and scale
-    (more rows than fit into memory) measure the time of training and prediction. For lp-index and outliers DIR is the
-    folder of the catalogues.
+    Most benchmarks classify; sincsig and cartpole are regressions with uncertain inputs. Each has some of the options
+    below, and says so if it lacks one.
 
     \b
     Example:
@@ -109,222 +95,78 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
       fermiclass benchmark astro454 --data DIR --datasets six,four --paper
       fermiclass benchmark uci --data DIR --datasets glass,wine --noise 0.25 --workers 2 --results uci.jsonl
       fermiclass benchmark gpc --datasets letter,ring --methods mgp@step,mgp@softmax-bound,forest --results gpc.jsonl
-      fermiclass benchmark gpc --datasets ring --methods mgp@softmax,svm --kernel se+polynomial --steps 3000
       fermiclass benchmark rmgpc --data DIR --datasets wine --noise 0.1 --methods rmgpc,smgpc,svm --splits 20
-      fermiclass benchmark timing
-      fermiclass benchmark scale
-      fermiclass benchmark sincsig
-      fermiclass benchmark lp-index --data catalogs
-      fermiclass benchmark outliers --data catalogs --splits 10
+      fermiclass benchmark cartpole --plot cartpole.png
     """  # noqa: D301
-    from fermiclass.benchmarks.environment import PACKAGES, machine
-    from fermiclass.io.files import check_place, write_json
+    from fermiclass.benchmarks.harness import PACKAGES, RecordFile, machine, run
+    from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions
+    from fermiclass.benchmarks.tables import print_results, summarise
+    from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
     from fermiclass.io.versions import versions
 
-    if json_file is not None:
-        check_place(json_file, options["results"])
-    head = {"command": _settings_given(), "versions": versions(PACKAGES), "machine": machine()}
-    results = (_table if name in TABLES else _study)(name, head=head, quiet=quiet, **options)
-    if json_file is not None:
-        write_json(json_file, results | head)
-    if not quiet:
-        _print(results)
-
-
-def _table(
-    name: str,
-    *,
-    head: dict[str, Any],
-    quiet: bool,
-    methods: str,
-    datasets: str | None,
-    noise: tuple[str, ...],
-    splits: int | None,
-    data: Path,
-    openml: bool,
-    results: Path | None,
-    block: int,
-    workers: int,
-    dask: str | None,
-    per_round: int | None,
-    plot: Path | None,
-    **options: Any,
-) -> dict[str, Any]:
-    from fermiclass.benchmarks.methods import MethodOptions, is_own, parse_methods
-    from fermiclass.benchmarks.records import RecordFile
-    from fermiclass.benchmarks.runner import run
-    from fermiclass.benchmarks.selection import choose_cells, choose_splits
-    from fermiclass.benchmarks.summary import summarise
-    from fermiclass.io.files import check_figure_place, write_figure
-
+    workers, dask, plot, splits = (options[option] for option in ("workers", "dask", "plot", "splits"))
     if dask is not None and workers > 1:
         raise click.UsageError("--workers and --dask cannot be combined: give one of them")
-    # The workers of Dask have other working folders, so the path must be complete.
-    chosen = TABLES[name](Source(data if dask is None else data.resolve(), openml, per_round or 1))
-    if per_round is not None and not hasattr(chosen, "per_round"):
-        raise click.UsageError(f"the benchmark '{name}' labels no rows: leave out --per-round")
-    draw = getattr(chosen, "figure", None)
-    if plot is not None and draw is None:
-        raise click.UsageError(f"the benchmark '{name}' has no figure: leave out --plot")
-    if plot is not None:
-        check_figure_place(plot)
-    cells, num_splits = choose_cells(chosen, datasets, noise), choose_splits(chosen, splits)
-    for cell in cells:
-        chosen.problem(cell, 0)  # reports unreadable data before any work
-    names = parse_methods(methods)
-    file = None if results is None else RecordFile(results, {"benchmark": name, **head})
-    tensorflow = any(is_own(method) for method in names)
-    if tensorflow and workers == 1 and dask is None:
-        load_tensorflow(quiet=quiet)
-    estimators = _estimators(chosen, cells, names, MethodOptions(**options))
+    options["data"] = options["data"].resolve()  # the workers of Dask have other working folders
+    chosen = make_benchmark(name, **{option: options[option] for option in ("data", "openml", "per_round")})
+    given = _given()
+    unknown = [option for parameter, option in given.items() if parameter not in (*chosen.options, *_COMMON)]
+    if unknown:
+        raise click.UsageError(f"the benchmark '{name}' has no option {', '.join(unknown)}: leave it out")
+    if splits is not None and splits > chosen.num_splits:
+        raise click.UsageError(f"the benchmark '{name}' has {chosen.num_splits} splits, not {splits}: ask for fewer")
+    for file in (json_file, plot):
+        if file is not None:
+            (check_place if file is json_file else check_figure_place)(file, options["results"])
+    values = {flag.lstrip("-"): options[parameter] for parameter, flag in given.items() if parameter not in _NO_SETTING}
+    head = {"command": {"name": name} | values, "versions": versions(PACKAGES), "machine": machine()}
+    records = None if options["results"] is None else RecordFile(options["results"], {"benchmark": name, **head})
+    methods = _names(options["methods"]) or chosen.methods
+    of_methods = MethodOptions(**{option: options[option] for option in METHOD_OPTIONS})
+    cells = chosen.choose_cells(options["datasets"], options["noise"])
+    estimators = {(cell, method): chosen.estimator(cell, method, of_methods) for cell in cells for method in methods}
+    chosen.check_data(cells)
     try:
         with progress_bar("splits", quiet=quiet) as progress:
-            records = run(
+            found = run(
                 chosen,
                 estimators,
-                num_splits=num_splits,
-                block_size=min(block, getattr(chosen, "largest_block", block)),
-                execute=_executor(workers, dask, tensorflow),
-                file=file,
+                splits or chosen.num_splits,
+                block_size=options["block"],
+                workers=workers,
+                dask=dask,
+                file=records,
                 progress=progress,
             )
     except KeyboardInterrupt:
-        _end_interrupted(file)
-    if plot is not None and draw is not None:
-        write_figure(plot, draw(estimators, records))
-    return summarise(chosen, records, num_splits)
+        if records is None:
+            raise
+        click.echo("fermiclass: interrupted; the same command continues from here", err=True)
+        sys.exit(INTERRUPTED)
+    if plot is not None:
+        write_figure(plot, chosen.figure(estimators, found))
+    results = summarise(chosen, found, splits or chosen.num_splits)
+    if json_file is not None:
+        write_json(json_file, results | head)
+    if not quiet:
+        print_results(chosen, results)
 
 
-def _estimators(
-    benchmark: Benchmark, cells: Sequence[str], methods: Sequence[str], options: MethodOptions
-) -> dict[tuple[str, str], Any]:
-    """Return an unfitted estimator for each cell of the benchmark and each method."""
-    from fermiclass.benchmarks.methods import make_estimator
-
+def _given() -> dict[str, str]:
+    """Return the parameters that the command line gives, and the names of their options."""
+    context = click.get_current_context()
     return {
-        (cell, method): make_estimator(
-            method, benchmark.settings(cell), options, fast=_fast(benchmark, cell, method, options.likelihood)
-        )
-        for cell in cells
-        for method in methods
+        str(parameter.name): parameter.opts[-1]
+        for parameter in context.command.params
+        if context.get_parameter_source(str(parameter.name)) != ParameterSource.DEFAULT
+        and parameter.name in context.params
     }
 
 
-def _fast(benchmark: Benchmark, cell: str, method: str, likelihood: str | None) -> Mapping[str, Any] | None:
-    """Return the settings that replace the optimiser of the paper for a cell and a method."""
-    fast = getattr(benchmark, "fast", None)
-    if not callable(fast):
-        return fast
-    return fast(cell, method if "@" in method or likelihood is None else f"{method}@{likelihood}")
-
-
-def _executor(workers: int, dask: str | None, tensorflow: bool) -> Executor:
-    from fermiclass.benchmarks import executors
-
-    if dask is not None:
-        return executors.dask(dask)
-    return executors.here if workers == 1 else executors.processes(workers, tensorflow=tensorflow)
-
-
-def _study(name: str, *, head: dict[str, Any], quiet: bool, **options: Any) -> dict[str, Any]:
-    context = click.get_current_context()
-    given = [
-        option.opts[0]
-        for option in context.command.params
-        if option.name not in _GENERAL and context.get_parameter_source(str(option.name)) != ParameterSource.DEFAULT
-    ]
-    unknown = [option for option in given if option not in STUDIES[name]]
-    if unknown:
-        raise click.UsageError(f"the benchmark '{name}' has no option {', '.join(unknown)}: leave it out")
-    if name in _REGRESSIONS:
-        return _regression(name, head=head, quiet=quiet, **options)
-    if name == "scale":  # its processes load TensorFlow
-        from fermiclass.benchmarks import scale
-
-        with progress_bar("processes", quiet=quiet) as progress:
-            return scale.run(progress=progress)
-    load_tensorflow(quiet=quiet)
-    if name == "sincsig":
-        from fermiclass.benchmarks import sincsig
-
-        with progress_bar("training sets", quiet=quiet) as progress:
-            return sincsig.run(progress=progress)
-    if name == "outliers":
-        from fermiclass.benchmarks import suspects
-
-        with progress_bar("rankings", quiet=quiet) as progress:
-            return suspects.run(options["data"], seeds=options["splits"] or 10, progress=progress)
-    from fermiclass.benchmarks import timing
-
-    with progress_bar("repetitions", quiet=quiet) as progress:
-        return timing.run(progress=progress)
-
-
-def _regression(
-    name: str,
-    *,
-    head: dict[str, Any],
-    quiet: bool,
-    splits: int | None,
-    datasets: str | None,
-    data: Path,
-    results: Path | None,
-    plot: Path | None,
-    **options: Any,
-) -> dict[str, Any]:
-    from fermiclass.benchmarks.records import RecordFile
-    from fermiclass.benchmarks.selection import choose_names
-    from fermiclass.io.files import check_figure_place, write_figure
-
-    module = import_module(_REGRESSIONS[name])
-    chosen: dict[str, Any] = {"folder": data} if "--data" in STUDIES[name] else {}
-    if splits is not None:
-        chosen["num_sets"] = splits
-    if datasets is not None:
-        chosen["problems"] = choose_names(name, datasets, list(module.PROBLEMS))
-    if plot is not None:
-        check_figure_place(plot)
-    file = None
-    if results is not None:
-        file = RecordFile(results, {"benchmark": name, **head}, needed=module.NEEDED)
-        file.load()  # reports a wrong file before any work
-    load_tensorflow(quiet=quiet)
-    try:
-        with progress_bar("trainings", quiet=quiet) as progress:
-            found: dict[str, Any] = module.run(file=file, progress=progress, **chosen)
-    except KeyboardInterrupt:
-        _end_interrupted(file)
-    if plot is not None:
-        write_figure(plot, module.figure(found))
-    return found
-
-
-def _end_interrupted(file: object) -> NoReturn:
-    """End after an interruption; if results are saved, say that the command can be continued."""
-    if file is None:
-        raise KeyboardInterrupt
-    click.echo("fermiclass: interrupted; the same command continues from here", err=True)
-    sys.exit(INTERRUPTED)
-
-
-def _settings_given() -> dict[str, Any]:
-    """Return the options that change the results, by their names on the command line."""
-    context = click.get_current_context()
-    kept = {p.opts[-1].lstrip("-"): context.params[p.name] for p in context.command.params if p.name in context.params}
-    dropped = {p.opts[-1].lstrip("-") for p in context.command.params if p.name in _NO_SETTING}
-    return {name: v for name, v in kept.items() if name not in dropped and not (v is None or v is False or v == ())}
-
-
-def _print(results: dict[str, Any]) -> None:
-    from fermiclass.benchmarks.scale import print_scale
-    from fermiclass.benchmarks.sincsig import print_sincsig
-    from fermiclass.benchmarks.suspects import print_suspects
-    from fermiclass.benchmarks.tables import print_benchmark
-    from fermiclass.benchmarks.timing import print_timing
-
-    name = results["benchmark"]
-    if name in _REGRESSIONS:
-        import_module(_REGRESSIONS[name]).print_results(results)
-        return
-    own = {"timing": print_timing, "scale": print_scale, "sincsig": print_sincsig, "outliers": print_suspects}
-    own.get(name, print_benchmark)(results)
+def _names(text: str | None) -> list[str]:
+    """Return the names of methods, each once."""
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(f"the method '{name}' is named more than once: name each once (--methods)")
+    return names

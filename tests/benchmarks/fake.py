@@ -1,23 +1,24 @@
 """A benchmark and estimators that cost nothing, in a module of their own so that other processes find them."""
 
 import os
+from types import MappingProxyType
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fermiclass.benchmarks.problem import Problem, Published
+from fermiclass.benchmarks.benchmark import Benchmark, Problem
 from fermiclass.errors import BenchmarkError
 
 CELLS = ("easy/0", "easy/0.5", "hard/0")
 
 
-class FakeBenchmark:
+class FakeBenchmark(Benchmark):
     """Three classes in two dimensions; the last cell knows what is best."""
 
     name = "fake"
     cells = CELLS
     num_splits = 6
-    published = {("easy/0", "mgp"): Published(0.3, 0.1), ("easy/0.5", "mgp"): Published(float("nan"), 0.2)}  # noqa: RUF012
+    published = MappingProxyType({("easy/0", "mgp"): {"nll": 0.3, "error": 0.1}, ("easy/0.5", "mgp"): {"error": 0.2}})
 
     def problem(self, cell, split):
         rng = np.random.default_rng([CELLS.index(cell), split])

@@ -9,18 +9,21 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 from fermiclass.benchmarks import active
-from fermiclass.benchmarks.active import Active, Rows, run_block
-from fermiclass.benchmarks.curves import LearningCurve, learning_curve
-from fermiclass.benchmarks.figures import active_figure
-from fermiclass.benchmarks.summary import summarise
+from fermiclass.benchmarks.active import Active, Rows, label_round_by_round
+from fermiclass.benchmarks.benchmark import Benchmark
+from fermiclass.benchmarks.figures import LearningCurve, active_figure, learning_curve
+from fermiclass.benchmarks.harness import run as run_benchmark
+from fermiclass.benchmarks.methods import MethodOptions
+from fermiclass.benchmarks.tables import summarise
 from fermiclass.errors import BenchmarkError
-from fermiclass.evaluation.baselines import BaselineClassifier
 from fermiclass.io.files import write_figure
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 
 class Fake(BaseEstimator):
     """Logistic regression, with entropies; its information is what lies far from the mean of the training rows."""
+
+    calls = []  # noqa: RUF012 (copies note their trainings in one place)
 
     def __init__(self, epochs=7):
         self.epochs = epochs
@@ -30,6 +33,11 @@ class Fake(BaseEstimator):
         self.model_ = LogisticRegression().fit(X, y)
         self.classes_ = self.model_.classes_
         return self
+
+    def fit_many(self, data, *, start):
+        fitted = [Fake(self.epochs).fit(X, y) for X, y, _ in data]
+        self.calls.append(SimpleNamespace(estimator=self, data=data, start=start, fitted=fitted))
+        return fitted
 
     def predict_proba(self, X, *, X_var):
         self.test_, self.test_var_ = X, X_var
@@ -42,18 +50,6 @@ class Fake(BaseEstimator):
         return SimpleNamespace(entropy=entropy, information=((X - self.X_.mean(axis=0)) ** 2).sum(axis=1))
 
 
-class Fit:
-    """Trains the fakes, and notes with what."""
-
-    def __init__(self):
-        self.calls = []
-
-    def __call__(self, estimator, data, *, start):
-        fitted = [Fake(estimator.epochs).fit(X, y) for X, y, _ in data]
-        self.calls.append(SimpleNamespace(estimator=estimator, data=data, start=start, fitted=fitted))
-        return fitted
-
-
 @pytest.fixture(scope="module")
 def data():
     """Three classes that overlap; the first column numbers the rows."""
@@ -64,8 +60,8 @@ def data():
 
 
 def run(data, acquisition="entropy", noise=0.0, repetitions=(0,), **options):
-    fit = Fit()
-    return run_block(data, Fake(), acquisition, noise, repetitions, fit=fit, **options), fit.calls
+    Fake.calls = []
+    return label_round_by_round(data, Fake(), acquisition, noise, repetitions, **options), Fake.calls
 
 
 def added_rows(calls, repetition=0):
@@ -83,8 +79,9 @@ def test_the_rows_are_divided_and_then_move(data):
     assert np.array_equal(last.X_[:100], first.X_)
     assert np.isin(last.X_[100:, 0], first.pool_[:, 0]).all()
     assert len(np.unique(last.X_[:, 0])) == 112
-    assert records[0]["added"] == [0, 4, 8, 12]
-    assert len(records[0]["error"]) == len(records[0]["nll"]) == 4
+    assert records[0]["curves"]["added"] == [0, 4, 8, 12]
+    assert len(records[0]["curves"]["error"]) == len(records[0]["curves"]["nll"]) == 4
+    assert records[0]["nll"] == records[0]["curves"]["nll"][-1]
 
 
 def numbers(fake, X):
@@ -125,7 +122,6 @@ def test_repetitions_advance_together_and_each_as_if_alone(data):
     assert all(len({len(X) for X, _, _ in call.data}) == 1 for call in calls)
     alone = [run(data, "random", 0.25, (k,), rounds=2)[0][0] for k in (3, 4, 9)]
     assert together == alone
-    assert [record["repetition"] for record in together] == [3, 4, 9]
     assert together[0]["error"] != together[1]["error"]
 
 
@@ -154,32 +150,14 @@ def test_scores_are_those_of_the_test_rows(data):
     fake = calls[0].fitted[0]
     y = data.y[numbers(fake, fake.test_)]
     p = fake.model_.predict_proba(fake.test_)
-    assert records[0]["error"][0] == pytest.approx(np.mean(p.argmax(axis=1) != y))
-    assert records[0]["nll"][0] == pytest.approx(-np.log(p[np.arange(500), y]).mean())
+    assert records[0]["curves"]["error"][0] == pytest.approx(np.mean(p.argmax(axis=1) != y))
+    assert records[0]["curves"]["nll"][0] == pytest.approx(-np.log(p[np.arange(500), y]).mean())
 
 
 def test_more_labels_help(data):
     records, _ = run(data, "random", 0.0, range(10), rounds=4, per_round=75)
-    nll = np.array([record["nll"] for record in records])
+    nll = np.array([record["curves"]["nll"] for record in records])
     assert nll[:, -1].mean() < nll[:, 0].mean() - 2 * nll[:, 0].std() / 3
-
-
-def test_progress_counts_trainings(data):
-    seen = []
-    run(data, rounds=2, progress=lambda *counts: seen.append(counts))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"acquisition": "best"}, "acquisition 'best' is unknown: choose among entropy, bald, random"),
-        ({"rounds": 81, "per_round": 5}, "81 rounds of 5 rows are more than the 400 rows"),
-    ],
-)
-def test_what_cannot_be_done_is_refused(data, options, message):
-    with pytest.raises(BenchmarkError, match=message):
-        run(data, **options)
 
 
 def test_a_learning_curve_is_a_mean_with_its_standard_error():
@@ -202,7 +180,7 @@ def test_the_figure_has_a_panel_for_each_and_a_line_in_it_for_each(tmp_path):
         method: {
             name: LearningCurve(added, np.full(4, k), np.full(4, 0.1)) for k, name in enumerate(active.ACQUISITIONS)
         }
-        for method in (*active.METHODS, "fifth")
+        for method in (*Benchmark.methods, "fifth")
     }
     figure = active_figure(panels)
     assert [axes.get_title("left") for axes in figure.axes][:2] == ["MGP", "NIMGP"]
@@ -258,27 +236,23 @@ def test_the_settings_are_those_of_the_estimator():
 
 
 def test_a_table_of_repetitions(shared_data):
-    """A record for each repetition with its curve, as the runner wants them, and a figure of them."""
+    """A record for each repetition with its curve, as the harness wants them, and a figure of them."""
     table = Active(shared_data / "data", per_round=50)
-    estimator = NIMGPClassifier("mgp", num_inducing=5, steps=3)
-    records = table.run("entropy/0.25", "mgp", estimator, (0, 3))
-    assert [(record["cell"], record["method"], record["split"]) for record in records] == [
-        ("entropy/0.25", "mgp", 0),
-        ("entropy/0.25", "mgp", 3),
-    ]
-    for record in records:
+    estimators = {("entropy/0.25", "mgp"): NIMGPClassifier("mgp", num_inducing=5, steps=3)}
+    records = run_benchmark(table, estimators, 2)
+    for record in records.to_dict("records"):
         assert record["curves"]["added"] == [0, 50, 100]
         assert record["error"] == record["curves"]["error"][-1]
-        assert np.sum(record["confusion"]) == record["n_test"] == 500
+        assert np.sum(record["confusion"]) == 500
         assert 1 - np.trace(record["confusion"]) / 500 == pytest.approx(record["error"])
     summary = summarise(table, records, 2)["methods"]["mgp"]
-    assert summary["curves"]["error"][0] == pytest.approx(np.mean([r["curves"]["error"][0] for r in records]))
-    assert len(table.figure({}, records).axes) == 1
+    assert summary["curves"]["error"][0] == pytest.approx(np.mean([curve["error"][0] for curve in records["curves"]]))
+    assert len(table.figure(estimators, records).axes) == 1
 
 
 def test_what_cannot_go_on_is_refused(shared_data):
     with pytest.raises(BenchmarkError, match="which 'logistic' cannot: leave it out"):
-        Active(shared_data / "data").run("entropy/0", "logistic", BaselineClassifier("logistic"), (0,))
+        Active(shared_data / "data").estimator("entropy/0", "logistic", MethodOptions())
 
 
 @pytest.mark.parametrize("num_panels", [1, 2])

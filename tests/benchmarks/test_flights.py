@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from fermiclass.benchmarks import flights
-from fermiclass.benchmarks.blocks import Block, run_block
 from fermiclass.benchmarks.flights import Flights
-from fermiclass.benchmarks.methods import MethodOptions, make_estimator
+from fermiclass.benchmarks.methods import MethodOptions
 from fermiclass.errors import BenchmarkError
 
 TABLE = """year,month,day,dep_time,sched_dep_time,arr_time,arr_delay,tailnum,air_time,distance
@@ -77,7 +76,7 @@ def test_splits(packaged):
 
 
 def test_settings():
-    estimator = make_estimator("mgp@softmax-bound", Flights().settings("flights"), MethodOptions(paper=True))
+    estimator = Flights().estimator("flights", "mgp@softmax-bound", MethodOptions(paper=True))
     parameters = estimator.get_params()
     expected = {"num_inducing": 200, "batch_size": 1024, "learning_rate": 0.01, "steps": 100_000, "kernel": "se"} | {
         "epochs": None,
@@ -94,11 +93,11 @@ def test_methods_of_every_kind_train(monkeypatch, method):
     monkeypatch.setattr(flights, "load", lambda: (rng.normal(size=(90, 8)) + 2.0 * (y == "late")[:, None], y))
     monkeypatch.setattr(flights, "NUM_TEST", 10)
     benchmark = Flights()
-    estimator = make_estimator(method, benchmark.settings("flights"), MethodOptions(), fast=benchmark.fast)
+    estimator = benchmark.estimator("flights", method, MethodOptions())
     if method != "logistic":
         estimator.set_params(steps=3, num_inducing=5, batch_size=32)
-    (record,) = run_block(Block(benchmark, "flights", method, estimator, (0,)))
-    assert record["n_test"] == 10
+    (record,) = benchmark.run("flights", estimator, (0,))
+    assert np.sum(record["confusion"]) == 10
     assert 0.0 < record["nll"] < 3.0
 
 

@@ -1,9 +1,19 @@
-"""Draws from the prior have its covariance, are Gaussian, and are functions."""
+"""Draws from the prior have its covariance; the best possible probabilities agree with quadrature and brute force."""
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from fermiclass.benchmarks.gp_draws import LatentFunctions
+from fermiclass.benchmarks.gp_draws import (
+    LatentFunctions,
+    bayes_probabilities,
+    cell_probabilities,
+    class_intervals,
+    exact_probabilities,
+    sampled_probabilities,
+)
+
+HALF_WIDTH = 2.5
 
 
 def prior(A, B, lengthscale=2.0):
@@ -69,3 +79,121 @@ def test_the_generator_decides():
     X = np.ones((1, 2))
     assert np.array_equal(first(X), same(X))
     assert not np.allclose(first(X), other(X), atol=1e-3)
+
+
+def cosine(input_dim):
+    """Class 0 where cos x₁ is positive, class 1 elsewhere: the boundaries are ±π/2."""
+    frequencies = np.zeros((2, 1, input_dim), np.float32)
+    frequencies[0, 0, 0] = 1.0
+    phases = np.array([[0.0], [np.pi / 2]], np.float32)
+    return LatentFunctions(frequencies, phases, np.ones((2, 1), np.float32))
+
+
+def drawn(input_dim, seed=4):
+    """Three functions of a few waves: the rules do not care how many there are, and it saves time."""
+    whole = LatentFunctions.draw(3, input_dim, np.random.default_rng(seed), variance=0.5, lengthscale=2.0)
+    return LatentFunctions(whole.frequencies[:, 1:33], whole.phases[:, 1:33], whole.amplitudes[:, 1:33])
+
+
+def by_hand(x, noise_variance):
+    """P(class 0) of `cosine`."""
+    phi = norm(x, np.sqrt(noise_variance)).cdf
+    return (phi(np.pi / 2) - phi(-np.pi / 2)) / (phi(HALF_WIDTH) - phi(-HALF_WIDTH))
+
+
+def quadrature(functions, X, noise_variance):
+    x = np.linspace(-HALF_WIDTH, HALF_WIDTH, 100_001)
+    labels = functions.labels(x[:, None])
+    density = norm.pdf(X, x, np.sqrt(noise_variance))
+    mass = np.stack([density @ (labels == c) for c in range(3)], axis=1)
+    return mass / mass.sum(axis=1, keepdims=True)
+
+
+def rejection(functions, X, noise_variance):
+    """Draws from N(x̃, V) that fall into the box."""
+    rng, result = np.random.default_rng(0), []
+    for centre in X:
+        draws = centre + np.sqrt(noise_variance) * rng.standard_normal((50_000, len(centre)))
+        labels = functions.labels(draws[np.all(np.abs(draws) <= HALF_WIDTH, axis=1)])
+        result.append(np.bincount(labels, minlength=3) / len(labels))
+    return np.array(result)
+
+
+def observed(num, input_dim, noise_variance):
+    rng = np.random.default_rng(9)
+    x = rng.uniform(-HALF_WIDTH, HALF_WIDTH, (num, input_dim))
+    return x, x + np.sqrt(noise_variance) * rng.standard_normal(x.shape)
+
+
+def test_the_intervals_of_a_known_function():
+    edges, labels = class_intervals(cosine(1), HALF_WIDTH)
+    assert np.allclose(edges, [-2.5, -np.pi / 2, np.pi / 2, 2.5], atol=1e-5)
+    assert labels.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("noise_variance", [0.01, 0.5])
+@pytest.mark.parametrize(
+    ("rule", "input_dim", "tolerance"),
+    [(exact_probabilities, 1, 1e-5), (cell_probabilities, 2, 0.06), (sampled_probabilities, 2, 0.01)],
+)
+def test_every_rule_on_a_known_function(rule, input_dim, tolerance, noise_variance):
+    X = np.zeros((7, input_dim))
+    X[:, 0] = [-3.2, -2.0, -1.5, 0.0, 1.6, 1.8, 2.6]
+    p = rule(cosine(input_dim), X, noise_variance, HALF_WIDTH)
+    assert np.allclose(p[:, 0], by_hand(X[:, 0], noise_variance), atol=tolerance)
+    assert np.allclose(p.sum(axis=1), 1.0)
+
+
+def test_one_dimension_against_quadrature():
+    X = np.linspace(-3.0, 3.0, 13)[:, None]
+    functions = drawn(1)
+    assert len(class_intervals(functions, HALF_WIDTH)[1]) > 2
+    assert np.allclose(exact_probabilities(functions, X, 0.1, HALF_WIDTH), quadrature(functions, X, 0.1), atol=2e-4)
+
+
+@pytest.mark.parametrize("input_dim", [1, 2, 3])
+def test_all_dimensions_against_rejection(input_dim):
+    functions = drawn(input_dim)
+    X = observed(6, input_dim, 0.5)[1]
+    expected = rejection(functions, X, 0.5)
+    assert np.allclose(bayes_probabilities(functions, X, 0.5, HALF_WIDTH), expected, atol=0.03)
+    assert 0.2 < expected.max(axis=1).min() < 0.9  # else there is nothing to tell
+
+
+def test_draws_against_cells():
+    functions, X = drawn(2), observed(200, 2, 0.25)[1]
+    off = np.abs(
+        sampled_probabilities(functions, X, 0.25, HALF_WIDTH) - cell_probabilities(functions, X, 0.25, HALF_WIDTH)
+    )
+    assert off.mean() < 0.005
+    assert off.max() < 0.03
+
+
+def test_the_rule_follows_the_dimension():
+    functions, X = drawn(1), observed(5, 1, 0.1)[1]
+    chosen = bayes_probabilities(functions, X, 0.1, HALF_WIDTH)
+    assert np.array_equal(chosen, exact_probabilities(functions, X, 0.1, HALF_WIDTH))
+    assert not np.array_equal(chosen, sampled_probabilities(functions, X, 0.1, HALF_WIDTH))
+
+
+@pytest.mark.parametrize("input_dim", [1, 2, 4])
+def test_little_noise_gives_the_labels(input_dim):
+    functions = drawn(input_dim)
+    x, X = observed(100, input_dim, 1e-8)
+    p = bayes_probabilities(functions, X, 1e-8, HALF_WIDTH)
+    assert np.mean(p[np.arange(100), functions.labels(x)] > 0.9) > 0.97  # all but those beside a boundary of cells
+
+
+@pytest.mark.parametrize("input_dim", [1, 2])
+def test_nothing_beats_them_and_they_are_calibrated(input_dim):
+    functions = drawn(input_dim)
+    x, X = observed(4000, input_dim, 0.25)
+    rows, y = np.arange(4000), functions.labels(x)
+    p = bayes_probabilities(functions, X, 0.25, HALF_WIDTH)
+
+    def nll(q):
+        return -np.log(np.maximum(q[rows, y] / q.sum(axis=1), 1e-12)).mean()
+
+    assert nll(p) < min(nll(p**0.7), nll(p**1.4), nll(p + 0.03))
+    off, expected = (np.eye(3)[y] - p).sum(axis=0), np.sqrt((p * (1 - p)).sum(axis=0))
+    assert np.all(np.abs(off) < 4 * expected)

@@ -3,12 +3,12 @@
 import pytest
 
 from fermiclass.benchmarks import methods
-from fermiclass.benchmarks.methods import MethodOptions, make_estimator, parse_methods
+from fermiclass.benchmarks.methods import MethodOptions, make_estimator
 from fermiclass.errors import BenchmarkError
 from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-from fermiclass.nimgp.names import LIKELIHOODS, METHODS, PAPER_ESTIMATOR
+from fermiclass.nimgp.names import LIKELIHOODS, PAPER_ESTIMATOR
 from fermiclass.nimgp.settings import join_settings
 
 
@@ -16,33 +16,12 @@ def made(name, settings=None, **options):
     return make_estimator(name, settings or {}, MethodOptions(**options)).get_params()
 
 
-def test_every_kind_of_name():
-    own = (
-        *METHODS,
-        "default",
-        "default:mgp",
-        "classifier",
-        "mgp@step",
-        "nimgp-fo@softmax-bound",
-        "default@logit-fixed",
-    )
-    others = ("rmgpc", "smgpc", "logistic")
-    names = (*own, "classifier:nimgp-nn@probit", *others)
-    assert parse_methods(", ".join(names)) == names
-    assert [methods.is_own(name) for name in names] == [name not in others for name in names]
-
-
 @pytest.mark.parametrize(
     "name", ["magic", "default:magic", "classifier:svm", "nimgp:default", "default:", "mgp:mgp", ""]
 )
 def test_unknown_methods(name):
     with pytest.raises(BenchmarkError, match=rf"the method '{name}' is unknown: choose among mgp, .* \(--methods\)"):
-        parse_methods(f"mgp,{name}")
-
-
-def test_a_method_twice():
-    with pytest.raises(BenchmarkError, match="'mgp' is named more than once"):
-        parse_methods("mgp,svm,mgp")
+        made(name)
 
 
 @pytest.mark.parametrize(("name", "robust"), [("rmgpc", True), ("smgpc", False)])
@@ -106,7 +85,7 @@ def test_a_kernel_without_expectations():
 )
 def test_unknown_likelihoods(name, message):
     with pytest.raises(BenchmarkError, match=message):
-        parse_methods(name)
+        made(name)
 
 
 @pytest.mark.parametrize("name", ["mgp", "nimgp-fo", "default", "classifier:nimgp-nn"])

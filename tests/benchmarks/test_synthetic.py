@@ -116,7 +116,7 @@ def test_the_settings_are_those_of_the_estimator():
     ],
 )
 def test_published_figures(cell, method, nll, error):
-    assert BENCHMARK.published[cell, method] == (nll, error)
+    assert BENCHMARK.published[cell, method] == {"nll": nll, "error": error}
 
 
 def test_every_cell_has_figures_of_the_four_methods():

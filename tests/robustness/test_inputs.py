@@ -14,8 +14,7 @@ import pytest
 from astropy.table import Table
 
 from fermiclass import read_catalog
-from fermiclass.benchmarks.idx import read_idx
-from fermiclass.errors import BenchmarkError, CatalogError, ModelFolderError, ReportError, RowsError
+from fermiclass.errors import CatalogError, ModelFolderError, ReportError, RowsError
 from fermiclass.io import inputs, parquet_tables
 from fermiclass.io.tables import read_table, write_table
 from fermiclass.labelling.archive import FORMAT, FORMAT_VERSION, ROWS, read_model_folder
@@ -112,7 +111,6 @@ READERS = {
     "names of columns": ("x.parquet", open_training_rows, RowsError),
     "weights": ("x", lambda path: read_model_folder(model_folder(path)), ModelFolderError),
     "an evaluation": ("x.json", lambda path: read_metrics(path, {}), ReportError),
-    "images": ("x", lambda path: read_idx(path, 3), BenchmarkError),
     "a checkpoint": ("x.npz", lambda path: Checkpoint(path, {}).restore([]), CheckpointError),
 }
 NO_FILE = r"it is a (pipe|device), not a regular file|not a regular file|no such file|No such file|has no weights"

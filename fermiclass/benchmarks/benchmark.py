@@ -1,0 +1,278 @@
+"""What a benchmark is: the cells of a table, a problem for each split of a cell, settings, and published figures."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions, make_estimator
+from fermiclass.errors import BenchmarkError
+from fermiclass.evaluation.metrics import nll_per_source
+from fermiclass.io.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Record = dict[str, Any]
+#: Figures of a paper by cell and method, such as ``{("glass/0", "mgp"): {"nll": 1.63, "error": 0.346}}``.
+PublishedFigures = Mapping[tuple[str, str], Mapping[str, float]]
+
+_RANKED = 1.25  # number of rows that are inspected per wrong label
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Training rows and test rows.
+
+    Attributes
+    ----------
+    X, X_var, y
+        Observed inputs, their noise variances, and labels of the training rows: ``(N, D)``, ``(N, D)``, ``(N,)``.
+    X_test, X_var_test, y_test
+        The same for the test rows: ``(n, D)``, ``(n, D)``, ``(n,)``.
+    bayes
+        Probabilities ``(n, C)`` of the Bayes classifier, in the order of the sorted classes. None if they are unknown.
+    wrong
+        Whether the benchmark made a training label wrong, ``(N,)``. None if it made none wrong.
+    """
+
+    X: FloatArray
+    X_var: FloatArray
+    y: NDArray[Any]
+    X_test: FloatArray
+    X_var_test: FloatArray
+    y_test: NDArray[Any]
+    bayes: FloatArray | None = None
+    wrong: NDArray[np.bool_] | None = None
+
+
+class Benchmark:
+    """A table of a paper: methods by cells. Each entry is a mean over splits.
+
+    A benchmark of classification needs ``name``, ``cells``, :meth:`problem` and :meth:`settings`.
+
+    Attributes
+    ----------
+    name
+        Name on the command line.
+    cells
+        Names of the cells such as ``glass/0.25``: a data set, and the variance of the added noise, if there is any.
+    default_cells
+        Cells that are run if none are chosen; empty for all.
+    num_splits
+        Number of splits.
+    methods
+        Methods of the paper's table, which are run if none are chosen.
+    published
+        Figures of the paper.
+    scores
+        Titles of the figures that are printed, and the formats of their numbers. The first is the lower the better.
+    options
+        Options of the command that the benchmark has, beside those of all benchmarks. ``data``, ``openml`` and
+        ``per_round`` are arguments of the constructor.
+    fast
+        Settings that replace the paper's optimiser; None for those of :mod:`fermiclass.benchmarks.methods`.
+    largest_block
+        Number of splits that may be trained at once, if memory is short.
+    """
+
+    name: str
+    cells: Sequence[str]
+    default_cells: Sequence[str] = ()
+    num_splits: int = 10
+    methods: Sequence[str] = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo")
+    published: PublishedFigures = MappingProxyType({})
+    scores: Mapping[str, tuple[str, str]] = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f")})
+    options: Sequence[str] = ("noise", *METHOD_OPTIONS)
+    fast: Mapping[str, Any] | None = None
+    largest_block: int | None = None
+
+    def problem(self, cell: str, split: int) -> Problem:
+        """Return a split of a cell. Every call returns the same split.
+
+        Raises
+        ------
+        BenchmarkError
+            When the data cannot be read.
+        """
+        raise NotImplementedError
+
+    def check_data(self, cells: Sequence[str]) -> None:
+        """Read the data of some cells, so that an error comes before any work."""
+        for cell in cells:
+            self.problem(cell, 0)
+
+    def settings(self, cell: str) -> Mapping[str, Any]:
+        """Return the paper's settings of the estimator for this cell, without the method."""
+        return {}
+
+    def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
+        """Return an unfitted estimator.
+
+        Raises
+        ------
+        BenchmarkError
+            When the method is unknown, or cannot have an option.
+        """
+        return make_estimator(method, self.settings(cell), options, fast=self.fast)
+
+    def run(self, cell: str, estimator: Any, splits: Sequence[int]) -> list[Record]:
+        """Train and test on some splits.
+
+        Returns
+        -------
+        list of dict
+            A record for each split, with
+
+            - ``"nll"``, ``"error"``, ``"classes"`` and ``"confusion"``; see :func:`score_labels`;
+            - ``"seconds"``, ``"fit_seconds"``, ``"predict_seconds"``: seconds of all splits divided by their number;
+            - ``"bayes_nll"``, the NLL of the Bayes classifier, and ``"excess"``, the NLL above it, if it is known;
+            - ``"noise"``, the noise variance of each feature, if the method learned it;
+            - the last ``"elbo"``, and whether training ``"converged"``, if the estimator has them;
+            - for wrong labels their number ``"wrong"`` and the balanced class rate ``"bcr"``. Also ``"found"``, the
+              number of wrong labels among the first 1.25 × ``"wrong"`` training rows, if the method ranks them.
+        """
+        problems = [self.problem(cell, split) for split in splits]
+        started = time.perf_counter()
+        fitted = _fit(estimator, problems)
+        trained = time.perf_counter()
+        probabilities = [f.predict_proba(p.X_test, X_var=p.X_var_test) for f, p in zip(fitted, problems, strict=True)]
+        fit, predict = (trained - started) / len(problems), (time.perf_counter() - trained) / len(problems)
+        seconds = {"seconds": fit + predict, "fit_seconds": fit, "predict_seconds": predict}
+        return [
+            _scores(problem, p, one.classes_) | _wrong_labels(problem, p, one) | _learned(one) | seconds
+            for problem, p, one in zip(problems, probabilities, fitted, strict=True)
+        ]
+
+    def figure(self, estimators: Mapping[tuple[str, str], Any], records: pd.DataFrame) -> Figure:
+        """Draw the results of a run, if the benchmark has the option ``plot``."""
+        raise NotImplementedError
+
+    def choose_cells(self, data_sets: str | None = None, noise: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the cells of some data sets and noise levels, in the benchmark's order.
+
+        Parameters
+        ----------
+        data_sets
+            Data sets such as ``glass,wine`` (the part of a cell before the ``/``), or whole cells; None for all.
+        noise
+            Noise levels such as ``0.1`` or ``0,0.25`` (the part after the ``/``); empty for all.
+
+        Raises
+        ------
+        BenchmarkError
+            When there is no such data set, no such noise, or no cell with both.
+        """
+        if data_sets is None and not noise:
+            return tuple(self.default_cells or self.cells)
+        parts = {cell: cell.partition("/")[::2] for cell in self.cells}
+        names, levels = (list(dict.fromkeys(part[k] for part in parts.values())) for k in (0, 1))
+        wanted = names if data_sets is None else [name.strip() for name in data_sets.split(",")]
+        for name in wanted:
+            if name not in (*names, *self.cells):
+                raise BenchmarkError(
+                    f"the benchmark '{self.name}' has no data set '{name}': choose among {', '.join(names)} "
+                    "(--datasets)"
+                )
+        kept = [self._level(text, levels) for group in noise for text in group.split(",")] or levels
+        cells = tuple(
+            cell for cell, (name, level) in parts.items() if (cell in wanted or name in wanted) and level in kept
+        )
+        if not cells:
+            raise BenchmarkError(
+                f"the benchmark '{self.name}' has no cell of {data_sets} with noise {', '.join(kept)}: its cells are "
+                f"{', '.join(self.cells)} (--datasets, --noise)"
+            )
+        return cells
+
+    def _level(self, text: str, levels: Sequence[str]) -> str:
+        try:
+            return next(level for level in levels if level and float(level) == float(text))
+        except (ValueError, StopIteration):
+            known = ", ".join(filter(None, levels))
+            remedy = f"choose among {known} (--noise)" if known else "leave out --noise"
+            raise BenchmarkError(f"the benchmark '{self.name}' has no noise '{text.strip()}': {remedy}") from None
+
+
+def score_labels(y: NDArray[Any], of_known: FloatArray, known: NDArray[Any]) -> Record:
+    """Score probabilities ``(n, C)`` of the known classes against labels ``(n,)``. Other classes have probability 0.
+
+    Returns
+    -------
+    dict
+        ``"nll"``, ``"error"``, ``"classes"``, and ``"confusion"``: numbers of test rows, predicted classes by true
+        classes, as in the main paper's table 10.
+    """
+    classes = np.union1d(known, y)
+    truth = np.searchsorted(classes, y)
+    p = np.zeros((len(truth), len(classes)))
+    p[:, np.searchsorted(classes, known)] = of_known
+    best = p.argmax(axis=1)
+    confusion = np.zeros((len(classes), len(classes)), int)
+    np.add.at(confusion, (best, truth), 1)
+    return {
+        "nll": _nll(p, truth),
+        "error": float(np.mean(best != truth)),
+        "classes": [str(name) for name in classes],
+        "confusion": confusion.tolist(),
+    }
+
+
+def _fit(estimator: Any, problems: Sequence[Problem]) -> list[Any]:
+    """Fit the estimator to each problem. NIMGPClassifier trains on all at once, each as if alone."""
+    data = [(p.X, p.y, p.X_var) for p in problems]
+    if hasattr(estimator, "fit_many"):
+        fitted: list[Any] = estimator.fit_many(data)
+        return fitted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the record has "converged"
+        return [clone(estimator).fit(X, y, X_var=X_var) for X, y, X_var in data]
+
+
+def _scores(problem: Problem, p: FloatArray, known: NDArray[Any]) -> Record:
+    scores = score_labels(problem.y_test, p, known)
+    if problem.bayes is None:
+        return scores
+    # Generated data number the classes from 0, though a class may have no row.
+    bayes_nll = _nll(problem.bayes, problem.y_test.astype(int))
+    return scores | {"bayes_nll": bayes_nll, "excess": scores["nll"] - bayes_nll}
+
+
+def _wrong_labels(problem: Problem, p: FloatArray, estimator: Any) -> Record:
+    if problem.wrong is None:
+        return {}
+    best = estimator.classes_[p.argmax(axis=1)]
+    recall = [np.mean(best[problem.y_test == name] == name) for name in np.unique(problem.y_test)]
+    wrong = int(problem.wrong.sum())
+    scores: Record = {"bcr": float(np.mean(recall)), "wrong": wrong}
+    ranking = getattr(estimator, "outlier_probability_", None)
+    if ranking is not None:
+        first = np.argsort(-ranking, kind="stable")[: math.ceil(_RANKED * wrong)]
+        scores["found"] = int(problem.wrong[first].sum())
+    return scores
+
+
+def _nll(p: FloatArray, truth: NDArray[np.intp]) -> float:
+    return float(np.mean(nll_per_source(p, np.eye(p.shape[1], dtype=bool)[truth])))
+
+
+def _learned(estimator: Any) -> Record:
+    learned: Record = {}
+    if getattr(estimator, "noise_variance_", None) is not None:
+        learned["noise"] = [float(v) for v in estimator.noise_variance_]
+    if hasattr(estimator, "elbo_"):
+        learned["elbo"] = float(estimator.elbo_[-1])
+    if hasattr(estimator, "converged_"):
+        learned["converged"] = float(estimator.converged_)
+    return learned

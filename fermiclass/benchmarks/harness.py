@@ -1,0 +1,261 @@
+"""Runs a benchmark split by split: in this process, in several, or on a Dask cluster; and goes on where it stopped.
+
+The unit of work is a block: one method on consecutive splits of a cell, which are trained together. Every finished
+split has a record, which is the same wherever it was made.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import platform
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from fermiclass.benchmarks.benchmark import Benchmark, Record
+from fermiclass.errors import BenchmarkError, OutputError
+from fermiclass.io.files import check_place
+from fermiclass.rows.labelling import connected
+from fermiclass.show.terminal import load_tensorflow
+
+#: Packages that affect the results of a benchmark.
+PACKAGES = ("python", "fermiclass", "tensorflow", "gpflow", "numpy", "scipy", "scikit-learn", "xgboost-cpu", "xgboost")
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A part of the work, with everything that another process needs to do it."""
+
+    benchmark: Benchmark
+    cell: str
+    method: str
+    estimator: Any
+    splits: tuple[int, ...]
+
+
+def run(
+    benchmark: Benchmark,
+    estimators: Mapping[tuple[str, str], Any],
+    num_splits: int,
+    *,
+    block_size: int = 25,
+    workers: int = 1,
+    dask: str | None = None,
+    file: RecordFile | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> pd.DataFrame:
+    """Train and test every estimator on the first splits of its cell.
+
+    Parameters
+    ----------
+    benchmark
+        Source of the problems.
+    estimators
+        Unfitted estimators, by cell and method.
+    num_splits
+        Number of splits to run.
+    block_size
+        Number of splits that are trained together.
+    workers
+        Number of processes. They share the cores equally.
+    dask
+        Address of a Dask scheduler, on whose workers the blocks run. Each worker must see the folder of the data.
+    file
+        File that keeps the records. Records that it already has are not made again.
+    progress
+        Called with the numbers of splits done and in total, over all cells and methods.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each split, by cell, method and split: ``"cell"``, ``"method"``, ``"split"``, the record of
+        :meth:`Benchmark.run`, and ``"settings"``.
+
+    Raises
+    ------
+    BenchmarkError
+        When data cannot be read, or ``file`` has records of other settings.
+    """
+    done = {(r["cell"], r["method"], r["split"]): r for r in ([] if file is None else file.load())}
+    _check_settings(done.values(), estimators)
+    wanted = [(cell, method, split) for cell, method in estimators for split in range(num_splits)]
+    left, size = len(set(wanted) - done.keys()), min(block_size, benchmark.largest_block or block_size)
+    blocks = []
+    for (cell, method), estimator in estimators.items():
+        for start in range(0, num_splits, size):  # blocks begin at multiples of their size, also in a resumed run
+            splits = range(start, min(start + size, num_splits))
+            new = tuple(split for split in splits if (cell, method, split) not in done)
+            if new:
+                blocks.append(Block(benchmark, cell, method, estimator, new))
+    if progress is not None:
+        progress(len(wanted) - left, len(wanted))
+    for records in _results(blocks, workers, dask):
+        if file is not None:
+            file.append(records)
+        done |= {(r["cell"], r["method"], r["split"]): r for r in records}
+        left -= len(records)
+        if progress is not None:
+            progress(len(wanted) - left, len(wanted))
+    return pd.DataFrame([done[key] for key in wanted])
+
+
+def run_block(block: Block) -> list[Record]:
+    """Return the records of a block."""
+    if type(block.estimator).__module__.startswith("fermiclass.nimgp") and "tensorflow" not in sys.modules:
+        load_tensorflow(quiet=True)
+    head = {"cell": block.cell, "method": block.method}
+    settings = settings_of(block.estimator)
+    records = block.benchmark.run(block.cell, block.estimator, block.splits)
+    return [
+        head | {"split": split} | record | {"settings": settings}
+        for split, record in zip(block.splits, records, strict=True)
+    ]
+
+
+def settings_of(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of the estimator as values that JSON can hold."""
+    plain = (str, int, float, bool, type(None))
+    return {key: value if isinstance(value, plain) else str(value) for key, value in estimator.get_params().items()}
+
+
+def _check_settings(earlier: Any, estimators: Mapping[tuple[str, str], Any]) -> None:
+    settings = {key: settings_of(estimator) for key, estimator in estimators.items()}
+    for record in earlier:
+        cell, method, then = record["cell"], record["method"], record["settings"]
+        now = settings.get((cell, method), then)
+        if now != then:
+            odd = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+            changes = ", ".join(f"{name} was {then.get(name)!r}, is {now.get(name)!r}" for name in odd)
+            raise BenchmarkError(
+                f"the results of '{method}' on '{cell}' were made with other settings ({changes}). Choose another file "
+                "(--results), or give the earlier settings."
+            )
+
+
+def _results(blocks: Sequence[Block], workers: int, dask: str | None) -> Iterator[list[Record]]:
+    """Yield the records of each finished block, in any order."""
+    if workers == 1 and dask is None:
+        yield from map(run_block, blocks)
+    elif blocks:
+        with _processes(min(workers, len(blocks))) if dask is None else _cluster(dask) as executor:
+            for future in as_completed([executor.submit(run_block, block) for block in blocks]):
+                yield future.result()
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Executor]:
+    with connected(address) as client, client.get_executor(pure=False) as executor:
+        yield executor
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Executor]:
+    others = multiprocessing.active_children()
+    pool = ProcessPoolExecutor(
+        workers,
+        mp_context=multiprocessing.get_context("spawn"),  # TensorFlow does not survive a fork
+        initializer=_start_worker,
+        initargs=(max(1, usable_cores() // workers),),
+    )
+    try:
+        yield pool
+    except BrokenProcessPool as error:
+        raise BenchmarkError(
+            f"one of {workers} worker processes was ended from outside, most often because memory ran out. Give fewer "
+            "--workers, or a smaller --block."
+        ) from error
+    except BaseException:  # an interruption, or the caller stopped: do not wait for running blocks
+        for child in multiprocessing.active_children():
+            if child not in others:
+                child.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _start_worker(threads: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles it
+    for library in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
+        os.environ[library] = str(threads)
+    threadpool_limits(threads)  # NumPy is already loaded
+
+
+class RecordFile:
+    """A file of JSON lines: a header for every run that added to it, and a record for every finished split.
+
+    Parameters
+    ----------
+    path
+        The file, which need not exist.
+    header
+        Header of this run, with the name of the ``"benchmark"``.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:
+        self._path = check_place(path)
+        self._header: list[Mapping[str, Any]] = [header]
+        self._benchmark = header["benchmark"]
+
+    def load(self) -> list[Record]:
+        """Read the records of earlier runs. A last line that an interruption cut off is removed from the file.
+
+        Raises
+        ------
+        BenchmarkError
+            When the file is damaged, not a file of records, or belongs to another benchmark.
+        """
+        content = self._path.read_bytes() if self._path.exists() else b""
+        whole = content[: content.rfind(b"\n") + 1]
+        try:
+            lines = [json.loads(line) for line in whole.splitlines()]
+            others = {line["benchmark"] for line in lines if "split" not in line} - {self._benchmark}
+            if content and (not lines or "split" in lines[0] or others):
+                raise ValueError(f"a file of {', '.join(others) or 'something else'}")
+        except (ValueError, TypeError, LookupError) as error:
+            raise BenchmarkError(
+                f"'{self._path}' is damaged, or no file of results of the benchmark '{self._benchmark}' ({error}). "
+                "Choose another file (--results)."
+            ) from error
+        if len(whole) < len(content):  # safe: the first line shows that this is a file of records
+            os.truncate(self._path, len(whole))
+        return [line for line in lines if "split" in line]
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Append records after the header of this run.
+
+        Raises
+        ------
+        OutputError
+            When the file cannot be written.
+        """
+        try:
+            with self._path.open("a") as stream:
+                stream.writelines(json.dumps(line) + "\n" for line in (*self._header, *records))
+        except OSError as error:
+            raise OutputError(f"cannot write '{self._path}': {error.strerror}. Free some space.") from error
+        self._header = []
+
+
+def machine() -> dict[str, str | int]:
+    """Return the system, the processor and the number of cores that this process may use, without a name."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    cpu = models[0] if models else platform.processor() or platform.machine()
+    return {"system": platform.system(), "cpu": cpu, "cores": usable_cores()}
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

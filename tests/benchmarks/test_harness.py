@@ -1,0 +1,183 @@
+"""Work, processes and going on: the records are the same whichever way they came about."""
+
+import json
+
+import pytest
+
+from fermiclass.benchmarks import harness
+from fermiclass.benchmarks.harness import RecordFile, run
+from fermiclass.errors import BenchmarkError, OutputError
+from fermiclass.evaluation.baselines import BaselineClassifier
+
+from .fake import Constant, Deadly, FakeBenchmark, WithoutData
+
+ESTIMATORS = {("easy/0", "logistic"): BaselineClassifier(), ("hard/0", "constant"): Constant()}
+HEADER = {"benchmark": "fake", "versions": {}}
+TIMES = {"seconds", "fit_seconds", "predict_seconds"}
+
+
+def untimed(records):
+    rows = records.to_dict("records") if hasattr(records, "to_dict") else records
+    return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return untimed(run(FakeBenchmark(), ESTIMATORS, 5, block_size=2))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "results.jsonl"
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """What had to be done."""
+    work, blocks = harness.run_block, []
+    monkeypatch.setattr(harness, "run_block", lambda block: blocks.append((block.cell, block.splits)) or work(block))
+    return blocks
+
+
+def go(path, *, num_splits=5, estimators=ESTIMATORS, **options):
+    """Run with a file."""
+    file = RecordFile(path, HEADER)
+    return untimed(run(FakeBenchmark(), estimators, num_splits, block_size=2, file=file, **options))
+
+
+def test_a_record_for_every_split_in_order(expected):
+    assert [(r["cell"], r["method"], r["split"]) for r in expected] == [
+        (cell, method, split) for cell, method in ESTIMATORS for split in range(5)
+    ]
+
+
+def test_progress_counts_splits():
+    seen = []
+    run(FakeBenchmark(), ESTIMATORS, 3, block_size=2, progress=lambda *counts: seen.append(counts))
+    assert seen == [(0, 6), (2, 6), (3, 6), (5, 6), (6, 6)]
+
+
+def test_large_models_train_one_at_a_time(monkeypatch, seen):
+    monkeypatch.setattr(FakeBenchmark, "largest_block", 1)
+    run(FakeBenchmark(), ESTIMATORS, 2)
+    assert seen == [(cell, (k,)) for cell, _ in ESTIMATORS for k in range(2)]
+
+
+def test_the_file_holds_a_header_and_all_records(path, expected):
+    same_records(go(path), expected)
+    header, *lines = map(json.loads, path.read_text().splitlines())
+    assert header == HEADER
+    same_records(lines, expected)
+
+
+def same_records(records, expected):
+    """Records lack what a table fills up with NaN."""
+    one, other = (
+        [{key: value for key, value in row.items() if value == value} for row in untimed(rows)]
+        for rows in (records, expected)
+    )
+    assert one == other
+
+
+def test_a_whole_file_leaves_nothing_to_do(path, expected, seen):
+    go(path)
+    content = path.read_bytes()
+    seen.clear()
+    same_records(go(path), expected)
+    assert seen == []
+    assert path.read_bytes() == content
+
+
+def test_splits_of_a_block_that_are_done_are_not_done_again(path, expected, seen):
+    go(path, num_splits=3)
+    seen.clear()
+    same_records(go(path), expected)
+    assert seen == [("easy/0", (3,)), ("easy/0", (4,)), ("hard/0", (3,)), ("hard/0", (4,))]
+
+
+def test_fewer_splits_and_methods_than_the_file_has(path, expected):
+    go(path)
+    only = {("hard/0", "constant"): Constant()}
+    same_records(go(path, num_splits=2, estimators=only), expected[5:7])
+
+
+def test_an_interrupted_run_goes_on(path, expected, seen, monkeypatch):
+    spy = harness.run_block
+
+    def interrupted(block):
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return spy(block)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(harness, "run_block", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            go(path)
+    seen.clear()
+    same_records(go(path), expected)
+    assert seen == [("easy/0", (4,)), ("hard/0", (0, 1)), ("hard/0", (2, 3)), ("hard/0", (4,))]
+
+
+@pytest.mark.parametrize("cut", [1, 40])
+def test_a_torn_last_line_is_done_again(path, expected, seen, cut):
+    go(path)
+    path.write_bytes(path.read_bytes()[:-cut])
+    seen.clear()
+    same_records(go(path), expected)
+    assert seen == [("hard/0", (4,))]
+    assert len(path.read_text().splitlines()) == 12  # two headers
+
+
+def test_a_damaged_line_is_an_error(path):
+    go(path)
+    lines = path.read_text().splitlines(keepends=True)
+    lines[3] = lines[3][:30] + "\n"
+    path.write_text("".join(lines))
+    with pytest.raises(BenchmarkError, match=r"results\.jsonl' is damaged"):
+        go(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["Source_Name,P_psr\n", "one line", '{"a": 1}\n', "[1]\n", '{"benchmark": "fake"', '{"benchmark": "uci"}\n'],
+)
+def test_a_file_of_something_else_is_left_alone(path, content):
+    path.write_text(content)
+    with pytest.raises(BenchmarkError, match="no file of results of the benchmark 'fake'"):
+        go(path)
+    assert path.read_text() == content
+
+
+def test_results_of_other_settings(path):
+    go(path)
+    other = ESTIMATORS | {("easy/0", "logistic"): BaselineClassifier(seed=3)}
+    with pytest.raises(BenchmarkError, match=r"'logistic' on 'easy/0'.*\(seed was 0, is 3\)"):
+        go(path, estimators=other)
+
+
+def test_no_place_for_the_file(tmp_path):
+    with pytest.raises(OutputError, match="there is no folder"):
+        RecordFile(tmp_path / "nowhere" / "results.jsonl", HEADER)
+
+
+def test_two_processes(path, expected):
+    same_records(go(path, workers=2), expected)
+
+
+def test_a_process_that_dies():
+    with pytest.raises(BenchmarkError, match=r"worker processes was ended from outside.*fewer --workers"):
+        run(FakeBenchmark(), {("easy/0", "deadly"): Deadly()}, 1, workers=2)
+
+
+def test_errors_of_the_user_come_back_from_processes():
+    with pytest.raises(BenchmarkError, match=r"no data for (easy|hard)/0"):
+        run(WithoutData(), ESTIMATORS, 1, workers=2)
+
+
+@pytest.mark.filterwarnings("default")  # Dask's own
+def test_dask(path, expected):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        same_records(go(path, dask=cluster.scheduler_address), expected)
