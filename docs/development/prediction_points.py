@@ -21,7 +21,7 @@ from compare_settings import CATALOGS
 import fermiclass as fc
 from fermiclass.features import extract_features
 from fermiclass.labelling.training import default_estimator, train
-from fermiclass.nimgp.likelihoods.predictive_moments import gaussian_points
+from fermiclass.nimgp.likelihoods.base import gaussian_points
 from fermiclass.nimgp.prediction.graphs import blurred
 from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction
 

@@ -25,8 +25,8 @@ from fermiclass.nimgp.inputs.noise import GivenNoise, InputNoise, LearnedNoise
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.kernels import PROFILES, Kernel, Linear, Polynomial, Scales, Stationary, Sum, White
 from fermiclass.nimgp.labels import LabelTable
-from fermiclass.nimgp.likelihoods.base import Likelihood, make_likelihood
-from fermiclass.nimgp.likelihoods.contaminated import Contaminated
+from fermiclass.nimgp.likelihoods.base import Likelihood
+from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import LogNormal, parameters_of
 from fermiclass.nimgp.names import LEARNED, num_functions

@@ -40,7 +40,7 @@ def refuse_bytes(y: np.ndarray) -> None:
 def wrong_label_probabilities(right: np.ndarray, y: Any, classes: np.ndarray, rate: float) -> np.ndarray:
     """Return the probabilities ``(n,)`` that labels are wrong, for rows outside the training set.
 
-    See :func:`fermiclass.nimgp.likelihoods.contaminated.probability_of_wrong_label`.
+    See :func:`fermiclass.nimgp.likelihoods.named.probability_of_wrong_label`.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def wrong_label_probabilities(right: np.ndarray, y: Any, classes: np.ndarray, ra
     TypeError
         When labels are bytes.
     """
-    from fermiclass.nimgp.likelihoods.contaminated import probability_of_wrong_label
+    from fermiclass.nimgp.likelihoods.named import probability_of_wrong_label
 
     labels = np.asarray(y)
     if labels.shape != (len(right),):

@@ -71,7 +71,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Noise variances V of the inputs: 'given' with every source, or learned and the same for all sources, with one
         variance for each feature ('per-feature') or one for all standardised features ('shared').
     label_noise : float or 'learned'
-        Probability ρ that a label is wrong (:class:`fermiclass.nimgp.likelihoods.contaminated.Contaminated`): 0 trusts
+        Probability ρ that a label is wrong (:class:`fermiclass.nimgp.likelihoods.named.Contaminated`): 0 trusts
         all labels, 'learned' has a Beta(1, 9) prior. Predicted probabilities are those of the classes, not of the
         labels.
     label_sets : dict or None

@@ -40,7 +40,7 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
     ----------
     likelihood : str or gpflow.likelihoods.Likelihood
         p(y | f): 'gaussian', 'student-t', 'poisson', 'bernoulli', 'ordinal', 'heteroskedastic', or a likelihood of
-        GPflow; see :func:`fermiclass.nimgp.likelihoods.responses.make_response`. A GPflow object is copied, and gets y
+        GPflow; see :func:`fermiclass.nimgp.likelihoods.outputs.make_output_model`. A GPflow object is copied, and gets y
         without standardisation. It must have one output per row. An estimator with such an object cannot be pickled or
         compared.
     method, kernel, num_inducing, steps, epochs, batch_size, learning_rate, num_draws, hyper, training, random_state
@@ -209,7 +209,7 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
         ValueError
             As for :meth:`fit`.
         """
-        from fermiclass.nimgp.likelihoods.responses import check_outputs
+        from fermiclass.nimgp.likelihoods.outputs import check_outputs
 
         check_is_fitted(self)
         line_up(X, y=y)
@@ -236,7 +236,7 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
         return getattr(self._predictor, what)(X, X_var, *rest, num_draws=settings.num_draws)
 
     def _read_scale_of(self, y: np.ndarray) -> None:
-        from fermiclass.nimgp.likelihoods.responses import STANDARDISED
+        from fermiclass.nimgp.likelihoods.outputs import STANDARDISED
 
         likelihood = self._fitted_likelihood
         measured = isinstance(likelihood, str) and likelihood in STANDARDISED
@@ -246,10 +246,10 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
     def _build(self, settings: Settings, Z: np.ndarray, num_data: int, seed: int) -> Any:
         from fermiclass.nimgp.build import compose_model
         from fermiclass.nimgp.inputs.network import Standardised
-        from fermiclass.nimgp.likelihoods.responses import make_response
+        from fermiclass.nimgp.likelihoods.outputs import make_output_model
 
         refuse_after_fork()
-        response = make_response(self._fitted_likelihood, self._y)
+        response = make_output_model(self._fitted_likelihood, self._y)
         mean, scale = mean_and_scale(self._y, "y")
         return compose_model(
             settings,
@@ -272,7 +272,7 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
 
     def _settings(self) -> Settings:
         own = self.get_params(deep=False)
-        del own["likelihood"]  # make_response checks it
+        del own["likelihood"]  # make_output_model checks it
         if own["inputs"] is None or isinstance(own["inputs"], Mapping):
             own["inputs"] = {**_INPUTS, **(own["inputs"] or {})}
         return Settings(**own)

@@ -17,8 +17,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.inputs.gaussian import expected_log_prior, kl_to_noise
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.likelihoods.base import Likelihood
-from fermiclass.nimgp.likelihoods.softmax import normal_by_row
+from fermiclass.nimgp.likelihoods.base import Likelihood, normal_by_row
 from fermiclass.nimgp.modules import EXP, Module, Parameter
 from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments
 

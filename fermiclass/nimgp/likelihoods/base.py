@@ -11,20 +11,31 @@ C classes have L = C functions. Two classes share one function (L = 1), and a la
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
+from scipy.special import ndtri
+from scipy.stats import qmc
 
-from fermiclass.nimgp.likelihoods.predictive_moments import PredictiveMoments
-from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax, Sign
-from fermiclass.nimgp.likelihoods.softmax import Logistic, LogisticBound, Softmax, SoftmaxBound
-from fermiclass.nimgp.names import num_functions
+from fermiclass.nimgp.modules import Module
 from fermiclass.nimgp.posterior import LatentMoments
 
-#: Variance of the Gaussian noise that is added to each latent function before a rule decides which class wins, by name
-#: of the likelihood. With 2.897 the normal distribution is closest to the logistic one (Liu et al., section II.A).
-NOISE_VARIANCE = {"step": 0.0, "probit": 1.0, "logit": 2.897}
+_POINTS_IN_ALL = 256  # smallest number of points of f for each input
+_NODES = 20  # Gauss-Hermite nodes of a single function
+_FAR = 1e30  # functions that are lower by this have no weight
+
+
+class PredictiveMoments(NamedTuple):
+    """Moments over f of class probabilities π(f), with a weight r_c for each class.
+
+    With ``Z = Σ_c r_c π_c`` and the weighted probabilities ``ρ_c = r_c π_c / Z`` these are ``E[Z ρ_c]`` (C, n),
+    ``E[Z ρ_c²]`` (C, n) and ``E[Z H(ρ)]`` (n,), where H is the entropy in nats. If all r_c are 1, Z is 1 and ρ is π.
+    """
+
+    mean: tf.Tensor
+    second: tf.Tensor
+    entropy: tf.Tensor
 
 
 class Likelihood(Protocol):
@@ -45,6 +56,71 @@ class Likelihood(Protocol):
         """
 
 
+class ClassLikelihood(Module):
+    """A likelihood that is known by its :meth:`log_p` alone.
+
+    Training takes expectations over one function by quadrature, over several by antithetic draws, new in every step.
+    Prediction uses quasi-Monte Carlo points that are the same for every source.
+
+    Parameters
+    ----------
+    num_classes
+        C.
+    sets
+        Classes that each label may stand for, ``(K, C)``; None where every label is a class. The likelihood of a set S
+        is ``Σ_{c in S} p(c | f)``.
+    num_draws
+        Number of draws of f for each source and step, an even number.
+    num_points
+        Quasi-Monte Carlo points of f in prediction for each draw of a noisy input, a power of 2.
+    """
+
+    def __init__(
+        self, num_classes: int, *, sets: np.ndarray | None = None, num_draws: int = 8, num_points: int = 16
+    ) -> None:
+        super().__init__()
+        self.num_classes, self.sets = num_classes, sets
+        self.num_draws, self.num_points = num_draws, num_points
+
+    def log_p(self, f: tf.Tensor) -> tf.Tensor:
+        """``log p(c | f)`` of every class, ``(..., C, n)``, for values of the latent functions ``(..., L, n)``."""
+        raise NotImplementedError(f"{type(self).__name__} has no log_p")
+
+    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``E_q log p(y | f)``, shape (..., n)."""
+        f, log_weights = self._values_of_f(latent, seed)
+        return tf.reduce_sum(tf.exp(log_weights) * self._log_p_of_label(f, y), axis=0)
+
+    def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``log E_q p(y | f)``, shape (..., n); by draws it is a lower bound in expectation."""
+        f, log_weights = self._values_of_f(latent, seed)
+        return tf.reduce_logsumexp(log_weights + self._log_p_of_label(f, y), axis=0)
+
+    def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
+        """Moments of ``p(c | f)`` over f."""
+        return moments_of_draws(self.log_p(draws_of_f(latent, num_draws, self.num_points)), ratio)
+
+    def _values_of_f(self, latent: LatentMoments, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return values of f, ``(S, ..., L, n)``, and the logarithms of their weights, ``(S, 1, ..., 1)``."""
+        if latent.mean.shape[-2] > 1:
+            f = antithetic_draws(latent, self.num_draws, seed)
+            log_weights = np.full(self.num_draws, -np.log(self.num_draws))
+        else:
+            nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+            log_weights = np.log(weights / weights.sum())
+            nodes = tf.reshape(tf.constant(nodes, latent.mean.dtype), [-1] + [1] * len(latent.mean.shape))
+            f = latent.mean + tf.sqrt(latent.var) * nodes
+        return f, tf.constant(log_weights.reshape([-1] + [1] * (len(latent.mean.shape) - 1)), latent.mean.dtype)
+
+    def _log_p_of_label(self, f: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        """Return ``log p(y | f)`` at values of f, ``(S, ..., n)``."""
+        log_p = self.log_p(f)
+        own = one_hot(y, self.num_classes, log_p.dtype, self.sets)
+        if self.sets is None:
+            return tf.reduce_sum(own * log_p, axis=-2)
+        return tf.reduce_logsumexp(log_p - (1.0 - own) * _FAR, axis=-2)
+
+
 class Predictive:
     """A likelihood that gives ``log E_q p(y | f)`` instead of ``E_q log p(y | f)``.
 
@@ -55,54 +131,77 @@ class Predictive:
     """
 
     def __init__(self, likelihood: Likelihood) -> None:
-        self.likelihood = likelihood
         self.num_classes = likelihood.num_classes
-
-    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f)``, shape (..., n)."""
-        return self.likelihood.log_predictive(latent, y, seed)
-
-    def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f)``, shape (..., n)."""
-        return self.likelihood.log_predictive(latent, y, seed)
-
-    def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
-        """Moments of the class probabilities of the likelihood."""
-        return self.likelihood.predict(latent, ratio, num_draws)
+        self.log_predictive = self.variational_expectations = likelihood.log_predictive
+        self.predict = likelihood.predict
 
 
-def make_likelihood(
-    name: str,
-    num_classes: int,
-    *,
-    epsilon: float | None = None,
-    shape: Sequence[int] = (),
-    dtype: tf.DType = tf.float64,
-    sets: np.ndarray | None = None,
-) -> Likelihood:
-    """Make a likelihood by its name.
+def both_functions(values: tf.Tensor) -> tf.Tensor:
+    """Return values ``(..., C, n)``: a single function stands for the second of two classes, and the first is 0."""
+    return tf.concat([tf.zeros_like(values), values], axis=-2) if values.shape[-2] == 1 else values
 
-    Parameters
-    ----------
-    name
-        One of :data:`fermiclass.nimgp.names.LIKELIHOODS`.
-    num_classes
-        C.
-    epsilon
-        ε of step, probit and logit: a fixed value, or None to learn it.
-    shape
-        Leading axes of ε.
-    sets
-        Classes that each label may stand for, ``(K, C)``; None where every label is a class. Two classes have no set
-        that says anything.
+
+def gaussian_points(num_points: int, dim: int) -> np.ndarray:
+    """Return quasi-Monte Carlo draws of N(0, I), ``(num_points, dim)``: always the same scrambled Sobol set.
+
+    ``num_points`` should be a power of 2, because only then a Sobol set is balanced.
     """
-    binary = num_functions(num_classes) == 1
-    if name == "softmax":
-        return Logistic() if binary else Softmax(num_classes, sets=sets)
-    if name == "softmax-bound":
-        return LogisticBound() if binary else SoftmaxBound(num_classes, sets=sets)
-    rule = Sign() if binary else Argmax(num_classes)
-    noise = NOISE_VARIANCE[name]
-    if epsilon is None:
-        return RobustMax(rule, noise=noise, shape=shape, dtype=dtype, sets=sets)
-    return RobustMax(rule, noise=noise, epsilon=epsilon, learn_epsilon=False, shape=shape, dtype=dtype, sets=sets)
+    balanced = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(20210107)).random_base2(
+        int(np.ceil(np.log2(num_points)))
+    )
+    return ndtri(balanced[:num_points])
+
+
+def draws_of_f(latent: LatentMoments, num_draws: int, num_points: int) -> tf.Tensor:
+    """Return quasi-Monte Carlo points of L latent functions, shape (S, L, n).
+
+    Each draw of a noisy input has its own part of one long Sobol sequence, so that all draws cover f densely.
+    """
+    num_functions = latent.mean.shape[0]
+    num_points = max(num_points, _POINTS_IN_ALL // num_draws)
+    points = gaussian_points(num_draws * num_points, num_functions)
+    points = points.reshape(num_draws, num_points, num_functions).transpose(1, 2, 0)[:, :, None, :]
+    mean, scale = (tf.reshape(a, [num_functions, -1, num_draws]) for a in (latent.mean, tf.sqrt(latent.var)))
+    f = mean + scale * tf.constant(points, latent.mean.dtype)
+    return tf.reshape(f, [num_points, num_functions, -1])
+
+
+def antithetic_draws(latent: LatentMoments, num_draws: int, seed: tf.Tensor) -> tf.Tensor:
+    """Return S draws of f, shape (S, ..., L, n). S is even. All leading axes share the standard normal draws."""
+    num_functions, num_inputs = tf.unstack(tf.shape(latent.mean)[-2:])
+    half = normal_by_row([num_inputs, num_functions, num_draws // 2], seed, latent.mean.dtype)
+    for _ in range(len(latent.mean.shape) - 2):
+        half = half[:, None]
+    half = tf.sqrt(latent.var) * half
+    return latent.mean + tf.concat([half, -half], axis=0)
+
+
+def normal_by_row(shape: Sequence[int | tf.Tensor], seed: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    """Draw N(0, 1) of shape (n, L, S) and return it as (S, L, n). The draws of a row do not depend on later rows."""
+    return tf.transpose(tf.random.stateless_normal(shape, seed, dtype=dtype))
+
+
+def moments_of_draws(log_pi: tf.Tensor, ratio: tf.Tensor) -> PredictiveMoments:
+    """Return moments over S equally likely draws of ``log π`` plus any constant, (S, C, n)."""
+    # With g = log π + log r: ρ = softmax(g), Z = Σ exp g / Σ exp(log π), and H(ρ) = log Σ exp g − Σ ρ g.
+    g = log_pi + tf.math.log(ratio)
+    g -= tf.reduce_max(g, axis=1, keepdims=True)
+    exp_g = tf.exp(g)
+    sum_g = tf.reduce_sum(exp_g, axis=1, keepdims=True)
+    rho = exp_g / sum_g
+    Z = sum_g / tf.reduce_sum(exp_g / ratio, axis=1, keepdims=True)
+    entropy = tf.math.log(sum_g) - tf.reduce_sum(rho * g, axis=1, keepdims=True)
+    return PredictiveMoments(
+        mean=tf.reduce_mean(Z * rho, axis=0),
+        second=tf.reduce_mean(Z * tf.square(rho), axis=0),
+        entropy=tf.reduce_mean(Z * entropy, axis=0)[0],
+    )
+
+
+def one_hot(y: tf.Tensor, num_classes: int, dtype: tf.DType, sets: np.ndarray | None = None) -> tf.Tensor:
+    """Ones where the label may stand for a class, shape (..., C, n) for labels (..., n).
+
+    Without `sets` (K, C) every label is a class; see :class:`fermiclass.nimgp.labels.LabelTable`.
+    """
+    of_rows = tf.one_hot(y, num_classes, dtype=dtype) if sets is None else tf.gather(tf.constant(sets, dtype), y)
+    return tf.linalg.matrix_transpose(of_rows)

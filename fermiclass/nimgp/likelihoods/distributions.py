@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 from fermiclass.nimgp.arrays import FloatArray
-from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
+from fermiclass.nimgp.likelihoods.from_gpflow import OrderedProbit
 
 _LEVELS = 32  # number of draws of y for each draw of f
 

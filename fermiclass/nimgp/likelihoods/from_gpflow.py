@@ -1,8 +1,9 @@
-"""Adapter for the likelihoods of GPflow: y may be a number, a count, a grade or a label."""
+"""Likelihoods of GPflow: y may be a number, a count, a grade or a label."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import gpflow
 import numpy as np
@@ -10,19 +11,23 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from fermiclass.nimgp.arrays import FloatArray
+from fermiclass.nimgp.likelihoods.base import (
+    PredictiveMoments,
+    antithetic_draws,
+    draws_of_f,
+    moments_of_draws,
+    one_hot,
+)
 from fermiclass.nimgp.likelihoods.integrals import log_expectation
-from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
-from fermiclass.nimgp.likelihoods.predictive_moments import PredictiveMoments, draws_of_f, moments_of_draws
-from fermiclass.nimgp.likelihoods.softmax import antithetic_draws
+from fermiclass.nimgp.modules import Module, Parameter
 from fermiclass.nimgp.posterior import LatentMoments
 
 _BY_QUADRATURE = gpflow.likelihoods.QuadratureLikelihood._predict_log_density
+_INFINITY = 1e10  # TensorFlow's erf returns NaN at infinity
 _REACH, _FINE, _COARSE = 6.5, 401, 21  # range of several functions in standard deviations, and numbers of points
 
-_LABELS = (gpflow.likelihoods.Softmax, gpflow.likelihoods.MultiClass)
 
-
-class Adapted(gpflow.Module):
+class GPflowLikelihood(Module):
     """``p(y | f + b)`` for a GPflow likelihood p and constants b, one for each of its L latent functions.
 
     Expectations over f are those of the likelihood: closed forms or quadratures. For likelihoods that draw (Softmax),
@@ -33,9 +38,12 @@ class Adapted(gpflow.Module):
     ----------
     likelihood
         Any GPflow likelihood whose ``p(y | f)`` does not depend on x. It is not copied, and training changes it.
-        :class:`~fermiclass.nimgp.likelihoods.ordered_probit.OrderedProbit` with the same edges replaces Ordinal.
+        :class:`OrderedProbit` with the same edges replaces Ordinal.
     offset
-        Initial b, ``(L,)`` or one number for all. It is learned, so that f may have a prior mean of zero.
+        Initial b, ``(L,)`` or one number for all. It is learned, so that f may have a prior mean of zero; None for a b
+        of zero that is not.
+    sets
+        Classes that each label may stand for, ``(K, C)``; None where every label is a class.
     num_draws
         Number of draws of f for each source and step, if the likelihood draws; an even number.
     num_points
@@ -44,14 +52,16 @@ class Adapted(gpflow.Module):
     Raises
     ------
     ValueError
-        When the likelihood is not one of GPflow, needs x, or has several outputs per row.
+        When the likelihood is not one of GPflow, needs x, has several outputs per row, or does not draw and there are
+        sets.
     """
 
     def __init__(
         self,
         likelihood: gpflow.likelihoods.Likelihood,
         *,
-        offset: float | Sequence[float] = 0.0,
+        offset: float | Sequence[float] | None = 0.0,
+        sets: FloatArray | None = None,
         num_draws: int = 8,
         num_points: int = 16,
     ) -> None:
@@ -61,7 +71,14 @@ class Adapted(gpflow.Module):
             likelihood = OrderedProbit(likelihood.bin_edges, float(np.asarray(likelihood.sigma)))
         self.likelihood = likelihood
         self.num_functions = likelihood.latent_dim or 1
-        self.offset = gpflow.Parameter(np.broadcast_to(np.asarray(offset, np.float64), (self.num_functions,)).copy())
+        start = np.full(self.num_functions, 0.0 if offset is None else offset)
+        self.offset = Parameter(start, trainable=offset is not None)
+        self.sets = sets
+        if sets is not None and not self._draws:
+            raise ValueError(
+                f"label_sets need a likelihood that draws, such as gpflow.likelihoods.Softmax, or one by name; "
+                f"{type(likelihood).__name__} does not draw"
+            )
         self.num_draws, self.num_points = num_draws, num_points
 
     @property
@@ -69,21 +86,19 @@ class Adapted(gpflow.Module):
         """C if y is a label 0 … C − 1, else 0."""
         if isinstance(self.likelihood, gpflow.likelihoods.Bernoulli):
             return 2
-        if isinstance(self.likelihood, OrderedProbit):
-            return int(self.likelihood.num_bins)
-        return int(self.likelihood.num_classes) if isinstance(self.likelihood, _LABELS) else 0
+        return int(getattr(self.likelihood, "num_classes", getattr(self.likelihood, "num_bins", 0)))
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f + b)`` for y (n,), shape (n,)."""
         if not self._draws:
             return self.likelihood.variational_expectations(*self._inputs(latent), self._outputs(y))
-        return tf.reduce_mean(self._log_prob(antithetic_draws(latent, self.num_draws, seed), y), axis=0)
+        return tf.reduce_mean(self._log_p_of_label(antithetic_draws(latent, self.num_draws, seed), y), axis=0)
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``log E_q p(y | f + b)`` for y (n,), shape (n,)."""
         if not self._draws:
             return self._integrated(latent, y)
-        log_p = self._log_prob(antithetic_draws(latent, self.num_draws, seed), y)
+        log_p = self._log_p_of_label(antithetic_draws(latent, self.num_draws, seed), y)
         return tf.reduce_logsumexp(log_p, axis=0) - np.log(self.num_draws)
 
     def log_density(self, latent: LatentMoments, y: tf.Tensor, num_draws: int = 1) -> tf.Tensor:
@@ -113,10 +128,19 @@ class Adapted(gpflow.Module):
         """
         if not self.num_classes:
             raise NotImplementedError(f"{type(self.likelihood).__name__} has no classes: call mean_and_var instead")
-        f = draws_of_f(latent, num_draws, self.num_points)
-        labels = tf.range(self.num_classes)
-        log_p = [self._log_prob(f, tf.repeat(label, tf.shape(f)[2])) for label in tf.unstack(labels)]
-        return moments_of_draws(tf.stack(log_p, axis=1), ratio)
+        return moments_of_draws(self._log_p(draws_of_f(latent, num_draws, self.num_points)), ratio)
+
+    def _log_p(self, f: tf.Tensor) -> tf.Tensor:
+        """Return ``log p(c | f + b)`` of all classes at draws (S, L, n), shape (S, C, n)."""
+        each = [self._log_prob(f, tf.fill(tf.shape(f)[2:], label)) for label in range(self.num_classes)]
+        return tf.stack(each, axis=1)
+
+    def _log_p_of_label(self, f: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        """Return ``log p(y | f + b)`` at draws (S, L, n), shape (S, n)."""
+        if self.sets is None:
+            return self._log_prob(f, y)
+        own = one_hot(y, self.num_classes, f.dtype, self.sets)
+        return tf.reduce_logsumexp(self._log_p(f) + tf.math.log(own), axis=1)
 
     def _integrated(self, latent: LatentMoments, y: tf.Tensor) -> tf.Tensor:
         """``log E_q p(y | f + b)`` in closed form, or by :func:`log_expectation` over one of the functions.
@@ -158,7 +182,8 @@ class Adapted(gpflow.Module):
         return mean[:, :0], mean, tf.linalg.matrix_transpose(latent.var)
 
     def _outputs(self, y: tf.Tensor) -> tf.Tensor:
-        return tf.cast(y, tf.int32 if isinstance(self.likelihood, _LABELS) else gpflow.default_float())[:, None]
+        is_class = hasattr(self.likelihood, "num_classes")
+        return tf.cast(y, tf.int32 if is_class else gpflow.default_float())[:, None]
 
     def _log_prob(self, f: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         """``log p(y | f + b)`` at draws (S, L, n), shape (S, n)."""
@@ -203,3 +228,80 @@ def check_likelihood(likelihood: object) -> None:
     functions = [key for key, value in vars(likelihood).items() if isinstance(value, gpflow.functions.Function)]
     if functions:
         raise ValueError(f"{functions[0]} of the likelihood {name} depends on the inputs: expected a number")
+
+
+class OrderedProbit(gpflow.likelihoods.ScalarLikelihood):
+    """``P(y = k | f) = Φ((b_k − f) / σ) − Φ((b_{k−1} − f) / σ)`` for grades 0 … K − 1 (Chu & Ghahramani 2005).
+
+    This is the model of ``gpflow.likelihoods.Ordinal``. The probabilities of that class do not sum to one. Those of its
+    outermost grades are NaN, because TensorFlow's erf is NaN at infinity (2.19 to 2.21).
+
+    Parameters
+    ----------
+    edges
+        b, ``(K − 1,)``, in increasing order and fixed, with b_{−1} = −∞ and b_{K−1} = ∞.
+    sigma
+        Initial σ. It is learned.
+    """
+
+    def __init__(self, edges: FloatArray, sigma: float = 1.0) -> None:
+        super().__init__()
+        self.bin_edges = np.asarray(edges, np.float64)
+        self.num_bins = self.bin_edges.size + 1
+        self.sigma = gpflow.Parameter(sigma, transform=Softplus())
+
+    def _log_probabilities(self, F: tf.Tensor, var: tf.Tensor | float = 0.0) -> tf.Tensor:
+        """``log E P(y = k | f)`` of all grades, ``(..., K)``, for f (..., 1) with Gaussian uncertainty."""
+        edges = tf.constant(np.concatenate([[-_INFINITY], self.bin_edges, [_INFINITY]]), F.dtype)
+        sigma = tf.sqrt(tf.square(self.sigma) + var)
+        lower, upper = (edges[:-1] - F) / sigma, (edges[1:] - F) / sigma
+        # Φ(u) − Φ(l) = Φ(−l) − Φ(−u). The form in the lower tail loses no digits.
+        flipped = lower > 0
+        lower, upper = tf.where(flipped, -upper, lower), tf.where(flipped, -lower, upper)
+        normal = tfp.distributions.Normal(tf.zeros((), F.dtype), 1.0)
+        return tfp.math.log_sub_exp(normal.log_cdf(upper), normal.log_cdf(lower))
+
+    def _scalar_log_prob(self, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
+        return self._of_grade(Y, self._log_probabilities(F[..., None]))
+
+    def _predict_log_density(self, X: tf.Tensor, Fmu: tf.Tensor, Fvar: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_sum(self._of_grade(Y, self._log_probabilities(Fmu[..., None], Fvar[..., None])), axis=-1)
+
+    def _of_grade(self, Y: tf.Tensor, log_p: tf.Tensor) -> tf.Tensor:
+        """Return ``log P(y)`` for the ``log_p`` of all grades."""
+        chosen = tf.cast(Y, log_p.dtype)[..., None] == tf.range(self.num_bins, dtype=log_p.dtype)
+        of_grade = tf.reduce_sum(tf.cast(chosen, log_p.dtype) * log_p, axis=-1)
+        return tf.where(tf.reduce_any(chosen, axis=-1), of_grade, tf.constant(-np.inf, log_p.dtype))  # y is not a grade
+
+    def _grades(self, F: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.exp(self._log_probabilities(F[..., None])), tf.range(self.num_bins, dtype=F.dtype)
+
+    def _conditional_mean(self, X: tf.Tensor, F: tf.Tensor) -> tf.Tensor:
+        p, grade = self._grades(F)
+        return tf.reduce_sum(p * grade, axis=-1)
+
+    def _conditional_variance(self, X: tf.Tensor, F: tf.Tensor) -> tf.Tensor:
+        p, grade = self._grades(F)
+        mean = tf.reduce_sum(p * grade, axis=-1, keepdims=True)
+        return tf.reduce_sum(p * tf.square(grade - mean), axis=-1)
+
+
+class Softplus(tfp.bijectors.Softplus):
+    """``low + log(1 + exp x)``. Its graphs can be freed.
+
+    The softplus of TensorFlow Probability has a custom gradient. TensorFlow keeps it for ever, and with it the graph
+    of every training.
+
+    Parameters
+    ----------
+    low
+        Lower limit, in the precision of the parameter; None for 0.
+    """
+
+    def __init__(self, low: Any = None) -> None:
+        super().__init__(low=low)
+        self._parameters = {"low": low}  # the library copies by these
+
+    def _forward(self, x: tf.Tensor) -> tf.Tensor:
+        y = tf.math.softplus(x)
+        return y if self.low is None else y + self.low

@@ -8,11 +8,10 @@ from typing import Protocol
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.likelihoods.predictive_moments import (
+from fermiclass.nimgp.likelihoods.base import (
     PredictiveMoments,
     draws_of_f,
     moments_of_draws,
-    moments_of_winners,
     one_hot,
 )
 from fermiclass.nimgp.modules import SIGMOID, Module, Parameter
@@ -190,6 +189,22 @@ class RobustMax(Module):
         P = self.rule.of_known(f, self.noise)
         pi = (1.0 - epsilon) * P + epsilon / (self.num_classes - 1.0) * (1.0 - P)
         return moments_of_draws(tf.math.log(pi), ratio)
+
+
+def moments_of_winners(P: tf.Tensor, epsilon: tf.Tensor, ratio: tf.Tensor) -> PredictiveMoments:
+    """Return moments if class c wins with probability ``P`` (C, n) and the label is wrong with probability ε."""
+    num_classes = P.shape[0]
+    same = tf.eye(num_classes, dtype=P.dtype)
+    pi = (1.0 - epsilon) * same + epsilon / (num_classes - 1.0) * (1.0 - same)  # (winner, class)
+    weighed = pi[:, :, None] * ratio  # (winner, class, n)
+    total = tf.reduce_sum(weighed, axis=1)
+    rho = weighed / total[:, None]
+    entropy = -tf.reduce_sum(tf.math.xlogy(rho, rho), axis=1)
+    return PredictiveMoments(
+        mean=tf.reduce_sum(P[:, None] * weighed, axis=0),
+        second=tf.reduce_sum(P[:, None] * weighed * rho, axis=0),
+        entropy=tf.reduce_sum(P * total * entropy, axis=0),
+    )
 
 
 def _trapezoidal(num_points: int, dtype: tf.DType) -> tuple[tf.Tensor, tf.Tensor]:

@@ -14,7 +14,7 @@ import tensorflow as tf
 from scipy.special import ndtr
 
 from fermiclass.nimgp.graphs import call_graph
-from fermiclass.nimgp.likelihoods.predictive_moments import gaussian_points
+from fermiclass.nimgp.likelihoods.base import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import Module, Parameter, copied, parameters_of
 from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments, PredictiveFunctions

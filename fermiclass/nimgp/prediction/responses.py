@@ -15,9 +15,9 @@ import tensorflow as tf
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.graphs import call_graph
 from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.likelihoods.base import draws_of_f
 from fermiclass.nimgp.likelihoods.distributions import quantiles_of_draws
-from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
-from fermiclass.nimgp.likelihoods.predictive_moments import draws_of_f
+from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.prediction.graphs import blurred, noiseless
@@ -31,7 +31,7 @@ Graph = Callable[..., tuple[tf.Tensor, ...]]
 class ResponsePredictor:
     """Prediction of outputs with a trained model.
 
-    The likelihood of the model is :class:`~fermiclass.nimgp.likelihoods.from_gpflow.Adapted`. With x* from
+    The likelihood of the model is :class:`~fermiclass.nimgp.likelihoods.from_gpflow.GPflowLikelihood`. With x* from
     ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)`` and f from its posterior at x*::
 
         E y = E_x E_f y,    Var y = E_x Var(y | x) + Var_x E(y | x),    p(y) = E_x E_f p(y | f)
@@ -54,7 +54,7 @@ class ResponsePredictor:
     def __init__(
         self, model: NoisyInputGP, *, input_prior: InputPrior | None = None, first_order: bool = False
     ) -> None:
-        if not isinstance(model.likelihood, Adapted):
+        if not isinstance(model.likelihood, GPflowLikelihood):
             raise TypeError(f"{type(model.likelihood).__name__} is a likelihood of classes: use ClassPredictor")
         self._likelihood = model.likelihood
         self._functions = model.posterior.predictor(model.kernel)

@@ -9,7 +9,7 @@ from fermiclass.nimgp.build import build_model, compose_model
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.inputs.network import Standardised
 from fermiclass.nimgp.kernels import Scales, Sum
-from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
+from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood
 from fermiclass.nimgp.modules import parameters_of
 from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import perturbed
@@ -107,7 +107,7 @@ def test_single_precision(inputs, rng):
 
 
 def regression(method, rng):
-    likelihood = Adapted(gpflow.likelihoods.Gaussian(0.3))
+    likelihood = GPflowLikelihood(gpflow.likelihoods.Gaussian(0.3))
     model = compose_model(
         Settings(method),
         rng.normal(size=(M, D)),

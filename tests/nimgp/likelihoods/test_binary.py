@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from scipy.special import expit, ndtr
 
 from fermiclass.nimgp.build import build_model, model_from_weights, weights_of
 from fermiclass.nimgp.inputs.models import Batch
-from fermiclass.nimgp.likelihoods.base import NOISE_VARIANCE, make_likelihood
+from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE, make_likelihood
 from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.prediction.predictor import ClassPredictor
 from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import SEED, perturbed
+from tests.nimgp.likelihoods.definitions import BOUNDS, EPSILON, PROBABILITIES
 
-n, EPSILON = 6, 0.07
+n = 6
 Y = np.arange(n) % 2
 GRID = np.linspace(-9, 9, 20_001)  # standard normal values of f, close enough for a step, too
 WEIGHTS = np.exp(-0.5 * GRID**2) / np.exp(-0.5 * GRID**2).sum()
@@ -31,18 +31,15 @@ def values_of_f(latent, noise=0.0):
 
 
 def p_one(kind, f):
-    """p(1 | f)."""
-    if kind.startswith("softmax"):
-        return expit(f)
-    noise = NOISE_VARIANCE[kind]
-    return (1 - 2 * EPSILON) * (ndtr(f / np.sqrt(noise)) if noise else f > 0) + EPSILON
+    """p(1 | f) for values of f (n, grid)."""
+    return PROBABILITIES[kind](f[:, None])[:, 1]
 
 
 def of_label(p):
     return np.where(Y[:, None] == 1, p, 1 - p)
 
 
-@pytest.mark.parametrize("kind", ["softmax", "step"])
+@pytest.mark.parametrize("kind", sorted(set(LIKELIHOODS) - set(BOUNDS)))
 def test_expectation(latent, kind):
     likelihood = make_likelihood(kind, 2, epsilon=EPSILON)
     exact = np.log(of_label(p_one(kind, values_of_f(latent)))) @ WEIGHTS
@@ -63,7 +60,7 @@ def test_softmax_bound_is_one_and_tight_without_variance(latent):
     gaps = []
     for scale in (1.0, 0.3, 0.0):
         scaled = LatentMoments(latent.mean, scale * latent.var)
-        exact = np.log(of_label(expit(values_of_f(scaled)))) @ WEIGHTS
+        exact = np.log(of_label(p_one("softmax", values_of_f(scaled)))) @ WEIGHTS
         gaps.append(exact - make_likelihood("softmax-bound", 2).variational_expectations(scaled, tf.constant(Y), SEED))
     assert np.all(gaps[0] > gaps[1])
     assert np.all(gaps[1] > 0)

@@ -7,8 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.build import build_model
-from fermiclass.nimgp.likelihoods.base import make_likelihood
-from fermiclass.nimgp.likelihoods.contaminated import Contaminated, probability_of_wrong_label
+from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood, probability_of_wrong_label
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.settings import Settings

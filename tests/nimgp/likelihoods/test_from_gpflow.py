@@ -11,9 +11,8 @@ from fermiclass.nimgp.build import compose_model
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.inputs.network import Standardised
 from fermiclass.nimgp.likelihoods.distributions import quantile_given, quantiles_of_draws
-from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
-from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
-from fermiclass.nimgp.likelihoods.responses import make_response
+from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, OrderedProbit
+from fermiclass.nimgp.likelihoods.outputs import make_output_model
 from fermiclass.nimgp.names import METHODS, RESPONSES
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.prediction.responses import ResponsePredictor
@@ -47,7 +46,7 @@ WHOLE = ("poisson", "poisson in bins", "bernoulli", "ordinal")
 @pytest.fixture(params=CASES)
 def case(request, rng):
     likelihood, y = CASES[request.param]
-    adapted = Adapted(likelihood, offset=OFFSET, num_draws=20_000, num_points=8192)
+    adapted = GPflowLikelihood(likelihood, offset=OFFSET, num_draws=20_000, num_points=8192)
     shape = adapted.num_functions, len(y)
     latent = LatentMoments(tf.constant(0.5 * rng.normal(size=shape)), tf.constant(rng.uniform(0.05, 0.4, shape)))
     f = latent.mean.numpy() + rng.normal(size=(DRAWS, *shape)) * np.sqrt(latent.var.numpy()) + OFFSET
@@ -132,7 +131,7 @@ def test_quantiles_of_a_sum_of_normals(rng):
 
 def test_labels_have_probabilities(rng):
     for likelihood, num_classes in ((own.Bernoulli(), 2), (own.Ordinal(EDGES), 4), (own.Softmax(3), 3)):
-        adapted = Adapted(likelihood)
+        adapted = GPflowLikelihood(likelihood)
         assert adapted.num_classes == num_classes
         latent = LatentMoments(*(tf.constant(rng.uniform(0.1, 1, (adapted.num_functions, 5))) for _ in range(2)))
         moments = adapted.predict(latent, tf.ones((num_classes, 5), tf.float64))
@@ -140,7 +139,7 @@ def test_labels_have_probabilities(rng):
         for c in range(num_classes):
             y = tf.fill([5], c)
             np.testing.assert_allclose(moments.mean[c], np.exp(adapted.log_density(latent, y)), atol=3e-3)
-    adapted = Adapted(own.Poisson())
+    adapted = GPflowLikelihood(own.Poisson())
     assert adapted.num_classes == 0
     with pytest.raises(NotImplementedError, match=r"Poisson has no classes: .*mean_and_var"):
         adapted.predict(latent, None)
@@ -207,7 +206,7 @@ def batch(rng, y, noise):
 def test_every_input_model(method, name, rng):
     """A bound with gradients of all parameters, the likelihood's own among them, and predictions."""
     y = OUTPUTS[name](rng) if name in OUTPUTS else np.arange(N) % 3
-    response = make_response(own.Softmax(3) if name == "softmax" else name, y)
+    response = make_output_model(own.Softmax(3) if name == "softmax" else name, y)
     model = composed(method, response, y, rng)
     data = batch(rng, y, 1.0)
     with tf.GradientTape() as tape:
@@ -260,7 +259,7 @@ def gpflows(model, response):
 @pytest.mark.usefixtures("eagerly", "unchecked")
 def test_no_noise_is_gpflows_sparse_model(method, name, rng):
     y = OUTPUTS[name](rng)
-    response = make_response(name, y)
+    response = make_output_model(name, y)
     model = composed(method, response, y, rng)
     model.posterior.jitter.assign(0.0)
     if method == "nimgp":  # q(ξ) = N(0, I): nothing is known of noise that is not there
@@ -304,7 +303,7 @@ def on_a_grid(adapted, mean, var, y):
 )
 def test_odd_likelihoods_are_refused(likelihood, message):
     with pytest.raises(ValueError, match=message):
-        Adapted(likelihood)
+        GPflowLikelihood(likelihood)
 
 
 @pytest.mark.parametrize(
@@ -319,21 +318,21 @@ def test_odd_likelihoods_are_refused(likelihood, message):
 )
 def test_odd_outputs_are_refused(name, y, message):
     with pytest.raises(ValueError, match=message):
-        make_response(name, np.array(y))
+        make_output_model(name, np.array(y))
 
 
 def test_a_likelihood_of_the_user_is_left_as_it_is():
     theirs = own.Gaussian(0.5)
-    response = make_response(theirs, np.zeros(3))
+    response = make_output_model(theirs, np.zeros(3))
     response.likelihood.variance.assign(2.0)
     assert theirs.variance.numpy() == pytest.approx(0.5)
 
 
 def test_counts_start_at_their_rate():
     y = np.array([0.0, 1, 2, 9])
-    assert np.exp(make_response("poisson", y).offset[0]) == pytest.approx(3.0)
-    assert np.isfinite(make_response("poisson", np.zeros(3)).offset[0])
-    grades = make_response("ordinal", np.repeat([0.0, 1, 3], [50, 30, 20])).likelihood.bin_edges
+    assert np.exp(make_output_model("poisson", y).offset[0]) == pytest.approx(3.0)
+    assert np.isfinite(make_output_model("poisson", np.zeros(3)).offset[0])
+    grades = make_output_model("ordinal", np.repeat([0.0, 1, 3], [50, 30, 20])).likelihood.bin_edges
     assert np.all(np.diff(grades) > 0)  # of a grade without sources, too
     np.testing.assert_allclose(ndtr(grades), [0.5, 0.8, 0.8], atol=0.02)
 
@@ -349,7 +348,7 @@ def test_counts_start_at_their_rate():
     ],
 )
 def test_densities_that_are_narrow_beside_what_is_not_known_of_f(make, y, mean, sd):
-    likelihood = Adapted(make())
+    likelihood = GPflowLikelihood(make())
     latent = LatentMoments(tf.constant([[mean]], tf.float64), tf.constant([[sd**2]], tf.float64))
     f = mean + sd * np.linspace(-9, 9, 20001)
     columns = tf.constant(f[:, None])

@@ -7,10 +7,9 @@ import tensorflow as tf
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
+from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, OrderedProbit
 from fermiclass.nimgp.likelihoods.integrals import log_expectation
-from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
-from fermiclass.nimgp.likelihoods.responses import make_response
+from fermiclass.nimgp.likelihoods.outputs import make_output_model
 from fermiclass.nimgp.posterior import LatentMoments
 
 own = gpflow.likelihoods
@@ -41,7 +40,7 @@ def test_noise_of_uncertain_width(name):
     """The width is a softplus (ours), or an exponential."""
     ours = name == "ours"
     theirs = own.HeteroskedasticTFPConditional()
-    adapted = make_response("heteroskedastic", np.zeros(3)).adapted() if ours else Adapted(theirs)
+    adapted = make_output_model("heteroskedastic", np.zeros(3)).adapted() if ours else GPflowLikelihood(theirs)
     m2, v1, v2, y = grid([-10.0, -3.0, 1.0], [1e-6, 0.3], [0.1, 0.5, 3.0, 30.0], [0, 6, 30, 1e3])
     log_p = found(adapted, np.stack([0 * m2 + 0.2, m2]), np.stack([v1, v2]), y)
     b = adapted.offset.numpy()
@@ -69,7 +68,7 @@ CASES = {
 @pytest.mark.parametrize(("likelihood", "outputs", "near"), CASES.values(), ids=CASES)
 def test_outputs_in_the_tail(likelihood, outputs, near):
     """Also where p(y | f) is much narrower than what is known of f."""
-    adapted = Adapted(likelihood)
+    adapted = GPflowLikelihood(likelihood)
     mean, var, y = grid([-6.0, 1.0, 7.0], [0.1, 1.0, 30.0], outputs)
     log_p = found(adapted, mean, var, y)
     with np.errstate(divide="ignore"):
@@ -85,7 +84,7 @@ def test_outputs_in_the_tail(likelihood, outputs, near):
 
 def test_gradients_are_those_of_differences():
     """The points move with the parameters; their gradient needs not know."""
-    adapted = make_response("heteroskedastic", np.zeros(3)).adapted()
+    adapted = make_output_model("heteroskedastic", np.zeros(3)).adapted()
     start = np.array([0.3, -0.4, 0.2, 0.5])
 
     def log_p(values):
@@ -102,4 +101,4 @@ def test_gradients_are_those_of_differences():
 def test_what_cannot_be_has_no_probability():
     nothing = log_expectation(lambda t: tf.fill(tf.shape(t), np.float64(-np.inf)), tf.constant(3))
     np.testing.assert_array_equal(nothing, [-np.inf] * 3)
-    assert np.all(np.isneginf(found(Adapted(OrderedProbit(np.array([0.0]))), [0.0], [1.0], [0.5])))
+    assert np.all(np.isneginf(found(GPflowLikelihood(OrderedProbit(np.array([0.0]))), [0.0], [1.0], [0.5])))

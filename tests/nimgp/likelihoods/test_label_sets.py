@@ -8,12 +8,13 @@ from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.build import build_model
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.labels import LabelTable
-from fermiclass.nimgp.likelihoods.base import Predictive, make_likelihood
-from fermiclass.nimgp.likelihoods.contaminated import Contaminated
+from fermiclass.nimgp.likelihoods.base import Predictive
+from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE, Contaminated, make_likelihood
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.settings import Settings
 from fermiclass.rows import ArrayRows, fit_rows
+from tests.nimgp.likelihoods.definitions import EPSILON, PROBABILITIES
 
 SEED = tf.constant([3, 4], tf.int32)
 C, N = 4, 5
@@ -34,27 +35,20 @@ def draws(latent):
     return latent.mean.numpy() + np.sqrt(latent.var.numpy()) * noise
 
 
-def probability_of_sets(kind, draws, epsilon):
-    """p(S | f) for draws of f, (S, n), from the definition."""
-    inside = SETS[Y].T
-    if kind.startswith("softmax"):
-        p = np.exp(draws - draws.max(axis=1, keepdims=True))
-        return (p * inside).sum(axis=1) / p.sum(axis=1)
-    noise = {"step": 0.0, "probit": 1.0, "logit": 2.897}[kind]
+def probability_of_sets(kind, draws):
+    """p(S | f) for draws of f, (S, n), from the definition; noise of f is drawn, too."""
+    noise = NOISE_VARIANCE.get(kind, 0.0)
     noisy = draws + np.sqrt(noise) * np.random.default_rng(2).normal(size=draws.shape)
-    wins = noisy.argmax(axis=1)[:, None] == np.arange(C)[:, None]  # (S, C, n)
-    p = np.where(wins, 1 - epsilon, epsilon / (C - 1))
-    return (p * inside).sum(axis=1)
+    return (PROBABILITIES["step" if noise else kind](noisy) * SETS[Y].T).sum(axis=1)
 
 
 @pytest.mark.parametrize("kind", LIKELIHOODS)
 def test_against_sampling(kind, latent, draws):
-    epsilon = 0.07
-    likelihood = make_likelihood(kind, C, epsilon=epsilon, sets=SETS)
+    likelihood = make_likelihood(kind, C, epsilon=EPSILON, sets=SETS)
     for part in (likelihood, *likelihood.submodules):
         if hasattr(part, "num_draws"):
             part.num_draws = 60_000
-    p = probability_of_sets(kind, draws, epsilon)
+    p = probability_of_sets(kind, draws)
     found = likelihood.variational_expectations(latent, tf.constant(Y), SEED).numpy()
     if kind == "softmax-bound":
         assert np.all(found <= np.log(p).mean(axis=0) + 0.01)
@@ -70,7 +64,7 @@ def test_a_set_of_one_class_is_that_class(kind, latent):
     y = tf.constant(np.array([0, 3, 1, 2, 0]))
     with_sets = make_likelihood(kind, C, epsilon=0.1, sets=SETS)
     without = make_likelihood(kind, C, epsilon=0.1)
-    tolerance = 1e-5 if kind in ("step", "probit", "logit") else 1e-9  # what quadrature leaves of a sum of one
+    tolerance = 1e-5 if kind in NOISE_VARIANCE else 1e-9  # what quadrature leaves of a sum of one
     for name in ("variational_expectations", "log_predictive"):
         np.testing.assert_allclose(
             getattr(with_sets, name)(latent, y, SEED), getattr(without, name)(latent, y, SEED), atol=tolerance

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from scipy.integrate import quad
-from scipy.special import log_softmax, logsumexp, ndtr, softmax
+from scipy.special import log_softmax, ndtr, softmax
 from scipy.stats import norm
 
-from fermiclass.nimgp.likelihoods.base import NOISE_VARIANCE, make_likelihood
-from fermiclass.nimgp.likelihoods.predictive_moments import gaussian_points
+from fermiclass.nimgp.likelihoods.base import antithetic_draws, gaussian_points
+from fermiclass.nimgp.likelihoods.named import NAMED, NOISE_VARIANCE, make_likelihood
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax, Sign
-from fermiclass.nimgp.likelihoods.softmax import Softmax, SoftmaxBound, antithetic_draws
+from fermiclass.nimgp.likelihoods.softmax import Softmax, SoftmaxBound
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.nimgp.posterior import LatentMoments
 from tests.nimgp.conftest import SEED
+from tests.nimgp.likelihoods.definitions import BOUNDS, EPSILON, PROBABILITIES
 
 C, n, DRAWS = 3, 6, 400_000
-EPSILON = 0.07
 NOISES = sorted(NOISE_VARIANCE.values())
 Y = np.arange(n) % C
 
@@ -31,26 +31,6 @@ def draws(latent, rng, count=DRAWS, noise=0.0):
     return latent.mean.numpy() + np.sqrt(latent.var.numpy() + noise) * rng.normal(size=(count, *latent.mean.shape))
 
 
-def given_largest(g, epsilon=EPSILON):
-    """p(y | g) of the functions with their noise."""
-    largest = g.argmax(axis=1)[:, None, :] == np.arange(g.shape[1])[:, None]
-    return np.where(largest, 1 - epsilon, epsilon / (g.shape[1] - 1))
-
-
-def given_functions(f, noise):
-    """p(y | f), the noise integrated over: a loop over the nodes of a quadrature."""
-    if noise == 0:
-        return given_largest(f)
-    P = np.zeros_like(f)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
-    for node, weight in zip(nodes, weights / weights.sum(), strict=True):
-        for c in range(C):
-            others = [k for k in range(C) if k != c]
-            g = f[:, c] + np.sqrt(noise) * node
-            P[:, c] += weight * np.prod(ndtr((g[:, None] - f[:, others]) / np.sqrt(noise)), axis=1)
-    return (1 - EPSILON) * P + EPSILON / (C - 1) * (1 - P)
-
-
 def assert_is_mean(value, values, extra=2e-4):
     """Each value lies within 5 standard errors (and a little quadrature error) of the draws' mean."""
     error = values.std(axis=0) / np.sqrt(len(values))
@@ -58,52 +38,65 @@ def assert_is_mean(value, values, extra=2e-4):
 
 
 def test_every_likelihood_is_tested():
-    assert set(LIKELIHOODS) == {"softmax", "softmax-bound", *NOISE_VARIANCE}
-    assert NOISES == [0.0, 1.0, 2.897]
+    assert set(LIKELIHOODS) == set(PROBABILITIES) == {*NAMED, *NOISE_VARIANCE}
+
+
+def made(kind, **settings):
+    """A likelihood with many draws and points."""
+    likelihood = make_likelihood(kind, C, epsilon=EPSILON, **settings)
+    likelihood.num_draws, likelihood.num_points = 100_000, 4096
+    return likelihood
+
+
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_expectation(kind, latent, rng):
+    """``E_q log p(y | f)``, or a bound of it."""
+    value = made(kind).variational_expectations(latent, tf.constant(Y), SEED).numpy()
+    log_p = np.log(PROBABILITIES[kind](draws(latent, rng, 40_000)))[:, Y, np.arange(n)]
+    if kind in BOUNDS:
+        assert np.all(value < log_p.mean(axis=0) - 1e-3)
+    else:
+        assert_is_mean(value, log_p, 3e-3)
+
+
+@pytest.mark.parametrize("kind", NOISE_VARIANCE)
+def test_expectation_has_the_noise_outside_of_the_logarithm(kind, latent, rng):
+    value = made(kind).variational_expectations(latent, tf.constant(Y), SEED).numpy()
+    noisy = draws(latent, rng, noise=NOISE_VARIANCE[kind])
+    assert_is_mean(value, np.log(PROBABILITIES["step"](noisy))[:, Y, np.arange(n)])
+
+
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_log_predictive(kind, latent, rng):
+    p = np.exp(made(kind).log_predictive(latent, tf.constant(Y), SEED))
+    assert_is_mean(p, PROBABILITIES[kind](draws(latent, rng, 40_000))[:, Y, np.arange(n)], 3e-3)
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_prediction(kind, weighed, latent, rng):
+    """Any noise of f is part of p(y | f), whose second moment and entropy it changes."""
+    ratio = rng.uniform(0.2, 3.0, (C, n)) if weighed else np.ones((C, n))
+    pi = PROBABILITIES[kind](draws(latent, rng, 40_000))
+    Z = np.sum(ratio * pi, axis=1, keepdims=True)
+    rho = ratio * pi / Z
+    moments = made(kind).predict(latent, tf.constant(ratio))
+    extra = (0.02 if weighed else 4e-3) if kind in ("probit", "logit") else 2e-4  # quasi-Monte Carlo of few points
+    assert_is_mean(moments.mean.numpy(), Z * rho, extra)
+    assert_is_mean(moments.second.numpy(), Z * rho**2, extra)
+    assert_is_mean(moments.entropy.numpy(), -Z[:, 0] * np.sum(rho * np.log(rho), axis=1), extra)
+
+
+@pytest.mark.parametrize("kind", LIKELIHOODS)
+def test_probabilities_sum_to_one_and_permute_with_the_classes(kind, latent):
+    moments = made(kind).predict(latent, tf.ones_like(latent.mean))
+    np.testing.assert_allclose(tf.reduce_sum(moments.mean, axis=0), 1.0, atol=1e-12)
+    order = [2, 0, 1]
+    permuted = made(kind).predict(LatentMoments(*(tf.gather(a, order) for a in latent)), tf.ones_like(latent.mean))
+    np.testing.assert_allclose(permuted.mean, tf.gather(moments.mean, order), atol=6e-3)
 
 
 # --- argmax ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("epsilon", [1e-3, EPSILON])
-@pytest.mark.parametrize("noise", NOISES)
-def test_argmax_expectation(latent, rng, noise, epsilon):
-    """``E_q E_noise log p(y | g)``."""
-    likelihood = RobustMax(Argmax(C), noise=noise, epsilon=epsilon)
-    value = likelihood.variational_expectations(latent, tf.constant(Y), SEED)
-    assert_is_mean(value.numpy(), np.log(given_largest(draws(latent, rng, noise=noise), epsilon))[:, Y, np.arange(n)])
-
-
-@pytest.mark.parametrize("noise", NOISES)
-def test_argmax_expectation_is_a_bound(latent, rng, noise):
-    """``E_q log p(y | f)``, the noise inside the logarithm, is no lower; without noise it is the same."""
-    value = RobustMax(Argmax(C), noise=noise, epsilon=EPSILON).variational_expectations(latent, tf.constant(Y), SEED)
-    log_p = np.log(given_functions(draws(latent, rng, 20_000), noise))[:, Y, np.arange(n)]
-    error = 5 * log_p.std(axis=0) / np.sqrt(len(log_p)) + 1e-3
-    if noise:
-        assert np.all(value < log_p.mean(axis=0) - error)
-    else:
-        assert np.all(np.abs(value - log_p.mean(axis=0)) < error)
-
-
-@pytest.mark.parametrize("noise", NOISES)
-def test_argmax_log_predictive(latent, rng, noise):
-    likelihood = RobustMax(Argmax(C), noise=noise, epsilon=EPSILON)
-    p = np.exp(likelihood.log_predictive(latent, tf.constant(Y), SEED))
-    assert_is_mean(p, given_largest(draws(latent, rng, noise=noise))[:, Y, np.arange(n)])
-
-
-@pytest.mark.parametrize("noise", NOISES)
-def test_argmax_prediction(latent, rng, noise):
-    """The noise is part of p(y | f), whose second moment and entropy it changes."""
-    pi = given_functions(draws(latent, rng, 40_000), noise)
-    moments = RobustMax(Argmax(C), noise=noise, epsilon=EPSILON).predict(latent, tf.ones_like(latent.mean))
-    extra = 4e-3 if noise else 2e-4  # quasi-Monte Carlo over f
-    assert_is_mean(moments.mean.numpy(), pi, extra)
-    assert_is_mean(moments.second.numpy(), pi**2, extra)
-    assert_is_mean(moments.entropy.numpy(), -np.sum(pi * np.log(pi), axis=1), extra)
-    with_noise = given_largest(draws(latent, rng, noise=noise))
-    assert_is_mean(moments.mean.numpy(), with_noise, extra)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -176,29 +169,12 @@ def test_argmax_is_finite_far_into_the_tails(noise, epsilon, var):
 # --- softmax ---------------------------------------------------------------------------------------------------------
 
 
-def test_softmax_expectation_is_unbiased(latent, rng):
-    value = Softmax(C, num_draws=200_000).variational_expectations(latent, tf.constant(Y), SEED)
-    exact = log_softmax(draws(latent, rng), axis=1)[:, Y, np.arange(n)]
-    np.testing.assert_allclose(value, exact.mean(axis=0), atol=6 * np.max(exact.std(axis=0)) / np.sqrt(DRAWS))
-
-
-def test_softmax_log_predictive(latent, rng):
-    """With many draws ``log E_q softmax(f)_y``; with few, in expectation, less."""
-    exact = logsumexp(log_softmax(draws(latent, rng), axis=1)[:, Y, np.arange(n)], axis=0) - np.log(DRAWS)
-    many = Softmax(C, num_draws=200_000).log_predictive(latent, tf.constant(Y), SEED)
-    np.testing.assert_allclose(many, exact, atol=0.01)
+def test_few_draws_of_the_softmax_give_a_lower_log_predictive(latent):
+    exact = made("softmax").log_predictive(latent, tf.constant(Y), SEED).numpy()
     repeated = LatentMoments(*(tf.repeat(a, 5000, axis=1) for a in latent))
     few = Softmax(C, num_draws=2).log_predictive(repeated, tf.repeat(Y, 5000), SEED).numpy().reshape(n, 5000)
     assert np.all(few.mean(axis=1) < exact)
     assert np.mean(exact - few.mean(axis=1)) > 0.02
-
-
-def test_softmax_prediction(latent, rng):
-    pi = softmax(draws(latent, rng), axis=1)
-    moments = Softmax(C, num_points=4096).predict(latent, tf.ones_like(latent.mean))
-    assert_is_mean(moments.mean.numpy(), pi)
-    assert_is_mean(moments.second.numpy(), pi**2)
-    assert_is_mean(moments.entropy.numpy(), -np.sum(pi * np.log(pi), axis=1))
 
 
 def test_default_softmax_points_are_enough(latent):
@@ -249,13 +225,6 @@ def test_softmax_bound_is_one_and_tight_without_variance(latent, rng):
     np.testing.assert_allclose(gaps[3], 0.0, atol=1e-9)
 
 
-def test_softmax_bound_predicts_as_softmax(latent):
-    for ours, theirs in zip(
-        *(s(C).predict(latent, tf.ones_like(latent.mean)) for s in (SoftmaxBound, Softmax)), strict=True
-    ):
-        np.testing.assert_array_equal(ours, theirs)
-
-
 def test_softmax_bound_is_finite_far_from_zero():
     latent = LatentMoments(tf.constant([[300.0], [-300.0], [0.0]]), tf.fill([3, 1], 50.0))
     for y in range(3):
@@ -267,38 +236,6 @@ def test_softmax_bound_is_finite_far_from_zero():
 
 
 # --- all of them -----------------------------------------------------------------------------------------------------
-
-MANY_POINTS = {
-    "softmax": Softmax(C, num_points=4096),
-    "step": RobustMax(Argmax(C), epsilon=EPSILON),
-    "probit": RobustMax(Argmax(C), noise=1.0, epsilon=EPSILON),
-}
-
-
-@pytest.fixture(params=MANY_POINTS)
-def likelihood(request):
-    return MANY_POINTS[request.param]
-
-
-def test_probabilities_sum_to_one_and_permute_with_the_classes(likelihood, latent):
-    moments = likelihood.predict(latent, tf.ones_like(latent.mean))
-    np.testing.assert_allclose(tf.reduce_sum(moments.mean, axis=0), 1.0, atol=1e-12)
-    order = [2, 0, 1]
-    permuted = likelihood.predict(LatentMoments(*(tf.gather(a, order) for a in latent)), tf.ones_like(latent.mean))
-    np.testing.assert_allclose(permuted.mean, tf.gather(moments.mean, order), atol=6e-3)
-
-
-def test_weighed_classes(likelihood, latent, rng):
-    ratio = rng.uniform(0.2, 3.0, (C, n))
-    f = draws(latent, rng, 40_000)
-    pi = softmax(f, axis=1) if isinstance(likelihood, Softmax) else given_functions(f, likelihood.noise)
-    Z = np.sum(ratio * pi, axis=1, keepdims=True)
-    rho = ratio * pi / Z
-    moments = likelihood.predict(latent, tf.constant(ratio))
-    extra = 0.02 if getattr(likelihood, "noise", 0) else 2e-4
-    assert_is_mean(moments.mean.numpy(), Z * rho, extra)
-    assert_is_mean(moments.second.numpy(), Z * rho**2, extra)
-    assert_is_mean(moments.entropy.numpy(), -Z[:, 0] * np.sum(rho * np.log(rho), axis=1), extra)
 
 
 @pytest.mark.parametrize("method", ["variational_expectations", "log_predictive"])

@@ -1,33 +1,67 @@
-"""A likelihood for wrong labels: each label is either right or a random guess."""
+"""Likelihoods of classes by name, and a likelihood for wrong labels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.likelihoods.base import Likelihood
-from fermiclass.nimgp.likelihoods.predictive_moments import PredictiveMoments
+from fermiclass.nimgp.likelihoods.base import Likelihood, PredictiveMoments
+from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax, Sign
+from fermiclass.nimgp.likelihoods.softmax import Softmax, SoftmaxBound
 from fermiclass.nimgp.modules import SIGMOID, Beta, Module, Parameter
 from fermiclass.nimgp.posterior import LatentMoments
+
+#: Variance of the Gaussian noise that is added to each latent function before a rule decides which class wins, by name
+#: of the likelihood. With 2.897 the normal distribution is closest to the logistic one (Liu et al., section II.A).
+NOISE_VARIANCE = {"step": 0.0, "probit": 1.0, "logit": 2.897}
+
+#: Likelihoods that need no other parameters; :data:`fermiclass.nimgp.names.LIKELIHOODS` lists all names for commands.
+NAMED: Mapping[str, Callable[..., Likelihood]] = {"softmax": Softmax, "softmax-bound": SoftmaxBound}
 
 #: Parameters of the Beta prior of ρ (Hernández-Lobato et al. 2011, section 2).
 PRIOR = (1.0, 9.0)
 
 
+def make_likelihood(
+    name: str,
+    num_classes: int,
+    *,
+    epsilon: float | None = None,
+    shape: Sequence[int] = (),
+    dtype: tf.DType = tf.float64,
+    sets: np.ndarray | None = None,
+) -> Likelihood:
+    """Make a likelihood by its name.
+
+    Parameters
+    ----------
+    name
+        One of :data:`fermiclass.nimgp.names.LIKELIHOODS`.
+    num_classes
+        C. Two classes share one latent function.
+    epsilon
+        ε of step, probit and logit: a fixed value, or None to learn it.
+    shape
+        Leading axes of ε.
+    sets
+        Classes that each label may stand for, ``(K, C)``; None where every label is a class.
+    """
+    if name in NAMED:
+        return NAMED[name](num_classes, sets=sets)
+    rule = Sign() if num_classes == 2 else Argmax(num_classes)
+    learned = epsilon is None
+    start = 0.05 if epsilon is None else epsilon
+    return RobustMax(
+        rule, noise=NOISE_VARIANCE[name], shape=shape, epsilon=start, learn_epsilon=learned, dtype=dtype, sets=sets
+    )
+
+
 class Contaminated(Module):
     """``p(y | f, z) = p(y | f)^{1−z} (1/C)^z`` with ``z ~ Bern(ρ)``: with probability ρ a label is random.
 
-    With q(z) = Bern(r) for each source, the term
-
-        ``E log p(y, z | f) − E log q(z) = (1 − r) E_q log p(y | f) + r log(1/C) − KL(Bern(r) ‖ Bern(ρ))``
-
-    is largest at the responsibility ``r = ρ/C / [ρ/C + (1 − ρ) exp(E_q log p(y | f))]``. Its maximum is
-    ``log[(1 − ρ) exp(E_q log p(y | f)) + ρ/C]``. Training maximises this, without a parameter for each source. The
-    model is the robust multi-class GP of Hernández-Lobato, Hernández-Lobato & Dupont (2011) in a variational bound.
-
-    Predictions are of the classes, not of the labels: they are the probabilities of the likelihood of right labels.
+    See "Wrong labels" in ``docs/mathematics.md``. Predictions are of the classes, not of the labels.
 
     Parameters
     ----------

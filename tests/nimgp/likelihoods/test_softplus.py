@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from fermiclass.nimgp.transforms import Softplus
+from fermiclass.nimgp.likelihoods.from_gpflow import Softplus
 
 
 @pytest.mark.parametrize("low", [None, np.float64(1e-3)])

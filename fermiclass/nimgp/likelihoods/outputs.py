@@ -10,10 +10,8 @@ from scipy.special import ndtri
 
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.kernels import Scales
-from fermiclass.nimgp.likelihoods.from_gpflow import Adapted
-from fermiclass.nimgp.likelihoods.ordered_probit import OrderedProbit
+from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, OrderedProbit, Softplus
 from fermiclass.nimgp.names import RESPONSES
-from fermiclass.nimgp.transforms import Softplus
 
 #: Likelihoods of numbers with arbitrary units. Their outputs are standardised.
 STANDARDISED = ("gaussian", "student-t", "heteroskedastic")
@@ -26,24 +24,24 @@ _LEAST_COUNT = 0.1  # smallest initial mean, for counts that are all zero
 _FUNCTION = Scales(variance=1.0, initial_variance=1.0, lengthscale_over_root_d=1.0, width=1.0)
 
 
-class Response(NamedTuple):
+class OutputModel(NamedTuple):
     """A likelihood, its initial offset, and the scales of its latent functions."""
 
     likelihood: gpflow.likelihoods.Likelihood
     offset: tuple[float, ...]
     scales: Scales
 
-    def adapted(self) -> Adapted:
+    def adapted(self) -> GPflowLikelihood:
         """Return the likelihood in its adapter."""
-        return Adapted(self.likelihood, offset=self.offset)
+        return GPflowLikelihood(self.likelihood, offset=self.offset)
 
     @property
     def num_functions(self) -> int:
-        """L."""
+        """Number of latent functions."""
         return self.likelihood.latent_dim or 1
 
 
-def make_response(likelihood: str | gpflow.likelihoods.Likelihood, y: FloatArray) -> Response:
+def make_output_model(likelihood: str | gpflow.likelihoods.Likelihood, y: FloatArray) -> OutputModel:
     """Return a likelihood by name, or a copy of a GPflow likelihood, with initial values for outputs.
 
     ``'gaussian'`` and ``'student-t'`` (three degrees of freedom) have noise of one learned width. ``'heteroskedastic'``
@@ -65,7 +63,7 @@ def make_response(likelihood: str | gpflow.likelihoods.Likelihood, y: FloatArray
     """
     own = gpflow.likelihoods
     if not isinstance(likelihood, str):
-        return Response(gpflow.utilities.deepcopy(likelihood), (0.0,), _FUNCTION)
+        return OutputModel(gpflow.utilities.deepcopy(likelihood), (0.0,), _FUNCTION)
     if likelihood not in RESPONSES:
         raise ValueError(
             f"likelihood={likelihood!r} is unknown: choose one of {', '.join(RESPONSES)}, or give a GPflow likelihood"
@@ -74,23 +72,23 @@ def make_response(likelihood: str | gpflow.likelihoods.Likelihood, y: FloatArray
     if likelihood == "gaussian":
         normal = own.Gaussian()
         normal.variance = gpflow.Parameter(_NOISE_VARIANCE, transform=Softplus(low=np.float64(_LEAST_SCALE)))
-        return Response(normal, (0.0,), _FUNCTION)
+        return OutputModel(normal, (0.0,), _FUNCTION)
     if likelihood == "student-t":
         student = own.StudentT()
         student.scale = gpflow.Parameter(np.sqrt(_NOISE_VARIANCE), transform=Softplus(low=np.float64(_LEAST_SCALE)))
-        return Response(student, (0.0,), _FUNCTION)
+        return OutputModel(student, (0.0,), _FUNCTION)
     if likelihood == "heteroskedastic":
         width = Softplus(low=np.float64(_LEAST_WIDTH))
         start = float(width.inverse(np.sqrt(_NOISE_VARIANCE)))
-        return Response(own.HeteroskedasticTFPConditional(scale_transform=width), (0.0, start), _FUNCTION)
+        return OutputModel(own.HeteroskedasticTFPConditional(scale_transform=width), (0.0, start), _FUNCTION)
     if likelihood == "poisson":
-        return Response(own.Poisson(), (float(np.log(max(y.mean(), _LEAST_COUNT))),), _FUNCTION)
+        return OutputModel(own.Poisson(), (float(np.log(max(y.mean(), _LEAST_COUNT))),), _FUNCTION)
     shares = (np.bincount(y.astype(int)) + 1.0) / (len(y) + y.max() + 1.0)  # a grade without a source has a place too
     if likelihood == "bernoulli":
-        return Response(own.Bernoulli(), (float(ndtri(shares[-1])) if y.max() else -1.0,), _FUNCTION)
+        return OutputModel(own.Bernoulli(), (float(ndtri(shares[-1])) if y.max() else -1.0,), _FUNCTION)
     if y.max() < 1:
         raise ValueError("the likelihood 'ordinal' needs outputs of at least two grades; found only the grade 0")
-    return Response(OrderedProbit(ndtri(np.cumsum(shares)[:-1])), (0.0,), _FUNCTION)
+    return OutputModel(OrderedProbit(ndtri(np.cumsum(shares)[:-1])), (0.0,), _FUNCTION)
 
 
 def check_outputs(likelihood: str, y: FloatArray) -> None:
