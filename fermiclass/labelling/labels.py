@@ -17,7 +17,7 @@ from fermiclass.catalog import SOURCE_STATUSES, status_of
 from fermiclass.errors import CatalogError
 from fermiclass.io.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
 from fermiclass.io.tables import read_table
-from fermiclass.nimgp.settings import FIELDS, Settings
+from fermiclass.nimgp.settings import FIELDS, Settings, described
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
@@ -228,7 +228,7 @@ class LabelCounts:
 
 def settings_to_meta(estimator: NIMGPClassifier) -> dict[str, Any]:
     """Return the settings of an estimator as metadata of a label table, None included."""
-    settings = Settings(**estimator.get_params()).to_json(objects=repr)
+    settings = Settings(**estimator.get_params()).to_json(objects=described)
     options = {name: value for name, value in settings.items() if isinstance(value, dict)}
     scalars = {name: value for name, value in sorted(settings.items()) if name not in options}
     return {**scalars, OPTIONS_KEY: json.dumps(options)}

@@ -15,20 +15,22 @@ from fermiclass.nimgp.forks import refuse_after_fork
 from fermiclass.nimgp.inputs.models import (
     AugmentedInputs,
     FirstOrderInputs,
+    GivenNoise,
     InputModel,
+    InputNoise,
+    LearnedNoise,
     ObservedInputs,
     PerSourceInputs,
     SampledInputs,
 )
 from fermiclass.nimgp.inputs.network import AmortisedInputs, Encoding, OneHot
-from fermiclass.nimgp.inputs.noise import GivenNoise, InputNoise, LearnedNoise
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.kernels import PROFILES, Kernel, Linear, Polynomial, Scales, Stationary, Sum, White
+from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Kernel, Linear, Polynomial, Scales, Stationary, Sum, White
 from fermiclass.nimgp.labels import LabelTable
 from fermiclass.nimgp.likelihoods.base import Likelihood
 from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.modules import LogNormal, parameters_of
+from fermiclass.nimgp.modules import LogNormal, copied, parameters_of
 from fermiclass.nimgp.names import LEARNED, num_functions
 from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.settings import Settings
@@ -46,8 +48,8 @@ JITTER = 1e-3
 
 
 def type_of(settings: Settings) -> tf.DType:
-    """Return the TensorFlow type of the settings' precision."""
-    return tf.dtypes.as_dtype(settings.training.precision)
+    """Return the TensorFlow type of the settings' precision, or that of objects of GPflow."""
+    return tf.float64 if settings.of_gpflow else tf.dtypes.as_dtype(settings.training.precision)
 
 
 def build_model(
@@ -87,11 +89,12 @@ def build_model(
     """
     refuse_after_fork()
     sets = None if labels is None else labels.sets
+    likelihood, num_latent = _likelihood(settings, num_classes, Z.shape[:-2], dtype, sets)
     return compose_model(
         settings,
         Z,
-        _likelihood(settings, num_classes, Z.shape[:-2], dtype, sets),
-        num_functions(num_classes),
+        likelihood,
+        num_latent,
         OneHot(num_classes, sets),
         num_data=num_data,
         input_priors=input_priors,
@@ -150,14 +153,27 @@ def compose_model(
 
 def _likelihood(
     settings: Settings, num_classes: int, leading: Sequence[int], dtype: tf.DType, sets: np.ndarray | None
-) -> Likelihood:
+) -> tuple[Likelihood, int]:
+    """Return the likelihood, and the number of latent functions that it needs."""
     shared: dict[str, Any] = {"shape": leading, "dtype": dtype, "sets": sets}
-    right = make_likelihood(settings.likelihood, num_classes, epsilon=settings.hyper.epsilon, **shared)
+    if isinstance(settings.likelihood, str):
+        num_latent = num_functions(num_classes)
+        right = make_likelihood(settings.likelihood, num_classes, epsilon=settings.hyper.epsilon, **shared)
+    else:
+        from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood  # GPflow takes seconds to start
+
+        right = GPflowLikelihood(copied(settings.likelihood), offset=None, sets=sets)
+        num_latent = right.num_functions
+        if right.num_classes != num_classes:
+            raise ValueError(
+                f"the likelihood {type(settings.likelihood).__name__} has {right.num_classes or 'no'} classes, the "
+                f"labels have {num_classes}"
+            )
     if settings.label_noise == LEARNED:
-        return Contaminated(right, **shared)
+        return Contaminated(right, **shared), num_latent
     if settings.label_noise:
-        return Contaminated(right, rate=float(settings.label_noise), learn_rate=False, **shared)
-    return right
+        return Contaminated(right, rate=float(settings.label_noise), learn_rate=False, **shared), num_latent
+    return right, num_latent
 
 
 def _log_normal(settings: Settings, median: float, width: float) -> LogNormal | None:
@@ -172,7 +188,9 @@ def _kernel(settings: Settings, shape: Sequence[int], input_dim: int, scales: Sc
 
     lengthscale = scales.lengthscale_over_root_d * np.sqrt(input_dim)
     kernels: list[Kernel] = []
-    for name in settings.kernel.split("+"):
+    if not isinstance(settings.kernel, str):
+        kernels.append(GPflowKernel(settings.kernel, shape[-1], dtype=dtype))
+    for name in settings.kernel.split("+") if isinstance(settings.kernel, str) else ():
         if name == "linear":
             slopes = prior(_SLOPE_VARIANCE, _NARROW)
             kernels.append(Linear(shape, variance=_SLOPE_VARIANCE, prior=slopes, dtype=dtype))
@@ -281,7 +299,7 @@ def model_from_weights(
     if "posterior.Z" not in weights or np.ndim(weights["posterior.Z"]) != 3:
         raise ValueError("the weights hold no inducing points 'posterior.Z' of shape (functions, points, features)")
     functions = len(weights["posterior.Z"])
-    num_classes = 2 if functions == 1 else functions
+    num_classes = getattr(settings.likelihood, "num_bins", 2 if functions == 1 else functions)  # grades share one
     model = build_model(settings, weights["posterior.Z"][0], num_classes=num_classes, num_data=0, dtype=dtype)
     model.input_model = ObservedInputs()
     assign_weights(model, weights)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.inputs.models import Batch, InputModel
-from fermiclass.nimgp.inputs.noise import InputNoise
+from fermiclass.nimgp.inputs.models import Batch, InputModel, InputNoise
 from fermiclass.nimgp.kernels import Kernel
 from fermiclass.nimgp.likelihoods.base import Likelihood, Predictive
 from fermiclass.nimgp.modules import Module

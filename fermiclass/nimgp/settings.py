@@ -56,6 +56,22 @@ class Number(NamedTuple):
         return f"a {'whole ' if self.whole else ''}number {' and '.join(limits)}"
 
 
+class Interface(NamedTuple):
+    """Objects with some attributes, such as those of GPflow, which need not be imported for this."""
+
+    about: str
+    attributes: tuple[str, ...]
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether a value is such an object; a class is none."""
+        return not isinstance(value, str | type) and all(hasattr(value, name) for name in self.attributes)
+
+    def __str__(self) -> str:
+        return self.about
+
+
+_GPFLOW_KERNEL = Interface("a kernel of GPflow", ("K", "K_diag", "active_dims"))
+_GPFLOW_LIKELIHOOD = Interface("a likelihood of GPflow", ("latent_dim", "log_prob"))
 _POSITIVE, _WHOLE, _FRACTION = Number(), Number(whole=True), Number(high=1, high_counts=False)
 
 
@@ -65,7 +81,7 @@ def _setting(default: Any, *allowed: Any) -> Any:
 
 
 def _is_allowed(value: Any, allowed: Any) -> bool:
-    if isinstance(allowed, Number):
+    if isinstance(allowed, Number | Interface):
         return allowed.accepts(value)
     if allowed is bool:
         return type(value).__name__ in ("bool", "bool_")  # that of NumPy, too
@@ -196,8 +212,8 @@ class Settings(_Checked):
     """
 
     method: str = _setting("nimgp", *METHODS)
-    likelihood: str = _setting("softmax", *LIKELIHOODS)
-    kernel: str = "se+linear"
+    likelihood: Any = _setting("softmax", *LIKELIHOODS, _GPFLOW_LIKELIHOOD)  # noqa: RUF009 (an immutable default)
+    kernel: Any = "se+linear"
     objective: str = _setting("elbo", *OBJECTIVES)
     noise: str = _setting("given", *NOISES)
     label_noise: float | str = _setting(0.0, Number(high=1, low_counts=True, high_counts=False), LEARNED)
@@ -222,18 +238,29 @@ class Settings(_Checked):
         object.__setattr__(self, "label_sets", _checked_sets(self.label_sets))
         object.__setattr__(self, "label_weights", _checked_weights(self.label_weights))
         self._check_kernel()
-        if self.temperature != 1 and self.likelihood == "step":
+        if self.temperature != 1 and isinstance(self.likelihood, str) and self.likelihood == "step":
             raise ValueError(f"temperature={self.temperature!r} is not valid: the step likelihood has no scale of f")
 
     def _check_kernel(self) -> None:
         kernel = self.kernel
+        if self.of_gpflow and self.method == "nimgp-psi":
+            raise ValueError("method='nimgp-psi' takes kernels and likelihoods by name only: choose method='nimgp'")
+        if _GPFLOW_KERNEL.accepts(kernel):
+            return
         if not isinstance(kernel, str) or len(kernel) > _LONGEST_KERNEL or not set(kernel.split("+")) <= set(KERNELS):
-            raise ValueError(f"kernel={kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+'")
+            raise ValueError(
+                f"kernel={kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+', or give {_GPFLOW_KERNEL}"
+            )
         if self.method == "nimgp-psi" and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
             raise ValueError(
                 f"kernel={kernel!r} is not valid for method='nimgp-psi', which needs expectations in closed form: "
                 f"join some of {', '.join(WITH_EXPECTATIONS)} by '+', or choose method='nimgp'"
             )
+
+    @property
+    def of_gpflow(self) -> bool:
+        """Whether kernel or likelihood is an object of GPflow: such models are trained alone, in double precision."""
+        return not (isinstance(self.kernel, str) and isinstance(self.likelihood, str))
 
     @property
     def first_order(self) -> bool:
@@ -259,7 +286,7 @@ class Settings(_Checked):
             if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a number of NumPy
                 return value.item()
             if objects is None:
-                raise TypeError(f"{value!r} is neither a number nor text")
+                raise TypeError(f"a {type(value).__name__} cannot be stored as text: pickle the model, or use names")
             return objects(value)
 
         content = {name: vars(value) if name in _OPTIONS else value for name, value in vars(self).items()}
@@ -283,6 +310,15 @@ class Settings(_Checked):
 
 #: What is defined about each setting, by name.
 FIELDS: Mapping[str, Any] = {each.name: each for each in fields(Settings)}
+
+
+def described(value: Any) -> str:
+    """Return an object of GPflow as text, such as ``(RBF + Linear)``, and any other as Python writes it."""
+    parts = getattr(value, "kernels", None)
+    if parts and type(value).__name__ in ("Sum", "Product"):
+        return "(" + (" + " if type(value).__name__ == "Sum" else " * ").join(map(described, parts)) + ")"
+    is_gpflows = _GPFLOW_KERNEL.accepts(value) or _GPFLOW_LIKELIHOOD.accepts(value)
+    return type(value).__name__ if is_gpflows else repr(value)
 
 
 def join_settings(*parts: Mapping[str, Any]) -> dict[str, Any]:

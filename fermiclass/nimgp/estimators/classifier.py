@@ -56,13 +56,16 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         input noise into noise of the latent functions, as in the paper. 'nimgp-fo-marginal' does the same with the
         average over this noise inside the logarithm. 'mgp' ignores input noise. 'mgp-aug' and 'mgp-sampling' learn from
         noisy copies of the inputs.
-    likelihood : str
+    likelihood : str or gpflow.likelihoods.Likelihood
         Likelihood of a class given the latent functions: 'softmax', by sampling, or 'softmax-bound', by a bound in
         closed form; or the class of the largest latent function, without noise ('step', as in the paper) or with
-        Gaussian noise ('probit', 'logit').
-    kernel : str
+        Gaussian noise ('probit', 'logit'). An object of GPflow, such as ``gpflow.likelihoods.Softmax(3)``, has the
+        classes in the order of the sorted labels.
+    kernel : str or gpflow.kernels.Kernel
         Kernel, or several joined by '+': 'se' (squared exponential), 'matern32', 'matern52', 'linear', 'polynomial'.
-        The stationary ones and the polynomial have ARD length-scales. White noise is always added.
+        The stationary ones and the polynomial have ARD length-scales. White noise is always added. An object of GPflow,
+        such as ``gpflow.kernels.RBF() + gpflow.kernels.Linear()``, is copied for each class, with its priors. It acts
+        on standardised inputs. With an object the model is in double precision.
     objective : str
         Function that training maximises. 'elbo' is the evidence lower bound. 'predictive' has ``log E p(y | f)``
         instead of ``E log p(y | f)`` (:class:`fermiclass.nimgp.likelihoods.base.Predictive`). It is often better with
@@ -131,8 +134,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         self,
         method: str = "nimgp",
         *,
-        likelihood: str = "softmax",
-        kernel: str = "se+linear",
+        likelihood: Any = "softmax",
+        kernel: Any = "se+linear",
         objective: str = "elbo",
         noise: str = "given",
         label_noise: float | str = 0.0,
@@ -283,7 +286,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
             model,
             input_prior=prior,
             first_order=trained.settings.first_order,
-            graphs=_shared_graphs(trained.settings, model),
+            graphs=None if trained.settings.of_gpflow else _shared_graphs(trained.settings, model),
         )
         self._predictor.temperature = temperature
         self._prior = prior

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from fermiclass.nimgp.estimators.checks import refuse_bytes
 from fermiclass.nimgp.estimators.scaling import Scaling, mean_and_scale
 from fermiclass.nimgp.estimators.start import expected_inputs, inducing_points, input_prior, schedule
-from fermiclass.nimgp.estimators.weights import join_weights
+from fermiclass.nimgp.estimators.weights import join_weights, part_weights
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.labels import LabelTable, has_label
 from fermiclass.nimgp.settings import Settings
@@ -225,7 +225,8 @@ def train_problems(
         shapes = len(problem.classes), *problem.Z.shape, len(problem.prior.weights)
         steps = schedule(settings, num_data, problem.seed).steps
         table = [b"" if part is None else part.tobytes() for part in (problem.table.sets, problem.table.weights)]
-        groups.setdefault((*shapes, problem.seed, steps, full_batch, *table), []).append(k)
+        alone = k if settings.of_gpflow else -1
+        groups.setdefault((alone, *shapes, problem.seed, steps, full_batch, *table), []).append(k)
     trained: dict[int, Trained] = {}
     for members in groups.values():
         found = _train_group(
@@ -242,6 +243,8 @@ def _train_group(
     from fermiclass.nimgp.training.feeds import TrainingData
 
     first = problems[0]
+    if first.settings.of_gpflow:
+        return [_train_alone(first, None if start is None else start[0], progress)]
     counts = np.array([len(problem.labels) for problem in problems])
     model = build_model(
         first.settings,
@@ -272,6 +275,32 @@ def _train_group(
     ]
 
 
+def _train_alone(problem: Problem, start: Trained | None, progress: Progress | None) -> Trained:
+    """Train one classifier whose kernel or likelihood is an object of GPflow, which knows one model only."""
+    from fermiclass.nimgp.build import build_model, type_of
+    from fermiclass.nimgp.training.feeds import TrainingData
+
+    settings, num_data = problem.settings, len(problem.labels)
+    model = build_model(
+        settings,
+        problem.Z,
+        num_classes=len(problem.classes),
+        num_data=num_data,
+        input_priors=[problem.prior],
+        seed=problem.seed,
+        dtype=type_of(settings),
+        labels=problem.table,
+    )
+    weights, trace = maximise(
+        model,
+        TrainingData(problem.X, problem.X_var, problem.labels),
+        schedule(settings, num_data, problem.seed),
+        start=None if start is None else part_weights(start.weights)[0],
+        progress=progress,
+    )
+    return finished(problem, weights, trace)
+
+
 def finished(problem: Problem, weights: Mapping[str, np.ndarray], trace: np.ndarray) -> Trained:
     """Return the result of training on a problem."""
     joined = join_weights(weights, problem.prior, problem.temperature)
@@ -288,7 +317,7 @@ def check_start(settings: Settings, start: Trained) -> None:
     """
     for name in ("method", "likelihood", "kernel", "noise"):
         theirs, ours = getattr(start.settings, name), getattr(settings, name)
-        if theirs != ours:
+        if theirs != ours and isinstance(theirs, str) and isinstance(ours, str):  # clones have other objects
             raise ValueError(f"a classifier with {name}={theirs!r} cannot be the start of one with {name}={ours!r}")
 
 
@@ -298,8 +327,6 @@ def at_temperature(trained: Trained, temperature: float) -> Trained:
 
 
 def _stacked(start: Sequence[Trained]) -> dict[str, Any]:
-    from fermiclass.nimgp.estimators.weights import part_weights
-
     models = [part_weights(one.weights)[0] for one in start]
     return {name: np.stack([model[name] for model in models]) for name in models[0]}
 

@@ -40,9 +40,8 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
     ----------
     likelihood : str or gpflow.likelihoods.Likelihood
         p(y | f): 'gaussian', 'student-t', 'poisson', 'bernoulli', 'ordinal', 'heteroskedastic', or a likelihood of
-        GPflow; see :func:`fermiclass.nimgp.likelihoods.outputs.make_output_model`. A GPflow object is copied, and gets y
-        without standardisation. It must have one output per row. An estimator with such an object cannot be pickled or
-        compared.
+        GPflow; see :func:`fermiclass.nimgp.likelihoods.outputs.make_output_model`. A GPflow object is copied, and gets
+        y without standardisation. It must have one output per row.
     method, kernel, num_inducing, steps, epochs, batch_size, learning_rate, num_draws, hyper, training, random_state
         As for :class:`fermiclass.NIMGPClassifier`. Training always uses double precision.
     inputs : InputOptions, dict or None

@@ -1,4 +1,4 @@
-"""Input models: models of the noiseless inputs x of observed inputs x̃ = x + noise, with noise ~ N(0, V).
+"""Input models: models of the noiseless inputs x of observed inputs x̃ = x + noise, with noise ~ N(0, V), and of V.
 
 Each model decides where training evaluates the latent functions, and which terms it adds to the bound. Noiseless
 inputs are written in units of their own noise, ``x = x̃ + √V ξ``. With V = 0, x equals x̃, and every model reduces
@@ -10,15 +10,15 @@ Leading axes ``...`` run over models that are trained at once. There may be none
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.inputs.gaussian import expected_log_prior, kl_to_noise
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.likelihoods.base import Likelihood, normal_by_row
-from fermiclass.nimgp.modules import EXP, Module, Parameter
+from fermiclass.nimgp.modules import EXP, Module, Parameter, Prior
 from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments
 
 
@@ -229,3 +229,81 @@ def split(seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 def noise_like(X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Draw N(0, 1) for every input, ``(B, D)``. All leading axes share the draws."""
     return tf.random.stateless_normal(tf.shape(X)[-2:], seed, dtype=X.dtype)
+
+
+def kl_to_noise(m: tf.Tensor, s: tf.Tensor) -> tf.Tensor:
+    """``KL(N(m, diag s) ‖ N(0, I)) = ½ Σ_j (s_j + m_j² − 1 − log s_j)``, over the last axis."""
+    return 0.5 * tf.reduce_sum(s + tf.square(m) - 1.0 - tf.math.log(s), axis=-1)
+
+
+def expected_log_prior(mean: tf.Tensor, var: tf.Tensor, priors: Sequence[InputPrior]) -> tf.Tensor:
+    """Return ``E log p(x)`` for ``x ~ N(mean, diag var)``: exact for one Gaussian, a lower bound for a mixture.
+
+    Let ``e_k = −½ [(mean − m_k)ᵀ P_k (mean − m_k) + Σ_j P_k,jj var_j]``. Up to a constant the result is e_1 for one
+    Gaussian, and ``log Σ_k w_k |P_k|^½ exp e_k`` for a mixture, by Jensen's inequality.
+
+    Parameters
+    ----------
+    mean, var
+        Mean and variance of x, ``(..., B, D)``.
+    priors
+        One prior for each model of the leading axis, or one for all. All have the same number of components.
+
+    Returns
+    -------
+    tf.Tensor
+        Expected log density, ``(..., B)``.
+    """
+    P = _stack([prior.precision for prior in priors], mean)  # (..., K, D, D)
+    centre = _stack([prior.mean for prior in priors], mean)
+    offset = mean[..., None, :, :] - centre[..., :, None, :]  # (..., K, B, D)
+    square = tf.reduce_sum(offset * tf.matmul(offset, P), axis=-1)
+    trace = tf.reduce_sum(var[..., None, :, :] * tf.linalg.diag_part(P)[..., None, :], axis=-1)
+    of_component = -0.5 * (square + trace)
+    if len(priors[0].weights) == 1:
+        return of_component[..., 0, :]
+    log_weights = [np.log(prior.weights) + 0.5 * np.linalg.slogdet(prior.precision)[1] for prior in priors]
+    return tf.reduce_logsumexp(of_component + _stack(log_weights, mean)[..., None], axis=-2)
+
+
+def _stack(arrays: Sequence[np.ndarray], like: tf.Tensor) -> tf.Tensor:
+    return tf.constant(np.stack(arrays) if len(like.shape) > 2 else arrays[0], like.dtype)
+
+
+class InputNoise(Protocol):
+    """Source of V."""
+
+    def variances(self, X_var: tf.Tensor) -> tf.Tensor:
+        """V ``(..., B, D)`` of sources with given variances ``X_var`` (..., B, D)."""
+
+
+class GivenNoise(Module):
+    """V as measured for each source."""
+
+    def variances(self, X_var: tf.Tensor) -> tf.Tensor:
+        """Return the given variances."""
+        return X_var
+
+
+class LearnedNoise(Module):
+    """One V for all sources, a hyper-parameter of the bound (Villacampa-Calvo et al. 2021, section 3.4).
+
+    Parameters
+    ----------
+    shape
+        ``(..., D)`` for one variance per feature, ``(..., 1)`` for one common variance.
+    variance
+        Initial variance.
+    prior
+        Prior; None for maximum likelihood.
+    """
+
+    def __init__(
+        self, shape: Sequence[int], *, variance: float, prior: Prior | None = None, dtype: tf.DType = tf.float64
+    ) -> None:
+        super().__init__()
+        self.variance = Parameter(np.full(shape, variance), dtype=dtype, transform=EXP, prior=prior)
+
+    def variances(self, X_var: tf.Tensor) -> tf.Tensor:
+        """Return the learned variances, and ignore the given ones."""
+        return tf.ones_like(X_var) * self.variance[..., None, :]

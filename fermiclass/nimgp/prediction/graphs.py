@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from fermiclass.nimgp.graphs import call_graph
 from fermiclass.nimgp.likelihoods.base import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.modules import Module, Parameter, copied, parameters_of
+from fermiclass.nimgp.modules import Parameter, copied, parameters_of
 from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments, PredictiveFunctions
 
 
@@ -145,4 +145,4 @@ def _parameters(model: NoisyInputGP) -> list[Parameter]:
 
 
 def _of(part: object) -> list[Parameter]:
-    return list(parameters_of(part).values()) if isinstance(part, Module) else []
+    return list(parameters_of(part).values())

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from fermiclass.nimgp.inputs.gaussian import expected_log_prior, kl_to_noise
+from fermiclass.nimgp.inputs.models import expected_log_prior, kl_to_noise
 from fermiclass.nimgp.inputs.prior import InputPrior
 from tests.nimgp.conftest import mixture
 

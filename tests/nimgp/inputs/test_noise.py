@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from fermiclass.nimgp.build import build_model
-from fermiclass.nimgp.inputs.noise import GivenNoise, LearnedNoise
+from fermiclass.nimgp.inputs.models import GivenNoise, LearnedNoise
 from fermiclass.nimgp.names import METHODS, NOISES
 from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import SEED, C, D, M, N, batch_of

@@ -84,7 +84,7 @@ def test_by_settings(given, learned, value):
 
 @pytest.mark.parametrize("rate", [-0.1, 1.0, "much", None])
 def test_rates_that_are_none(rate):
-    with pytest.raises(ValueError, match=r"label_noise=.* expected a number from 0 to below 1, or 'learned'"):
+    with pytest.raises(ValueError, match="label_noise="):
         Settings(label_noise=rate)
 
 

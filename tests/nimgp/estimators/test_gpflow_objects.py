@@ -1,0 +1,137 @@
+"""Kernels and likelihoods of GPflow in the estimators."""
+
+import pickle
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow_probability as tfp
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from fermiclass import NIMGPClassifier, NIMGPRegressor
+from fermiclass.nimgp.names import METHODS
+
+own = gpflow.likelihoods
+FEW = {"steps": 20, "num_inducing": 8, "num_draws": 8, "learning_rate": 0.1, "training": {"precision": "float64"}}
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    return X, np.array(["a", "b", "c"])[(X[:, 0] > 0) + 1 * (X[:, 1] > 0.4)], np.full(X.shape, 0.05)
+
+
+def nll(model, X, y, X_var):
+    p = model.predict_proba(X, X_var=X_var)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    return -np.mean(np.log(p[np.arange(len(y)), np.searchsorted(model.classes_, y)]))
+
+
+def composed():
+    kernels = gpflow.kernels
+    return kernels.RBF() * kernels.Linear(active_dims=[0]) + kernels.Periodic(kernels.RBF()) + kernels.Matern32()
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "nimgp-psi"])
+def test_every_input_model(method, data):
+    X, y, X_var = data
+    model = NIMGPClassifier(method, kernel=gpflow.kernels.Matern32() * gpflow.kernels.Linear(), **FEW)
+    model.set_params(likelihood=own.Softmax(3)).fit(X, y, X_var=X_var)
+    assert nll(model, X, y, X_var) < 0.9
+
+
+@pytest.mark.parametrize("likelihood", [own.Softmax(3), own.MultiClass(3)])
+def test_any_kernel_and_likelihood(likelihood, data):
+    X, y, X_var = data
+    kernel = composed()
+    before = gpflow.utilities.read_values(kernel)
+    model = NIMGPClassifier("nimgp-fo", kernel=kernel, likelihood=likelihood, **FEW).fit(X, y, X_var=X_var)
+    assert nll(model, X, y, X_var) < 0.9
+    np.testing.assert_equal(gpflow.utilities.read_values(kernel), before)  # the user's object does not change
+
+
+def test_it_is_the_model_of_the_names(data):
+    """Without priors, and from the same start, a kernel and a likelihood of GPflow train to what the names train to."""
+    X, y, X_var = data
+    settings = {**FEW, "hyper": {"priors": False, "lengthscale": 1.0}}
+    kernel = gpflow.kernels.RBF(variance=5.0, lengthscales=[1.0, 1.0]) + gpflow.kernels.Linear(variance=0.1)
+    named, theirs, both = (
+        NIMGPClassifier("nimgp-fo", **settings).set_params(**each).fit(X, y, X_var=X_var).predict_proba(X, X_var=X_var)
+        for each in ({}, {"kernel": kernel}, {"kernel": kernel, "likelihood": own.Softmax(3)})
+    )
+    np.testing.assert_allclose(theirs, named, atol=0.02)  # positive numbers have other transformations
+    np.testing.assert_allclose(both, theirs, atol=0.02)
+
+
+def test_two_classes(data):
+    X, _, X_var = data
+    y = np.where(X[:, 0] > 0, "a", "b")
+    model = NIMGPClassifier("mgp", kernel=gpflow.kernels.RBF(), likelihood=own.Bernoulli(), **FEW).fit(X, y)
+    assert nll(model, X, y, X_var) < 0.6
+
+
+def test_priors_count(data):
+    X, y, _ = data
+    kernel = gpflow.kernels.RBF(lengthscales=1.0)
+    free = NIMGPClassifier("mgp", kernel=kernel, **FEW).fit(X, y)
+    kernel.lengthscales.prior = tfp.distributions.LogNormal(np.float64(np.log(5.0)), np.float64(0.01))
+    bound = NIMGPClassifier("mgp", kernel=kernel, **FEW).fit(X, y)
+    name = "kernel.kernels[0].kernels[0].lengthscales"
+    assert bound.weights_[name] > free.weights_[name] + 0.5
+
+
+def test_labels_that_stand_for_sets(data):
+    X, y, _ = data
+    y = np.where((y != "c") & (np.arange(60) % 2 == 0), "a or b", y)
+    sets = {"label_sets": {"a or b": ("a", "b")}, **FEW}
+    model = NIMGPClassifier("mgp", likelihood=own.Softmax(3), **sets).fit(X, y)
+    assert model.predict_proba(X)[y == "a or b", :2].sum(axis=1).mean() > 0.6
+    with pytest.raises(ValueError, match="label_sets"):
+        NIMGPClassifier("mgp", likelihood=own.MultiClass(3), **sets).fit(X, y)
+
+
+def test_as_an_estimator(data):
+    """Copies, pickles, several fits, searches; equal seeds give equal results."""
+    X, y, X_var = data
+    model = NIMGPClassifier("mgp", kernel=gpflow.kernels.RBF() + gpflow.kernels.Linear(), **FEW)
+    assert clone(model).get_params()["kernel"] is not model.kernel
+    fitted = clone(model).fit(X, y, X_var=X_var)
+    again = pickle.loads(pickle.dumps(fitted))
+    many = model.fit_many([(X, y, X_var), (X[::2], y[::2], X_var[::2])])
+    for one in (again, many[0]):
+        np.testing.assert_array_equal(one.predict_proba(X), fitted.predict_proba(X))
+    (further,) = model.fit_many([(X, y, X_var)], start=many[:1])
+    assert further.elbo_[-1] > fitted.elbo_[0]
+    search = GridSearchCV(model, {"kernel": [gpflow.kernels.RBF(), gpflow.kernels.Constant()]}, cv=2).fit(X, y)
+    assert isinstance(search.best_params_["kernel"], gpflow.kernels.RBF)
+
+
+def test_in_regression(data):
+    X, _, X_var = data
+    y = np.sin(X[:, 0])
+    settings = {"steps": 60, "num_inducing": 12, "learning_rate": 0.1, "num_draws": 8}
+    model = NIMGPRegressor(own.StudentT(), kernel=gpflow.kernels.RBF() + gpflow.kernels.Linear(), **settings)
+    fitted = clone(model).fit(X, y, X_var=X_var)
+    assert np.corrcoef(fitted.predict(X), y)[0, 1] > 0.9
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"kernel": gpflow.kernels.RBF}, "kernel"),  # a class
+        ({"kernel": own.Softmax(3)}, "kernel"),
+        ({"likelihood": gpflow.kernels.RBF()}, "likelihood"),
+        ({"likelihood": own.Softmax(4)}, "4 classes"),
+        ({"likelihood": own.Poisson()}, "no classes"),
+        ({"kernel": gpflow.kernels.RBF(), "method": "nimgp-psi"}, "nimgp-psi"),
+    ],
+)
+def test_what_is_refused(settings, word, data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match=word):
+        NIMGPClassifier(**{**FEW, **settings}).fit(X, y)
