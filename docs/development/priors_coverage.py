@@ -25,7 +25,7 @@ from scipy.stats import norm
 
 from fermiclass.features import FeatureTable
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.label_shift import estimate_shares
+from fermiclass.labelling.label_shift import estimate_priors
 
 CATALOG = Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz"
 FOLDS, DRAWS, LEVEL = 5, 200, 0.9
@@ -143,7 +143,7 @@ def replicate(table: FeatureTable, fit: Fitter, seed: int, *, altered: bool) -> 
         ]
         sums = np.array([q[rows].sum(axis=0) for rows in groups])
         scatter = np.array([np.sqrt(np.sum(q[rows] * (1.0 - q[rows]), axis=0)) for rows in groups])
-        em = [estimate_shares(q[rows], shares) for rows in groups]
+        em = [estimate_priors(q[rows], shares) for rows in groups]
         of_em, std = (
             np.array([getattr(one, name) * rows.sum() for one, rows in zip(em, groups, strict=True)])
             for name in ("mean", "std")

@@ -38,7 +38,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fermiclass.features import FeatureTable
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.label_shift import estimate_shares
+from fermiclass.labelling.label_shift import estimate_priors
 from fermiclass.nimgp.domain import TrainingDomain
 
 CATALOG = Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz"
@@ -108,7 +108,7 @@ class Problem:
     def weights(self) -> FloatArray:
         """w_c/π_c of each training source, ``(n,)``, with w by expectation maximisation without an unknown class."""
         trained = np.bincount(self.y) / len(self.y)
-        weights: FloatArray = (estimate_shares(self.count.p, trained).mean / trained)[self.y]
+        weights: FloatArray = (estimate_priors(self.count.p, trained).mean / trained)[self.y]
         return weights
 
 

@@ -16,7 +16,7 @@ from fermiclass.evaluation import metrics
 from fermiclass.evaluation.methods import Method
 from fermiclass.evaluation.protocols import Targets
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.label_shift import Shares, correct_by_status
+from fermiclass.labelling.label_shift import EstimatedPriors, correct_by_status
 
 #: Suffix of the name of a method whose probabilities are corrected for estimated class priors of the targets.
 ESTIMATED_SUFFIX = "+estimated"
@@ -59,7 +59,7 @@ class Result:
     method: Method
     p: FloatArray = field(repr=False)
     seconds: float
-    class_priors: Mapping[str, Shares] = field(default_factory=dict)
+    class_priors: Mapping[str, EstimatedPriors] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
