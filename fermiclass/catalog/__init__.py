@@ -12,7 +12,6 @@ from fermiclass.catalog.classes import (
     ClassGrouping,
     status_of,
 )
-from fermiclass.catalog.parts import CatalogParts, open_large_catalog
 from fermiclass.catalog.reading import read_catalog
 from fermiclass.catalog.releases import (
     RELEASES,
@@ -34,12 +33,10 @@ __all__ = [
     "THREE_CLASSES",
     "UNCERTAIN_CLASSES",
     "Catalog",
-    "CatalogParts",
     "CatalogWarning",
     "ClassGrouping",
     "Release",
     "UnknownReleaseWarning",
-    "open_large_catalog",
     "read_catalog",
     "recognise",
     "status_of",

@@ -22,7 +22,7 @@ from fermiclass.show.terminal import progress_bar
 if TYPE_CHECKING:
     from fermiclass.labelling.class_priors import GroupPriors
 
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
+_COMPRESSED = (".gz", ".bz2", ".xz")
 _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet")
 
 

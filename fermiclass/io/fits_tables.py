@@ -6,108 +6,93 @@ import gzip
 import io
 import re
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from astropy.io import fits
+from astropy.table import Table
+from astropy.utils.exceptions import AstropyUserWarning, AstropyWarning
 
-from fermiclass.io.plain import flat_value, plain_column
+from fermiclass.io.plain import flat_value, plain_column, plain_table
 
-if TYPE_CHECKING:
-    from astropy.io import fits
-    from astropy.table import Table
-
-#: Keywords that describe a FITS table itself; all others are metadata.
+#: Keywords of FITS itself, which are no metadata: they are neither read nor written.
 _STRUCTURAL = re.compile(
-    r"(XTENSION|SIMPLE|BITPIX|NAXIS\d*|PCOUNT|GCOUNT|TFIELDS|EXT(NAME|VER|LEVEL|END)|COMMENT|HISTORY|CONTINUE|LONGSTRN|END|THEAP"
-    r"|CHECKSUM|DATASUM|T(TYPE|FORM|UNIT|DIM|NULL|SCAL|ZERO|DISP|UCD|COMM)\d+|)"
+    r"(XTENSION|SIMPLE|BITPIX|NAXIS\d*|PCOUNT|GCOUNT|TFIELDS|EXT(NAME|VER|LEVEL|END)|COMMENTS?|HISTORY|CONTINUE"
+    r"|LONGSTRN|END|THEAP|CHECKSUM|DATASUM|T[A-Z]{3,4}\d+|)"
 )
 
 
 def to_fits(table: Table) -> bytes:
-    """Return a plain table as a FITS file."""
-    from astropy.io import fits
-
+    """Return a plain table as a FITS file; the same table gives the same bytes."""
+    hdu = _hdu(table)
+    hdu.add_checksum(when="")  # without the time
     stream = io.BytesIO()
-    hdu = fits_hdu(table)
-    hdu.add_checksum(when="")  # without the time: the same table gives the same bytes
     fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(stream)
     return stream.getvalue()
 
 
 def to_fits_gz(table: Table) -> bytes:
     """Return a plain table as a compressed FITS file; the same table gives the same bytes."""
-    stream = io.BytesIO()
-    # The gzip header holds no name and no time.
-    with gzip.GzipFile(filename="", mode="wb", fileobj=stream, compresslevel=6, mtime=0) as compressed:
-        compressed.write(to_fits(table))
-    return stream.getvalue()
+    return gzip.compress(to_fits(table), compresslevel=6, mtime=0)
 
 
-def from_fits(content: bytes) -> Table:
-    """Return the first binary table of a FITS file, its keywords as metadata."""
-    from astropy.io import fits
-    from astropy.table import Table
+def from_fits(content: bytes, columns: Collection[str] = ()) -> Table:
+    """Return the table of a FITS file that has some columns, or else the first one; keywords are metadata.
 
-    with fits.open(io.BytesIO(content), memmap=False) as hdus:
-        found = [hdu for hdu in hdus if isinstance(hdu, fits.BinTableHDU)]
-        if not found:
-            raise ValueError("the file holds no binary table")
-        header, data = found[0].header, found[0].data
-        table = Table()
-        for number, column in enumerate(found[0].columns, start=1):
-            array = fits_column(data, number - 1)
-            if array.dtype.kind in "SU":
-                array = np.char.rstrip(array.astype(str))
-            array = array.astype(array.dtype.newbyteorder("="))
-            description, ucd = header.get(f"TCOMM{number}"), header.get(f"TUCD{number}")
-            table[column.name] = plain_column(array, column.unit, description, ucd)
-        for card in header.cards:
-            if not _STRUCTURAL.fullmatch(card.keyword.upper()):
-                table.meta[_meta_key(card.keyword)] = card.value
-    return table
-
-
-def fits_column(data: fits.FITS_rec, number: int) -> NDArray[Any]:
-    """Return a column with TSCAL and TZERO, and with NaN where a whole number is the null value (TNULL).
-
-    astropy takes null values as numbers, and fails at TZERO of 64 bits and at TSCAL of unsigned numbers.
-
-    Parameters
-    ----------
-    data
-        The table, or a slice of it: a slice converts its own rows only. Slice once, since it takes astropy long.
-    number
-        Number of the column, from 0 on.
+    Raises
+    ------
+    ValueError
+        When there is no table, or several have the columns.
+    Exception
+        Any error of astropy for damaged files.
     """
-    column = data.columns[number]
-    stored = data.view(np.ndarray)[column.name]
-    scale, zero = (
-        default if given in (None, "") else given for given, default in ((column.bscale, 1), (column.bzero, 0))
-    )
-    unsigned = zero in (2**15, 2**31, 2**63)
-    if (scale != 1 and unsigned) or (column.format.endswith("K") and zero and not unsigned):
-        values = stored.astype(np.float64) * scale + zero
-    else:
-        values = np.asarray(data.field(number))
-    if column.null in (None, "") or stored.dtype.kind not in "iu" or values.dtype.kind not in "iuf":
-        return values
-    missing = (stored == column.null).reshape(values.shape)  # TNULL is a number before TSCAL and TZERO
-    return np.where(missing, np.nan, values.astype(np.float64)) if np.any(missing) else values
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AstropyWarning)
+        warnings.filterwarnings("error", ".*truncated", AstropyUserWarning)
+        with fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False, character_as_bytes=True) as hdus:
+            return hdu_table(choose_hdu(hdus, columns))
 
 
-def until_nul(text: NDArray[np.str_]) -> NDArray[np.str_]:
-    """Return texts up to their first NUL: what follows is no part of a FITS text."""
-    ended = [value.partition("\0")[0] for value in text.ravel().tolist()]
-    return np.array(ended, dtype=text.dtype).reshape(text.shape)
+def choose_hdu(hdus: Iterable[Any], columns: Collection[str]) -> fits.BinTableHDU:
+    """Return the binary table that has some columns, or else the first one.
+
+    Raises
+    ------
+    ValueError
+        When there is none, or several have the columns.
+    """
+    tables = [hdu for hdu in hdus if isinstance(hdu, fits.BinTableHDU)]
+    fitting = [hdu for hdu in tables if set(columns) <= set(hdu.columns.names)]
+    if not tables:
+        raise ValueError("it has no table")
+    if columns and len(fitting) > 1:
+        raise ValueError(f"it has {len(fitting)} tables with the columns {', '.join(columns)}: keep only one of them")
+    return (fitting or tables)[0]
 
 
-def bare_hdu(table: Table) -> fits.BinTableHDU:
-    """Return the rows of a plain table as an HDU, without descriptions and metadata."""
-    from astropy.io import fits
-    from astropy.table import Table
-    from astropy.utils.exceptions import AstropyWarning
+def hdu_table(hdu: fits.BinTableHDU) -> Table:
+    """Return a binary table as a plain table, with its keywords as metadata."""
+    header = hdu.header
+    table = Table.read(hdu, unit_parse_strict="silent", mask_invalid=False)
+    for number, column in enumerate(hdu.columns, start=1):
+        found = table[column.name]
+        if found.dtype.kind == "S":  # a text ends at its first NUL
+            texts = [text.partition(b"\0")[0] for text in np.asarray(found).ravel().tolist()]
+            found[:] = np.array(texts, found.dtype).reshape(found.shape)
+        if column.null is not None:  # a number before TSCAL and TZERO, which astropy compares after them
+            found.mask = hdu.data.view(np.ndarray)[column.name] == column.null
+        found.description = header.get(f"TCOMM{number}") or header.comments[f"TTYPE{number}"].strip() or None
+        found.meta["ucd"] = header.get(f"TUCD{number}")
+    table.meta = {
+        key.lower() if len(key) <= 8 and key.isupper() else key: value
+        for key, value in table.meta.items()
+        if not _STRUCTURAL.fullmatch(key.upper())
+    }
+    return plain_table(table)
 
+
+def _hdu(table: Table) -> fits.BinTableHDU:
     bare = Table()
     for name in table.colnames:
         data = np.asarray(table[name])
@@ -116,14 +101,7 @@ def bare_hdu(table: Table) -> fits.BinTableHDU:
     with warnings.catch_warnings():
         # Units that the FITS standard does not know are written as they are.
         warnings.simplefilter("ignore", AstropyWarning)
-        return fits.table_to_hdu(bare)
-
-
-def fits_hdu(table: Table) -> fits.BinTableHDU:
-    """Return a plain table as the HDU that `fermiclass.io.tables.write_table` writes, without its checksums."""
-    from astropy.io import fits
-
-    hdu = bare_hdu(table)
+        hdu = fits.table_to_hdu(bare)
     hdu.name = "FERMICLASS"
     for number, name in enumerate(table.colnames, start=1):
         for keyword, text in (("TUCD", table[name].meta.get("ucd")), ("TCOMM", table[name].description)):
@@ -131,34 +109,13 @@ def fits_hdu(table: Table) -> fits.BinTableHDU:
                 hdu.header[f"{keyword}{number}"] = _fits_text(str(text))
     for key, item in table.meta.items():
         keyword, value = _fits_keyword(key), flat_value(item)
+        if _STRUCTURAL.fullmatch(keyword.upper()):
+            continue
         if keyword.removeprefix("HIERARCH ") in hdu.header:
             raise ValueError(f"the metadata key '{key}' differs from another only in case")
         hdu.header.append(fits.Card(keyword, _fits_text(value) if isinstance(value, str) else value), end=True)
     hdu.header.append(("LONGSTRN", "OGIP 1.0", "Long texts go on in CONTINUE cards"), end=True)
-    for line in _astropy_comments(table):
-        hdu.header.append(("COMMENT", line), end=True)
     return hdu
-
-
-def _astropy_comments(table: Table) -> list[str]:
-    """Return the comments from which astropy's ``Table.read`` takes descriptions and UCDs."""
-    from astropy.io import fits
-    from astropy.table import Table
-    from astropy.utils.exceptions import AstropyWarning
-
-    described = Table()
-    for name in table.colnames:
-        data, about = np.asarray(table[name])[:0], table[name].description
-        data = data.astype("S1") if data.dtype.kind == "U" else data
-        ucd = table[name].meta.get("ucd")
-        described[name] = plain_column(data, table[name].unit, about and _fits_text(about), ucd and _fits_text(ucd))
-    stream = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AstropyWarning)
-        described.write(stream, format="fits")
-    stream.seek(0)
-    with fits.open(stream) as hdus:
-        return [str(line) for line in hdus[1].header.get("COMMENT", [])]
 
 
 def _fits_text(text: str) -> str:
@@ -169,13 +126,4 @@ def _fits_text(text: str) -> str:
 
 def _fits_keyword(key: str) -> str:
     name = _fits_text(key).replace(" ", "_").replace("=", "_")
-    if _STRUCTURAL.fullmatch(name.upper()):
-        name = f"META_{name}"
     return name.upper() if re.fullmatch(r"[A-Za-z0-9_-]{1,8}", name) else f"HIERARCH {name}"
-
-
-def _meta_key(keyword: str) -> str:
-    """Invert `_fits_keyword`, except for the case of short keys."""
-    name = keyword.lower() if len(keyword) <= 8 and keyword.isupper() else keyword
-    bare = name[len("META_") :] if name.upper().startswith("META_") else name
-    return bare if _STRUCTURAL.fullmatch(bare.upper()) else name

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from astropy.table import Column, Table
+from astropy.table import Column, Table
+from astropy.units import Unit
+from numpy.typing import NDArray
 
 
 def plain_table(table: Table) -> Table:
@@ -21,31 +21,55 @@ def plain_table(table: Table) -> Table:
     TypeError
         If a column holds anything else.
     """
-    from astropy.table import Table
-
     plain = Table(meta={str(key): plain_value(value) for key, value in table.meta.items()})
     for name in table.colnames:
         column = table[name]
-        data, mask = np.asarray(np.ma.getdata(column)), np.ma.getmaskarray(column)
-        if data.dtype.kind == "S":
-            data = np.char.decode(data, "utf-8")
-        elif data.dtype.kind == "O":
-            data = np.array(["" if item is None else str(item) for item in data.ravel()], dtype=str).reshape(data.shape)
-        if mask.any():
-            data = np.where(mask, "", data) if data.dtype.kind == "U" else np.where(mask, np.nan, data)
+        data = _plain_data(column)
         if data.dtype.kind not in "biufU":
             raise TypeError(f"column '{name}' is of type {data.dtype}, not bool, int, float or text")
-        data = data.astype(data.dtype.newbyteorder("="))
         ucd = column.info.meta.get("ucd") if column.info.meta else None
         plain[name] = plain_column(data, column.info.unit, column.info.description, ucd)
     return plain
 
 
+def _plain_data(column: Any) -> NDArray[Any]:
+    """Return the values in native byte order: a missing number is NaN, a missing text is empty."""
+    data, mask = np.asarray(np.ma.getdata(column)), np.ma.getmaskarray(column)
+    if data.dtype.kind == "O":
+        items = [None if np.all(gone) else item for item, gone in zip(data, mask, strict=True)]
+        if any(isinstance(item, list | np.ndarray) for item in items):
+            return rows_of_numbers(items)
+        return np.array([_text(item) for item in items], dtype=str)
+    if data.dtype.kind == "S":
+        data = np.char.decode(data, "utf-8", "replace")
+    if mask.any():
+        data = np.where(mask, "" if data.dtype.kind == "U" else np.nan, data)
+    return data.astype(data.dtype.newbyteorder("="))
+
+
+def rows_of_numbers(items: list[Any]) -> NDArray[np.float64]:
+    """Return lists of numbers as the rows of an array. Shorter lists end in NaN, and None is NaN.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an item is not a number.
+    """
+    rows = [np.ravel(np.ma.filled(np.ma.asarray([] if x is None else x).astype(np.float64), np.nan)) for x in items]
+    filled = np.full((len(rows), max(map(len, rows), default=0)), np.nan)
+    for row, numbers in zip(filled, rows, strict=True):
+        row[: len(numbers)] = numbers
+    return filled
+
+
+def _text(item: Any) -> str:
+    if item is None:
+        return ""
+    return item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
+
+
 def plain_column(data: Any, unit: Any, description: str | None, ucd: str | None) -> Column:
     """Return a column with its unit parsed and its UCD in ``column.meta``."""
-    from astropy.table import Column
-    from astropy.units import Unit
-
     parsed = Unit(unit, parse_strict="silent") if unit else None
     return Column(data, unit=parsed, description=description, meta={"ucd": str(ucd)} if ucd else {})
 

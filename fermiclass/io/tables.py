@@ -1,4 +1,4 @@
-"""Reading and writing of tables: FITS, ECSV, VOTable, CSV and Parquet, by the ending of the file.
+"""Reading and writing of tables: FITS, ECSV, VOTable, CSV and Parquet.
 
 Besides names and data, the formats keep:
 
@@ -8,35 +8,44 @@ ending     unit         description             UCD                     ``table.
 .fits[.gz] TUNITn       TCOMMn                  TUCDn                   header cards, HIERARCH if longer than 8 letters
 .ecsv      yes          yes                     column meta             as it is
 .vot       unit         DESCRIPTION             ucd                     PARAM of the table; see `fermiclass.io.votables`
-.parquet   field meta   field meta              field meta              JSON under the key ``fermiclass``
-.csv       beside       beside                  beside                  beside; `read_table` does not read it
+.parquet   yes          yes                     column meta             as it is, in astropy's entry of the schema
+.csv       no           no                      no                      no
 ========== ============ ======================= ======================= =============================================
 
 In the metadata of FITS and VOTable, a list becomes its items separated by commas, and a dictionary becomes its JSON.
 Short keywords of FITS are in upper case; `read_table` returns them in lower case, and keywords longer than 8 letters
 unchanged. In all formats, missing numbers are NaN and missing strings are empty. The same table gives the same bytes.
-Beside FILE.csv stands FILE.csv-metadata.json, in the words of CSV on the Web. FITS and Parquet hold descriptions twice:
-once for all programs, once in the way of astropy's ``Table.read``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from astropy.table import Table
 
 from fermiclass.errors import CatalogError, OutputError, in_one_line
-from fermiclass.io.files import check_place, write_bytes, write_json
+from fermiclass.io.files import check_place, write_bytes
 from fermiclass.io.fits_tables import from_fits, to_fits, to_fits_gz
 from fermiclass.io.inputs import read_bytes, unpack
 from fermiclass.io.parquet_tables import from_parquet, to_parquet
-from fermiclass.io.plain import check_dimensions, plain_table
-from fermiclass.io.text_tables import description_of, description_path, from_csv, from_ecsv, to_csv, to_ecsv
+from fermiclass.io.plain import plain_table
+from fermiclass.io.text_tables import from_csv, from_ecsv, to_csv, to_ecsv
 from fermiclass.io.votables import from_votable, to_votable
 
-if TYPE_CHECKING:
-    from astropy.table import Table
+_WRITERS: dict[str, Callable[[Table], bytes]] = {
+    ".fits": to_fits,
+    ".fits.gz": to_fits_gz,
+    ".ecsv": to_ecsv,
+    ".vot": to_votable,
+    ".csv": to_csv,
+    ".parquet": to_parquet,
+}
+
+#: The endings of files that `write_table` accepts.
+table_endings: tuple[str, ...] = tuple(_WRITERS)
 
 
 def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
@@ -64,41 +73,72 @@ def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool =
     ending = _ending(target)
     try:
         plain = plain_table(table)
-        content = _FORMATS[ending][0](plain)
+        content = _WRITERS[ending](plain)
     except (TypeError, ValueError) as error:
         raise OutputError(
             f"the table cannot be written as {ending} ({error}). Choose another ending: {', '.join(table_endings)}."
         ) from error
     write_bytes(target, content)
-    if ending == ".csv":
-        write_json(description_path(target), description_of(plain, target))
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """Read a table that `write_table` wrote, with units, descriptions, UCDs and metadata if the format has them.
+    """Read a table with units, descriptions, UCDs and metadata if the format has them.
+
+    The format is known by the content of the file, and CSV by its ending.
 
     Raises
     ------
     CatalogError
-        If the file is missing, has an unknown ending, or does not hold a table of that format.
+        If the file is missing, damaged, or does not hold a table.
     """
     source = Path(path)
-    name = source.name.lower()
-    ending = _ending(source) or next((known for other, known in _READ_AS.items() if name.endswith(other)), "")
-    if not ending:
-        raise CatalogError(f"'{path}' has no known ending; expected one of {', '.join(table_endings)}. Rename it.")
+    return parse_table(read_bytes(source), source)
+
+
+def parse_table(content: bytes, path: Path, columns: Collection[str] = ()) -> Table:
+    """Return the table in the content of a file.
+
+    Parameters
+    ----------
+    content
+        The bytes of the file, which may be compressed.
+    path
+        Name of the file.
+    columns
+        If the file holds several tables, columns of the one that is wanted.
+
+    Raises
+    ------
+    CatalogError
+        If the file is damaged, or does not hold a table.
+    """
     try:
-        table = _FORMATS[ending][1](unpack(read_bytes(source), f"'{path}'"))
+        unpacked = unpack(content)
+        table = _reader(unpacked, path)(unpacked, columns)
         if not table.colnames:
             raise ValueError("it has no columns")
         return table
-    except (CatalogError, MemoryError):
+    except MemoryError:
         raise
     except Exception as error:  # every parser has its own exceptions
         raise CatalogError(
-            f"'{path}' cannot be read as a {ending} table ({type(error).__name__}: {in_one_line(error)}). Write the "
-            "table again."
+            f"'{path}' cannot be read ({in_one_line(error)}). Download it, or write it, again."
         ) from error
+
+
+def _reader(content: bytes, path: Path) -> Callable[[bytes, Collection[str]], Table]:
+    if content.startswith(b"SIMPLE  ="):
+        return from_fits
+    start = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"<") and re.search(rb"<(\w+:)?VOTABLE\b", start):
+        return from_votable
+    if content.startswith(b"PAR1"):
+        return lambda content, _: from_parquet(content)
+    if content.startswith(b"# %ECSV"):
+        return lambda content, _: from_ecsv(content)
+    if ".csv" in path.name.lower():
+        return lambda content, _: from_csv(content)
+    raise ValueError("it is not a FITS, VOTable, Parquet or ECSV file: it does not begin like one")
 
 
 def check_writable(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
@@ -115,28 +155,8 @@ def check_writable(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]
             f"'{path}' does not have the ending of a table format; expected one of {', '.join(table_endings)}. Rename "
             "the output."
         )
-    place = check_place(target, *inputs)
-    if _ending(target) == ".csv":
-        check_place(description_path(place), *inputs)
-    return place
+    return check_place(target, *inputs)
 
 
 def _ending(path: Path) -> str:
-    return next((ending for ending in _FORMATS if path.name.lower().endswith(ending)), "")
-
-
-#: Writer to bytes and reader from bytes of each format. No ending is the end of another.
-_FORMATS: dict[str, tuple[Callable[[Table], bytes], Callable[[bytes], Table]]] = {
-    ".fits": (to_fits, from_fits),
-    ".fits.gz": (to_fits_gz, from_fits),
-    ".ecsv": (to_ecsv, from_ecsv),
-    ".vot": (lambda table: to_votable(check_dimensions(table, 2)), lambda content: plain_table(from_votable(content))),
-    ".csv": (to_csv, from_csv),
-    ".parquet": (to_parquet, from_parquet),
-}
-
-#: Endings that others use for the same formats, such as the LAT's own catalogues.
-_READ_AS = {".fit": ".fits", ".fit.gz": ".fits.gz", ".xml": ".vot"}
-
-#: The endings of files that `write_table` and `read_table` accept.
-table_endings: tuple[str, ...] = tuple(_FORMATS)
+    return next((ending for ending in _WRITERS if path.name.lower().endswith(ending)), "")

@@ -9,14 +9,17 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
-from fermiclass.io.plain import flat_value
+from astropy.io.votable import parse
+from astropy.io.votable.tree import CooSys, Info, Param, TableElement, VOTableFile
+from astropy.io.votable.ucd import check_ucd
+from astropy.table import Table
+from astropy.utils.exceptions import AstropyWarning
+from astropy.utils.xml.iterparser import get_xml_iterator
 
-if TYPE_CHECKING:
-    from astropy.io.votable.tree import TableElement, VOTableFile
-    from astropy.table import Table
+from fermiclass.io.plain import check_dimensions, flat_value, plain_table
 
 _TYPES: tuple[tuple[type, str], ...] = ((bool, "boolean"), (int, "long"), (float, "double"))
 
@@ -32,7 +35,6 @@ _NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
 #: Astropy escapes < > & in the value of a PARAM twice.
 _PARAM_VALUE = re.compile(rb'(<PARAM [^>]*? value=")([^"]*)')
 _ESCAPED_TWICE = re.compile(rb"&amp;(lt|gt|amp);")
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 
 #: UCDs of the metadata.
 _UCDS = {"creator": "meta.id;meta.software", "catalog": "meta.id;meta.file", "release": "meta.version"}
@@ -40,11 +42,7 @@ _UCDS = {"creator": "meta.id;meta.software", "catalog": "meta.id;meta.file", "re
 
 def to_votable(table: Table) -> bytes:
     """Return a table of bool, int, float and text as a VOTable file; the same table gives the same bytes."""
-    from astropy.io.votable.tree import Info, Param, VOTableFile
-    from astropy.io.votable.ucd import check_ucd
-    from astropy.utils.exceptions import AstropyWarning
-
-    bare = table.copy()
+    bare = check_dimensions(table, 2).copy()
     bare.meta.clear()
     stream = io.BytesIO()
     with warnings.catch_warnings():
@@ -67,23 +65,19 @@ def to_votable(table: Table) -> bytes:
             element.params.append(Param(file, name=key, value=flat, datatype=datatype, arraysize=size, ucd=ucd))
         file.to_xml(stream)
     content = _PARAM_VALUE.sub(lambda found: found[1] + _ESCAPED_TWICE.sub(rb"&\1;", found[2]), stream.getvalue())
-    return _NOT_IN_XML.sub(_REPLACEMENT, content)
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}".encode(), content)
 
 
-def parse_votable(content: bytes) -> VOTableFile:
-    """Parse a VOTable file whose data are all in the file.
+def from_votable(content: bytes, columns: Collection[str] = ()) -> Table:
+    """Return the table of a VOTable file that has some columns, or else the first one; PARAM elements are metadata.
 
     Raises
     ------
     ValueError
-        When a table's data are elsewhere. The place is not opened: any file or address may stand there.
+        When there is no table, or its data are elsewhere. The place is not opened: any file or address may stand there.
     Exception
         Any error of the parser: astropy has no common exception for damaged files.
     """
-    from astropy.io.votable import parse
-    from astropy.utils.exceptions import AstropyWarning
-    from astropy.utils.xml.iterparser import get_xml_iterator
-
     # The parser of astropy.io.votable itself, so that encodings, entities and name spaces are understood alike.
     with get_xml_iterator(io.BytesIO(content)) as elements:
         for starts, tag, attributes, _ in elements:
@@ -93,29 +87,21 @@ def parse_votable(content: bytes) -> VOTableFile:
     with warnings.catch_warnings():
         # Units and names of other tools may break the standard and still be clear.
         warnings.simplefilter("ignore", AstropyWarning)
-        return parse(io.BytesIO(content), verify="ignore")
-
-
-def from_votable(content: bytes) -> Table:
-    """Return the first table of a VOTable file, its PARAM elements as metadata."""
-    from astropy.utils.exceptions import AstropyWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AstropyWarning)
-        element = parse_votable(content).get_first_table()
-    table = element.to_table(use_names_over_ids=True)
-    table.meta.clear()
-    table.meta.update({param.name: param.value for param in element.params})
+        tables = list(parse(io.BytesIO(content), verify="ignore").iter_tables())
+        if not tables:
+            raise ValueError("it has no table")
+        fitting = [table for table in tables if set(columns) <= {field.name for field in table.fields}]
+        element = (fitting or tables)[0]
+        table = element.to_table(use_names_over_ids=True)
+    table.meta = {param.name: param.value for param in (*element.infos, *element.params)}
     for name in table.colnames:  # long descriptions have line breaks and indents in XML
         about = table[name].description
         table[name].description = " ".join(about.split()) if about else about
-    return table
+    return plain_table(table)
 
 
 def _add_systems(file: VOTableFile, element: TableElement) -> None:
     """Add coordinate system and axis to the columns of coordinates."""
-    from astropy.io.votable.tree import CooSys
-
     found = {str(field.ucd).partition(";")[0].lower(): field for field in reversed(element.fields) if field.ucd}
     for identifier, system, axes in _SYSTEMS:
         if found.keys() >= set(axes):

@@ -21,7 +21,6 @@ from fermiclass.catalog import ClassGrouping
 from fermiclass.errors import FermiclassError, ModelFolderError, OutputError
 from fermiclass.features import Imputation
 from fermiclass.io.files import exists
-from fermiclass.io.inputs import check_regular
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.nimgp.domain import TrainingDomain
@@ -275,7 +274,6 @@ def read_model_folder(path: str | Path) -> ModelFiles:
             f"'{folder}' is not a model folder: it has no {_CONFIG}. Give a folder that 'fermiclass train' made."
         )
     try:
-        check_regular(folder / _CONFIG)
         config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
         if not isinstance(config, dict) or config.pop("format", None) != FORMAT:
             raise ValueError(f"it does not describe a {FORMAT}")
@@ -292,7 +290,6 @@ def read_model_folder(path: str | Path) -> ModelFiles:
 
 def _read_arrays(path: Path) -> Arrays:
     """Return the arrays. Raises OSError or ValueError."""
-    check_regular(path)
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             arrays = dict(stored)

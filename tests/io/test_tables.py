@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import time
 import warnings
 
@@ -35,7 +32,6 @@ def table():
             "training_counts": {"bll": 10, "psr": np.int64(4)},
             "a_rather_long_key_for_a_rather_long_text": "x y " * 60 + "end",
             "selected": "P_psr >= 0.5 & |b| < 10",
-            "comment": "a word that FITS keeps for itself",
             "missing": None,
         }
     )
@@ -116,22 +112,6 @@ def test_csv_holds_the_data_and_nothing_else(table, tmp_path):
     assert read_table(tmp_path / "t.csv").meta == {}
 
 
-def test_what_describes_a_csv_file_stands_beside_it(table, tmp_path):
-    write_table(table, tmp_path / "t.csv")
-    about = json.loads((tmp_path / "t.csv-metadata.json").read_text())
-    assert (about["@context"], about["url"]) == ("http://www.w3.org/ns/csvw", "t.csv")
-    columns = {column.pop("name"): column for column in about["tableSchema"]["columns"]}
-    assert list(columns) == table.colnames
-    assert columns["RAJ2000"] == {
-        "datatype": "double",
-        "dc:description": "Right ascension",
-        "unit": "deg",
-        "ucd": "pos.eq.ra",
-    }
-    assert about["notes"][0]["sha256"] == SHA
-    assert about["notes"][0]["seed"] == 3
-
-
 @pytest.mark.parametrize("ending", [".fits", ".fits.gz", ".ecsv", ".vot", ".parquet"])
 def test_astropy_itself_reads_units_descriptions_and_numbers(table, tmp_path, ending):
     write_table(table, tmp_path / f"t{ending}")
@@ -141,6 +121,8 @@ def test_astropy_itself_reads_units_descriptions_and_numbers(table, tmp_path, en
         back = Table.read(tmp_path / f"t{ending}")
     for name in table.colnames:
         assert back[name].unit == table[name].unit, name
+        if ending.startswith(".fits"):
+            continue  # astropy does not look at TCOMM and TUCD
         assert back[name].description == table[name].description, name
         if ending != ".vot":
             assert back[name].meta.get("ucd") == table[name].meta.get("ucd"), name
@@ -186,18 +168,9 @@ def test_fits_header_is_clean_and_readable(table, tmp_path):
     assert header["TRAINING_COUNTS"] == '{"bll": 10, "psr": 4}'
     assert header["LONGSTRN"] == "OGIP 1.0"
     assert {"CHECKSUM", "DATASUM"} <= set(header)
-    assert header["META_COMMENT"] == "a word that FITS keeps for itself"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Table.read(tmp_path / "t.fits").colnames == table.colnames
-
-
-def test_fits_gz_has_neither_name_nor_time(table, tmp_path):
-    write_table(table, tmp_path / "t.fits.gz")
-    head = (tmp_path / "t.fits.gz").read_bytes()[:10]
-    assert head[:2] == b"\x1f\x8b"
-    assert head[3] == 0
-    assert head[4:8] == bytes(4)
 
 
 def test_other_programs_read_the_files(table, tmp_path):
@@ -267,24 +240,6 @@ def test_metadata_keys_that_fits_cannot_tell_apart(tmp_path):
         write_table(Table({"a": [1]}, meta={"seed": 1, "SEED": 2}), tmp_path / "t.fits")
 
 
-@pytest.mark.parametrize("failing", ["fsync", "replace"])
-def test_failure_leaves_nothing_behind_and_keeps_the_old_file(table, tmp_path, monkeypatch, failing):
-    path = tmp_path / "t.ecsv"
-    path.write_text("old")
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    if failing == "fsync":
-        monkeypatch.setattr(tables.os, "fsync", fail)
-    else:
-        monkeypatch.setattr(tables.Path, "replace", fail)
-    with pytest.raises(OutputError, match=r"cannot write '.*t\.ecsv': No space left on device\. Free some space"):
-        write_table(table, path)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["t.ecsv"]
-    assert path.read_text() == "old"
-
-
 def test_overwriting(table, tmp_path):
     path = tmp_path / "t.csv"
     write_table(table, path)
@@ -292,15 +247,7 @@ def test_overwriting(table, tmp_path):
     assert len(read_table(path)) == 1
     with pytest.raises(OutputError, match=r"exists already\. Choose another name"):
         write_table(table, path, overwrite=False)
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["t.csv", "t.csv-metadata.json"]
-
-
-def test_a_link_is_written_through(table, tmp_path):
-    (tmp_path / "real.csv").write_text("old")
-    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
-    write_table(table, tmp_path / "link.csv")
-    assert (tmp_path / "link.csv").is_symlink()
-    assert len(read_table(tmp_path / "real.csv")) == 3
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["t.csv"]
 
 
 def test_places_that_cannot_be_written(table, tmp_path, monkeypatch):
@@ -328,40 +275,6 @@ def test_places_that_cannot_be_written(table, tmp_path, monkeypatch):
         check_writable(tmp_path / "t.csv")
 
 
-def test_writable_place_is_left_as_it_was(tmp_path):
-    assert check_writable(tmp_path / "t.FITS") == tmp_path / "t.FITS"
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_unreadable_files(tmp_path, ending):
-    with pytest.raises(CatalogError, match=r"there is no file .*Check the name"):
-        read_table(tmp_path / f"t{ending}")
-    (tmp_path / f"t{ending}").write_bytes(b"\n" if ending == ".csv" else b"not a table\n")
-    with pytest.raises(CatalogError, match=rf"cannot be read as a \{ending} table"):
-        read_table(tmp_path / f"t{ending}")
-
-
-@pytest.mark.parametrize(("ending", "other"), [(".fits", ".fit"), (".fits.gz", ".fit.gz"), (".vot", ".xml")])
-def test_endings_of_others_are_read(tmp_path, ending, other):
-    write_table(Table({"x": [1, 2]}), tmp_path / f"t{ending}")
-    (tmp_path / f"t{ending}").rename(tmp_path / f"t{other}")
-    assert list(read_table(tmp_path / f"t{other}")["x"]) == [1, 2]
-    with pytest.raises(OutputError, match="does not have the ending of a table format"):
-        write_table(Table({"x": [1, 2]}), tmp_path / f"u{other}")
-
-
-def test_unknown_ending_is_not_read(tmp_path):
-    with pytest.raises(CatalogError, match=r"no known ending; expected one of \.fits"):
-        read_table(tmp_path / "t.txt")
-
-
-def test_import_is_light():
-    code = "import sys, fermiclass.io.tables; print([m for m in ('astropy', 'pyarrow', 'pandas') if m in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"
-
-
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("letter", "\x00\x0b\x1b\x1c\r\x7f\x85\u2028\u2029")
 def test_letters_that_end_a_line_for_some_readers(tmp_path, ending, letter):
@@ -374,8 +287,25 @@ def test_letters_that_end_a_line_for_some_readers(tmp_path, ending, letter):
     assert table["name"][1][0] + table["name"][1][-1] == "bc"
 
 
-def test_a_csv_of_others_with_such_letters(tmp_path):
-    (tmp_path / "t.csv").write_text("name,n\r\na,1\r\nb\u2028c,2\r\nd\x0be,3\r\n", newline="")
-    table = read_table(tmp_path / "t.csv")
-    assert table["n"].tolist() == [1, 2, 3]
-    assert table["name"].tolist() == ["a", "b\N{REPLACEMENT CHARACTER}c", "d\N{REPLACEMENT CHARACTER}e"]
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_unreadable_files(tmp_path, ending):
+    path = tmp_path / f"t{ending}"
+    with pytest.raises(CatalogError, match="there is no file"):
+        read_table(path)
+    path.write_bytes(b"\n" if ending == ".csv" else b"not a table\n")
+    with pytest.raises(CatalogError, match=f"t{ending}' cannot be read"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("ending", [ending for ending in ENDINGS if ending != ".csv"])
+def test_formats_are_known_by_their_content(table, tmp_path, ending):
+    write_table(table, tmp_path / f"t{ending}")
+    (tmp_path / f"t{ending}").rename(tmp_path / "t.dat")
+    check_same(read_table(tmp_path / "t.dat"), table)
+
+
+def test_keywords_of_fits_itself_are_no_metadata(tmp_path):
+    write_table(
+        Table({"a": [1]}, meta={"seed": 1, "comments": ["x"], "EXTNAME": "OTHER", "TUCD1": "src"}), tmp_path / "t.fits"
+    )
+    assert read_table(tmp_path / "t.fits").meta == {"seed": 1}

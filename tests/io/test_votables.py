@@ -25,7 +25,7 @@ def tables(dr4, labels):
     return {
         "labels": labels,
         "features": extract_features(dr4[::40]).to_table(),
-        "followup": followup(labels, catalog=dr4),
+        "followup": followup(labels),
         "empty": labels[:0],
     }
 

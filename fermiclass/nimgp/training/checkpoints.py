@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.archives import read_arrays
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.files import atomic_file
 
@@ -60,12 +59,15 @@ class Checkpoint:
         if not self.path.is_file():  # reading a pipe or a device could wait for ever, or never end
             raise CheckpointError(f"'{self.path}' is not a regular file: name another file")
         try:
-            saved = read_arrays(self.path.read_bytes())
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                saved = dict(stored)
             about = dict(zip(saved["names"].tolist(), saved["values"].tolist(), strict=True))
             progress = {name[len(_PROGRESS) :]: saved[name] for name in saved if name.startswith(_PROGRESS)}
             values = [saved[f"variable{k}"] for k in range(sum(name.startswith("variable") for name in saved))]
             version = int(saved.get("format", 1))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # NumPy and zipfile have many unrelated exceptions
             raise CheckpointError(f"'{self.path}' is not a checkpoint, or is damaged ({error}): remove it") from error
         if version != _FORMAT:
             raise CheckpointError(f"'{self.path}' is a checkpoint of another version of fermiclass: name another file")

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from fermiclass.errors import ReportError
-from fermiclass.io.inputs import check_regular
 
 _REMEDY = "Give a file that 'fermiclass evaluate CATALOG --json FILE' wrote."
 _SCORES = ("n", "nll", "nll_se", "error", "ece", "brier")
@@ -79,7 +78,6 @@ def read_metrics(path: str | os.PathLike[str], labels_meta: Mapping[str, Any]) -
         When the file cannot be read or does not hold an evaluation.
     """
     try:
-        check_regular(path)
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ReportError(f"there is no file '{path}'. Check the name and the folder.") from error
