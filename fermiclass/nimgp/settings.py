@@ -88,6 +88,14 @@ def _is_allowed(value: Any, allowed: Any) -> bool:
     return value is None if allowed is None else isinstance(value, str) and value == allowed
 
 
+def check_setting(name: str, value: Any, *allowed: Any) -> None:
+    """Raise ValueError unless a value is allowed: by a kind of numbers, a name, None, or the type bool."""
+    if not any(_is_allowed(value, one) for one in allowed):
+        known = ["True or False" if one is bool else str(one) for one in allowed]
+        expected = " or ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known)
+        raise ValueError(f"{name}={value!r} is not valid: expected {expected}")
+
+
 class _Checked:
     """A dataclass that refuses values that are not allowed.
 
@@ -99,11 +107,8 @@ class _Checked:
 
     def __post_init__(self) -> None:
         for each in fields(self):  # type: ignore[arg-type]  # of the dataclasses below
-            value, allowed = getattr(self, each.name), each.metadata.get("allowed")
-            if allowed is not None and not any(_is_allowed(value, one) for one in allowed):
-                known = ["True or False" if one is bool else str(one) for one in allowed]
-                expected = " or ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known)
-                raise ValueError(f"{each.name}={value!r} is not valid: expected {expected}")
+            if "allowed" in each.metadata:
+                check_setting(each.name, getattr(self, each.name), *each.metadata["allowed"])
 
 
 @dataclass(frozen=True)

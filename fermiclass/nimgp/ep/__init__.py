@@ -3,8 +3,7 @@
 RMGPC (Hernández-Lobato, Hernández-Lobato & Dupont 2011) allows for wrong labels anywhere. SMGPC is the same model
 without wrong labels and with latent noise. Both use NumPy and SciPy in double precision; their cost is ``O(C N³)``.
 
-``kernel`` has the covariances, ``sites`` the approximate factors of the likelihood, and ``posterior`` the product of
-both. ``factors`` matches the moments of one factor at a time, ``cavities`` those of all factors, and ``inference``
-repeats this until a fixed point. ``evidence`` is the marginal likelihood there, which ``training`` maximises.
-``prediction`` predicts new rows.
+``factors`` has the labels, the approximate factors of the likelihood, and matches the moments of one at a time.
+``posterior`` is the product of these factors and the prior. ``inference`` matches all factors until a fixed point.
+``evidence`` is the marginal likelihood there, and maximises it. ``prediction`` predicts new rows.
 """

@@ -1,17 +1,21 @@
-"""The marginal likelihood of EP, and its derivatives with respect to the covariances."""
+"""The marginal likelihood of EP, its derivatives, and the hyper-parameters that maximise it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import betaln
+from threadpoolctl import threadpool_limits
 
 from fermiclass.nimgp.arrays import FloatArray
-from fermiclass.nimgp.ep.cavities import match
-from fermiclass.nimgp.ep.inference import FixedPoint
-from fermiclass.nimgp.ep.posterior import Model, Posterior
+from fermiclass.nimgp.ep.factors import LabelNoise, Labels, Sites
+from fermiclass.nimgp.ep.inference import FixedPoint, Rules, find_fixed_point, match
+from fermiclass.nimgp.ep.posterior import Covariance, Posterior, PriorAndLabels
 
 
-def log_evidence(model: Model, found: FixedPoint) -> float:
+def log_evidence(model: PriorAndLabels, found: FixedPoint) -> float:
     """``log Z = A(Q) − A(prior) + Σ_j [log Z_j + A(Q without j) − A(Q)]`` over the factors j of the likelihood.
 
     A is the logarithm of the normaliser of a distribution as a function of its natural parameters. Z_j is the mean of
@@ -59,3 +63,155 @@ def _A_f(mean: FloatArray, var: FloatArray) -> FloatArray:
 def _A_z(log_odds: FloatArray) -> FloatArray:
     softplus: FloatArray = np.logaddexp(0.0, log_odds)
     return softplus
+
+
+_NOISE = 0.1  # initial ϑ²
+_MAX_FAILURES = 2  # number of EP runs in a search that may fail
+_MANY = 1000  # number of rows from which matrices are large
+_LIMIT_STATUS = 1  # SciPy's status of a search that a limit stopped
+
+
+@dataclass(frozen=True)
+class EPSettings:
+    """Settings of the search for hyper-parameters.
+
+    Attributes
+    ----------
+    ard
+        Whether each feature has its own γ.
+    latent_noise
+        Whether each class has latent noise ϑ².
+    starts
+        Initial values of γ in units of D, for standardised inputs. The result with the largest evidence is kept.
+    max_steps
+        Largest number of L-BFGS steps from each start.
+    rules
+        Settings of EP.
+    """
+
+    ard: bool = False
+    latent_noise: bool = False
+    starts: tuple[float, ...] = (0.1, 1.0)
+    max_steps: int = 100
+    rules: Rules = field(default_factory=Rules)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """Result of training.
+
+    Attributes
+    ----------
+    covariance
+        Covariance with the best hyper-parameters.
+    model, found
+        Prior with labels, and the fixed point.
+    log_evidence
+        Logarithm of the evidence at the fixed point.
+    steps
+        Number of L-BFGS steps from the best start.
+    ended
+        Whether L-BFGS found a maximum before `max_steps`.
+    """
+
+    covariance: Covariance
+    model: PriorAndLabels
+    found: FixedPoint
+    log_evidence: float
+    steps: int
+    ended: bool
+
+
+def fit_evidence(
+    X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: EPSettings | None = None
+) -> Trained:
+    """Maximise log Z over log γ and log ϑ² by L-BFGS.
+
+    EP starts from the sites of the best hyper-parameters so far. If it finds no fixed point at first, or fails often,
+    the search starts again with limited sites; see :class:`fermiclass.nimgp.ep.inference.Rules`.
+
+    Parameters
+    ----------
+    X
+        Standardised inputs, ``(N, D)``.
+    labels
+        Labels of the rows.
+    label_noise
+        Prior of the share of random labels (RMGPC); None if all labels are right (SMGPC).
+    settings
+        Settings of the search.
+
+    Raises
+    ------
+    ValueError
+        When X and labels do not have the same number of rows.
+    """
+    settings = settings or EPSettings()
+    if X.ndim != 2 or len(X) != len(labels.y):
+        raise ValueError(
+            f"inputs have shape {X.shape}, labels ({len(labels.y)},): expected one row of inputs per label"
+        )
+    with threadpool_limits(1 if len(X) < _MANY else None):  # several threads are slower on small matrices
+        attempts = [_search(X, labels, label_noise, settings, start) for start in settings.starts]
+    return max(attempts, key=lambda attempt: attempt.log_evidence)
+
+
+class _NoFixedPointError(ArithmeticError):
+    """EP did not converge."""
+
+
+def _search(
+    X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: EPSettings, start: float
+) -> Trained:
+    try:
+        return _Ascent(X, labels, label_noise, settings).run(start)
+    except _NoFixedPointError:
+        settings = replace(settings, rules=replace(settings.rules, limited=True))
+        return _Ascent(X, labels, label_noise, settings).run(start)
+
+
+class _Ascent:
+    """One search. It keeps the best point so far, as the evidence jumps if EP finds another fixed point."""
+
+    def __init__(self, X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: EPSettings) -> None:
+        self._X, self._labels, self._label_noise, self._settings = X, labels, label_noise, settings
+        self._sites: Sites | None = None
+        self._best, self._at, self._failures = -np.inf, np.empty(0), 0
+
+    def run(self, start: float) -> Trained:
+        num_features, settings = self._X.shape[1], self._settings
+        gamma = np.full(num_features if settings.ard else 1, num_features * start)
+        noise = np.full(self._labels.num_classes if settings.latent_noise else 0, _NOISE)
+        self._at = np.log(np.concatenate([gamma, noise]))
+        bounds = [(-7.0, 14.0)] * len(gamma) + [(-14.0, 7.0)] * len(noise)
+        found = minimize(
+            self._minus_log_evidence,
+            self._at,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": settings.max_steps, "ftol": 1e-6, "gtol": 1e-3},
+        )
+        covariance, model = self._model(self._at)
+        fixed_point = find_fixed_point(model, start=self._sites, rules=settings.rules)
+        log_Z = log_evidence(model, fixed_point)
+        return Trained(covariance, model, fixed_point, log_Z, int(found.nit), found.status != _LIMIT_STATUS)
+
+    def _model(self, parameters: FloatArray) -> tuple[Covariance, PriorAndLabels]:
+        num_gamma = self._X.shape[1] if self._settings.ard else 1
+        noise = np.exp(parameters[num_gamma:]) if self._settings.latent_noise else np.zeros(self._labels.num_classes)
+        covariance = Covariance(np.exp(parameters[:num_gamma]), noise)
+        return covariance, PriorAndLabels(covariance.K(self._X), self._labels, self._label_noise)
+
+    def _minus_log_evidence(self, parameters: FloatArray) -> tuple[float, FloatArray]:
+        covariance, model = self._model(parameters)
+        found = find_fixed_point(model, start=self._sites, rules=self._settings.rules)
+        value = log_evidence(model, found)
+        settled = found.converged or self._settings.rules.limited
+        self._failures += not settled
+        if self._failures > (_MAX_FAILURES if self._sites is not None else 0):
+            raise _NoFixedPointError
+        if settled and value > self._best:
+            self._best, self._at, self._sites = value, parameters.copy(), found.sites
+        of_gamma, of_noise = covariance.gradient(self._X, covariance_gradient(found.posterior))
+        return -value, -np.concatenate([of_gamma, of_noise] if self._settings.latent_noise else [of_gamma])

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from fermiclass.nimgp.arrays import FloatArray
-from fermiclass.nimgp.ep.kernel import Covariance
-from fermiclass.nimgp.ep.posterior import Posterior
+from fermiclass.nimgp.ep.posterior import Covariance, Posterior
 
 _POINTS = 100  # number of quadrature points
 _ROWS_PER_BLOCK = 1000

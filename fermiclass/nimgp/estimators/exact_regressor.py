@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +18,19 @@ from fermiclass.nimgp.expected import KERNELS
 from fermiclass.nimgp.forks import is_broken_fork, refuse_after_fork
 from fermiclass.nimgp.frames import line_up
 from fermiclass.nimgp.names import LEARNED
+from fermiclass.nimgp.settings import Number, check_setting
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.expected.kernels import Sources
 
+#: The values of settings.
+_ALLOWED: dict[str, tuple[Any, ...]] = {
+    "noise_variance": (LEARNED, Number(low_counts=True)),
+    "hyper_priors": (bool,),
+    "starts": (Number(whole=True),),
+    "steps": (Number(whole=True),),
+    "jitter": (Number(low_counts=True),),
+}
 _TOLERANCE = 1e-9  # error of symmetry and eigenvalues, relative to the largest entry
 
 
@@ -220,16 +228,8 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         if not isinstance(self.kernel, str) or not set(self.kernel.split("+")) <= set(KERNELS):
             raise ValueError(f"kernel={self.kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+'")
-        for name in ("starts", "steps"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name}={value!r} is not valid: expected a whole number above 0")
-        if not _is_number(self.jitter):
-            raise ValueError(f"jitter={self.jitter!r} is not valid: expected a number of 0 or more")
-        if self.noise_variance != LEARNED and not _is_number(self.noise_variance):
-            raise ValueError(
-                f"noise_variance={self.noise_variance!r} is not valid: expected '{LEARNED}', or a number of 0 or more"
-            )
+        for name, allowed in _ALLOWED.items():
+            check_setting(name, getattr(self, name), *allowed)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_solution")  # the last thing that fit sets
@@ -248,10 +248,6 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
             for name, parameter in parameters_of(self._model).items():
                 parameter.assign(self.parameters_[name])
             self._solution = self._model.solve()
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < np.inf
 
 
 def _check_output_noise(y: np.ndarray, y_var: Any) -> np.ndarray:

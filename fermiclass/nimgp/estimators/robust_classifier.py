@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,18 +12,30 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fermiclass.nimgp.ep.evidence import EPSettings, Trained, fit_evidence
+from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.prediction import EPPredictor
-from fermiclass.nimgp.ep.sites import LabelNoise, Labels
-from fermiclass.nimgp.ep.training import EPSettings, Trained, train
 from fermiclass.nimgp.estimators.checks import check_variances, refuse_bytes, wrong_label_probabilities
 from fermiclass.nimgp.estimators.routing import NoisyClassifierMixin, new_variances
 from fermiclass.nimgp.estimators.scaling import mean_and_scale
 from fermiclass.nimgp.frames import line_up
 from fermiclass.nimgp.labels import distinct_labels, has_label
+from fermiclass.nimgp.settings import Number, check_setting
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.prediction.predictor import Prediction
+
+#: The values of settings.
+_ALLOWED: dict[str, tuple[Any, ...]] = {
+    "robust": (bool,),
+    "ard": (bool,),
+    "latent_noise": (bool, None),
+    "damping": (Number(high=1),),
+    "tol": (Number(),),
+    "max_rounds": (Number(whole=True),),
+    "max_iter": (Number(whole=True),),
+}
 
 
 class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
@@ -143,7 +154,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
             raise ValueError(f"a classifier needs rows of at least two classes; found only {len(self.classes_)} class")
         self.mean_, self.scale_ = mean_and_scale(X)
         X = (X - self.mean_) / self.scale_
-        trained = train(X, Labels.of(labels, len(self.classes_)), prior, settings)
+        trained = fit_evidence(X, Labels.of(labels, len(self.classes_)), prior, settings)
         self._keep(X, labelled, trained)
         return self
 
@@ -244,22 +255,11 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
 
 def _read(estimator: RobustGPClassifier) -> tuple[LabelNoise | None, EPSettings]:
     """Check the parameters, and return label noise and settings of expectation propagation."""
-
-    def check(good: bool, name: str, expected: str) -> None:
-        if not good:
-            raise ValueError(f"{name}={getattr(estimator, name)!r} is not valid: expected {expected}")
-
-    for name in ("robust", "ard"):
-        check(isinstance(getattr(estimator, name), (bool, np.bool_)), name, "True or False")
-    check(estimator.latent_noise in (None, False, True), "latent_noise", "True, False or None")
-    for name in ("max_rounds", "max_iter"):
-        value = getattr(estimator, name)
-        check(isinstance(value, Integral) and int(value) > 0, name, "a whole number above 0")
-    check(isinstance(estimator.tol, Real) and estimator.tol > 0, "tol", "a number above 0")
-    check(isinstance(estimator.damping, Real) and 0 < estimator.damping <= 1, "damping", "a number in (0, 1]")
+    for name, allowed in _ALLOWED.items():
+        check_setting(name, getattr(estimator, name), *allowed)
     prior = estimator.label_noise_prior
-    pair = isinstance(prior, (tuple, list)) and len(prior) == 2 and all(isinstance(x, Real) and x > 0 for x in prior)
-    check(pair, "label_noise_prior", "two numbers above 0")
+    if not (isinstance(prior, (tuple, list)) and len(prior) == 2 and all(Number().accepts(x) for x in prior)):
+        raise ValueError(f"label_noise_prior={prior!r} is not valid: expected two numbers above 0")
     latent_noise = not estimator.robust if estimator.latent_noise is None else bool(estimator.latent_noise)
     settings = EPSettings(
         ard=bool(estimator.ard),

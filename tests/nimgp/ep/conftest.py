@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules, find_fixed_point
-from fermiclass.nimgp.ep.kernel import Covariance
-from fermiclass.nimgp.ep.posterior import Model
-from fermiclass.nimgp.ep.sites import LabelNoise, Labels
+from fermiclass.nimgp.ep.posterior import Covariance, PriorAndLabels
 
 TIGHT = Rules(tolerance=1e-11, max_rounds=5000)
 
@@ -31,7 +30,7 @@ def make_data(num=18, num_classes=3, num_wrong=2, seed=0):
 def make_model(X, y, label_noise, *, gamma=2.0, noise=0.0, num_classes=3):
     """Of isotropic covariances, without noise one for all classes."""
     covariance = Covariance(np.full(1, gamma), np.broadcast_to(noise, num_classes).astype(float))
-    return covariance, Model(covariance.K(X), Labels.of(y, num_classes), label_noise)
+    return covariance, PriorAndLabels(covariance.K(X), Labels.of(y, num_classes), label_noise)
 
 
 @pytest.fixture(params=["rmgpc", "smgpc", "both"])

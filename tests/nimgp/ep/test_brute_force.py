@@ -10,11 +10,10 @@ import pytest
 from scipy.special import expit
 
 from fermiclass.nimgp.ep.evidence import log_evidence
+from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import find_fixed_point
-from fermiclass.nimgp.ep.kernel import Covariance
-from fermiclass.nimgp.ep.posterior import Model
+from fermiclass.nimgp.ep.posterior import Covariance, PriorAndLabels
 from fermiclass.nimgp.ep.prediction import EPPredictor
-from fermiclass.nimgp.ep.sites import LabelNoise, Labels
 
 from .conftest import TIGHT
 from .reference import exact
@@ -28,7 +27,7 @@ def both(y, label_noise, between_rows, noise=0.0, num_draws=1_000_000):
     X = np.append(np.arange(num), [1.5, 2.1, num - 0.5])[:, None]
     covariance = Covariance(np.array([-0.5 / np.log(between_rows)]), np.full(num_classes, noise))
     K = np.broadcast_to(covariance.K(X), (num_classes, num + 3, num + 3))
-    model = Model(covariance.K(X[:num]), Labels.of(y, num_classes), label_noise)
+    model = PriorAndLabels(covariance.K(X[:num]), Labels.of(y, num_classes), label_noise)
     found = find_fixed_point(model)
     assert found.converged
     P = EPPredictor.of(covariance, X[:num], found.posterior).probabilities(X[num:])
@@ -67,7 +66,7 @@ def test_predictions_are_cautious(y, label_noise):
 def test_a_row_alone_is_solved_exactly():
     """One factor: nothing is approximated."""
     y = np.array([1])
-    model = Model(np.ones((1, 1, 1)), Labels.of(y, 2), LabelNoise())
+    model = PriorAndLabels(np.ones((1, 1, 1)), Labels.of(y, 2), LabelNoise())
     found = find_fixed_point(model, rules=TIGHT)
     assert log_evidence(model, found) == pytest.approx(-np.log(2), abs=1e-9)
     assert expit(found.posterior.log_odds[0]) == pytest.approx(0.1, abs=1e-6)

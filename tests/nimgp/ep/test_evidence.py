@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import betaln, expit
 
-from fermiclass.nimgp.ep.cavities import match
 from fermiclass.nimgp.ep.evidence import covariance_gradient, log_evidence
-from fermiclass.nimgp.ep.inference import find_fixed_point
-from fermiclass.nimgp.ep.kernel import Covariance
-from fermiclass.nimgp.ep.posterior import Model, Posterior
-from fermiclass.nimgp.ep.sites import LabelNoise, Sites
+from fermiclass.nimgp.ep.factors import LabelNoise, Sites
+from fermiclass.nimgp.ep.inference import find_fixed_point, match
+from fermiclass.nimgp.ep.posterior import Covariance, Posterior, PriorAndLabels
 
 from .conftest import TIGHT, make_model
 
@@ -80,7 +78,7 @@ def test_gradient_of_converged_runs(solved):
     def run(parameters):
         noise = np.exp(parameters[2:]) if noisy else np.zeros(3)
         moved = Covariance(np.exp(parameters[:2]), noise)
-        there = Model(moved.K(X), model.labels, model.label_noise)
+        there = PriorAndLabels(moved.K(X), model.labels, model.label_noise)
         end = find_fixed_point(there, start=found.sites, rules=TIGHT)
         assert end.converged
         return moved, end, log_evidence(there, end)

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from fermiclass.nimgp.ep import inference
-from fermiclass.nimgp.ep.cavities import match
 from fermiclass.nimgp.ep.evidence import log_evidence
-from fermiclass.nimgp.ep.inference import Rules, centred, find_fixed_point
-from fermiclass.nimgp.ep.sites import LabelNoise
+from fermiclass.nimgp.ep.factors import LabelNoise
+from fermiclass.nimgp.ep.inference import Rules, centred, find_fixed_point, match
 
 from .conftest import TIGHT, make_data, make_model
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fermiclass.nimgp.ep.kernel import JITTER, Covariance
+from fermiclass.nimgp.ep.posterior import JITTER, Covariance
 
 NOISE = np.array([0.1, 0.0, 0.4])
 

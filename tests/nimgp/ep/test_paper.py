@@ -3,10 +3,9 @@
 import numpy as np
 from scipy.special import expit
 
+from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import find_fixed_point
-from fermiclass.nimgp.ep.kernel import Covariance
-from fermiclass.nimgp.ep.posterior import Model
-from fermiclass.nimgp.ep.sites import LabelNoise, Labels
+from fermiclass.nimgp.ep.posterior import Covariance, PriorAndLabels
 
 PAPER = {3: 0.69, 36: 0.96, 127: 0.82, 137: 0.51, 152: 0.86, 158: 0.83, 188: 1.00}
 GAMMA = 3.74  # where the evidence is largest
@@ -20,7 +19,7 @@ def test_outliers_of_glass(shared_data):
     # The way there decides which fixed point is found: from short length-scales, as labels are then right at first.
     sites = None
     for gamma in (0.9, 1.8, GAMMA):
-        model = Model(Covariance(np.array([gamma]), np.zeros(6)).K(X), Labels.of(y, 6), LabelNoise())
+        model = PriorAndLabels(Covariance(np.array([gamma]), np.zeros(6)).K(X), Labels.of(y, 6), LabelNoise())
         found = find_fixed_point(model, start=sites)
         assert found.converged
         sites = found.sites

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fermiclass.nimgp.ep.posterior import ImproperError, Model, Posterior
-from fermiclass.nimgp.ep.sites import LabelNoise, Labels, Sites
+from fermiclass.nimgp.ep.factors import LabelNoise, Labels, Sites
+from fermiclass.nimgp.ep.posterior import ImproperError, Posterior, PriorAndLabels
 
 from .conftest import make_data, make_model
 
@@ -99,4 +99,4 @@ def test_odd_labels_are_refused(y, num_classes, message):
 )
 def test_odd_priors_are_refused(K, label_noise, message):
     with pytest.raises(ValueError, match=message):
-        Model(K, Labels.of(np.array([0, 2]), 3), label_noise)
+        PriorAndLabels(K, Labels.of(np.array([0, 2]), 3), label_noise)

@@ -222,10 +222,10 @@ def test_odd_variances_are_refused(data, usual, which, change, message):
     [
         ({"kernel": "rbf"}, "kernel='rbf' is unknown: join some of se, linear, quadratic, plain-se by"),
         ({"kernel": "se+"}, "is unknown: join some of"),
-        ({"starts": 0}, "starts=0 is not valid: expected a whole number above 0"),
-        ({"steps": 1.5}, "steps=1.5 is not valid"),
-        ({"jitter": -1}, "jitter=-1 is not valid: expected a number of 0 or more"),
-        ({"noise_variance": "given"}, "noise_variance='given' is not valid: expected 'learned', or a number of 0"),
+        ({"starts": 0}, "starts=.* is not valid"),
+        ({"steps": 1.5}, "steps=.* is not valid"),
+        ({"jitter": -1}, "jitter=.* is not valid"),
+        ({"noise_variance": "given"}, "noise_variance=.* is not valid"),
     ],
 )
 def test_odd_parameters_are_refused(data, settings, message):

@@ -1,12 +1,10 @@
 import numpy as np
 import pytest
 
-from fermiclass.nimgp.ep.evidence import covariance_gradient, log_evidence
+from fermiclass.nimgp.ep.evidence import EPSettings, covariance_gradient, fit_evidence, log_evidence
+from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules, find_fixed_point
-from fermiclass.nimgp.ep.kernel import Covariance
-from fermiclass.nimgp.ep.posterior import Model
-from fermiclass.nimgp.ep.sites import LabelNoise, Labels
-from fermiclass.nimgp.ep.training import EPSettings, train
+from fermiclass.nimgp.ep.posterior import Covariance, PriorAndLabels
 
 from .conftest import make_data
 
@@ -28,7 +26,7 @@ def data():
 )
 def test_it_is_a_maximum(data, label_noise, settings):
     X, labels = data
-    trained = train(X, labels, label_noise, settings)
+    trained = fit_evidence(X, labels, label_noise, settings)
     assert trained.found.converged
     assert trained.ended
     assert trained.steps > 0
@@ -40,20 +38,20 @@ def test_it_is_a_maximum(data, label_noise, settings):
     np.testing.assert_allclose(of_noise[trained.covariance.noise > 1e-5], 0.0, atol=0.1)
     for factor in (0.5, 2.0):
         other = Covariance(factor * trained.covariance.gamma, trained.covariance.noise)
-        model = Model(other.K(X), labels, label_noise)
+        model = PriorAndLabels(other.K(X), labels, label_noise)
         assert log_evidence(model, find_fixed_point(model, start=trained.found.sites)) < trained.log_evidence
 
 
 def test_a_feature_that_says_nothing_has_a_long_scale(data):
     X, labels = data
-    gamma = train(X, labels, LabelNoise(), EPSettings(ard=True)).covariance.gamma
+    gamma = fit_evidence(X, labels, LabelNoise(), EPSettings(ard=True)).covariance.gamma
     assert gamma[1] > 10 * gamma[0]
 
 
 def test_the_best_start_wins(data):
     X, labels = data
-    one = [train(X, labels, LabelNoise(), EPSettings(starts=(start,), max_steps=1)) for start in (1e-3, 1.0)]
-    both = train(X, labels, LabelNoise(), EPSettings(starts=(1e-3, 1.0), max_steps=1))
+    one = [fit_evidence(X, labels, LabelNoise(), EPSettings(starts=(start,), max_steps=1)) for start in (1e-3, 1.0)]
+    both = fit_evidence(X, labels, LabelNoise(), EPSettings(starts=(1e-3, 1.0), max_steps=1))
     evidences = [trained.log_evidence for trained in one]
     assert abs(evidences[0] - evidences[1]) > 0.1
     assert both.log_evidence == max(evidences)
@@ -61,10 +59,10 @@ def test_the_best_start_wins(data):
 
 def test_what_did_not_converge_is_said(data):
     X, labels = data
-    short = train(X, labels, LabelNoise(), EPSettings(max_steps=1))
+    short = fit_evidence(X, labels, LabelNoise(), EPSettings(max_steps=1))
     assert not short.ended
     assert short.found.converged
-    assert not train(X, labels, LabelNoise(), EPSettings(rules=Rules(max_rounds=3))).found.converged
+    assert not fit_evidence(X, labels, LabelNoise(), EPSettings(rules=Rules(max_rounds=3))).found.converged
 
 
 def test_inputs_that_do_not_fit_are_refused(data):
@@ -72,7 +70,7 @@ def test_inputs_that_do_not_fit_are_refused(data):
     with pytest.raises(
         ValueError, match=r"inputs have shape \(59, 2\), labels \(60,\): expected one row of inputs per label"
     ):
-        train(X[:-1], labels, None)
+        fit_evidence(X[:-1], labels, None)
 
 
 def test_where_rounds_go_in_circles_sites_are_limited():
@@ -81,7 +79,7 @@ def test_where_rounds_go_in_circles_sites_are_limited():
     X, y = rng.normal(size=(80, 2)), rng.integers(2, size=80)
     labels = Labels.of(np.where(X[:, 0] + rng.normal(size=80) > 0, 1, y), 2)
     rules = Rules(max_rounds=15)  # as if that were for ever
-    trained = train(X, labels, LabelNoise(), EPSettings(rules=rules))
+    trained = fit_evidence(X, labels, LabelNoise(), EPSettings(rules=rules))
     free = find_fixed_point(trained.model, rules=rules)
     assert not free.converged
     assert trained.found.posterior.precision.min() >= 0 > free.posterior.precision.min()
