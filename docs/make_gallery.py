@@ -79,7 +79,7 @@ def draw() -> dict[str, Figure]:
             slopes, model.features, model.classes, quantity="log-odds moved by one standard deviation"
         ),
         "training_history": plots.training_history(model.estimator.elbo_, model.estimator.steps),
-        "explanation": plots.explanation(fc.explain(model, catalog, EXPLAINED, shares="selection"))[0],
+        "explanation": plots.explanation(fc.explain(model, catalog, EXPLAINED))[0],
     }
     figures = {name: each.figure for name, each in axes.items()}
     return figures | {"evaluation_figure": plots.evaluation_figure(later)}

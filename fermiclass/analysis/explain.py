@@ -272,8 +272,7 @@ def _training_sources(model: CatalogModel, catalog: Catalog) -> FeatureTable:
         min_significance=model.provenance.min_significance,
     )
     table = table[np.isin(table.y, model.grouping.names)]
-    order = np.lexsort((*table.X_var.T, *table.X.T))
-    if not np.array_equal(table.X[order], model.domain.X):
+    if not np.array_equal(table.X, model.domain.X):
         raise CatalogError(
             f"the model was not trained on the sources of {catalog.source}: expected "
             f"{model.provenance.catalog} with SHA-256 {model.provenance.sha256}. Give that catalogue "
