@@ -1,7 +1,7 @@
 """How good the labels are: methods on sources whose class is known, metrics, and baselines of scikit-learn."""
 
 from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
-from fermiclass.evaluation.crossmatch import Matches, later_classes, match_sources
+from fermiclass.evaluation.crossmatch import match_sources
 from fermiclass.evaluation.methods import (
     Method,
     Split,
@@ -19,7 +19,6 @@ __all__ = [
     "BaselineClassifier",
     "Difference",
     "Evaluation",
-    "Matches",
     "Method",
     "Population",
     "Result",
@@ -33,7 +32,6 @@ __all__ = [
     "estimator_method",
     "evaluate",
     "folds",
-    "later_classes",
     "later_release",
     "match_sources",
     "model_method",

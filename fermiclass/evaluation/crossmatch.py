@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from astropy import units as u
+from astropy.coordinates import SkyCoord
 from numpy.typing import NDArray
 
-from fermiclass.catalog import DEFAULT_CLASSES, Catalog, ClassGrouping
-
-if TYPE_CHECKING:
-    from fermiclass.io.arrays import FloatArray
+from fermiclass.catalog import Catalog, ClassGrouping
+from fermiclass.io.arrays import FloatArray
 
 #: Columns that give the name of the same source in an earlier release.
 NAME_COLUMNS = ("ASSOC_4FGL", "ASSOC_FGL")
@@ -23,96 +22,34 @@ UNMATCHED = -1
 _SAME_POSITION_DEG = 1e-4  # a third of an arcsecond, finer than the precision of the catalogue's positions
 
 
-@dataclass(frozen=True, eq=False)
-class Matches:
-    """The n sources that have no class in an earlier release and a class in a later one.
+def later_classes(
+    earlier: Catalog, later: Catalog, grouping: ClassGrouping, *, radius_deg: float = 0.15
+) -> tuple[NDArray[np.intp], NDArray[np.str_], dict[str, int]]:
+    """Return the sources that have no class in an earlier release, and their group of classes in a later one.
 
-    Attributes
-    ----------
-    rows
-        (n,) indices of the sources in the earlier catalogue, rising.
-    y
-        (n,) group of classes in the later release.
-    status
-        (n,) status in the earlier release: '' (no association), 'bcu' or 'unk'.
-    later_rows
-        (n,) indices of the sources in the later catalogue.
+    Returns
+    -------
     targets
         (T,) indices of all sources without a class in the earlier catalogue, rising.
+    y
+        (T,) their group in the later release; '' for sources that are not found, have no class of the grouping, or a
+        class that stands for several groups.
     counts
-        ``targets`` is T. ``by_position``, ``by_name`` and ``unmatched`` sum to T. ``scored`` is n.
-    earlier, later
-        Names of the releases.
+        ``targets`` is T. ``by_position``, ``by_name`` and ``unmatched`` sum to T. ``scored`` are those with a group.
     """
-
-    rows: NDArray[np.intp]
-    y: NDArray[np.str_]
-    status: NDArray[np.str_]
-    later_rows: NDArray[np.intp]
-    targets: NDArray[np.intp]
-    counts: Mapping[str, int]
-    earlier: str
-    later: str
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __str__(self) -> str:
-        """Return a summary for the user."""
-        groups, numbers = np.unique(self.y, return_counts=True)
-        classes = ", ".join(f"{number} {group}" for group, number in zip(groups, numbers, strict=True))
-        return (
-            f"{self.earlier} has {self.counts['targets']} sources without a class: {self.counts['by_position']} are "
-            f"found in {self.later} by position, {self.counts['by_name']} by name, {self.counts['unmatched']} are not "
-            f"found. {len(self)} of them have a class in {self.later} ({classes or 'none'}); "
-            f"{np.sum(self.status == '')} of these had no association."
-        )
-
-
-def later_classes(
-    earlier: Catalog, later: Catalog, grouping: str | ClassGrouping = DEFAULT_CLASSES, *, radius_deg: float = 0.15
-) -> Matches:
-    """Return the sources that have no class in an earlier release and a class in a later one.
-
-    Sources whose later class stands for several groups are left out.
-
-    Parameters
-    ----------
-    earlier, later
-        The two releases.
-    grouping
-        Grouping of the catalogue's classes. It decides which sources have no class, and which classes are scored.
-    radius_deg
-        Largest separation of the two positions, in degrees.
-
-    Raises
-    ------
-    ValueError
-        When the radius is not positive.
-    """
-    grouping = ClassGrouping.parse(grouping)
     counterpart, by_name = match_sources(earlier, later, radius_deg=radius_deg)
     targets = np.flatnonzero(grouping.is_target(earlier.classes, "uncertain"))
     found, named = counterpart[targets], by_name[targets]
-    y = np.where(found == UNMATCHED, "", grouping.assign(later.classes)[found])
-    scored = np.isin(y, grouping.names)
+    group = np.where(found == UNMATCHED, "", grouping.assign(later.classes)[found])
+    y = np.where(np.isin(group, grouping.names), group, "")
     counts = {
         "targets": len(targets),
         "by_position": int(np.sum((found != UNMATCHED) & ~named)),
         "by_name": int(np.sum(named)),
         "unmatched": int(np.sum(found == UNMATCHED)),
-        "scored": int(np.sum(scored)),
+        "scored": int(np.sum(y != "")),
     }
-    return Matches(
-        rows=targets[scored],
-        y=y[scored],
-        status=earlier.classes[targets[scored]],
-        later_rows=found[scored],
-        targets=targets,
-        counts=counts,
-        earlier=earlier.release.name,
-        later=later.release.name,
-    )
+    return targets, y, counts
 
 
 def match_sources(
@@ -161,8 +98,6 @@ def _nearest(
     earlier: Catalog, later: Catalog, names: Mapping[str, set[int]], radius_deg: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
     """Return the earlier sources with neighbours within the radius, their nearest neighbour, and its distance, deg."""
-    from astropy import units as u
-
     positions, later_positions = _positions(earlier), _positions(later)
     rows, later_rows = _with_position(positions), _with_position(later_positions)
     if not len(rows) or not len(later_rows):
@@ -208,9 +143,6 @@ def _names_of_earlier(earlier: Catalog, later: Catalog) -> dict[str, set[int]]:
 
 
 def _positions(catalog: Catalog) -> Any:
-    from astropy import units as u
-    from astropy.coordinates import SkyCoord
-
     lon, lat = (np.asarray(catalog.table[name], dtype=np.float64) for name in ("RAJ2000", "DEJ2000"))
     return SkyCoord(lon * u.deg, lat * u.deg)
 

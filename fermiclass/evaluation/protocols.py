@@ -231,17 +231,14 @@ def later_release(
     table = training_table(
         earlier, features=features, classes=classes, min_significance=min_significance, one_class=True
     )
-    matches = later_classes(earlier, later, grouping, radius_deg=radius_deg)
-    if not len(matches):
+    rows, y, counts = later_classes(earlier, later, grouping, radius_deg=radius_deg)
+    if not counts["scored"]:
         raise CatalogError(
-            f"none of the {len(matches.targets)} sources without a class in {earlier.source} ({earlier.release.name}) "
-            f"has one of the classes {', '.join(grouping.names)} in {later.source} ({later.release.name}). Give the "
-            "earlier release first and the later one with --future."
+            f"none of the {len(rows)} sources without a class in {earlier.source} ({earlier.release.name}) has one of "
+            f"the classes {', '.join(grouping.names)} in {later.source} ({later.release.name}). Give the earlier "
+            "release first and the later one with --future."
         )
-    rows = matches.targets
-    y = np.full(len(earlier), "", dtype=matches.y.dtype)
-    y[matches.rows] = matches.y
-    truth = (y[rows, None] == np.array(grouping.names)) | (y[rows, None] == "")
+    truth = (y[:, None] == np.array(grouping.names)) | (y[:, None] == "")
     split = _split(earlier, np.full(len(earlier), True), rows, features, grouping, min_significance, class_priors)
     return _targets(
         earlier,
@@ -254,7 +251,7 @@ def later_release(
         [(split, np.arange(len(rows)))],
         later=str(later.source),
         training_priors=np.array([np.mean(table.y == name) for name in grouping.names]),
-        meta={"matches": dict(matches.counts)},
+        meta={"matches": counts},
     )
 
 
