@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import errno
+import io
 import logging
 import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import click
 
-from fermiclass.cli.streams import finish, prepare_streams
 from fermiclass.errors import FermiclassError, in_one_line
 from fermiclass.nimgp.errors import NIMGPError
 
 _LOG = logging.getLogger(__name__)
 
-USER_ERROR, BUG, INTERRUPTED, UNREAD = 2, 1, 130, 0
-
-#: Errors of a disk or a device on which standard output goes.
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-
-#: Messages of libraries that have their own errors for a lack of memory.
-_LACK_OF_MEMORY = ("Cannot allocate memory", "failed to map segment", "can't start new thread", "ResourceExhausted")
+USER_ERROR, BUG, INTERRUPTED = 2, 1, 130
 
 _DEBUG = "fermiclass.debug"
 
@@ -34,27 +26,11 @@ class CommandGroup(click.Group):
     """Group of commands. An error becomes one message and an exit status; --debug shows the traceback."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command with streams that can be written to, and write out all that they hold."""
-        prepare_streams()
-        output = sys.stdout
-        try:
-            try:
-                return super().main(*args, **kwargs)
-            finally:
-                fault = finish(output)
-                finish(sys.stderr)
-                if fault:
-                    raise fault
-        except SystemExit as stop:
-            # Where a pipe breaks, rich ends the command with 1, and click too, which then replaces the stream.
-            if isinstance(stop.__context__, BrokenPipeError) or sys.stdout is not output:
-                sys.exit(UNREAD)
-            raise
-        except BrokenPipeError:
-            sys.exit(UNREAD)  # nobody reads our output any more
-        except OSError as error:
-            _complain(f"error: {_cannot_print(error)}")
-            sys.exit(USER_ERROR)
+        """Run a command; letters that the encoding of a stream lacks become question marks."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command. Exit statuses are `USER_ERROR`, `BUG` and `INTERRUPTED`."""
@@ -65,20 +41,12 @@ class CommandGroup(click.Group):
             self._fail(ctx, str(error), USER_ERROR)
         except KeyboardInterrupt as interrupt:
             self._fail(ctx, f"interrupted; {str(interrupt) or 'nothing was written'}", INTERRUPTED)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
-        except BrokenPipeError:
-            raise
+        except MemoryError as error:
+            about = "Close other programs, raise the limit (ulimit -v), or take fewer sources at once."
+            self._fail(ctx, f"not enough memory ({in_one_line(error)}). {about}", USER_ERROR)
         except Exception as error:  # a bug is reported in one line too
-            if isinstance(error, OSError) and error.errno in _FULL:
-                self._fail(ctx, _cannot_print(error), USER_ERROR)
-            if _lacks_memory(error):
-                self._fail(
-                    ctx,
-                    f"not enough memory ({in_one_line(error)}). Close other programs, raise the limit (ulimit -v), or "
-                    "take fewer sources at once.",
-                    USER_ERROR,
-                )
             self._fail(
                 ctx,
                 f"something went wrong inside fermiclass ({type(error).__name__}: {in_one_line(error)}). "
@@ -90,22 +58,8 @@ class CommandGroup(click.Group):
         _LOG.error("%s", message, exc_info=status != INTERRUPTED)
         if ctx.meta.get(_DEBUG):
             traceback.print_exc()
-        _complain(f"error: {message}" if status != INTERRUPTED else message)
+        click.echo(f"fermiclass: {'' if status == INTERRUPTED else 'error: '}{message}", err=True)
         sys.exit(status)
-
-
-def _complain(message: str) -> None:
-    with suppress(OSError):  # there may be nowhere left to say it
-        click.echo(f"fermiclass: {message}", err=True)
-
-
-def _cannot_print(error: OSError) -> str:
-    return f"the output cannot be printed: {error.strerror or error}. Free some space, or send it elsewhere."
-
-
-def _lacks_memory(error: BaseException) -> bool:
-    about = f"{type(error).__name__}: {error}"
-    return isinstance(error, MemoryError) or any(words in about for words in _LACK_OF_MEMORY)
 
 
 def debug_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,4 +76,4 @@ def debug_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, UserWarning):
         _LOG.warning("%s", message)
-        _complain(f"warning: {message}")
+        click.echo(f"fermiclass: warning: {message}", err=True)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from fermiclass._version import __version__
-from fermiclass.errors import OutputError, in_one_line
+from fermiclass.errors import OutputError
 from fermiclass.io.files import check_place
 
 _ROOT = logging.getLogger("fermiclass")
@@ -48,15 +48,6 @@ class _StandardError(logging.Handler):
             click.echo(f"fermiclass: {record.getMessage()}", err=True)
 
 
-class _File(logging.FileHandler):
-    """Lines in a file. If they cannot be written, one message says so, and the command goes on."""
-
-    def handleError(self, record: logging.LogRecord) -> None:
-        _ROOT.removeHandler(self)
-        reason = in_one_line(sys.exc_info()[1] or OSError())
-        click.echo(f"fermiclass: warning: the log ends here, it cannot be written: {reason}", err=True)
-
-
 def _to_standard_error(context: click.Context, parameter: click.Parameter, count: int) -> None:
     if count and not context.resilient_parsing:
         _add(context, _StandardError(logging.INFO if count == 1 else logging.DEBUG))
@@ -69,7 +60,7 @@ def _to_file(context: click.Context, parameter: click.Parameter, path: Path | No
         raise OutputError(f"the log '{path}' does not end in .log: give it such a name, as the file is appended to.")
     check_place(path)
     try:
-        handler = _File(path, encoding="utf-8")
+        handler = logging.FileHandler(path, encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write '{path}': {error.strerror}. Choose another name or folder.") from error
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

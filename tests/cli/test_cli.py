@@ -223,7 +223,7 @@ def test_the_papers_protocol_corrects_no_class_priors(tmp_path):
     assert "priors" not in meta
 
 
-@pytest.mark.parametrize("ending", [".fits", ".FITS.gz", ".fit.bz2", ".vot.xz", ".fits.zip", ".parquet", ".xml", ""])
+@pytest.mark.parametrize("ending", [".fits", ".FITS.gz", ".fit.bz2", ".vot.xz", ".fits.xz", ".parquet", ".xml", ""])
 def test_labels_are_called_by_the_catalogue(ending):
     assert _stem(Path("folder", f"my.catalogue-v1{ending}")) == "my.catalogue-v1"
 
@@ -260,9 +260,9 @@ def damaged(tmp_path):
     ("kind", "message"),
     [
         ("missing", r"there is no file .*missing\.fits'\. Check the name"),
-        ("truncated", r"truncated\.fits' is (truncated|a damaged FITS file).* Download it again"),
-        ("text", r"text\.fits' is not a FITS file.* Use a 4FGL release"),
-        ("folder", r"folder\.fits' is a folder, not a table"),
+        ("truncated", r"truncated\.fits' cannot be read .*truncated.* Download it"),
+        ("text", r"text\.fits' cannot be read .*not a FITS"),
+        ("folder", r"folder\.fits' cannot be read: Is a directory"),
         ("no-column", r"'no-column\.fits' lacks columns: LP_beta.* Use a 4FGL release"),
         ("no-pulsars", r"has 0 sources of class 'psr' to learn from.*--classes"),
     ],

@@ -1,7 +1,10 @@
 """What -v prints, what --log keeps, and the completion of a shell."""
 
 import logging
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from astropy.table import Table
@@ -64,24 +67,6 @@ def test_a_wrong_place_for_a_log_is_refused(tmp_path, name, message):
     assert not (tmp_path / "missing").exists()
 
 
-def test_a_log_that_cannot_be_written_says_so_once_and_the_command_goes_on(tmp_path, monkeypatch):
-    def full(handler, record):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(logging.FileHandler, "format", full)
-    done = run("info", DR4, "--log", tmp_path / "run.log")
-    assert done.returncode == 0
-    assert done.stdout.startswith("4FGL-DR4")
-    assert done.stderr.count("the log ends here, it cannot be written: [Errno 28] No space left on device") == 1
-
-
-def test_nothing_is_logged_after_a_command(tmp_path):
-    before = list(logging.getLogger("fermiclass").handlers)
-    run("info", DR4, "-vv", "--log", tmp_path / "run.log")
-    assert logging.getLogger("fermiclass").handlers == before
-    assert logging.getLogger("fermiclass").level == logging.NOTSET
-
-
 def test_python_gets_the_same_records(caplog):
     with caplog.at_level(logging.INFO, "fermiclass"):
         read_catalog(DR4)
@@ -95,3 +80,39 @@ def test_a_shell_can_complete_commands_and_options():
 
     assert completions("fermiclass class") == ["plain,classify", "plain,classify-rows"]
     assert "plain,--class-priors" in completions("fermiclass classify --class-p")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_a_command_in_another_encoding(encoding):
+    command = [sys.executable, "-m", "fermiclass", "info", str(DR4)]
+    done = subprocess.run(command, capture_output=True, env=os.environ | {"PYTHONIOENCODING": encoding})
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii() == (encoding == "ascii")
+
+
+def test_nobody_reads():
+    """The reader of a pipe closes it at once."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "fermiclass", "info", str(DR4)], stdout=writing, stderr=subprocess.PIPE
+    )
+    os.close(writing)
+    assert done.stderr == b""
+
+
+def test_little_memory(monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("fermiclass.catalog.reading.parse_table", fail)
+    done = run("info", DR4)
+    assert done.returncode == 2
+    assert "not enough memory" in done.stderr
+
+
+@pytest.mark.slow
+def test_optimised_python():
+    """It has no docstrings."""
+    code = "from fermiclass.nimgp.settings import Settings; import fermiclass.nimgp.estimators.classifier"
+    subprocess.run([sys.executable, "-OO", "-W", "ignore", "-c", code], check=True, capture_output=True)
