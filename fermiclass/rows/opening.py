@@ -68,9 +68,8 @@ def open_rows(
         return ArrayRows(place / "X.npy", y, X_var=X_var, feature_names=features)
     if features is None:
         raise RowsError(f"the features of '{path}' are not given. Name the columns that are features.")
-    if kind == "parquet":
-        return ParquetRows(place, features, uncertainties=uncertainties, label=label, keep=keep)
-    return FITSRows(place, features, uncertainties=uncertainties, label=label, keep=keep, hdu=hdu)
+    reader = ParquetRows if kind == "parquet" else FITSRows
+    return reader(place, features, uncertainties=uncertainties, label=label, keep=keep, hdu=hdu)
 
 
 def open_training_rows(

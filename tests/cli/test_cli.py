@@ -45,9 +45,13 @@ def model_folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    "command", ["", "info", "features", "train", "classify", "explain", "followup", "report", "evaluate", "benchmark"]
-)
+COMMANDS = [
+    "", "info", "features", "train", "classify", "train-rows", "classify-rows", "explain", "followup", "report",
+    "evaluate", "benchmark",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example(command):
     printed = run_well(*([command] if command else []), "--help", alone=True)
     assert "Example:\n  fermiclass " in printed.replace("    fermiclass", "  fermiclass")
