@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from fermiclass.catalog import CLASS_TREE, DEFAULT_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog.latitude import LATITUDE_EDGE
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sources
 from fermiclass.evaluation.methods import Split
@@ -29,9 +30,6 @@ from fermiclass.labelling.training import training_table
 #: The classes of the open world, and the groups that are told apart.
 OPEN_CLASSES = ("bll", "fsrq", "psr", "other")
 OPEN_GROUPS: Mapping[str, tuple[str, ...]] = {"agn": ("bll", "fsrq"), "psr": ("psr",), "other": ("other",)}
-
-#: |GLAT| in degrees that parts the sources near the Galactic plane from the others.
-LATITUDE_EDGE = 10.0
 
 _CELL = 15.0  # degrees
 

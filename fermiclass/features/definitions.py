@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fermiclass.catalog.latitude import DISC
 from fermiclass.errors import FeatureError
 from fermiclass.features.inputs import Band, Column, Input, Reading, describe
 from fermiclass.features.transforms import Asinh, AsinhDistance, HardnessRatio, Identity, Log, RoundedLog, Transform
@@ -184,10 +185,7 @@ EXTENDED_FEATURES: tuple[Feature, ...] = (
     *HARDNESS_FEATURES,
 )
 
-#: Scale height of the Galactic disc on the sky, in degrees: latitude matters below it, and hardly far above.
-_DISC = 3.0
-
-_ASINH_GLAT = _exact("asinh_GLAT", "GLAT", AsinhDistance(_DISC), f"asinh of |GLAT| / {_DISC:g} deg", "pos.galactic.lat")
+_ASINH_GLAT = _exact("asinh_GLAT", "GLAT", AsinhDistance(DISC), f"asinh of |GLAT| / {DISC:g} deg", "pos.galactic.lat")
 
 #: The extended set, and how far a source lies from the Galactic plane: the default.
 GALACTIC_FEATURES: tuple[Feature, ...] = (*EXTENDED_FEATURES, _ASINH_GLAT)

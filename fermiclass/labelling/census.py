@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from fermiclass.catalog import DEFAULT_CLASSES, UNCERTAIN_CLASSES
+from fermiclass.catalog.latitude import LATITUDE_EDGE
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
 from fermiclass.io.arrays import FloatArray
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 #: Number of parts of the training sources. Each is held out once.
 FOLDS = 5
-
-#: |GLAT| in degrees that divides the unassociated sources into two groups.
-LATITUDE_EDGE = 10.0
 
 #: Smallest probability that counts: a classifier is not trusted to be more certain.
 FLOOR = 1e-4
@@ -139,7 +137,7 @@ def take_census(
         new = everything[chosen]
         masks = {name: mask[chosen] for name, mask in parts.items() if np.any(mask[chosen])}
         numbers = draw_numbers(
-            held_out,
+            *held_out,
             Predictions(_predict(model.estimator, new), place[chosen]),
             list(masks.values()),
             rng,
@@ -173,45 +171,30 @@ def _held_out(
     table: FeatureTable,
     names: list[str],
     place: FloatArray,
-) -> HeldOut:
-    """Return the predictions of the sources of one class, by the model that was trained without their part."""
+) -> tuple[Predictions, NDArray[np.intp]]:
+    """Return the predictions of the sources of one class by the model without their part, and their classes."""
     p = np.empty((len(table), len(names)))
     for one, (_, test) in zip(fitted, splits, strict=True):
         p[test] = _predict(one, table[test])
     has_class = np.isin(table.y, names)
     y = np.array([names.index(str(name)) for name in table.y[has_class]], dtype=np.intp)
-    return HeldOut(p[has_class], place[has_class], y)
+    return Predictions(p[has_class], place[has_class]), y
 
 
 def _predict(estimator: NIMGPClassifier, table: FeatureTable) -> FloatArray:
     return np.asarray(estimator.predict_proba(table.X, X_var=table.X_var), dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class Predictions:
-    """Probabilities and places of n sources.
-
-    Attributes
-    ----------
-    p
-        Probabilities of the C classes, ``(n, C)``.
-    place
-        Place z, such as ln significance and a measure of latitude, ``(n, P)``.
-    """
+class Predictions(NamedTuple):
+    """Probabilities of the C classes and places z of n sources, ``(n, C)`` and ``(n, P)``."""
 
     p: FloatArray
     place: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut(Predictions):
-    """Predictions of training sources by models that have not seen them, and the index of their class, ``(n,)``."""
-
-    y: NDArray[np.intp]
-
-
 def draw_numbers(
-    held_out: HeldOut,
+    held_out: Predictions,
+    y: NDArray[np.intp],
     sources: Predictions,
     groups: Sequence[NDArray[np.bool_]],
     rng: np.random.Generator,
@@ -229,8 +212,8 @@ def draw_numbers(
 
     Parameters
     ----------
-    held_out
-        Predictions of training sources.
+    held_out, y
+        Predictions of training sources by models that have not seen them, and the index of their class, ``(n,)``.
     sources
         Predictions of the sources to count, as trained.
     groups
@@ -250,7 +233,7 @@ def draw_numbers(
     basis = Basis(held_out.place)
     inputs, new_basis = np.column_stack([basis(held_out.place), logs]), basis(sources.place)
     prior_std = np.array([CALIBRATION] * new_basis.shape[1] + [SHARPNESS] * num_classes)
-    known = np.eye(num_classes)[held_out.y]
+    known = np.eye(num_classes)[y]
     log_ratios = np.zeros_like(new_logs) if ratios is None else np.log(ratios)
     moves = _jackknife(refits) if refits is not None else np.zeros((1, *sources.p.shape))
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.catalog import CLASS_TREE
+from fermiclass.catalog.latitude import DISC, LATITUDE_EDGE
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ UNTYPED_FSRQ = 0.5
 #: The number is larger than this fraction, because lists keep the associations of earlier ones.
 BCU_NOT_AGN = 0.02
 
-#: |GLAT| in degrees from which associations are most complete, and the scale of the plane.
-_HIGH_LATITUDE, _DISC = 10.0, 3.0
 _LEAST = 20  # number of sources of each kind that a regression needs
 _AGN = CLASS_TREE["agn"]
 
@@ -82,7 +81,7 @@ class SelectionPrior:
         ln_s, near, known = _coordinates(catalog)
         is_agn = np.isin(catalog.classes, _AGN) & known
         unassociated = (catalog.classes == "") & known
-        far = np.abs(np.asarray(catalog.table["GLAT"], float)) >= _HIGH_LATITUDE
+        far = np.abs(np.asarray(catalog.table["GLAT"], float)) >= LATITUDE_EDGE
         typed = is_agn & (catalog.classes != "bcu")
         latitude = _regression(near, is_agn & (catalog.classes == "bcu"), typed)
         if latitude is None:
@@ -144,7 +143,7 @@ def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray, NDArray[np.b
     significance: FloatArray = np.ma.filled(np.ma.asarray(catalog.table["Signif_Avg"], dtype=float), np.nan)
     latitude: FloatArray = np.ma.filled(np.ma.asarray(catalog.table["GLAT"], dtype=float), np.nan)
     positive = np.where(significance > 0, significance, np.nan)
-    ln_s, near = np.log(positive), np.arcsinh(np.abs(latitude) / _DISC)
+    ln_s, near = np.log(positive), np.arcsinh(np.abs(latitude) / DISC)
     return ln_s, near, np.isfinite(ln_s) & np.isfinite(near)
 
 

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from fermiclass import Census, NIMGPClassifier, classify, take_census
 from fermiclass.errors import ClassError, FeatureError
-from fermiclass.labelling.census import Basis, HeldOut, Predictions, _curvature, draw_numbers, fit_calibration
+from fermiclass.labelling.census import Basis, Predictions, _curvature, draw_numbers, fit_calibration
 
 TINY = NIMGPClassifier(steps=40, num_inducing=15)
 SIX = {"features": "six"}
@@ -161,8 +161,8 @@ def test_refits_that_disagree_widen_the_intervals():
     _, there, q = made_up_sources(200, rng)
 
     def spread(refits):
-        held_out, new = HeldOut(p, place, y), Predictions(q, there)
-        drawn = draw_numbers(held_out, new, [np.ones(200, bool)], np.random.default_rng(0), refits=refits)
+        held_out, new = Predictions(p, place), Predictions(q, there)
+        drawn = draw_numbers(held_out, y, new, [np.ones(200, bool)], np.random.default_rng(0), refits=refits)
         return drawn[:, 0].std(axis=0)
 
     one_mind = np.repeat(q[None], 5, axis=0)
@@ -178,9 +178,9 @@ def test_groups_add_up_and_ratios_move_the_numbers():
     _, there, q = made_up_sources(200, rng)
     first = np.arange(200) < 70
     groups = [np.ones(200, bool), first, ~first]
-    held_out, new = HeldOut(p, place, y), Predictions(q, there)
+    held_out, new = Predictions(p, place), Predictions(q, there)
     plain, moved = (
-        draw_numbers(held_out, new, groups, np.random.default_rng(0), ratios=ratios, num_draws=50)
+        draw_numbers(held_out, y, new, groups, np.random.default_rng(0), ratios=ratios, num_draws=50)
         for ratios in (None, np.tile([1.0, 1.0, 3.0], (200, 1)))
     )
     np.testing.assert_array_equal(plain[:, 0], plain[:, 1] + plain[:, 2])
@@ -199,7 +199,11 @@ def test_miscalibration_is_an_error_about_the_probabilities_as_given():
     def numbers(bias):
         biased = [softmax(np.log(x) + np.array([0.0, 0.0, bias]), axis=1) for x in (p, q)]
         drawn = draw_numbers(
-            HeldOut(biased[0], place, y), Predictions(biased[1], there), [np.ones(300, bool)], np.random.default_rng(0)
+            Predictions(biased[0], place),
+            y,
+            Predictions(biased[1], there),
+            [np.ones(300, bool)],
+            np.random.default_rng(0),
         )
         return biased[1].sum(axis=0)[2], drawn[:, 0, 2].mean(), drawn[:, 0, 2].std()
 
