@@ -11,7 +11,7 @@ from fermiclass.catalog import THREE_CLASSES
 from fermiclass.errors import RowsError
 from fermiclass.features import extract_features
 from fermiclass.io.tables import write_table
-from fermiclass.rows import open_rows, open_training_rows, read_in_order
+from fermiclass.rows import open_rows, open_training_rows
 from tests.rows.conftest import FEATURES, FORMATS, Data, make_rows, write_parquet
 
 TABLES = [form for form in FORMATS if form not in ("arrays", "npy")]
@@ -40,12 +40,6 @@ def test_any_order_of_reading_here_and_elsewhere(any_rows, data):
     for start in np.random.default_rng(0).integers(0, 990, 20):
         check(any_rows.read(start, start + 10), data, start, start + 10)
         check(elsewhere.read(start, start + 10), data, start, start + 10)
-
-
-def test_in_order(any_rows, data):
-    chunks = list(read_in_order(any_rows, 300))
-    for start, chunk in zip((0, 300, 600, 900), chunks, strict=True):
-        check(chunk, data, start, min(start + 300, 1000))
 
 
 @pytest.mark.parametrize(("start", "stop"), [(-1, 5), (5, 4), (0, 1001), (1001, 1001)])

@@ -64,13 +64,6 @@ def test_seeds():
     assert not np.array_equal(taken(rows, 64, 40, seed=6, **options), first)
 
 
-def test_without_labels_all_rows_are_taken():
-    batch = next(shuffled_minibatches(numbered(50, X_var=np.ones((50, 1))), 50, seed=0))
-    assert sorted(batch.X[:, 0]) == list(range(50))
-    assert batch.X_var.tolist() == [[1.0]] * 50
-    assert batch.y is None
-
-
 def test_rows_from_far_apart_are_in_one_batch():
     numbers = taken(numbered(10000), 100, 100, pool_rows=1000, chunk_rows=50)
     # Sorted rows: a batch of neighbours would have a spread of 29, one of all rows 2887.
@@ -96,10 +89,6 @@ def test_batches_too_large():
     with pytest.raises(RowsError, match=r"batch_size=3, but only 2 of 10 rows have a label"):
         next(shuffled_minibatches(rows, 3, seed=0))
     assert not readers()
-
-
-def test_one_row():
-    assert taken(numbered(1), 1, 3).tolist() == [[0]] * 3
 
 
 def test_what_goes_wrong_in_the_background_is_raised():

@@ -15,7 +15,6 @@ from fermiclass.io.tables import write_table
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.rows import ArrayRows, Columns, RowsModel, open_rows, open_training_rows
-from fermiclass.rows.rows_model import check_classes
 
 SMALL = {
     "method": "nimgp-nn",
@@ -162,15 +161,6 @@ def test_a_checkpoint_of_other_rows(data, tmp_path):
         fc.fit_rows(fc.NIMGPClassifier(**FEW), other, checkpoint=path)
 
 
-@pytest.mark.slow
-def test_epochs_are_passes_over_the_rows(rows):
-    steps = []
-    for settings, expected in (({"batch_size": None, "epochs": 40}, 40), ({"epochs": 3}, 3 * 8)):
-        fc.fit_rows(fc.NIMGPClassifier(**SMALL | settings), rows, progress=lambda state: steps.append(state.steps))
-        assert set(steps) == {expected}  # 514 rows with a label
-        steps.clear()
-
-
 @pytest.mark.parametrize(
     ("settings", "y", "message"),
     [
@@ -191,11 +181,6 @@ def test_what_cannot_be_learned(settings, y, message, monkeypatch):
     y = None if y is None else np.array(list(y))[np.arange(60) % len(y)]
     with pytest.raises(ValueError, match=message):
         fit(np.random.default_rng(0).normal(size=(60, 1)), y, settings=settings)
-
-
-def test_other_classes_can_be_named():
-    check_classes(["bll|fsrq", "x" * 60, "supernova remnant", "σ", "maximal"])
-    check_classes([0, 1, 2])
 
 
 def test_labels_on_disk_are_those_in_memory(model, rows, data, tmp_path):

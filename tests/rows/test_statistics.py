@@ -73,13 +73,9 @@ def test_sample(any_rows, data):
     assert sample(in_memory, 100, 4).X[:, 0].tolist() != numbers.tolist()
 
 
-@pytest.mark.parametrize("num", [200, 1000])
-def test_a_sample_of_more_than_there_are(num):
-    assert sample(ArrayRows(np.arange(200)[:, None]), num, 0).X[:, 0].tolist() == list(range(200))
-
-
 def test_a_sample_is_uniform():
     rows = ArrayRows(np.arange(160)[:, None])
+    assert len(sample(rows, 1000, 0).X) == 160
     counts = np.zeros(160)
     for drawn in row_statistics(rows, [(20, seed) for seed in range(2000)]).samples:
         counts[drawn.X[:, 0].astype(int)] += 1
