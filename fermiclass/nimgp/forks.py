@@ -1,4 +1,4 @@
-"""Copies of a process by `fork`: TensorFlow's threads do not come along, so that it would wait for them for ever."""
+"""Copies of a process by `fork`. TensorFlow's threads are not copied, so that TensorFlow would hang there."""
 
 from __future__ import annotations
 

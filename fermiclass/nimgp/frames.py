@@ -1,4 +1,4 @@
-"""Frames, series and masked arrays: names and masks that a position alone does not show."""
+"""Variances and labels belong to the rows and columns of X, by the names of frames; masked values are refused."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from fermiclass.nimgp.arrays import FloatArray
 
 
 def has_label(y: np.ndarray) -> np.ndarray:
-    """Return which labels ``(N,)`` are no empty text; blanks are empty."""
+    """Return which rows have a label, ``(N,)``: one with other characters than blanks."""
     if y.dtype.kind not in "UO":
         return np.ones(len(y), bool)
     return np.array([not isinstance(label, str) or bool(label.strip()) for label in y], bool)

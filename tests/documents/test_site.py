@@ -29,17 +29,8 @@ def test_all_pages_are_there(site):
     pages = {path.stem for path in DOCS.glob("*.md")} | {f"development/{p.stem}" for p in DOCS.glob("development/*.md")}
     pages |= {f"generated/{name}" for name in ("core", "catalogs", "contributing", "changelog")}
     notebooks = {f"generated/{path.stem}" for path in (REPOSITORY / "notebooks").glob("*.ipynb")}
-    assert len(notebooks) == 5
     for page in pages | notebooks:
         assert (site / f"{page}.html").is_file(), page
-
-
-def test_navigation_has_the_four_kinds(site):
-    page = (site / "index.html").read_text(encoding="utf-8")
-    captions = re.findall(r'class="caption-text">([^<]+)<', page)
-    assert captions == ["Tutorials", "How-to guides", "Reference", "Explanation"]
-    assert '"<!--' not in page
-    assert page.count("<td><p>baseline") >= 1  # the table of the README is included
 
 
 def test_public_names_are_documented(site):
@@ -70,13 +61,6 @@ def test_links_between_pages_lead_somewhere(site):
         for link in re.findall(r'href="([^"#:?]+)(?:#[^"]*)?"', text):
             assert (path.parent / link).exists(), f"{path.name}: {link}"
             assert not link.endswith((".md", ".ipynb")), f"{path.name}: {link}"
-
-
-def test_an_unknown_step_is_refused():
-    command = [sys.executable, str(DOCS / "build.py"), "pages"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "invalid choice: 'pages'" in done.stderr
 
 
 def test_the_page_of_the_labels_is_made(tmp_path):

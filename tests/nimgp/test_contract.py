@@ -9,7 +9,7 @@ from fermiclass.nimgp.build import build_model
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LIKELIHOODS, METHODS, NOISES, WITH_EXPECTATIONS
+from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS, NOISES, WITH_EXPECTATIONS
 from fermiclass.nimgp.prediction.predictor import ClassPredictor
 from fermiclass.nimgp.settings import Settings
 
@@ -124,10 +124,3 @@ def test_every_prior_of_the_inputs(functions, rng, method, likelihood):
         model = composed(built(method, likelihood, noise=noise, priors=[prior]), functions["se", noise])
         check(model, (prior, noise), knows_noise=True, seed_too=False)
         check_prediction(model, rng, prior)
-
-
-def test_the_sweep_is_complete():
-    assert {method for method, _ in COMBINATIONS} == set(METHODS)
-    assert {likelihood for _, likelihood in COMBINATIONS} == set(LIKELIHOODS)
-    assert set(KERNELS) < set(KERNEL_SUMS)
-    assert set(WITH_PRIOR) < set(METHODS)

@@ -33,10 +33,6 @@ def test_imports(path):
     assert not foreign
 
 
-def test_there_is_something_to_check():
-    assert len(CORE) > 8
-
-
 def test_expectation_propagation_does_without_tensorflow():
     modules = ", ".join(f"fermiclass.nimgp.ep.{path.stem}" for path in CORE if path.parent.name == "ep")
     assert "evidence" in modules

@@ -1,4 +1,4 @@
-"""Variances on their way through scikit-learn's metadata routing: to scores, and never lost before a prediction."""
+"""Variances in scikit-learn's metadata routing: scores use them, and a prediction without them is refused."""
 
 from __future__ import annotations
 

@@ -170,7 +170,8 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
     def predict_quantiles(self, X: Any, levels: Sequence[float] = (0.025, 0.5, 0.975), *, X_var: Any = None) -> Any:
         """Return quantiles of the outputs of new rows, ``(n, Q)``, by default the median and the central 95 %.
 
-        For counts and grades, a quantile is the least value whose cumulative probability is at least the level.
+        For counts and grades, a quantile is the least value whose cumulative probability is at least the level. They
+        are quantiles of draws of the output: 8,000 and more for each row.
 
         Parameters
         ----------

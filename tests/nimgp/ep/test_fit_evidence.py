@@ -65,14 +65,6 @@ def test_what_did_not_converge_is_said(data):
     assert not fit_evidence(X, labels, LabelNoise(), EPSettings(rules=Rules(max_rounds=3))).found.converged
 
 
-def test_inputs_that_do_not_fit_are_refused(data):
-    X, labels = data
-    with pytest.raises(
-        ValueError, match=r"inputs have shape \(59, 2\), labels \(60,\): expected one row of inputs per label"
-    ):
-        fit_evidence(X[:-1], labels, None)
-
-
 def test_where_rounds_go_in_circles_sites_are_limited():
     """Two overlapping classes, many labels wrong, and a smooth covariance."""
     rng = np.random.default_rng(0)

@@ -23,10 +23,6 @@ def test_formula(X, gamma):
     np.testing.assert_allclose(covariance.smooth(X[:2], X), K[1, :2] - JITTER * np.eye(2, 5))
 
 
-def test_classes_without_noise_share_one_matrix(X):
-    assert Covariance(np.ones(1), np.zeros(3)).K(X).shape == (1, 5, 5)
-
-
 @pytest.mark.parametrize("gamma", [[0.7], [0.7, 3.0]])
 def test_gradient(X, gamma):
     G = np.random.default_rng(1).normal(size=(3, 5, 5))

@@ -63,21 +63,11 @@ def test_what_has_no_distribution_is_refused():
         Posterior.of(model, empty._replace(beta=empty.beta - 1.0))
 
 
-def test_without_sites_it_is_the_prior():
-    X, y = make_data()
-    _, model = make_model(X, y, LabelNoise(1.0, 3.0))
-    prior = Posterior.of(model, Sites.empty(model.labels, model.label_noise))
-    np.testing.assert_array_equal(prior.mean, 0.0)
-    np.testing.assert_allclose(prior.var, 1.0, atol=1e-5)
-    assert prior.rate == 0.25
-    np.testing.assert_allclose(prior.log_odds, np.log(1 / 3))
-
-
 @pytest.mark.parametrize(
     ("y", "num_classes", "message"),
     [
-        ([0, 0], 1, "num_classes=1 is not valid: expected 2 or more"),
-        ([0, 3], 3, r"found labels array\(\[0, 3\]\): expected one or more integers from 0 to 2"),
+        ([0, 0], 1, "num_classes=1"),
+        ([0, 3], 3, "integers from 0 to 2"),
         ([0, -1], 3, "expected one or more integers from 0 to 2"),
         ([0.0, 1.0], 3, "expected one or more integers"),
         ([], 3, "expected one or more integers"),

@@ -2,15 +2,12 @@
 
 import pickle
 
-import gpflow
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from fermiclass import UncertainGPRegressor
-from fermiclass.nimgp.errors import TrainingError
-from fermiclass.nimgp.expected import KERNELS
 from tests.nimgp.estimators.scikit_learn import learns, scikit_learn_checks
 
 N = 40
@@ -77,51 +74,6 @@ def test_it_learns(usual):
     assert usual.noise_variance_ > 0
 
 
-def test_shapes(fitted, new):
-    X, X_var = new
-    mean, std = fitted.predict(X, X_var=X_var, return_std=True)
-    assert mean.shape == std.shape == (20,)
-    assert np.all(std > 0)
-    np.testing.assert_array_equal(fitted.predict(X, X_var=X_var), mean)
-
-
-def test_predictions_by_sampling(fitted, new):
-    X, X_var = new
-    rng = np.random.default_rng(2)
-    if "plain" in fitted.kernel:  # a function of the observed input, which is not drawn
-        X_var = np.zeros_like(X_var)
-    mean, std = fitted.predict(X[:3], X_var=X_var[:3], return_std=True)
-    for i in range(3):
-        m, s = fitted.predict(X[i] + rng.normal(size=(20_000, 2)) * np.sqrt(X_var[i]), return_std=True)
-        assert m.mean() == pytest.approx(mean[i], abs=4 * m.std() / np.sqrt(len(m)) + 1e-9)
-        second = s**2 + (m - m.mean()) ** 2
-        assert second.mean() == pytest.approx(std[i] ** 2, abs=4 * second.std() / np.sqrt(len(m)) + 1e-9)
-
-
-def test_known_inputs_are_gpflows_regression(data, new):
-    X, y, _, _ = data
-    estimator = UncertainGPRegressor(starts=1).fit(X, y)
-    found = estimator.parameters_
-    kernel = gpflow.kernels.RBF(
-        variance=found["kernel.variance"] * estimator.y_scale_**2,
-        lengthscales=found["kernel.lengthscales"] * estimator.scale_,
-    )
-    theirs = gpflow.models.GPR(
-        (X, (y - estimator.y_mean_)[:, None]), kernel, noise_variance=float(estimator.noise_variance_)
-    )
-    mean, variance = theirs.predict_f(new[0])
-    got, std = estimator.predict(new[0], return_std=True)
-    np.testing.assert_allclose(got, mean[:, 0] + estimator.y_mean_, atol=1e-6)
-    np.testing.assert_allclose(std**2, variance[:, 0], atol=1e-6)
-
-
-def test_noise_makes_less_sure(usual, new):
-    X, X_var = new
-    assert np.mean(usual.predict(X, X_var=4 * X_var, return_std=True)[1]) > np.mean(
-        usual.predict(X, return_std=True)[1]
-    )
-
-
 def test_noisy_outputs_count_less(data, new):
     X, y, X_var, y_var = data
     wrong, distrusted = y.copy(), y_var.copy()
@@ -172,11 +124,6 @@ def test_pickle_round_trip(fitted, new):
     again = pickle.loads(pickle.dumps(fitted))
     expected = fitted.predict(new[0], X_var=new[1], return_std=True)
     np.testing.assert_allclose(again.predict(new[0], X_var=new[1], return_std=True), expected, rtol=1e-9)
-
-
-def test_the_seed_decides(data):
-    one, other = (fit(data, random_state=3) for _ in range(2))
-    np.testing.assert_array_equal(one.predict(data[0]), other.predict(data[0]))
 
 
 def test_two_sources_at_one_place(data):
@@ -240,17 +187,6 @@ def test_too_few_steps(data):
     assert not estimator.converged_
 
 
-def test_no_factor():
-    message = "the covariance matrix of 4 training outputs is not positive definite .* raise the jitter, now 0"
-    with pytest.raises(TrainingError, match=message):
-        UncertainGPRegressor(noise_variance=0, jitter=0, starts=1).fit(np.ones((4, 1)), np.arange(4.0))
-
-
-def test_not_fitted(new):
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        UncertainGPRegressor().predict(new[0])
-
-
 @pytest.mark.parametrize(("of_inputs", "of_outputs", "named"), [(1.0, 1e200, "y"), (1e200, 1.0, "feature 0")])
 @pytest.mark.filterwarnings("ignore:the best of 1 starts is not at a maximum")
 def test_numbers_that_cannot_be_squared_are_refused(data, new, of_inputs, of_outputs, named):
@@ -260,13 +196,6 @@ def test_numbers_that_cannot_be_squared_are_refused(data, new, of_inputs, of_out
         model.fit(of_inputs * X, of_outputs * y)
     with pytest.raises(NotFittedError, match="not fitted yet"):
         model.predict(new[0])
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.usefixtures("eagerly")
-@pytest.mark.filterwarnings("ignore:the best of 1 starts is not at a maximum")
-def test_every_kernel_can_be_asked_for(data, kernel):
-    assert np.all(np.isfinite(fit(data, kernel, starts=1, steps=2).predict(data[0])))
 
 
 def test_sincsig():

@@ -1,14 +1,11 @@
 """The estimator that knows of wrong labels."""
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy.special import entr
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-import fermiclass
 from fermiclass.nimgp.ep.evidence import EPSettings
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier, _read
@@ -51,10 +48,6 @@ def robust(data):
 @pytest.fixture(scope="module")
 def standard(data):
     return RobustGPClassifier(robust=False).fit(*data)
-
-
-def test_it_is_public():
-    assert fermiclass.RobustGPClassifier is RobustGPClassifier
 
 
 def test_wrong_labels_are_found(robust):
@@ -167,20 +160,6 @@ def test_input_noise_is_checked_and_ignored(robust, data):
             call(-X_var)
 
 
-def test_a_constant_feature_does_no_harm(data):
-    X, y = data
-    P = RobustGPClassifier(ard=True, max_iter=3, tol=1e-3)
-    with pytest.warns(ConvergenceWarning):
-        P.fit(np.column_stack([X, np.full(90, 4.0)]), y)
-    assert np.all(np.isfinite(P.lengthscale_))
-    assert P.lengthscale_.shape == (3,)
-
-
-def test_pickle(robust, data):
-    again = pickle.loads(pickle.dumps(robust))
-    np.testing.assert_array_equal(again.predict_proba(data[0]), robust.predict_proba(data[0]))
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -228,17 +207,6 @@ def test_parameters_mean_what_they_say():
     assert settings.latent_noise
     assert _read(RobustGPClassifier(latent_noise=True))[1].latent_noise
     assert not _read(RobustGPClassifier(robust=False, latent_noise=False))[1].latent_noise
-
-
-def test_one_class_is_too_few(data):
-    X, y = data
-    with pytest.raises(ValueError, match="needs rows of at least two classes; found only 1 class"):
-        RobustGPClassifier().fit(X, np.where(y == "bll", "bll", ""))
-
-
-def test_not_fitted(data):
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        RobustGPClassifier().predict(data[0])
 
 
 def test_a_fit_that_fails_leaves_nothing_fitted(data):

@@ -9,8 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from fermiclass import NIMGPRegressor
-from fermiclass.nimgp.names import METHODS, RESPONSES
-from fermiclass.nimgp.prediction.responses import ResponsePredictor
+from fermiclass.nimgp.names import RESPONSES
 from fermiclass.nimgp.training.loop import TrainingState
 from tests.nimgp.estimators.scikit_learn import learns, scikit_learn_checks
 
@@ -166,14 +165,6 @@ def test_density_in_the_units_of_y(data, new):
     np.testing.assert_allclose(theirs[1], 3 * std, rtol=1e-3)
 
 
-@pytest.mark.parametrize(
-    "method", [pytest.param(name, marks=[pytest.mark.slow] * (name == "nimgp-fo-marginal")) for name in METHODS]
-)
-def test_every_method_can_be_asked_for(data, new, method):
-    model = fit(data, "student-t", method=method, steps=2)
-    assert np.all(np.isfinite(model.predict(new[0], X_var=new[1])))
-
-
 def test_an_object_of_gpflow(data, new):
     X, X_var, y = data
     y = y["gaussian"] / 100
@@ -226,13 +217,6 @@ def test_a_row_alone_is_the_row_among_others(fitted, new):
         np.testing.assert_array_equal(fitted.predict(X[row], X_var=X_var[row]), whole[1][row])
 
 
-def test_blocks(gaussian, new, monkeypatch):
-    expected = gaussian.predict_quantiles(new[0], X_var=new[1])
-    monkeypatch.setattr("fermiclass.nimgp.prediction.predictor._POINTS_PER_BLOCK", 7 * FAST["num_draws"])
-    again = pickle.loads(pickle.dumps(gaussian))
-    np.testing.assert_allclose(again.predict_quantiles(new[0], X_var=new[1]), expected)
-
-
 def test_pickle_round_trip(fitted, new):
     again = pickle.loads(pickle.dumps(fitted))
     expected = fitted.predict(new[0], X_var=new[1], return_std=True)
@@ -247,16 +231,7 @@ def test_pickle_round_trip(fitted, new):
     [
         ({"likelihood": "laplace"}, "likelihood='laplace' is unknown"),
         ({"likelihood": 3}, "3 is no likelihood: expected .*GPflow"),
-        ({"method": "magic"}, "method='magic' is unknown"),
-        ({"kernel": "rbf"}, "kernel='rbf' is unknown"),
-        ({"steps": 0}, "steps=0 is not valid: expected a whole number above 0"),
-        ({"training": {"inducing": "grid"}}, "inducing='grid' is not valid"),
-        ({"inputs": {"prior": "flat"}}, "prior='flat' is not valid"),
-        (
-            {"num_inducing": 1.5},
-            "num_inducing=1.5 is not valid",
-        ),
-        ({"training": {"natural_gradient": 2.0}}, "natural_gradient=2.0 is not valid"),
+        ({"method": "magic"}, "method=.*not valid"),
     ],
 )
 def test_odd_parameters_are_refused(data, settings, message):
@@ -315,12 +290,3 @@ def test_odd_questions_are_refused(data, new):
         model.log_density(new[0], np.full(30, 4))
     with pytest.raises(ValueError, match=r"the levels .* are not valid: expected numbers between 0 and 1"):
         model.predict_quantiles(new[0], (0.5, 1.0))
-
-
-def test_a_likelihood_of_classes_has_another_predictor(data):
-    from fermiclass.nimgp.build import build_model
-    from fermiclass.nimgp.settings import Settings
-
-    model = build_model(Settings(), np.zeros((2, D)), num_data=2, num_classes=3)
-    with pytest.raises(TypeError, match="Softmax is a likelihood of classes: use ClassPredictor"):
-        ResponsePredictor(model)

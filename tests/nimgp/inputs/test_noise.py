@@ -11,11 +11,6 @@ from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import SEED, C, D, M, N, batch_of
 
 
-def test_given_variances_are_left_alone(data):
-    V = tf.constant(data[1])
-    np.testing.assert_array_equal(GivenNoise().variances(V), V)
-
-
 @pytest.mark.parametrize("leading", [(), (4,)])
 @pytest.mark.parametrize("size", [1, D])
 def test_learned_variances_are_those_of_all_sources(rng, leading, size):
