@@ -13,17 +13,14 @@ import tensorflow as tf
 
 from fermiclass.nimgp.forks import refuse_after_fork
 from fermiclass.nimgp.inputs.models import (
-    AugmentedInputs,
-    FirstOrderInputs,
+    Encoding,
     GivenNoise,
-    InputModel,
     InputNoise,
     LearnedNoise,
     ObservedInputs,
-    PerSourceInputs,
-    SampledInputs,
+    OneHot,
+    make_input_model,
 )
-from fermiclass.nimgp.inputs.network import AmortisedInputs, Encoding, OneHot
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Kernel, Linear, Polynomial, Scales, Stationary, Sum, White
 from fermiclass.nimgp.labels import LabelTable
@@ -142,7 +139,7 @@ def compose_model(
     return NoisyInputGP(
         _kernel(settings, shape, input_dim, scales or Scales(), dtype),
         likelihood,
-        _input_model(settings, sizes, encode, input_priors, seed, dtype),
+        make_input_model(settings, sizes, encode, input_priors, seed, dtype),
         _noise(settings, leading, input_dim, dtype),
         SparsePosterior(tiled, jitter=jitter, dtype=dtype),
         num_data=num_data,
@@ -208,39 +205,6 @@ def _kernel(settings: Settings, shape: Sequence[int], input_dim: int, scales: Sc
             kernels.append(Stationary(shape, input_dim, profile=PROFILES[name], **start))
     kernels.append(White(shape, variance=settings.hyper.white, prior=prior(_WHITE, _WIDE), dtype=dtype))
     return Sum(kernels)
-
-
-def _input_model(
-    settings: Settings,
-    sizes: tuple[int, ...],
-    encode: Encoding,
-    input_priors: Sequence[InputPrior] | None,
-    seed: int,
-    dtype: tf.DType,
-) -> InputModel:
-    *leading, num_data, input_dim = sizes
-    priors = None if input_priors is None else list(input_priors)
-    if settings.method in ("nimgp", "nimgp-psi"):
-        analytic = settings.method == "nimgp-psi"
-        return PerSourceInputs(sizes, spread=settings.inputs.spread, priors=priors, analytic=analytic, dtype=dtype)
-    if settings.method == "nimgp-nn":
-        return AmortisedInputs(
-            leading,
-            input_dim,
-            encode,
-            hidden=settings.inputs.hidden,
-            sees_noise=settings.noise == "given",
-            priors=priors,
-            seed=seed,
-            dtype=dtype,
-        )
-    if settings.first_order:
-        # Where all of f's spread is inside the logarithm there is no other to be kept outside.
-        marginal = settings.method == "nimgp-fo-marginal" and settings.objective == "elbo"
-        return FirstOrderInputs(marginal=marginal)
-    if settings.method == "mgp-aug":
-        return AugmentedInputs(num_data, input_dim, seed=seed, dtype=dtype)
-    return SampledInputs() if settings.method == "mgp-sampling" else ObservedInputs()
 
 
 def _noise(settings: Settings, leading: Sequence[int], input_dim: int, dtype: tf.DType) -> InputNoise:

@@ -1,7 +1,7 @@
 """Parameters of models: transformed, with priors, and found by name.
 
-The interface is that of GPflow, and parameters of GPflow may be in the same model. This module imports neither GPflow
-nor TensorFlow Probability: their import takes several seconds.
+The interface is that of GPflow, and parameters of GPflow may be in the same model. These here need neither GPflow nor
+TensorFlow Probability, whose import takes seconds, and they may be in single precision.
 """
 
 from __future__ import annotations

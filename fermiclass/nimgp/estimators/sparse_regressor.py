@@ -245,7 +245,7 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
 
     def _build(self, settings: Settings, Z: np.ndarray, num_data: int, seed: int) -> Any:
         from fermiclass.nimgp.build import compose_model
-        from fermiclass.nimgp.inputs.network import Standardised
+        from fermiclass.nimgp.inputs.models import Standardised
         from fermiclass.nimgp.likelihoods.outputs import make_output_model
 
         refuse_after_fork()

@@ -124,10 +124,8 @@ class ClassLikelihood(Module):
 class Predictive:
     """A likelihood that gives ``log E_q p(y | f)`` instead of ``E_q log p(y | f)``.
 
-    This is the logarithm of the probability that the model predicts for a training label. The uncertainty of f can then
-    express how certain the class is. The evidence lower bound penalises every wrong f instead. The objective is not a
-    bound of the evidence but a regularised log loss (Wei, Sheth & Khardon 2021, "Direct loss minimization for sparse
-    Gaussian processes"; for regression Jankowiak, Pleiss & Gardner 2020, "Parametric Gaussian process regressors").
+    The objective is then not a bound of the evidence but a regularised log loss of predictions; see "Another objective"
+    in ``docs/mathematics.md``.
     """
 
     def __init__(self, likelihood: Likelihood) -> None:

@@ -6,8 +6,7 @@ import pytest
 import tensorflow as tf
 
 from fermiclass.nimgp.build import build_model, compose_model
-from fermiclass.nimgp.inputs.models import Batch
-from fermiclass.nimgp.inputs.network import Standardised
+from fermiclass.nimgp.inputs.models import Batch, Standardised
 from fermiclass.nimgp.kernels import Scales, Sum
 from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood
 from fermiclass.nimgp.modules import parameters_of

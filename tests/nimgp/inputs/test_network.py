@@ -5,8 +5,7 @@ import pytest
 import tensorflow as tf
 
 from fermiclass.nimgp.build import build_model
-from fermiclass.nimgp.inputs.models import PerSourceInputs
-from fermiclass.nimgp.inputs.network import AmortisedInputs, OneHot
+from fermiclass.nimgp.inputs.models import AmortisedInputs, OneHot, PerSourceInputs
 from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, mixture, perturbed
 

@@ -8,8 +8,7 @@ from scipy.special import logsumexp, ndtr
 from scipy.stats import norm
 
 from fermiclass.nimgp.build import compose_model
-from fermiclass.nimgp.inputs.models import Batch
-from fermiclass.nimgp.inputs.network import Standardised
+from fermiclass.nimgp.inputs.models import Batch, Standardised
 from fermiclass.nimgp.likelihoods.distributions import quantile_given, quantiles_of_draws
 from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, OrderedProbit
 from fermiclass.nimgp.likelihoods.outputs import make_output_model

@@ -21,8 +21,3 @@ def test_softplus_is_the_librarys(low):
         np.testing.assert_allclose(
             one.forward_log_det_jacobian(x, 0), expected.forward_log_det_jacobian(x, 0), rtol=1e-12
         )
-
-
-def test_softplus_has_no_other_hinge():
-    with pytest.raises(TypeError, match="hinge_softness"):
-        Softplus(hinge_softness=2.0)
