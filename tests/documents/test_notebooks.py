@@ -22,6 +22,7 @@ CHECKS = {
     "03-how-far-to-trust": "assert len(evaluation) == 310 and evaluation.table.loc['nimgp+estimated', 'nll'] < 0.4",
     "04-your-own-classes": "assert result.scores.error < 0.1 and len(best) == 8 and set(best.colnames) > {'P_msp'}",
     "05-not-astronomy": "assert scores.loc[10.0].idxmin() == 'NIMGP' and scores.loc[1.0].max() < 0.25",
+    "06-gpflow": "assert 0 < np.mean(shift) < 0.05 and len(scales) == D and len(by_softmax) == len(named)",
 }
 
 

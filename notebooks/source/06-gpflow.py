@@ -1,0 +1,80 @@
+# %% [markdown]
+# # Kernels and likelihoods of GPflow
+#
+# The classifier knows some kernels and likelihoods by name. It also takes those of
+# [GPflow](https://gpflow.github.io/GPflow) as objects: sums, products, periodic kernels,
+# kernels of some features only, and your own.
+
+# %%
+from pathlib import Path
+
+import gpflow
+import matplotlib.pyplot as plt
+import numpy as np
+import tensorflow_probability as tfp
+
+import fermiclass as fc
+from fermiclass.labelling.training import default_estimator
+
+catalog = fc.read_catalog(Path("../catalogs") / "4FGL-DR4.fits.gz")
+named = fc.train(catalog, default_estimator()).label(catalog)
+
+# %% [markdown]
+# ## A kernel
+#
+# Inputs are standardised: a length-scale of 1 is the standard deviation of a feature over
+# the training sources. With a vector of length-scales each feature has its own. The priors
+# of GPflow's parameters count in training. Each class gets its own copy, and your object
+# does not change. White noise is always added.
+
+# %%
+features = fc.extract_features(catalog).features
+D = len(features)
+smooth = gpflow.kernels.RationalQuadratic(lengthscales=np.full(D, 3.0 * np.sqrt(D)))
+smooth.lengthscales.prior = tfp.distributions.LogNormal(
+    np.log(3.0 * np.sqrt(D)), np.float64(0.5)
+)
+kernel = smooth + gpflow.kernels.Linear(variance=0.1)
+model = fc.train(catalog, default_estimator(kernel=kernel))
+labels = model.label(catalog)
+
+# %% [markdown]
+# The kernel hardly matters for most sources.
+
+# %%
+figure, axes = plt.subplots(figsize=(4, 4))
+axes.plot(named["P_psr"], labels["P_psr"], ".", markersize=2)
+axes.set(xlabel="P(psr), kernel by name", ylabel="P(psr), kernel of GPflow")
+shift = np.abs(named["P_psr"] - labels["P_psr"])
+print(f"mean change {np.mean(shift):.4f}")
+
+# %% [markdown]
+# Trained parameters have the names that GPflow gives them. Short length-scales show the
+# features that matter.
+
+# %%
+found = model.estimator.weights_
+number = list(model.estimator.classes_).index("psr")
+scales = found[f"kernel.kernels[0].kernels[{number}].kernels[0].lengthscales"]
+figure, axes = plt.subplots(figsize=(5, 4))
+axes.barh([feature.name for feature in features], scales)
+axes.set(xlabel="length-scale for psr", title="Rational quadratic kernel")
+figure.tight_layout()
+
+# %% [markdown]
+# ## A likelihood
+#
+# A likelihood of GPflow says how probable each class is, given the latent functions. The
+# classes are in the order of `classes_`. Labels that stand for several classes, which the
+# default classes have, need a likelihood that GPflow evaluates by draws, such as `Softmax`.
+# `MultiClass` and your own likelihoods serve where each label is one class.
+
+# %%
+four = default_estimator(likelihood=gpflow.likelihoods.Softmax(4))
+by_softmax = fc.train(catalog, four).label(catalog)
+print(f"mean change {np.mean(np.abs(named['P_psr'] - by_softmax['P_psr'])):.4f}")
+
+# %% [markdown]
+# A model with such objects is trained in double precision, which takes longer. It can be
+# pickled. `fc.save_model` refuses it, because a model folder holds names and numbers only.
+# The method `nimgp-psi` needs names.
