@@ -131,7 +131,9 @@ def fit_rows(
     found = row_statistics(rows, [(_SAMPLE_ROWS, random_seed(settings)), (_DOMAIN_ROWS, 0)])
     if found.labels is None:
         raise RowsError("a classifier needs rows of at least two classes; found no labels")
-    check_classes(found.labels.tolist())
+    joined = _joined_labels(found)
+    sets = {*joined, *(settings.label_sets or {})}
+    check_classes([label for label in found.labels.tolist() if label not in sets])
     sample, typical = found.samples
 
     def minibatches(batch_size: int, seed: int, first: int) -> Iterator[tuple[Any, Any, Any]]:
@@ -144,7 +146,7 @@ def fit_rows(
         found.std,
         found.labels,
         (sample.X, sample.X_var),
-        _joined_labels(found),
+        joined,
         {"features": rows.columns.features, "contents": found.digest},
     )
     fitted = clone(estimator).fit_stream(minibatches, statistics, checkpoint=place, progress=progress)

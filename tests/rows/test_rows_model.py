@@ -109,6 +109,9 @@ def test_a_label_of_two_classes_stands_for_either(data):
     n = np.arange(len(y))
     open_label = np.where((n % 3 == 0) & (y != "psr"), "bll|fsrq", np.where(n % 11 == 0, "psr|new", y))
     assert list(fit(X, open_label, X_var, FEW).classes_) == ["bll", "fsrq", "psr", "psr|new"]
+    stated = {**FEW, "label_sets": {"BLL": ("bll", "fsrq")}}  # it gets no column of its own
+    y = np.where(n % 3 == 0, "BLL", y)
+    assert list(fit(X, y, X_var, stated).classes_) == ["bll", "fsrq", "psr"]
 
 
 def test_a_checkpoint(rows, tmp_path):
