@@ -27,8 +27,8 @@ UNCERTAINTIES_SUFFIX = "+unc"
 OPEN_BASELINE_FEATURES = "extended"
 
 #: What the baselines learn in the open world, in two trainings: the groups, and the types of AGN.
-OPEN_GROUPS = f"agn={'+'.join(code for code in CLASS_TREE['agn'] if code != 'bcu')},psr,other"
-OPEN_TYPES = "bll,fsrq"
+OPEN_BASELINE_GROUPS = f"agn={'+'.join(code for code in CLASS_TREE['agn'] if code != 'bcu')},psr,other"
+OPEN_BASELINE_TYPES = "bll,fsrq"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,8 @@ def baseline_method(name: str, seed: int = 0) -> Method:
         if not split.open_world:
             return plain.predict(split)
         of_group, of_type = (
-            _fit_and_predict(estimator, split, OPEN_BASELINE_FEATURES, classes) for classes in (OPEN_GROUPS, OPEN_TYPES)
+            _fit_and_predict(estimator, split, OPEN_BASELINE_FEATURES, classes)
+            for classes in (OPEN_BASELINE_GROUPS, OPEN_BASELINE_TYPES)
         )
         return np.hstack([of_group[:, :1] * of_type, of_group[:, 1:]])
 
