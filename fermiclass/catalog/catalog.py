@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from astropy.table import Table
 from numpy.typing import NDArray
 
+from fermiclass.catalog.classes import status_of
 from fermiclass.catalog.releases import Release
 
 if TYPE_CHECKING:
     import pandas as pd
-    from astropy.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +65,8 @@ class Catalog:
 
     @property
     def status(self) -> NDArray[np.str_]:
-        """(N,) 'identified', 'associated' or 'unassociated'."""
-        return np.where(self.classes == "", "unassociated", np.where(self.identified, "identified", "associated"))
+        """(N,) which of `SOURCE_STATUSES` each source has: :func:`fermiclass.catalog.status_of`."""
+        return status_of(self.table["CLASS1"])
 
     def __len__(self) -> int:
         return len(self.table)

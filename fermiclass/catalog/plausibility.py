@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from astropy.table import Table
+from astropy.units import Unit, UnitConversionError, UnrecognizedUnit, photon
 from numpy.typing import NDArray
 
 from fermiclass.catalog.classes import CLASS_CODES
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.io.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from astropy.table import Table
 
 
 class Expected(NamedTuple):
@@ -66,8 +65,6 @@ def convert_units(table: Table, source: str) -> None:
     CatalogWarning
         When a column is converted, or its unit is unknown.
     """
-    from astropy.units import Unit, UnitConversionError, UnrecognizedUnit, photon
-
     for name in (name for name in EXPECTED if name in table.colnames):
         if table[name].dtype.kind not in "fiub":
             raise CatalogError(

@@ -6,16 +6,13 @@ import difflib
 import re
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import SourceError
-
-if TYPE_CHECKING:
-    from fermiclass.catalog.catalog import Catalog
 
 #: Columns with other names of a source. A name that the first group has is not looked for in the second.
 _OTHER_NAMES = (

@@ -46,8 +46,7 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
 def train_model(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> tuple[CatalogModel, FeatureTable]:
     """Train with the options of ``train`` and ``classify``. Return the model, and the features of all sources."""
     from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES
-    from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
-    from fermiclass.features.presets import PAPER_FEATURES, PAPER_MIN_SIGNIFICANCE
+    from fermiclass.features import DEFAULT_FEATURE_SET, PAPER_MIN_SIGNIFICANCE, extract_features
     from fermiclass.labelling import training
 
     paper = chosen["paper"]
@@ -56,7 +55,7 @@ def train_model(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> tuple[
     if chosen["temperature"] and (chosen["likelihood"] or ("step" if paper else "")) == "step":
         raise click.UsageError("--temperature has no effect on the step likelihood, which learns its ε: leave it out")
     data = {
-        "features": chosen["features"] or (PAPER_FEATURES if paper else DEFAULT_FEATURE_SET),
+        "features": chosen["features"] or ("paper" if paper else DEFAULT_FEATURE_SET),
         "classes": chosen["classes"] or (THREE_CLASSES if paper else DEFAULT_CLASSES),
         "min_significance": chosen["min_significance"],
     }

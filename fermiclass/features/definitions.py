@@ -10,17 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fermiclass.catalog import Catalog
 from fermiclass.catalog.latitude import DISC
 from fermiclass.errors import FeatureError
 from fermiclass.features.inputs import Band, Column, Input, Reading, describe
 from fermiclass.features.transforms import Asinh, AsinhDistance, HardnessRatio, Identity, Log, RoundedLog, Transform
-
-if TYPE_CHECKING:
-    from fermiclass.catalog import Catalog
 
 
 @dataclass(frozen=True)
@@ -202,3 +199,6 @@ DEFAULT_FEATURE_SET = "galactic"
 
 #: Every defined feature by name.
 FEATURES: dict[str, Feature] = {feature.name: feature for members in FEATURE_SETS.values() for feature in members}
+
+#: The minimum significance of the main paper (Villacampa-Calvo et al. 2021, section 5.6).
+PAPER_MIN_SIGNIFICANCE = 30.0

@@ -1,33 +1,6 @@
-"""Imputation of values and uncertainties that the catalogue does not give.
+"""Imputation of values and uncertainties that the catalogue does not give, by a policy that is fitted once.
 
-The policy is the same for training and prediction. A row's result does not depend on the other rows of the batch.
-
-1. A *value* is unusable if it is not finite: NaN or infinite in the catalogue, or outside the domain of the
-   transformation. It is also unusable if it is impossible: its distance from the median is 100,000 times that of the
-   catalogue's 1st or 99th percentile (10 times for logarithms), given at least 100 values. No source of 4FGL is so far
-   away, but one damaged number would stretch the scale of all others. An unusable value becomes the catalogue's median
-   of the feature. Its variance becomes the population variance, because the source is a member of the population. The
-   robust population variance is the square of half the range from the 16th to the 84th percentile.
-2. An *uncertainty* is unknown if it is NaN, infinite, zero or negative, at the cap that means "unconstrained"
-   (`Column.cap`), or absurdly small. It becomes
-
-       ln σ = a + b ln Signif_Avg + c x
-
-   with x the feature's own value. The coefficients are a least-squares fit to the rows of the catalogue in which value
-   and uncertainty are known. ln σ is clipped to the 1st ... 99th percentile of the known ln σ. A source without
-   Signif_Avg gets the catalogue's median of Signif_Avg.
-3. *Absurdly small* means less than a tenth of the fit (or of the 99th percentile, if that is less), where the fit is
-   more than a tenth of the population's spread. The catalogue has such errors where a spectral fit stopped at a bound:
-   in 4FGL DR1, `LP_beta` = 1.0 ± 0.001 for sources of 4 σ, where 0.4 is typical. The scatter of ln σ about the fit is
-   0.15 to 0.4. The fit is made twice, the second time without absurd errors. Errors of the brightest sources are kept,
-   because an error below a tenth of the spread hardly matters.
-4. With fewer than `MIN_KNOWN` known uncertainties, or if the known rows do not determine a coefficient, that
-   coefficient is 0. In the extreme, ln σ is the median of the known ones, or with none at all the population's ln σ.
-   A feature without any usable value has median 0 and variance 1.
-5. A feature without a column of uncertainties has variance 0, unless the value itself is imputed.
-
-Sums are `math.fsum`, which rounds once, and percentiles sort the values. So the order of the rows does not change a
-bit of the result.
+``docs/mathematics.md``, "Missing values and uncertainties", has the rules and their reasons.
 """
 
 from __future__ import annotations

@@ -8,15 +8,13 @@ catalogue has no uncertainties of this quantity, and NaN where a single one is m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from fermiclass.catalog import Catalog
 from fermiclass.errors import FeatureError
 from fermiclass.io.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from fermiclass.catalog import Catalog
 
 #: Larger numbers count as missing: their squares and products would overflow, and no catalogue has any.
 LARGEST = 1e100

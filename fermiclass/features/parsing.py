@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from fermiclass.catalog import Catalog
 from fermiclass.errors import FeatureError
 from fermiclass.features.definitions import FEATURE_SETS, FEATURES, Feature
 from fermiclass.features.inputs import Column
 from fermiclass.features.transforms import Identity, Log
-
-if TYPE_CHECKING:
-    from fermiclass.catalog import Catalog
 
 #: Numeric columns of the 4FGL releases with one number a source. They are known without a catalogue.
 RAW_COLUMNS: tuple[str, ...] = (

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from astropy.table import Column, Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog.classes import DEFAULT_CLASSES
+from fermiclass.catalog import DEFAULT_CLASSES, Catalog, ClassGrouping
 from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature
 from fermiclass.features.imputation import Imputation
 from fermiclass.features.inputs import column_or_nan
@@ -19,9 +20,6 @@ from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
-    from astropy.table import Table
-
-    from fermiclass.catalog import Catalog, ClassGrouping
 
 #: Bits of `FeatureTable.flags`.
 FLAG_UNCERTAINTY = 1
@@ -96,8 +94,6 @@ class FeatureTable:
 
     def to_table(self) -> Table:
         """Return an astropy table: Source_Name, CLASS, each feature with its `Unc_`, FEATURE_FLAGS, and metadata."""
-        from astropy.table import Column, Table
-
         table = Table(meta=dict(self.meta))
 
         def add(name: str, data: Any, description: str, unit: str = "", ucd: str = "") -> None:
@@ -164,10 +160,8 @@ def extract_features(
     ClassError
         If `classes` cannot be parsed.
     """
-    from fermiclass.catalog import ClassGrouping
-
     chosen = parse_features(features, catalog)
-    grouping = ClassGrouping.parse(classes) if isinstance(classes, str) else classes
+    grouping = ClassGrouping.parse(classes)
     names = [feature.name for feature in chosen]
     readings = [feature.measure(catalog) for feature in chosen]
     significance = column_or_nan(catalog, "Signif_Avg")

@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 from astropy.table import MaskedColumn
 
-from fermiclass.catalog import Catalog, read_catalog
+from fermiclass.catalog import SOURCE_STATUSES, Catalog, read_catalog
 from tests.conftest import slim_path
 
 
 def test_classes_and_status(slim_catalog):
-    assert set(np.unique(slim_catalog.status)) == {"identified", "associated", "unassociated"}
+    assert set(np.unique(slim_catalog.status)) == set(SOURCE_STATUSES)
     np.testing.assert_array_equal(slim_catalog.status == "unassociated", slim_catalog.classes == "")
-    np.testing.assert_array_equal(slim_catalog.status == "identified", slim_catalog.identified)
+    assert np.all(slim_catalog.identified[slim_catalog.status == "identified"])
     assert all(code == code.strip().lower() for code in np.unique(slim_catalog.classes))
     assert slim_catalog.classes[slim_catalog.names == "4FGL J0534.5+2200"] == "psr"
 
