@@ -38,7 +38,10 @@ class FITSRows(TableRows):
         rows = self._data[start:stop]  # once: it takes astropy long
 
         def column(name: str) -> NDArray[Any]:
-            values, null = np.asarray(rows.field(name)), rows.columns[name].null
+            try:
+                values, null = np.asarray(rows.field(name)), rows.columns[name].null
+            except Exception as error:  # astropy's, at scaled integers of 64 bits or without sign
+                raise RowsError(f"the column '{name}' cannot be read ({in_one_line(error)}): write doubles") from error
             if null not in (None, "") and values.dtype.kind in "iuf":
                 # astropy takes the null value as a number. It is one before TSCAL and TZERO.
                 missing = rows.view(np.ndarray)[name] == null

@@ -106,6 +106,18 @@ def test_unsigned_and_missing_integers_in_fits(tmp_path):
         rows.read(0, 2)
 
 
+@pytest.mark.parametrize(("kind", "zero", "scale"), [("K", 100, 1), ("J", 2**31, 0.5), ("I", 7, 0.25), ("B", -128, 1)])
+def test_scaled_numbers_are_right_or_refused(tmp_path, kind, zero, scale):
+    path = fits_table(tmp_path, fits.Column("a", kind, array=np.array([1, 2, 3])))
+    fits.setval(path, "TZERO1", value=zero, ext=1)
+    fits.setval(path, "TSCAL1", value=scale, ext=1)
+    if (kind, zero) in (("K", 100), ("J", 2**31)):
+        with pytest.raises(RowsError, match="column 'a' cannot be read"):
+            FITSRows(path, ["a"]).read(0, 3)
+    else:
+        assert FITSRows(path, ["a"]).read(0, 3).X[:, 0].tolist() == [k * scale + zero for k in (1, 2, 3)]
+
+
 def test_only_the_row_groups_and_columns_concerned_are_read_once(data, tmp_path, monkeypatch):
     rows = make_rows("parquet", data, tmp_path)
     asked = []
