@@ -19,16 +19,15 @@ from compare_settings import CATALOGS, value_of
 import fermiclass as fc
 from fermiclass.labelling.training import default_estimator, train, training_table
 from fermiclass.nimgp.build import assign_weights, build_model, type_of
-from fermiclass.nimgp.estimators.fitting import label_table
-from fermiclass.nimgp.estimators.weights import part_weights
+from fermiclass.nimgp.estimators.preparation import label_meanings
 from fermiclass.nimgp.inputs.models import Batch
 
 
 def objective(estimator: fc.NIMGPClassifier, table: fc.FeatureTable) -> float:
     """Return the objective of a fitted classifier on its training sources."""
-    trained = estimator.trained_
-    settings, weights = trained.settings, part_weights(trained.weights)[0]
-    labels, dtype = label_table(settings, table.y), type_of(settings)
+    trained = estimator.fitted_
+    settings, weights = trained.settings, trained.parameters
+    labels, dtype = label_meanings(settings, table.y), type_of(settings)
     X, X_var = trained.scaling.apply(table.X, table.X_var, settings)
     model = build_model(
         settings,

@@ -22,8 +22,7 @@ import fermiclass as fc
 from fermiclass.features import extract_features
 from fermiclass.labelling.training import default_estimator, train
 from fermiclass.nimgp.likelihoods.base import gaussian_points
-from fermiclass.nimgp.prediction.graphs import blurred
-from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction
+from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction, first_order_moments
 
 MANY = 2**14
 MANY_POINTS = 2**17
@@ -59,18 +58,21 @@ def main() -> None:
     sources = catalog[catalog.classes == ""]
     sources = sources[np.random.default_rng(0).permutation(len(sources))[:512]]
     table = extract_features(sources, model.features, model.grouping, imputation=model.imputation)
-    trained, trained_model = model.estimator.trained_, model.estimator._predictor._model
+    trained = model.estimator.fitted_
+    trained_model = trained.predictor.model
     X, X_var = trained.scaling.apply(table.X, table.X_var, trained.settings)
 
     if trained.settings.first_order:
         functions = trained_model.posterior.predictor(trained_model.kernel)
-        latent = blurred(functions, tf.constant(X, tf.float32), tf.linalg.diag(tf.constant(X_var**0.5, tf.float32)))
+        latent = first_order_moments(
+            functions, tf.constant(X, tf.float32), tf.linalg.diag(tf.constant(X_var**0.5, tf.float32))
+        )
         compare_points(latent.mean.numpy().T, latent.var.numpy().T ** 0.5)
         return
 
     def predict(draws: int, points: int) -> tuple[Prediction, float]:
         trained_model.likelihood.num_points = points
-        predictor = ClassPredictor(trained_model, input_prior=model.estimator._prior)
+        predictor = ClassPredictor(trained_model, input_prior=trained.prior)
         predictor.predict(X[:1], X_var[:1], num_draws=draws)  # traces the graph
         begin = time.process_time()
         return predictor.predict(X, X_var, num_draws=draws), time.process_time() - begin

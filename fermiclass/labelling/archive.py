@@ -39,7 +39,6 @@ CATALOGUE, ROWS = "catalogue", "rows"
 
 _CONFIG, _WEIGHTS = "config.json", "weights.npz"
 _SCRATCH = ".fermiclass-model."
-_FITTED = ("mean_", "scale_", "elbo_")
 _DOMAIN = ("X", "covariance", "depths")
 
 #: What NumPy and zipfile raise for damaged archives, besides OSError and ValueError.
@@ -89,7 +88,7 @@ class ModelFiles:
     model
         All other entries.
     arrays
-        What was learned: ``weights/…``, ``estimator/…`` and ``domain/…``.
+        What was learned: ``weights/…`` and ``domain/…``.
     """
 
     kind: str
@@ -128,7 +127,6 @@ def save_model(model: CatalogModel | RowsModel, path: str | Path) -> None:
         )
     estimator, domain = model.estimator, model.domain
     arrays = {f"weights/{name}": array for name, array in estimator.weights_.items()}
-    arrays |= {f"estimator/{name}": getattr(estimator, name) for name in _FITTED}
     if domain is not None:
         arrays |= {f"domain/{name}": getattr(domain, name) for name in _DOMAIN}
     files = ModelFiles(
@@ -340,14 +338,12 @@ def _estimator(files: ModelFiles, num_features: int) -> NIMGPClassifier:
         raise ValueError("its classes are not a sorted list of texts or whole numbers")
     if num_functions(len(files.classes)) != len(files.arrays["weights/posterior.Z"]):
         raise ValueError(f"its weights are not those of {len(files.classes)} classes")
-    estimator.classes_ = np.array(files.classes)
-    for name in _FITTED:
-        setattr(estimator, name, files.arrays[f"estimator/{name}"])
-    if not estimator.mean_.shape == estimator.scale_.shape == (num_features,) or np.any(estimator.scale_ <= 0):
-        raise ValueError(f"mean_ and scale_ are not those of {num_features} features")
     start = "weights/"
     weights = {name.removeprefix(start): array for name, array in files.arrays.items() if name.startswith(start)}
-    return estimator.restore(weights)
+    estimator.restore(weights, files.classes)
+    if estimator.n_features_in_ != num_features:
+        raise ValueError(f"its weights are those of {estimator.n_features_in_} features, it has {num_features}")
+    return estimator
 
 
 def _domain(files: ModelFiles, num_features: int) -> TrainingDomain | None:

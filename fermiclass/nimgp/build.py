@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.forks import refuse_after_fork
 from fermiclass.nimgp.inputs.models import (
     Encoding,
     GivenNoise,
     InputNoise,
     LearnedNoise,
-    ObservedInputs,
     OneHot,
     make_input_model,
 )
@@ -30,6 +28,7 @@ from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import LogNormal, copied, parameters_of
 from fermiclass.nimgp.names import LEARNED, num_functions
 from fermiclass.nimgp.posterior import SparsePosterior
+from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import Settings
 
 # Medians of the log-normal priors, for standardised inputs: latent functions some units high, as log odds are, that
@@ -248,23 +247,3 @@ def assign_weights(model: NoisyInputGP, weights: Mapping[str, np.ndarray]) -> No
                 f"{tuple(parameter.shape)}"
             )
         parameter.assign(tf.cast(weights[name], parameter.dtype))
-
-
-def model_from_weights(
-    settings: Settings, weights: Mapping[str, np.ndarray], *, dtype: tf.DType = tf.float64
-) -> NoisyInputGP:
-    """Rebuild a model for prediction from :func:`weights_of`.
-
-    Raises
-    ------
-    ValueError
-        When names or shapes are not those of such a model.
-    """
-    if "posterior.Z" not in weights or np.ndim(weights["posterior.Z"]) != 3:
-        raise ValueError("the weights hold no inducing points 'posterior.Z' of shape (functions, points, features)")
-    functions = len(weights["posterior.Z"])
-    num_classes = getattr(settings.likelihood, "num_bins", 2 if functions == 1 else functions)  # grades share one
-    model = build_model(settings, weights["posterior.Z"][0], num_classes=num_classes, num_data=0, dtype=dtype)
-    model.input_model = ObservedInputs()
-    assign_weights(model, weights)
-    return model

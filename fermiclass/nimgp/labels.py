@@ -107,7 +107,7 @@ class LabelTable:
         order = np.argsort(self.names, kind="stable")
         return np.asarray(order[np.searchsorted(self.names, y, sorter=order)])
 
-    def says_something(self) -> np.ndarray:
+    def is_informative(self) -> np.ndarray:
         """Return which labels ``(K,)`` rule out a class; a label that may stand for every class says nothing."""
         if self.sets is None:
             return np.ones(len(self.names), bool)

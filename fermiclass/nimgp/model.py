@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.inputs.models import Batch, InputModel, InputNoise
+from fermiclass.nimgp.inputs.models import Batch, InputModel, InputNoise, ObservedInputs
 from fermiclass.nimgp.kernels import Kernel
 from fermiclass.nimgp.likelihoods.base import Likelihood, Predictive
-from fermiclass.nimgp.modules import Module
+from fermiclass.nimgp.modules import Module, copied, parameters_of
 from fermiclass.nimgp.posterior import SparsePosterior
 
 
@@ -82,3 +82,31 @@ class NoisyInputGP(Module):
         """Return the log density of the priors of all hyper-parameters, summed over all models, a scalar."""
         densities = [p.log_prior_density() for p in self.trainable_parameters if p.prior is not None]
         return tf.add_n(densities) if densities else tf.zeros((), self.posterior.q_mu.dtype)
+
+    def diagnosis(self) -> str:
+        """Name the parameters that are not finite; if there are none, the condition number of the worst K(Z, Z)."""
+        odd = [path for path, parameter in parameters_of(self).items() if not np.all(np.isfinite(parameter.numpy()))]
+        if odd:
+            return f"the parameters {', '.join(odd[:3])}{', ...' if len(odd) > 3 else ''} are NaN or infinite"
+        K = tf.cast(self.kernel.K(self.posterior.Z), tf.float64).numpy()
+        if not np.all(np.isfinite(K)):
+            return "the covariances K(Z, Z) of the inducing points overflow"
+        eigenvalues = np.linalg.eigvalsh(K)
+        condition = eigenvalues[..., -1] / np.maximum(eigenvalues[..., 0], 1e-16 * eigenvalues[..., -1])
+        worst = np.unravel_index(np.argmax(condition), condition.shape)
+        return (
+            f"the covariance matrix K(Z, Z) of {K.shape[-1]} inducing points is worst for latent function {worst[-1]}: "
+            f"its condition number is {condition[worst]:.1g} before the jitter of {np.max(self.posterior.jitter):.1g}"
+        )
+
+    def for_prediction(self, k: int | None = None) -> NoisyInputGP:
+        """Return this model, or number k of several that were trained at once, without what only training needs."""
+        kernel, likelihood, noise, posterior = self.kernel, self.likelihood, self.noise, self.posterior
+        if k is not None:
+            kernel, likelihood, noise, posterior = copied((kernel, likelihood, noise, posterior))
+        one = NoisyInputGP(kernel, likelihood, ObservedInputs(), noise, posterior, num_data=0)
+        if k is not None:
+            for parameter in parameters_of(one).values():
+                of_all = parameter.unconstrained_variable
+                parameter.unconstrained_variable = tf.Variable(of_all[k], trainable=of_all.trainable)
+        return one

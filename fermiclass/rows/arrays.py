@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError, in_one_line
-from fermiclass.nimgp.frames import line_up
+from fermiclass.nimgp.validation import align_columns
 from fermiclass.rows.chunk import Chunk, Rows, stamp_of
 from fermiclass.rows.columns import DEFAULT_LABEL, UNCERTAINTY_PREFIX, Columns, as_floats, plain_values, refuse
 
@@ -43,7 +43,7 @@ class ArrayRows(Rows):
         X, y, X_var = (Path(given).resolve() if _is_path(given) else given for given in (X, y, X_var))
         self._opened = partial(ArrayRows, X, y, X_var=X_var, feature_names=feature_names)
         try:
-            X_var = line_up(X, X_var, y=y)
+            X_var = align_columns(X, X_var, y=y)
         except ValueError as error:
             raise RowsError(str(error)) from error
         self._X = _array(X)

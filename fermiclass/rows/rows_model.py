@@ -121,7 +121,7 @@ def fit_rows(
     """
     from sklearn.base import clone
 
-    from fermiclass.nimgp.estimators.fitting import random_seed
+    from fermiclass.nimgp.estimators.preparation import random_seed
     from fermiclass.nimgp.estimators.streams import StreamStatistics, check_streamable
     from fermiclass.nimgp.settings import Settings
 

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from scipy.stats import lognorm
 
-from fermiclass.nimgp.build import assign_weights, build_model, model_from_weights, weights_of
+from fermiclass.nimgp.build import assign_weights, build_model, weights_of
 from fermiclass.nimgp.kernels import matern32, matern52, squared_exponential
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
 from fermiclass.nimgp.settings import Settings
@@ -135,7 +135,8 @@ def test_priors_pull_the_hyper_parameters(make_model):
 def test_weights_round_trip(make_model, data, settings):
     model, X = make_model(**settings), tf.constant(data[0])
     weights = weights_of(model)
-    again = model_from_weights(Settings(**settings), weights)
+    again = build_model(Settings(**settings), weights["posterior.Z"][0], num_classes=C, num_data=0)
+    assign_weights(again, weights)
     for ours, theirs in zip(*(m.posterior.functions(m.kernel).moments(X) for m in (model, again)), strict=True):
         np.testing.assert_allclose(theirs, ours, rtol=1e-9, atol=1e-12)
     assert all(a.dtype == np.float64 for a in weights.values())
@@ -150,21 +151,17 @@ def test_models_trained_at_once_have_weights_with_a_leading_axis(rng):
     many = perturbed(build_model(settings, Z, num_classes=C, num_data=np.full(4, N)), rng)
     weights = weights_of(many)
     assert {name: a.shape[0] for name, a in weights.items()} == dict.fromkeys(weights, 4)
-    one = build_model(settings, Z[2], num_classes=C, num_data=N)
-    assign_weights(one, {name: a[2] for name, a in weights.items()})
-    for name, values in weights_of(one).items():
+    for name, values in weights_of(many.for_prediction(2)).items():
         np.testing.assert_allclose(values, weights[name][2], rtol=1e-12)
 
 
 def test_weights_that_do_not_fit_are_refused(make_model):
-    weights = weights_of(make_model())
-    settings = Settings()
-    with pytest.raises(ValueError, match=r"no inducing points 'posterior\.Z'"):
-        model_from_weights(settings, {})
+    model = make_model()
+    weights = weights_of(model)
     with pytest.raises(ValueError, match=r"posterior\.q_mu differ"):
-        model_from_weights(settings, {k: v for k, v in weights.items() if k != "posterior.q_mu"})
+        assign_weights(model, {k: v for k, v in weights.items() if k != "posterior.q_mu"})
     with pytest.raises(ValueError, match=rf"q_mu have shape \({C},\), a model with these inducing points needs"):
-        model_from_weights(settings, weights | {"posterior.q_mu": np.zeros(C)})
+        assign_weights(model, weights | {"posterior.q_mu": np.zeros(C)})
 
 
 def test_settings_reach_the_parts(rng):

@@ -124,6 +124,6 @@ def test_a_gradient_that_is_no_number_moves_nothing(monkeypatch):
 def test_a_prediction_that_is_no_number_is_refused():
     model = tiny("mgp").fit(X, Y)
     huge = {**model.weights_, "posterior.q_mu": np.full_like(model.weights_["posterior.q_mu"], 1e38)}
-    model.restore(huge)
+    model.restore(huge, model.classes_)
     with pytest.raises(PredictionError, match=r"probabilities of .* are NaN or infinite: .*fewer inducing points"):
         model.predict_proba(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,35 +11,23 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fermiclass.nimgp.estimators.checks import check_variances, wrong_label_probabilities
-from fermiclass.nimgp.estimators.fitting import (
-    Problem,
-    Trained,
-    at_temperature,
-    check_start,
-    labelled_rows,
-    prepare,
-    random_seed,
-    train_problems,
-)
-from fermiclass.nimgp.estimators.routing import NoisyClassifierMixin, new_variances
-from fermiclass.nimgp.estimators.scaling import Scaling
-from fermiclass.nimgp.estimators.start import expected_inputs
-from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, train_on_stream
+from fermiclass.nimgp.estimators.fitting import Fitted, check_start, fit_prepared
+from fermiclass.nimgp.estimators.preparation import Prepared, label_meanings, labelled_rows, prepare, random_seed
+from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
 from fermiclass.nimgp.estimators.temperature import NUM_DRAWS, fold_temperature
-from fermiclass.nimgp.estimators.weights import part_weights
-from fermiclass.nimgp.forks import is_broken_fork, refuse_after_fork
-from fermiclass.nimgp.frames import line_up
-from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
+from fermiclass.nimgp.estimators.validation import (
+    NoisyClassifierMixin,
+    check_variances,
+    new_variances,
+    wrong_label_probabilities,
+)
+from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import FOLDS, HyperOptions, InputOptions, Settings, TrainingOptions
+from fermiclass.nimgp.validation import align_columns
 
 if TYPE_CHECKING:
-    from fermiclass.nimgp.prediction.graphs import PredictionGraphs
     from fermiclass.nimgp.prediction.predictor import Prediction
     from fermiclass.nimgp.training.loop import TrainingState
-
-_GRAPHS_KEPT = 8
-_GRAPHS: dict[Any, PredictionGraphs] = {}
 
 
 class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
@@ -119,7 +108,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
     mean_, scale_ : ndarray (D,)
         Mean and scale by which inputs are standardised.
     weights_ : dict of ndarray
-        Trained parameters, p(x) of standardised inputs, and the temperature.
+        Trained parameters, p(x) of standardised inputs, scaling, objective and temperature.
     temperature_ : float
         Temperature T of the predictions.
     noise_variance_ : ndarray (D,) or None
@@ -205,7 +194,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         ValueError
             When shapes differ, values are not finite, a variance is negative, or there is only one class.
         """
-        return self._take(train_problems([self._problem(X, y, X_var)], progress=progress)[0])
+        return self._adopt(fit_prepared([self._prepare(X, y, X_var)], progress=progress)[0])
 
     def fit_many(
         self,
@@ -216,7 +205,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
     ) -> list[NIMGPClassifier]:
         """Train copies on several data sets at once, such as the splits of one data set.
 
-        See :func:`fermiclass.nimgp.estimators.fitting.train_problems`.
+        See :func:`fermiclass.nimgp.estimators.fitting.fit_prepared`.
 
         Parameters
         ----------
@@ -238,67 +227,57 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
             As for :meth:`fit`; also when `start` has other classes, or is another kind of model.
         """
         copies = [clone(self) for _ in data]
-        known = None if start is None else [one.trained_ for one in start]
-        problems = [
-            copy._problem(*rows, start=None if known is None else known[k])
+        known = None if start is None else [one.fitted_ for one in start]
+        prepared = [
+            copy._prepare(*rows, start=None if known is None else known[k])
             for k, (copy, rows) in enumerate(zip(copies, data, strict=True))
         ]
-        found = train_problems(problems, start=known, progress=progress)
-        return [copy._take(trained) for copy, trained in zip(copies, found, strict=True)]
+        found = fit_prepared(prepared, start=known, progress=progress)
+        return [copy._adopt(fitted) for copy, fitted in zip(copies, found, strict=True)]
 
     def _settings(self) -> Settings:
         return Settings(**self.get_params(deep=False))
 
-    def _problem(self, X: Any, y: Any, X_var: Any, *, start: Trained | None = None) -> Problem:
+    def _prepare(self, X: Any, y: Any, X_var: Any, *, start: Fitted | None = None) -> Prepared:
         """Check and standardise training data, and drop the results of an earlier fit."""
         settings = self._settings()
-        self._forget()
-        if start is not None:
-            check_start(settings, start)
-        X_var = line_up(X, X_var, y=y)
+        self.__dict__.pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
+        X_var = align_columns(X, X_var, y=y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         rows = labelled_rows(settings, X, y, check_variances(X, X_var))
         seed = random_seed(settings)
+        if start is not None:
+            check_start(settings, label_meanings(settings, rows.y).classes, start)
         temperature = settings.temperature
         if temperature == FOLDS:
             plain = clone(self).set_params(temperature=1.0, num_draws=min(NUM_DRAWS, settings.num_draws))
             temperature = fold_temperature(plain.fit_many, rows.X, rows.y, rows.X_var, seed=seed)
-        return prepare(settings, rows, seed, float(temperature), start)
-
-    def _forget(self) -> None:
-        """Drop the results of an earlier fit, so that a failing fit does not leave a mixture."""
-        for name in ("trained_", "weights_", "_predictor"):
-            self.__dict__.pop(name, None)
-
-    def _take(self, trained: Trained) -> NIMGPClassifier:
-        """Store the trained parameters, and prepare for predictions."""
-        from fermiclass.nimgp.build import model_from_weights, type_of
-        from fermiclass.nimgp.prediction.predictor import ClassPredictor
-
-        parameters, prior, temperature = part_weights(trained.weights)
-        model = model_from_weights(trained.settings, parameters, dtype=type_of(trained.settings))
-        input_dim = parameters["posterior.Z"].shape[-1]
-        if prior.mean.shape[-1] != input_dim:
-            raise ValueError(f"the weights lack p(x) of {input_dim} inputs, or the temperature")
-        if trained.scaling.mean.shape != (input_dim,):
-            raise ValueError(f"classes_, mean_ and scale_ for {input_dim} inputs are missing: set them before")
-        self._predictor = ClassPredictor(
-            model,
-            input_prior=prior,
-            first_order=trained.settings.first_order,
-            graphs=None if trained.settings.of_gpflow else _shared_graphs(trained.settings, model),
+        return prepare(
+            settings,
+            rows,
+            seed=seed,
+            temperature=float(temperature),
+            scaling=None if start is None else start.scaling,
+            Z=None if start is None else start.parameters["posterior.Z"][0],
         )
-        self._predictor.temperature = temperature
-        self._prior = prior
-        self.classes_, self.elbo_ = trained.classes, trained.trace
-        self.mean_, self.scale_ = trained.scaling
-        self.n_features_in_ = input_dim
-        self.weights_, self.temperature_ = dict(trained.weights), temperature
-        learned = trained.weights.get("noise.variance")
+
+    def _adopt(self, fitted: Fitted) -> NIMGPClassifier:
+        """Show what was fitted as attributes."""
+        self.classes_, self.elbo_ = fitted.classes, fitted.objective
+        self.mean_, self.scale_ = fitted.scaling
+        self.n_features_in_ = len(self.mean_)
+        self.temperature_ = fitted.temperature
+        learned = fitted.parameters.get("noise.variance")
         self.noise_variance_ = None if learned is None else learned * self.scale_**2
-        self.label_noise_ = float(trained.weights.get("likelihood.rate", 0.0))
-        self.trained_ = trained
+        self.label_noise_ = float(fitted.parameters.get("likelihood.rate", 0.0))
+        self.fitted_ = fitted
         return self
+
+    @property
+    def weights_(self) -> dict[str, np.ndarray]:
+        """All that was learned but the classes, as arrays by name; :meth:`restore` takes them."""
+        check_is_fitted(self)
+        return self.fitted_.to_arrays()
 
     def fit_stream(
         self,
@@ -332,31 +311,24 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
             When the checkpoint belongs to another training.
         """
         settings = self._settings()
-        self._forget()
-        return self._take(train_on_stream(settings, minibatches, statistics, checkpoint=checkpoint, progress=progress))
+        self.__dict__.pop("fitted_", None)
+        return self._adopt(fit_stream(settings, minibatches, statistics, checkpoint=checkpoint, progress=progress))
 
-    def restore(self, weights: Mapping[str, np.ndarray]) -> NIMGPClassifier:
-        """Use trained parameters, such as ``weights_`` of a classifier with the same settings and scaling.
-
-        The attributes ``classes_``, ``mean_`` and ``scale_`` must exist.
+    def restore(self, weights: Mapping[str, np.ndarray], classes: Any) -> NIMGPClassifier:
+        """Use ``weights_`` and ``classes_`` of a fitted classifier with the same settings.
 
         Raises
         ------
         ValueError
-            When the parameters do not fit the settings, or the attributes are missing.
+            When they do not fit the settings or each other, or have values that are not possible.
         """
-        classes, mean, scale, trace = (
-            getattr(self, name, np.empty(0)) for name in ("classes_", "mean_", "scale_", "elbo_")
-        )
-        return self._take(Trained(self._settings(), classes, Scaling(mean, scale), dict(weights), trace))
+        refuse_after_fork()
+        return self._adopt(Fitted.from_arrays(self._settings(), np.asarray(classes), weights))
 
     def at_temperature(self, temperature: float) -> NIMGPClassifier:
         """Set the temperature of a fitted classifier; see the parameter `temperature`."""
         check_is_fitted(self)
-        self.trained_ = at_temperature(self.trained_, temperature)
-        self.weights_ = dict(self.trained_.weights)
-        self.temperature_ = self._predictor.temperature = float(temperature)
-        return self
+        return self._adopt(replace(self.fitted_, temperature=float(temperature)))
 
     def predict_proba(self, X: Any, *, X_var: Any = None) -> np.ndarray:
         """Return class probabilities, ``(n, C)`` in the order of ``classes_``; see :meth:`predict_distribution`."""
@@ -385,7 +357,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         ValueError
             When all labels are trusted (`label_noise` is 0), or a label is not one of the classes.
         """
-        line_up(X, y=y)
+        align_columns(X, y=y)
         probabilities = self.predict_proba(X, X_var=X_var)
         if not self.label_noise_:
             raise ValueError("label_noise=0 trusts every label: train with label_noise='learned'")
@@ -428,45 +400,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X_var = new_variances(self, X, X_var)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        trained, settings = self.trained_, self.trained_.settings
-        X, X_var = trained.scaling.apply(X, check_variances(X, X_var), settings)
-        num_draws = settings.num_draws
-        if settings.method not in (*AVERAGING, *FIRST_ORDER):
-            X_var, num_draws = np.zeros_like(X_var), 1
-        elif "noise.variance" in trained.weights:
-            X_var = np.broadcast_to(trained.weights["noise.variance"], X.shape)
-        X, X_var = expected_inputs(settings, self._prior, X, X_var)
-        return self._predictor.blocks(X, X_var, num_draws=num_draws, ratio=ratio)
+        return self.fitted_.predict(X, check_variances(X, X_var), ratio)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "trained_")  # the last thing that fit sets
-
-    # The TensorFlow model cannot be copied or pickled. It is rebuilt from weights_.
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return {key: value for key, value in state.items() if key != "_predictor"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "trained_") and not is_broken_fork():  # an error here would leave a pool of processes waiting
-            self._take(self.trained_)
-
-
-def _shared_graphs(settings: Settings, model: Any) -> PredictionGraphs:
-    """Return the graphs of prediction. Models of the same kind share them, so that they are traced only once."""
-    from fermiclass.nimgp.prediction.graphs import PredictionGraphs
-
-    kind = (
-        settings.method,
-        settings.likelihood,
-        settings.kernel,
-        settings.hyper,
-        settings.label_noise == 0,
-        tuple(model.posterior.Z.shape),
-        model.posterior.q_mu.dtype,
-    )
-    if kind not in _GRAPHS:
-        while len(_GRAPHS) >= _GRAPHS_KEPT:
-            del _GRAPHS[next(iter(_GRAPHS))]
-        _GRAPHS[kind] = PredictionGraphs(model, first_order=settings.first_order)
-    return _GRAPHS[kind]
+        return hasattr(self, "fitted_")  # the last thing that fit sets

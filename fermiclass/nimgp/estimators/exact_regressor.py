@@ -11,14 +11,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fermiclass.nimgp.estimators.checks import check_variances
-from fermiclass.nimgp.estimators.routing import NoisyRegressorMixin, new_variances
-from fermiclass.nimgp.estimators.scaling import mean_and_scale
+from fermiclass.nimgp.estimators.preparation import mean_and_scale
+from fermiclass.nimgp.estimators.validation import (
+    NoisyRegressorMixin,
+    RebuiltModelMixin,
+    check_variances,
+    new_variances,
+)
 from fermiclass.nimgp.expected import KERNELS
-from fermiclass.nimgp.forks import is_broken_fork, refuse_after_fork
-from fermiclass.nimgp.frames import line_up
 from fermiclass.nimgp.names import LEARNED
+from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import Number, check_setting
+from fermiclass.nimgp.validation import align_columns
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.expected.kernels import Sources
@@ -34,7 +38,7 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
 _TOLERANCE = 1e-9  # error of symmetry and eigenvalues, relative to the largest entry
 
 
-class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
+class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
     """Gaussian process regression on inputs and outputs with known noise, by expected covariances.
 
     The method of Dallaire, Besse & Chaib-draa (2011), "An approximate inference with Gaussian process to latent
@@ -83,6 +87,8 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
     n_steps_ : int
         Number of L-BFGS steps of the best start.
     """
+
+    _of_model = ("_model", "_solution")
 
     def __init__(
         self,
@@ -140,7 +146,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         self._check_parameters()
         self.__dict__.pop("_solution", None)
         self._fitted_settings = self.get_params(deep=False)
-        X_var = line_up(X, X_var, y=y, y_var=y_var)
+        X_var = align_columns(X, X_var, y=y, y_var=y_var)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, np.float64)
         noise = check_input_noise(X, X_var)
@@ -231,23 +237,13 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         for name, allowed in _ALLOWED.items():
             check_setting(name, getattr(self, name), *allowed)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_solution")  # the last thing that fit sets
+    def _rebuild(self) -> None:
+        from fermiclass.nimgp.modules import parameters_of
 
-    # The TensorFlow model cannot be copied or pickled. It is rebuilt from its parameters.
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return {key: value for key, value in state.items() if key not in ("_model", "_solution")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "parameters_") and not is_broken_fork():
-            from fermiclass.nimgp.modules import parameters_of
-
-            self._model = self._build()
-            for name, parameter in parameters_of(self._model).items():
-                parameter.assign(self.parameters_[name])
-            self._solution = self._model.solve()
+        self._model = self._build()
+        for name, parameter in parameters_of(self._model).items():
+            parameter.assign(self.parameters_[name])
+        self._solution = self._model.solve()
 
 
 def _check_output_noise(y: np.ndarray, y_var: Any) -> np.ndarray:

@@ -1,90 +1,39 @@
-"""The training procedure for rows in memory, rows on disk, and regression: from problems to parameters."""
+"""Fitting: from prepared rows to classifiers that predict."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 
-from fermiclass.nimgp.estimators.checks import refuse_bytes
-from fermiclass.nimgp.estimators.scaling import Scaling, mean_and_scale
-from fermiclass.nimgp.estimators.start import expected_inputs, inducing_points, input_prior, schedule
-from fermiclass.nimgp.estimators.weights import join_weights, part_weights
+from fermiclass.nimgp.estimators.preparation import Prepared, Scaling, expected_inputs
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.labels import LabelTable, has_label
+from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
+from fermiclass.nimgp.processes import is_broken_fork
 from fermiclass.nimgp.settings import Settings
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.model import NoisyInputGP
+    from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction, PredictionGraphs
     from fermiclass.nimgp.training.checkpoints import Checkpoint
     from fermiclass.nimgp.training.feeds import Data
     from fermiclass.nimgp.training.loop import Schedule, TrainingState
 
 _LOG = logging.getLogger(__name__)
 
-_MANY_CLASSES, _ROWS_PER_CLASS = 100, 5  # with more classes, each needs this number of sources on average
-
 Progress = Callable[["TrainingState"], None]
 
-
-class LabelledRows(NamedTuple):
-    """Training rows in an order that does not depend on the order of the input: X, X_var (N, D) and y (N,)."""
-
-    X: np.ndarray
-    X_var: np.ndarray
-    y: np.ndarray
+_PRIOR = ("input_prior.weights", "input_prior.mean", "input_prior.precision")
+_OTHERS = ("mean", "scale", "objective", "temperature", *_PRIOR)
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """One training problem, standardised.
-
-    Attributes
-    ----------
-    settings
-        Settings of the model and its training.
-    table
-        Classes that each label stands for.
-    scaling
-        Mean and scale of the inputs.
-    X, X_var, labels
-        Inputs and variances ``(N, D)``, and labels as numbers ``(N,)``.
-    Z
-        Initial inducing points, ``(M, D)``.
-    prior
-        Prior p(x) of the noiseless inputs.
-    seed
-        Seed of initial values, minibatches and draws.
-    temperature
-        Temperature T of the predictions.
-    """
-
-    settings: Settings
-    table: LabelTable
-    scaling: Scaling
-    X: np.ndarray
-    X_var: np.ndarray
-    labels: np.ndarray
-    Z: np.ndarray
-    prior: InputPrior
-    seed: int
-    temperature: float = 1.0
-
-    @property
-    def classes(self) -> np.ndarray:
-        """Class labels ``(C,)``, sorted."""
-        return self.table.classes
-
-
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """Result of training.
+class Fitted:
+    """A trained classifier, which predicts.
 
     Attributes
     ----------
@@ -94,110 +43,126 @@ class Trained:
         Class labels ``(C,)``, sorted.
     scaling
         Mean and scale of the inputs.
-    weights
-        Parameters of the model, p(x) and temperature, by name.
-    trace
+    prior
+        Prior p(x) of the noiseless inputs.
+    temperature
+        Temperature T of the predictions.
+    objective
         Objective during training.
+    parameters
+        Parameters of the model by name.
+    predictor
+        Predictor with the trained model.
     """
 
     settings: Settings
     classes: np.ndarray
     scaling: Scaling
-    weights: Mapping[str, np.ndarray]
-    trace: np.ndarray
+    prior: InputPrior
+    temperature: float
+    objective: np.ndarray
+    parameters: Mapping[str, np.ndarray]
+    predictor: ClassPredictor
+
+    def predict(self, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray | None = None) -> Iterator[Prediction]:
+        """Predict rows in the units of the training, block by block; see `ClassPredictor.blocks`."""
+        settings, num_draws = self.settings, self.settings.num_draws
+        X, X_var = self.scaling.apply(X, X_var, settings)
+        if settings.method not in (*AVERAGING, *FIRST_ORDER):
+            X_var, num_draws = np.zeros_like(X_var), 1
+        elif settings.noise != "given":
+            X_var = np.broadcast_to(self.parameters["noise.variance"], X.shape)
+        X, X_var = expected_inputs(settings, self.prior, X, X_var)
+        return self.predictor.blocks(X, X_var, num_draws=num_draws, ratio=ratio, temperature=self.temperature)
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return all that was learned but the classes as arrays by name, for files and pickles."""
+        prior = dict(zip(_PRIOR, (self.prior.weights, self.prior.mean, self.prior.precision), strict=True))
+        found = {"mean": self.scaling.mean, "scale": self.scaling.scale, "objective": self.objective}
+        return {**found, "temperature": np.array(self.temperature), **prior, **self.parameters}
+
+    @classmethod
+    def from_arrays(cls, settings: Settings, classes: np.ndarray, arrays: Mapping[str, np.ndarray]) -> Fitted:
+        """Return the classifier of :meth:`to_arrays`.
+
+        Raises
+        ------
+        ValueError
+            When the arrays do not fit the settings or each other, or have values that are not possible.
+        """
+        from fermiclass.nimgp.build import assign_weights, build_model, type_of
+
+        missing = [name for name in (*_OTHERS, "posterior.Z") if name not in arrays]
+        if missing:
+            raise ValueError(f"the arrays lack {', '.join(missing)}")
+        parameters = {name: array for name, array in arrays.items() if name not in _OTHERS}
+        Z, mean, scale = arrays["posterior.Z"], arrays["mean"], arrays["scale"]
+        if Z.ndim != 3 or mean.shape != Z.shape[2:] or scale.shape != mean.shape or not np.all(scale > 0):
+            raise ValueError(f"posterior.Z has shape {Z.shape}, which does not fit mean and scale")
+        prior = _checked_prior(InputPrior(*(arrays[name] for name in _PRIOR)), len(mean))
+        temperature = arrays["temperature"]
+        if temperature.shape != () or not temperature > 0:
+            raise ValueError(f"the temperature is {temperature}, not one positive number")
+        model = build_model(settings, Z[0], num_classes=len(classes), num_data=0, dtype=type_of(settings))
+        assign_weights(model, parameters)
+        predictor = _predictor(settings, model.for_prediction(), prior)
+        scaling = Scaling(mean, scale)
+        return cls(settings, classes, scaling, prior, float(temperature), arrays["objective"], parameters, predictor)
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (self.settings, self.classes, self.to_arrays())
 
 
-def label_table(settings: Settings, labels: np.ndarray) -> LabelTable:
-    """Return the classes that each label stands for.
-
-    Raises
-    ------
-    ValueError
-        When a set names a class without rows, or there are fewer than two classes.
-    """
-    table = LabelTable.of(labels, settings.label_sets or {}, settings.label_weights or {})
-    if len(table.classes) < 2:
-        raise ValueError(f"a classifier needs sources of at least two classes; found only {len(table.classes)} class")
-    return table
+def _unpickled(settings: Settings, classes: np.ndarray, arrays: Mapping[str, np.ndarray]) -> Fitted | None:
+    # An error here would leave a pool of processes waiting: prediction refuses instead.
+    return None if is_broken_fork() else Fitted.from_arrays(settings, classes, arrays)
 
 
-def labelled_rows(settings: Settings, X: np.ndarray, y: np.ndarray, X_var: np.ndarray) -> LabelledRows:
-    """Return the rows with a label, in an order that gives all permutations the same sums, minibatches and draws.
-
-    Raises
-    ------
-    ValueError
-        When y has no class labels, or there is only one class, or there are far too many.
-    """
-    refuse_bytes(y)
-    check_classification_targets(y)
-    labelled = has_label(y)
-    if not np.all(labelled):
-        X, y, X_var = X[labelled], y[labelled], X_var[labelled]
-    table = label_table(settings, y)
-    classes, labels = table.classes, table.codes(y)
-    says_something = table.says_something()[labels]
-    if not np.all(says_something):
-        X, y, X_var, labels = X[says_something], y[says_something], X_var[says_something], labels[says_something]
-    if len(classes) > _MANY_CLASSES and len(y) < _ROWS_PER_CLASS * len(classes):
-        raise ValueError(
-            f"{len(y)} sources of {len(classes)} classes, such as {classes[0]!r}, are too few of each to learn from: "
-            f"are these labels names or measurements? Give classes of {_ROWS_PER_CLASS} sources or more on average"
-        )
-    order = np.lexsort((*X_var.T, *X.T, labels))
-    return LabelledRows(X[order], X_var[order], y[order])
+def _checked_prior(prior: InputPrior, input_dim: int) -> InputPrior:
+    weights, mean, precision = prior.weights, prior.mean, prior.precision
+    components = len(weights) if weights.ndim == 1 else 0
+    fits = (mean.shape, precision.shape) == ((components, input_dim), (components, input_dim, input_dim))
+    if not components or not fits:
+        raise ValueError(f"p(x) has arrays of other shapes than a mixture of Gaussians of {input_dim} inputs")
+    if np.any(weights <= 0) or abs(weights.sum() - 1.0) > 1e-6:
+        raise ValueError("the components of p(x) have weights that are not positive, or do not sum to one")
+    least = np.linalg.eigvalsh(precision).min()
+    if least < -1e-9 * np.abs(precision).max() or (components > 1 and least <= 0):
+        raise ValueError("p(x) has a negative precision along some direction")
+    return prior
 
 
-def random_seed(settings: Settings) -> int:
-    """Return a seed from the random state of the settings."""
-    return int(check_random_state(settings.random_state).randint(2**31 - 1))
+def _predictor(
+    settings: Settings, model: NoisyInputGP, prior: InputPrior, graphs: PredictionGraphs | None = None
+) -> ClassPredictor:
+    from fermiclass.nimgp.prediction.predictor import ClassPredictor
+
+    return ClassPredictor(model, input_prior=prior, first_order=settings.first_order, graphs=graphs)
 
 
-def prepare(settings: Settings, rows: LabelledRows, seed: int, temperature: float, start: Trained | None) -> Problem:
-    """Standardise labelled rows, and choose the initial values of training.
+def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | None = None) -> Schedule:
+    """Return the steps of training with `num_data` sources; `batch_size` replaces that of the settings."""
+    from fermiclass.nimgp.training.loop import Schedule
 
-    Parameters
-    ----------
-    settings, rows, seed, temperature
-        Parts of the problem.
-    start
-        Trained classifier whose scaling and inducing points are used; None for none.
-
-    Raises
-    ------
-    ValueError
-        When `start` has other classes.
-    """
-    table = label_table(settings, rows.y)
-    classes, labels = table.classes, table.codes(rows.y)
-    if start is not None and not np.array_equal(start.classes, classes):
-        raise ValueError(
-            f"a classifier of {', '.join(map(str, start.classes))} cannot be the start of one of "
-            f"{', '.join(map(str, classes))}"
-        )
-    scaling = mean_and_scale(rows.X) if start is None else start.scaling
-    X, X_var = scaling.apply(rows.X, rows.X_var, settings)
-    prior = input_prior(settings, X, X_var, seed)
-    X, X_var = expected_inputs(settings, prior, X, X_var)
-    Z = inducing_points(settings, X, len(X), seed) if start is None else start.weights["posterior.Z"][0]
-    return Problem(settings, table, scaling, X, X_var, labels, Z, prior, seed, temperature)
+    size = settings.batch_size if batch_size is None else batch_size
+    steps = settings.steps
+    if settings.epochs is not None:
+        steps = settings.epochs * max(1, round(num_data / min(size or num_data, num_data)))
+    options = settings.training
+    return Schedule(steps, size, settings.learning_rate, options.decay, seed, options.natural_gradient)
 
 
-def maximise(
+def run_training(
     model: NoisyInputGP,
     data: Data,
     steps: Schedule,
     *,
-    start: Mapping[str, np.ndarray] | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Train a model in place, and return its parameters and the objective during training."""
-    from fermiclass.nimgp.build import assign_weights, weights_of
+) -> np.ndarray:
+    """Train a model in place, and return the objective during training."""
     from fermiclass.nimgp.training.loop import train
 
-    if start is not None:
-        assign_weights(model, start)
     _LOG.info("training: at most %d steps", steps.steps)
     with checkpoint or nullcontext():
         for state in train(model, data, steps, checkpoint=checkpoint):
@@ -206,132 +171,119 @@ def maximise(
             if progress is not None:
                 progress(state)
     _LOG.info("trained: %d steps", state.step)
-    return weights_of(model), history.astype(np.float64)
+    return history.astype(np.float64)
 
 
-def train_problems(
-    problems: Sequence[Problem], *, start: Sequence[Trained] | None = None, progress: Progress | None = None
-) -> list[Trained]:
-    """Train classifiers with the same settings. Classifiers whose arrays have the same shapes are trained at once.
+def fit_prepared(
+    prepared: Sequence[Prepared], *, start: Sequence[Fitted] | None = None, progress: Progress | None = None
+) -> list[Fitted]:
+    """Train classifiers with the same settings. Those whose arrays have the same shapes are trained at once.
 
-    Small matrices leave a machine idle: twenty classifiers together take little longer than two. Except for rounding,
-    each result is the same as from training alone. If one classifier fails, its whole group raises the jitter; if one
-    diverges, its whole group starts again with a fifth of the step size.
+    Small matrices leave a machine idle: twenty classifiers of 300 rows together take a third of the time that they take
+    one after the other. With thousands of rows there is no gain. Except for rounding, each result is the same as from
+    training alone. If one classifier fails, its whole group raises the jitter; if one diverges, its whole group starts
+    again with a fifth of the step size.
     """
-    groups: dict[tuple[object, ...], list[int]] = {}
-    for k, problem in enumerate(problems):
-        settings, num_data = problem.settings, len(problem.labels)
-        full_batch = (settings.batch_size or num_data) >= num_data
-        shapes = len(problem.classes), *problem.Z.shape, len(problem.prior.weights)
-        steps = schedule(settings, num_data, problem.seed).steps
-        table = [b"" if part is None else part.tobytes() for part in (problem.table.sets, problem.table.weights)]
-        alone = k if settings.of_gpflow else -1
-        groups.setdefault((alone, *shapes, problem.seed, steps, full_batch, *table), []).append(k)
-    trained: dict[int, Trained] = {}
+    groups: dict[Any, list[int]] = {}
+    for k, one in enumerate(prepared):
+        groups.setdefault(_group(one), []).append(k)
+    fitted: dict[int, Fitted] = {}
     for members in groups.values():
-        found = _train_group(
-            [problems[k] for k in members], None if start is None else [start[k] for k in members], progress
-        )
-        trained |= dict(zip(members, found, strict=True))
-    return [trained[k] for k in range(len(problems))]
+        known = None if start is None else [start[k].parameters for k in members]
+        fitted |= zip(members, _fit_group([prepared[k] for k in members], known, progress), strict=True)
+    return [fitted[k] for k in range(len(prepared))]
 
 
-def _train_group(
-    problems: Sequence[Problem], start: Sequence[Trained] | None, progress: Progress | None
-) -> list[Trained]:
-    from fermiclass.nimgp.build import build_model, type_of
+def _group(one: Prepared) -> tuple[object, ...]:
+    """Return what must be the same for two classifiers to be trained at once: shapes, draws and meaning of labels."""
+    settings, num_data = one.settings, len(one.y)
+    shapes = len(one.labels.classes), *one.Z.shape, len(one.prior.weights)
+    full_batch = (settings.batch_size or num_data) >= num_data
+    meanings = [None if part is None else part.tobytes() for part in (one.labels.sets, one.labels.weights)]
+    alone = id(one) if settings.of_gpflow else 0  # objects of GPflow know one model only
+    return (alone, *shapes, one.seed, schedule(settings, num_data, one.seed).steps, full_batch, *meanings)
+
+
+def _fit_group(
+    group: Sequence[Prepared], start: Sequence[Mapping[str, np.ndarray]] | None, progress: Progress | None
+) -> list[Fitted]:
     from fermiclass.nimgp.training.feeds import TrainingData
 
-    first = problems[0]
-    if first.settings.of_gpflow:
-        return [_train_alone(first, None if start is None else start[0], progress)]
-    counts = np.array([len(problem.labels) for problem in problems])
+    first, counts = group[0], np.array([len(one.y) for one in group])
+    X, X_var, y = (_stacked([getattr(one, name) for one in group]) for name in ("X", "X_var", "y"))
+    data = TrainingData(X, X_var, y, None if len(group) == 1 else counts)
+    num_data = counts if len(group) > 1 else int(counts[0])
+    known = None if start is None else {name: _stacked([one[name] for one in start]) for name in start[0]}
+    steps = schedule(first.settings, int(counts[0]), first.seed)
+    return fit_data(group, data, steps, num_data=num_data, start=known, progress=progress)
+
+
+def fit_data(
+    group: Sequence[Prepared],
+    data: Data,
+    steps: Schedule,
+    *,
+    num_data: int | np.ndarray,
+    start: Mapping[str, np.ndarray] | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: Progress | None = None,
+) -> list[Fitted]:
+    """Train one classifier, or several at once, whose arrays then have a leading axis."""
+    from fermiclass.nimgp.build import assign_weights, build_model, type_of, weights_of
+
+    first, alone = group[0], len(group) == 1
     model = build_model(
         first.settings,
-        np.stack([problem.Z for problem in problems]),
-        num_classes=len(first.classes),
-        num_data=counts,
-        input_priors=[problem.prior for problem in problems],
+        _stacked([one.Z for one in group]),
+        num_classes=len(first.labels.classes),
+        num_data=num_data,
+        input_priors=[one.prior for one in group],
         seed=first.seed,
         dtype=type_of(first.settings),
-        labels=first.table,
+        labels=first.labels,
     )
-    data = TrainingData(
-        _padded([problem.X for problem in problems]),
-        _padded([problem.X_var for problem in problems]),
-        _padded([problem.labels for problem in problems]),
-        counts,
-    )
-    weights, trace = maximise(
-        model,
-        data,
-        schedule(first.settings, int(counts[0]), first.seed),
-        start=None if start is None else _stacked(start),
-        progress=progress,
-    )
-    return [
-        finished(problem, {name: values[k] for name, values in weights.items()}, trace[:, k])
-        for k, problem in enumerate(problems)
-    ]
+    if start is not None:
+        assign_weights(model, start)
+    objective = run_training(model, data, steps, checkpoint=checkpoint, progress=progress)
+    parameters = weights_of(model)
+    assign_weights(model, parameters)  # rounds as a file does, so that a restored model is the same
+    fitted: list[Fitted] = []
+    for k, one in enumerate(group):
+        trained = model.for_prediction(None if alone else k)
+        graphs = fitted[0].predictor.graphs if fitted else None
+        fitted.append(
+            Fitted(
+                one.settings,
+                one.labels.classes,
+                one.scaling,
+                one.prior,
+                one.temperature,
+                objective if alone else objective[:, k],
+                parameters if alone else {name: values[k] for name, values in parameters.items()},
+                _predictor(one.settings, trained, one.prior, graphs),
+            )
+        )
+    return fitted
 
 
-def _train_alone(problem: Problem, start: Trained | None, progress: Progress | None) -> Trained:
-    """Train one classifier whose kernel or likelihood is an object of GPflow, which knows one model only."""
-    from fermiclass.nimgp.build import build_model, type_of
-    from fermiclass.nimgp.training.feeds import TrainingData
-
-    settings, num_data = problem.settings, len(problem.labels)
-    model = build_model(
-        settings,
-        problem.Z,
-        num_classes=len(problem.classes),
-        num_data=num_data,
-        input_priors=[problem.prior],
-        seed=problem.seed,
-        dtype=type_of(settings),
-        labels=problem.table,
-    )
-    weights, trace = maximise(
-        model,
-        TrainingData(problem.X, problem.X_var, problem.labels),
-        schedule(settings, num_data, problem.seed),
-        start=None if start is None else part_weights(start.weights)[0],
-        progress=progress,
-    )
-    return finished(problem, weights, trace)
-
-
-def finished(problem: Problem, weights: Mapping[str, np.ndarray], trace: np.ndarray) -> Trained:
-    """Return the result of training on a problem."""
-    joined = join_weights(weights, problem.prior, problem.temperature)
-    return Trained(problem.settings, problem.classes, problem.scaling, joined, trace)
-
-
-def check_start(settings: Settings, start: Trained) -> None:
-    """Check that training with these settings can start from the parameters of another model.
-
-    Raises
-    ------
-    ValueError
-        When the other is a model of another kind.
-    """
+def check_start(settings: Settings, classes: np.ndarray, start: Fitted) -> None:
+    """Raise ValueError when training with these settings and classes cannot start from a classifier."""
     for name in ("method", "likelihood", "kernel", "noise"):
         theirs, ours = getattr(start.settings, name), getattr(settings, name)
         if theirs != ours and isinstance(theirs, str) and isinstance(ours, str):  # clones have other objects
             raise ValueError(f"a classifier with {name}={theirs!r} cannot be the start of one with {name}={ours!r}")
+    if not np.array_equal(start.classes, classes):
+        raise ValueError(
+            f"a classifier of {', '.join(map(str, start.classes))} cannot be the start of one of "
+            f"{', '.join(map(str, classes))}"
+        )
 
 
-def at_temperature(trained: Trained, temperature: float) -> Trained:
-    """Return the same result with another temperature."""
-    return replace(trained, weights={**trained.weights, "temperature": np.array(float(temperature))})
-
-
-def _stacked(start: Sequence[Trained]) -> dict[str, Any]:
-    models = [part_weights(one.weights)[0] for one in start]
-    return {name: np.stack([model[name] for model in models]) for name in models[0]}
-
-
-def _padded(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Stack arrays; copies of the last row fill up the shorter ones."""
-    longest = max(len(array) for array in arrays)
-    return np.stack([np.pad(a, [(0, longest - len(a))] + [(0, 0)] * (a.ndim - 1), mode="edge") for a in arrays])
+def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a single array as it is, and stack several; copies of the last row fill up the shorter ones."""
+    if len(arrays) == 1:
+        return arrays[0]
+    longest = max(a.shape[0] if a.ndim else 0 for a in arrays)
+    return np.stack(
+        [np.pad(a, [(0, longest - len(a))] + [(0, 0)] * (a.ndim - 1), mode="edge") if a.ndim else a for a in arrays]
+    )

@@ -16,12 +16,17 @@ from fermiclass.nimgp.ep.evidence import EPSettings, Trained, fit_evidence
 from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.prediction import EPPredictor
-from fermiclass.nimgp.estimators.checks import check_variances, refuse_bytes, wrong_label_probabilities
-from fermiclass.nimgp.estimators.routing import NoisyClassifierMixin, new_variances
-from fermiclass.nimgp.estimators.scaling import mean_and_scale
-from fermiclass.nimgp.frames import line_up
+from fermiclass.nimgp.estimators.preparation import mean_and_scale
+from fermiclass.nimgp.estimators.validation import (
+    NoisyClassifierMixin,
+    check_variances,
+    new_variances,
+    refuse_bytes,
+    wrong_label_probabilities,
+)
 from fermiclass.nimgp.labels import distinct_labels, has_label
 from fermiclass.nimgp.settings import Number, check_setting
+from fermiclass.nimgp.validation import align_columns
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.prediction.predictor import Prediction
@@ -141,7 +146,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         """
         prior, settings = _read(self)
         self.__dict__.pop("_predictor", None)
-        X_var = line_up(X, X_var, y=y)
+        X_var = align_columns(X, X_var, y=y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_variances(X, X_var)
         refuse_bytes(y)
@@ -240,7 +245,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         ValueError
             When all labels are trusted (`robust` is False), or a label is not one of the classes.
         """
-        line_up(X, y=y)
+        align_columns(X, y=y)
         probabilities = self.predict_proba(X, X_var=X_var)
         if self.outlier_probability_ is None:
             raise ValueError("robust=False trusts every label: it cannot tell which are wrong")

@@ -9,15 +9,18 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fermiclass.nimgp.estimators.checks import check_variances
-from fermiclass.nimgp.estimators.fitting import maximise, random_seed
-from fermiclass.nimgp.estimators.routing import NoisyRegressorMixin, new_variances
-from fermiclass.nimgp.estimators.scaling import Scaling, mean_and_scale
-from fermiclass.nimgp.estimators.start import inducing_points, input_prior, schedule
-from fermiclass.nimgp.forks import is_broken_fork, refuse_after_fork
-from fermiclass.nimgp.frames import line_up
+from fermiclass.nimgp.estimators.fitting import run_training, schedule
+from fermiclass.nimgp.estimators.preparation import Scaling, inducing_points, input_prior, mean_and_scale, random_seed
+from fermiclass.nimgp.estimators.validation import (
+    NoisyRegressorMixin,
+    RebuiltModelMixin,
+    check_variances,
+    new_variances,
+)
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
+from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import HyperOptions, InputOptions, Settings, TrainingOptions
+from fermiclass.nimgp.validation import align_columns
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import TrainingState
@@ -28,7 +31,7 @@ _JITTER = 1e-6  # enough for double precision
 _INPUTS: Mapping[str, Any] = {"prior": "population", "prior_variance": 1.0, "clip": None, "max_noise": None}
 
 
-class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
+class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
     """Sparse Gaussian process regression on inputs with known noise variances: numbers, counts, grades.
 
     It has the methods of :class:`fermiclass.NIMGPClassifier` with any likelihood of GPflow (Villacampa-Calvo, Zaldívar,
@@ -61,6 +64,8 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
     elbo_ : ndarray
         Objective during training.
     """
+
+    _of_model = ("_predictor",)
 
     def __init__(
         self,
@@ -117,13 +122,14 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
         TrainingError
             When the objective becomes NaN.
         """
+        from fermiclass.nimgp.build import weights_of
         from fermiclass.nimgp.training.feeds import TrainingData
 
         settings = self._settings()
         for name in ("_predictor", "weights_"):  # a failing fit leaves nothing of an earlier fit
             self.__dict__.pop(name, None)
         self._fitted_likelihood = self.likelihood
-        X_var = line_up(X, X_var, y=y)
+        X_var = align_columns(X, X_var, y=y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         y, X_var = np.asarray(y, np.float64), check_variances(X, X_var)
         order = np.lexsort((*X_var.T, *X.T, y))  # one order for all permutations of the same rows
@@ -138,7 +144,8 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
         self._y = y
         model = self._build(settings, Z, len(y), seed)
         steps = schedule(settings, len(y), seed)
-        self.weights_, self.elbo_ = maximise(model, TrainingData(X, X_var, y), steps, progress=progress)
+        self.elbo_ = run_training(model, TrainingData(X, X_var, y), steps, progress=progress)
+        self.weights_ = weights_of(model)
         self._get_ready(settings, model)
         return self
 
@@ -212,7 +219,7 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
         from fermiclass.nimgp.likelihoods.outputs import check_outputs
 
         check_is_fitted(self)
-        line_up(X, y=y)
+        align_columns(X, y=y)
         _, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True, reset=False)
         y = np.asarray(y, np.float64)
         likelihood = self._fitted_likelihood
@@ -277,20 +284,10 @@ class NIMGPRegressor(NoisyRegressorMixin, BaseEstimator):
             own["inputs"] = {**_INPUTS, **(own["inputs"] or {})}
         return Settings(**own)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_predictor")  # the last thing that fit sets
+    def _rebuild(self) -> None:
+        from fermiclass.nimgp.build import assign_weights
 
-    # The TensorFlow model cannot be copied or pickled. It is rebuilt from weights_.
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return {key: value for key, value in state.items() if key != "_predictor"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "weights_") and not is_broken_fork():
-            from fermiclass.nimgp.build import assign_weights
-
-            settings = self._fitted_settings
-            model = self._build(settings, self.weights_["posterior.Z"][0], 0, 0)
-            assign_weights(model, self.weights_)
-            self._get_ready(settings, model)
+        settings = self._fitted_settings
+        model = self._build(settings, self.weights_["posterior.Z"][0], 0, 0)
+        assign_weights(model, self.weights_)
+        self._get_ready(settings, model)

@@ -6,20 +6,24 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fermiclass.nimgp.errors import LabelsError
-from fermiclass.nimgp.estimators.fitting import Problem, Progress, Trained, finished, maximise, random_seed
-from fermiclass.nimgp.estimators.scaling import Scaling, scale_of
-from fermiclass.nimgp.estimators.start import inducing_points, input_prior, schedule, takes_expected_inputs
+from fermiclass.nimgp.estimators.fitting import Fitted, Progress, fit_data, schedule
+from fermiclass.nimgp.estimators.preparation import (
+    Prepared,
+    Scaling,
+    inducing_points,
+    input_prior,
+    random_seed,
+    scale_of,
+    takes_expected_inputs,
+)
 from fermiclass.nimgp.labels import LabelTable
 from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.nimgp.settings import FOLDS, Settings
-
-if TYPE_CHECKING:
-    from fermiclass.nimgp.training.checkpoints import Checkpoint
 
 #: Number of rows in a step, if the settings do not give one.
 BATCH_SIZE = 1024
@@ -77,16 +81,15 @@ def check_streamable(settings: Settings, *, checkpoint: bool = False) -> None:
         raise ValueError("a checkpoint needs a whole number as random_state: give one")
 
 
-def train_on_stream(
+def fit_stream(
     settings: Settings,
     minibatches: Minibatches,
     statistics: StreamStatistics,
     *,
     checkpoint: Path | None = None,
     progress: Progress | None = None,
-) -> Trained:
+) -> Fitted:
     """Train on minibatches; see :meth:`fermiclass.NIMGPClassifier.fit_stream`."""
-    from fermiclass.nimgp.build import build_model, type_of
     from fermiclass.nimgp.training.checkpoints import Checkpoint
     from fermiclass.nimgp.training.feeds import StreamedData
 
@@ -98,17 +101,7 @@ def train_on_stream(
     X, X_var = scaling.apply(*statistics.sample, settings)
     Z = inducing_points(settings, X, num_rows, seed)
     prior = input_prior(settings, X, X_var, seed)
-    problem = Problem(settings, table, scaling, X, X_var, np.empty(0), Z, prior, seed, float(settings.temperature))
-    model = build_model(
-        settings,
-        Z,
-        num_data=num_rows,
-        num_classes=len(table.classes),
-        input_priors=[prior],
-        seed=seed,
-        dtype=type_of(settings),
-        labels=table,
-    )
+    prepared = Prepared(settings, table, scaling, X, X_var, np.empty(0), Z, prior, seed, float(settings.temperature))
 
     def standardised(first: int) -> Iterator[Minibatch]:
         for X, X_var, y in minibatches(batch_size, seed, first):
@@ -118,14 +111,9 @@ def train_on_stream(
     if checkpoint is not None:
         known = {"rows": num_rows, "classes": table.names.tolist()}
         kept = Checkpoint(checkpoint, {**vars(settings), **known, **statistics.about})
-    weights, trace = maximise(
-        model,
-        StreamedData(standardised),
-        schedule(settings, num_rows, seed, batch_size=batch_size),
-        checkpoint=kept,
-        progress=progress,
-    )
-    return finished(problem, weights, trace)
+    steps = schedule(settings, num_rows, seed, batch_size=batch_size)
+    data = StreamedData(standardised)
+    return fit_data([prepared], data, steps, num_data=num_rows, checkpoint=kept, progress=progress)[0]
 
 
 def _label_table(settings: Settings, statistics: StreamStatistics) -> LabelTable:
@@ -137,7 +125,7 @@ def _label_table(settings: Settings, statistics: StreamStatistics) -> LabelTable
         raise LabelsError(str(error)) from error
     if len(table.classes) < 2:
         raise LabelsError(f"a classifier needs rows of at least two classes; found only {len(table.classes)} class")
-    if not np.all(table.says_something()):
-        silent = ", ".join(map(str, table.names[~table.says_something()]))
+    if not np.all(table.is_informative()):
+        silent = ", ".join(map(str, table.names[~table.is_informative()]))
         raise LabelsError(f"the labels {silent} stand for every class, and have no information: leave these rows out")
     return table

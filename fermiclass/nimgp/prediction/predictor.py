@@ -1,23 +1,26 @@
 """Class probabilities of new sources, averaged over the uncertainty of their inputs.
 
 The draws of the noiseless inputs are one fixed quasi-Monte Carlo set, scaled by the error bars of each source. Sources
-are computed in blocks of one fixed shape. The prediction of a source therefore depends on that source alone, and not on
-its position in the table or on the number of other sources.
+are computed in blocks of one fixed shape. The prediction of a source therefore depends on that source alone, except for
+rounding, and not on its position in the table or on the number of other sources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 import tensorflow as tf
+from scipy.special import ndtr
 
-from fermiclass.nimgp.diagnosis import diagnose
 from fermiclass.nimgp.errors import PredictionError
+from fermiclass.nimgp.graphs import call_graph
 from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.likelihoods.base import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.prediction.graphs import PredictionGraphs, numbers_of
+from fermiclass.nimgp.modules import Parameter, copied, parameters_of
+from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments, PredictiveFunctions
 
 _POINTS_PER_BLOCK = 4096  # input points of one block: enough to keep the cores busy, few enough for the cache
 _MATRICES_PER_BLOCK = 2**23  # size of the matrices of the inputs of one block: 64 MB
@@ -54,6 +57,119 @@ class Prediction:
         return Prediction(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
+class PredictionGraphs:
+    """Graphs of prediction. All models of one training can share them, because their tensors are arguments.
+
+    Tracing a graph takes a quarter of a second, the prediction of a small data set a hundredth of a second.
+
+    Parameters
+    ----------
+    model
+        Any model with these settings and sizes. It is not changed.
+    first_order
+        Whether input noise becomes noise of the latent functions; see :class:`ClassPredictor`.
+    """
+
+    def __init__(self, model: NoisyInputGP, *, first_order: bool) -> None:
+        self._parts = copied((model.kernel, model.likelihood))  # later training of the model must not change them
+        self._first_order = first_order
+        self._traced: dict[int, Callable[..., tuple[tf.Tensor, ...]]] = {}
+
+    def run(self, tensors: Sequence[tf.Tensor], num_draws: int, *block: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        """Return moments of a block of n sources, by the model with these tensors.
+
+        Parameters
+        ----------
+        tensors
+            Result of :func:`model_tensors`.
+        num_draws
+            S, the number of draws of each noisy input.
+        block
+            Weights ``(n, K)``, means ``(n, K, D)`` and factors ``(n, K, D, D)`` of ``p(x | x̃)``, the ratios of the
+            classes ``(n, C)``, and the temperature.
+
+        Returns
+        -------
+        tuple
+            ``E ρ`` and ``E ρ²`` (C, n), ``E_x H[E_f ρ]`` and ``E_x E_f H[ρ]`` (n,), for weighted probabilities ρ.
+        """
+        if num_draws not in self._traced:
+            self._traced[num_draws] = self._trace(num_draws)
+        return call_graph(self._traced[num_draws], list(tensors), *block)
+
+    def _trace(self, num_draws: int) -> Callable[..., tuple[tf.Tensor, ...]]:
+        kernel, likelihood = copied(self._parts)  # the graph puts its arguments into these parameters
+
+        @tf.function(reduce_retracing=False, autograph=False)
+        def moments(
+            tensors: list[tf.Tensor],
+            weights: tf.Tensor,
+            mean: tf.Tensor,
+            factor: tf.Tensor,
+            ratio: tf.Tensor,
+            temperature: tf.Tensor,
+        ) -> tuple[tf.Tensor, ...]:
+            of_posterior, of_parameters = tensors[:3], tensors[3:]
+            for parameter, value in zip(_parameters(kernel, likelihood), of_parameters, strict=True):
+                parameter.unconstrained_variable = value
+            functions = PredictiveFunctions(kernel, *of_posterior)
+            if self._first_order:
+                latent = first_order_moments(functions, mean[:, 0], factor[:, 0])
+            else:
+                latent = functions.moments(draw_inputs(num_draws, weights, mean, factor))
+            latent = LatentMoments(latent.mean / temperature, latent.var / temperature**2)
+            of_draws = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, n · S)
+            at_x = likelihood.predict(latent, of_draws, num_draws)
+            total = tf.reduce_sum(at_x.mean, axis=0)
+            given_x = at_x.mean / total
+            entropy_given_x = -total * tf.reduce_sum(tf.math.xlogy(given_x, given_x), axis=0)  # Z H[E_f ρ] at each draw
+
+            def over_draws(values: tf.Tensor) -> tf.Tensor:
+                split = tf.concat([tf.shape(values)[:-1], [-1, num_draws]], axis=0)
+                return tf.reduce_mean(tf.reshape(values, split), axis=-1)
+
+            Z = over_draws(total)
+            return tuple(over_draws(v) / Z for v in (at_x.mean, at_x.second, entropy_given_x, at_x.entropy))
+
+        return moments
+
+
+def model_tensors(model: NoisyInputGP) -> list[tf.Tensor]:
+    """Return all tensors of a model that prediction needs."""
+    functions = model.posterior.predictor(model.kernel)
+    parameters = [tf.identity(p.unconstrained_variable) for p in _parameters(model.kernel, model.likelihood)]
+    return [functions.Z, functions.weights, functions.precision, *parameters]
+
+
+def _parameters(*parts: object) -> list[Parameter]:
+    """Return the core's own parameters; those of GPflow keep their values in the copies."""
+    return [p for part in parts for p in parameters_of(part).values() if isinstance(p, Parameter)]
+
+
+def first_order_moments(functions: LatentFunctions, X: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
+    """Return moments with ``var_c + |Fᵀ ∇mean_c|²`` at ``X`` (n, D), for noise of covariance F Fᵀ, F (n, D, D)."""
+    latent, gradient = functions.moments_and_gradient(X)  # (C, n, D)
+    noise = tf.reduce_sum(tf.square(tf.einsum("cni,nij->cnj", gradient, factor)), axis=-1)
+    return LatentMoments(latent.mean, latent.var + noise)
+
+
+def draw_inputs(num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
+    """Return draws from ``Σ_k weights_k N(mean_k, F_k F_kᵀ)`` of n inputs, shape ``(n · S, D)``.
+
+    All inputs use the same quasi-Monte Carlo set. It has D + 1 coordinates; the last one selects the component.
+    """
+    num_components, input_dim = mean.shape[1:]
+    points = gaussian_points(num_draws, input_dim + 1) if num_draws > 1 else np.zeros((1, input_dim + 1))
+    x = mean[:, :, None, :] + tf.matmul(tf.constant(points[:, :-1], mean.dtype), factor, transpose_b=True)
+    if num_components == 1:
+        return tf.reshape(x, [-1, input_dim])
+    begins = tf.cumsum(weights, axis=1, exclusive=True)[:, :, None]  # start of each component's part of (0, 1)
+    level = tf.constant(ndtr(points[:, -1]), mean.dtype)
+    component = tf.reduce_sum(tf.cast(level >= begins, tf.int32), axis=1) - 1  # (n, S)
+    chosen = tf.linalg.matrix_transpose(tf.one_hot(component, num_components, dtype=mean.dtype))
+    return tf.reshape(tf.reduce_sum(chosen[..., None] * x, axis=1), [-1, input_dim])
+
+
 class ClassPredictor:
     """Prediction of class probabilities with a trained model. Terms of the model alone are computed once.
 
@@ -69,11 +185,6 @@ class ClassPredictor:
         p(x) is then not used.
     graphs
         Graphs of a model with the same settings and sizes. They save the time of tracing.
-
-    Attributes
-    ----------
-    temperature
-        T, by which latent functions are divided. A T above 1 softens ``softmax(f/T)``. It may be changed.
     """
 
     def __init__(
@@ -84,23 +195,32 @@ class ClassPredictor:
         first_order: bool = False,
         graphs: PredictionGraphs | None = None,
     ) -> None:
-        self._model = model
-        self._numbers = numbers_of(model)
-        self._graphs = graphs or PredictionGraphs(model, first_order=first_order)
-        self._dtype = model.posterior.q_mu.dtype
-        self._num_classes = model.likelihood.num_classes
+        self.model = model
+        self.graphs = graphs or PredictionGraphs(model, first_order=first_order)
+        self._tensors = model_tensors(model)
         self._input_prior = used_prior(input_prior, model, first_order=first_order)
         self._first_order = first_order
-        self.temperature = 1.0
 
     def predict(
-        self, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 256, ratio: np.ndarray | None = None
+        self,
+        X: np.ndarray,
+        X_var: np.ndarray,
+        *,
+        num_draws: int = 256,
+        ratio: np.ndarray | None = None,
+        temperature: float = 1.0,
     ) -> Prediction:
         """Predict n sources at once; see :meth:`blocks` for the parameters."""
-        return join(list(self.blocks(X, X_var, num_draws=num_draws, ratio=ratio)))
+        return join(list(self.blocks(X, X_var, num_draws=num_draws, ratio=ratio, temperature=temperature)))
 
     def blocks(
-        self, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 256, ratio: np.ndarray | None = None
+        self,
+        X: np.ndarray,
+        X_var: np.ndarray,
+        *,
+        num_draws: int = 256,
+        ratio: np.ndarray | None = None,
+        temperature: float = 1.0,
     ) -> Iterator[Prediction]:
         """Predict sources block by block. This integrates over x* ~ p(x* | x̃*) and over the latent functions.
 
@@ -115,6 +235,8 @@ class ClassPredictor:
             normalised. An example is the ratio of class priors in the group of the source and in training (label
             shift). Draws of f and x have the same weights, so that all of `Prediction` belongs to the corrected
             probabilities.
+        temperature
+            T, by which latent functions are divided. A T above 1 softens ``softmax(f/T)``.
 
         Yields
         ------
@@ -127,12 +249,12 @@ class ClassPredictor:
             When probabilities are NaN or infinite.
         """
         num_draws = 1 if self._first_order else num_draws
-        block_size = rows_per_block(self._model.posterior.Z.shape, num_draws)
-        ratio = np.ones((len(X), self._num_classes)) if ratio is None else ratio
+        block_size = rows_per_block(self.model.posterior.Z.shape, num_draws)
+        ratio = np.ones((len(X), self.model.likelihood.num_classes)) if ratio is None else ratio
         for start in range(0, len(X), block_size):
             rows = slice(start, start + block_size)
             noisy = np.any(X_var[rows] > 0, axis=1)
-            block = X[rows], X_var[rows], ratio[rows]
+            block = X[rows], X_var[rows], ratio[rows], temperature
             if noisy.all():
                 yield self._block(block_size, num_draws, *block)
             elif not noisy.any():
@@ -142,17 +264,24 @@ class ClassPredictor:
                 yield _choose(noisy, *both)
 
     def _block(
-        self, block_size: int, num_draws: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray
+        self,
+        block_size: int,
+        num_draws: int,
+        X: np.ndarray,
+        X_var: np.ndarray,
+        ratio: np.ndarray,
+        temperature: float,
     ) -> Prediction:
         count = len(X)
         conditional = self._input_prior.condition(X, X_var)
-        padded = (tf.constant(a, self._dtype) for a in (*pad(block_size, *conditional, ratio), self.temperature))
+        dtype = self._tensors[0].dtype
+        padded = (tf.constant(a, dtype) for a in (*pad(block_size, *conditional, ratio), temperature))
         mean, second, entropy_given_x, entropy_given_f = (
-            a.numpy()[..., :count].astype(float) for a in self._graphs.run(self._numbers, num_draws, *padded)
+            a.numpy()[..., :count].astype(float) for a in self.graphs.run(self._tensors, num_draws, *padded)
         )
         if not all(np.all(np.isfinite(a)) for a in (mean, second, entropy_given_x, entropy_given_f)):
             raise PredictionError(
-                f"the probabilities of a block of {count} sources are NaN or infinite: {diagnose(self._model)}. Train "
+                f"the probabilities of a block of {count} sources are NaN or infinite: {self.model.diagnosis()}. Train "
                 "again, with fewer inducing points, or precision='float64'."
             )
         # Rounding and quadrature leave small errors: sums differ from 1, differences of entropies may be below 0.

@@ -20,8 +20,7 @@ from fermiclass.nimgp.likelihoods.distributions import quantiles_of_draws
 from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.posterior import LatentMoments
-from fermiclass.nimgp.prediction.graphs import blurred, noiseless
-from fermiclass.nimgp.prediction.predictor import pad, rows_per_block, used_prior
+from fermiclass.nimgp.prediction.predictor import draw_inputs, first_order_moments, pad, rows_per_block, used_prior
 
 _POINTS_OF_F = 4  # points of f for each draw of a noisy input, for quantiles
 
@@ -141,8 +140,8 @@ class ResponsePredictor:
     def _latent(self, num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
         """Return moments of the latent functions at the draws of x of each row, ``(L, n · S)``."""
         if self._first_order:
-            return blurred(self._functions, mean[:, 0], factor[:, 0])
-        return self._functions.moments(noiseless(num_draws, weights, mean, factor))
+            return first_order_moments(self._functions, mean[:, 0], factor[:, 0])
+        return self._functions.moments(draw_inputs(num_draws, weights, mean, factor))
 
     def _moments(self, num_draws: int, latent: LatentMoments) -> tuple[tf.Tensor, ...]:
         means, variances = (

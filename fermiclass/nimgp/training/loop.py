@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.diagnosis import diagnose
 from fermiclass.nimgp.errors import TrainingError, TrainingWarning
 from fermiclass.nimgp.graphs import call_graph, forget_graphs
 from fermiclass.nimgp.inputs.models import Batch
@@ -210,7 +209,7 @@ def _train(
 
 def _not_finite(model: NoisyInputGP, value: np.ndarray, steps: tuple[int, int], attempt: int) -> Exception:
     """Return the error for an objective that is not finite, although the jitter was raised."""
-    reason = f"the objective became {np.min(value)} between steps {steps[0]} and {steps[1]}: {diagnose(model)}"
+    reason = f"the objective became {np.min(value)} between steps {steps[0]} and {steps[1]}: {model.diagnosis()}"
     if attempt < _RESTARTS:
         return _DivergedError(attempt + 1, reason)
     return TrainingError(

@@ -310,7 +310,7 @@ def test_single_and_double_precision_agree(data, new):
 
 def test_precision_of_prediction_alone(usual, new):
     double = pickle.loads(pickle.dumps(usual)).set_params(training={"precision": "float64"})
-    double.restore(usual.weights_)
+    double.restore(usual.weights_, usual.classes_)
     X, X_var = new
     np.testing.assert_allclose(double.predict_proba(X, X_var=X_var), usual.predict_proba(X, X_var=X_var), atol=1e-3)
 
@@ -455,22 +455,6 @@ def test_not_fitted(new):
         NIMGPClassifier().predict_proba(new[0])
 
 
-def test_weights_of_another_model_are_refused(usual):
-    other = NIMGPClassifier(likelihood="step", **TINY)
-    with pytest.raises(ValueError, match=r"weights do not fit such a model: likelihood\.epsilon differ"):
-        other.restore(usual.weights_)
-    with pytest.raises(ValueError, match=r"the weights lack p\(x\) of the inputs, or the temperature"):
-        other.restore({})
-    without = {name: array for name, array in usual.weights_.items() if name != "posterior.Z"}
-    with pytest.raises(ValueError, match=r"no inducing points 'posterior\.Z' of shape \(functions, points, features\)"):
-        other.restore(without)
-    short = usual.weights_ | {"posterior.q_mu": usual.weights_["posterior.q_mu"][:, :-1]}
-    with pytest.raises(ValueError, match=r"weights posterior\.q_mu have shape \(3, 14\), .* needs \(3, 15\)"):
-        NIMGPClassifier(**TINY).restore(short)
-    with pytest.raises(ValueError, match=r"weights do not fit such a model: noise\.variance differ"):
-        NIMGPClassifier(noise="shared", **TINY).restore(usual.weights_)
-
-
 # --- learned noise ---------------------------------------------------------------------------------------------------
 
 LEARNED = TINY | {"method": "nimgp-nn", "training": {"precision": "float64"}}
@@ -505,9 +489,8 @@ def test_predictions_are_averaged_over_learned_noise(learned, new):
     prediction = learned.predict_distribution(X)
     same_prediction(prediction, learned.predict_distribution(X, X_var=X_var))
     given = clone(learned).set_params(noise="given", inputs={"max_noise": None})
-    for name in ("classes_", "n_features_in_", "mean_", "scale_", "elbo_"):
-        setattr(given, name, getattr(learned, name))
-    given.restore({name: array for name, array in learned.weights_.items() if name != "noise.variance"})
+    weights = {name: array for name, array in learned.weights_.items() if name != "noise.variance"}
+    given.restore(weights, learned.classes_)
     V = np.broadcast_to(learned.noise_variance_, X.shape)
     np.testing.assert_allclose(given.predict_proba(X, X_var=V), prediction.probabilities, atol=1e-9)
     assert prediction.noise_entropy.mean() > 0.01

@@ -5,7 +5,6 @@ import pytest
 from sklearn.base import clone
 
 from fermiclass import NIMGPClassifier
-from fermiclass.nimgp.estimators.weights import part_weights
 from fermiclass.rows import ArrayRows, fit_rows
 
 SETTINGS = {"num_inducing": 8, "steps": 20}
@@ -27,15 +26,11 @@ def test_it_is_what_the_method_makes_of_these_inputs(data, method):
     X, y, X_var = data
     model = NIMGPClassifier(method, inputs={"prior": "mixture", "prior_variance": 1.0, "clip": None}, **SETTINGS)
     model.fit(X, y, X_var=X_var)
-    _, prior, _ = part_weights(model.weights_)
-    scaled = model.trained_.scaling.apply(X, X_var, model.trained_.settings)
-    mean, var = prior.moments(*scaled)
+    scaled = model.fitted_.scaling.apply(X, X_var, model.fitted_.settings)
+    mean, var = model.fitted_.prior.moments(*scaled)
     assert var.mean() < 0.7 * np.mean(X_var / model.scale_**2)  # the other input tells of this one
     plain = clone(model).set_params(inputs={"prior": "isotropic"})
-    for name in ("classes_", "n_features_in_"):
-        setattr(plain, name, getattr(model, name))
-    plain.mean_, plain.scale_ = np.zeros(2), np.ones(2)
-    plain.restore(model.weights_)
+    plain.restore(model.weights_ | {"mean": np.zeros(2), "scale": np.ones(2)}, model.classes_)
     expected = plain.predict_proba(mean, X_var=var)
     np.testing.assert_allclose(model.predict_proba(X, X_var=X_var), expected, atol=1e-9)
     as_observed = plain.predict_proba(scaled[0], X_var=X_var / model.scale_**2)
@@ -46,7 +41,7 @@ def test_it_is_what_the_method_makes_of_these_inputs(data, method):
 def test_training_sees_them_too(data, method):
     estimator = NIMGPClassifier(method, inputs={"prior": "population"}, **SETTINGS)
     problem, plain = (
-        clone(estimator).set_params(inputs={"prior": prior})._problem(*data) for prior in ("population", "isotropic")
+        clone(estimator).set_params(inputs={"prior": prior})._prepare(*data) for prior in ("population", "isotropic")
     )
     mean, var = problem.prior.moments(plain.X, plain.X_var)
     np.testing.assert_array_equal(problem.X, mean)
@@ -70,10 +65,7 @@ def test_others_and_learned_noise_do_without(data):
 def test_what_is_restored_predicts_the_same(data):
     X, y, X_var = data
     model = NIMGPClassifier("nimgp-fo", inputs={"prior": "mixture"}, **SETTINGS).fit(X, y, X_var=X_var)
-    other = clone(model)
-    for name in ("classes_", "n_features_in_", "mean_", "scale_"):
-        setattr(other, name, getattr(model, name))
-    other.restore(model.weights_)
+    other = clone(model).restore(model.weights_, model.classes_)
     np.testing.assert_array_equal(model.predict_proba(X, X_var=X_var), other.predict_proba(X, X_var=X_var))
 
 

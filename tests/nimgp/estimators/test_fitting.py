@@ -74,7 +74,7 @@ def test_data_sets_of_other_shapes_are_trained_in_groups_of_their_own(new):
     ]
     estimator, states = NIMGPClassifier("mgp", likelihood="step", **SMALL), []
     many = estimator.fit_many(data, progress=states.append)
-    assert [state.value.shape for state in states] == [(2,), (2,), (1,)]
+    assert [state.value.shape for state in states] == [(2,), (2,), ()]
     assert [list(model.classes_) for model in many] == [list(np.unique(y)) for _, y, _ in data]
     assert [model.weights_["posterior.Z"].shape[1] for model in many] == [12, 12, 9, 12, 12]
     for k in (3, 4):
@@ -156,7 +156,7 @@ def test_a_warm_start_goes_on_where_the_first_ended(noise):
         progress = first[k].elbo_[-1] - first[k].elbo_[0]
         assert abs(second[k].elbo_[0] - first[k].elbo_[-1]) < 0.1 * progress
         assert cold[k].elbo_[0] < first[k].elbo_[-1] - 0.9 * progress
-        for name, values in first[k].weights_.items():
+        for name, values in first[k].fitted_.parameters.items():
             np.testing.assert_allclose(second[k].weights_[name], values, atol=1e-3, err_msg=name)
 
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, UncertainGPRegressor
-from fermiclass.nimgp.estimators.routing import NoisyRegressorMixin, new_variances
+from fermiclass.nimgp.estimators.validation import NoisyRegressorMixin, new_variances
 
 LOST = "X_var is requested in fit, but did not come to the prediction"
 

@@ -121,7 +121,7 @@ def test_table_of_labels():
     assert table.sets.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]]
     assert table.weights.tolist() == [1, 1, 1, 0.5, 1]
     assert table.codes(np.array(["unk", "bll", "bcu", "psr"])).tolist() == [4, 0, 3, 2]
-    assert table.says_something().tolist() == [True, True, True, True, False]
+    assert table.is_informative().tolist() == [True, True, True, True, False]
     plain = LabelTable.of(np.array([2, 1, 1]), sets, {})
     assert plain.sets is None
     assert plain.weights is None

@@ -1,13 +1,15 @@
-"""What training starts from, and what is kept of it: standardised inputs, p(x), weights by name."""
+"""What training starts from, and what is kept of it: standardised inputs, p(x), arrays by name."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.build import type_of
-from fermiclass.nimgp.estimators.checks import check_variances
-from fermiclass.nimgp.estimators.scaling import Scaling
-from fermiclass.nimgp.estimators.start import input_prior, schedule
-from fermiclass.nimgp.estimators.weights import join_weights, part_weights
+from fermiclass.nimgp.estimators.fitting import Fitted, schedule
+from fermiclass.nimgp.estimators.preparation import Scaling, input_prior
+from fermiclass.nimgp.estimators.validation import check_variances
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.settings import Settings
 
@@ -80,55 +82,61 @@ def test_prior_by_name(X, kind, components):
     np.testing.assert_array_equal(prior.precision, InputPrior.isotropic(3, 3.0).precision)
 
 
-@pytest.fixture
-def written():
-    rng = np.random.default_rng(1)
-    A = rng.normal(size=(2, 3, 3))
-    prior = InputPrior(np.array([0.4, 0.6]), rng.normal(size=(2, 3)), A @ A.swapaxes(1, 2) + np.eye(3))
-    return join_weights({"posterior.Z": np.zeros(3)}, prior, 1.5)
-
-
-def test_weights_round_trip(written):
-    model, prior, temperature = part_weights(written)
-    assert set(model) == {"posterior.Z"}
-    assert temperature == 1.5
-    again = join_weights(model, prior, temperature)
-    assert again.keys() == written.keys()
-    for name, array in again.items():
-        np.testing.assert_array_equal(array, written[name])
-
-
-LACKING = r"the weights lack p\(x\) of the inputs"
-WEIGHTS = "the components of p.x. have weights that are not positive, or do not sum to one"
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
-        *(("weights", change, LACKING) for change in (lambda a: a[:1], lambda a: a[None])),
-        *(("mean", change, LACKING) for change in (lambda a: a[:, :2], lambda a: a[0], lambda a: a[:0])),
-        *(("precision", change, LACKING) for change in (lambda a: a[0], lambda a: a[:, :2], lambda a: a[:, :, :2])),
-        ("weights", lambda a: a - 0.5, WEIGHTS),
-        ("weights", lambda a: 2 * a, WEIGHTS),
-        ("weights", lambda a: a * [0, 1], WEIGHTS),
-        ("precision", lambda a: -a, "has a negative precision along some direction"),
-        ("precision", lambda a: 0 * a, "has a negative precision along some direction"),
+SPOILT = {
+    "input_prior.weights": [
+        lambda a: a[:1],
+        lambda a: a[None],
+        lambda a: a - 0.5,
+        lambda a: 2 * a,
+        lambda a: a * [0, 1],
     ],
-)
-def test_a_prior_that_is_none_is_refused(written, name, change, message):
-    spoilt = written | {f"input_prior.{name}": change(written[f"input_prior.{name}"])}
-    with pytest.raises(ValueError, match=message):
-        part_weights(spoilt)
-    with pytest.raises(ValueError, match=LACKING):
-        part_weights({key: array for key, array in written.items() if not key.endswith(name)})
+    "input_prior.mean": [lambda a: a[:, :1], lambda a: a[0], lambda a: a[:0]],
+    "input_prior.precision": [lambda a: a[0], lambda a: a[:, :1], lambda a: -a, lambda a: 0 * a],
+    "temperature": [lambda a: 0 * a, lambda a: -a, lambda a: a[None]],
+    "mean": [lambda a: a[:1]],
+    "scale": [lambda a: a[:1], lambda a: 0 * a],
+    "posterior.Z": [lambda a: a[0]],
+    "posterior.q_mu": [lambda a: a[:, :-1]],
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    settings = {"steps": 1, "num_inducing": 5, "inputs": {"prior": "mixture", "components": 2}}
+    return NIMGPClassifier("nimgp-nn", **settings).fit(X, X[:, 0] > 0).fitted_
+
+
+def test_arrays_round_trip(fitted):
+    arrays = fitted.to_arrays()
+    again = Fitted.from_arrays(fitted.settings, fitted.classes, arrays)
+    assert again.to_arrays().keys() == arrays.keys()
+    for name, array in again.to_arrays().items():
+        np.testing.assert_array_equal(array, arrays[name], err_msg=name)
+    X = np.zeros((3, 2))
+    for one, other in zip(again.predict(X, X + 0.1), fitted.predict(X, X + 0.1), strict=True):
+        np.testing.assert_array_equal(one.probabilities, other.probabilities)
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_arrays_that_cannot_be_are_refused(fitted, name):
+    arrays = fitted.to_arrays()
+    for change in SPOILT[name]:
+        with pytest.raises(ValueError, match=r"p\(x\)|temperature|posterior"):
+            Fitted.from_arrays(fitted.settings, fitted.classes, arrays | {name: change(arrays[name])})
+    del arrays[name]
+    with pytest.raises(ValueError, match=name):
+        Fitted.from_arrays(fitted.settings, fitted.classes, arrays)
+
+
+def test_arrays_of_another_model_are_refused(fitted):
+    with pytest.raises(ValueError, match=r"likelihood\.epsilon differ"):
+        Fitted.from_arrays(replace(fitted.settings, likelihood="step"), fitted.classes, fitted.to_arrays())
+    with pytest.raises(ValueError, match=r"noise\.variance differ"):
+        Fitted.from_arrays(replace(fitted.settings, noise="shared"), fitted.classes, fitted.to_arrays())
 
 
 def test_a_single_component_may_be_flat():
-    flat = InputPrior.isotropic(3, np.inf)
-    np.testing.assert_array_equal(part_weights(join_weights({}, flat, 1.0))[1].precision, flat.precision)
-
-
-@pytest.mark.parametrize(("temperature", "message"), [(0.0, "not positive"), (-1.0, "not positive"), ([1.0], LACKING)])
-def test_a_temperature_that_is_none_is_refused(written, temperature, message):
-    with pytest.raises(ValueError, match=message):
-        part_weights(written | {"temperature": np.array(temperature)})
+    X = np.random.default_rng(1).normal(size=(20, 2))
+    model = NIMGPClassifier("mgp", steps=1, num_inducing=5, inputs={"prior_variance": None}).fit(X, X[:, 0] > 0)
+    assert not np.any(Fitted.from_arrays(model.fitted_.settings, model.classes_, model.weights_).prior.precision)

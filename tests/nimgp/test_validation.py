@@ -8,7 +8,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.exceptions import DataConversionWarning
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, UncertainGPRegressor
-from fermiclass.nimgp.frames import line_up
+from fermiclass.nimgp.validation import align_columns
 
 SMALL = {"steps": 1, "num_inducing": 4, "num_draws": 4}
 ESTIMATORS = {
@@ -149,6 +149,6 @@ def test_blanks_are_no_label(frames, name):
 
 def test_what_has_no_names_goes_by_position(frames):
     X, y, X_var = frames
-    assert line_up(X, X_var.to_numpy(), y=y.to_numpy()) is not None
-    assert line_up(X.to_numpy(), X_var) is X_var
-    assert line_up(np.ma.array(X), None, y=list(y)) is None  # nothing is masked
+    assert align_columns(X, X_var.to_numpy(), y=y.to_numpy()) is not None
+    assert align_columns(X.to_numpy(), X_var) is X_var
+    assert align_columns(np.ma.array(X), None, y=list(y)) is None  # nothing is masked

@@ -1,4 +1,4 @@
-"""Variances and labels belong to the rows and columns of X, by the names of frames; masked values are refused."""
+"""Validation of arrays and data frames: columns by name, rows by index, no masked or missing values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 
-def line_up(X: Any, X_var: Any = None, *, features: Iterable[str] | None = None, **beside: Any) -> Any:
+def align_columns(X: Any, X_var: Any = None, *, features: Iterable[str] | None = None, **beside: Any) -> Any:
     """Return the variances of X with their columns in the order of X's.
 
     Columns go by their names where both have names, else by position. Rows go by position: they must have the same

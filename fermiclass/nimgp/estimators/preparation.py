@@ -1,0 +1,245 @@
+"""Preparation of training: rows with labels, standardised inputs, p(x) and inducing points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from threadpoolctl import threadpool_limits
+
+from fermiclass.nimgp.estimators.validation import refuse_bytes
+from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.labels import LabelTable, has_label
+from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
+from fermiclass.nimgp.settings import Settings
+
+_MOST_SPREAD = 1e100  # largest spread of inputs; its square is finite
+_MANY_CLASSES, _ROWS_PER_CLASS = 100, 5  # with more classes, each needs this number of sources on average
+_MAX_BY_FRACTION = 100
+_ENOUGH = 20_000  # number of rows for k-means; more rows take longer and hardly improve the centres
+
+
+class Scaling(NamedTuple):
+    """Mean and scale by which inputs are standardised, ``(D,)`` each."""
+
+    mean: np.ndarray
+    scale: np.ndarray
+
+    def apply(self, X: np.ndarray, X_var: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
+        """Return standardised inputs and variances, within the limits of the settings."""
+        X, X_var = (X - self.mean) / self.scale, X_var / self.scale**2
+        if settings.inputs.clip is not None:
+            X = np.clip(X, -settings.inputs.clip, settings.inputs.clip)
+        if settings.inputs.max_noise is not None:
+            X_var = np.minimum(X_var, settings.inputs.max_noise)
+        return X, X_var
+
+
+def mean_and_scale(values: np.ndarray, name: str | None = None) -> Scaling:
+    """Return means and scales of one or more columns; see :func:`scale_of`."""
+    with np.errstate(over="ignore", invalid="ignore"):  # `scale_of` refuses infinite values
+        mean, spread = values.mean(axis=0), values.std(axis=0)
+    return Scaling(mean, scale_of(mean, spread, name))
+
+
+def scale_of(mean: np.ndarray, spread: np.ndarray, name: str | None = None) -> np.ndarray:
+    """Return the scales of columns: their standard deviations, and 1 for constant columns.
+
+    Parameters
+    ----------
+    mean, spread
+        Mean and standard deviation of each feature, ``(D,)``, or of one column, ``()``.
+    name
+        Name of the column in messages; by default the number of the feature.
+
+    Raises
+    ------
+    ValueError
+        When the square of a spread overflows, or becomes 0.
+    """
+    constant = spread <= 1e-12 * np.abs(mean)
+    large = ~((spread < _MOST_SPREAD) & (np.abs(mean) < _MOST_SPREAD))
+    small = ~constant & (spread < 1.0 / _MOST_SPREAD)
+    odd = np.flatnonzero(large | small)
+    if odd.size:
+        name = name or f"feature {odd[0]} (counted from 0)"
+        limit = "more" if large.flat[odd[0]] else "less"
+        raise ValueError(
+            f"the numbers of {name} spread over {spread.flat[odd[0]]:.1g}, {limit} than double precision can square: "
+            "give it in other units, or take its logarithm"
+        )
+    return np.where(constant, 1.0, spread)
+
+
+class LabelledRows(NamedTuple):
+    """Training rows in an order that does not depend on the order of the input: X, X_var (N, D) and y (N,)."""
+
+    X: np.ndarray
+    X_var: np.ndarray
+    y: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """All that training needs, standardised.
+
+    Attributes
+    ----------
+    settings
+        Settings of the model and its training.
+    labels
+        Classes that each label stands for.
+    scaling
+        Mean and scale of the inputs.
+    X, X_var, y
+        Inputs and variances ``(N, D)``, and labels as numbers ``(N,)``.
+    Z
+        Initial inducing points, ``(M, D)``.
+    prior
+        Prior p(x) of the noiseless inputs.
+    seed
+        Seed of initial values, minibatches and draws.
+    temperature
+        Temperature T of the predictions.
+    """
+
+    settings: Settings
+    labels: LabelTable
+    scaling: Scaling
+    X: np.ndarray
+    X_var: np.ndarray
+    y: np.ndarray
+    Z: np.ndarray
+    prior: InputPrior
+    seed: int
+    temperature: float = 1.0
+
+
+def label_meanings(settings: Settings, labels: np.ndarray) -> LabelTable:
+    """Return the classes that each label stands for.
+
+    Raises
+    ------
+    ValueError
+        When a set names a class without rows, or there are fewer than two classes.
+    """
+    table = LabelTable.of(labels, settings.label_sets or {}, settings.label_weights or {})
+    if len(table.classes) < 2:
+        raise ValueError(f"a classifier needs sources of at least two classes; found only {len(table.classes)} class")
+    return table
+
+
+def labelled_rows(settings: Settings, X: np.ndarray, y: np.ndarray, X_var: np.ndarray) -> LabelledRows:
+    """Return the rows with a label, in an order that gives all permutations the same sums, minibatches and draws.
+
+    Raises
+    ------
+    ValueError
+        When y has no class labels, or there is only one class, or there are far too many.
+    """
+    refuse_bytes(y)
+    check_classification_targets(y)
+    labelled = has_label(y)
+    if not np.all(labelled):
+        X, y, X_var = X[labelled], y[labelled], X_var[labelled]
+    table = label_meanings(settings, y)
+    classes, labels = table.classes, table.codes(y)
+    informative = table.is_informative()[labels]
+    if not np.all(informative):
+        X, y, X_var, labels = X[informative], y[informative], X_var[informative], labels[informative]
+    if len(classes) > _MANY_CLASSES and len(y) < _ROWS_PER_CLASS * len(classes):
+        raise ValueError(
+            f"{len(y)} sources of {len(classes)} classes, such as {classes[0]!r}, are too few of each to learn from: "
+            f"are these labels names or measurements? Give classes of {_ROWS_PER_CLASS} sources or more on average"
+        )
+    order = np.lexsort((*X_var.T, *X.T, labels))
+    return LabelledRows(X[order], X_var[order], y[order])
+
+
+def random_seed(settings: Settings) -> int:
+    """Return a seed from the random state of the settings."""
+    return int(check_random_state(settings.random_state).randint(2**31 - 1))
+
+
+def prepare(
+    settings: Settings,
+    rows: LabelledRows,
+    *,
+    seed: int,
+    temperature: float = 1.0,
+    scaling: Scaling | None = None,
+    Z: np.ndarray | None = None,
+) -> Prepared:
+    """Standardise labelled rows, and choose initial values of training; `scaling` and `Z` may be those of another."""
+    table = label_meanings(settings, rows.y)
+    scaling = mean_and_scale(rows.X) if scaling is None else scaling
+    X, X_var = scaling.apply(rows.X, rows.X_var, settings)
+    prior = input_prior(settings, X, X_var, seed)
+    X, X_var = expected_inputs(settings, prior, X, X_var)
+    Z = inducing_points(settings, X, len(X), seed) if Z is None else Z
+    return Prepared(settings, table, scaling, X, X_var, table.codes(rows.y), Z, prior, seed, temperature)
+
+
+def input_prior(settings: Settings, X: np.ndarray, X_var: np.ndarray, seed: int) -> InputPrior:
+    """Return p(x) for standardised inputs. Methods without p(x) get the isotropic one, which costs nothing."""
+    if settings.inputs.prior == "isotropic" or settings.method not in (*AVERAGING, *FIRST_ORDER):
+        prior = InputPrior.isotropic(X.shape[1], 1.0)
+    else:
+        components = settings.inputs.components if settings.inputs.prior == "mixture" else 1
+        prior = InputPrior.population(X, X_var, components=components, seed=seed)
+    return prior.widened(settings.inputs.prior_variance)
+
+
+def takes_expected_inputs(settings: Settings) -> bool:
+    """Return whether the method is of first order, with given noise and a p(x) of the population."""
+    return settings.first_order and settings.noise == "given" and settings.inputs.prior != "isotropic"
+
+
+def expected_inputs(
+    settings: Settings, prior: InputPrior, X: np.ndarray, X_var: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the standardised inputs of the method, and their variances, ``(n, D)``.
+
+    First-order methods with a p(x) of the population get means and variances of p(x | x̃); all others get x̃ and V.
+    """
+    return prior.moments(X, X_var) if takes_expected_inputs(settings) else (X, X_var)
+
+
+def inducing_points(settings: Settings, X: np.ndarray, num_data: int, seed: int) -> np.ndarray:
+    """Return initial inducing points ``(M, D)`` for all classes; `num_data` is the number of training sources."""
+    if isinstance(settings.num_inducing, Integral):
+        number = int(settings.num_inducing)
+    else:
+        number = max(2, min(_MAX_BY_FRACTION, round(settings.num_inducing * num_data)))
+    return initial_inducing_points(X, number, settings.training.inducing, np.random.default_rng(seed))
+
+
+def initial_inducing_points(X: np.ndarray, num_inducing: int, method: str, rng: np.random.Generator) -> np.ndarray:
+    """Return up to ``num_inducing`` points ``(M, D)`` that represent ``X`` (N, D).
+
+    Parameters
+    ----------
+    X
+        Inputs, ``(N, D)``. Duplicates count once, so that M may be smaller than `num_inducing`.
+    num_inducing
+        M.
+    method
+        ``'kmeans'`` for cluster centres of at most 20,000 random rows, ``'random'`` for a random subset of the rows.
+    rng
+        Random generator.
+    """
+    distinct = np.unique(X, axis=0)
+    num_inducing = min(num_inducing, len(distinct))
+    if method == "random" or num_inducing == len(distinct):
+        return distinct[np.sort(rng.choice(len(distinct), num_inducing, replace=False))]
+    seed = int(rng.integers(2**31))
+    enough = max(_ENOUGH, num_inducing)
+    if len(distinct) > enough:
+        distinct = distinct[rng.choice(len(distinct), enough, replace=False)]
+    with threadpool_limits(limits=1):  # several threads would add partial sums in a random order
+        return KMeans(num_inducing, n_init=1, random_state=seed).fit(distinct).cluster_centers_
