@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, UNCERTAIN_CLASSES, status_of
+from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, UNCERTAIN_CLASSES
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.selection import SelectionPrior
@@ -77,7 +77,6 @@ class ClassPriors:
         if not self.groups:
             return None
         ratios = np.ones((len(sources), len(classes)))
-        status = status_of(sources.classes)
         for name, priors in self.groups.items():
             w = np.maximum([priors.get(c, np.nan) for c in classes], _LEAST)
             if name not in GROUPS or not np.all(np.isfinite(w)):
@@ -85,7 +84,7 @@ class ClassPriors:
                     f"the class priors of '{name}' do not fit: expected one of {', '.join(GROUPS)}, with a number for "
                     f"each of {', '.join(classes)}"
                 )
-            ratios[status == name] = w / w.sum() / training
+            ratios[sources.status == name] = w / w.sum() / training
         return ratios
 
     def to_meta(self) -> dict[str, str]:

@@ -393,7 +393,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
     def predict_blocks(self, X: Any, *, X_var: Any = None, ratio: np.ndarray | None = None) -> Iterator[Prediction]:
         """Predict as :meth:`predict_distribution` does, one block of rows at a time.
 
-        ``ratio`` (n, C) corrects for other shares of the classes; see
+        ``ratio`` (n, C) corrects for other class priors; see
         :meth:`fermiclass.nimgp.prediction.predictor.ClassPredictor.blocks`.
         """
         refuse_after_fork()
