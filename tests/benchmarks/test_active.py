@@ -154,12 +154,6 @@ def test_scores_are_those_of_the_test_rows(data):
     assert records[0]["curves"]["nll"][0] == pytest.approx(-np.log(p[np.arange(500), y]).mean())
 
 
-def test_more_labels_help(data):
-    records, _ = run(data, "random", 0.0, range(10), rounds=4, per_round=75)
-    nll = np.array([record["curves"]["nll"] for record in records])
-    assert nll[:, -1].mean() < nll[:, 0].mean() - 2 * nll[:, 0].std() / 3
-
-
 def test_a_learning_curve_is_a_mean_with_its_standard_error():
     records = [
         {"added": [0, 5], "error": [0.3, 0.2], "nll": [1, 1]},
@@ -227,12 +221,6 @@ def test_the_real_data(shared_data):
     rows = active.load(shared_data / "data")
     assert rows.X.shape == (1000, 21)
     assert np.bincount(rows.y).min() > 300
-
-
-def test_the_settings_are_those_of_the_estimator():
-    assert active.SETTINGS["num_inducing"] == 50
-    assert active.SETTINGS["learning_rate"] == 1e-3
-    assert active.SETTINGS.keys() <= NIMGPClassifier().get_params().keys()
 
 
 def test_a_table_of_repetitions(shared_data):

@@ -72,15 +72,6 @@ def test_values_are_the_sum_of_waves():
         assert functions(x[None])[0, c] == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_generator_decides():
-    first, same, other = (
-        LatentFunctions.draw(2, 2, np.random.default_rng(seed), variance=0.5, lengthscale=2.0) for seed in (0, 0, 1)
-    )
-    X = np.ones((1, 2))
-    assert np.array_equal(first(X), same(X))
-    assert not np.allclose(first(X), other(X), atol=1e-3)
-
-
 def cosine(input_dim):
     """Class 0 where cos x₁ is positive, class 1 elsewhere: the boundaries are ±π/2."""
     frequencies = np.zeros((2, 1, input_dim), np.float32)

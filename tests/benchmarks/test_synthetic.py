@@ -7,7 +7,6 @@ from fermiclass.benchmarks import synthetic
 from fermiclass.benchmarks.gp_draws import LatentFunctions
 from fermiclass.benchmarks.synthetic import HALF_WIDTH, Synthetic
 from fermiclass.errors import BenchmarkError
-from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 BENCHMARK = Synthetic()
 
@@ -46,14 +45,6 @@ def test_rows_and_noise_are_shared_by_the_noise_levels():
 
 
 @pytest.mark.usefixtures("_no_bayes")
-def test_fewer_rows_are_the_first_ones_of_more():
-    few, many = (BENCHMARK.problem(f"{name}-d5-c3/0.1", 0) for name in ("n100", "n1000"))
-    assert np.array_equal(few.X, many.X[:100])
-    assert np.array_equal(few.y, many.y[:100])
-    assert np.array_equal(few.X_test, many.X_test)
-
-
-@pytest.mark.usefixtures("_no_bayes")
 def test_splits_are_problems_of_their_own_and_the_same_every_time():
     first, again, other = (BENCHMARK.problem("n100-d2-c3/0.1", split) for split in (0, 0, 1))
     assert np.array_equal(first.X, again.X)
@@ -87,13 +78,6 @@ def test_noise_that_is_to_be_learned_is_not_told():
     assert not learned.X_var_test.any()
     assert BENCHMARK.settings("n1000-d2-c3/0.5")["noise"] == "given"
     assert BENCHMARK.settings("n1000-d2-c3-learned/0.5")["noise"] == "shared"
-
-
-def test_the_settings_are_those_of_the_estimator():
-    settings = BENCHMARK.settings("n500-d5-c3/0.1")
-    assert settings["num_inducing"] == 100
-    assert settings["batch_size"] == 200
-    assert settings.keys() <= NIMGPClassifier().get_params().keys()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 from fermiclass.benchmarks.figures import toy_figure
 from fermiclass.benchmarks.toy import CELL, Toy
 from fermiclass.io.files import write_figure
-from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 
 class Constant:
@@ -55,15 +54,6 @@ def test_splits_are_new_rows_of_the_same_functions(toy, problem):
     assert np.array_equal(toy._bayes(at), Toy()._bayes(at))
 
 
-def test_published_figures_and_settings(toy):
-    assert toy.published[CELL, "mgp"] == {"nll": 0.884, "error": 0.125}
-    assert toy.published[CELL, "nimgp-fo"] == {"nll": 0.495, "error": 0.128}
-    settings = toy.settings(CELL)
-    assert settings["inputs"] == {"hidden": (50, 50)}
-    assert settings["batch_size"] == 200
-    assert settings.keys() <= NIMGPClassifier().get_params().keys()
-
-
 def test_curves_are_predictions_at_noisy_points(toy):
     estimator = Constant(0.2, 0.3, 0.5)
     curves = toy.curves({"mgp": estimator})
@@ -96,13 +86,3 @@ def test_the_figure_shows_every_method_beside_the_best(toy, problem, tmp_path):
     ]
     write_figure(tmp_path / "toy.png", figure)
     assert (tmp_path / "toy.png").stat().st_size > 10_000
-
-
-def test_a_figure_of_one_method(toy, problem):
-    figure = toy_figure(toy.curves({"my own": Constant(1.0, 0.0, 0.0)}), problem.X, problem.y)
-    (axes,) = figure.axes
-    assert axes.get_title("left") == "my own"
-    assert axes.get_xlabel() == "observed input"
-    figure.draw_without_rendering()
-    legend = figure.legends[0].get_window_extent()
-    assert figure.bbox.x0 <= legend.x0 < legend.x1 <= figure.bbox.x1

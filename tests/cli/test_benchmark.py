@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -10,10 +11,20 @@ from importlib.util import find_spec
 
 import pytest
 
+from fermiclass.benchmarks import harness
+from fermiclass.benchmarks.benchmark import Benchmark
+from fermiclass.errors import BenchmarkError
 from tests.commands import run, run_well
+from tests.conftest import REPOSITORY
 
 _MEANS = ("nll", "error", "seconds", "fit_seconds", "predict_seconds")
 FIGURES = {"confusion", "settings", *_MEANS, *(f"{name}_se" for name in _MEANS)}
+
+
+def documented():
+    """The commands of the documents, without the name of the command."""
+    text = "".join((REPOSITORY / "docs" / name).read_text() for name in ("paper-tables.md", "development/training.md"))
+    return re.findall(r"^    fermiclass benchmark (.*)$", text.replace("\\\n", " "), re.MULTILINE)
 
 
 @pytest.fixture
@@ -227,6 +238,22 @@ def test_bad_arguments(tmp_path, arguments, message):
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", documented(), ids=lambda command: command[:60])
+def test_documented_commands_are_understood(monkeypatch, tmp_path, command):
+    """Up to the work: options, data sets, methods and settings."""
+    planned = []
+
+    def plan(benchmark, estimators, num_splits, **_):
+        planned.extend(estimators.values())
+        raise BenchmarkError("no work")
+
+    monkeypatch.setattr(harness, "run", plan)
+    monkeypatch.setattr(Benchmark, "check_data", lambda self, cells: None)
+    (tmp_path / "docs" / "figures").mkdir(parents=True)
+    run("benchmark", *shlex.split(command), "--quiet", cwd=tmp_path)
+    assert planned
 
 
 def test_help_does_without_tensorflow_and_numpy():
