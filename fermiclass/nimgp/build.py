@@ -25,7 +25,7 @@ from fermiclass.nimgp.labels import LabelTable
 from fermiclass.nimgp.likelihoods.base import Likelihood
 from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.modules import LogNormal, copied, parameters_of
+from fermiclass.nimgp.modules import LogNormal, parameters_of
 from fermiclass.nimgp.names import LEARNED, num_functions
 from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.processes import refuse_after_fork
@@ -156,9 +156,9 @@ def _likelihood(
         num_latent = num_functions(num_classes)
         right = make_likelihood(settings.likelihood, num_classes, epsilon=settings.hyper.epsilon, **shared)
     else:
-        from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood  # GPflow takes seconds to start
+        from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, copied_without_leak
 
-        right = GPflowLikelihood(copied(settings.likelihood), offset=None, sets=sets)
+        right = GPflowLikelihood(copied_without_leak(settings.likelihood), offset=None, sets=sets)
         num_latent = right.num_functions
         if right.num_classes != num_classes:
             raise ValueError(
@@ -185,7 +185,9 @@ def _kernel(settings: Settings, shape: Sequence[int], input_dim: int, scales: Sc
     lengthscale = scales.lengthscale_over_root_d * np.sqrt(input_dim)
     kernels: list[Kernel] = []
     if not isinstance(settings.kernel, str):
-        kernels.append(GPflowKernel(settings.kernel, shape[-1], dtype=dtype))
+        from fermiclass.nimgp.likelihoods.from_gpflow import copied_without_leak
+
+        kernels.append(GPflowKernel(copied_without_leak(settings.kernel), shape[-1], dtype=dtype))
     for name in settings.kernel.split("+") if isinstance(settings.kernel, str) else ():
         if name == "linear":
             slopes = prior(_SLOPE_VARIANCE, _NARROW)

@@ -19,7 +19,7 @@ from fermiclass.nimgp.likelihoods.base import (
     one_hot,
 )
 from fermiclass.nimgp.likelihoods.integrals import log_expectation
-from fermiclass.nimgp.modules import Module, Parameter
+from fermiclass.nimgp.modules import Module, Parameter, copied, parameters_of
 from fermiclass.nimgp.posterior import LatentMoments
 
 _BY_QUADRATURE = gpflow.likelihoods.QuadratureLikelihood._predict_log_density
@@ -228,6 +228,16 @@ def check_likelihood(likelihood: object) -> None:
     functions = [key for key, value in vars(likelihood).items() if isinstance(value, gpflow.functions.Function)]
     if functions:
         raise ValueError(f"{functions[0]} of the likelihood {name} depends on the inputs: expected a number")
+
+
+def copied_without_leak(part: Any) -> Any:
+    """Return a copy of a kernel or likelihood of GPflow whose graphs can be freed; see :class:`Softplus`."""
+    found = copied(part)
+    for parameter in parameters_of(found).values():
+        transform = parameter.transform
+        if type(transform) is tfp.bijectors.Softplus and transform.hinge_softness is None:
+            parameter._bijector = parameter._transform_fn = Softplus(low=transform.low)  # it has no setter
+    return found
 
 
 class OrderedProbit(gpflow.likelihoods.ScalarLikelihood):

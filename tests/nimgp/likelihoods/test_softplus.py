@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from fermiclass.nimgp.likelihoods.from_gpflow import Softplus
+from fermiclass.nimgp.likelihoods.from_gpflow import Softplus, copied_without_leak
 
 
 @pytest.mark.parametrize("low", [None, np.float64(1e-3)])
@@ -21,3 +21,13 @@ def test_softplus_is_the_librarys(low):
         np.testing.assert_allclose(
             one.forward_log_det_jacobian(x, 0), expected.forward_log_det_jacobian(x, 0), rtol=1e-12
         )
+
+
+def test_copies_of_gpflows_objects_have_it():
+    kernel = gpflow.kernels.RBF(variance=0.7) + gpflow.kernels.Linear()
+    copy = copied_without_leak(kernel)
+    assert {type(parameter.transform) for parameter in copy.parameters} == {Softplus}
+    assert {type(parameter.transform) for parameter in kernel.parameters} == {tfp.bijectors.Softplus}
+    copy.kernels[0].variance.assign(0.4)
+    np.testing.assert_allclose([part.kernels[0].variance.numpy() for part in (copy, kernel)], [0.4, 0.7])
+    np.testing.assert_allclose(copy.kernels[0].variance.unconstrained_variable, np.log(np.expm1(0.4)))
