@@ -33,8 +33,8 @@ from fermiclass.nimgp.settings import Settings
 
 # Medians of the log-normal priors, for standardised inputs: latent functions some units high, as log odds are, that
 # vary slowly, with little white noise. Initial values are the medians, but for the variance, which starts lower.
-# Distances between standardised inputs grow with √D, and length-scales with them. What says how fast a function varies
-# has the narrower priors: bright sources, of small errors, would have it vary faster than suits faint ones.
+# Distances between standardised inputs grow with √D, and length-scales with them. Length-scales and slopes have the
+# narrower priors: rows with small errors would make the functions vary faster than suits rows with large errors.
 # Priors are densities of the parameters themselves: training is drawn to their modes, at median · exp(−width²).
 _SLOPE_VARIANCE, _WHITE = 0.1, 0.01
 _WIDE, _NARROW = 1.0, 0.5  # standard deviations of logarithms

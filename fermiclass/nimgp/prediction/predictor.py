@@ -249,7 +249,7 @@ class ClassPredictor:
             When probabilities are NaN or infinite.
         """
         num_draws = 1 if self._first_order else num_draws
-        block_size = rows_per_block(self.model.posterior.Z.shape, num_draws)
+        block_size = rows_per_block(X.shape[1], num_draws)
         ratio = np.ones((len(X), self.model.likelihood.num_classes)) if ratio is None else ratio
         for start in range(0, len(X), block_size):
             rows = slice(start, start + block_size)
@@ -296,20 +296,9 @@ class ClassPredictor:
         )
 
 
-def rows_per_block(inducing_points: Sequence[int], num_draws: int) -> int:
-    """Return the number of inputs per block, so that arrays fit into the cache and matrices into memory.
-
-    Parameters
-    ----------
-    inducing_points
-        Shape ``(C, M, D)`` of the inducing points. Each input has covariances (D, D). With one latent function it also
-        has a matrix (M, M), which :mod:`fermiclass.nimgp.linalg` repeats.
-    num_draws
-        Number of draws of each input.
-    """
-    num_functions, num_inducing, input_dim = inducing_points
-    widest = max(input_dim, num_inducing if num_functions == 1 else 1)
-    return max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // widest**2))
+def rows_per_block(input_dim: int, num_draws: int) -> int:
+    """Return the number of inputs per block: their draws fit into the cache, covariances (D, D) of each into memory."""
+    return max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // input_dim**2))
 
 
 def used_prior(input_prior: InputPrior | None, model: NoisyInputGP, *, first_order: bool) -> InputPrior:

@@ -59,7 +59,6 @@ class ResponsePredictor:
         self._functions = model.posterior.predictor(model.kernel)
         self._prior = used_prior(input_prior, model, first_order=first_order)
         self._first_order = first_order
-        self._inducing_points = tuple(model.posterior.Z.shape)
         self._traced: dict[tuple[str, int], Graph] = {}
 
     def moments(self, X: FloatArray, X_var: FloatArray, *, num_draws: int = 128) -> tuple[FloatArray, FloatArray]:
@@ -114,7 +113,7 @@ class ResponsePredictor:
         order = []
         for count, chosen in ((num_draws, noisy), (1, ~noisy)):
             rows = np.flatnonzero(chosen)
-            size = rows_per_block(self._inducing_points, count)
+            size = rows_per_block(X.shape[1], count)
             for start in range(0, len(rows), size):
                 block = rows[start : start + size]
                 found = self._block(name, compute, count, size, X[block], *(a[block] for a in rest))
