@@ -234,7 +234,7 @@ def copied_without_leak(part: Any) -> Any:
     """Return a copy of a kernel or likelihood of GPflow whose graphs can be freed; see :class:`Softplus`."""
     found = copied(part)
     for parameter in parameters_of(found).values():
-        transform = parameter.transform
+        transform: Any = parameter.transform
         if type(transform) is tfp.bijectors.Softplus and transform.hinge_softness is None:
             parameter._bijector = parameter._transform_fn = Softplus(low=transform.low)  # it has no setter
     return found
