@@ -94,19 +94,23 @@ class ClassGrouping:
     sets
         Labels that stand for several groups, one of which is right, such as ``bll|fsrq``; with the names of these
         groups. `members` has the catalogue's classes of each label.
+    rest
+        The group, or label of several groups, that has ``other``: what is named nowhere else. '' if there is none.
     """
 
     names: tuple[str, ...]
     members: Mapping[str, tuple[str, ...]]
     spec: str
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rest: str = ""
 
     @classmethod
     def parse(cls, spec: str | ClassGrouping) -> ClassGrouping:
         """Parse comma-separated groups: ``bll,fsrq,psr``, ``agn=bll+fsrq+bcu,psr``, ``bll,fsrq,psr,msp,other``.
 
         ``psr`` includes ``msp`` unless ``msp`` is named elsewhere, because releases before DR3 do not distinguish them.
-        ``other`` has every associated class that is named nowhere else, except bcu and unk.
+        ``other`` has every associated class that is named nowhere else, except bcu and unk. What a group contains does
+        not depend on the order or the names of groups.
         ``bll|fsrq=rdg+bcu`` says: radio galaxies and bcu belong to one of these groups, unknown to which.
 
         Raises
@@ -142,9 +146,9 @@ class ClassGrouping:
                     "case, and 'max' is reserved. Rename the group"
                 )
             members[name] = codes
-        named = [code for codes in members.values() for code in codes if code != _OTHER]
+        named = [code for codes in members.values() for code in codes]
         for code in named:
-            if code not in CLASS_CODES:
+            if code not in (*CLASS_CODES, _OTHER):
                 close = difflib.get_close_matches(code, [*CLASS_CODES, _OTHER], n=1)
                 hint = f"did you mean '{close[0]}'? " if close else ""
                 raise ClassError(
@@ -153,6 +157,7 @@ class ClassGrouping:
             if named.count(code) > 1:
                 raise ClassError(f"the classes '{spec}' name '{code}' more than once: put each class into one group")
         if "psr" in named and "msp" not in named:
+            named.append("msp")
             members = {name: (*codes, "msp") if "psr" in codes else codes for name, codes in members.items()}
         names = tuple(name for name in members if name not in sets)
         for name, alternatives in sets.items():
@@ -166,15 +171,21 @@ class ClassGrouping:
             raise ClassError(
                 f"the classes '{spec}' have only one group, expected at least two. Give two, such as agn=bll+fsrq,psr"
             )
-        rest = tuple(c for c in CLASS_CODES if c not in {*named, *UNCERTAIN_CLASSES, *members.get("psr", ())})
+        others = tuple(c for c in CLASS_CODES if c not in {*named, *UNCERTAIN_CLASSES})
+        rest = next((name for name, codes in members.items() if _OTHER in codes), "")
         members = {
-            name: tuple(c for code in codes for c in (rest if code == _OTHER else (code,)))
+            name: tuple(c for code in codes for c in (others if code == _OTHER else (code,)))
             for name, codes in members.items()
         }
-        return cls(names, members, ",".join(part.strip() for part in spec.split(",")), sets)
+        return cls(names, members, ",".join(part.strip() for part in spec.split(",")), sets, rest)
 
     def __str__(self) -> str:
         return self.spec
+
+    @property
+    def covers_all(self) -> bool:
+        """Whether each of `CLASS_CODES` has a place, except bcu and unk."""
+        return {*CLASS_CODES} <= {*UNCERTAIN_CLASSES}.union(*self.members.values())
 
     @property
     def tops(self) -> Mapping[str, tuple[str, ...]]:
@@ -192,9 +203,8 @@ class ClassGrouping:
         groups = np.full(codes.shape, "", dtype=f"U{max(map(len, self.members))}")
         for name, members in self.members.items():
             groups[np.isin(codes, members)] = name
-        if any(part.strip().lower() == _OTHER for part in self.spec.split(",")):
-            # A later release may have classes that are not in CLASS_CODES. They are 'other' too.
-            groups[~np.isin(codes, ("", *CLASS_CODES))] = _OTHER
+        # A later release may have classes that are not in CLASS_CODES. They are 'other' too.
+        groups[~np.isin(codes, ("", *CLASS_CODES))] = self.rest
         return groups
 
     def is_target(self, classes: ArrayLike, targets: str = "uncertain") -> NDArray[np.bool_]:

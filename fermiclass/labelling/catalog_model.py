@@ -121,8 +121,8 @@ class CatalogModel:
         class_priors
             Class priors of the sources to be labelled. ``'selection'``: corrected for the selection of AGN
             (:class:`fermiclass.labelling.selection.SelectionPrior`); the default if the classes include AGN and
-            'other'. ``'trained'``: as among the training sources; the default for other classes. Or numbers by group,
-            such as ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; the groups are
+            cover all sources. ``'trained'``: as among the training sources; the default for other classes. Or numbers
+            by group, such as ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; the groups are
             unassociated, bcu and unk, and a group without numbers keeps the priors of the training.
         table
             The features of all sources of the catalogue, imputed as the model's, to save time.

@@ -123,4 +123,4 @@ def read_priors(text: str) -> dict[str, dict[str, float]]:
 def default_class_priors(grouping: ClassGrouping) -> str:
     """Return 'selection' if the classes cover all sources, else 'trained'."""
     of_agn = any(set(grouping.members[name]) <= set(CLASS_TREE["agn"]) for name in grouping.names)
-    return "selection" if of_agn and "other" in grouping.names else "trained"
+    return "selection" if of_agn and grouping.covers_all else "trained"

@@ -101,7 +101,7 @@ def training_rows(
             )
     if one_class:
         return table[np.isin(table.y, grouping.names)]
-    if grouping.sets and "other" in grouping.names:
+    if grouping.sets and grouping.covers_all:
         soft = (catalog.soft_galactic & (catalog.classes == ""))[table.rows]
         table = replace(table, y=np.where(soft, _SOFT, table.y)) if np.any(soft) else table
     return table[table.labelled]

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,8 @@ CODES = np.array(["bll", "fsrq", "psr", "msp", "rdg", "bcu", "unk", ""])
         ("bll,fsrq,psr,msp", ["bll", "fsrq", "psr", "msp", "", "", "", ""]),
         ("bll,fsrq,psr,msp,other", ["bll", "fsrq", "psr", "msp", "other", "", "", ""]),
         ("bll,fsrq,psr,other", ["bll", "fsrq", "psr", "psr", "other", "", "", ""]),
+        ("bll,pulsar=psr,other", ["bll", "other", "pulsar", "pulsar", "other", "", "", ""]),
+        ("x=other,y=psr+bll", ["y", "x", "y", "y", "x", "", "", ""]),
         ("other,bll", ["bll", "other", "other", "other", "other", "", "", ""]),
         ("blazar=bll+fsrq+bcu,psr", ["blazar", "blazar", "psr", "psr", "", "blazar", "", ""]),
         ("pulsar=psr,bll", ["bll", "", "pulsar", "pulsar", "", "", "", ""]),
@@ -88,6 +92,16 @@ def test_no_class_is_in_two_groups():
     assert set(listed) == set(CLASS_CODES) - {"bcu", "unk"}
 
 
+@pytest.mark.parametrize("spec", ["bll,fsrq,pulsar=psr,other", "agn=bll+fsrq,compact=psr+hmb,other,agn|other=bcu"])
+def test_order_and_names_of_groups_change_nothing(spec):
+    codes, items = [*CLASS_CODES, "magnetar", ""], spec.split(",")
+    expected = ClassGrouping.parse(spec).assign(codes)
+    for order in itertools.permutations(items):
+        np.testing.assert_array_equal(ClassGrouping.parse(",".join(order)).assign(codes), expected)
+    renamed = ClassGrouping.parse(spec.replace("|other", "|rest").replace(",other", ",rest=other")).assign(codes)
+    np.testing.assert_array_equal(np.char.replace(renamed, "rest", "other"), expected)
+
+
 def test_other_takes_a_class_that_nobody_described():
     assert ClassGrouping.parse("bll,psr,other").assign(["magnetar"]) == ["other"]
     assert ClassGrouping.parse("bll,psr").assign(["magnetar"]) == [""]
@@ -114,6 +128,7 @@ def test_other_takes_a_class_that_nobody_described():
         ("max=bll,psr", "'max' is reserved"),
         ("x=bll+psr,bll", "'bll' more than once"),
         ("x=bll+bll,psr", "'bll' more than once"),
+        ("other,x=bll+other,psr", "'other' more than once"),
         ("bll,psr,bll|fsrq=rdg", "'bll.fsrq'.* 'fsrq' is no group among bll, psr"),
         ("bll,fsrq,bll|fsrq", "malformed at 'bll.fsrq'"),
         ("bll,fsrq,bll|fsrq=", "malformed at 'bll.fsrq='"),

@@ -5,7 +5,7 @@ import pytest
 from astropy.table import Table
 
 from fermiclass import NIMGPClassifier, read_catalog, train
-from fermiclass.catalog import DEFAULT_CLASSES, RELEASES, THREE_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import CLASS_TREE, DEFAULT_CLASSES, RELEASES, THREE_CLASSES, Catalog, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.class_priors import WAYS, ClassPriors, default_class_priors, stated_priors
 from fermiclass.labelling.retraining import stored_class_priors
@@ -66,7 +66,9 @@ def test_priors_of_other_groups_and_classes_are_refused(groups):
 
 @pytest.mark.parametrize(
     ("classes", "expected"),
-    [(DEFAULT_CLASSES, "selection"), ("agn=bll+fsrq+bcu,other", "selection"), (THREE_CLASSES, "trained"),
+    [(DEFAULT_CLASSES, "selection"), ("agn=bll+fsrq+bcu,other", "selection"),
+     ("rest=other,bll,fsrq,psr", "selection"), ("agn=" + "+".join(CLASS_TREE["agn"]) + ",psr,g="
+     + "+".join(CLASS_TREE["other"]), "selection"), ("other=snr,bll,psr", "trained"), (THREE_CLASSES, "trained"),
      ("psr,other", "trained"), ("mixed=bll+snr,psr,other", "trained")],
 )  # fmt: skip
 def test_the_default(classes, expected):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fermiclass import Catalog, NIMGPClassifier, train
-from fermiclass.catalog import THREE_CLASSES, read_catalog
+from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, read_catalog
 from fermiclass.features import FEATURE_SETS
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.labelling.training import DEFAULT_SETTINGS, default_estimator, default_settings, training_table
@@ -66,6 +66,11 @@ def test_a_least_significance_holds_for_soft_sources_too(few):
 @pytest.mark.parametrize("classes", [THREE_CLASSES, "bll,fsrq,psr,other", "bll,fsrq,psr,bll|fsrq=rdg"])
 def test_soft_sources_teach_nothing_unless_all_of_the_world_is_learned(few, classes):
     assert SOFT not in training_table(few, features="six", classes=classes).y
+
+
+def test_the_name_of_the_rest_changes_no_label(few):
+    y = training_table(few, features="six", classes=DEFAULT_CLASSES.replace(",other", ",rest=other")).y
+    np.testing.assert_array_equal(np.where(y == "rest", "other", y), training_table(few, features="six").y)
 
 
 def test_the_estimator_is_told_what_labels_stand_for(model):
