@@ -85,7 +85,8 @@ def classify(
         model = load_catalogue_model(model_folder, files, quiet=quiet)
     else:
         loaded = read_catalog(catalog)
-        model, features = train_model(loaded if train_on is None else read_catalog(train_on), chosen, quiet)
+        training = loaded if train_on is None else read_catalog(train_on)
+        model, features = train_model(training, chosen, quiet, class_priors)
         table = features if train_on is None else None
     if class_priors is None and chosen["paper"]:
         class_priors = "trained"

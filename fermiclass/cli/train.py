@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
     from fermiclass.features import FeatureTable
     from fermiclass.labelling.catalog_model import CatalogModel
+    from fermiclass.labelling.class_priors import GroupPriors
 
 _ESTIMATOR_OPTIONS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
 
@@ -43,11 +44,14 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
         print_training(model, output)
 
 
-def train_model(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> tuple[CatalogModel, FeatureTable]:
+def train_model(
+    catalog: Catalog, chosen: dict[str, Any], quiet: bool, class_priors: str | GroupPriors | None = None
+) -> tuple[CatalogModel, FeatureTable]:
     """Train with the options of ``train`` and ``classify``. Return the model, and the features of all sources."""
-    from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES
+    from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, ClassGrouping
     from fermiclass.features import DEFAULT_FEATURE_SET, PAPER_MIN_SIGNIFICANCE, extract_features
     from fermiclass.labelling import training
+    from fermiclass.labelling.class_priors import check_class_priors
 
     paper = chosen["paper"]
     if chosen["steps"] and chosen["epochs"]:
@@ -61,6 +65,7 @@ def train_model(catalog: Catalog, chosen: dict[str, Any], quiet: bool) -> tuple[
     }
     if paper and data["min_significance"] is None:
         data["min_significance"] = PAPER_MIN_SIGNIFICANCE
+    check_class_priors(class_priors, ClassGrouping.parse(data["classes"]).names)
     table = extract_features(catalog, data["features"], data["classes"])
     # It reports errors of the input before TensorFlow starts.
     training.training_rows(catalog, table, data["classes"], min_significance=data["min_significance"])

@@ -15,7 +15,7 @@ from fermiclass.catalog.releases import warn_of_other_priors
 from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io.arrays import FloatArray
 from fermiclass.io.plain import plain_value
-from fermiclass.labelling.class_priors import ClassPriors, GroupPriors, default_class_priors
+from fermiclass.labelling.class_priors import ClassPriors, GroupPriors, check_class_priors, default_class_priors
 from fermiclass.labelling.labels import label_table, settings_to_meta
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.nimgp.domain import TrainingDomain
@@ -164,6 +164,7 @@ class CatalogModel:
 
     def priors(self, chosen: str | GroupPriors | None = None) -> ClassPriors:
         """Return the class priors of the sources to be labelled, as :meth:`label` explains."""
+        check_class_priors(chosen, self.classes)
         return ClassPriors.choose(default_class_priors(self.grouping) if chosen is None else chosen, self.selection)
 
     def ratios(self, sources: Catalog, priors: ClassPriors) -> FloatArray | None:

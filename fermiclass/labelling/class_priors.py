@@ -52,11 +52,9 @@ class ClassPriors:
 
     @classmethod
     def choose(cls, chosen: str | GroupPriors, selection: SelectionPrior) -> ClassPriors:
-        """Return the priors of a way, or given ones. Raises ClassError if the way is unknown."""
+        """Return the priors of a way, or given ones, after :func:`check_class_priors`."""
         if not isinstance(chosen, str):
             return cls("given", chosen)
-        if chosen not in WAYS:
-            raise ClassError(f"class_priors='{chosen}' is unknown: choose one of {', '.join(WAYS)}, or give numbers")
         return cls(chosen, selection=selection if chosen == "selection" else None)
 
     def ratios(
@@ -66,11 +64,6 @@ class ClassPriors:
 
         `training` has the frequencies π of the classes among the training sources, ``(C,)``. A source of a group with
         given priors w has the factors w_c/π_c, and a source of no group 1.
-
-        Raises
-        ------
-        ClassError
-            When a group is unknown, or a class has no prior.
         """
         if self.selection is not None:
             return self.selection.ratios(sources, grouping, classes)
@@ -78,13 +71,8 @@ class ClassPriors:
             return None
         ratios = np.ones((len(sources), len(classes)))
         for name, priors in self.groups.items():
-            w = np.maximum([priors.get(c, np.nan) for c in classes], _LEAST)
-            if name not in GROUPS or not np.all(np.isfinite(w)):
-                raise ClassError(
-                    f"the class priors of '{name}' do not fit: expected one of {', '.join(GROUPS)}, with a number for "
-                    f"each of {', '.join(classes)}"
-                )
-            ratios[sources.status == name] = w / w.sum() / training
+            w = np.array([priors[c] for c in classes], float)
+            ratios[sources.status == name] = np.maximum(w / w.sum(), _LEAST) / training
         return ratios
 
     def to_meta(self) -> dict[str, str]:
@@ -114,10 +102,40 @@ def stated_priors(meta: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 def read_priors(text: str) -> dict[str, dict[str, float]]:
     """Return class priors from JSON such as ``{"bcu": {"bll": 0.6, "fsrq": 0.4}}``. Raises ValueError if damaged."""
     try:
-        content = json.loads(text)
-        return {str(k): {str(name): float(p) for name, p in v.items()} for k, v in content.items()}
-    except (AttributeError, TypeError, RecursionError) as error:
+        content = json.loads(text, object_pairs_hook=_without_repetition)
+        wrong = [p for priors in content.values() for p in priors.values() if type(p) not in (int, float)]
+        if wrong:
+            raise ValueError(f"{json.dumps(wrong[0])} is no number")
+        return {group: {name: float(p) for name, p in priors.items()} for group, priors in content.items()}
+    except (AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"expected numbers by group and class, {error}") from error
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise ValueError(f"a name occurs twice among {', '.join(names)}")
+    return dict(pairs)
+
+
+def check_class_priors(chosen: str | GroupPriors | None, classes: Sequence[str]) -> None:
+    """Check class priors before they are used, and best before the training. None, the default, is right.
+
+    Raises
+    ------
+    ClassError
+        When the way or a group is unknown, or a group lacks a positive number for each of the classes, or has others.
+    """
+    if isinstance(chosen, str) and chosen not in WAYS:
+        raise ClassError(f"class_priors='{chosen}' is unknown: choose one of {', '.join(WAYS)}, or give numbers")
+    if chosen is None or isinstance(chosen, str):
+        return
+    expected = f"expected a positive number for each of {', '.join(classes)}, for one or more of {', '.join(GROUPS)}"
+    if not chosen or not set(chosen) <= set(GROUPS):
+        raise ClassError(f"the class priors are given for {', '.join(chosen) or 'no group'}: {expected}")
+    for group, priors in chosen.items():
+        if set(priors) != set(classes) or not all(0 < p < np.inf for p in priors.values()):
+            raise ClassError(f"the class priors of '{group}' do not fit ({dict(priors)}): {expected}")
 
 
 def default_class_priors(grouping: ClassGrouping) -> str:

@@ -14,7 +14,7 @@ from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_featu
 from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.versions import versions
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
-from fermiclass.labelling.class_priors import GroupPriors
+from fermiclass.labelling.class_priors import GroupPriors, check_class_priors
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.names import PER_SOURCE
 
@@ -225,6 +225,7 @@ def classify(
     CatalogError, ClassError, FeatureError
         As for :func:`train` and :meth:`CatalogModel.label`.
     """
+    check_class_priors(class_priors, ClassGrouping.parse(classes).names)
     training = catalog if train_on is None else train_on
     table = extract_features(training, features, classes)
     model = train(

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
-from fermiclass import NIMGPClassifier, read_catalog, train
+from fermiclass import NIMGPClassifier, classify, read_catalog, train
 from fermiclass.catalog import CLASS_TREE, DEFAULT_CLASSES, RELEASES, THREE_CLASSES, Catalog, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError
-from fermiclass.labelling.class_priors import WAYS, ClassPriors, default_class_priors, stated_priors
+from fermiclass.labelling.class_priors import WAYS, ClassPriors, check_class_priors, default_class_priors, stated_priors
 from fermiclass.labelling.retraining import stored_class_priors
 from fermiclass.labelling.selection import SelectionPrior
 from tests.conftest import slim_path
@@ -37,7 +37,8 @@ def test_named_priors_come_back():
     assert ClassPriors().to_meta() == {"class_priors": "trained"}
 
 
-@pytest.mark.parametrize("damaged", ["", "bll", "[1]", '{"bcu": 1}', '{"bcu": {"bll": null}}'])
+@pytest.mark.parametrize("damaged", ["", "bll", "[1]", '{"bcu": 1}', '{"bcu": {"bll": null}}', '{"bcu": {"bll": true}}',
+                                     '{"bcu": {"bll": 1, "bll": 2}}', '{"bcu": {}, "bcu": {}}'])  # fmt: skip
 def test_damaged_metadata_are_refused(damaged):
     with pytest.raises(CatalogError, match="class priors"):
         stated_priors({"class_priors": "given", "priors": damaged})
@@ -58,10 +59,27 @@ def test_priors_of_groups_are_relative_to_the_training():
     np.testing.assert_allclose(ratios, [w["unassociated"] / PI, w["bcu"] / PI, np.ones(3), w["unassociated"] / PI])
 
 
-@pytest.mark.parametrize("groups", [{"agn": GIVEN["bcu"]}, {"bcu": {"bll": 1.0}}])
-def test_priors_of_other_groups_and_classes_are_refused(groups):
-    with pytest.raises(ClassError, match="do not fit"):
+@pytest.mark.parametrize(
+    "groups",
+    [{}, {"agn": GIVEN["bcu"]}, {"bcu": {"bll": 1.0}}, {"bcu": GIVEN["bcu"] | {"snr": 0.1}}, {"bcu": {}},
+     *({"bcu": GIVEN["bcu"] | {"psr": p}} for p in (0.0, -0.2, np.nan, np.inf))],
+)  # fmt: skip
+def test_priors_that_do_not_fit_are_refused_before_training(groups):
+    for way in (None, *WAYS, GIVEN):
+        check_class_priors(way, CLASSES)
+    with pytest.raises(ClassError, match="class priors"):
+        check_class_priors(groups, CLASSES)
+    with pytest.raises(ClassError, match="class priors"):
+        classify(sources(["bcu"]), classes=THREE_CLASSES, class_priors=groups)  # a catalogue that cannot be learned
+
+
+def test_given_priors_have_no_scale():
+    small = {"bcu": {name: 1e-12 * p for name, p in GIVEN["bcu"].items()}}
+    one, other = (
         ClassPriors("given", groups).ratios(sources(["bcu"]), ClassGrouping.parse(THREE_CLASSES), CLASSES, PI)
+        for groups in (small, {"bcu": GIVEN["bcu"]})
+    )
+    np.testing.assert_allclose(one, other)
 
 
 @pytest.mark.parametrize(
