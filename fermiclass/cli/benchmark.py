@@ -12,6 +12,8 @@ from click.core import ParameterSource
 from fermiclass.benchmarks import BENCHMARKS, make_benchmark
 from fermiclass.cli.group import INTERRUPTED
 from fermiclass.cli.options import common_options, kernel_option, seed_option
+from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
+from fermiclass.io.versions import versions
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.show.terminal import progress_bar
 
@@ -101,8 +103,6 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
     from fermiclass.benchmarks.harness import PACKAGES, RecordFile, machine, run
     from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions
     from fermiclass.benchmarks.tables import print_results, summarise
-    from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
-    from fermiclass.io.versions import versions
 
     workers, dask, plot, splits = (options[option] for option in ("workers", "dask", "plot", "splits"))
     if dask is not None and workers > 1:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from fermiclass.catalog import read_catalog
 from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import (
     catalog_argument,
@@ -17,10 +18,11 @@ from fermiclass.cli.options import (
     table_option,
 )
 from fermiclass.cli.train import train_model
+from fermiclass.io.samp import check_hub, check_sendable, send_table
+from fermiclass.io.tables import check_writable, write_table
+from fermiclass.labelling.class_priors import GroupPriors
+from fermiclass.show.summaries import print_labels
 from fermiclass.show.terminal import progress_bar
-
-if TYPE_CHECKING:
-    from fermiclass.labelling.class_priors import GroupPriors
 
 _COMPRESSED = (".gz", ".bz2", ".xz")
 _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet")
@@ -67,11 +69,6 @@ def classify(
       fermiclass classify 4FGL-DR4.fits
       fermiclass classify 4FGL-DR4.fits --train-on 4FGL-DR3.fits --targets unassociated -o labels.vot
     """  # noqa: D301
-    from fermiclass.catalog import read_catalog
-    from fermiclass.io.samp import check_hub, check_sendable, send_table
-    from fermiclass.io.tables import check_writable, write_table
-    from fermiclass.show.summaries import print_labels
-
     output = output or Path(f"{_stem(catalog)}-labels.fits")
     check_writable(output, catalog, train_on)
     if send:

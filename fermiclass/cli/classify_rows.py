@@ -9,6 +9,10 @@ import click
 
 from fermiclass.cli.models import load_rows_model
 from fermiclass.cli.options import common_options, hdu_of, hdu_option, names, rows_argument
+from fermiclass.io.files import exists
+from fermiclass.rows import predict_rows
+from fermiclass.rows.labelling import connected
+from fermiclass.rows.parquet import check_rows_place
 from fermiclass.show.terminal import progress_bar
 
 
@@ -57,11 +61,6 @@ def classify_rows(
       fermiclass classify-rows features.parquet --model model -o labels.parquet --keep Source_Name
       fermiclass classify-rows survey.parquet --model model -o labels.parquet --dask tcp://127.0.0.1:8786
     """  # noqa: D301
-    from fermiclass.io.files import exists
-    from fermiclass.rows import predict_rows
-    from fermiclass.rows.labelling import connected
-    from fermiclass.rows.parquet import check_rows_place
-
     check_rows_place(output, rows, *(rows.glob("*.parquet") if exists(rows) else ()))
     model = load_rows_model(model_folder, quiet=quiet)
     opened = model.open(rows, keep=names(keep or ""), hdu=hdu_of(hdu))

@@ -8,6 +8,10 @@ from typing import Any
 import click
 
 from fermiclass.cli.options import common_options, table_option
+from fermiclass.io.files import check_figure_place, write_figure
+from fermiclass.io.tables import check_writable, write_table
+from fermiclass.labelling.labels import read_labels
+from fermiclass.show.summaries import print_comparison
 
 
 @click.command()
@@ -55,10 +59,6 @@ def compare(
     """  # noqa: D301
     from fermiclass.analysis.compare import compare as compared
     from fermiclass.analysis.other_list import OtherList
-    from fermiclass.io.files import check_figure_place, write_figure
-    from fermiclass.io.tables import check_writable, write_table
-    from fermiclass.labelling.labels import read_labels
-    from fermiclass.show.summaries import print_comparison
 
     if output is not None:
         check_writable(output, labels, other)

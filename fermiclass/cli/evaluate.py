@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fermiclass.catalog import DEFAULT_CLASSES, read_catalog
 from fermiclass.cli.options import (
     catalog_argument,
     common_options,
@@ -15,6 +16,9 @@ from fermiclass.cli.options import (
     seed_option,
     setting_option,
 )
+from fermiclass.errors import BenchmarkError
+from fermiclass.features import DEFAULT_FEATURE_SET
+from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
 from fermiclass.nimgp.names import METHODS
 from fermiclass.show.terminal import load_tensorflow, stages
 
@@ -100,9 +104,6 @@ def evaluate(
       fermiclass evaluate 4FGL-DR4.fits --folds 5 --json results.json
     """  # noqa: D301
     from fermiclass import evaluation
-    from fermiclass.catalog import DEFAULT_CLASSES, read_catalog
-    from fermiclass.features import DEFAULT_FEATURE_SET
-    from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
     from fermiclass.plots.evaluation import evaluation_figure
     from fermiclass.show.evaluation import print_evaluation
 
@@ -145,7 +146,6 @@ def evaluate(
 
 def _methods(chosen: list[str], likelihood: str | None, open_world: bool, baselines: bool, seed: int) -> list[Method]:
     from fermiclass import evaluation
-    from fermiclass.errors import BenchmarkError
 
     given: dict[str, Any] = {"likelihood": likelihood} if likelihood else {}
     methods = []

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
+import numpy as np
+from astropy.table import Table
 
+from fermiclass.analysis.explain import Explanation
+from fermiclass.analysis.explain import explain as explain_source
+from fermiclass.catalog import Catalog, read_catalog
+from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import class_priors_option, common_options
+from fermiclass.errors import CatalogError, ModelFolderError
+from fermiclass.io.files import check_figure_place, exists, write_figure
+from fermiclass.labelling.catalog_model import CatalogModel
+from fermiclass.labelling.class_priors import GroupPriors
+from fermiclass.labelling.labels import read_labels
+from fermiclass.labelling.retraining import check_labels, check_sha256, retrain, stored_class_priors
+from fermiclass.plots import explanation, explanation_size
+from fermiclass.show.explanation import print_explanation
 from fermiclass.show.terminal import load_tensorflow, progress_bar
-
-if TYPE_CHECKING:
-    from astropy.table import Table
-
-    from fermiclass.analysis.explain import Explanation
-    from fermiclass.catalog import Catalog
-    from fermiclass.labelling.catalog_model import CatalogModel
-    from fermiclass.labelling.class_priors import GroupPriors
 
 # Largest difference without a warning between the probabilities in the table and those of the model trained again.
 _SAME = 1e-3
@@ -73,11 +79,6 @@ def explain(
       fermiclass explain labels.fits "4FGL J0000.3-7355" --plot source.pdf
       fermiclass explain dr4-model "Mkn 421" --catalog 4FGL-DR4.fits
     """  # noqa: D301
-    from fermiclass.analysis.explain import explain as explain_source
-    from fermiclass.errors import CatalogError
-    from fermiclass.io.files import check_figure_place, exists, write_figure
-    from fermiclass.show.explanation import print_explanation
-
     if plot is not None:
         check_figure_place(plot, labels_or_model, catalog, train_on)
     if not exists(labels_or_model):
@@ -97,8 +98,6 @@ def explain(
     if plot is not None:
         from matplotlib.figure import Figure
 
-        from fermiclass.plots import explanation, explanation_size
-
         figure = Figure(figsize=explanation_size(explained), layout="constrained")
         explanation(explained, figure=figure)
         write_figure(plot, figure)
@@ -114,9 +113,6 @@ def _from_model(
     class_priors: str | GroupPriors | None,
     quiet: bool,
 ) -> ModelAndCatalogs:
-    from fermiclass.catalog import read_catalog
-    from fermiclass.catalog.source_names import find_source
-    from fermiclass.errors import ModelFolderError
 
     files = read_catalogue_model(folder)
     provenance = files.model.get("provenance")
@@ -133,10 +129,6 @@ def _from_model(
 def _from_labels(
     path: Path, name: str, catalog: Path | None, train_on: Path | None, quiet: bool
 ) -> tuple[Table, ModelAndCatalogs]:
-    from fermiclass.catalog import read_catalog
-    from fermiclass.catalog.source_names import find_source
-    from fermiclass.labelling.labels import read_labels
-    from fermiclass.labelling.retraining import check_labels, check_sha256, retrain, stored_class_priors
 
     labels = read_labels(path)
     check_labels(labels, str(path))
@@ -156,7 +148,6 @@ def _from_labels(
 
 
 def _training(train_on: Path | None, catalog: Catalog, trained_on: tuple[str, str], beside: Path) -> Catalog:
-    from fermiclass.catalog import read_catalog
 
     if train_on is not None:
         return read_catalog(train_on)
@@ -165,9 +156,6 @@ def _training(train_on: Path | None, catalog: Catalog, trained_on: tuple[str, st
 
 def _look_for(name: str, sha256: str, beside: Path, option: str) -> Catalog:
     """Return the catalogue with this file name and checksum, from this folder or the folder of the labels or model."""
-    from fermiclass.catalog import read_catalog
-    from fermiclass.errors import CatalogError
-
     folders = dict.fromkeys(folder.resolve() for folder in (Path(), beside.parent))
     there = [path for path in (folder / Path(name).name for folder in folders) if path.is_file()]
     for path in there:
@@ -181,8 +169,6 @@ def _look_for(name: str, sha256: str, beside: Path, option: str) -> Catalog:
 
 def _compare(labels: Table, explained: Explanation) -> None:
     """Warn if the model trained again and the label table have different probabilities."""
-    import numpy as np
-
     rows = np.flatnonzero(np.asarray(labels["Source_Name"]) == explained.name)
     if not len(rows):
         return

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, read_catalog
 from fermiclass.cli.options import (
     catalog_argument,
     classes_option,
@@ -15,6 +16,8 @@ from fermiclass.cli.options import (
     significance_option,
     table_option,
 )
+from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
+from fermiclass.io.tables import check_writable, write_table
 
 
 @click.command()
@@ -33,10 +36,6 @@ def features(catalog: Path, output: Path, paper: bool, quiet: bool, **chosen: An
       fermiclass features 4FGL-DR4.fits -o features.ecsv
       fermiclass features 4FGL-DR1.fits --paper --min-significance 30 -o astro454.csv
     """  # noqa: D301
-    from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, read_catalog
-    from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
-    from fermiclass.io.tables import check_writable, write_table
-
     check_writable(output, catalog)
     table = extract_features(
         read_catalog(catalog),

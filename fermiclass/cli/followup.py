@@ -8,7 +8,11 @@ from typing import Any
 import click
 
 from fermiclass.analysis.criteria import CRITERIA
+from fermiclass.analysis.followup import followup as rank
 from fermiclass.cli.options import common_options, names, table_option
+from fermiclass.io.tables import check_writable, write_table
+from fermiclass.labelling.labels import read_labels
+from fermiclass.show.summaries import print_followup
 
 
 @click.command()
@@ -72,11 +76,6 @@ def followup(
       fermiclass followup labels.fits --want psr --dec -30 90 --abs-glat 10 90 --status unassociated -o pulsars.csv
       fermiclass followup labels.fits --want psr --min-p 0.9 --max-error 0.1
     """  # noqa: D301
-    from fermiclass.analysis.followup import followup as rank
-    from fermiclass.io.tables import check_writable, write_table
-    from fermiclass.labelling.labels import read_labels
-    from fermiclass.show.summaries import print_followup
-
     if output is not None:
         check_writable(output, labels)
     ranking = rank(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import logging
 import sys
@@ -23,7 +24,31 @@ _DEBUG = "fermiclass.debug"
 
 
 class CommandGroup(click.Group):
-    """Group of commands. An error becomes one message and an exit status; --debug shows the traceback."""
+    """Group of commands. An error becomes one message and an exit status; --debug shows the traceback.
+
+    The module of a command is imported when its help or itself is asked for. `about` says what each command does.
+    """
+
+    def __init__(self, *args: Any, about: dict[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._about = about
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, as a user looks for them."""
+        return list(self._about)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name, None if there is none."""
+        if cmd_name not in self._about:
+            return None
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(importlib.import_module(f"fermiclass.cli.{name}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what each command does, without importing it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._about.items()))
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command; letters that the encoding of a stream lacks become question marks."""

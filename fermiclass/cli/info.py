@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
+from fermiclass.catalog import read_catalog
 from fermiclass.cli.options import catalog_argument, common_options
+from fermiclass.show.summaries import print_info
 
 
 @click.command()
@@ -19,9 +21,6 @@ def info(catalog: Path, quiet: bool) -> None:
     Example:
       fermiclass info 4FGL-DR4.fits
     """  # noqa: D301
-    from fermiclass.catalog import read_catalog
-    from fermiclass.show.summaries import print_info
-
     loaded = read_catalog(catalog)
     if not quiet:
         print_info(loaded)

@@ -3,43 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from fermiclass.errors import ModelFolderError
+from fermiclass.labelling.archive import CATALOGUE, ROWS, ModelFiles, load_model, read_model_folder
+from fermiclass.labelling.catalog_model import CatalogModel
+from fermiclass.rows import RowsModel
 from fermiclass.show.terminal import load_tensorflow
-
-if TYPE_CHECKING:
-    from fermiclass.labelling.archive import ModelFiles
-    from fermiclass.labelling.catalog_model import CatalogModel
-    from fermiclass.rows import RowsModel
 
 
 def read_catalogue_model(folder: Path) -> ModelFiles:
     """Return the content of a folder with a model of catalogues, without starting TensorFlow."""
-    from fermiclass.labelling.archive import CATALOGUE
-
     return _read(folder, CATALOGUE)
 
 
 def load_catalogue_model(folder: Path, files: ModelFiles, *, quiet: bool) -> CatalogModel:
     """Load a model of catalogues; `files` are those of :func:`read_catalogue_model`."""
-    from fermiclass.labelling.archive import load_model
-
     load_tensorflow(quiet=quiet)
     return cast("CatalogModel", load_model(folder, files))
 
 
 def load_rows_model(folder: Path, *, quiet: bool) -> RowsModel:
     """Load a model of rows."""
-    from fermiclass.labelling.archive import ROWS, load_model
-
     files = _read(folder, ROWS)
     load_tensorflow(quiet=quiet)
     return cast("RowsModel", load_model(folder, files))
 
 
 def _read(folder: Path, kind: str) -> ModelFiles:
-    from fermiclass.labelling.archive import CATALOGUE, ROWS, read_model_folder
 
     files = read_model_folder(folder)
     if files.kind != kind:

@@ -10,6 +10,8 @@ import click
 
 from fermiclass.cli.group import debug_option
 from fermiclass.cli.logs import log_options
+from fermiclass.errors import ClassError
+from fermiclass.labelling.class_priors import WAYS, read_priors
 from fermiclass.nimgp.names import KERNELS, LEARNED
 from fermiclass.nimgp.settings import FIELDS
 
@@ -90,8 +92,6 @@ def class_priors_option(about: str) -> Decorator:
 
 
 def _class_priors(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
-    from fermiclass.errors import ClassError
-    from fermiclass.labelling.class_priors import WAYS, read_priors
 
     if text is None or text in WAYS:
         return text

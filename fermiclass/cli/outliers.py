@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from fermiclass.catalog import DEFAULT_CLASSES, read_catalog
 from fermiclass.cli.options import (
     catalog_argument,
     classes_option,
@@ -17,7 +18,11 @@ from fermiclass.cli.options import (
     significance_option,
     table_option,
 )
+from fermiclass.features import DEFAULT_FEATURE_SET
+from fermiclass.io.tables import check_writable, write_table
+from fermiclass.labelling.training import training_table
 from fermiclass.nimgp.names import EP_METHODS, LIKELIHOODS, METHODS
+from fermiclass.show.summaries import print_outliers
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 RMGPC = EP_METHODS[0]
@@ -58,12 +63,6 @@ def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **
       fermiclass outliers 4FGL-DR4.fits --classes agn=bll+fsrq+bcu+rdg,psr -o outliers.ecsv
       fermiclass outliers 4FGL-DR4.fits --method rmgpc --min-significance 40 -o bright.fits
     """  # noqa: D301
-    from fermiclass.catalog import DEFAULT_CLASSES, read_catalog
-    from fermiclass.features import DEFAULT_FEATURE_SET
-    from fermiclass.io.tables import check_writable, write_table
-    from fermiclass.labelling.training import training_table
-    from fermiclass.show.summaries import print_outliers
-
     check_writable(output, catalog)
     loaded = read_catalog(catalog)
     data = {

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import click
 
+from fermiclass.catalog import read_catalog
 from fermiclass.cli.options import common_options
+from fermiclass.io.tables import table_endings
+from fermiclass.labelling.labels import read_labels
+from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
 
 
 @click.command()
@@ -47,11 +51,6 @@ def report(
       fermiclass evaluate 4FGL-DR4.fits --json metrics.json
       fermiclass report labels.fits --catalog 4FGL-DR4.fits --metrics metrics.json -o labels.html
     """  # noqa: D301
-    from fermiclass.catalog import read_catalog
-    from fermiclass.io.tables import table_endings
-    from fermiclass.labelling.labels import read_labels
-    from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
-
     if output is None:
         ending = next((ending for ending in table_endings if labels.name.lower().endswith(ending)), "")
         output = Path(f"{labels.name[: len(labels.name) - len(ending)]}.html")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, Catalog, ClassGrouping, read_catalog
 from fermiclass.cli.options import catalog_argument, common_options, feature_options, model_options
+from fermiclass.features import DEFAULT_FEATURE_SET, PAPER_MIN_SIGNIFICANCE, FeatureTable, extract_features
+from fermiclass.labelling import training
+from fermiclass.labelling.archive import check_model_folder_writable, save_model
+from fermiclass.labelling.catalog_model import CatalogModel
+from fermiclass.labelling.class_priors import GroupPriors, check_class_priors
+from fermiclass.nimgp.names import PAPER_ESTIMATOR
+from fermiclass.show.summaries import print_training
 from fermiclass.show.terminal import load_tensorflow, progress_bar
-
-if TYPE_CHECKING:
-    from fermiclass.catalog import Catalog
-    from fermiclass.features import FeatureTable
-    from fermiclass.labelling.catalog_model import CatalogModel
-    from fermiclass.labelling.class_priors import GroupPriors
 
 _ESTIMATOR_OPTIONS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
 
@@ -33,10 +35,6 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
       fermiclass train 4FGL-DR4.fits -o dr4-model
       fermiclass classify 4FGL-DR4.fits --model dr4-model
     """  # noqa: D301
-    from fermiclass.catalog import read_catalog
-    from fermiclass.labelling.archive import check_model_folder_writable, save_model
-    from fermiclass.show.summaries import print_training
-
     check_model_folder_writable(output)
     model, _ = train_model(read_catalog(catalog), chosen, quiet)
     save_model(model, output)
@@ -48,11 +46,6 @@ def train_model(
     catalog: Catalog, chosen: dict[str, Any], quiet: bool, class_priors: str | GroupPriors | None = None
 ) -> tuple[CatalogModel, FeatureTable]:
     """Train with the options of ``train`` and ``classify``. Return the model, and the features of all sources."""
-    from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, ClassGrouping
-    from fermiclass.features import DEFAULT_FEATURE_SET, PAPER_MIN_SIGNIFICANCE, extract_features
-    from fermiclass.labelling import training
-    from fermiclass.labelling.class_priors import check_class_priors
-
     paper = chosen["paper"]
     if chosen["steps"] and chosen["epochs"]:
         raise click.UsageError("--steps and --epochs cannot be combined: give one of them")
@@ -86,8 +79,6 @@ def train_model(
 
 def _paper_settings(given: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the main paper, where none are given."""
-    from fermiclass.nimgp.names import PAPER_ESTIMATOR
-
     preset = dict(PAPER_ESTIMATOR)
     if "steps" in given:
         del preset["epochs"]

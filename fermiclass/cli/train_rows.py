@@ -17,7 +17,10 @@ from fermiclass.cli.options import (
     seed_option,
     setting_option,
 )
+from fermiclass.labelling.archive import check_model_folder_writable, save_model
 from fermiclass.nimgp.names import METHODS, PER_SOURCE
+from fermiclass.rows import fit_rows, open_training_rows
+from fermiclass.show.summaries import print_rows_training
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 
@@ -76,10 +79,6 @@ def train_rows(
       fermiclass train-rows features.parquet -o model
       fermiclass train-rows survey.parquet -o model --features g_r,r_i --label type --checkpoint survey.npz
     """  # noqa: D301
-    from fermiclass.labelling.archive import check_model_folder_writable, save_model
-    from fermiclass.rows import fit_rows, open_training_rows
-    from fermiclass.show.summaries import print_rows_training
-
     check_model_folder_writable(output)
     opened = open_training_rows(
         rows,

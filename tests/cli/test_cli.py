@@ -57,6 +57,19 @@ def test_help_has_an_example(command):
     assert "Example:\n  fermiclass " in printed.replace("    fermiclass", "  fermiclass")
 
 
+def test_the_help_of_all_commands_imports_none_of_them():
+    script = (
+        "import sys; sys.argv = ['fermiclass', '--help']\n"
+        "from fermiclass.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "assert not {'astropy', 'numpy', 'sklearn', 'fermiclass.cli.info'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert all(f"\n  {name} " in done.stdout for name in ("info", "train-rows", "benchmark"))
+
+
 def test_help_and_info_do_without_tensorflow():
     script = (
         "import sys; sys.argv = ['fermiclass', 'info', sys.argv[1]]\n"

@@ -34,7 +34,7 @@ def commands_of(text):
 def test_commands_have_the_options_that_are_shown(path):
     for program, name, *words in commands_of(text_of(path)):
         assert program == "fermiclass"
-        command = main.commands[name]
+        command = main.get_command(None, name)
         known = {flag for parameter in command.params for flag in parameter.opts} | {"--help"}
         given = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
         assert given <= known, f"{name}: {given - known}"
