@@ -17,37 +17,55 @@ from fermiclass.io.arrays import FloatArray
 
 
 class Expected(NamedTuple):
-    """The expected unit of a column, and the range of the median of any sample of sources."""
+    """What is expected of a column.
+
+    Attributes
+    ----------
+    unit
+        Its unit.
+    low, high
+        The range of the median of any sample of sources.
+    least, most
+        The range of possible values, far wider than that of all releases.
+    positive
+        Whether only positive values are usable.
+    """
 
     unit: str
     low: float
     high: float
+    least: float
+    most: float
     positive: bool = True
 
 
-#: Expected values by column. The medians of 4FGL lie in the middle of these ranges, in orders of magnitude.
+#: Expected values by column. The medians of 4FGL lie in the middle of their ranges, in orders of magnitude.
 EXPECTED: dict[str, Expected] = {
-    "RAJ2000": Expected("deg", -360.0, 360.0, positive=False),
-    "DEJ2000": Expected("deg", -90.0, 90.0, positive=False),
-    "GLON": Expected("deg", -360.0, 360.0, positive=False),
-    "GLAT": Expected("deg", -90.0, 90.0, positive=False),
-    "Signif_Avg": Expected("", 0.5, 1e4),
-    "Pivot_Energy": Expected("MeV", 50.0, 1e5),
-    "Flux1000": Expected("ph cm-2 s-1", 1e-13, 1e-6),
-    "Unc_Flux1000": Expected("ph cm-2 s-1", 1e-14, 1e-7),
-    "Energy_Flux100": Expected("erg cm-2 s-1", 1e-15, 1e-8),
-    "Unc_Energy_Flux100": Expected("erg cm-2 s-1", 1e-16, 1e-9),
-    "LP_Index": Expected("", 0.0, 6.0, positive=False),
-    "Unc_LP_Index": Expected("", 1e-4, 10.0),
-    "LP_beta": Expected("", -2.0, 3.0, positive=False),
-    "Unc_LP_beta": Expected("", 1e-4, 10.0),
-    "PL_Index": Expected("", 0.0, 6.0, positive=False),
-    "Unc_PL_Index": Expected("", 1e-4, 10.0),
-    "Flux_Band": Expected("ph cm-2 s-1", 0.0, 1e-5, positive=False),
-    "Unc_Flux_Band": Expected("ph cm-2 s-1", -1e-6, 1e-6, positive=False),
+    "RAJ2000": Expected("deg", -360.0, 360.0, -360.0, 360.0, positive=False),
+    "DEJ2000": Expected("deg", -90.0, 90.0, -90.0, 90.0, positive=False),
+    "GLON": Expected("deg", -360.0, 360.0, -360.0, 360.0, positive=False),
+    "GLAT": Expected("deg", -90.0, 90.0, -90.0, 90.0, positive=False),
+    "Signif_Avg": Expected("", 0.5, 1e4, 1e-3, 1e4),
+    "Pivot_Energy": Expected("MeV", 50.0, 1e5, 1.0, 1e8),
+    "Flux1000": Expected("ph cm-2 s-1", 1e-13, 1e-6, 1e-18, 1e-3),
+    "Unc_Flux1000": Expected("ph cm-2 s-1", 1e-14, 1e-7, 0.0, 1e-3),
+    "Energy_Flux100": Expected("erg cm-2 s-1", 1e-15, 1e-8, 1e-20, 1e-5),
+    "Unc_Energy_Flux100": Expected("erg cm-2 s-1", 1e-16, 1e-9, 0.0, 1e-5),
+    "LP_Index": Expected("", 0.0, 6.0, -20.0, 20.0, positive=False),
+    "Unc_LP_Index": Expected("", 1e-4, 10.0, 0.0, 1e3),
+    "LP_beta": Expected("", -2.0, 3.0, -20.0, 20.0, positive=False),
+    "Unc_LP_beta": Expected("", 1e-4, 10.0, 0.0, 1e3),
+    "LP_SigCurv": Expected("", 0.0, 50.0, 0.0, 1e4, positive=False),
+    "PLEC_SigCurv": Expected("", 0.0, 50.0, 0.0, 1e4, positive=False),
+    "PL_Index": Expected("", 0.0, 6.0, -20.0, 20.0, positive=False),
+    "Unc_PL_Index": Expected("", 1e-4, 10.0, 0.0, 1e3),
+    "Variability_Index": Expected("", 1e-2, 1e4, 0.0, 1e7),
+    "Frac_Variability": Expected("", 0.0, 5.0, 0.0, 1e2, positive=False),
+    "Unc_Frac_Variability": Expected("", 0.0, 10.0, 0.0, 1e2, positive=False),
+    "Flux_Band": Expected("ph cm-2 s-1", 0.0, 1e-5, -1e-3, 1e-3, positive=False),
+    "Unc_Flux_Band": Expected("ph cm-2 s-1", -1e-6, 1e-6, -1e-3, 1e-3, positive=False),
 }
 
-_POSITIONS = (("RAJ2000", 360.0), ("DEJ2000", 90.0))
 _FEW = 20  # fewer sources than this have no meaningful median
 _MOST_NAMED = 5
 
@@ -96,34 +114,49 @@ def _shown(unit: Any) -> str:
     return str(unit) or "no unit"
 
 
-def warn_of_values(table: Table, source: str) -> None:
-    """Warn of implausible values. The warning says how they are treated.
+def check_values(table: Table, source: str) -> None:
+    """Take impossible values as missing, in place, and warn of implausible ones. Longitudes become 0 to 360 degrees.
 
     Warns
     -----
     CatalogWarning
         When most values of a column are unusable, when all are the same, or when their median is outside the expected
-        range; when positions are impossible; when names are missing or not ASCII.
+        range: then its unit is in doubt, and its values stay. When single values are impossible; when names are missing
+        or not ASCII. Angles have a range in any unit, and impossible ones never stay.
     """
-    for name in table.colnames:
-        if name in EXPECTED:
-            _warn_of_column(name, np.asarray(table[name], np.float64), source)
-    for name, limit in _POSITIONS:
-        count = int(np.sum(np.abs(np.asarray(table[name], np.float64)) > limit))
-        if count:
-            _warn(f"{source}: {name} is beyond ±{limit:g} for {_sources(count)}: the positions are wrong")
+    for name in (name for name in table.colnames if name in EXPECTED):
+        values, expected = np.asarray(table[name], np.float64), EXPECTED[name]
+        if _warn_of_column(name, values, source) or expected.unit == "deg":
+            with np.errstate(invalid="ignore"):
+                impossible = np.isfinite(values) & ~((values >= expected.least) & (values <= expected.most))
+            if np.any(impossible):
+                _set(table, name, np.where(impossible, np.nan, table[name]))
+                _warn(
+                    f"{source}: column {name} is beyond {expected.least:g} to {expected.most:g} for "
+                    f"{_sources(int(np.sum(impossible.reshape(len(table), -1).any(axis=1))))}: taken as missing"
+                )
+    for name in ("RAJ2000", "GLON"):
+        if name in table.colnames and np.any(np.asarray(table[name]) < 0.0):
+            _set(table, name, np.where(table[name] < 0.0, table[name] + 360.0, table[name]))
     names, classes = np.asarray(table["Source_Name"]), np.char.lower(np.asarray(table["CLASS1"]))
     _warn_of_texts(names, classes, source)
 
 
-def _warn_of_column(name: str, values: FloatArray, source: str) -> None:
+def _set(table: Table, name: str, values: NDArray[Any]) -> None:
+    """Replace the values of a column, and keep its unit, description and metadata."""
+    column = table[name]
+    table[name] = type(column)(values, unit=column.unit, description=column.description, meta=column.meta)
+
+
+def _warn_of_column(name: str, values: FloatArray, source: str) -> bool:
+    """Warn of a column as a whole. Return whether its values are of the expected magnitude, as far as can be told."""
     expected = EXPECTED[name]
     usable = values[np.isfinite(values) & ((values > 0.0) if expected.positive else True)]
     if values.ndim == 1 and 2 * usable.size < values.size:
         few = f"a usable value for only {usable.size} of {values.size} sources" if usable.size else "no usable value"
         _warn(f"{source}: column {name} has {few}: all other values are imputed")
     if usable.size < _FEW:
-        return
+        return True
     median = float(np.median(usable))
     if np.all(usable == usable[0]):
         _warn(f"{source}: column {name} is {median:g} for all sources: it carries no information")
@@ -132,6 +165,8 @@ def _warn_of_column(name: str, values: FloatArray, source: str) -> None:
             f"{source}: column {name} is implausible: its median is {median:.3g}, expected {expected.low:g} to "
             f"{expected.high:g}" + f" {expected.unit}" * bool(expected.unit) + ". Check the column and its unit"
         )
+        return False
+    return True
 
 
 def _warn_of_texts(names: NDArray[np.str_], classes: NDArray[np.str_], source: str) -> None:

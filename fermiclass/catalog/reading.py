@@ -16,10 +16,10 @@ from astropy.table import Column, Table
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.plausibility import (
+    check_values,
     convert_units,
     warn_of_repeated_names,
     warn_of_unknown_classes,
-    warn_of_values,
 )
 from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, recognise
 from fermiclass.errors import CatalogError, in_one_line
@@ -128,9 +128,9 @@ def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:
         data = np.char.strip(column) if column.dtype.kind == "U" else np.asarray(column)
         unit = column.unit or release.units.get(standard) or usual_unit
         clean[standard] = plain_column(data, unit, column.description, column.meta.get("ucd") or usual_ucd)
-    _check_values(clean, shown)
+    _check_types(clean, shown)
     convert_units(clean, shown)
-    warn_of_values(clean, shown)
+    check_values(clean, shown)
     warn_of_unknown_classes(np.char.lower(np.asarray(clean["CLASS1"])), shown)
     warn_of_repeated_names(np.asarray(clean["Source_Name"]), shown)
     _add_galactic(clean)
@@ -164,7 +164,7 @@ def _check_columns(columns: Iterable[str], header: Mapping[str, Any], source: st
         raise CatalogError(f"{source} lacks columns: {', '.join(missing)}{what}. {_REMEDY}")
 
 
-def _check_values(table: Table, source: str) -> None:
+def _check_types(table: Table, source: str) -> None:
     if not len(table):
         raise CatalogError(f"{source} has no rows. {_REMEDY}")
     for name in REQUIRED_COLUMNS:
@@ -183,7 +183,7 @@ def _add_galactic(table: Table) -> None:
     from astropy.coordinates import SkyCoord
 
     right_ascension, declination = (np.asarray(table[name], np.float64) for name in ("RAJ2000", "DEJ2000"))
-    declination = np.where(np.abs(declination) <= 90.0, declination, np.nan)  # there are no positions beyond the poles
+    declination = np.where(np.abs(declination) <= 90.0, declination, np.nan)  # if most are beyond the poles
     right_ascension = np.where(np.isfinite(right_ascension), right_ascension, np.nan)
     icrs = SkyCoord(right_ascension * u.deg, declination * u.deg, frame="icrs")
     for name, angle in (("GLON", icrs.galactic.l), ("GLAT", icrs.galactic.b)):

@@ -73,6 +73,20 @@ def test_the_name_of_the_rest_changes_no_label(few):
     np.testing.assert_array_equal(np.where(y == "rest", "other", y), training_table(few, features="six").y)
 
 
+@pytest.mark.filterwarnings("ignore:.*(taken as missing|unknown)")
+@pytest.mark.parametrize(("name", "value"), [("Signif_Avg", 1e10), ("GLAT", 360.0)])
+def test_an_impossible_number_trains_and_is_labelled_as_a_missing_one(few, name, value):
+    tables = [few.table.copy(), few.table.copy()]
+    row = np.flatnonzero(few.classes == "")[7]
+    tables[0][name][row], tables[1][name][row] = value, np.nan
+    catalogs = [read_catalog(table) for table in tables]
+    models = [train(catalog, default_estimator(**TINY), features="six,asinh_GLAT") for catalog in catalogs]
+    assert models[0].selection == models[1].selection
+    one, other = (model.label(catalog) for model, catalog in zip(models, catalogs, strict=True))
+    for column in ("P_psr", "Unc_P_psr", "OOD_SCORE", "LABEL_FLAGS"):
+        np.testing.assert_allclose(one[column], other[column], rtol=0, atol=1e-6)
+
+
 def test_the_estimator_is_told_what_labels_stand_for(model):
     params = model.estimator.get_params()
     assert params["label_sets"] == {"bll|fsrq": ("bll", "fsrq"), SOFT: ("bll", "fsrq", "other")}

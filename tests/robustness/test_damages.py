@@ -57,9 +57,44 @@ def check(table, expected, *, rows=(), features=()):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, -1e300, 1e-300])
 @pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.filterwarnings("ignore:.*taken as missing:fermiclass.catalog.CatalogWarning")
 def test_a_few_absurd_numbers_move_nothing_else(table, expected, name, value):
     table[name][[5, 6, 7]] = value
     check(table, expected, rows=(5, 6, 7))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("Signif_Avg", (1e5, 1e10, 1e30, 1e-7, 0.0, -3.0)),
+        ("GLAT", (91.0, -360.0, 1e5)),
+        ("DEJ2000", (91.0,)),
+        ("RAJ2000", (361.0, -400.0)),
+        ("Pivot_Energy", (0.0, 1e20)),
+        ("Flux1000", (-1e-9, 1.0)),
+        ("LP_beta", (100.0,)),
+        ("LP_SigCurv", (-999.0, 1e6)),
+        ("Variability_Index", (-1.0, 1e12)),
+        ("Frac_Variability", (-1.0, 500.0)),
+        ("Flux_Band", (5.0,)),
+    ],
+)
+def test_an_impossible_number_is_a_missing_one(table, name, values):
+    for value in values:
+        one, other = table.copy(), table.copy()
+        one[name][3], other[name][3] = value, np.nan
+        with pytest.warns(CatalogWarning, match=f"column {name} is beyond .* for 1 source: taken as missing"):
+            found = read_catalog(one)
+        expected = read_catalog(other)
+        for column in table.colnames:
+            np.testing.assert_array_equal(found.table[column], expected.table[column])
+        assert name in ("RAJ2000", "DEJ2000") or extract_features(found, "galactic").flags[3]
+
+
+def test_right_ascensions_on_both_sides_of_zero(table):
+    one = table.copy()
+    one["RAJ2000"] = np.where(one["RAJ2000"] > 180.0, one["RAJ2000"] - 360.0, one["RAJ2000"])
+    np.testing.assert_allclose(read_catalog(one).table["RAJ2000"], table["RAJ2000"])
 
 
 @pytest.mark.parametrize(
@@ -71,6 +106,11 @@ def test_a_few_absurd_numbers_move_nothing_else(table, expected, name, value):
         ("Flux1000", 1.0, "cm-2 s-1", "without photons"),
         ("Flux1000", 1e4, "m-2 s-1", "without photons"),
         ("RAJ2000", np.pi / 180, "rad", "converted"),
+        ("LP_SigCurv", 100.0, "%", "converted"),
+        ("PLEC_SigCurv", 100.0, "%", "converted"),
+        ("Variability_Index", 100.0, "%", "converted"),
+        ("Frac_Variability", 100.0, "%", "converted"),
+        ("Unc_Frac_Variability", 100.0, "%", "converted"),
         ("Pivot_Energy", 1.0, "furlong", "unknown unit"),
     ],
 )
@@ -83,9 +123,10 @@ def test_other_units_are_converted_with_a_warning(table, expected, name, factor,
     check(table, expected)
 
 
-def test_the_unit_of_another_quantity_is_refused(table):
-    table["Pivot_Energy"].unit = "m"
-    with pytest.raises(CatalogError, match="Pivot_Energy is in m, expected MeV"):
+@pytest.mark.parametrize(("name", "unit", "expected"), [("Pivot_Energy", "m", "MeV"), ("LP_SigCurv", "MeV", "no unit")])
+def test_the_unit_of_another_quantity_is_refused(table, name, unit, expected):
+    table[name].unit = unit
+    with pytest.raises(CatalogError, match=f"{name} is in {unit}, expected {expected}"):
         read_catalog(table)
 
 
@@ -98,6 +139,8 @@ def test_the_unit_of_another_quantity_is_refused(table):
         ("Unc_LP_Index", lambda values: values * np.nan, "no usable value"),
         ("LP_Index", lambda values: values * 0 + 2, "is 2 for all sources"),
         ("DEJ2000", lambda values: values + 90, "beyond"),
+        ("Frac_Variability", lambda values: values * 100, "implausible"),
+        ("Unc_Frac_Variability", lambda values: values * 100, "implausible"),
         ("Source_Name", lambda values: np.full(len(values), "x"), "more than once"),
         ("Source_Name", lambda values: np.full(len(values), ""), "without a name"),
         ("CLASS1", lambda values: np.where(values == "bll", "star", values), "unknown classes: star"),
