@@ -320,28 +320,3 @@ def test_text():
     assert "is a training source" in printed(dataclasses.replace(made_up_explanation(), trained_on=True))
 
 
-def test_text_of_a_real_source(explained):
-    text = printed(explained)
-    assert max(map(len, text.splitlines())) <= 80
-    assert re.search(
-        r"^ LP_beta +\S+±\S+ +−?0\.\d\d…0\.\d\d +−?0\.\d\d…0\.\d\d +0\.\d\d…0\.\d\d *$", text, re.MULTILINE
-    )
-
-
-def test_text_of_five_classes():
-    """Cells break into lines where there is a space, and no number is cut."""
-    three = made_up_explanation()
-    twice = [0, 1, 2, 0, 1]
-    five = dataclasses.replace(
-        three,
-        classes=("bll", "fsrq", "psr", "msp", "other"),
-        population=three.population[twice],
-        probabilities=three.probabilities[twice],
-        std=three.std[twice],
-        without_feature=three.without_feature[:, twice],
-        without_kind={},
-        without_errors=three.without_errors[twice],
-    )
-    text = printed(five)
-    assert max(map(len, text.splitlines())) <= 80
-    assert re.search(r"^ LP_beta .* −\d\.\d\d +████│ +\+\d\.\d\d +\+\d\.\d\d *$", text, re.MULTILINE)

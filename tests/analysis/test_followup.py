@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from astropy.table import MaskedColumn
 
-from fermiclass import followup, read_table, write_table
+from fermiclass import followup, write_table
 from fermiclass.analysis.followup import CRITERIA
 from fermiclass.errors import CatalogError, FermiclassError, SelectionError
-from fermiclass.io.tables import table_endings
 from fermiclass.labelling.labels import classes_of, label_table
 
 CLASSES = ["bll", "fsrq", "psr"]
@@ -200,18 +199,6 @@ def test_classes_of_a_label_table(labels):
     assert classes_of(labels) == CLASSES
     with pytest.raises(CatalogError, match=r"no columns P_<class> and Unc_P_<class>: it is not a label table"):
         classes_of(labels["Source_Name", "P_MAX"])
-
-
-@pytest.mark.parametrize("ending", table_endings)
-def test_every_format(labels, dr4, tmp_path, ending):
-    ranking = followup(labels, want="psr", abs_glat=(5.0, 90.0), min_probability=0.1, top=50)
-    write_table(ranking, tmp_path / f"f{ending}")
-    back = read_table(tmp_path / f"f{ending}")
-    np.testing.assert_array_equal(back["Source_Name"], ranking["Source_Name"])
-    np.testing.assert_array_equal(back["RANK"], np.arange(1, 51))
-    if ending != ".csv":
-        assert back.meta["selected"] == ranking.meta["selected"]
-        assert back["Conf_95_SemiMajor"].unit == "deg"
 
 
 def test_it_does_without_tensorflow(labels, tmp_path):

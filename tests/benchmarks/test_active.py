@@ -10,13 +10,11 @@ from sklearn.linear_model import LogisticRegression
 
 from fermiclass.benchmarks import active
 from fermiclass.benchmarks.active import Active, Rows, label_round_by_round
-from fermiclass.benchmarks.benchmark import Benchmark
-from fermiclass.benchmarks.figures import LearningCurve, active_figure, learning_curve
+from fermiclass.benchmarks.figures import learning_curve
 from fermiclass.benchmarks.harness import run as run_benchmark
 from fermiclass.benchmarks.methods import MethodOptions
 from fermiclass.benchmarks.tables import summarise
 from fermiclass.errors import BenchmarkError
-from fermiclass.io.files import write_figure
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 
@@ -168,27 +166,6 @@ def test_a_learning_curve_is_a_mean_with_its_standard_error():
             learning_curve(bad)
 
 
-def test_the_figure_has_a_panel_for_each_and_a_line_in_it_for_each(tmp_path):
-    added = np.arange(4.0)
-    panels = {
-        method: {
-            name: LearningCurve(added, np.full(4, k), np.full(4, 0.1)) for k, name in enumerate(active.ACQUISITIONS)
-        }
-        for method in (*Benchmark.methods, "fifth")
-    }
-    figure = active_figure(panels)
-    assert [axes.get_title("left") for axes in figure.axes][:2] == ["MGP", "NIMGP"]
-    assert len(figure.axes) == 5
-    for axes in figure.axes:
-        assert [line.get_ydata()[0] for line in axes.get_lines()] == [0, 1, 2]
-        assert len({line.get_color() for line in axes.get_lines()}) == 3
-        low, high = (f(axes.collections[2].get_paths()[0].vertices[:, 1]) for f in (min, max))
-        assert (low, high) == pytest.approx((1.9, 2.1))
-    assert figure.axes[0].get_ylabel() == "test error"
-    assert figure.axes[1].get_ylabel() == ""
-    write_figure(tmp_path / "active.svg", figure)
-
-
 def test_the_data_are_read(tmp_path, data):
     home = tmp_path / "uci" / "waveform"
     home.mkdir(parents=True)
@@ -243,12 +220,3 @@ def test_what_cannot_go_on_is_refused(shared_data):
         Active(shared_data / "data").estimator("entropy/0", "logistic", MethodOptions())
 
 
-@pytest.mark.parametrize("num_panels", [1, 2])
-def test_a_legend_is_not_wider_than_its_figure(num_panels):
-    curve = LearningCurve(np.arange(3.0), np.arange(3.0), np.ones(3))
-    curves = dict.fromkeys(("mgp", "nimgp", "nimgp-nn", "nimgp-fo"), curve)
-    figure = active_figure({f"0.{k}": curves for k in range(num_panels)})
-    figure.draw_without_rendering()
-    (legend,) = figure.legends
-    assert legend.get_window_extent().width <= figure.bbox.width
-    assert len(legend.get_texts()) == 4

@@ -94,13 +94,6 @@ def test_noise_is_put_into_all_rows_and_told(small):
     np.testing.assert_array_equal(clean.y, noisy.y)
 
 
-def test_cells():
-    benchmark = GPC()
-    assert set(benchmark.default_cells) == {f"{name}/0" for name in SIZES}
-    noisy = set(benchmark.cells) - set(benchmark.default_cells)
-    assert noisy == {f"{name}/{noise}" for name in ("penbased", "satimage") for noise in ("0.1", "0.25", "0.5")}
-
-
 def test_published_figures_are_those_of_the_likelihoods():
     published = GPC().published
     assert published["letter/0", "mgp@softmax-bound"] == {"nll": 0.1528, "error": 0.0375}

@@ -120,22 +120,6 @@ def test_a_table_of_one_cell_is_whole_at_any_width(width):
     assert "-0.1000 ± 0.0577" in line
 
 
-def test_a_table_of_several_cells():
-    printed = shown(summary(records(*CELLS, "hard/0.5")), width=100)
-    words = [line.split()[:5] for line in printed.splitlines() if line.startswith("easy/0 ")]
-    assert words == [
-        ["easy/0", "mgp", "0.4000", "±", "0.1155"],
-        ["easy/0", "default:nimgp-nn", "0.3000", "±", "0.1000"],
-    ]
-    assert "mgp 1.83, default:nimgp-nn 1.17" in printed
-
-
-def test_the_best_is_bold():
-    printed = shown(summary(records("easy/0")), width=100, force_terminal=True, color_system="standard")
-    assert "\x1b[1m0.3000 ± 0.1000" in printed
-    assert "\x1b[1m0.4000" not in printed
-
-
 def test_one_split_has_no_standard_error():
     results = summary([record(CELLS[0], "mgp", 0, 0.3)], 1)
     assert results["methods"]["mgp"]["nll"] == 0.3

@@ -1,15 +1,12 @@
 """What -v prints, what --log keeps, and the completion of a shell."""
 
-import logging
 import os
 import re
 import subprocess
 import sys
 
 import pytest
-from astropy.table import Table
 
-from fermiclass import read_catalog
 from tests.commands import run
 from tests.conftest import slim_path
 
@@ -38,17 +35,6 @@ def test_a_log_has_every_command_with_times_and_the_traceback_of_an_error(tmp_pa
     assert "Traceback (most recent call last):" in lines
 
 
-def test_a_log_has_the_warnings_that_are_printed(tmp_path):
-    table = Table.read(DR4, hdu=1)
-    table["Source_Name"][1] = table["Source_Name"][0]
-    table.write(tmp_path / "repeated.fits")
-    done = run("info", tmp_path / "repeated.fits", "--log", tmp_path / "run.log", "-v")
-    warnings = [line.partition("warning: ")[2] for line in done.stderr.splitlines() if "warning: " in line]
-    assert warnings
-    logged = (tmp_path / "run.log").read_text()
-    assert all(f"WARNING fermiclass.cli.group: {warning}\n" in logged for warning in warnings)
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -67,38 +53,12 @@ def test_a_wrong_place_for_a_log_is_refused(tmp_path, name, message):
     assert not (tmp_path / "missing").exists()
 
 
-def test_python_gets_the_same_records(caplog):
-    with caplog.at_level(logging.INFO, "fermiclass"):
-        read_catalog(DR4)
-    assert caplog.messages == [f"read '{DR4}': 4FGL-DR4, 7195 sources"]
-
-
-def test_a_shell_can_complete_commands_and_options():
-    def completions(words):
-        asked = {"_FERMICLASS_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-        return run(env=asked).stdout.split()
-
-    assert completions("fermiclass class") == ["plain,classify", "plain,classify-rows"]
-    assert "plain,--class-priors" in completions("fermiclass classify --class-p")
-
-
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_a_command_in_another_encoding(encoding):
     command = [sys.executable, "-m", "fermiclass", "info", str(DR4)]
     done = subprocess.run(command, capture_output=True, env=os.environ | {"PYTHONIOENCODING": encoding})
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii() == (encoding == "ascii")
-
-
-def test_nobody_reads():
-    """The reader of a pipe closes it at once."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(
-        [sys.executable, "-m", "fermiclass", "info", str(DR4)], stdout=writing, stderr=subprocess.PIPE
-    )
-    os.close(writing)
-    assert done.stderr == b""
 
 
 def test_little_memory(monkeypatch):
@@ -111,8 +71,3 @@ def test_little_memory(monkeypatch):
     assert "not enough memory" in done.stderr
 
 
-@pytest.mark.slow
-def test_optimised_python():
-    """It has no docstrings."""
-    code = "from fermiclass.nimgp.settings import Settings; import fermiclass.nimgp.estimators.classifier"
-    subprocess.run([sys.executable, "-OO", "-W", "ignore", "-c", code], check=True, capture_output=True)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from fermiclass.errors import ClassError
 from fermiclass.evaluation import baselines
@@ -77,11 +76,6 @@ def test_xgboost_is_left_out_where_it_is_not_installed(monkeypatch):
     assert set(available_baselines()) == set(BASELINES) - {"xgboost"}
     with pytest.raises(ValueError, match="no baseline 'xgboost'"):
         baseline_method("xgboost")
-
-
-def test_estimator_can_be_cloned():
-    model = BaselineClassifier("svm", uncertainties=True, seed=3)
-    assert clone(model).get_params() == {"baseline": "svm", "uncertainties": True, "seed": 3}
 
 
 def test_baseline_methods():

@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fermiclass.evaluation import metrics
-from fermiclass.evaluation.metrics import COLUMNS, Column
+from fermiclass.evaluation.metrics import COLUMNS
 
 from .conftest import make_up_evaluation
 
@@ -93,16 +92,3 @@ def test_json(evaluation):
         assert ("versus_baselines" in about) is not about["is_baseline"]
 
 
-def test_each_figure_is_computed_once(monkeypatch):
-    """Also where several methods are compared with several baselines."""
-    calls = []
-
-    def counted(p, truth):
-        calls.append(len(p))
-        return 0.0
-
-    monkeypatch.setattr(metrics, "COLUMNS", {"nll": COLUMNS["nll"], "toy": Column(counted)})
-    evaluation = make_up_evaluation({"a": 0.1, "b": 0.2, "base": 0.3, "base 2": 0.7})
-    evaluation.to_dict()
-    assert evaluation.table["toy"].tolist() == [0.0] * 4
-    assert len(calls) == 4 * len(evaluation.targets.populations)

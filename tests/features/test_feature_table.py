@@ -11,7 +11,7 @@ import pytest
 
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.errors import FeatureError
-from fermiclass.features import EXTENDED_FEATURES, Imputation, extract_features
+from fermiclass.features import Imputation, extract_features
 
 
 def same(a, b):
@@ -66,12 +66,6 @@ def test_unassociated_sources_of_a_release_have_no_class(release):
 
 def test_slim_catalogue_supports_the_six(slim_dr4):
     assert np.isfinite(extract_features(slim_dr4).X).all()
-
-
-def test_permuted_rows_give_the_permuted_table_bit_for_bit(make_catalog):
-    catalog = damaged(make_catalog(301))
-    order = np.random.default_rng(0).permutation(len(catalog))
-    assert same(extract_features(catalog, "extended")[order], extract_features(catalog[order], "extended"))
 
 
 def test_neither_order_nor_batch_matters_in_a_real_release(release, wrap):
@@ -147,17 +141,6 @@ def test_pandas_has_the_same_columns(make_catalog):
     assert list(frame.columns) == data.to_table().colnames
     np.testing.assert_array_equal(frame["LP_beta"], data.X[:, 4])
     assert frame["CLASS"].tolist() == data.y.tolist()
-
-
-def test_every_extended_column_can_be_written(make_catalog, tmp_path):
-    from fermiclass.io.tables import read_table, table_endings, write_table
-
-    table = extract_features(damaged(make_catalog(30)), EXTENDED_FEATURES).to_table()
-    for ending in table_endings:
-        write_table(table, tmp_path / f"features{ending}")
-        back = read_table(tmp_path / f"features{ending}")
-        assert back.colnames == table.colnames
-        np.testing.assert_array_equal(back["HR_12"], table["HR_12"])
 
 
 def test_import_is_light():

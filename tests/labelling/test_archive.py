@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import time
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -104,22 +103,6 @@ def test_other_settings_come_back(few, tmp_path, settings, choice):
     same_labels(model, load_model(str(tmp_path / "model")), few)
 
 
-def test_the_same_model_gives_the_same_bytes(model, tmp_path, monkeypatch):
-    save_model(model, tmp_path / "one")
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 1e6)
-    monkeypatch.setattr(time, "localtime", lambda *_: time.gmtime(now + 1e6))
-    save_model(model, tmp_path / "other")
-    assert content(tmp_path / "one") == content(tmp_path / "other")
-    save_model(load_model(tmp_path / "one"), tmp_path / "third")
-    assert content(tmp_path / "one") == content(tmp_path / "third")
-
-
-def test_others_may_read_what_the_user_may_write(folder, tmp_path):
-    (tmp_path / "usual").mkdir()
-    assert folder.stat().st_mode == (tmp_path / "usual").stat().st_mode
-
-
 @pytest.fixture(scope="module")
 def open_world(few):
     """A model of the default classes: a place for every source, and what association selects."""
@@ -150,16 +133,6 @@ def test_a_model_is_replaced_and_nothing_left_behind(folder, few, tmp_path):
     assert content(folder) != before
     assert load_model(folder).estimator.method == "mgp"
     assert names_in(tmp_path) == ["model"]
-
-
-def test_a_link_is_saved_through(model, folder, tmp_path):
-    (tmp_path / "link").symlink_to(folder, target_is_directory=True)
-    before = content(folder)
-    (folder / "weights.npz").write_bytes(b"")
-    save_model(model, tmp_path / "link")
-    assert (tmp_path / "link").is_symlink()
-    assert content(folder) == before
-    assert names_in(tmp_path) == ["link", "model"]
 
 
 @pytest.mark.parametrize("failing", ["write_bytes", "replace"])

@@ -9,13 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import EllipseCollection, PathCollection
-from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.colors import to_rgba
 from sklearn.metrics import confusion_matrix
 
-from fermiclass import extract_features, plots
+from fermiclass import plots
 from fermiclass.evaluation.metrics import as_truth, reliability
 from fermiclass.features import FEATURES as DEFINED
-from fermiclass.plots.colours import shades
 from tests.conftest import REPOSITORY
 
 from .pictures import CLASSES, FEATURES, explanation, made_up
@@ -43,20 +42,6 @@ def test_a_class_has_its_colour_whatever_the_others():
     assert len(plots.class_colours([f"c{k}" for k in range(12)])) == 12
 
 
-def test_colours_differ_in_grey_too():
-    """Printed without colour, the three classes of the default have different luminances."""
-    luminance = [np.dot([0.299, 0.587, 0.114], to_rgb(plots.CLASS_COLOURS[name])) for name in CLASSES]
-    assert np.diff(sorted(luminance)).min() > 0.03
-
-
-def test_shades_go_from_pale_to_full():
-    drawn = shades("#0072B2", [1 / 3, 0.5, 1.0, 0.1], 1 / 3)
-    np.testing.assert_allclose(drawn[2], to_rgb("#0072B2"))
-    np.testing.assert_allclose(drawn[3], drawn[0])
-    assert np.all(drawn[0] > drawn[1])
-    assert np.all(drawn[1] > drawn[2])
-
-
 # --- sky -------------------------------------------------------------------------------------------------------------
 
 
@@ -78,16 +63,6 @@ def test_longitude_increases_to_the_left():
     assert [text.get_text() for text in axes.texts] == ["120°", "60°", "0°", "300°", "240°"]
     x = [text.get_position()[0] for text in axes.texts]
     assert np.all(np.diff(x) > 0)
-
-
-def test_sky_map_draws_confident_sources_in_stronger_colours_and_last():
-    axes = plots.sky_map([10.0, 20.0, 30.0], [0.0, 0.0, 0.0], ["psr"] * 3, [0.9, 0.4, 0.6], names=CLASSES)
-    drawn = [c for c in axes.collections if len(c.get_offsets())]
-    order = np.argsort([c.get_zorder() for c in drawn])
-    lon = [-np.degrees(np.asarray(drawn[k].get_offsets())[0, 0]) for k in order]
-    np.testing.assert_allclose(lon, [20.0, 30.0, 10.0])
-    red = [drawn[k].get_facecolor()[0, 0] for k in order]
-    assert red[0] > red[1] > red[2]
 
 
 def test_sky_map_refuses():
@@ -113,13 +88,6 @@ def test_triangle_has_classes_in_its_corners():
     names = {text.get_text(): text for text in axes.texts if text.get_text() in CLASSES}
     assert names["psr"].get_position()[1] > height
     assert names["bll"].get_position()[0] < 0 < 1 < names["fsrq"].get_position()[0]
-
-
-def test_triangle_is_coloured_by_the_given_classes():
-    p, y, *_ = made_up()
-    axes = plots.probability_triangle(p, CLASSES, y)
-    counts = {tuple(c.get_facecolor()[0, :3]): len(c.get_offsets()) for c in axes.collections}
-    assert counts == {to_rgb(plots.CLASS_COLOURS[name]): np.sum(y == name) for name in CLASSES}
 
 
 def test_triangle_refuses():
@@ -183,21 +151,6 @@ def test_feature_pair_has_points_and_ellipses():
     low, high = axes.get_xlim()
     assert low < (X[:5, 0] - np.sqrt(X_var[:5, 0])).min()
     assert high > (X[:5, 0] + np.sqrt(X_var[:5, 0])).max()
-
-
-def test_feature_pairs_has_every_pair_once():
-    _, y, _, _, X, _ = made_up()
-    grid = plots.feature_pairs(X, y, FEATURES, names=CLASSES)
-    assert grid.shape == (3, 3)
-    for i in range(3):
-        for j in range(3):
-            assert grid[i, j].axison == (j <= i)
-            if j <= i:
-                np.testing.assert_allclose(points(grid[i, j]), sorted(X[:, [j, i + 1]].tolist()))
-    assert [axes.get_xlabel() for axes in grid[2]] == list(FEATURES[:3])
-    assert [axes.get_ylabel() for axes in grid[:, 0]] == list(FEATURES[1:])
-    assert sorted(legend_of(grid[0, 1])) == sorted(CLASSES)
-    assert legend_of(plots.feature_pairs(X[:, :2], y, FEATURES[:2], names=["psr"])[0, 0]) == ["psr"]
 
 
 def test_feature_pairs_refuses():
@@ -299,15 +252,6 @@ def test_ard_relevances_are_sorted():
         plots.ard_relevances(relevances, FEATURES, CLASSES[:2])
 
 
-def test_relevances_of_many_classes_fit():
-    classes = [f"class{k}" for k in range(9)]
-    axes = plots.ard_relevances(np.ones((9, 4)), FEATURES, classes)
-    axes.figure.draw_without_rendering()
-    legend, figure = axes.get_legend().get_window_extent(), axes.figure.bbox
-    assert figure.x0 <= legend.x0 < legend.x1 <= figure.x1
-    assert legend.y1 <= figure.y1
-
-
 @pytest.mark.parametrize("kernel", ["se", "matern32", "matern52", "se+linear", "linear+matern52"])
 def test_kernel_slopes_are_those_of_the_prior(kernel):
     """Against the variance of finite differences of a latent function near the origin."""
@@ -375,14 +319,6 @@ def test_axes_that_are_given_are_drawn_on():
     ]
     assert drawn == [sky, *grid.flat[:8]]
     assert plt.get_fignums() == [figure.number]
-
-
-def test_real_features(dr4):
-    data = extract_features(dr4, "LP_Index,LP_beta,ln_Energy_Flux100", "bll,fsrq,psr")
-    bright = data[data.labelled]
-    grid = plots.feature_pairs(bright.X, bright.y, plots.feature_labels(bright.features))
-    assert len(points(grid[1, 0])) == 2630
-    assert grid[1, 0].get_ylabel() == "ln Energy_Flux100 / (erg cm-2 s-1)"
 
 
 def test_plots_do_without_tensorflow_and_a_screen():

@@ -6,7 +6,6 @@ import json
 import re
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
 
 from fermiclass.errors import CatalogError, FeatureError, OutputError
@@ -100,22 +99,10 @@ def test_whatever_is_in_the_catalogue_stays_text(hostile_labels, labels, metrics
     assert "sources without a class in &lt;b&gt;4FGL-DR1" in page
 
 
-def test_the_same_labels_give_the_same_page(labels, dr4, full_page, metrics):
-    assert report_page(labels, catalog=dr4, trust=read_metrics(metrics, labels.meta)) == full_page
-
-
 def test_no_rows(labels):
     page = report_page(labels[:0])
     assert "Probable classes of 0 sources" in page
     assert data_of(page)["sources"]["name"] == []
-
-
-def test_other_classes(targets, dr4):
-    classes = ("agn", "psr", "other")
-    labels = make_up_labels(targets[:50], names=classes, classes="agn=bll+fsrq+rdg,psr,other")
-    data = data_of(report_page(labels, catalog=dr4))
-    assert [mark["name"] for mark in data["classes"]] == list(classes)
-    assert set(data["features"]["known"]["classes"]) == {0, 1, 2}
 
 
 def test_classes_in_the_order_in_which_they_were_given(targets):
@@ -126,38 +113,12 @@ def test_classes_in_the_order_in_which_they_were_given(targets):
     assert "msp candidates" in page
 
 
-@pytest.mark.parametrize(
-    ("way", "expected"),
-    [
-        ("selection", ["AGN are corrected for how completely they are associated"]),
-        ("given", ["The class priors are given, on the assumption"]),
-        ("trained", []),
-    ],
-)
-def test_the_caveats_of_the_terminal(targets, way, expected):
-    labels = make_up_labels(targets[:50], class_priors=way)
-    caveats = report_page(labels).partition('id="caveats"')[2].partition("</ul>")[0]
-    sentences = ("AGN are corrected", "on the assumption")
-    assert all(text in caveats for text in expected)
-    assert sum(text in caveats for text in sentences) == len(expected)
-    assert f"{np.sum(labels['LABEL_FLAGS'] > 0)} of 50 sources are flagged: " in caveats
-
-
 def test_labels_without_metadata(targets, dr4, tmp_path):
     """A CSV file says nothing of how the labels were made: the default features are shown."""
     write_table(make_up_labels(targets[:50]), tmp_path / "labels.csv")
     page = report_page(read_table(tmp_path / "labels.csv"), catalog=dr4)
     assert "its format carries no metadata" in page
     assert len(data_of(page)["features"]["names"]) == 18
-
-
-@pytest.mark.parametrize("ending", [".fits", ".vot", ".ecsv", ".parquet"])
-def test_labels_of_every_format(targets, dr4, tmp_path, ending):
-    labels = make_up_labels(targets[:50])
-    write_table(labels, tmp_path / f"labels{ending}")
-    read = report_page(read_table(tmp_path / f"labels{ending}"), catalog=dr4)
-    assert data_of(read)["features"] == data_of(report_page(labels, catalog=dr4))["features"]
-    assert labels.meta["sha256"] in read
 
 
 def test_ways_to_be_wrong(labels, targets, dr4, tmp_path):

@@ -1,13 +1,11 @@
 """The parts of the page: what each says of the sources, and what it refuses."""
 
 import base64
-import itertools
 import json
 
 import numpy as np
 import pytest
 from astropy.units import Unit
-from matplotlib.colors import rgb_to_hsv, to_rgb
 
 from fermiclass.errors import CatalogError, ReportError
 from fermiclass.labelling.labels import LABEL_FLAGS
@@ -15,15 +13,12 @@ from fermiclass.plots.colours import PALETTE
 from fermiclass.show.page import read_metrics
 from fermiclass.show.page.features import feature_columns, linear_codes, log_codes
 from fermiclass.show.page.headline import FLAG_ADVICE, class_summary, flag_summary, priors_summary, provenance
-from fermiclass.show.page.marks import BACKGROUNDS, class_marks, contrast, readable
+from fermiclass.show.page.marks import BACKGROUNDS, class_marks, contrast
 from fermiclass.show.page.sources import (
-    EXTENT,
     catalogue_rows,
-    grid,
     project,
     saved_columns,
     source_columns,
-    statuses_of,
 )
 
 from .conftest import CLASSES, EVALUATION, FEATURES, make_up_labels
@@ -73,25 +68,6 @@ def test_contrast_is_that_of_the_guidelines():
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # the well-known grey that just fails 4.5
 
 
-def test_classes_that_stand_together_have_colours_of_their_own():
-    """By the colour angle, which stays when a colour becomes lighter or darker for its ground."""
-
-    def hue(colour):
-        return 360 * rgb_to_hsv(to_rgb(colour))[0]
-
-    for ground in BACKGROUNDS:
-        hues = {mark.name: hue(getattr(mark, ground)) for mark in class_marks(("bll", "fsrq", "psr", "msp"))}
-        for one, other in itertools.combinations(hues, 2):
-            apart = abs(hues[one] - hues[other])
-            assert min(apart, 360 - apart) > 25, (one, other, ground)
-
-
-def test_readable_changes_no_more_than_it_must():
-    assert readable("#0072B2", "#ffffff", 3) == "#0072b2"
-    for colour, background in (("#E69F00", "#ffffff"), ("#332288", "#161b22")):
-        assert contrast(colour, background) < 3 <= contrast(readable(colour, background, 3), background) < 3.2
-
-
 def test_marks_are_seen_and_told_apart():
     names = ["bll", "fsrq", "psr", "msp", "bcu", "agn", "other", "snr", "pwn"]
     marks = class_marks(names)
@@ -111,15 +87,6 @@ def test_projection_is_aitoffs():
     alpha = np.arccos(np.cos(phi) * np.cos(lam / 2))
     expected = (2 * np.cos(phi) * np.sin(lam / 2), np.sin(phi)) / np.sinc(alpha / np.pi)
     np.testing.assert_allclose((x[5], y[5]), expected)
-
-
-def test_grid_has_the_whole_sky_and_no_line_across_it():
-    drawn = grid()
-    edge = np.array(drawn["edge"])
-    np.testing.assert_allclose(edge.min(axis=0), [-EXTENT[0], -EXTENT[1]], atol=1e-3)
-    np.testing.assert_allclose(edge.max(axis=0), EXTENT, atol=1e-3)
-    for line in [*drawn["lines"], drawn["edge"]]:
-        assert np.hypot(*np.diff(np.array(line), axis=0).T).max() < 0.15
 
 
 # --- sources and features --------------------------------------------------------------------------------------------
@@ -164,10 +131,6 @@ def test_what_is_saved(targets):
     assert all(column["ucd"] for column in columns.values())
     table.remove_column("Flux1000")
     assert "Flux1000" not in {column["name"] for column in saved_columns(table)}
-
-
-def test_statuses_in_their_order():
-    assert statuses_of({"status": ["odd", "unk", "unassociated", "unk"]}) == ["unassociated", "unk", "odd"]
 
 
 def test_labels_of_something_else_are_refused(labels, targets, dr4):
@@ -256,14 +219,6 @@ def test_provenance_leaves_nothing_out(labels):
     assert priors_summary(labels.meta) == [
         {"kind": "unassociated sources", "priors": {"bll": "0.3", "fsrq": "0.2", "psr": "0.5"}}
     ]
-
-
-def test_only_the_rest_is_called_all_other_classes(targets):
-    classes = "agn=bll+fsrq+bcu+rdg+agn+nlsy1+sey,psr,rest=other"
-    table = make_up_labels(targets[:5], names=("agn", "psr", "rest"), classes=classes)
-    agn, psr, rest = (row["meaning"] for row in class_summary(table))
-    assert agn.startswith("BL Lac object, flat-spectrum radio quasar, blazar of uncertain type, radio galaxy, ")
-    assert (psr, rest) == ("pulsar (from DR3 on: young), millisecond pulsar", "all classes in no other group")
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
