@@ -318,5 +318,3 @@ def test_text():
     assert text.index("LP_beta") < text.index("LP_Index") < text.index("HR_45")  # by what they move
     assert "is a training source" not in text
     assert "is a training source" in printed(dataclasses.replace(made_up_explanation(), trained_on=True))
-
-

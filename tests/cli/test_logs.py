@@ -69,5 +69,3 @@ def test_little_memory(monkeypatch):
     done = run("info", DR4)
     assert done.returncode == 2
     assert "not enough memory" in done.stderr
-
-

@@ -55,11 +55,6 @@ def test_what_became_of_candidates(folder):
     assert re.findall(r'<td class="number">(.*?)</td>', table)[:6] == ["1,056", "86 %", "72 %", "0", "–", "0 %"]
 
 
-def test_report_of_labels_alone(folder):
-    assert run_well("report", "labels.fits.gz", "-o", "alone.html", "--quiet", cwd=folder) == ""
-    assert "fermiclass report LABELS --catalog CATALOG" in (folder / "alone.html").read_text(encoding="utf-8")
-
-
 def test_report_does_without_tensorflow(folder):
     script = (
         "import sys; sys.argv = ['fermiclass', 'report', *sys.argv[1:], '--quiet']\n"

@@ -1,7 +1,6 @@
 """``fermiclass explain`` and ``followup`` as a user runs them: a process each, on the real catalogue and its labels."""
 
 import dataclasses
-import json
 import os
 import re
 import shutil
@@ -149,16 +148,6 @@ def test_explain_needs_the_catalogue(folder, tmp_path):
     done = run("explain", "model", SOURCE, cwd=tmp_path)
     assert done.returncode == 2
     assert re.search(r"is needed, but '.*4FGL-DR4\.fits\.gz' is another file\. Give it: --catalog FILE", done.stderr)
-
-
-def test_explain_by_a_damaged_model(folder, tmp_path):
-    broken = shutil.copytree(folder / "model", tmp_path / "broken")
-    config = json.loads((broken / "config.json").read_text())
-    config["model"]["provenance"] = "none"
-    (broken / "config.json").write_text(json.dumps(config))
-    done = run("explain", broken, SOURCE, "--catalog", folder / DR4.name)
-    assert done.returncode == 2
-    assert "broken' does not name its training catalogue. Train it again." in done.stderr
 
 
 # --- followup --------------------------------------------------------------------------------------------------------

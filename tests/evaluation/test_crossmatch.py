@@ -86,22 +86,6 @@ def test_all_positions_missing(make_catalog):
     assert later_classes(earlier, later).rows.tolist() == [1]
 
 
-@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
-def test_nearest_of_two_claims_wins(make_catalog, order):
-    lon, names = np.array([10.0, 10.1])[order], np.array(["near", "far"])[order]
-    earlier = make_catalog(names, lon, [0.0, 0.0], ["", ""])
-    later = make_catalog(["A"], [10.01], [0.0], ["psr"], "4FGL-DR4")
-    matches = later_classes(earlier, later)
-    assert names[matches.rows].tolist() == ["near"]
-    assert matches.counts["unmatched"] == 1
-
-
-def test_known_source_competes_with_a_target(make_catalog):
-    earlier = make_catalog(["target", "known"], [10.1, 10.0], [0.0, 0.0], ["", "psr"])
-    later = make_catalog(["known"], [10.0], [0.0], ["psr"], "4FGL-DR4")
-    assert len(later_classes(earlier, later).rows) == 0
-
-
 def test_loser_of_a_position_is_matched_by_name(make_catalog):
     earlier = make_catalog(["4FGL a", "4FGL b"], [10.0, 10.1], [0.0, 0.0], ["", ""])
     later = make_catalog(

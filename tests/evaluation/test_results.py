@@ -90,5 +90,3 @@ def test_json(evaluation):
         assert set(COLUMNS) | {"n", "per_class", "reliability", "confusion"} <= set(about["unassociated"])
         assert sum(row["n"] for row in about["by_significance"]) == sum(map(sum, about["confusion"])) == 190
         assert ("versus_baselines" in about) is not about["is_baseline"]
-
-

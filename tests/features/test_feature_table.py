@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -141,11 +139,3 @@ def test_pandas_has_the_same_columns(make_catalog):
     assert list(frame.columns) == data.to_table().colnames
     np.testing.assert_array_equal(frame["LP_beta"], data.X[:, 4])
     assert frame["CLASS"].tolist() == data.y.tolist()
-
-
-def test_import_is_light():
-    code = (
-        "import sys, fermiclass.features; print([m for m in ('tensorflow', 'pandas', 'sklearn') if m in sys.modules])"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"

@@ -120,27 +120,6 @@ def test_a_hub_that_died(lockfile, labels):
         check_hub()
 
 
-@pytest.mark.parametrize("moment", ["get_subscribed_clients", "call_and_wait", "disconnect"])
-def test_a_hub_that_stops_meanwhile(hub, receivers, labels, monkeypatch, moment):
-    from pyvo.samp import SAMPIntegratedClient
-
-    receivers("TOPCAT", FORMATS.values())
-    go_on = getattr(SAMPIntegratedClient, moment)
-
-    def stop_first(client, *arguments):
-        if hub.is_running:
-            hub.stop()
-        return go_on(client, *arguments)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(SAMPIntegratedClient, moment, stop_first)
-        if moment == "disconnect":
-            assert send_table(labels) == ["TOPCAT"]
-        else:
-            with pytest.raises(MessagingError, match="the SAMP hub has stopped"):
-                send_table(labels)
-
-
 @pytest.mark.parametrize("name", ["labels.csv", "labels.ecsv", "labels.parquet"])
 def test_formats_that_cannot_be_sent(name):
     with pytest.raises(MessagingError, match=r"expected one of \.fits, \.fits\.gz, \.vot"):

@@ -13,7 +13,7 @@ from astropy.table import Column, MaskedColumn, Table
 
 from fermiclass.errors import CatalogError, OutputError
 from fermiclass.io import tables
-from fermiclass.io.tables import check_writable, read_table, table_endings, write_table
+from fermiclass.io.tables import check_writable, read_table, write_table
 
 ENDINGS = (".fits", ".fits.gz", ".ecsv", ".vot", ".csv", ".parquet")
 SHA = "0123456789abcdef" * 4
@@ -65,10 +65,6 @@ def check_same(back, table, *, exact=True):
                 else found == expected
             )
             assert close.all(), name
-
-
-def test_endings():
-    assert table_endings == ENDINGS
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -3,9 +3,7 @@
 import io
 import warnings
 
-import numpy as np
 import pytest
-from astropy.io import fits
 from astropy.io.votable import parse, validate
 from astropy.table import Column, Table
 
@@ -98,24 +96,3 @@ def test_characters_that_xml_does_not_have(tmp_path):
     assert read["t\ufffd"].tolist() == [f"a{lost}b", "\x7f\x85é\ufffd"]
     assert read["t\ufffd"].description == "text\ufffd"
     assert read.meta == {"of": f"{lost}."}
-
-
-def test_a_fits_table_says_what_its_columns_are(labels, tmp_path):
-    """By unit and UCD other applications know coordinates; names are those that they look for, too."""
-    write_table(labels, tmp_path / "labels.fits")
-    header = fits.getheader(tmp_path / "labels.fits", 1)
-    columns = {header[f"TTYPE{k}"]: k for k in range(1, header["TFIELDS"] + 1)}
-    expected = {
-        "Source_Name": (None, "meta.id;meta.main"),
-        "RAJ2000": ("deg", "pos.eq.ra;meta.main"),
-        "DEJ2000": ("deg", "pos.eq.dec;meta.main"),
-        "GLON": ("deg", "pos.galactic.lon"),
-        "GLAT": ("deg", "pos.galactic.lat"),
-        "P_psr": (None, "stat.probability"),
-    }
-    for name, (unit, ucd) in expected.items():
-        k = columns[name]
-        assert (header.get(f"TUNIT{k}"), header.get(f"TUCD{k}")) == (unit, ucd)
-    with fits.open(tmp_path / "labels.fits") as hdus:
-        hdus.verify("exception")
-        np.testing.assert_array_equal(hdus[1].data["P_psr"], labels["P_psr"])

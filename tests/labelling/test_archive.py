@@ -135,6 +135,16 @@ def test_a_model_is_replaced_and_nothing_left_behind(folder, few, tmp_path):
     assert names_in(tmp_path) == ["model"]
 
 
+def test_a_link_is_saved_through(model, folder, tmp_path):
+    (tmp_path / "link").symlink_to(folder, target_is_directory=True)
+    before = content(folder)
+    (folder / "weights.npz").write_bytes(b"")
+    save_model(model, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert content(folder) == before
+    assert names_in(tmp_path) == ["link", "model"]
+
+
 @pytest.mark.parametrize("failing", ["write_bytes", "replace"])
 def test_a_failure_keeps_the_old_model(model, folder, tmp_path, monkeypatch, failing):
     before = content(folder)

@@ -79,11 +79,6 @@ def test_unknown_groups_and_classes_are_refused(group, name):
         census.interval(group, [name])
 
 
-def test_the_seed_decides(census, few, bright):
-    again = take_census(few, TINY, **SIX, num_draws=60, groups={"bright": bright})
-    np.testing.assert_array_equal(again.draws, census.draws)
-
-
 def test_a_catalogue_without_sources_to_count_is_refused(few):
     known = few[~np.isin(few.classes, ["", "bcu", "unk"])]
     with pytest.raises(ClassError, match="no source without a class: there is nothing to count"):
@@ -155,6 +150,7 @@ def made_up_sources(n, rng):
     return y, place, density * FREQUENCIES / (density @ FREQUENCIES)[:, None]
 
 
+@pytest.mark.slow
 def test_refits_that_disagree_widen_the_intervals():
     rng = np.random.default_rng(3)
     y, place, p = made_up_sources(400, rng)
@@ -172,6 +168,7 @@ def test_refits_that_disagree_widen_the_intervals():
     assert np.all(spread(apart)[[0, 2]] > 1.3 * spread(one_mind)[[0, 2]])
 
 
+@pytest.mark.slow
 def test_groups_add_up_and_ratios_move_the_numbers():
     rng = np.random.default_rng(4)
     y, place, p = made_up_sources(400, rng)

@@ -182,18 +182,6 @@ def test_values_survive_every_format(labels, tmp_path, ending):
             np.testing.assert_array_equal(found, expected, err_msg=name)
 
 
-@pytest.mark.parametrize("ending", [ending for ending in table_endings if ending != ".csv"])
-def test_units_ucds_and_metadata_survive(labels, tmp_path, ending):
-    write_table(labels, tmp_path / f"labels{ending}")
-    back = read_table(tmp_path / f"labels{ending}")
-    for name in labels.colnames:
-        assert back[name].unit == labels[name].unit, name
-        # A VOTable's descriptions are wrapped: in XML one white space is as good as another.
-        assert (back[name].description or "").split() == (labels[name].description or "").split(), name
-        assert back[name].meta.get("ucd") == labels[name].meta.get("ucd"), name
-    assert dict(back.meta) == {FORMAT_KEY: FORMAT_VERSION} | META
-
-
 def test_a_table_without_metadata_is_read(labels, tmp_path):
     write_table(labels, tmp_path / "labels.csv")
     assert read_labels(tmp_path / "labels.csv").colnames == labels.colnames

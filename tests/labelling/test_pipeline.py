@@ -9,7 +9,7 @@ from astropy.table import MaskedColumn
 from fermiclass import Catalog, NIMGPClassifier, classify, extract_features, read_catalog, train
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.catalog.releases import CatalogWarning
-from fermiclass.errors import ClassError, FeatureError
+from fermiclass.errors import ClassError
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.training import MIN_PER_CLASS, training_table
 from tests.conftest import slim_path
@@ -102,13 +102,6 @@ def test_how_few_is_too_few(dr4):
         training_table(dr4[rows[:-1]], classes=THREE_CLASSES)
 
 
-def test_other_refusals_happen_before_training(few):
-    with pytest.raises(ClassError, match="'blz' is not a class of the catalogue"):
-        train(few, TINY, classes="blz,psr")
-    with pytest.raises(FeatureError, match=r"unknown feature 'LP_Betta'\. Did you mean LP_beta"):
-        train(few, TINY, features="LP_Betta")
-
-
 # --- labelling -------------------------------------------------------------------------------------------------------
 
 
@@ -141,11 +134,6 @@ def test_entropies_add_up(labels):
         assert np.all(std**2 <= p * (1.0 - p) + 1e-6)  # the most that values between 0 and 1 can vary
 
 
-def test_a_permuted_catalogue_has_permuted_labels(model, few, labels):
-    order = np.random.default_rng(1).permutation(len(few))
-    same_rows(model.label(few[order], "all"), labels[order])
-
-
 @pytest.mark.parametrize("row", [0, 64])  # of another block
 def test_a_source_alone_has_the_same_label(model, few, labels, row):
     same_rows(model.label(few[[row]], "all"), labels[[row]])
@@ -156,25 +144,6 @@ def test_targets_are_rows_of_all(model, few, labels):
         chosen = model.label(few, targets)
         same_rows(chosen, labels[np.isin(few.names, chosen["Source_Name"])])
         assert chosen.meta["targets"] == targets
-
-
-@pytest.mark.slow
-def test_counts_on_the_whole_release(model, dr4):
-    done = []
-    for targets, expected in (("unassociated", 2423), ("uncertain", 4186)):
-        table = model.label(dr4, targets, progress=lambda *state: done.append(state))
-        assert len(table) == expected
-        assert done[-1] == (expected, expected)
-        steps = np.diff([0, *(count for count, of in done if of == expected)])
-        assert np.all(steps > 0)
-        codes = set(np.char.lower(np.asarray(table["CLASS1"])))
-        assert codes == ({""} if targets == "unassociated" else {"", "bcu", "unk"})
-    assert len(model.label(dr4, "all")) == 7195
-
-
-def test_unknown_targets_are_refused(model, few):
-    with pytest.raises(ClassError, match=r"targets='most' is unknown: choose one of unassociated, uncertain, all"):
-        model.label(few, "most")
 
 
 @pytest.mark.parametrize("targets", ["uncertain", "all"])

@@ -68,11 +68,6 @@ def Z(rng):
     return tf.constant(rng.normal(size=(C, M, D)))
 
 
-def test_every_name_has_a_kernel_and_a_test():
-    assert set(KERNELS) == set(THEIRS)
-    assert set(PROFILES) | {"linear", "polynomial"} == set(KERNELS)
-
-
 @pytest.mark.parametrize("name", [*THEIRS, "white"])
 def test_it_is_gpflows(name, X, Z):
     kernel = make(name)
@@ -115,22 +110,6 @@ def test_derivatives_are_finite_where_points_coincide(name, Z):
         total = tf.reduce_sum(kernel.K(x)) + tf.reduce_sum(kernel.K(x, Z))
     gradients = tape.gradient(total, [x, *kernel.trainable_variables])
     assert all(np.all(np.isfinite(g)) for g in gradients)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_models_trained_at_once_are_each_alone(name, rng):
-    many = make(name, (S,))
-    X, Z = (tf.constant(rng.normal(size=s)) for s in ((S, 1, n, D), (S, C, M, D)))
-    for k in range(S):
-        one = make(name)
-        for ours, theirs in zip(one.trainable_parameters, many.trainable_parameters, strict=True):
-            ours.assign(theirs[k])
-        for a, b in (
-            (many.K(Z), one.K(Z[k])),
-            (many.K(Z, X), one.K(Z[k], X[k])),
-            (many.K_diag(X), one.K_diag(X[k])),
-        ):
-            np.testing.assert_allclose(a[k], b, rtol=1e-11, atol=1e-11)
 
 
 def test_white_noise_knows_the_same_point_from_the_same_place(X):

@@ -6,7 +6,6 @@ import pytest
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from fermiclass.nimgp.posterior import SparsePosterior
 from tests.nimgp.conftest import C, M
 from tests.nimgp.test_kernels import per_function
 
@@ -99,20 +98,6 @@ def test_moments_and_the_gradient_of_the_mean(parts, rng, prepare):
             tape.watch(X)
             total = tf.reduce_sum(functions.moments(X).mean[c])
         np.testing.assert_allclose(gradient[c], tape.gradient(total, X), rtol=1e-7, atol=1e-9)
-
-
-def test_kl_divergence_of_models_trained_at_once_is_that_of_each(rng):
-    def with_values(Z, q_mu, q_sqrt):
-        posterior = SparsePosterior(Z, jitter=1e-6)
-        posterior.q_mu.assign(q_mu)
-        posterior.q_sqrt.assign(q_sqrt)
-        return posterior.kl_divergence()
-
-    values = rng.normal(size=(2, C, M, 2)), rng.normal(size=(2, C, M)), rng.normal(size=(2, C, M, M))
-    together = with_values(*values)
-    assert together.shape == (2,)
-    for k in range(2):
-        np.testing.assert_allclose(together[k], with_values(*(a[k] for a in values)), rtol=1e-12)
 
 
 def test_a_gpflow_kernel_plugs_in(parts, rng):

@@ -1,6 +1,5 @@
 """Copies of a process in which TensorFlow has run refuse; they would wait for ever."""
 
-import multiprocessing
 import os
 import pickle
 import signal
@@ -64,20 +63,8 @@ def test_a_copy_refuses(fitted, name):
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_pool_of_copies_does_not_wait(fitted):
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        waiting = pool.apply_async(fitted["classifier"].predict, (X,))
-        with pytest.raises(RuntimeError, match=r"is a copy \(fork\)"):
-            waiting.get(timeout=60)
-
-
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_what_needs_no_tensorflow_answers(fitted):
     robust = RobustGPClassifier(max_iter=1)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
         robust.fit(X, CLASSES)
     assert answer_of_a_copy(lambda: robust.predict(X)[:5]) == str(robust.predict(X)[:5])
-
-
-def test_the_process_itself_goes_on(fitted):
-    assert fitted["classifier"].predict(X).shape == (24,)

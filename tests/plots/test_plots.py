@@ -65,17 +65,6 @@ def test_longitude_increases_to_the_left():
     assert np.all(np.diff(x) > 0)
 
 
-def test_sky_map_refuses():
-    with pytest.raises(ValueError, match=r"lat has shape \(1,\), expected \(2,\)"):
-        plots.sky_map([1.0, 2.0], [1.0], ["a", "b"])
-    with pytest.raises(ValueError, match="classes 'b' are not among names=a"):
-        plots.sky_map([1.0, 2.0], [1.0, 2.0], ["a", "b"], names=["a"])
-    with pytest.raises(ValueError, match="the projection 'polar' does not show the whole sky: choose one of aitoff"):
-        plots.sky_map([1.0], [1.0], ["a"], projection="polar")
-    with pytest.raises(ValueError, match="the projection 'rectilinear'"):
-        plots.sky_map([1.0], [1.0], ["a"], axes=plt.subplots()[1])
-
-
 # --- triangle --------------------------------------------------------------------------------------------------------
 
 
@@ -88,13 +77,6 @@ def test_triangle_has_classes_in_its_corners():
     names = {text.get_text(): text for text in axes.texts if text.get_text() in CLASSES}
     assert names["psr"].get_position()[1] > height
     assert names["bll"].get_position()[0] < 0 < 1 < names["fsrq"].get_position()[0]
-
-
-def test_triangle_refuses():
-    with pytest.raises(ValueError, match="2 classes, expected three"):
-        plots.probability_triangle([[0.5, 0.5]], ["a", "b"])
-    with pytest.raises(ValueError, match="row 0 of the probabilities"):
-        plots.probability_triangle([[0.5, 0.5, 0.5]], CLASSES)
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
@@ -151,17 +133,6 @@ def test_feature_pair_has_points_and_ellipses():
     low, high = axes.get_xlim()
     assert low < (X[:5, 0] - np.sqrt(X_var[:5, 0])).min()
     assert high > (X[:5, 0] + np.sqrt(X_var[:5, 0])).max()
-
-
-def test_feature_pairs_refuses():
-    with pytest.raises(ValueError, match=r"X has shape \(2, 1\): expected \(n, 1\) for 1 features, at least two"):
-        plots.feature_pairs(np.ones((2, 1)), ["a", "b"], ["x"])
-    with pytest.raises(ValueError, match="noisy_var has negative values"):
-        plots.feature_pair(np.ones((1, 2)), ["a"], noisy=np.ones((1, 2)), noisy_var=-np.ones((1, 2)))
-    with pytest.raises(ValueError, match=r"noisy has shape \(1, 3\)"):
-        plots.feature_pair(np.ones((1, 2)), ["a"], noisy=np.ones((1, 3)))
-    with pytest.raises(ValueError, match=r"axes has shape \(1, 2\), expected \(2, 2\) for 3 features"):
-        plots.feature_pairs(np.ones((2, 3)), ["a", "b"], "xyz", axes=plt.subplots(1, 2)[1][None])
 
 
 def test_labels_of_features_have_units():

@@ -51,21 +51,6 @@ def test_row_groups_are_bounded(tmp_path):
     assert [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)] == [65536, 34464]
 
 
-def test_an_error_leaves_nothing_behind_and_keeps_the_old_file(table, tmp_path):
-    path = tmp_path / "t.parquet"
-    path.write_text("old")
-
-    def interrupted():
-        with parquet_writer(path, table) as write:
-            write(table)
-            raise FileNotFoundError("of the caller")
-
-    with pytest.raises(FileNotFoundError, match="of the caller"):
-        interrupted()
-    assert [place.name for place in tmp_path.iterdir()] == [path.name]
-    assert path.read_text() == "old"
-
-
 @pytest.mark.parametrize("block", [{"n": [1.5]}, {"n": [np.nan]}, {"n": [70000]}, {"n": ["a"]}])
 def test_rows_that_do_not_fit(tmp_path, block):
     with (
@@ -74,12 +59,6 @@ def test_rows_that_do_not_fit(tmp_path, block):
     ):
         write(Table(block))
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(("name", "message"), [("missing/t.parquet", "no folder"), ("t.fits", r"ending \.parquet")])
-def test_places_that_cannot_be(table, tmp_path, name, message):
-    with pytest.raises(OutputError, match=message), parquet_writer(tmp_path / name, table):
-        pass
 
 
 def test_memory_is_flat(table, tmp_path):

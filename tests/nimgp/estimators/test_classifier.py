@@ -147,13 +147,6 @@ def test_a_row_alone_is_the_row_among_others(fitted, new):
             np.testing.assert_array_equal(getattr(alone, name)[0], getattr(whole, name)[i], err_msg=name)
 
 
-def test_permuted_rows_have_permuted_predictions(fitted, new):
-    X, X_var = new
-    order = np.random.default_rng(0).permutation(len(X))
-    whole = fitted.predict_proba(X, X_var=X_var)
-    np.testing.assert_array_equal(fitted.predict_proba(X[order], X_var=X_var[order]), whole[order])
-
-
 def test_a_noiseless_row_among_noisy_ones(usual, new):
     X, X_var = new
     X_var = X_var.copy()
@@ -243,16 +236,6 @@ def test_mgp_ignores_variances(data, new, likelihood):
     same_prediction(with_noise.predict_distribution(new[0], X_var=new[1]), without.predict_distribution(new[0]))
 
 
-def test_a_fitted_classifier_keeps_its_settings(usual, new):
-    X, X_var = new
-    back = pickle.loads(pickle.dumps(usual))
-    before = back.predict_proba(X, X_var=X_var)
-    back.set_params(method="mgp", inputs={"clip": 0.1, "max_noise": 0.0}, num_draws=1, likelihood="step")
-    np.testing.assert_array_equal(back.predict_proba(X, X_var=X_var), before)
-    again = pickle.loads(pickle.dumps(back))
-    np.testing.assert_array_equal(again.predict_proba(X, X_var=X_var), before)
-
-
 @pytest.mark.usefixtures("eagerly")
 def test_units_do_not_matter(few, data, new):
     X, y, X_var = data
@@ -287,11 +270,6 @@ def test_pickle_round_trip(fitted, new):
     same_prediction(back.predict_distribution(X, X_var=X_var), fitted.predict_distribution(X, X_var=X_var))
 
 
-def test_an_unfitted_estimator_can_be_pickled():
-    estimator = NIMGPClassifier("mgp", epochs=3)
-    assert pickle.loads(pickle.dumps(estimator)).get_params() == estimator.get_params()
-
-
 # --- settings --------------------------------------------------------------------------------------------------------
 
 
@@ -313,29 +291,6 @@ def test_precision_of_prediction_alone(usual, new):
     double.restore(usual.weights_, usual.classes_)
     X, X_var = new
     np.testing.assert_allclose(double.predict_proba(X, X_var=X_var), usual.predict_proba(X, X_var=X_var), atol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("settings", "steps"),
-    [
-        ({"epochs": 3, "batch_size": 30}, 9),
-        ({"epochs": 7, "batch_size": None}, 7),
-        ({"epochs": 2, "batch_size": 40}, 4),  # 90 / 40, rounded
-    ],
-)
-@pytest.mark.usefixtures("eagerly")
-def test_epochs_are_passes_over_the_sources(data, settings, steps):
-    X, y, X_var = data
-    by_epochs = NIMGPClassifier(**TINY | settings).fit(X, y, X_var=X_var)
-    by_steps = NIMGPClassifier(**TINY | {"steps": steps, "batch_size": settings["batch_size"]}).fit(X, y, X_var=X_var)
-    same_weights(by_epochs, by_steps)
-
-
-def test_progress_counts_the_steps(data):
-    X, y, X_var = data
-    states = []
-    NIMGPClassifier("mgp", **TINY | {"steps": 50}).fit(X, y, X_var=X_var, progress=states.append)
-    assert [(state.step, state.steps) for state in states] == [(20, 50), (40, 50), (50, 50)]
 
 
 @pytest.mark.parametrize(
@@ -428,15 +383,6 @@ def test_variances_are_by_keyword_only(usual, data):
 
 
 @pytest.mark.usefixtures("eagerly")
-def test_one_class_is_too_few(data):
-    X, y, _ = data
-    with pytest.raises(ValueError, match="needs sources of at least two classes; found only 1 class"):
-        NIMGPClassifier(**TINY).fit(X, np.where(y == "bll", "bll", ""))
-    with pytest.raises(ValueError, match="needs sources of at least two classes; found only 0 class"):
-        NIMGPClassifier(**TINY).fit(X, np.full(len(y), ""))
-
-
-@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("again", [False, True])
 def test_a_fit_that_fails_leaves_nothing_fitted(data, new, again):
     X, y, _ = data
@@ -448,11 +394,6 @@ def test_a_fit_that_fails_leaves_nothing_fitted(data, new, again):
     for left in (model, pickle.loads(pickle.dumps(model))):
         with pytest.raises(NotFittedError, match="not fitted yet"):
             left.predict_proba(new[0])
-
-
-def test_not_fitted(new):
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        NIMGPClassifier().predict_proba(new[0])
 
 
 # --- learned noise ---------------------------------------------------------------------------------------------------
@@ -514,8 +455,3 @@ def test_the_order_of_training_rows_changes_no_bit_of_other_methods(data, method
         NIMGPClassifier(method, **FEW).fit(X[rows], y[rows], X_var=X_var[rows]) for rows in (np.arange(len(X)), order)
     )
     same_weights(one, other)
-
-
-def test_variants_cover_every_method():
-    in_order_test = {settings.get("method", "nimgp") for settings in VARIANTS.values()}
-    assert in_order_test == {"nimgp", "nimgp-nn", "nimgp-fo", "mgp"}

@@ -1,7 +1,5 @@
 """Many classifiers trained at once: each is what it would be alone, and may start from another."""
 
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -102,17 +100,6 @@ def test_each_is_what_fit_alone_makes_of_it_after_many_steps_in_graphs(new):
     assert_same(estimator.fit_many(data)[1], clone(estimator).fit(X, y, X_var=X_var), new)
 
 
-@pytest.mark.usefixtures("eagerly")
-def test_they_can_be_copied(new):
-    X, X_var = new
-    estimator = NIMGPClassifier(**SMALL | {"steps": 3})
-    for model in estimator.fit_many([make_data(30, 1), make_data(30, 2)]):
-        back = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(back.predict_proba(X, X_var=X_var), model.predict_proba(X, X_var=X_var))
-        assert clone(model).get_params() == estimator.get_params()
-        assert not hasattr(clone(model), "weights_")
-
-
 def test_nothing_to_train_is_no_error():
     assert NIMGPClassifier(**SMALL).fit_many([]) == []
 
@@ -126,17 +113,6 @@ def test_rows_without_a_label_are_left_out(new):
     estimator = NIMGPClassifier("mgp", likelihood="step", **SMALL)
     one, other = estimator.fit_many([(X, y, X_var), (X[labelled], y[labelled], X_var[labelled])])
     assert_same(one, other, new)
-
-
-def test_odd_data_are_refused():
-    X, y, X_var = make_data(30, 1)
-    estimator = NIMGPClassifier(**SMALL)
-    with pytest.raises(ValueError, match=r"X_var has shape \(29, 2\), X has \(30, 2\)"):
-        estimator.fit_many([(X, y, X_var), (X, y, X_var[1:])])
-    with pytest.raises(ValueError, match="at least two classes; found only 1 class"):
-        estimator.fit_many([(X, np.full(30, "bll"), X_var)])
-    with pytest.raises(ValueError, match="steps=0 is not valid"):
-        estimator.set_params(steps=0).fit_many([(X, y, X_var)])
 
 
 # --- starting from others --------------------------------------------------------------------------------------------

@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 from fermiclass import NIMGPClassifier
-from fermiclass.nimgp.build import type_of
 from fermiclass.nimgp.estimators.fitting import Fitted, schedule
 from fermiclass.nimgp.estimators.preparation import Scaling, input_prior
 from fermiclass.nimgp.estimators.validation import check_variances
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.settings import Settings
-
-
-def test_types_by_name():
-    types = [type_of(Settings(training={"precision": name})).as_numpy_dtype for name in ("float32", "float64")]
-    assert types == [np.float32, np.float64]
 
 
 def test_the_schedule_counts_passes():

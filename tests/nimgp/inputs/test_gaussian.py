@@ -64,12 +64,3 @@ def test_a_mixture_of_the_same_component_is_that_component(q, rng):
 def test_a_flat_prior_says_nothing(q):
     value = expected_log_prior(*(tf.constant(a) for a in q), [InputPrior.isotropic(D, np.inf)])
     np.testing.assert_array_equal(value, np.zeros(B))
-
-
-@pytest.mark.parametrize("components", [1, 3])
-def test_models_trained_at_once_have_a_prior_each(rng, components):
-    priors = [mixture(rng, components, D) for _ in range(4)]
-    mean, var = tf.constant(rng.normal(size=(4, B, D))), tf.constant(rng.uniform(0.1, 1, (4, B, D)))
-    together = expected_log_prior(mean, var, priors)
-    for k, prior in enumerate(priors):
-        np.testing.assert_allclose(together[k], expected_log_prior(mean[k], var[k], [prior]), rtol=1e-12)

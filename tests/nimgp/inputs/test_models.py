@@ -229,28 +229,6 @@ def test_no_noise_is_mgp_for_marginal_first_order_in_expectation(make_model, dat
         assert marginal.mean() > mgp.mean() + error
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_inputs_of_models_trained_at_once_are_those_of_each_alone(rng, method):
-    """Leading axes: the terms of three models at once are those of each."""
-    from fermiclass.nimgp.build import build_model
-    from fermiclass.nimgp.settings import Settings
-
-    settings, priors = Settings(method), [mixture(rng, 2) for _ in range(3)]
-    Z, X, X_var = rng.normal(size=(3, M, D)), rng.normal(size=(3, N, D)), rng.uniform(0.1, 1, (3, N, D))
-    y, rows = rng.integers(C, size=(3, 7)), np.array([rng.permutation(N)[:7] for _ in range(3)])
-    X, X_var = (np.take_along_axis(a, rows[..., None], axis=1) for a in (X, X_var))
-    batch = Batch(*(tf.constant(a) for a in (rows, X, X_var, y)))
-    many = perturbed(build_model(settings, Z, num_data=np.full(3, N), num_classes=C, input_priors=priors), rng)
-    together = many.objective(batch, SEED).numpy()
-    assert together.shape == (3,)
-    for k in range(3):
-        one = build_model(settings, Z[k], num_data=N, num_classes=C, input_priors=[priors[k]])
-        for ours, theirs in zip(one.trainable_variables, many.trainable_variables, strict=True):
-            ours.assign(theirs[k])
-        alone = one.objective(Batch(*(a[k] for a in batch[:4])), SEED)
-        np.testing.assert_allclose(together[k], alone, rtol=1e-10)
-
-
 def test_the_prior_pulls_the_terms(data, rng):
     """A q(x) at the middle of p(x) has more of it than one far away."""
     X, X_var, _ = data

@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.build import build_model
-from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE, make_likelihood
-from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS, METHODS
+from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.nimgp.posterior import LatentMoments
-from fermiclass.nimgp.prediction.predictor import ClassPredictor
-from fermiclass.nimgp.settings import Settings
-from tests.nimgp.conftest import SEED, perturbed
+from tests.nimgp.conftest import SEED
 from tests.nimgp.likelihoods.definitions import BOUNDS, EPSILON, PROBABILITIES
 
 n = 6
@@ -100,34 +96,3 @@ def test_finite_far_from_zero(kind):
             assert np.all(np.isfinite(tape.gradient(value, latent.mean)))
     for values in likelihood.predict(latent, tf.ones([2, 2])):
         assert np.all(np.isfinite(values))
-
-
-@pytest.mark.parametrize("kind", LIKELIHOODS)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.usefixtures("eagerly")
-def test_every_input_model(rng, method, kind):
-    """A bound with gradients, models at once each as alone, and probabilities of two classes."""
-    N, M, D = 6, 4, 2
-    X, X_var = rng.normal(size=(2, N, D)), rng.uniform(0.05, 0.4, (2, N, D))
-    settings = Settings(method, kind, hyper={"priors": False})
-    together = build_model(settings, rng.normal(size=(2, M, D)), num_classes=2, num_data=np.full(2, N))
-    perturbed(together, rng, 0.2)
-    y = np.tile(Y, (2, 1))
-    batch = Batch(None, tf.constant(X), tf.constant(X_var), tf.constant(y, tf.int32))
-    variables = together.trainable_variables
-    with tf.GradientTape() as tape:
-        bounds = together.objective(batch, SEED)
-    for gradient, variable in zip(tape.gradient(bounds, variables), variables, strict=True):
-        assert np.all(np.isfinite(tf.convert_to_tensor(gradient))), variable.name
-        assert np.any(gradient), variable.name
-    assert np.all(bounds < 0)
-    alone = together.for_prediction(1)
-    assert alone.posterior.Z.shape == (1, M, D)
-    if method in ("mgp", *FIRST_ORDER):
-        alone.input_model, alone.num_data = together.input_model, N
-        one = alone.objective(Batch(None, *(a[1] for a in batch[1:4])), SEED)
-        np.testing.assert_allclose(one, bounds[1], rtol=1e-9)
-    prediction = ClassPredictor(alone, first_order=method in FIRST_ORDER).predict(X[1], X_var[1], num_draws=4)
-    assert prediction.probabilities.shape == (N, 2)
-    np.testing.assert_allclose(prediction.probabilities.sum(axis=1), 1.0, atol=1e-12)
-    assert prediction.probabilities.min() > 0

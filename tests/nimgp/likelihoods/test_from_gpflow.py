@@ -224,11 +224,6 @@ def test_every_input_model(method, name, rng):
     assert var.min() >= 0
 
 
-def test_the_sweep_is_complete():
-    assert set(OUTPUTS) == set(RESPONSES)
-    assert set(RESPONSES) < set(CASES)
-
-
 def gpflows(model, response):
     """The same sparse model, by GPflow."""
     kernels = []

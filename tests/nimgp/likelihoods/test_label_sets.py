@@ -8,7 +8,6 @@ from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.build import build_model
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.labels import LabelTable
-from fermiclass.nimgp.likelihoods.base import Predictive
 from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE, Contaminated, make_likelihood
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import LatentMoments
@@ -102,14 +101,6 @@ def test_every_input_model_takes_them(kind, method):
         assert model.objective(batch._replace(y=tf.constant(Y[[0, 1, 2, 3, 3]])), SEED) != value
 
 
-def test_the_predictive_objective_takes_them(latent):
-    likelihood = make_likelihood("step", C, epsilon=0.1, sets=SETS)
-    np.testing.assert_array_equal(
-        Predictive(likelihood).variational_expectations(latent, tf.constant(Y), SEED),
-        likelihood.log_predictive(latent, tf.constant(Y), SEED),
-    )
-
-
 # --- the table of labels ---------------------------------------------------------------------------------------------
 
 
@@ -200,11 +191,3 @@ def test_a_weight_counts_rows(data):
     (two,) = NIMGPClassifier("mgp", **chosen).fit_many([(X[twice], y[twice], X_var[twice])], start=start)
     np.testing.assert_allclose(one.elbo_, two.elbo_, rtol=1e-6)
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-5)
-
-
-@pytest.mark.slow
-def test_temperature_is_judged_by_classes(data):
-    X, y, X_var = data
-    settings = {**FEW, "steps": 10, "label_sets": {"bcu": ("bll", "fsrq")}, "temperature": "folds"}
-    model = NIMGPClassifier("mgp", **settings).fit(X, y, X_var=X_var)
-    assert 0.25 <= model.temperature_ <= 4.0

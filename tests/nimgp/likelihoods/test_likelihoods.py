@@ -8,7 +8,7 @@ from scipy.special import log_softmax, ndtr, softmax
 from scipy.stats import norm
 
 from fermiclass.nimgp.likelihoods.base import antithetic_draws, gaussian_points
-from fermiclass.nimgp.likelihoods.named import NAMED, NOISE_VARIANCE, make_likelihood
+from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE, make_likelihood
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax, Sign
 from fermiclass.nimgp.likelihoods.softmax import Softmax, SoftmaxBound
 from fermiclass.nimgp.names import LIKELIHOODS
@@ -35,10 +35,6 @@ def assert_is_mean(value, values, extra=2e-4):
     """Each value lies within 5 standard errors (and a little quadrature error) of the draws' mean."""
     error = values.std(axis=0) / np.sqrt(len(values))
     np.testing.assert_array_less(np.abs(value - values.mean(axis=0)), 5 * error + extra)
-
-
-def test_every_likelihood_is_tested():
-    assert set(LIKELIHOODS) == set(PROBABILITIES) == {*NAMED, *NOISE_VARIANCE}
 
 
 def made(kind, **settings):
@@ -236,28 +232,6 @@ def test_softmax_bound_is_finite_far_from_zero():
 
 
 # --- all of them -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", ["variational_expectations", "log_predictive"])
-@pytest.mark.parametrize("kind", LIKELIHOODS)
-def test_models_trained_at_once_are_each_alone(kind, method, rng):
-    """Leading axes change nothing, whatever they are; ε has a value for each model."""
-    leading = (2, 4)
-    mean, var = rng.normal(size=(*leading, C, n)), rng.uniform(0.2, 2, (*leading, C, n))
-    y, epsilon = rng.integers(C, size=(*leading, n)), rng.uniform(0.01, 0.2, leading)
-
-    def make(shape, values):
-        likelihood = make_likelihood(kind, C, shape=shape)
-        if kind in NOISE_VARIANCE:
-            likelihood.epsilon.assign(values)
-        return likelihood
-
-    together = getattr(make(leading, epsilon), method)(LatentMoments(tf.constant(mean), tf.constant(var)), y, SEED)
-    assert together.shape == (*leading, n)
-    for k in np.ndindex(leading):
-        latent = LatentMoments(tf.constant(mean[k]), tf.constant(var[k]))
-        alone = getattr(make((), epsilon[k]), method)(latent, y[k], SEED)
-        np.testing.assert_allclose(together[k], alone, rtol=1e-12)
 
 
 def test_draws_of_one_input_cover_f_together(latent, rng):

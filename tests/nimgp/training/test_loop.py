@@ -174,13 +174,6 @@ def test_one_bound_of_many_that_is_no_number_is_an_error(rng):
         list(train(model, data, Schedule(2)))
 
 
-def test_counts(rng):
-    own, data = several(rng, (15, 12))
-    np.testing.assert_array_equal(data.counts, [15, 12])
-    np.testing.assert_array_equal(TrainingData(*own[0]).counts, [15])
-    np.testing.assert_array_equal(TrainingData(data.X, data.X_var, data.y).counts, [15, 15])
-
-
 # --- inducing points -------------------------------------------------------------------------------------------------
 
 
@@ -255,13 +248,3 @@ def test_the_jitter_adapts(problem):
     assert np.isfinite(last.value)
     assert 1e-6 < model.posterior.jitter.numpy() < 0.1
     assert weights_of(model)["posterior.jitter"] == model.posterior.jitter.numpy()
-
-
-def test_no_jitter_helps_against_a_hopeless_covariance(problem):
-    model = build_model(Settings("mgp"), problem[0][:12], num_classes=3, num_data=90)
-    model.kernel.kernels[0].variance.unconstrained_variable.assign(np.full(3, np.nan))
-    with (
-        pytest.warns(TrainingWarning, match="training diverged"),
-        pytest.raises(TrainingError, match=r"between steps 0 and 20: .*A larger jitter and smaller steps did not help"),
-    ):
-        list(train(model, TrainingData(*problem), Schedule(steps=20)))

@@ -456,5 +456,3 @@ def test_hostile_names_are_text(hostile_page):
     assert page.js("return window.hacked === undefined")
     assert page.all("img") == []
     assert page.complaints() == []
-
-

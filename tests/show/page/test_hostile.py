@@ -76,27 +76,6 @@ def test_any_source_is_selected_by_its_address(page, labels, row):
     assert page.complaints() == []
 
 
-def test_a_click_makes_an_address_that_works(page):
-    page.open()
-    page.type("#search", "J2")
-    page.until("return document.querySelectorAll('#table tbody a[data-source]').length === 1")
-    page.find("#table tbody a[data-source]").click()
-    fragment = page.js("return location.hash")
-    page.open(fragment)
-    assert page.find("#selected-title").get_attribute("textContent") == "4FGL J2\u2028"
-
-
-def test_sorting_and_filtering_with_numbers_that_are_none(page):
-    page.open()
-    for heading in page.all("#table thead .dt-column-order"):
-        page.js("arguments[0].click(); arguments[0].click()", heading)
-    page.type("#filter-p", "0.5")
-    page.until("return document.querySelector('.dt-info').textContent.includes('filtered')")
-    for button in ("#zoom-in", "#zoom-all"):
-        page.find(button).click()
-    assert page.complaints() == []
-
-
 def test_numbers_that_are_none_are_left_out(labels):
     columns = source_columns(labels)
     gone = slice(len(NAMES), len(NAMES) + len(NUMBERS))
