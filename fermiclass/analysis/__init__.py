@@ -1,1 +1,1 @@
-"""Analysis of single sources: explanations, follow-up lists, suspicious associations."""
+"""Analysis of single sources: explanations, follow-up lists, comparisons, doubtful associations."""

@@ -1,4 +1,4 @@
-"""LAT catalogues: their releases, how they are read, and their classes."""
+"""LAT catalogues: their releases, reading, checks of values, classes, and names of sources."""
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.classes import (

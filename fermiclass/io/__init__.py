@@ -1,1 +1,1 @@
-"""Files: tables in every format, checks of paths, complete writing, and SAMP messages."""
+"""Files: one reader and one writer for each format of tables, complete writing, columns of predictions, and SAMP."""

@@ -1,1 +1,1 @@
-"""From a catalogue to a label table: train, label, class priors, out-of-distribution scores, model archive."""
+"""From a catalogue to a label table: train, label, class priors, census, model folder."""
