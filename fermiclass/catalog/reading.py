@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from astropy.io import fits
 from astropy.table import Column, Table
+from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.plausibility import (
@@ -122,11 +123,11 @@ def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:
     for name in plain.colnames:
         column = plain[name]
         standard = release.renamed.get(name, name)
-        if standard in clean.colnames:
-            continue
+        standard = name if standard in plain.colnames else standard  # a user's CLASS beside CLASS1 is no class
         usual_unit, usual_ucd = _USUAL.get(standard, (None, None))
         data = np.char.strip(column) if column.dtype.kind == "U" else np.asarray(column)
         unit = column.unit or release.units.get(standard) or usual_unit
+        data = _as_flags(data, shown) if standard == "Flags" else data
         clean[standard] = plain_column(data, unit, column.description, column.meta.get("ucd") or usual_ucd)
     _check_types(clean, shown)
     convert_units(clean, shown)
@@ -174,6 +175,20 @@ def _check_types(table: Table, source: str) -> None:
                 f"{source}: column {name} holds {table[name].dtype} of shape {table[name].shape}, expected {wanted}, "
                 f"one for each source. {_REMEDY}"
             )
+
+
+def _as_flags(data: NDArray[Any], source: str) -> NDArray[Any]:
+    """Return Flags as whole numbers, also from text. Missing ones become NaN."""
+    try:
+        numbers = np.where(data == "", "nan", data).astype(np.float64) if data.dtype.kind == "U" else data
+    except ValueError:
+        numbers = np.full(len(data), 0.5)
+    if data.dtype.kind == "b" or data.ndim != 1 or np.any((numbers != np.rint(numbers)) & ~np.isnan(numbers)):
+        raise CatalogError(
+            f"{source}: column Flags holds {data.dtype} of shape {data.shape}, expected a whole number for each "
+            "source. Write its bits as one number, or remove it."
+        )
+    return numbers
 
 
 def _add_galactic(table: Table) -> None:

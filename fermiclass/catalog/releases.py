@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 #: Columns that a catalogue must have. GLON and GLAT are computed if they are missing.
 REQUIRED_COLUMNS = (
@@ -122,10 +123,15 @@ RELEASES: tuple[Release, ...] = (
     ),
 )
 
-# The versions of a release differ by a few sources. A table with more sources is another release, despite its header.
-_SLACK = 1.01
+# The versions of a release differ by a few sources. A later version may have more of them. A table with more sources
+# still is another release, despite its header.
+_SLACK, _LATER_SLACK = 1.01, 1.05
 
-_UNKNOWN = Release("unknown", "", (0, 0), 0, 0, "", _ONE_CLASS_COLUMN)
+# Releases since DR3 have the same soft Galactic bit, which earlier ones never set, and the last two the same priors.
+_NEWEST = next(release for release in RELEASES if release.name == "4FGL-DR4")
+_UNKNOWN = replace(
+    _NEWEST, name="unknown", catalogue="", versions=(0, 0), years=0, sources=0, reference="", renamed=_ONE_CLASS_COLUMN
+)
 
 
 def recognise(header: Mapping[str, object], columns: Collection[str], num_sources: int, source: str) -> Release:
@@ -145,7 +151,8 @@ def recognise(header: Mapping[str, object], columns: Collection[str], num_source
     Returns
     -------
     Release
-        The release. For an unknown one a release named 'unknown', with an `UnknownReleaseWarning`.
+        The release. For a later version of it, the release with an `UnknownReleaseWarning`. For an unknown one, a
+        release named 'unknown' with the meaning of 4FGL-DR4, also with this warning.
     """
     catalogue = str(header.get("CDS-NAME", "")).strip()
     version = str(header.get("VERSION", "")).strip().lower().lstrip("v")
@@ -163,13 +170,24 @@ def recognise(header: Mapping[str, object], columns: Collection[str], num_source
     about = f"{catalogue or 'no name'}, version {version or 'none'}, {num_sources} sources"
     if not catalogue and "DataRelease" in columns:
         about += ", a release after 4FGL-DR1"  # which has no column DataRelease
-    warnings.warn(
-        f"{source} is not of a known release ({about}): it is read as far as its columns allow, with their meaning in "
-        f"{RELEASES[3].name}",
-        UnknownReleaseWarning,
-        stacklevel=3,
-    )
-    return _UNKNOWN
+    number = re.match(r"\d+", version)
+    began = [
+        release
+        for release in RELEASES
+        if catalogue == release.name
+        or (catalogue == release.catalogue and number and release.versions[0] <= int(number[0]))
+    ]
+    later = began[-1] if began else _UNKNOWN
+    if later.sources and num_sources > _LATER_SLACK * later.sources:
+        later = _UNKNOWN
+    if later is _UNKNOWN:
+        means = (
+            f"it is read as far as its columns allow, with the meaning of columns, Flags and priors in {_NEWEST.name}"
+        )
+    else:
+        means = f"it is taken for another version of {later.name}, with the same meaning of columns, Flags and priors"
+    warnings.warn(f"{source} is not of a known release ({about}): {means}", UnknownReleaseWarning, stacklevel=3)
+    return later
 
 
 def warn_of_other_priors(trained: str, labelled: Release, columns: Collection[str]) -> None:

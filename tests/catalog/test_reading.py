@@ -10,6 +10,7 @@ from astropy.io import fits
 from astropy.table import QTable, Table
 
 from fermiclass.catalog import CatalogWarning, read_catalog
+from fermiclass.errors import CatalogError
 from tests.conftest import slim_path
 
 
@@ -117,6 +118,25 @@ def test_masked_values_are_nan_or_empty(small):
     assert catalog.classes[4] == ""
     assert np.isnan(catalog.table["Flags"][5])
     assert not hasattr(catalog.table["LP_beta"], "mask")
+
+
+def test_flags_of_any_type_mean_the_same_or_are_refused(small, tmp_path):
+    expected = np.asarray(read_catalog(small).table["Flags"])
+    for same in (expected.astype(str), expected.astype(float), expected.astype(bytes), expected.astype(object)):
+        small["Flags"] = same
+        np.testing.assert_array_equal(read_catalog(small).table["Flags"], expected)
+    small["Flags"] = expected
+    bits = (expected[:, None] >> np.arange(15, -1, -1) & 1).astype(bool)
+    fits.table_to_hdu(small).writeto(tmp_path / "bits.fits")
+    with fits.open(tmp_path / "bits.fits") as hdus:
+        columns = [column for column in hdus[1].columns if column.name != "Flags"]
+        in_fits = fits.BinTableHDU.from_columns([*columns, fits.Column("Flags", "16X", array=bits)], hdus[1].header)
+        with pytest.raises(CatalogError, match="Flags"):
+            read_catalog(in_fits)
+    for odd in (bits, bits.any(axis=1), np.full(50, "faint"), expected + 0.5):
+        small["Flags"] = odd
+        with pytest.raises(CatalogError, match="Flags"):
+            read_catalog(small)
 
 
 def test_galactic_coordinates_are_computed_where_missing(small):

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from astropy.table import vstack
 
 from fermiclass.catalog import CLASS_CODES, RELEASES, UnknownReleaseWarning, read_catalog, recognise
 from tests.conftest import slim_path
@@ -86,6 +87,34 @@ def test_unknown_release_is_read_as_far_as_its_columns_allow(dr4):
     assert catalog.has_column("A_New_Column")
     assert catalog.missing_columns(["Flux_Band", "Flux1000", "PLEC_SigCurv"]) == ["Flux_Band", "PLEC_SigCurv"]
     np.testing.assert_array_equal(catalog.classes, dr4.classes)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "more", "known"),
+    [("4FGL", "v36", 0, True), ("4FGL-DR4", "v35", 0, True), ("4FGL", "v35.1", 0, True), ("4FGL", "v35", 80, True),
+     ("4FGL-DR5", "v40", 0, False), ("4FGL", "v35", 720, False), ("", "", 1, False)],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*more than once")
+def test_a_later_version_keeps_the_meaning_of_its_release(dr4, name, version, more, known):
+    table = vstack([dr4.table, dr4.table[:more]], metadata_conflicts="silent")
+    table.meta = {"CDS-NAME": name, "VERSION": version}
+    with pytest.warns(UnknownReleaseWarning, match="meaning of columns, Flags and priors"):
+        catalog = read_catalog(table)
+    assert catalog.release is dr4.release if known else catalog.release.name == "unknown"
+    np.testing.assert_array_equal(catalog.soft_galactic[: len(dr4)], dr4.soft_galactic)
+    assert catalog.release.priors == dr4.release.priors
+
+
+@pytest.mark.parametrize("version", ["v1", "v35", "v99"])
+@pytest.mark.filterwarnings("ignore::fermiclass.catalog.UnknownReleaseWarning")
+def test_a_column_of_the_user_is_no_class(dr4, version):
+    table = dr4.table[:50].copy()
+    table.add_columns([np.full(50, "psr"), np.full(50, "mine")], indexes=[0, 0], names=["CLASS", "ASSOC"])
+    table.meta = {"CDS-NAME": "4FGL" if version != "v99" else "5FGL", "VERSION": version}
+    catalog = read_catalog(table)
+    np.testing.assert_array_equal(catalog.classes, dr4.classes[:50])
+    np.testing.assert_array_equal(catalog.table["ASSOC1"], dr4.table["ASSOC1"][:50])
+    np.testing.assert_array_equal(catalog.table["ASSOC"], "mine")
 
 
 def test_first_versions_had_one_class_column():
