@@ -36,7 +36,7 @@ class Catalog:
     classes
         (N,) class codes in lower case without padding, '' for unassociated sources.
     identified
-        (N,) whether the class is an identification (upper case) and not only an association.
+        (N,) whether the class is an identification (it has upper case) and not only an association.
     """
 
     table: Table
@@ -52,7 +52,7 @@ class Catalog:
         set_once = object.__setattr__  # the instance is frozen from here on
         set_once(self, "names", np.asarray(self.table["Source_Name"], dtype=str))
         set_once(self, "classes", np.char.lower(codes))
-        set_once(self, "identified", np.array([code.isupper() for code in codes], dtype=bool))
+        set_once(self, "identified", codes != self.classes)  # as `status_of` has it
 
     @property
     def soft_galactic(self) -> NDArray[np.bool_]:

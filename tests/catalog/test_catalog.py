@@ -3,6 +3,8 @@ import pytest
 from astropy.table import MaskedColumn
 
 from fermiclass.catalog import SOURCE_STATUSES, Catalog, read_catalog
+from fermiclass.labelling.labels import label_table
+from fermiclass.nimgp.prediction.predictor import Prediction
 from tests.conftest import slim_path
 
 
@@ -12,6 +14,19 @@ def test_classes_and_status(slim_catalog):
     assert np.all(slim_catalog.identified[slim_catalog.status == "identified"])
     assert all(code == code.strip().lower() for code in np.unique(slim_catalog.classes))
     assert slim_catalog.classes[slim_catalog.names == "4FGL J0534.5+2200"] == "psr"
+
+
+def test_the_status_is_one_in_the_catalogue_and_in_its_labels(dr4):
+    table = dr4.table[:200].copy()
+    table["CLASS1"] = np.char.capitalize(np.asarray(table["CLASS1"], str))
+    catalog = read_catalog(table)
+    no_classes = Prediction(np.ones((200, 1)), np.zeros((200, 1)), *np.zeros((3, 200)))
+    labels = label_table(
+        catalog, ["bll"], no_classes, feature_flags=np.zeros(200, np.int32), ood_score=np.zeros(200), meta={}
+    )
+    np.testing.assert_array_equal(labels["STATUS"], catalog.status)
+    with_class = ~np.isin(catalog.classes, ["", "bcu", "unk"])
+    np.testing.assert_array_equal(catalog.status == "identified", catalog.identified & with_class)
 
 
 @pytest.mark.parametrize("rows", [slice(3, 9), [5, 1, 1], np.array([7]), []])
