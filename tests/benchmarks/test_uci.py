@@ -106,14 +106,3 @@ def test_openml_only_for_what_is_not_there(tmp_path, shared_data, offline):
     assert offline == [("thyroid-new", 1)]
     assert problem.X.shape == (27, 2)
     assert set(problem.y) == {0, 1, 2}
-
-
-def test_no_network(tmp_path, offline):
-    with pytest.raises(BenchmarkError, match=r"cannot be fetched from OpenML .*no network.*Check the network, or"):
-        UCI(tmp_path, openml=True).problem("glass/0", 0)
-
-
-def test_not_at_openml(tmp_path, offline):
-    with pytest.raises(BenchmarkError, match="OpenML has no data set like the paper's 'waveform'"):
-        UCI(tmp_path, openml=True).problem("waveform/0", 0)
-    assert offline == []

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from fermiclass.benchmarks.wrong_labels import SHARES, WrongLabels
-from fermiclass.errors import BenchmarkError
 
 
 @pytest.fixture
@@ -56,8 +55,3 @@ def test_published_figures(benchmark):
     assert benchmark.published["new-thyroid/0.1", "rmgpc"]["bcr"] == pytest.approx(0.923)
     assert benchmark.published["glass/0.05", "smgpc"]["bcr"] == pytest.approx(0.589)
     assert benchmark.published["svmguide2/0.2", "rmgpc"]["bcr"] == pytest.approx(0.728)
-
-
-def test_no_data(tmp_path):
-    with pytest.raises(BenchmarkError, match=r"'wine' of the benchmark 'rmgpc' cannot be read from .*--data.*--openml"):
-        WrongLabels(tmp_path).problem("wine/0", 0)

@@ -57,10 +57,6 @@ def test_missing_columns_keep_their_order(dr4):
     assert not dr4.has_column("flux1000")
 
 
-def test_repr_says_what_it_is(dr4):
-    assert repr(dr4) == "<Catalog 4FGL-DR4: 7195 sources, 2423 unassociated, from 4FGL-DR4.fits.gz>"
-
-
 def test_to_pandas_splits_columns_of_several_values(dr4):
     frame = dr4.to_pandas()
     assert len(frame) == len(dr4)

@@ -14,18 +14,6 @@ from fermiclass.errors import CatalogError
 from tests.conftest import slim_path
 
 
-@pytest.fixture(scope="session")
-def plain_bytes():
-    """The slim DR4, uncompressed."""
-    return gzip.decompress(slim_path("4FGL-DR4").read_bytes())
-
-
-@pytest.fixture
-def small(dr4):
-    """A few sources of DR4 as a table to be changed."""
-    return dr4.table[:50].copy()
-
-
 def assert_same(catalog, expected):
     assert catalog.release is expected.release
     assert catalog.table.colnames == expected.table.colnames

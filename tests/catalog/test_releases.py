@@ -127,12 +127,6 @@ def test_first_versions_had_one_class_column():
     assert np.sum(catalog.classes == "bll") == 1131
 
 
-def test_parameters_of_another_meaning_keep_their_names():
-    table = read_catalog(slim_path("4FGL-DR1")).table
-    assert "PLEC_Index" in table.colnames
-    assert "PLEC_IndexS" not in table.colnames
-
-
 def test_fl8y_as_released(shared_data):
     catalog = read_catalog(shared_data / "catalogs" / "gll_psc_8year_v5.fit.gz")
     assert catalog.release.name == "FL8Y"

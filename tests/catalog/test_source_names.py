@@ -2,13 +2,12 @@
 
 import re
 
-import numpy as np
 import pytest
 from astropy.table import Table
 
 from fermiclass.catalog import RELEASES, Catalog
 from fermiclass.catalog.releases import CatalogWarning
-from fermiclass.catalog.source_names import describe_source, find_source
+from fermiclass.catalog.source_names import find_source
 from fermiclass.errors import SourceError
 
 
@@ -95,15 +94,6 @@ def test_positions_south_of_the_equator():
         find_source(catalog, "1FGL J1200.0-0045")
 
 
-def test_many_candidates_are_cut_short():
-    table = Table({"Source_Name": [f"4FGL J{k}" for k in range(11)], "CLASS1": ["bll"] * 11, "ASSOC1": ["twin"] * 11})
-    catalog = Catalog(table, RELEASES[0], "t.fits", "0" * 64)
-    with pytest.raises(
-        SourceError, match=r"can be 11 sources: 4FGL J0 \(bll, twin\); .*4FGL J7 \(bll, twin\), and 3 more\."
-    ):
-        find_source(catalog, "Twin")
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -131,12 +121,3 @@ def test_a_primary_association_goes_before_a_secondary():
     assert find_source(catalog, "a1") == 1
     table.remove_column("ASSOC1")
     assert find_source(Catalog(table, RELEASES[3], "t.fits", "0" * 64), "a1") == 0
-
-
-def test_descriptions(dr4):
-    rows = [find_source(dr4, name) for name in ("Mkn 421", "4FGL J0000.3-7355")]
-    assert [describe_source(dr4, row) for row in rows] == [
-        "4FGL J1104.4+3812 (bll, Mkn 421)",
-        "4FGL J0000.3-7355 (unassociated)",
-    ]
-    assert np.all(dr4.classes[rows] == ["bll", ""])

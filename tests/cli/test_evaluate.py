@@ -2,10 +2,8 @@
 
 import json
 
-import numpy as np
 import pytest
 
-from fermiclass.catalog import DEFAULT_CLASSES, ClassGrouping
 from fermiclass.evaluation import available_baselines
 from tests.commands import run, run_well
 from tests.conftest import slim_path
@@ -46,30 +44,9 @@ def test_folds_say_where_they_are():
     assert (quiet.stderr, quiet.stdout) == ("", "")
 
 
-def test_default_classes_count_sources_of_one_class_each(tmp_path, dr4):
-    """AGN that are bll or fsrq, but of unknown type, are not among the scored ones."""
-    json_file = tmp_path / "e.json"
-    run_well("evaluate", DR4, "--folds", "3", "--methods", "logistic", "--json", json_file)
-    found = json.loads(json_file.read_text())
-    y = ClassGrouping.parse(DEFAULT_CLASSES).assign(dr4.classes)
-    assert found["classes"] == ["bll", "fsrq", "psr", "other"]
-    assert found["n"] == np.isin(y, found["classes"]).sum() < np.sum(y != "")
-    assert len(found["features"]) == 18
-
-
 def test_from_bright_to_faint():
     printed = run_well("evaluate", DR1, "--faint", "0.5", "--methods", "logistic", *THREE)
     assert "the faintest 50% of each class, learned from the others: 1031 sources" in " ".join(printed.split())
-
-
-@pytest.mark.slow
-def test_error_bars_by_significance():
-    printed = run_well(
-        "evaluate", DR1, "--faint", "0.3", "--methods", "nimgp,mgp,svm+unc", "--features", "LP_beta,LP_Index",
-        "--min-significance", "10", *THREE[:2],
-    )  # fmt: skip
-    assert "nimgp − mgp" in printed
-    assert "svm+unc" in printed
 
 
 @pytest.mark.slow

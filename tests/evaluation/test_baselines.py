@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from fermiclass.errors import ClassError
-from fermiclass.evaluation import baselines
 from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
 from fermiclass.evaluation.methods import baseline_method, baseline_methods
 
@@ -69,13 +68,6 @@ def test_unknown_baseline(blobs):
         BaselineClassifier("oracle").fit(blobs[0], blobs[2])
     with pytest.raises(ValueError, match="no baseline 'oracle': available are logistic"):
         baseline_method("oracle+unc")
-
-
-def test_xgboost_is_left_out_where_it_is_not_installed(monkeypatch):
-    monkeypatch.setattr(baselines, "find_spec", lambda name: None if name == "xgboost" else object())
-    assert set(available_baselines()) == set(BASELINES) - {"xgboost"}
-    with pytest.raises(ValueError, match="no baseline 'xgboost'"):
-        baseline_method("xgboost")
 
 
 def test_baseline_methods():

@@ -156,9 +156,7 @@ def test_candidates(sample):
     ("p", "y", "message"),
     [
         (np.ones((2, 2)) / 2, ["bll", "psr"], "3 classes"),
-        (np.ones((2, 3)) / 3, ["bll"], "3 classes"),
         (np.ones((0, 3)), [], "no sources"),
-        (np.ones((2, 3)) / 3, ["bll", "snr"], "'snr'"),
         (np.ones((2, 3)), ["bll", "psr"], "row 0"),
         ([[1, 0, 0], [1.5, -0.5, 0]], ["bll", "psr"], "row 1"),
         ([[1, 0, 0], [np.nan, 0.5, 0]], ["bll", "psr"], "row 1"),

@@ -1,7 +1,5 @@
 """What each protocol learns from and scores, with methods that cost nothing."""
 
-import subprocess
-import sys
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +11,6 @@ from fermiclass.catalog import CLASS_CODES, CLASS_TREE, DEFAULT_CLASSES, THREE_C
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation import (
     BaselineClassifier,
-    Method,
     baseline_method,
     bright_to_faint,
     default_method,
@@ -163,11 +160,6 @@ def test_methods_need_names_of_their_own(dr4, spy):
         evaluate(folds(dr4, 2, **OLD), [])
 
 
-def test_tensorflow_is_not_imported():
-    code = "import sys, fermiclass.evaluation; sys.exit('tensorflow' in sys.modules or 'matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 # --- the open world --------------------------------------------------------------------------------------------------
 
 BARE = ["", "", "", "", "", "", "bcu", "bcu", "bll"]
@@ -268,9 +260,3 @@ def test_the_default_is_the_model_of_classify(monkeypatch, dr4):
     assert labelled == (len(targets.names), "all", "selection")
     assert (estimator.method, estimator.objective, estimator.random_state) == ("nimgp-fo", "predictive", 3)
     assert classes == DEFAULT_CLASSES
-
-
-def test_a_method_is_a_name_and_a_function(dr4):
-    certain = Method("psr", lambda split: np.tile([0.0, 0.0, 1.0], (len(split.rows), 1)))
-    evaluation = evaluate(folds(dr4, 2, **OLD), [certain])
-    assert evaluation.figures.loc[("all", "psr"), "error"] == np.mean(evaluation.y != "psr")

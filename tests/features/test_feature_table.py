@@ -62,10 +62,6 @@ def test_unassociated_sources_of_a_release_have_no_class(release):
     np.testing.assert_array_equal(three.labelled, np.isin(release.classes, ["bll", "fsrq", "psr", "msp"]))
 
 
-def test_slim_catalogue_supports_the_six(slim_dr4):
-    assert np.isfinite(extract_features(slim_dr4).X).all()
-
-
 def test_neither_order_nor_batch_matters_in_a_real_release(release, wrap):
     catalog = wrap(release.table)
     whole = extract_features(catalog, "extended")
@@ -131,11 +127,3 @@ def test_astropy_table_carries_units_descriptions_ucds_and_origin(make_catalog):
         "classes": "bll,fsrq,psr",
         "features": [feature.name for feature in data.features],
     }
-
-
-def test_pandas_has_the_same_columns(make_catalog):
-    data = extract_features(make_catalog(20))
-    frame = data.to_pandas()
-    assert list(frame.columns) == data.to_table().colnames
-    np.testing.assert_array_equal(frame["LP_beta"], data.X[:, 4])
-    assert frame["CLASS"].tolist() == data.y.tolist()

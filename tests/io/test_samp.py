@@ -10,7 +10,7 @@ import pytest
 from astropy.io import fits
 
 from fermiclass.errors import MessagingError
-from fermiclass.io.samp import check_hub, check_sendable, send_table
+from fermiclass.io.samp import check_hub, send_table
 from fermiclass.io.tables import read_table, write_table
 from tests.commands import run
 from tests.conftest import slim_path
@@ -100,30 +100,10 @@ def test_some_refuse(receivers, labels):
     assert send_table(labels) == ["TOPCAT"]
 
 
-def test_nobody_takes_tables(hub, labels):
-    check_hub()
-    with pytest.raises(MessagingError, match=r"no application at the SAMP hub accepts tables \(table\.load\.votable\)"):
-        send_table(labels)
-
-
 def test_no_hub(lockfile, labels):
     for attempt in (check_hub, lambda: send_table(labels)):
         with pytest.raises(MessagingError, match=r"no SAMP hub answers .*Start TOPCAT or Aladin"):
             attempt()
-
-
-def test_a_hub_that_died(lockfile, labels):
-    lockfile.write_text(
-        "samp.secret=x\nsamp.hub.xmlrpc.url=http://127.0.0.1:9/\nsamp.profile.version=1.3\nhub.instance.label=gone\n"
-    )
-    with pytest.raises(MessagingError, match="no SAMP hub answers"):
-        check_hub()
-
-
-@pytest.mark.parametrize("name", ["labels.csv", "labels.ecsv", "labels.parquet"])
-def test_formats_that_cannot_be_sent(name):
-    with pytest.raises(MessagingError, match=r"expected one of \.fits, \.fits\.gz, \.vot"):
-        check_sendable(name)
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from astropy.io.votable.ucd import check_ucd, parse_ucd
+from astropy.io.votable.ucd import check_ucd
 from astropy.table import MaskedColumn
 
 from fermiclass import read_catalog
@@ -105,13 +105,6 @@ def test_the_catalogue_is_not_changed(few, labels):
     assert few.table.colnames == before.colnames
 
 
-@pytest.mark.parametrize("name", COMPUTED)
-def test_every_computed_column_is_described(labels, name):
-    assert len(labels[name].description) > 10
-    words = parse_ucd(labels[name].meta["ucd"], check_controlled_vocabulary=True)
-    assert words
-
-
 def test_values_are_the_predictions(labels):
     expected = prediction_of(len(labels))
     for c, name in enumerate(CLASSES):
@@ -147,18 +140,6 @@ def read_catalog_with(catalog, *, drop=(), **columns):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return read_catalog(table)
-
-
-def test_a_catalogue_without_optional_columns(few):
-    bare = read_catalog_with(few, drop=["ASSOC1", "Flags", "GLON", "GLAT"])
-    labels = labelled(bare)
-    assert not {"ASSOC1", "Flags", "GLON", "GLAT"} - CATALOGUE_COLUMNS.keys()
-    expected = [*(name for name in CATALOGUE_COLUMNS if name != "Flags"), *COMPUTED]
-    assert sorted(labels.colnames) == sorted(expected)
-    assert set(labels["ASSOC1"]) == {""}
-    assert "not in the catalogue" in labels["ASSOC1"].description
-    np.testing.assert_allclose(labels["GLON"], few.table["GLON"], atol=1e-3)
-    np.testing.assert_array_equal(labels["LABEL_FLAGS"], 0)
 
 
 def test_masked_catalogue_flags_are_no_flags(few):

@@ -253,10 +253,3 @@ def test_metadata_says_how_it_was_made(few):
     assert "tensorflow=" in meta["versions"]
     assert not {"epochs"} & meta.keys()  # None is absent
     assert not any(value is None or value == "None" for value in meta.values())
-
-
-def test_a_model_without_provenance_can_label(model, few):
-    bare = CatalogModel(model.estimator, model.features, model.grouping, model.imputation, model.domain)
-    table = bare.label(few[:3], "all")
-    assert table.meta["counts"] == ""
-    assert "min_significance" not in table.meta

@@ -1,7 +1,5 @@
 """What association selects: known numbers are recovered from a simulated catalogue, and the odds have limits."""
 
-import json
-
 import numpy as np
 import pytest
 from astropy.table import Table
@@ -148,28 +146,3 @@ def test_ratios_of_other_groupings():
 
 
 # --- on disk ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("prior", [PRIOR, SelectionPrior(), SelectionPrior(0.0, 1.0, -0.5, 1.2)], ids=str)
-def test_what_is_stored_comes_back(prior):
-    stored = json.loads(json.dumps(prior.to_dict(), allow_nan=False))
-    assert SelectionPrior.from_dict(stored) == prior
-
-
-@pytest.mark.parametrize(
-    ("content", "error", "message"),
-    [
-        ({"norm": 0.0}, ValueError, "out of range"),
-        ({"norm": np.nan}, ValueError, "out of range"),
-        ({"slope": 0.5}, ValueError, "out of range"),
-        ({"intercept": 101.0}, ValueError, "out of range"),
-        ({"gradient": -101.0}, ValueError, "out of range"),
-        ({"slope": "steep"}, ValueError, "steep"),
-        ({"slope": None}, TypeError, "NoneType"),
-        ({"colour": 1.0}, TypeError, "colour"),
-    ],
-    ids=str,
-)
-def test_what_is_refused(content, error, message):
-    with pytest.raises(error, match=message):
-        SelectionPrior.from_dict(content)

@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import EllipseCollection, PathCollection
@@ -270,26 +269,6 @@ def test_kernel_slopes_refuses():
 
 
 # --- as a whole ------------------------------------------------------------------------------------------------------
-
-
-def test_axes_that_are_given_are_drawn_on():
-    p, y, lon, lat, X, _ = made_up()
-    explained = explanation()
-    figure, grid = plt.subplots(3, 3)
-    sky = figure.add_subplot(projection="mollweide")
-    drawn = [
-        plots.sky_map(lon, lat, y, axes=sky),
-        plots.probability_triangle(p, CLASSES, axes=grid[0, 0]),
-        plots.reliability_diagram(p, y, CLASSES, axes=grid[0, 1]),
-        plots.confusion_matrix(y, y, CLASSES, axes=grid[0, 2]),
-        plots.training_history([1.0, 2.0], axes=grid[1, 0]),
-        plots.ard_relevances(np.ones((3, 4)), FEATURES, CLASSES, axes=grid[1, 1]),
-        plots.feature_pair(X[:, :2], y, axes=grid[1, 2]),
-        plots.feature_strip(explained.value, explained.error, explained.population, FEATURES, CLASSES, axes=grid[2, 0]),
-        plots.feature_effects(explained.effects, FEATURES, CLASSES, axes=grid[2, 1]),
-    ]
-    assert drawn == [sky, *grid.flat[:8]]
-    assert plt.get_fignums() == [figure.number]
 
 
 def test_plots_do_without_tensorflow_and_a_screen():

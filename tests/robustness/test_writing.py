@@ -97,6 +97,7 @@ def test_an_error_in_between_leaves_nothing(tmp_path):
     assert content_of(tmp_path) == {Path("old"): b"old"}
 
 
+@pytest.mark.slow
 def test_killed_and_given_again(tmp_path):
     def command(folder):
         folder.mkdir(exist_ok=True)

@@ -54,13 +54,10 @@ def test_files_stay_on_disk(tmp_path):
     ("arguments", "message"),
     [
         ({"X": np.zeros(3)}, r"X has the shape \(3,\); expected \(N, D\)"),
-        ({"X": np.zeros((3, 0))}, r"X has the shape \(3, 0\)"),
         ({"X": np.full((3, 1), "a")}, "X holds <U1; expected numbers"),
         ({"X": np.zeros((3, 2)), "X_var": np.zeros((3, 1))}, r"X_var has the shape \(3, 1\); expected \(3, 2\)"),
         ({"X": np.zeros((3, 2)), "y": ["a"]}, r"y has the shape \(1,\); expected \(3,\)"),
         ({"X": np.zeros((3, 2)), "y": [0.5, 1.0, 2.0]}, "'y' holds float64; expected text"),
-        ({"X": np.zeros((1, 2)), "y": np.array([None])}, "y has no value in row 0"),
-        ({"X": np.zeros((3, 2)), "feature_names": ["a"]}, r"1 names for the 2 columns of"),
         ({"X": np.ma.masked_equal(np.zeros((3, 2)), 0.0)}, r"X has 6 masked value\(s\)"),
         ({"X": np.zeros((1, 2)), "y": np.ma.array(["a"], mask=True)}, r"y has 1 masked value\(s\)"),
         ({"X": pd.DataFrame({"a": [1.0]}), "X_var": pd.DataFrame({"b": [1.0]})}, "X_var has the columns b, X has a"),

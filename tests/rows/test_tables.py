@@ -1,7 +1,6 @@
 """What Parquet and FITS tables have of their own."""
 
 import decimal
-import gc
 import gzip
 import tracemalloc
 
@@ -187,31 +186,3 @@ def test_memory_of_fits_is_flat(tmp_path, scaled):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[2] < 1.1 * peaks[1]
-
-
-def test_memory_of_parquet_is_that_of_a_row_group(tmp_path, monkeypatch):
-    read = pq.ParquetFile.read_row_group
-    in_use = []
-
-    def spy(*arguments, **options):
-        table = read(*arguments, **options)
-        in_use.append(pa.total_allocated_bytes() - before + tracemalloc.get_traced_memory()[0])
-        return table
-
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", spy)
-    peaks = []
-    for groups in (2, 16):
-        path = write_parquet(tmp_path / f"{groups}.parquet", Data(8192 * groups).columns, group=8192)
-        gc.collect()
-        before = pa.total_allocated_bytes()
-        tracemalloc.start()
-        rows = ParquetRows(path, FEATURES, **NAMES)
-        for start in range(0, rows.num_rows, 1000):
-            rows.read(start, min(start + 1000, rows.num_rows))
-        tracemalloc.stop()
-        assert len(in_use) == groups
-        peaks.append(max(in_use))
-        in_use.clear()
-        del rows
-    assert peaks[0] > 8192 * 5 * 8
-    assert peaks[1] < 1.2 * peaks[0]

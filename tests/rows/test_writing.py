@@ -1,6 +1,5 @@
 """Parquet files that grow: the same as if written at once, or not there at all."""
 
-import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -59,16 +58,3 @@ def test_rows_that_do_not_fit(tmp_path, block):
     ):
         write(Table(block))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_memory_is_flat(table, tmp_path):
-    peaks = []
-    for count in (5, 40):
-        with parquet_writer(tmp_path / "t.parquet", table) as write:
-            write(table)
-            tracemalloc.start()
-            for _ in range(count - 1):
-                write(table)
-            peaks.append(tracemalloc.get_traced_memory()[1])
-            tracemalloc.stop()
-    assert peaks[1] < 1.1 * peaks[0]

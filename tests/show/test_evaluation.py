@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from fermiclass.evaluation.metrics import COLUMNS
 from fermiclass.plots import evaluation_figure
 from fermiclass.show.evaluation import confusion_table, print_evaluation
 from tests.evaluation.conftest import CLASSES, make_up_evaluation
@@ -29,19 +28,6 @@ def text(evaluation):
     return printed(evaluation)
 
 
-def test_methods_are_sorted_and_fit_a_terminal(evaluation, text):
-    assert max(map(len, text.splitlines())) <= 80
-    assert "190 sources" in text
-    rows = re.findall(r"^ (\S+(?: \d)?) +(\d\.\d{3}) ± \d\.\d{3} ", text, re.MULTILINE)
-    assert rows == [(name, f"{row['nll']:.3f}") for name, row in evaluation.table.iterrows()]
-
-
-def test_each_figure_is_defined_in_a_line(text):
-    for column in COLUMNS.values():
-        if column.heading:
-            assert f"\n{column.heading}: {column.meaning[:20]}" in text
-
-
 def test_populations_baselines_and_significance(evaluation, text):
     figures = evaluation.figures["nll"]
     for name in evaluation.results:
@@ -61,11 +47,6 @@ def test_true_and_most_probable_classes_are_counted(evaluation, text):
     stream = io.StringIO()
     Console(file=stream, width=80).print(confusion_table([[3, 1], [0, 0]], ["agn", "psr"]))
     assert re.search(r"psr +0 +0 +\(–\) +0 +\(–\)", stream.getvalue())
-
-
-def test_a_single_method_is_printed(text):
-    alone = printed(make_up_evaluation({"nimgp": 0.1}))
-    assert "baseline" not in alone
 
 
 def test_figure(evaluation, tmp_path):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fermiclass.nimgp.ep.factors import LabelNoise, Labels, Sites
-from fermiclass.nimgp.ep.posterior import ImproperError, Posterior, PriorAndLabels
+from fermiclass.nimgp.ep.factors import LabelNoise, Sites
+from fermiclass.nimgp.ep.posterior import ImproperError, Posterior
 
 from .conftest import make_data, make_model
 
@@ -61,32 +61,3 @@ def test_what_has_no_distribution_is_refused():
         Posterior.of(model, empty._replace(precision=empty.precision - 5.0))
     with pytest.raises(ImproperError, match="no distribution of the share of random labels"):
         Posterior.of(model, empty._replace(beta=empty.beta - 1.0))
-
-
-@pytest.mark.parametrize(
-    ("y", "num_classes", "message"),
-    [
-        ([0, 0], 1, "num_classes=1"),
-        ([0, 3], 3, "integers from 0 to 2"),
-        ([0, -1], 3, "expected one or more integers from 0 to 2"),
-        ([0.0, 1.0], 3, "expected one or more integers"),
-        ([], 3, "expected one or more integers"),
-        ([[0, 1]], 3, "in one dimension"),
-    ],
-)
-def test_odd_labels_are_refused(y, num_classes, message):
-    with pytest.raises(ValueError, match=message):
-        Labels.of(np.array(y), num_classes)
-
-
-@pytest.mark.parametrize(
-    ("K", "label_noise", "message"),
-    [
-        (np.eye(3)[None], None, r"covariances have shape \(1, 3, 3\): expected \(3, 2, 2\) or \(1, 2, 2\)"),
-        (np.ones((1, 2, 2)), None, "not positive definite: add noise to its diagonal"),
-        (np.eye(2)[None], LabelNoise(0.0, 9.0), r"found LabelNoise\(a=0.0, b=9.0\): .*positive parameters"),
-    ],
-)
-def test_odd_priors_are_refused(K, label_noise, message):
-    with pytest.raises(ValueError, match=message):
-        PriorAndLabels(K, Labels.of(np.array([0, 2]), 3), label_noise)

@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.nimgp.names import METHODS
@@ -286,13 +285,6 @@ def test_single_and_double_precision_agree(data, new):
     np.testing.assert_allclose(single, double, atol=0.01)
 
 
-def test_precision_of_prediction_alone(usual, new):
-    double = pickle.loads(pickle.dumps(usual)).set_params(training={"precision": "float64"})
-    double.restore(usual.weights_, usual.classes_)
-    X, X_var = new
-    np.testing.assert_allclose(double.predict_proba(X, X_var=X_var), usual.predict_proba(X, X_var=X_var), atol=1e-3)
-
-
 @pytest.mark.parametrize(
     ("num_inducing", "inducing", "expected"),
     [(12, "random", 12), (0.2, "kmeans", 18), (0.05, "kmeans", 4), (0.001, "kmeans", 2), (1000, "kmeans", 90)],
@@ -382,20 +374,6 @@ def test_variances_are_by_keyword_only(usual, data):
         usual.predict_proba(X, X_var)
 
 
-@pytest.mark.usefixtures("eagerly")
-@pytest.mark.parametrize("again", [False, True])
-def test_a_fit_that_fails_leaves_nothing_fitted(data, new, again):
-    X, y, _ = data
-    model = NIMGPClassifier(**FEW)
-    if again:
-        model.fit(X, y)
-    with pytest.raises(ValueError, match="at least two classes"):
-        model.fit(X, np.full(len(y), "bll"))
-    for left in (model, pickle.loads(pickle.dumps(model))):
-        with pytest.raises(NotFittedError, match="not fitted yet"):
-            left.predict_proba(new[0])
-
-
 # --- learned noise ---------------------------------------------------------------------------------------------------
 
 LEARNED = TINY | {"method": "nimgp-nn", "training": {"precision": "float64"}}
@@ -417,11 +395,6 @@ def test_learned_noise_is_in_the_units_of_the_inputs(learned, data):
     standardised = learned.noise_variance_ / learned.scale_**2
     assert np.all(np.abs(standardised / 0.1 - 1) > 0.01)  # where it started
     assert np.isclose(*standardised) == (learned.noise == "shared")
-
-
-def test_given_noise_is_not_learned(usual):
-    assert usual.noise_variance_ is None
-    assert not any(name.startswith("noise") for name in usual.weights_)
 
 
 def test_predictions_are_averaged_over_learned_noise(learned, new):

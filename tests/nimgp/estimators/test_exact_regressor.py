@@ -1,11 +1,9 @@
 """Regression with uncertain inputs as an estimator: scikit-learn's own checks, variances, limits, invariances."""
 
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from fermiclass import UncertainGPRegressor
 from tests.nimgp.estimators.scikit_learn import learns, scikit_learn_checks
@@ -86,15 +84,6 @@ def test_noisy_outputs_count_less(data, new):
 # --- what changes nothing --------------------------------------------------------------------------------------------
 
 
-def test_no_variances_are_variances_of_zero(data, new):
-    X, y, X_var, _ = data
-    settings = {"starts": 1, "steps": 60}
-    none = UncertainGPRegressor(**settings).fit(X, y)
-    zero = UncertainGPRegressor(**settings).fit(X, y, X_var=np.zeros_like(X_var), y_var=np.zeros(N))
-    np.testing.assert_array_equal(none.predict(new[0]), zero.predict(new[0]))
-    np.testing.assert_array_equal(none.predict(new[0]), none.predict(new[0], X_var=np.zeros_like(new[1])))
-
-
 def test_diagonal_covariances_are_variances(data, usual, new):
     X, y, X_var, y_var = data
     matrices = fit((X, y, as_matrices(X_var), y_var))
@@ -118,12 +107,6 @@ def test_units_do_not_matter(data, usual, new):
     mean, std = usual.predict(new[0], X_var=new[1], return_std=True)
     np.testing.assert_allclose(got[0], 7 * mean - 3, rtol=1e-3)
     np.testing.assert_allclose(got[1], 7 * std, rtol=1e-2)
-
-
-def test_pickle_round_trip(fitted, new):
-    again = pickle.loads(pickle.dumps(fitted))
-    expected = fitted.predict(new[0], X_var=new[1], return_std=True)
-    np.testing.assert_allclose(again.predict(new[0], X_var=new[1], return_std=True), expected, rtol=1e-9)
 
 
 def test_two_sources_at_one_place(data):
@@ -185,17 +168,6 @@ def test_too_few_steps(data):
     with pytest.warns(ConvergenceWarning, match="not at a maximum .no minimum after 1 steps.: raise steps, now 1"):
         estimator = UncertainGPRegressor(starts=1, steps=1).fit(X, y, X_var=X_var, y_var=y_var)
     assert not estimator.converged_
-
-
-@pytest.mark.parametrize(("of_inputs", "of_outputs", "named"), [(1.0, 1e200, "y"), (1e200, 1.0, "feature 0")])
-@pytest.mark.filterwarnings("ignore:the best of 1 starts is not at a maximum")
-def test_numbers_that_cannot_be_squared_are_refused(data, new, of_inputs, of_outputs, named):
-    X, y, _, _ = data
-    model = UncertainGPRegressor(starts=1, steps=1).fit(X, y)
-    with pytest.raises(ValueError, match=f"the numbers of {named} .* more than double precision can square"):
-        model.fit(of_inputs * X, of_outputs * y)
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        model.predict(new[0])
 
 
 def test_sincsig():

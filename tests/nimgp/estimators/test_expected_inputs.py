@@ -62,13 +62,6 @@ def test_others_and_learned_noise_do_without(data):
         )
 
 
-def test_what_is_restored_predicts_the_same(data):
-    X, y, X_var = data
-    model = NIMGPClassifier("nimgp-fo", inputs={"prior": "mixture"}, **SETTINGS).fit(X, y, X_var=X_var)
-    other = clone(model).restore(model.weights_, model.classes_)
-    np.testing.assert_array_equal(model.predict_proba(X, X_var=X_var), other.predict_proba(X, X_var=X_var))
-
-
 def test_rows_on_disk_are_refused(data):
     X, y, X_var = data
     rows = ArrayRows(X, X_var=X_var, y=y)

@@ -1,4 +1,4 @@
-"""`set_params` after `fit` has an effect on the next `fit` only."""
+"""What a fit leaves: `set_params` has an effect on the next one only, and one that fails leaves nothing."""
 
 import copy
 import pickle
@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, UncertainGPRegressor
 
@@ -53,3 +54,18 @@ def test_a_fitted_estimator_keeps_its_settings(estimator, new):
     for one in (fitted, pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
         for found, before in zip(answers(one, X, y, X_var), expected, strict=True):
             np.testing.assert_array_equal(found, before)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("estimator", [estimator for estimator, _ in OTHER.values()], ids=OTHER)
+@pytest.mark.usefixtures("eagerly")
+def test_a_fit_that_fails_leaves_nothing_fitted(estimator):
+    """Also where another fit went before."""
+    X = np.random.default_rng(3).normal(size=(12, 2))
+    y = X[:, 0] if is_regressor(estimator) else np.arange(12) % 2
+    fitted = copy.deepcopy(estimator).fit(X, y)
+    with pytest.raises(ValueError, match=r"the numbers of feature 0 .* more than double precision can square"):
+        fitted.fit(1e200 * X, y)
+    for left in (fitted, pickle.loads(pickle.dumps(fitted))):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            left.predict(X)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import entr
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from fermiclass.nimgp.ep.evidence import EPSettings
 from fermiclass.nimgp.ep.inference import Rules
@@ -182,9 +182,7 @@ def test_what_did_not_converge_is_said(data, settings, message):
         ({"ard": None}, "ard=.* is not valid"),
         ({"latent_noise": 0.1}, "latent_noise=.* is not valid"),
         ({"label_noise_prior": (0.0, 9.0)}, "label_noise_prior=.* is not valid"),
-        ({"label_noise_prior": 0.1}, "label_noise_prior=.* is not valid"),
         ({"damping": 0.0}, "damping=.* is not valid"),
-        ({"damping": 1.5}, "damping=.* is not valid"),
         ({"tol": 0}, "tol=.* is not valid"),
         ({"max_rounds": 0}, "max_rounds=.* is not valid"),
         ({"max_iter": 2.5}, "max_iter=.* is not valid"),
@@ -207,14 +205,3 @@ def test_parameters_mean_what_they_say():
     assert settings.latent_noise
     assert _read(RobustGPClassifier(latent_noise=True))[1].latent_noise
     assert not _read(RobustGPClassifier(robust=False, latent_noise=False))[1].latent_noise
-
-
-def test_a_fit_that_fails_leaves_nothing_fitted(data):
-    X, y = data
-    model = RobustGPClassifier(max_iter=1, max_rounds=2)
-    with pytest.warns(ConvergenceWarning):
-        model.fit(X, y)
-    with pytest.raises(ValueError, match=r"the numbers of feature 0 .* more than double precision can square"):
-        model.fit(1e200 * X, y)
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        model.predict(X)

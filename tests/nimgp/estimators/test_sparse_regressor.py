@@ -1,7 +1,5 @@
 """Regression with any likelihood as an estimator: scikit-learn's own checks, variances, limits, invariances."""
 
-import pickle
-
 import gpflow
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ from sklearn.exceptions import NotFittedError
 
 from fermiclass import NIMGPRegressor
 from fermiclass.nimgp.names import RESPONSES
-from fermiclass.nimgp.training.loop import TrainingState
 from tests.nimgp.estimators.scikit_learn import learns, scikit_learn_checks
 
 N, D = 60, 2
@@ -165,18 +162,6 @@ def test_density_in_the_units_of_y(data, new):
     np.testing.assert_allclose(theirs[1], 3 * std, rtol=1e-3)
 
 
-def test_an_object_of_gpflow(data, new):
-    X, X_var, y = data
-    y = y["gaussian"] / 100
-    likelihood = gpflow.likelihoods.StudentT(scale=0.2, df=5.0)
-    model = NIMGPRegressor(likelihood, **FAST | {"steps": 30}).fit(X, y, X_var=X_var)
-    assert likelihood.scale.numpy() == pytest.approx(0.2)
-    assert model.weights_["likelihood.likelihood.scale"] != pytest.approx(0.2)
-    assert (model.y_mean_, model.y_scale_) == (0.0, 1.0)
-    assert np.corrcoef(model.predict(new[0], X_var=new[1]), new[2]["gaussian"])[0, 1] > 0.5
-    clone(model)
-
-
 def test_classes_by_gpflow(data, new):
     X, X_var, y = data
     model = NIMGPRegressor(gpflow.likelihoods.Softmax(4), **FEW).fit(X, y["ordinal"], X_var=X_var)
@@ -189,14 +174,6 @@ def test_classes_by_gpflow(data, new):
 
 
 # --- what changes nothing --------------------------------------------------------------------------------------------
-
-
-def test_no_variances_are_variances_of_zero(data, new):
-    X, X_var, y = data
-    none, zero = (
-        NIMGPRegressor(**FEW).fit(X, y["gaussian"], X_var=v).predict(new[0]) for v in (None, np.zeros_like(X_var))
-    )
-    np.testing.assert_array_equal(none, zero)
 
 
 def test_the_order_of_rows(data, new):
@@ -217,26 +194,7 @@ def test_a_row_alone_is_the_row_among_others(fitted, new):
         np.testing.assert_array_equal(fitted.predict(X[row], X_var=X_var[row]), whole[1][row])
 
 
-def test_pickle_round_trip(fitted, new):
-    again = pickle.loads(pickle.dumps(fitted))
-    expected = fitted.predict(new[0], X_var=new[1], return_std=True)
-    np.testing.assert_allclose(again.predict(new[0], X_var=new[1], return_std=True), expected, rtol=1e-12)
-
-
 # --- what is refused -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"likelihood": "laplace"}, "likelihood='laplace' is unknown"),
-        ({"likelihood": 3}, "3 is no likelihood: expected .*GPflow"),
-        ({"method": "magic"}, "method=.*not valid"),
-    ],
-)
-def test_odd_parameters_are_refused(data, settings, message):
-    with pytest.raises(ValueError, match=message):
-        NIMGPRegressor(**settings).fit(data[0], data[2]["gaussian"])
 
 
 def test_odd_data_are_refused(data, new):
@@ -254,34 +212,6 @@ def test_odd_data_are_refused(data, new):
             NIMGPRegressor(likelihood).fit(X, np.round(1e200 * np.abs(y["gaussian"])))
     with pytest.raises(NotFittedError, match="not fitted yet"):
         NIMGPRegressor().predict(X)
-
-
-@pytest.mark.parametrize("again", [False, True])
-def test_a_fit_that_is_broken_off_leaves_nothing_fitted(data, new, again):
-    def stop(state):
-        raise KeyboardInterrupt
-
-    X, _, y = data
-    model = NIMGPRegressor(**FAST | {"steps": 2})
-    if again:
-        model.fit(X, y["gaussian"])
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(10 * X, y["gaussian"], progress=stop)
-    for left in (model, pickle.loads(pickle.dumps(model))):
-        with pytest.raises(NotFittedError, match="not fitted yet"):
-            left.predict(new[0])
-
-
-def test_the_bounds_are_those_of_the_last_attempt(data, monkeypatch):
-    """Two states of an attempt that diverges, and two of the next."""
-
-    def train(*_, **__):
-        for attempt, bounds in enumerate(([-9.0, -99.0], [-2.0, -1.0])):
-            for k in range(2):
-                yield TrainingState(k + 1, 2, np.array(bounds[k]), attempt, np.array(bounds[: k + 1]))
-
-    monkeypatch.setattr("fermiclass.nimgp.training.loop.train", train)
-    np.testing.assert_array_equal(fit(data).elbo_, [-2.0, -1.0])
 
 
 def test_odd_questions_are_refused(data, new):

@@ -7,9 +7,8 @@ import tensorflow as tf
 
 from fermiclass.nimgp.build import build_model, compose_model
 from fermiclass.nimgp.inputs.models import Batch, Standardised
-from fermiclass.nimgp.kernels import Scales, Sum
+from fermiclass.nimgp.kernels import Scales
 from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood
-from fermiclass.nimgp.modules import parameters_of
 from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import perturbed
 
@@ -73,21 +72,6 @@ def test_without_noise_they_are_the_moments_there(model, inputs):
         np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_leading_axes(inputs, rng):
-    """Two models at once are each one alone."""
-    both = made("se+linear", rng, leading=(2,))
-    alone = made("se+linear", rng)
-    mean, var = (tf.constant(np.stack([a, a[::-1]])) for a in inputs)
-    found = in_training(both).expected_moments(mean, var)
-    assert found.mean.shape == (2, C, n)
-    for k in range(2):
-        for one, two in zip(parameters_of(alone).values(), parameters_of(both).values(), strict=True):
-            if one.shape == two.shape[1:]:
-                one.assign(two[k])
-        for ours, theirs in zip(in_training(alone).expected_moments(mean[k], var[k]), found, strict=True):
-            np.testing.assert_allclose(ours, theirs[k], rtol=1e-9)
-
-
 def test_single_precision(inputs, rng):
     """What is lost is what the moments at a point lose, too."""
     model = build_model(
@@ -130,14 +114,3 @@ def test_the_bound_of_gaussian_outputs_is_that_of_the_draws(inputs, rng):
     assert found[0] == found[1]
     assert found[0] == pytest.approx(drawn.mean(), abs=4 * drawn.std() / np.sqrt(len(drawn)))
     assert drawn.std() > 1e-3
-
-
-def test_kernels_without_expectations(inputs, rng):
-    model = made("matern32", rng)
-    with pytest.raises(NotImplementedError, match=r"kernel Stat.* has no expectations over a Gaussian input"):
-        in_training(model).expected_moments(*map(tf.constant, inputs))
-    model.kernel = Sum(model.kernel.kernels[1:])
-    with pytest.raises(NotImplementedError, match="kernel White alone has no expectations"):
-        in_training(model).expected_moments(*map(tf.constant, inputs))
-    with pytest.raises(ValueError, match=r"kernel='se.matern52' .*method='nimgp-psi'.*join some of se, l"):
-        Settings("nimgp-psi", kernel="se+matern52")

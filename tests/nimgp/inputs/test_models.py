@@ -18,7 +18,7 @@ from fermiclass.nimgp.kernels import Linear
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import SparsePosterior
-from tests.nimgp.conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, draw, gaussian, mixture, perturbed
+from tests.nimgp.conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, mixture, perturbed
 from tests.nimgp.likelihoods.definitions import BOUNDS
 
 
@@ -227,16 +227,6 @@ def test_no_noise_is_mgp_for_marginal_first_order_in_expectation(make_model, dat
         np.testing.assert_allclose(marginal.mean(), mgp.mean(), atol=error)
     else:
         assert marginal.mean() > mgp.mean() + error
-
-
-def test_the_prior_pulls_the_terms(data, rng):
-    """A q(x) at the middle of p(x) has more of it than one far away."""
-    X, X_var, _ = data
-    prior = gaussian(X[0], 0.1 * np.eye(D))
-    model = PerSourceInputs((N, D), priors=[prior])
-    near, far = terms_alone(model, np.tile(X[0], (N, 1)), X_var), terms_alone(model, np.tile(X[0] + 3, (N, 1)), X_var)
-    assert np.all(near > far + 10)
-    assert draw(prior, 5, rng).shape == (5, D)
 
 
 def test_marginal_needs_no_gradient_of_what_is_not_there(make_model, data):

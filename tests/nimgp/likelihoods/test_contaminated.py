@@ -82,12 +82,6 @@ def test_by_settings(given, learned, value):
     assert not isinstance(plain.likelihood, Contaminated)
 
 
-@pytest.mark.parametrize("rate", [-0.1, 1.0, "much", None])
-def test_rates_that_are_none(rate):
-    with pytest.raises(ValueError, match="label_noise="):
-        Settings(label_noise=rate)
-
-
 def test_bayes():
     """The label is wrong: from the joint distribution of class, z and label, summed over all of them."""
     P, C = np.array([[0.9, 0.1, 0.0], [0.2, 0.5, 0.3], [0.01, 0.39, 0.6]]), 3

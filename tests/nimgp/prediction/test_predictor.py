@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 from scipy.special import ndtr, softmax
 
-from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS
 from fermiclass.nimgp.prediction.predictor import ClassPredictor, PredictionGraphs, join
 from fermiclass.nimgp.settings import Settings
@@ -114,18 +113,6 @@ def test_prior_on_the_inputs_against_brute_force(make_steep, targets, rng, likel
     assert np.abs(prediction.probabilities - flat.probabilities).max() > 0.03
 
 
-def test_draws_of_a_mixture_are_shared_out_by_weight(make_steep, targets, rng):
-    """Components far apart in p(x), a source that may belong to either: the average of two predictions."""
-    prior = InputPrior(np.array([0.2, 0.8]), np.array([[-2.0, 0.0], [2.0, 0.0]]), np.tile(1e4 * np.eye(D), (2, 1, 1)))
-    model, X, X_var = make_steep(), np.array([[0.1, 0.0]]), np.full((1, D), 5.0)
-    weights = prior.condition(X, X_var).weights[0]
-    assert 0.15 < weights[0] < 0.25
-    ends = predict(model, prior.mean, np.zeros((2, D))).probabilities
-    found = ClassPredictor(model, input_prior=prior).predict(X, X_var, num_draws=1024).probabilities[0]
-    np.testing.assert_allclose(found, weights @ ends, atol=0.01)
-    assert np.abs(ends[0] - ends[1]).max() > 0.1
-
-
 @pytest.mark.parametrize("likelihood", ["softmax", "step", pytest.param("logit", marks=pytest.mark.slow)])
 def test_first_order_against_brute_force(make_steep, targets, rng, likelihood):
     """Noise of the latent functions by their slopes at the observed input, found by differences."""
@@ -202,15 +189,6 @@ def test_models_may_share_graphs(make_model, targets, likelihood):
 # --- what it means ---------------------------------------------------------------------------------------------------
 
 
-def test_probabilities_sum_to_one_and_entropies_are_not_negative(make_model, targets):
-    prediction = predict(make_model(), *targets)
-    np.testing.assert_allclose(prediction.probabilities.sum(axis=1), 1.0, atol=1e-12)
-    for part in (prediction.entropy, prediction.information, prediction.noise_entropy):
-        assert np.all(part >= 0)
-        assert np.all(part <= np.log(3) + 1e-12)
-    assert np.all(prediction.information + prediction.noise_entropy <= prediction.entropy + 1e-9)
-
-
 @pytest.mark.parametrize("likelihood", ["softmax", "step", "logit"])
 def test_other_shares_of_the_classes(make_model, targets, rng, likelihood):
     """Probabilities are the plain ones times the ratio, made to sum to 1; the parts of the entropy stay parts of it."""
@@ -222,12 +200,6 @@ def test_other_shares_of_the_classes(make_model, targets, rng, likelihood):
     np.testing.assert_allclose(corrected.probabilities, expected / expected.sum(axis=1, keepdims=True), atol=1e-9)
     assert np.all(corrected.information + corrected.noise_entropy <= corrected.entropy + 1e-9)
     np.testing.assert_allclose(doubled.std, plain.std, atol=1e-9)
-
-
-def test_no_noise_has_no_noise_entropy(make_model, targets):
-    X, X_var = targets
-    noiseless = predict(make_model(), X, np.zeros_like(X_var))
-    np.testing.assert_allclose(noiseless.noise_entropy, 0.0, atol=1e-12)
 
 
 def test_vanishing_noise_is_no_noise(make_model, targets):

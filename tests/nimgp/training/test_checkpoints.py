@@ -70,12 +70,6 @@ def test_a_checkpoint_of_another_version(arrays, tmp_path, change):
         run(TrainingData(*arrays), Checkpoint(path, {}))
 
 
-def test_it_is_not_written_all_the_time(arrays, tmp_path):
-    path = tmp_path / "training.npz"
-    run(TrainingData(*arrays), Checkpoint(path, {}, seconds=1000), until=40)
-    assert not path.exists()
-
-
 @pytest.mark.slow
 def test_what_is_broken_off_is_written(arrays, tmp_path):
     """All that is done is kept, though it was not yet time to write it."""

@@ -10,7 +10,6 @@ from fermiclass.nimgp.build import build_model, weights_of
 from fermiclass.nimgp.errors import TrainingError, TrainingWarning
 from fermiclass.nimgp.estimators import preparation
 from fermiclass.nimgp.estimators.preparation import initial_inducing_points
-from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
 from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.training.feeds import StreamedData, TrainingData
@@ -47,20 +46,6 @@ def test_bound_rises(problem, method, likelihood, batch_size, dtype):
     assert states[0].value.shape == ()
     assert states[-1].value > states[0].value + 10
     assert model.posterior.q_mu.dtype == dtype
-
-
-@pytest.mark.parametrize("batch_size", [20, None])
-def test_one_trace_serves_for_fewer_steps_at_the_end(problem, batch_size, monkeypatch):
-    traces = []
-    objective = NoisyInputGP.objective
-
-    def counted(*arguments):
-        traces.append(arguments)
-        return objective(*arguments)
-
-    monkeypatch.setattr(NoisyInputGP, "objective", counted)
-    trained(problem, Schedule(steps=25, batch_size=batch_size), method="mgp")
-    assert len(traces) == 1
 
 
 @pytest.mark.parametrize("noise", NOISES[1:])

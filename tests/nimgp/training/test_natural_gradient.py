@@ -102,16 +102,6 @@ def test_no_step_is_longer_than_a_standard_deviation(rng):
     np.testing.assert_allclose(posterior.q_sqrt.numpy(), 0.1 * np.broadcast_to(np.eye(M), (2, M, M)))
 
 
-@pytest.mark.parametrize("likelihood", ["step", "probit"])
-def test_likelihoods_that_are_not_log_concave(rng, likelihood):
-    y = rng.integers(0, C, 100)
-    X = rng.normal(size=(100, D))
-    model = build_model(Settings("mgp", likelihood, "se"), X[:M], num_classes=C, num_data=100, dtype=tf.float32)
-    settings = Schedule(100, 30, learning_rate=0.03, natural_gradient=0.5)
-    states = list(train(model, TrainingData(X, np.zeros_like(X), y), settings))
-    assert states[-1].value > states[0].value
-
-
 @pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
 def test_few_steps_go_further_than_those_of_adam(rng, dtype):
     y = rng.integers(0, C, 60)

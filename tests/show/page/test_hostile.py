@@ -1,7 +1,5 @@
 """A page of a table that somebody else made: names that are markup, odd letters, numbers that are none."""
 
-from urllib.parse import quote
-
 import numpy as np
 import pytest
 
@@ -63,16 +61,6 @@ def test_class_names_are_text_everywhere(page):
         assert name in [option.get_attribute("textContent") for option in page.all("#filter-class option")]
     assert page.all("#table a:not([href]), #table img, body meta") == []
     assert page.js("return location.href") == page.path.as_uri()
-    assert page.complaints() == []
-
-
-@pytest.mark.parametrize("row", range(len(NAMES) + len(NUMBERS)))
-def test_any_source_is_selected_by_its_address(page, labels, row):
-    """Also one whose numbers are none."""
-    name = str(labels["Source_Name"][row]).encode("utf-8", "replace").decode()
-    page.open("#source=" + quote(name))
-    assert page.find("#selected-title").get_attribute("textContent") == name
-    assert len(page.js("return location.hash")) > len("#source=")
     assert page.complaints() == []
 
 

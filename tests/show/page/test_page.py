@@ -137,29 +137,15 @@ def test_ways_to_be_wrong(labels, targets, dr4, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("column", "values", "message"),
-    [
-        (
-            "LABEL_FLAGS",
-            ["imputed"] * 3,
-            r"LABEL_FLAGS of the label table holds <U7 of shape \(3,\), expected one number",
-        ),
-        (
-            "GLON",
-            [[1.0, 2.0]] * 3,
-            r"GLON of the label table holds float64 of shape \(3, 2\), expected one number a source",
-        ),
-        ("P_psr", ["much"] * 3, "P_psr of the label table holds <U4"),
-        ("LABEL_FLAGS", None, "has no column LABEL_FLAGS"),
-        ("Source_Name", None, "has no column Source_Name"),
-    ],
+    ("column", "values"),
+    [("LABEL_FLAGS", ["imputed"] * 3), ("GLON", [[1.0, 2.0]] * 3), ("P_psr", ["much"] * 3), ("Source_Name", None)],
 )
-def test_columns_that_are_not_of_labels(targets, dr4, tmp_path, column, values, message):
+def test_columns_that_are_not_of_labels(targets, dr4, tmp_path, column, values):
     table = make_up_labels(targets[:3])
     table.remove_column(column)
     if values is not None:
         table[column] = values
-    with pytest.raises(CatalogError, match=message):
+    with pytest.raises(CatalogError, match=column):
         write_report(table, tmp_path / "page.html", catalog=dr4)
     assert list(tmp_path.iterdir()) == []
 

@@ -261,34 +261,29 @@ def test_an_evaluation_is_read_whole(tmp_path):
     assert trust.reliability[0]["se"] == pytest.approx(np.sqrt(0.58 * 0.42 / 50))
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "is not a JSON file"),
-        ("[]", "is not an evaluation"),
-        ({"classes": ["a"], "methods": {}}, "is not an evaluation"),
-        ({**EVALUATION, "methods": {"nimgp": {"nll": "x"}}}, "is not an evaluation"),
-        (
-            {**EVALUATION, "methods": {"nimgp": EVALUATION["methods"]["nimgp"] | {"confusion": [[1]]}}},
-            "the confusion matrix is not 3 x 3",
-        ),
-        (
-            {**EVALUATION, "methods": {"m": EVALUATION["methods"]["nimgp"] | {"reliability": [
-                {"n": 1, "confidence": 0.5, "accuracy": 2.0}
-            ]}}},
-            "a bin without sources, or with an accuracy outside",
-        ),
-        (json.dumps(EVALUATION).replace('"n": 100', '"n": Infinity'), "inf is not a valid score"),
-        (json.dumps(EVALUATION).replace('"n": 100', f'"n": 1{"0" * 400}'), "OverflowError"),
-        (json.dumps(EVALUATION).replace('"confidence": 0.6', '"confidence": NaN'), "nan is not a valid score"),
-        ("[" * 100_000 + "]" * 100_000, "is not a JSON file .*recursion"),
-        (EVALUATION | {"protocol": "\ud800"}, "is not an evaluation .*surrogates not allowed"),
-        (EVALUATION | {"classes": []}, "it has no classes"),
-    ],
-    ids=lambda value: "" if len(value) > 100 else None,
-)  # fmt: skip
-def test_what_is_no_evaluation_is_refused(tmp_path, content, message):
-    with pytest.raises(ReportError, match=message):
+def with_method(**scores):
+    return EVALUATION | {"methods": {"nimgp": EVALUATION["methods"]["nimgp"] | scores}}
+
+
+NO_EVALUATIONS = {
+    "no JSON": "{",
+    "a list": "[]",
+    "no methods": {"classes": ["a"], "methods": {}},
+    "text for a number": {**EVALUATION, "methods": {"nimgp": {"nll": "x"}}},
+    "no classes": EVALUATION | {"classes": []},
+    "half a letter": EVALUATION | {"protocol": "\ud800"},
+    "another matrix": with_method(confusion=[[1]]),
+    "a share above 1": with_method(reliability=[{"n": 1, "confidence": 0.5, "accuracy": 2.0}]),
+    "infinity": json.dumps(EVALUATION).replace('"n": 100', '"n": Infinity'),
+    "400 digits": json.dumps(EVALUATION).replace('"n": 100', f'"n": 1{"0" * 400}'),
+    "NaN": json.dumps(EVALUATION).replace('"confidence": 0.6', '"confidence": NaN'),
+    "deep": "[" * 100_000 + "]" * 100_000,
+}
+
+
+@pytest.mark.parametrize("content", NO_EVALUATIONS.values(), ids=NO_EVALUATIONS)
+def test_what_is_no_evaluation_is_refused(tmp_path, content):
+    with pytest.raises(ReportError, match=r"metrics\.json"):
         read_metrics(written(tmp_path, content), {})
 
 
