@@ -13,8 +13,6 @@ from fermiclass.nimgp.training.loop import Schedule, train
 from fermiclass.nimgp.training.natural_gradient import NaturalGradient, natural_step
 from tests.nimgp.conftest import C, D, M
 
-N = 12
-
 
 def loss(mean, L):
     """Something with gradients everywhere, convex in S."""
