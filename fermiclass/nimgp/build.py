@@ -172,16 +172,11 @@ def _likelihood(
     return right, num_latent
 
 
-def _log_normal(settings: Settings, median: float, width: float) -> LogNormal | None:
-    if not settings.hyper.priors:
-        return None
-    return LogNormal(median, width)
+def _prior(settings: Settings, median: float, width: float) -> LogNormal | None:
+    return LogNormal(median, width) if settings.hyper.priors else None
 
 
 def _kernel(settings: Settings, shape: Sequence[int], input_dim: int, scales: Scales, dtype: tf.DType) -> Kernel:
-    def prior(median: float, width: float) -> LogNormal | None:
-        return _log_normal(settings, median, width)
-
     lengthscale = scales.lengthscale_over_root_d * np.sqrt(input_dim)
     kernels: list[Kernel] = []
     if not isinstance(settings.kernel, str):
@@ -190,21 +185,21 @@ def _kernel(settings: Settings, shape: Sequence[int], input_dim: int, scales: Sc
         kernels.append(GPflowKernel(copied_without_leak(settings.kernel), shape[-1], dtype=dtype))
     for name in settings.kernel.split("+") if isinstance(settings.kernel, str) else ():
         if name == "linear":
-            slopes = prior(_SLOPE_VARIANCE, _NARROW)
+            slopes = _prior(settings, _SLOPE_VARIANCE, _NARROW)
             kernels.append(Linear(shape, variance=_SLOPE_VARIANCE, prior=slopes, dtype=dtype))
             continue
         start = {
             "variance": scales.initial_variance,
             "lengthscales": settings.hyper.lengthscale or lengthscale,
-            "variance_prior": prior(scales.variance, _WIDE),
-            "lengthscales_prior": prior(lengthscale, scales.width),
+            "variance_prior": _prior(settings, scales.variance, _WIDE),
+            "lengthscales_prior": _prior(settings, lengthscale, scales.width),
             "dtype": dtype,
         }
         if name == "polynomial":
             kernels.append(Polynomial(shape, input_dim, degree=settings.hyper.degree, **start))
         else:
             kernels.append(Stationary(shape, input_dim, profile=PROFILES[name], **start))
-    kernels.append(White(shape, variance=settings.hyper.white, prior=prior(_WHITE, _WIDE), dtype=dtype))
+    kernels.append(White(shape, variance=settings.hyper.white, prior=_prior(settings, _WHITE, _WIDE), dtype=dtype))
     return Sum(kernels)
 
 
@@ -212,7 +207,7 @@ def _noise(settings: Settings, leading: Sequence[int], input_dim: int, dtype: tf
     if settings.noise == "given":
         return GivenNoise()
     size = 1 if settings.noise == "shared" else input_dim
-    prior = _log_normal(settings, settings.hyper.noise, _WIDE)
+    prior = _prior(settings, settings.hyper.noise, _WIDE)
     return LearnedNoise((*leading, size), variance=settings.hyper.noise, prior=prior, dtype=dtype)
 
 

@@ -17,13 +17,12 @@ def call_graph(function: Any, *arguments: Any, any_length: bool = False) -> Any:
     With `any_length` one trace serves for tensors of all lengths; it must not depend on the length.
     """
     if function.experimental_get_tracing_count() == 0:
-        example = tf.nest.map_structure(_of_any_length, arguments) if any_length else arguments
-        function.get_concrete_function(*example)
+        if any_length:
+            example = tf.nest.map_structure(lambda a: tf.TensorSpec([None, *a.shape[1:]], a.dtype), arguments)
+            function.get_concrete_function(*example)
+        else:
+            function.get_concrete_function(*arguments)
     return function(*arguments)
-
-
-def _of_any_length(tensor: tf.Tensor) -> tf.TensorSpec:
-    return tf.TensorSpec([None, *tensor.shape[1:]], tensor.dtype)
 
 
 def forget_graphs() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from math import lgamma
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -184,19 +184,13 @@ def parameters_of(part: object) -> dict[str, Parameter]:
     """
     if not isinstance(part, tf.Module):
         return {}
-    found = part._flatten(predicate=_is_parameter, with_path=True)  # as TensorFlow finds variables
-    return {_name(path): parameter for path, parameter in found}
+    # as TensorFlow finds variables
+    found = part._flatten(predicate=lambda value: hasattr(value, "unconstrained_variable"), with_path=True)
+    names = ("".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path) for path, _ in found)
+    return {name.lstrip("."): parameter for name, (_, parameter) in zip(names, found, strict=True)}
 
 
 def copied(part: Any) -> Any:
     """Return a copy of a part of a model, with variables of its own."""
     forget_graphs()  # GPflow's transformations remember tensors, which cannot be copied
     return copy.deepcopy(part)
-
-
-def _is_parameter(value: object) -> TypeGuard[Parameter]:
-    return hasattr(value, "unconstrained_variable")
-
-
-def _name(path: tuple[str | int, ...]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")

@@ -21,7 +21,7 @@ def refuse_after_fork() -> None:
     RuntimeError
         After a fork; the message says what to do instead.
     """
-    if is_broken_fork():
+    if _started_before_fork:
         raise RuntimeError(
             "this process is a copy (fork) of one that has used TensorFlow, which does not work in copies. Start "
             "processes with multiprocessing.get_context('spawn'), or with joblib's backend 'loky'"

@@ -18,7 +18,7 @@ from fermiclass.nimgp.settings import Settings
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.model import NoisyInputGP
-    from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction, PredictionGraphs
+    from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction
     from fermiclass.nimgp.training.checkpoints import Checkpoint
     from fermiclass.nimgp.training.feeds import Data
     from fermiclass.nimgp.training.loop import Schedule, TrainingState
@@ -91,6 +91,7 @@ class Fitted:
             When the arrays do not fit the settings or each other, or have values that are not possible.
         """
         from fermiclass.nimgp.build import assign_weights, build_model, type_of
+        from fermiclass.nimgp.prediction.predictor import ClassPredictor
 
         missing = [name for name in (*_OTHERS, "posterior.Z") if name not in arrays]
         if missing:
@@ -105,7 +106,7 @@ class Fitted:
             raise ValueError(f"the temperature is {temperature}, not one positive number")
         model = build_model(settings, Z[0], num_classes=len(classes), num_data=0, dtype=type_of(settings))
         assign_weights(model, parameters)
-        predictor = _predictor(settings, model.for_prediction(), prior)
+        predictor = ClassPredictor(model.for_prediction(), input_prior=prior, first_order=settings.first_order)
         scaling = Scaling(mean, scale)
         return cls(settings, classes, scaling, prior, float(temperature), arrays["objective"], parameters, predictor)
 
@@ -130,14 +131,6 @@ def _checked_prior(prior: InputPrior, input_dim: int) -> InputPrior:
     if least < -1e-9 * np.abs(precision).max() or (components > 1 and least <= 0):
         raise ValueError("p(x) has a negative precision along some direction")
     return prior
-
-
-def _predictor(
-    settings: Settings, model: NoisyInputGP, prior: InputPrior, graphs: PredictionGraphs | None = None
-) -> ClassPredictor:
-    from fermiclass.nimgp.prediction.predictor import ClassPredictor
-
-    return ClassPredictor(model, input_prior=prior, first_order=settings.first_order, graphs=graphs)
 
 
 def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | None = None) -> Schedule:
@@ -184,13 +177,29 @@ def fit_prepared(
     training alone. If one classifier fails, its whole group raises the jitter; if one diverges, its whole group starts
     again with a fifth of the step size.
     """
+    from fermiclass.nimgp.training.feeds import TrainingData
+
     groups: dict[Any, list[int]] = {}
     for k, one in enumerate(prepared):
         groups.setdefault(_group(one), []).append(k)
     fitted: dict[int, Fitted] = {}
     for members in groups.values():
-        known = None if start is None else [start[k].parameters for k in members]
-        fitted |= zip(members, _fit_group([prepared[k] for k in members], known, progress), strict=True)
+        group = [prepared[k] for k in members]
+        counts = np.array([len(one.y) for one in group])
+        X, X_var, y = (_stacked([getattr(one, name) for one in group]) for name in ("X", "X_var", "y"))
+        alone, first, known = len(group) == 1, group[0], None
+        if start is not None:
+            names = start[members[0]].parameters
+            known = {name: _stacked([start[k].parameters[name] for k in members]) for name in names}
+        found = fit_data(
+            group,
+            TrainingData(X, X_var, y, None if alone else counts),
+            schedule(first.settings, int(counts[0]), first.seed),
+            num_data=int(counts[0]) if alone else counts,
+            start=known,
+            progress=progress,
+        )
+        fitted |= zip(members, found, strict=True)
     return [fitted[k] for k in range(len(prepared))]
 
 
@@ -202,20 +211,6 @@ def _group(one: Prepared) -> tuple[object, ...]:
     meanings = [None if part is None else part.tobytes() for part in (one.labels.sets, one.labels.weights)]
     alone = id(one) if settings.of_gpflow else 0  # objects of GPflow know one model only
     return (alone, *shapes, one.seed, schedule(settings, num_data, one.seed).steps, full_batch, *meanings)
-
-
-def _fit_group(
-    group: Sequence[Prepared], start: Sequence[Mapping[str, np.ndarray]] | None, progress: Progress | None
-) -> list[Fitted]:
-    from fermiclass.nimgp.training.feeds import TrainingData
-
-    first, counts = group[0], np.array([len(one.y) for one in group])
-    X, X_var, y = (_stacked([getattr(one, name) for one in group]) for name in ("X", "X_var", "y"))
-    data = TrainingData(X, X_var, y, None if len(group) == 1 else counts)
-    num_data = counts if len(group) > 1 else int(counts[0])
-    known = None if start is None else {name: _stacked([one[name] for one in start]) for name in start[0]}
-    steps = schedule(first.settings, int(counts[0]), first.seed)
-    return fit_data(group, data, steps, num_data=num_data, start=known, progress=progress)
 
 
 def fit_data(
@@ -230,6 +225,7 @@ def fit_data(
 ) -> list[Fitted]:
     """Train one classifier, or several at once, whose arrays then have a leading axis."""
     from fermiclass.nimgp.build import assign_weights, build_model, type_of, weights_of
+    from fermiclass.nimgp.prediction.predictor import ClassPredictor
 
     first, alone = group[0], len(group) == 1
     model = build_model(
@@ -249,8 +245,12 @@ def fit_data(
     assign_weights(model, parameters)  # rounds as a file does, so that a restored model is the same
     fitted: list[Fitted] = []
     for k, one in enumerate(group):
-        trained = model.for_prediction(None if alone else k)
-        graphs = fitted[0].predictor.graphs if fitted else None
+        predictor = ClassPredictor(
+            model.for_prediction(None if alone else k),
+            input_prior=one.prior,
+            first_order=one.settings.first_order,
+            graphs=fitted[0].predictor.graphs if fitted else None,
+        )
         fitted.append(
             Fitted(
                 one.settings,
@@ -260,7 +260,7 @@ def fit_data(
                 one.temperature,
                 objective if alone else objective[:, k],
                 parameters if alone else {name: values[k] for name, values in parameters.items()},
-                _predictor(one.settings, trained, one.prior, graphs),
+                predictor,
             )
         )
     return fitted

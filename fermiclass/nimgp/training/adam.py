@@ -33,11 +33,8 @@ class Adam:
         self._rate, self._steps = learning_rate, steps
         self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self._m, self._v = ([tf.Variable(tf.zeros_like(x), trainable=False) for x in variables] for _ in range(2))
-
-    @property
-    def state(self) -> list[tf.Variable]:
-        """Number of steps done, and the moments m and v."""
-        return [self._step, *self._m, *self._v]
+        #: Number of steps done, and the moments m and v.
+        self.state: list[tf.Variable] = [self._step, *self._m, *self._v]
 
     def apply_gradients(self, gradients: Sequence[tf.Tensor]) -> None:
         """Make a step, given the gradients of the loss with respect to each variable."""

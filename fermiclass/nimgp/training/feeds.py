@@ -73,12 +73,12 @@ class TrainingData:
             weight = None
             if np.any(counts < self.y.shape[-1]):
                 weight = tf.constant(np.arange(self.y.shape[-1]) < counts[:, None], dtype)
-            return _AllSources(Batch(None, *arrays, weight))
+            return _AllSources(Batch(None, *arrays, weight), self.y.shape[:-1])
         orders = [_minibatches(int(n), size, np.random.default_rng([seed, 2])) for n in counts]
-        feed = _Minibatches(arrays, orders, size)
-        for _ in range(first):
-            feed.draw()
-        return feed
+        for order in orders:
+            for _ in range(first):
+                next(order)
+        return _Minibatches(arrays, orders, size, self.y.shape[:-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +101,7 @@ class StreamedData:
 
 class _AllSources(NamedTuple):
     whole: Batch
-
-    @property
-    def leading(self) -> tuple[int, ...]:
-        return tuple(self.whole.y.shape[:-1])
+    leading: tuple[int, ...]
 
     def take(self, steps: int) -> Tensors:
         return ()
@@ -117,16 +114,10 @@ class _Minibatches(NamedTuple):
     arrays: Tensors
     orders: list[Iterator[np.ndarray]]
     size: int
-
-    @property
-    def leading(self) -> tuple[int, ...]:
-        return tuple(self.arrays[-1].shape[:-1])
-
-    def draw(self) -> list[np.ndarray]:
-        return [next(order) for order in self.orders]
+    leading: tuple[int, ...]
 
     def take(self, steps: int) -> Tensors:
-        drawn = [self.draw() for _ in range(steps)]
+        drawn = [[next(order) for order in self.orders] for _ in range(steps)]
         return (tf.constant(np.reshape(drawn, (steps, *self.leading, self.size)).astype(np.int32)),)
 
     def batch(self, taken: Tensors, step: tf.Tensor) -> Batch:

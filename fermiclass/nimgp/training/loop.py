@@ -229,13 +229,9 @@ class _Optimisers:
         self._others = [v for v in model.trainable_variables if not any(v is own for own in self._of_posterior)]
         rate = settings.learning_rate * _SMALLER**attempt
         self._adam = Adam(self._others, rate, steps=settings.steps if settings.decay else None)
-
-    @property
-    def state(self) -> list[tf.Variable]:
-        """All variables that training changes."""
-        jitter = self._model.posterior.jitter.unconstrained_variable
-        state = [*self._of_posterior, *self._others, jitter, *self._adam.state]
-        return state if self._natural is None else [*state, self._natural.state]
+        #: All variables that training changes.
+        self.state = [*self._of_posterior, *self._others, model.posterior.jitter.unconstrained_variable]
+        self.state += [*self._adam.state, *([] if self._natural is None else [self._natural.state])]
 
     @tf.autograph.experimental.do_not_convert  # no control flow to convert in here: this halves the time of the trace
     def step(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
