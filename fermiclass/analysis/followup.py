@@ -9,10 +9,24 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
-from fermiclass.analysis.criteria import CRITERIA, LEAST_NOISE_ENTROPY
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError, SelectionError
 from fermiclass.labelling.labels import LABEL_FLAGS, STATUS, classes_of
+
+#: Columns of the label table by criterion. Sources are ranked by the column, highest first.
+CRITERIA = {
+    "information": "INFORMATION",
+    "bald": "INFORMATION",
+    "entropy": "ENTROPY",
+    "noise": "NOISE_ENTROPY",
+    "ood": "OOD_SCORE",
+    "significance": "Signif_Avg",
+    "probability": "P_MAX",
+}
+
+#: NOISE_ENTROPY below this is rounding: first-order methods count what the error bars add in INFORMATION.
+LEAST_NOISE_ENTROPY = 1e-5
+
 
 _LABEL_COLUMNS = (
     *("Source_Name", "RAJ2000", "DEJ2000", "GLAT", "Signif_Avg"),

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fermiclass.io.arrays import FloatArray
-from fermiclass.plots.colours import PALETTE
+from fermiclass.plots.style import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fermiclass.analysis.criteria import CRITERIA
+from fermiclass.analysis.followup import CRITERIA
 from fermiclass.analysis.followup import followup as rank
 from fermiclass.cli.options import common_options, names, table_option
 from fermiclass.io.tables import check_writable, write_table

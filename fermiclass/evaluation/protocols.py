@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from fermiclass.catalog import CLASS_TREE, DEFAULT_CLASSES, Catalog, ClassGrouping
-from fermiclass.catalog.latitude import LATITUDE_EDGE
+from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sources
 from fermiclass.evaluation.methods import Split

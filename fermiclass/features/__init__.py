@@ -12,10 +12,9 @@ from fermiclass.features.definitions import (
     Feature,
     supported_features,
 )
-from fermiclass.features.imputation import Imputation
+from fermiclass.features.imputation import FeatureImputation, Imputation
 from fermiclass.features.parsing import parse_features
 from fermiclass.features.table import FLAG_UNCERTAINTY, FLAG_VALUE, FeatureTable, extract_features
-from fermiclass.features.uncertainty import FeatureImputation
 
 __all__ = [
     "DEFAULT_FEATURE_SET",

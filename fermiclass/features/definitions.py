@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fermiclass.catalog import Catalog
-from fermiclass.catalog.latitude import DISC
+from fermiclass.catalog.catalog import DISC
 from fermiclass.errors import FeatureError
 from fermiclass.features.inputs import Band, Column, Input, Reading, describe
 from fermiclass.features.transforms import Asinh, AsinhDistance, HardnessRatio, Identity, Log, RoundedLog, Transform

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import DEFAULT_CLASSES, Catalog, ClassGrouping
 from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature
-from fermiclass.features.imputation import Imputation
+from fermiclass.features.imputation import BoolArray, Imputation
 from fermiclass.features.inputs import column_or_nan
 from fermiclass.features.parsing import parse_features
-from fermiclass.features.uncertainty import BoolArray
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:

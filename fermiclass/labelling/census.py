@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from fermiclass.catalog import DEFAULT_CLASSES, UNCERTAIN_CLASSES
-from fermiclass.catalog.latitude import LATITUDE_EDGE
+from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
 from fermiclass.io.arrays import FloatArray

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from astropy.table import Table
+
+from fermiclass.catalog import Catalog
 from fermiclass.errors import CatalogError, FermiclassError
+from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.class_priors import WAY_KEY, WAYS, GroupPriors, stated_priors
 from fermiclass.labelling.labels import OPTIONS_KEY, classes_of, plain_setting, settings_from_meta
+from fermiclass.labelling.training import train
 
 if TYPE_CHECKING:
-    from astropy.table import Table
-
-    from fermiclass.catalog import Catalog
-    from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.nimgp.training.loop import TrainingState
 
 _NEEDED = ("catalog", "sha256", "train_on", "trainsha", "classes", "features", WAY_KEY, "method", "steps", OPTIONS_KEY)
@@ -71,7 +72,6 @@ def retrain(
     CatalogError
         When the metadata are incomplete, a setting is not valid, or the catalogue is another one.
     """
-    from fermiclass.labelling.training import train
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
     check_labels(labels, source)

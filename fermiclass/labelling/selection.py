@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.catalog import CLASS_TREE
-from fermiclass.catalog.latitude import DISC, LATITUDE_EDGE
+from fermiclass.catalog.catalog import DISC, LATITUDE_EDGE
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:

@@ -184,10 +184,14 @@ def parameters_of(part: object) -> dict[str, Parameter]:
     """
     if not isinstance(part, tf.Module):
         return {}
+    found = {}
     # as TensorFlow finds variables
-    found = part._flatten(predicate=lambda value: hasattr(value, "unconstrained_variable"), with_path=True)
-    names = ("".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path) for path, _ in found)
-    return {name.lstrip("."): parameter for name, (_, parameter) in zip(names, found, strict=True)}
+    for path, parameter in part._flatten(
+        predicate=lambda value: hasattr(value, "unconstrained_variable"), with_path=True
+    ):
+        name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+        found[name.removeprefix(".")] = parameter
+    return found
 
 
 def copied(part: Any) -> Any:

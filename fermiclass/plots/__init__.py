@@ -4,13 +4,13 @@ Every function draws on given Axes, or makes new ones with pyplot. A class has t
 all plots; the marker is for readers who do not see the colour. TensorFlow is not needed.
 """
 
-from fermiclass.plots.colours import CLASS_COLOURS, PALETTE, class_colours, class_markers
 from fermiclass.plots.evaluation import confusion_matrix, evaluation_figure, reliability_diagram
 from fermiclass.plots.explanation import explanation, explanation_size, feature_effects, feature_strip
 from fermiclass.plots.history import training_history
 from fermiclass.plots.pairs import feature_labels, feature_pair, feature_pairs
 from fermiclass.plots.relevances import ard_relevances, kernel_slopes, log_odds_slopes
 from fermiclass.plots.sky import sky_map
+from fermiclass.plots.style import CLASS_COLOURS, PALETTE, class_colours, class_markers
 from fermiclass.plots.triangle import probability_triangle
 
 __all__ = [

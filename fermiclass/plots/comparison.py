@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fermiclass.plots.axes import open_frame
-from fermiclass.plots.colours import class_colours
+from fermiclass.plots.style import class_colours, open_frame
 
 if TYPE_CHECKING:
     from astropy.table import Table

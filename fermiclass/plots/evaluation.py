@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermiclass.plots.axes import SMALL, axes_or_new, open_frame
-from fermiclass.plots.colours import class_colours
+from fermiclass.plots.style import SMALL, axes_or_new, class_colours, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermiclass.plots.axes import SMALL, array_of, axes_or_new, open_frame
-from fermiclass.plots.colours import class_colours, class_markers
+from fermiclass.plots.style import SMALL, array_of, axes_or_new, class_colours, class_markers, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fermiclass.io.arrays import FloatArray
-from fermiclass.plots.axes import SMALL, axes_or_new, open_frame
-from fermiclass.plots.colours import PALETTE
+from fermiclass.plots.style import PALETTE, SMALL, axes_or_new, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fermiclass.io.arrays import FloatArray
-from fermiclass.plots.axes import SMALL, axes_or_new
-from fermiclass.plots.colours import class_colours, class_markers
+from fermiclass.plots.style import SMALL, axes_or_new, class_colours, class_markers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from astropy.io import fits
+from astropy.utils.exceptions import AstropyWarning
 from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError, in_one_line
 from fermiclass.rows.chunk import Chunk, TableRows, stamp_of
-
-if TYPE_CHECKING:
-    from astropy.io import fits
 
 
 class FITSRows(TableRows):
@@ -53,9 +52,6 @@ class FITSRows(TableRows):
 
 def open_fits(path: Path, hdu: int | str) -> fits.FITS_rec:
     """Map a binary table into memory; RowsError if that is not possible."""
-    from astropy.io import fits
-    from astropy.utils.exceptions import AstropyWarning
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AstropyWarning)

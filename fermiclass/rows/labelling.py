@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from astropy.table import Table
 
 from fermiclass.errors import ClusterError, RowsError
 from fermiclass.io.prediction_columns import add_domain, add_prediction
@@ -17,7 +18,6 @@ from fermiclass.rows.parquet import parquet_writer
 from fermiclass.rows.rows_model import RowsModel, check_classes
 
 if TYPE_CHECKING:
-    from astropy.table import Table
     from distributed import Client
 
 _CONNECT_SECONDS, _WORKER_SECONDS = 10, 30
@@ -93,7 +93,6 @@ def _template(model: RowsModel, rows: Rows) -> Table:
 
 
 def _table(model: RowsModel, chunk: Chunk, prediction: Any) -> Table:
-    from astropy.table import Table
 
     table = Table(dict(chunk.kept))
     add_prediction(table, [str(name) for name in model.estimator.classes_], prediction)

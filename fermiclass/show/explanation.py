@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from fermiclass.analysis.criteria import LEAST_NOISE_ENTROPY
 from fermiclass.analysis.explain import IMPUTED_MARK, Explanation, measured
+from fermiclass.analysis.followup import LEAST_NOISE_ENTROPY
 from fermiclass.io.prediction_columns import FLAG_OUTSIDE_DOMAIN
 from fermiclass.labelling.labels import FLAG_CATALOGUE, FLAG_UNCERTAINTY_IMPUTED, LABEL_FLAGS
 from fermiclass.show.summaries import console_for_tables, plain_table

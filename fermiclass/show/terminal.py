@@ -9,6 +9,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
 
 @contextmanager
 def stages(description: str, *, quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
@@ -16,8 +19,6 @@ def stages(description: str, *, quiet: bool) -> Iterator[Callable[[int, int, str
 
     Yields ``advance(done, total, stage)``. Lines come when the name of the stage changes, and at each tenth of all.
     """
-    from rich.console import Console
-
     if quiet or Console(stderr=True).is_terminal:
         with progress_bar(description, quiet=quiet) as progress:
             yield lambda done, total, stage: progress(done, total)
@@ -37,9 +38,6 @@ def stages(description: str, *, quiet: bool) -> Iterator[Callable[[int, int, str
 @contextmanager
 def progress_bar(description: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar with the remaining time if standard error is a terminal; yield ``advance(done, total)``."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield lambda done, total: None
@@ -63,8 +61,6 @@ def load_tensorflow(*, quiet: bool, large: bool = False) -> None:
     With `large` an operation uses all cores, which helps from 100 inducing points and 1000 rows a step on. Otherwise it
     uses one, and the cores share the operations: for a catalogue this saves a third of the time of training.
     """
-    from rich.console import Console
-
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # With oneDNN, one training in ten rounds differently. Without it training takes a fifth longer, but the same seed
     # gives the same bytes.

@@ -1,7 +1,6 @@
 """One self-contained page of labelled sources: table, sky, features, reliability, and provenance."""
 
-from fermiclass.show.page.candidates import Candidates, read_candidates
-from fermiclass.show.page.metrics import Trust, read_metrics
+from fermiclass.show.page.metrics import Candidates, Trust, read_candidates, read_metrics
 from fermiclass.show.page.page import check_page_place, report_page, write_report
 
 __all__ = [

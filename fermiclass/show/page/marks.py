@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fermiclass.plots.colours import class_colours, class_markers
+from fermiclass.plots.style import class_colours, class_markers
 
 #: Background colours of the page, light and dark; the same as in its style sheet.
 BACKGROUNDS = {"light": "#ffffff", "dark": "#161b22"}

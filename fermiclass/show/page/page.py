@@ -10,23 +10,25 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from astropy.table import Table
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
 
 from fermiclass._version import __version__
+from fermiclass.catalog import Catalog
 from fermiclass.errors import OutputError
 from fermiclass.io.files import check_place, write_bytes
 from fermiclass.labelling.labels import CONFIDENT, classes_of
+from fermiclass.labelling.retraining import check_sha256
+from fermiclass.show.page.features import feature_columns
 from fermiclass.show.page.headline import class_summary, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
+from fermiclass.show.page.metrics import Candidates, Trust
 from fermiclass.show.page.sources import grid, saved_columns, source_columns, statuses_of
 from fermiclass.show.summaries import flag_caveat, prior_caveats
-
-if TYPE_CHECKING:
-    from astropy.table import Table
-
-    from fermiclass.catalog import Catalog
-    from fermiclass.show.page.candidates import Candidates
-    from fermiclass.show.page.metrics import Trust
 
 _ENDINGS = (".html", ".htm")
 #: Classes of pulsars: their candidates come first.
@@ -96,10 +98,6 @@ def report_page(
     FeatureError
         When the catalogue lacks a feature of the labels.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from jinja2.utils import htmlsafe_json_dumps
-    from markupsafe import Markup
-
     classes = classes_of(labels)
     marks = class_marks(classes)
     first, settings = provenance(labels.meta)
@@ -144,14 +142,10 @@ def report_page(
 
 def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[str, Any]:
     if catalog is not None and "sha256" in labels.meta:
-        from fermiclass.labelling.retraining import check_sha256
-
         check_sha256(catalog, str(labels.meta.get("catalog")), str(labels.meta["sha256"]))
     sources = source_columns(labels)  # checks the columns that the rest relies on
     features = None
     if catalog is not None:
-        from fermiclass.show.page.features import feature_columns
-
         features = feature_columns(labels, catalog)
     return {
         "classes": [asdict(mark) for mark in class_marks(classes_of(labels))],

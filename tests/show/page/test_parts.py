@@ -9,7 +9,7 @@ from astropy.units import Unit
 
 from fermiclass.errors import CatalogError, ReportError
 from fermiclass.labelling.labels import LABEL_FLAGS
-from fermiclass.plots.colours import PALETTE
+from fermiclass.plots.style import PALETTE
 from fermiclass.show.page import read_metrics
 from fermiclass.show.page.features import feature_columns, linear_codes, log_codes
 from fermiclass.show.page.headline import FLAG_ADVICE, class_summary, flag_summary, priors_summary, provenance

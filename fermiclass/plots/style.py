@@ -1,13 +1,17 @@
-"""One colour and one marker for each class; colour-blind readers can distinguish them."""
+"""The style of the plots: axes, and for each class a colour and a marker that colour-blind readers can distinguish."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fermiclass.io.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: The colours of Okabe & Ito without yellow and black, then the darkest three of Paul Tol's muted scheme.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#332288", "#882255", "#999933")
@@ -55,3 +59,29 @@ def _assign(classes: Sequence[str], fixed: dict[str, str], pool: Sequence[str]) 
     free = [item for item in pool if item not in taken] or list(pool)
     unusual = [name for name in dict.fromkeys(names) if name not in fixed]
     return {name: fixed[name] if name in fixed else free[unusual.index(name) % len(free)] for name in names}
+
+
+SMALL = "small"
+
+
+def axes_or_new(axes: Any, size: tuple[float, float], **subplot: Any) -> Axes:
+    """Return `axes`, or the Axes of a new pyplot figure of `size` inches if `axes` is None."""
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        _, axes = plt.subplots(figsize=size, layout="constrained", subplot_kw=subplot or None)
+    made: Axes = axes
+    return made
+
+
+def open_frame(axes: Axes) -> None:
+    """Remove the upper and the right edge of the frame."""
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def array_of(shape: tuple[int, ...], values: ArrayLike, what: str) -> FloatArray:
+    """Return `values` as float64. Raises ValueError if they have another shape."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != shape:
+        raise ValueError(f"{what} has shape {array.shape}, expected {shape}")
+    return array
