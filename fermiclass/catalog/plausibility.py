@@ -17,18 +17,9 @@ from fermiclass.io.arrays import FloatArray
 
 
 class Expected(NamedTuple):
-    """What is expected of a column.
+    """The unit of a column, the range of the median of any sample of sources, and the far wider one of possible values.
 
-    Attributes
-    ----------
-    unit
-        Its unit.
-    low, high
-        The range of the median of any sample of sources.
-    least, most
-        The range of possible values, far wider than that of all releases.
-    positive
-        Whether only positive values are usable.
+    `positive` says whether only positive values are usable.
     """
 
     unit: str
@@ -103,9 +94,8 @@ def convert_units(table: Table, source: str) -> None:
             raise CatalogError(
                 f"{source}: column {name} is in {found}, expected {_shown(wanted)}. Correct the column, or its unit."
             ) from error
-        column = table[name]
-        table[name] = type(column)(np.asarray(column) * factor, unit=wanted, description=column.description)
-        table[name].meta.update(column.meta)
+        table[name].unit = wanted
+        _set(table, name, np.asarray(table[name]) * factor)
         if not np.isclose(factor, 1.0, rtol=1e-12, atol=0.0):
             _warn(f"{source}: column {name} is in {found}: converted to {_shown(wanted)}")
 

@@ -119,13 +119,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def check_class_priors(chosen: str | GroupPriors | None, classes: Sequence[str]) -> None:
-    """Check class priors before they are used, and best before the training. None, the default, is right.
-
-    Raises
-    ------
-    ClassError
-        When the way or a group is unknown, or a group lacks a positive number for each of the classes, or has others.
-    """
+    """Raise ClassError unless the priors are a way, None, or a positive number for each of the classes by group."""
     if isinstance(chosen, str) and chosen not in WAYS:
         raise ClassError(f"class_priors='{chosen}' is unknown: choose one of {', '.join(WAYS)}, or give numbers")
     if chosen is None or isinstance(chosen, str):
