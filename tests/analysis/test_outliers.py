@@ -134,12 +134,10 @@ def test_the_command(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("nothing.fits", "-o", "o.fits"), "nothing.fits"),
         ((DR4, "-o", "nowhere/o.fits"), "Create it first"),
         ((DR4, "-o", "o.fits", "--folds", "1"), "--folds"),
         ((DR4, "-o", "o.fits", "--method", "rmgpc", "--inducing", "3"), "leave out --inducing"),
         ((DR4, "-o", "o.fits", "--method", "rmgpc"), "Use fewer"),
-        ((DR4, "-o", "o.fits", "--classes", "blz,psr"), "'blz' is not a class"),
     ],
 )
 def test_what_cannot_be_done(tmp_path, arguments, message):

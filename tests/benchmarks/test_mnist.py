@@ -98,12 +98,6 @@ def test_pixels_are_standardised_on_the_training_rows(folder):
     assert np.allclose(problem.X_test[:, 0], expected)
 
 
-def test_a_missing_file_is_named(folder):
-    (folder / "mnist" / "t10k-labels-idx1-ubyte.gz").unlink()
-    with pytest.raises(BenchmarkError, match=r"holds no file 't10k-labels-idx1-ubyte' or 't10k-labels-idx1-ubyte.gz'"):
-        load_files(folder / "mnist")
-
-
 def test_files_that_do_not_fit_are_refused(folder):
     home = folder / "mnist"
     (home / "t10k-images-idx3-ubyte").write_bytes(idx_bytes(np.zeros((TEST, 2, 2))))

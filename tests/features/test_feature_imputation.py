@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -157,12 +155,6 @@ def test_order_of_rows_does_not_change_a_bit():
     order = np.random.default_rng(3).permutation(1001)
     shuffled = Reading(reading.value[order], reading.sigma[order], True)
     assert fit(reading, significance) == fit(shuffled, significance[order])
-
-
-def test_json_round_trip_is_exact():
-    reading, significance = made_up()
-    imputation = fit(reading, significance)
-    assert Imputation.from_dict(json.loads(json.dumps(imputation.to_dict()))) == imputation
 
 
 def test_damaged_state_is_refused():

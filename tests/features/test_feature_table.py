@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from fermiclass.catalog import THREE_CLASSES
-from fermiclass.errors import FeatureError
 from fermiclass.features import Imputation, extract_features
 
 
@@ -92,13 +91,6 @@ def test_choice_by_significance_does_not_change_the_rows(make_catalog):
     chosen = np.asarray(catalog.table["Signif_Avg"]) > 8.0
     assert 0 < len(bright) < len(whole)
     assert same(bright, whole[chosen])
-
-
-def test_imputation_for_other_features_is_refused(make_catalog):
-    catalog = make_catalog(50)
-    imputation = extract_features(catalog).imputation
-    with pytest.raises(FeatureError, match=r"Ask for the same features in the same order"):
-        extract_features(catalog, "paper", imputation=imputation)
 
 
 def test_indexing_gives_tables(make_catalog):

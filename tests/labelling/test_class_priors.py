@@ -114,9 +114,3 @@ def test_labels_for_given_priors(trained):
     np.testing.assert_array_equal(corrected[~bcu], P[~bcu])
     entropy = -np.sum(corrected * np.log(np.maximum(corrected, 1e-300)), axis=1)
     np.testing.assert_allclose(labels["ENTROPY"], entropy, atol=1e-9)
-
-
-def test_an_unknown_way_is_refused(trained):
-    model, catalog = trained
-    with pytest.raises(ClassError, match="guessed"):
-        model.label(catalog, class_priors="guessed")

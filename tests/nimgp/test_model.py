@@ -11,7 +11,7 @@ from fermiclass.nimgp.kernels import matern32, matern52, squared_exponential
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
 from fermiclass.nimgp.settings import Settings
 
-from .conftest import KERNEL_SUMS, SEED, C, D, M, N, batch_of, perturbed
+from .conftest import KERNEL_SUMS, SEED, C, D, M, N, batch_of
 
 SETTINGS = [
     {},
@@ -96,16 +96,6 @@ def test_rows_that_only_fill_the_arrays_do_not_count(make_model, data):
     )
 
 
-def test_number_of_sources_may_differ_between_models(rng, data):
-    """Each bound is scaled by the model's own N."""
-    model = build_model(Settings("mgp", "step"), rng.normal(size=(2, M, D)), num_classes=C, num_data=[N, 5 * N])
-    X, X_var, y = (np.stack([a, a]) for a in data)
-    batch = batch_of(X, X_var, y)
-    terms = model.input_model.source_terms(model.posterior.functions(model.kernel), model.likelihood, batch, SEED)
-    kl = model.posterior.kl_divergence()
-    np.testing.assert_allclose(model.objective(batch, SEED), np.sum(terms, axis=1) * [1, 5] - kl, rtol=1e-12)
-
-
 def test_priors_pull_the_hyper_parameters(make_model):
     """The density of a log-normal prior, as SciPy has it, summed over all that have one."""
     model = make_model(kernel="se", noise="shared")
@@ -129,15 +119,6 @@ def test_weights_round_trip(make_model, data, settings):
     assert not any(name.startswith("input_model") for name in weights)
     for name, values in weights_of(again).items():
         np.testing.assert_allclose(values, weights[name], rtol=1e-12, err_msg=name)
-
-
-def test_models_trained_at_once_have_weights_with_a_leading_axis(rng):
-    settings, Z = Settings(noise="per-feature", likelihood="probit"), rng.normal(size=(4, M, D))
-    many = perturbed(build_model(settings, Z, num_classes=C, num_data=np.full(4, N)), rng)
-    weights = weights_of(many)
-    assert {name: a.shape[0] for name, a in weights.items()} == dict.fromkeys(weights, 4)
-    for name, values in weights_of(many.for_prediction(2)).items():
-        np.testing.assert_allclose(values, weights[name][2], rtol=1e-12)
 
 
 def test_weights_that_do_not_fit_are_refused(make_model):

@@ -7,7 +7,6 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tests.nimgp.conftest import C, M
-from tests.nimgp.test_kernels import per_function
 
 
 @pytest.fixture
@@ -98,20 +97,3 @@ def test_moments_and_the_gradient_of_the_mean(parts, rng, prepare):
             tape.watch(X)
             total = tf.reduce_sum(functions.moments(X).mean[c])
         np.testing.assert_allclose(gradient[c], tape.gradient(total, X), rtol=1e-7, atol=1e-9)
-
-
-def test_a_gpflow_kernel_plugs_in(parts, rng):
-    posterior, kernel = parts
-    X = tf.constant(rng.normal(size=(9, 2)))
-    se, linear, white = kernel.kernels
-    theirs = per_function(
-        [
-            gpflow.kernels.RBF(variance=se.variance[c], lengthscales=se.lengthscales[c].numpy())
-            + gpflow.kernels.White(variance=white.variance[c])
-            + gpflow.kernels.Linear(variance=linear.variance[c])
-            for c in range(C)
-        ]
-    )
-    ours, plugged = (posterior.functions(k).moments(X) for k in (kernel, theirs))
-    np.testing.assert_allclose(plugged.mean, ours.mean, rtol=1e-8)
-    np.testing.assert_allclose(plugged.var, ours.var, rtol=1e-8)

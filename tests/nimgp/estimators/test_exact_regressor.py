@@ -84,15 +84,6 @@ def test_noisy_outputs_count_less(data, new):
 # --- what changes nothing --------------------------------------------------------------------------------------------
 
 
-def test_diagonal_covariances_are_variances(data, usual, new):
-    X, y, X_var, y_var = data
-    matrices = fit((X, y, as_matrices(X_var), y_var))
-    for one in (usual, matrices):
-        for noise in (new[1], as_matrices(new[1])):
-            got = one.predict(new[0], X_var=noise, return_std=True)
-            np.testing.assert_allclose(got, usual.predict(new[0], X_var=new[1], return_std=True), rtol=2e-2)
-
-
 def test_a_row_alone_is_the_row_among_others(fitted, new):
     X, X_var = new
     alone = fitted.predict(X[3:4], X_var=X_var[3:4], return_std=True)

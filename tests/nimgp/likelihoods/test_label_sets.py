@@ -162,16 +162,6 @@ def test_rows_that_say_nothing_are_left_out(data):
         fit_rows(NIMGPClassifier("mgp", **everything), rows)
 
 
-def test_rows_on_disk_may_have_them(data):
-    X, y, X_var = data
-    labels = {"label_sets": {"bcu": ("bll", "fsrq")}, "label_weights": {"bcu": 0.5}}
-    settings = {**FEW, "steps": 40, "batch_size": 240, **labels}
-    rows = fit_rows(NIMGPClassifier("mgp", **settings), ArrayRows(X, X_var=X_var, y=y)).estimator
-    memory = NIMGPClassifier("mgp", **settings).fit(X, y, X_var=X_var)
-    difference = rows.predict_proba(X, X_var=X_var) - memory.predict_proba(X, X_var=X_var)
-    assert np.abs(difference).max() < 0.05
-
-
 @pytest.mark.usefixtures("eagerly")
 @pytest.mark.slow
 def test_a_weight_counts_rows(data):

@@ -44,8 +44,19 @@ def run(data, checkpoint=None, until=STEPS, gamma=None, method="nimgp-nn"):
     return weights_of(model), states
 
 
-@pytest.mark.parametrize("gamma", [None, 0.1])
-@pytest.mark.parametrize("make", [lambda arrays: TrainingData(*arrays), stream], ids=["memory", "stream"])
+def memory(arrays):
+    return TrainingData(*arrays)
+
+
+@pytest.mark.parametrize(
+    ("make", "gamma"),
+    [
+        (memory, 0.1),
+        (stream, None),
+        pytest.param(memory, None, marks=pytest.mark.slow),
+        pytest.param(stream, 0.1, marks=pytest.mark.slow),
+    ],
+)
 def test_resumed_training_ends_where_the_other_does(arrays, tmp_path, make, gamma):
     whole, _ = run(make(arrays), gamma=gamma)
     path = tmp_path / "training.npz"

@@ -48,22 +48,6 @@ def test_bound_rises(problem, method, likelihood, batch_size, dtype):
     assert model.posterior.q_mu.dtype == dtype
 
 
-@pytest.mark.parametrize("noise", NOISES[1:])
-@pytest.mark.parametrize("method", ["nimgp-nn", "nimgp-fo-marginal", "mgp"])
-@pytest.mark.usefixtures("eagerly")
-def test_learned_noise_is_learned(problem, method, noise):
-    """Or left where it starts, by the method that knows of none, without a prior to move it."""
-    settings = Schedule(steps=3, learning_rate=0.05)
-    model, _ = trained(problem, settings, method=method, noise=noise, hyper={"noise": 0.3, "priors": False})
-    V = model.noise.variance.numpy()
-    assert V.shape == ((1,) if noise == "shared" else (2,))
-    assert np.all(V > 0)
-    if method == "mgp":
-        np.testing.assert_allclose(V, 0.3)
-    else:
-        assert np.all(np.abs(V - 0.3) > 0.01)
-
-
 def test_same_seed_same_bits_another_seed_others(problem):
     runs = [trained(problem, Schedule(steps=40, batch_size=20, seed=s))[0] for s in (0, 0, 1)]
     first, again, other = (weights_of(model) for model in runs)

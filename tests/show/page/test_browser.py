@@ -402,14 +402,6 @@ def test_small_numbers_are_written_with_a_power_of_ten(browser, tmp_path, target
     factor, error = row["Flux1000"] / 10.0**exponent, row["Unc_Flux1000"] / 10.0**exponent
     digits = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     assert cells[0] == f"({factor:.2f} ± {error:.2f})×10{digits}"
-    page.js("const e = document.getElementById('feature-x'); e.value = '0'; e.dispatchEvent(new Event('input'))")
-    name, ticks = page.js(
-        "const chart = echarts.getInstanceByDom(document.getElementById('feature-map'));"
-        "const axis = chart.getModel().getComponent('xAxis').axis;"
-        "return [chart.getOption().xAxis[0].name, axis.getViewLabels().map((label) => label.formattedLabel)]"
-    )
-    assert name.startswith("Flux1000, in 10⁻")
-    assert len(set(ticks)) == len(ticks) > 2
     assert page.complaints() == []
 
 
