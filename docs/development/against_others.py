@@ -295,7 +295,7 @@ METHODS: dict[str, Callable[[Rows, Rows, Watch], Curve]] = {
 
 
 OURS = ("fermiclass", "mgp", "same-kernel")
-GP_PEERS = ("gpflow", "gpflow-natural", "gpytorch", "gpjax")
+GP_LIBRARIES = ("gpflow", "gpflow-natural", "gpytorch", "gpjax")
 
 
 def softmax_mean(mean: np.ndarray, var: np.ndarray, draws: int = 512) -> np.ndarray:
@@ -333,18 +333,18 @@ def curves(path: str) -> dict[str, dict[str, np.ndarray]]:
 
 
 def table(path: str) -> None:
-    """Print processor times to the same NLL: where a peer comes within 0.001 of its lowest, and where ours do."""
-    print(f"| data | peer | NLL | peer / s | {' | '.join(f'{name} / s' for name in OURS)} |")
+    """Print processor times to the same NLL: where a library comes within 0.001 of its lowest, and where ours do."""
+    print(f"| data | library | NLL | library / s | {' | '.join(f'{name} / s' for name in OURS)} |")
     for data, methods in curves(path).items():
-        for peer in GP_PEERS:
-            if peer not in methods:
+        for library in GP_LIBRARIES:
+            if library not in methods:
                 continue
-            level = methods[peer][:, 2].min() + 0.001
+            level = methods[library][:, 2].min() + 0.001
             times = []
-            for name in (peer, *OURS):
+            for name in (library, *OURS):
                 reached = [cpu for cpu, _, nll in methods.get(name, ()) if nll <= level]
                 times.append(f"{min(reached):.1f}" if reached else "–")
-            print(f"| {data} | {peer} | {level:.3f} | {' | '.join(times)} |")
+            print(f"| {data} | {library} | {level:.3f} | {' | '.join(times)} |")
 
 
 def plot(path: str, figure: str) -> None:
@@ -360,11 +360,11 @@ def plot(path: str, figure: str) -> None:
             if name not in methods:
                 continue
             cpu, _, nll = methods[name].T
-            style = "o-" if name in OURS else "s--" if name in GP_PEERS else "^:"
+            style = "o-" if name in OURS else "s--" if name in GP_LIBRARIES else "^:"
             (lines[name],) = ax.plot(cpu, nll, style, ms=3.5, color=f"C{k}", label=name)
             print(data, name, " ".join(f"{c:.1f}/{w:.1f}s:{n:.4f}" for c, w, n in methods[name]))
         lowest = min(points[:, 2].min() for points in methods.values())
-        highest = max(points[len(points) // 2, 2] for name, points in methods.items() if name in (*OURS, *GP_PEERS))
+        highest = max(points[len(points) // 2, 2] for name, points in methods.items() if name in (*OURS, *GP_LIBRARIES))
         ax.set(xscale="log", title=data, ylim=(lowest - 0.05 * (highest - lowest), highest + 0.2 * (highest - lowest)))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.grid(alpha=0.3)

@@ -1,12 +1,12 @@
 """Coverage of the intervals of numbers of sources, in simulations with a known truth and a fitted classifier.
 
-    python docs/development/priors_coverage.py [--classifier gp] [--replicates 40] [--same-shares] [--output FILE.json]
+    python docs/development/priors_coverage.py [--classifier gp] [--replicates 40] [--same-priors] [--output FILE.json]
 
 The sources are those of 4FGL-DR4 with a class. Each replicate draws training sources, the brighter the more probably,
 and from the rest the sources to count, with other odds of the classes: ln odds of a standard deviation of 0.7, and of
 0.35 for each standard deviation of ln significance and of asinh(|b|/3°). A classifier is fitted to all training
 sources, and to all but one of five parts. Its probabilities are used as they are, and with their logarithms multiplied
-by 0.7 and by 1.4. With --same-shares the odds of the classes are those of training, and a row is added: the intervals
+by 0.7 and by 1.4. With --same-priors the odds of the classes are those of training, and a row is added: the intervals
 of `take_census` without `estimate`. The table has the coverage of 90 % intervals.
 """
 
@@ -183,7 +183,7 @@ def main() -> None:
     parser.add_argument("--classifier", default="gp", choices=CLASSIFIERS)
     parser.add_argument("--replicates", type=int, default=40)
     parser.add_argument("--first", type=int, default=0, help="Seed of the first replicate.")
-    parser.add_argument("--same-shares", action="store_true", help="Count sources with the odds of training.")
+    parser.add_argument("--same-priors", action="store_true", help="Count sources with the odds of training.")
     parser.add_argument("--output", type=Path, help="JSON to continue and to write.")
     arguments = parser.parse_args()
     from fermiclass.catalog import read_catalog
@@ -195,7 +195,7 @@ def main() -> None:
     done = {one["seed"] for one in found}
     for seed in range(arguments.first, arguments.first + arguments.replicates):
         if seed not in done:
-            found += replicate(table, CLASSIFIERS[arguments.classifier], seed, altered=not arguments.same_shares)
+            found += replicate(table, CLASSIFIERS[arguments.classifier], seed, altered=not arguments.same_priors)
             if path is not None:
                 path.write_text(json.dumps(found) + "\n", encoding="utf-8")
     head = ["sharpness", f"{len(found) // len(SHARPNESS)} replicates", "coverage", *PLACES, "mean width", "error"]

@@ -271,8 +271,8 @@ def _learned(estimator: Any) -> Record:
     learned: Record = {}
     if getattr(estimator, "noise_variance_", None) is not None:
         learned["noise"] = [float(v) for v in estimator.noise_variance_]
-    if hasattr(estimator, "elbo_"):
-        learned["elbo"] = float(estimator.elbo_[-1])
+    if hasattr(estimator, "objective_"):
+        learned["elbo"] = float(estimator.objective_[-1])
     if hasattr(estimator, "converged_"):
         learned["converged"] = float(estimator.converged_)
     return learned

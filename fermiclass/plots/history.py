@@ -18,7 +18,7 @@ _STYLES = ("-", "--", "-.", ":")
 
 
 def training_history(
-    elbo: ArrayLike | Mapping[str, ArrayLike], steps: int | None = None, *, axes: Axes | None = None
+    objective: ArrayLike | Mapping[str, ArrayLike], steps: int | None = None, *, axes: Axes | None = None
 ) -> Axes:
     """Draw the objective during training. Its steep rise in the first fifth may begin below the axes.
 
@@ -27,8 +27,8 @@ def training_history(
 
     Parameters
     ----------
-    elbo
-        (K,) the objective at K equidistant times, such as ``elbo_`` of a classifier; or several such arrays by name.
+    objective
+        (K,) the objective at K equidistant times, ``objective_`` of a classifier; or several such arrays by name.
     steps
         Total number of training steps, for the axis; None counts the K reports.
     axes
@@ -39,7 +39,9 @@ def training_history(
     ValueError
         When a history is empty or has more than one dimension.
     """
-    curves = {str(name): values for name, values in elbo.items()} if isinstance(elbo, Mapping) else {"": elbo}
+    curves = (
+        {str(name): values for name, values in objective.items()} if isinstance(objective, Mapping) else {"": objective}
+    )
     axes = axes_or_new(axes, (4.2, 2.8))
     low, high = np.inf, -np.inf
     for k, (name, values) in enumerate(curves.items()):

@@ -60,7 +60,7 @@ class Learner(Constant):
     """One that learns the noise, and has a bound."""
 
     def fit(self, X, y, *, X_var=None):
-        self.noise_variance_, self.elbo_ = X.var(axis=0), np.array([-9.0, -3.0])
+        self.noise_variance_, self.objective_ = X.var(axis=0), np.array([-9.0, -3.0])
         return super().fit(X, y)
 
 

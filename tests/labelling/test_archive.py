@@ -79,7 +79,7 @@ def test_the_same_labels_come_back(model, folder, few):
     assert back.grouping == model.grouping
     assert back.imputation == model.imputation
     assert back.estimator.get_params() == model.estimator.get_params()
-    np.testing.assert_array_equal(back.estimator.elbo_, model.estimator.elbo_)
+    np.testing.assert_array_equal(back.estimator.objective_, model.estimator.objective_)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_minibatches_add_up_to_the_full_bound(make_model, data, likelihood):
 def test_bound_is_below_the_evidence(rng, num_classes):
     """``L ≤ log ∫ p(y|f) p(f) df`` of the step likelihood, by drawing f from the prior; close to it after training."""
     from fermiclass.nimgp.training.feeds import TrainingData
-    from fermiclass.nimgp.training.loop import Schedule, train
+    from fermiclass.nimgp.training.loop import Schedule, maximise
 
     X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([0, 1, 0])
     model = build_model(
@@ -51,7 +51,7 @@ def test_bound_is_below_the_evidence(rng, num_classes):
     evidence = np.log(np.mean(np.prod(np.where(right, 0.9, 0.1 / (num_classes - 1)), axis=1)))
     batch = batch_of(X, np.zeros_like(X), y)
     start = float(model.objective(batch, SEED))
-    list(train(model, TrainingData(X, np.zeros_like(X), y), Schedule(steps=400, learning_rate=0.05)))
+    list(maximise(model, TrainingData(X, np.zeros_like(X), y), Schedule(steps=400, learning_rate=0.05)))
     end = float(model.objective(batch, SEED))
     assert start < end < evidence
     assert evidence - end < (0.5 if num_classes == 2 else 0.9)

@@ -88,8 +88,8 @@ def test_a_training_that_diverges_starts_again_with_smaller_steps():
     with pytest.warns(TrainingWarning, match=r"training diverged \(the objective .*learning rate of"):
         model = tiny("mgp", learning_rate=300.0, steps=30).fit(X, Y)
     assert_finite(model.predict_distribution(X))
-    assert np.all(np.isfinite(model.elbo_))
-    assert len(model.elbo_) == 2  # those of the last start only
+    assert np.all(np.isfinite(model.objective_))
+    assert len(model.objective_) == 2  # those of the last start only
 
 
 def test_a_bound_that_stays_no_number_is_told_of(monkeypatch):
@@ -118,7 +118,7 @@ def test_a_gradient_that_is_no_number_moves_nothing(monkeypatch):
     monkeypatch.setattr(NoisyInputGP, "objective", objective)
     model = tiny("mgp").fit(X, Y)
     assert_finite(model.predict_distribution(X))
-    assert np.all(np.isfinite(model.elbo_))
+    assert np.all(np.isfinite(model.objective_))
 
 
 def test_a_prediction_that_is_no_number_is_refused():

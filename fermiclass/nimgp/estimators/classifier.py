@@ -115,7 +115,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Learned noise variance V in the units of X; None if it was given.
     label_noise_ : float
         Probability ρ that a label is wrong, given or learned.
-    elbo_ : ndarray
+    objective_ : ndarray
         Objective during training, by default the evidence lower bound.
     """
 
@@ -263,7 +263,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
 
     def _adopt(self, fitted: Fitted) -> NIMGPClassifier:
         """Show what was fitted as attributes."""
-        self.classes_, self.elbo_ = fitted.classes, fitted.objective
+        self.classes_, self.objective_ = fitted.classes, fitted.objective
         self.mean_, self.scale_ = fitted.scaling
         self.n_features_in_ = len(self.mean_)
         self.temperature_ = fitted.temperature

@@ -154,11 +154,11 @@ def run_training(
     progress: Progress | None = None,
 ) -> np.ndarray:
     """Train a model in place, and return the objective during training."""
-    from fermiclass.nimgp.training.loop import train
+    from fermiclass.nimgp.training.loop import maximise
 
     _LOG.info("training: at most %d steps", steps.steps)
     with checkpoint or nullcontext():
-        for state in train(model, data, steps, checkpoint=checkpoint):
+        for state in maximise(model, data, steps, checkpoint=checkpoint):
             history = state.history
             _LOG.debug("step %d of %d: objective %.6g", state.step, state.steps, np.mean(state.value))
             if progress is not None:

@@ -61,7 +61,7 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         Mean and scale by which outputs are standardised; 0 and 1 if they are not.
     weights_ : dict of ndarray
         Trained parameters, by name.
-    elbo_ : ndarray
+    objective_ : ndarray
         Objective during training.
     """
 
@@ -144,7 +144,7 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         self._y = y
         model = self._build(settings, Z, len(y), seed)
         steps = schedule(settings, len(y), seed)
-        self.elbo_ = run_training(model, TrainingData(X, X_var, y), steps, progress=progress)
+        self.objective_ = run_training(model, TrainingData(X, X_var, y), steps, progress=progress)
         self.weights_ = weights_of(model)
         self._get_ready(settings, model)
         return self

@@ -88,7 +88,7 @@ class _DivergedError(Exception):
         self.attempt = attempt
 
 
-def train(
+def maximise(
     model: NoisyInputGP, data: Data, settings: Schedule, *, checkpoint: Checkpoint | None = None
 ) -> Iterator[TrainingState]:
     """Maximise ``model.objective`` plus the log density of the priors. Yield a state every few steps.
@@ -152,7 +152,7 @@ def train(
 def _train(
     model: NoisyInputGP, data: Data, settings: Schedule, checkpoint: Checkpoint | None, attempt: int
 ) -> Iterator[TrainingState]:
-    """Train with one step size; see :func:`train`."""
+    """Train with one step size; see :func:`maximise`."""
     optimisers = _Optimisers(model, settings, attempt)
     kept = _restored(checkpoint, optimisers.state, attempt)
     done, drawn = int(kept.get("done", 0)), int(kept.get("drawn", 0))

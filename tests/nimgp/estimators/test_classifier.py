@@ -102,8 +102,8 @@ def same_prediction(one, other):
 def test_it_learns(fitted, data):
     X, y, _ = data
     assert fitted.score(X, y) > 0.9
-    assert np.all(np.isfinite(fitted.elbo_))
-    assert fitted.elbo_[-1] > fitted.elbo_[0]
+    assert np.all(np.isfinite(fitted.objective_))
+    assert fitted.objective_[-1] > fitted.objective_[0]
     np.testing.assert_array_equal(fitted.classes_, ["bll", "fsrq", "psr"])
     assert fitted.n_features_in_ == 2
 
@@ -172,7 +172,7 @@ def test_the_order_of_training_rows_changes_no_bit(fitted, data, new):
     assert not hasattr(other, "weights_")
     other.fit(X[order], y[order], X_var=X_var[order])
     same_weights(fitted, other)
-    np.testing.assert_array_equal(fitted.elbo_, other.elbo_)
+    np.testing.assert_array_equal(fitted.objective_, other.objective_)
     same_prediction(fitted.predict_distribution(new[0], X_var=new[1]), other.predict_distribution(new[0], X_var=new[1]))
 
 

@@ -29,7 +29,7 @@ def assert_same(one, other, new):
         np.testing.assert_allclose(one.weights_[name], values, rtol=1e-5, atol=1e-7, err_msg=name)
     for name in ("mean_", "scale_", "classes_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    np.testing.assert_allclose(one.elbo_, other.elbo_, rtol=1e-8)
+    np.testing.assert_allclose(one.objective_, other.objective_, rtol=1e-8)
     X, X_var = new
     np.testing.assert_allclose(one.predict_proba(X, X_var=X_var), other.predict_proba(X, X_var=X_var), atol=1e-6)
 
@@ -125,13 +125,13 @@ def test_a_warm_start_goes_on_where_the_first_ended(noise):
     settings = SMALL | {"learning_rate": 0.05, "training": {"decay": False, "precision": "float64"}, "noise": noise}
     estimator = NIMGPClassifier("nimgp-fo", likelihood="step", **settings | {"steps": 100})
     first = estimator.fit_many(data)
-    assert np.all(np.diff(first[0].elbo_) > 0)
+    assert np.all(np.diff(first[0].objective_) > 0)
     second = estimator.set_params(steps=20, learning_rate=1e-6).fit_many(data, start=first)
     cold = estimator.fit_many(data)
     for k in range(2):
-        progress = first[k].elbo_[-1] - first[k].elbo_[0]
-        assert abs(second[k].elbo_[0] - first[k].elbo_[-1]) < 0.1 * progress
-        assert cold[k].elbo_[0] < first[k].elbo_[-1] - 0.9 * progress
+        progress = first[k].objective_[-1] - first[k].objective_[0]
+        assert abs(second[k].objective_[0] - first[k].objective_[-1]) < 0.1 * progress
+        assert cold[k].objective_[0] < first[k].objective_[-1] - 0.9 * progress
         for name, values in first[k].fitted_.parameters.items():
             np.testing.assert_allclose(second[k].weights_[name], values, atol=1e-3, err_msg=name)
 

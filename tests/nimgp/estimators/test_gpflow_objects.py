@@ -106,7 +106,7 @@ def test_as_an_estimator(data):
     for one in (again, many[0]):
         np.testing.assert_array_equal(one.predict_proba(X), fitted.predict_proba(X))
     (further,) = model.fit_many([(X, y, X_var)], start=many[:1])
-    assert further.elbo_[-1] > fitted.elbo_[0]
+    assert further.objective_[-1] > fitted.objective_[0]
     search = GridSearchCV(model, {"kernel": [gpflow.kernels.RBF(), gpflow.kernels.Constant()]}, cv=2).fit(X, y)
     assert isinstance(search.best_params_["kernel"], gpflow.kernels.RBF)
 

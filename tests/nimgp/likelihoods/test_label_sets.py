@@ -179,5 +179,5 @@ def test_a_weight_counts_rows(data):
     start = [weighed]
     (one,) = NIMGPClassifier("mgp", **chosen, label_weights={"psr": 2.0}).fit_many([(X, y, X_var)], start=start)
     (two,) = NIMGPClassifier("mgp", **chosen).fit_many([(X[twice], y[twice], X_var[twice])], start=start)
-    np.testing.assert_allclose(one.elbo_, two.elbo_, rtol=1e-6)
+    np.testing.assert_allclose(one.objective_, two.objective_, rtol=1e-6)
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-5)

@@ -8,7 +8,7 @@ from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.nimgp.training.feeds import StreamedData, TrainingData
-from fermiclass.nimgp.training.loop import Schedule, train
+from fermiclass.nimgp.training.loop import Schedule, maximise
 from tests.nimgp.conftest import C, D, M
 
 N, STEPS = 30, 60
@@ -37,7 +37,7 @@ def run(data, checkpoint=None, until=STEPS, gamma=None, method="nimgp-nn"):
     model = build_model(Settings(method), rng.normal(size=(M, D)), num_classes=C, num_data=N)
     settings = Schedule(STEPS, 10, 0.05, natural_gradient=gamma)
     states = []
-    for state in train(model, data, settings, checkpoint=checkpoint):
+    for state in maximise(model, data, settings, checkpoint=checkpoint):
         states.append(state)
         if state.step >= until:
             break

@@ -13,7 +13,7 @@ from fermiclass.nimgp.estimators.preparation import initial_inducing_points
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
 from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.training.feeds import StreamedData, TrainingData
-from fermiclass.nimgp.training.loop import Schedule, train
+from fermiclass.nimgp.training.loop import Schedule, maximise
 from fermiclass.nimgp.training.natural_gradient import NaturalGradient
 from tests.nimgp.conftest import C, D, M, mixture
 
@@ -29,7 +29,7 @@ def trained(problem, settings, dtype=tf.float64, **model_settings):
     X, _, y = problem
     Z = initial_inducing_points(X, 12, "kmeans", np.random.default_rng(0))
     model = build_model(Settings(**model_settings), Z, num_classes=3, num_data=len(y), dtype=dtype)
-    return model, list(train(model, TrainingData(*problem), settings))
+    return model, list(maximise(model, TrainingData(*problem), settings))
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,12 @@ def test_models_trained_at_once_end_where_each_would_alone(rng, method, counts, 
     Z, priors = rng.normal(size=(len(counts), M, D)), [mixture(rng) for _ in counts]
     build = {"num_classes": C, "seed": 3}
     together = build_model(settings, Z, num_data=np.array(counts), input_priors=priors, **build)
-    (state,) = train(together, data, schedule)
+    (state,) = maximise(together, data, schedule)
     assert state.value.shape == (len(counts),)
     weights = weights_of(together)
     for k, count in enumerate(counts):
         alone = build_model(settings, Z[k], num_data=count, input_priors=[priors[k]], **build)
-        (own_state,) = train(alone, TrainingData(*own[k]), schedule)
+        (own_state,) = maximise(alone, TrainingData(*own[k]), schedule)
         np.testing.assert_allclose(state.value[k], own_state.value, rtol=1e-9)
         for name, values in weights_of(alone).items():
             np.testing.assert_allclose(weights[name][k], values, rtol=1e-6, atol=1e-8, err_msg=name)
@@ -124,9 +124,9 @@ def test_company_does_not_matter_to_any_part(rng, settings):
     own, data = several(rng, (15, 12, 9))
     Z, schedule = rng.normal(size=(3, M, D)), Schedule(3, None, 0.1, seed=5)
     together = build_model(Settings(**settings), Z, num_data=np.array([15, 12, 9]), num_classes=C)
-    list(train(together, data, schedule))
+    list(maximise(together, data, schedule))
     alone = build_model(Settings(**settings), Z[2], num_data=9, num_classes=C)
-    list(train(alone, TrainingData(*own[2]), schedule))
+    list(maximise(alone, TrainingData(*own[2]), schedule))
     for name, values in weights_of(alone).items():
         np.testing.assert_allclose(weights_of(together)[name][2], values, rtol=1e-6, atol=1e-8, err_msg=name)
 
@@ -140,7 +140,7 @@ def test_one_bound_of_many_that_is_no_number_is_an_error(rng):
         pytest.warns(TrainingWarning, match="diverged"),
         pytest.raises(TrainingError, match=r"the objective became nan between steps 0 and 2"),
     ):
-        list(train(model, data, Schedule(2)))
+        list(maximise(model, data, Schedule(2)))
 
 
 # --- inducing points -------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_a_stream_of_the_same_batches_trains_the_same_model(problem):
     weights = []
     for data in (TrainingData(*problem), StreamedData(opened)):
         model = build_model(Settings("nimgp-nn"), Z, num_classes=3, num_data=len(y))
-        *_, last = train(model, data, settings)
+        *_, last = maximise(model, data, settings)
         weights.append(weights_of(model))
         assert last.value.shape == ()
     for name, values in weights[0].items():
@@ -213,7 +213,7 @@ def test_the_jitter_adapts(problem):
     """Inducing points in one place, in single precision, without jitter and white noise: no Cholesky factor."""
     settings = Settings("mgp", kernel="se", hyper={"white": 1e-12})
     model = build_model(settings, np.zeros((12, 2)), num_classes=3, num_data=90, jitter=0.0, dtype=tf.float32)
-    *_, last = train(model, TrainingData(*problem), Schedule(steps=20))
+    *_, last = maximise(model, TrainingData(*problem), Schedule(steps=20))
     assert np.isfinite(last.value)
     assert 1e-6 < model.posterior.jitter.numpy() < 0.1
     assert weights_of(model)["posterior.jitter"] == model.posterior.jitter.numpy()

@@ -9,7 +9,7 @@ from fermiclass.nimgp.build import build_model
 from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.training.feeds import TrainingData
-from fermiclass.nimgp.training.loop import Schedule, train
+from fermiclass.nimgp.training.loop import Schedule, maximise
 from fermiclass.nimgp.training.natural_gradient import NaturalGradient, natural_step
 from tests.nimgp.conftest import C, D, M
 
@@ -110,7 +110,7 @@ def test_few_steps_go_further_than_those_of_adam(rng, dtype):
         settings = Settings("mgp", "softmax-bound")
         model = build_model(settings, X[:M], num_classes=C, num_data=60, dtype=dtype)
         schedule = Schedule(60, learning_rate=0.01, natural_gradient=gamma)
-        *_, state = train(model, data, schedule)
+        *_, state = maximise(model, data, schedule)
         last[gamma] = state.value
         assert model.posterior.q_mu.dtype == dtype
     assert last[0.2] > last[None] + 3
