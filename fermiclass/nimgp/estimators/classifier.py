@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fermiclass.nimgp.estimators.fitting import Fitted, check_start, fit_prepared
+from fermiclass.nimgp.estimators.folds import NUM_DRAWS, fold_temperature
 from fermiclass.nimgp.estimators.preparation import Prepared, label_meanings, labelled_rows, prepare, random_seed
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
-from fermiclass.nimgp.estimators.temperature import NUM_DRAWS, fold_temperature
 from fermiclass.nimgp.estimators.validation import (
     NoisyClassifierMixin,
     check_variances,
@@ -87,7 +87,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         none.
     temperature : float or 'folds'
         Temperature T of ``softmax(f/T)`` in prediction. 'folds' finds it on held-out sources
-        (:func:`fermiclass.nimgp.estimators.temperature.fold_temperature`), which takes five more trainings. The step
+        (:func:`fermiclass.nimgp.estimators.folds.fold_temperature`), which takes five more trainings. The step
         likelihood has no scale of f: leave T at 1 there.
     inputs : InputOptions, dict or None
         How noiseless inputs are inferred: p(x), limits of the inputs, the network

@@ -1,4 +1,4 @@
-"""Stratified folds, and classifiers that are trained without one of them."""
+"""Stratified folds: classifiers that are trained without one, and the temperature that suits held-out sources."""
 
 from __future__ import annotations
 
@@ -31,3 +31,67 @@ def fit_folds(
 ) -> list[Any]:
     """Return a classifier for each fold, trained on the other rows by `fit_many`."""
     return list(fit_many([(X[train], y[train], X_var[train]) for train, _ in splits]))
+
+
+_MAX_FOLDS = 5
+_LN_RANGE = np.log(4.0)  # temperatures from 1/4 to 4
+_LN_TOLERANCE = 0.01
+_LEAST = 1e-5  # least probability, so that its logarithm is finite
+
+#: Number of draws of each noisy input. It is enough for a mean over all sources.
+NUM_DRAWS = 64
+
+
+def fold_temperature(
+    fit: Callable[[Sequence[tuple[FloatArray, np.ndarray, FloatArray]]], Sequence[Any]],
+    X: FloatArray,
+    y: np.ndarray,
+    X_var: FloatArray,
+    *,
+    seed: int,
+) -> float:
+    """Return the temperature T that suits sources outside the training set.
+
+    It minimises the NLL of ``E_x E_f softmax(f/T)`` over stratified folds. A classifier that was trained on the other
+    folds predicts each fold (Guo, Pleiss, Sun & Weinberger 2017, ICML, section 4.2, here inside the expectations).
+
+    Parameters
+    ----------
+    fit
+        Function that returns a classifier for each ``(X, y, X_var)``.
+    X, X_var
+        Inputs and noise variances, ``(N, D)``.
+    y
+        Labels, ``(N,)``.
+    seed
+        Seed of the folds.
+
+    Raises
+    ------
+    ValueError
+        When a class has a single source.
+    """
+    from scipy.optimize import minimize_scalar
+
+    labels, counts = np.unique(y, return_counts=True)
+    if counts.min() < 2:
+        raise ValueError(
+            f"temperature='folds' needs at least two sources of every class, '{labels[counts.argmin()]}' has one: "
+            "leave the class out, or give a number"
+        )
+    splits = stratified_folds(y, _MAX_FOLDS, seed)
+    fitted = fit_folds(fit, splits, X, y, X_var)
+    # Labels that stand for a set of classes are used for training, but not for the NLL.
+    held_out = [(fold, test[np.isin(y[test], fold.classes_)]) for fold, (_, test) in zip(fitted, splits, strict=True)]
+    num_held_out = sum(len(test) for _, test in held_out)
+
+    def nll(ln_temperature: float) -> float:
+        total = 0.0
+        for fold, test in held_out:
+            p = fold.at_temperature(np.exp(ln_temperature)).predict_proba(X[test], X_var=X_var[test])
+            of_truth = p[np.arange(len(test)), np.searchsorted(fold.classes_, y[test])]
+            total -= float(np.sum(np.log(np.maximum(of_truth, _LEAST))))
+        return total / num_held_out
+
+    found = minimize_scalar(nll, bounds=(-_LN_RANGE, _LN_RANGE), method="bounded", options={"xatol": _LN_TOLERANCE})
+    return float(np.exp(found.x))

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from fermiclass import NIMGPClassifier
-from fermiclass.nimgp.estimators.temperature import fold_temperature
+from fermiclass.nimgp.estimators.folds import fold_temperature
 
 SETTINGS = {"steps": 60, "num_inducing": 12, "num_draws": 16}
 
