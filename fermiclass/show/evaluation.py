@@ -9,7 +9,7 @@ import numpy as np
 
 from fermiclass.evaluation.metrics import COLUMNS
 from fermiclass.evaluation.results import ESTIMATED_SUFFIX
-from fermiclass.show.summaries import console_for_tables, plain_table
+from fermiclass.show.summaries import console_for_tables, rich_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,7 +93,7 @@ def significance_table(evaluation: Evaluation) -> Table | None:
 
 def classes_table(evaluation: Evaluation, method: str) -> Table:
     """Return the found and the expected number, precision and recall of each class, by latitude where it is scored."""
-    table = plain_table("class", "found", "expected", "precision", "recall", "average precision", right=range(1, 6))
+    table = rich_table("class", "found", "expected", "precision", "recall", "average precision", right=range(1, 6))
     for population in ("all", "low", "high"):
         if population not in evaluation.figures.index.unique("population"):
             continue
@@ -117,7 +117,7 @@ def confusion_table(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> 
 
 def candidates_table(evaluation: Evaluation) -> Table:
     """Return number, purity and completeness of pulsar candidates of the own methods, by threshold."""
-    table = plain_table("method", f"P_{_CANDIDATES} from", "candidates", "purity", "completeness", right=(1, 2, 3, 4))
+    table = rich_table("method", f"P_{_CANDIDATES} from", "candidates", "purity", "completeness", right=(1, 2, 3, 4))
     for name, result in evaluation.results.items():
         if not result.method.is_baseline:
             for row in evaluation.candidates(name)[_CANDIDATES]:
@@ -159,7 +159,7 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
 
 
 def _table(first: str, *numbers: str) -> Table:
-    table = plain_table(first, *numbers, right=range(1, 1 + len(numbers)))
+    table = rich_table(first, *numbers, right=range(1, 1 + len(numbers)))
     table.padding = (0, 1, 0, 0)
     return table
 

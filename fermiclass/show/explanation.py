@@ -12,7 +12,7 @@ from fermiclass.analysis.explain import IMPUTED_MARK, Explanation, measured
 from fermiclass.analysis.followup import LEAST_NOISE_ENTROPY
 from fermiclass.io.prediction_columns import FLAG_OUTSIDE_DOMAIN
 from fermiclass.labelling.labels import FLAG_CATALOGUE, FLAG_UNCERTAINTY_IMPUTED, LABEL_FLAGS
-from fermiclass.show.summaries import console_for_tables, plain_table
+from fermiclass.show.summaries import console_for_tables, rich_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +60,7 @@ def _title(explained: Explanation) -> Text:
 
 
 def _probabilities_table(explained: Explanation) -> RichTable:
-    table = plain_table("class", "probability", "without error bars", right=(1, 2))
+    table = rich_table("class", "probability", "without error bars", right=(1, 2))
     for c in np.argsort(-explained.probabilities, kind="stable"):
         cells = f"{explained.probabilities[c]:.3f} ± {explained.std[c]:.3f}", f"{explained.without_errors[c]:.3f}"
         table.add_row(explained.classes[c], *cells)
@@ -97,7 +97,7 @@ def _effects_table(explained: Explanation) -> RichTable:
     best, moved = explained.best, explained.log_odds
     shown = [best, *(c for c in explained.considered if c != best)][:_MOST_EFFECTS]
     names = [explained.classes[c] for c in shown]
-    table = plain_table("feature", "value", "expected", names[0], "", *names[1:], right=(1, 2, 3, 5, 6))
+    table = rich_table("feature", "value", "expected", names[0], "", *names[1:], right=(1, 2, 3, 5, 6))
     table.padding = (0, 1, 0, 0)
     kinds = explained.kinds
 
@@ -143,7 +143,7 @@ def _wide_table(explained: Explanation, *columns: str) -> tuple[RichTable, str]:
 
     Up to three classes fit into 80 characters. With more, the gap is a space at which lines can break.
     """
-    table = plain_table(*columns, *explained.classes, right=tuple(range(1, len(columns) + len(explained.classes))))
+    table = rich_table(*columns, *explained.classes, right=tuple(range(1, len(columns) + len(explained.classes))))
     few = len(explained.classes) <= 3
     if not few:
         table.padding = (0, 1, 0, 0)
@@ -151,7 +151,7 @@ def _wide_table(explained: Explanation, *columns: str) -> tuple[RichTable, str]:
 
 
 def _neighbours_table(explained: Explanation) -> RichTable:
-    table = plain_table("nearest training sources", "class", "association", "distance", right=(3,))
+    table = rich_table("nearest training sources", "class", "association", "distance", right=(3,))
     for row in explained.neighbours:
         table.add_row(str(row["Source_Name"]), str(row["CLASS"]), str(row["ASSOC1"]), f"{row['DISTANCE']:.3g}")
     return table

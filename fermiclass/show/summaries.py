@@ -38,7 +38,7 @@ def print_info(catalog: Catalog) -> None:
     console.print(Text.assemble((release.name, "bold"), about))
     console.print(f"SHA-256 {catalog.sha256}\n", highlight=False)
 
-    classes = plain_table("class", "sources", "identified", "associated", "meaning", right=(1, 2, 3))
+    classes = rich_table("class", "sources", "identified", "associated", "meaning", right=(1, 2, 3))
     codes, counts = np.unique(catalog.classes, return_counts=True)
     for k in np.argsort(-counts, kind="stable"):
         identified = int(np.sum(catalog.identified[catalog.classes == codes[k]]))
@@ -50,7 +50,7 @@ def print_info(catalog: Catalog) -> None:
 
     supported = supported_features(catalog)
     table = extract_features(catalog, supported)
-    rows = plain_table("feature", "missing", "errors imputed", "in the set", right=(1, 2))
+    rows = rich_table("feature", "missing", "errors imputed", "in the set", right=(1, 2))
     for j, feature in enumerate(supported):
         measured = np.any(table.X_var[~table.imputed_value[:, j], j] > 0)
         missing, imputed = table.imputed_value[:, j].sum(), table.imputed_uncertainty[:, j].sum()
@@ -99,7 +99,7 @@ def print_outliers(outliers: Table, path: Path) -> None:
     )
     has = [name for name in ASSOCIATION_COLUMNS if name in outliers.colnames]
     columns = ("source", "class", "wrong", "looks like", "nearest", *(name.rpartition("_")[2] for name in has))
-    table = plain_table(*columns, right=(2, *range(5, len(columns))))
+    table = rich_table(*columns, right=(2, *range(5, len(columns))))
     for row in outliers[:_MOST_SUSPICIOUS]:
         best = row["PRED_CLASS"]
         nearest = Counter(str(row["NEIGHBOUR_CLASSES"]).split(", ")).most_common()
@@ -125,7 +125,7 @@ def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
         f"Trained on {sum(learned.values())} sources of {model.provenance.catalog} "
         f"({', '.join(f'{count} {name}' for name, count in learned.items())})."
     )
-    table = plain_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", right=(1, 2, 3))
+    table = rich_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", right=(1, 2, 3))
     for name, best, confident, expected in zip(
         counts.classes, counts.best, counts.confident, counts.expected, strict=True
     ):
@@ -146,7 +146,7 @@ def _print_class_priors(console: Console, classes: Sequence[str], meta: Mapping[
     """Print the class priors of each group of sources, if the labels were corrected for them."""
     stated = stated_priors(meta)
     if stated:
-        table = plain_table("class priors", *classes, right=tuple(range(1, len(classes) + 1)))
+        table = rich_table("class priors", *classes, right=tuple(range(1, len(classes) + 1)))
         for group, priors in stated.items():
             table.add_row(group, *(f"{priors[name]:.4g}" if name in priors else "" for name in classes))
         console.print(table)
@@ -164,7 +164,7 @@ def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None
     console.print(f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:")
     by_class = score.startswith("P_") and score != "P_MAX"
     columns = ["source", "RA J2000", "Dec", "b, deg", "σ", "class", "P", *([] if score.startswith("P_") else ["score"])]
-    table = plain_table(*columns, "flags", right=(3, 4, 6, 7, 8))
+    table = rich_table(*columns, "flags", right=(3, 4, 6, 7, 8))
     table.padding = (0, 1, 0, 0)  # to fit into 80 columns
     first = ranking[:rows]
     right_ascension, declination = (np.asarray(first[name], float) for name in ("RAJ2000", "DEJ2000"))
@@ -209,7 +209,7 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
         console.print(
             "How well our probabilities tell these sources from the others (area under the ROC curve, 1 is best):"
         )
-        areas = plain_table("class", "sources", "others", "area", right=(1, 2, 3))
+        areas = rich_table("class", "sources", "others", "area", right=(1, 2, 3))
         for words, curve in comparison.roc.items():
             areas.add_row(words, str(curve["positive"]), str(curve["negative"]), f"{curve['auc']:.3f}")
         console.print(areas)
@@ -220,7 +220,7 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
 
 def _agreement_table(comparison: Comparison) -> RichTable:
     classes = list(next(iter(comparison.confusion.values())))
-    table = plain_table("other list", "n", "agree", "mean P", *classes, right=tuple(range(1, 4 + len(classes))))
+    table = rich_table("other list", "n", "agree", "mean P", *classes, right=tuple(range(1, 4 + len(classes))))
     for word, about in comparison.agreement.items():
         counts = (str(comparison.confusion[word][name]) for name in classes)
         table.add_row(word, f"{about['n']:.0f}", f"{100 * about['agree']:.0f} %", f"{about['mean_p']:.3f}", *counts)
@@ -232,7 +232,7 @@ def _print_disagreements(comparison: Comparison, console: Console, rows: int) ->
     by_class = "OTHER_CLASS" in found.colnames
     column = "P_OTHER_CLASS" if by_class else "OTHER_P"
     console.print("The clearest disagreements first:")
-    table = plain_table("source", "here", "P", "other", f"{'P here of other' if by_class else 'P other'}", right=(2, 4))
+    table = rich_table("source", "here", "P", "other", f"{'P here of other' if by_class else 'P other'}", right=(2, 4))
     for row in found[:rows]:
         other = str(row["OTHER_CLASS"]) if by_class else str(row["OTHER_NAME"])
         table.add_row(
@@ -265,7 +265,7 @@ def console_for_tables() -> Console:
     return Console(highlight=False, markup=False, emoji=False)
 
 
-def plain_table(*columns: str, right: Container[int] = ()) -> RichTable:
+def rich_table(*columns: str, right: Container[int] = ()) -> RichTable:
     """Return an empty table of these columns; the columns with the numbers `right` are aligned to the right."""
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for k, name in enumerate(columns):
