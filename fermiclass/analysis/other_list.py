@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from astropy.coordinates import Angle, SkyCoord
 from astropy.table import Table
 from numpy.typing import NDArray
 
+from fermiclass.catalog.source_names import with_hyphens
 from fermiclass.errors import CatalogError
 from fermiclass.io.arrays import FloatArray
 from fermiclass.io.tables import read_table
@@ -24,7 +27,8 @@ _DEC = ("dej2000", "_dej2000", "decj2000", "_dec", "_de", "de_icrs", "dec_icrs",
 _CLASSES = ("class", "class1", "pred_class", "type", "classification", "cl")
 
 #: The part of a gamma-ray name that says where the source is, such as J0007.0+7303.
-_PLACE = re.compile(r"J\d{4}\.\d[+-]\d{4}[a-z]?")
+_PLACE = re.compile(r"J\d{4}\.\d[+-]\d{4}[a-z]?", re.IGNORECASE)
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,7 @@ class OtherList:
     Attributes
     ----------
     source
-        Name of the file.
+        Name of the file, without its folder.
     names
         ``(N,)``, '' where unknown.
     ra, dec
@@ -67,7 +71,7 @@ class OtherList:
         CatalogError
             As by :func:`fermiclass.io.tables.read_table` and :meth:`of`.
         """
-        return cls.of(read_table(path), os.fspath(path), **columns)
+        return cls.of(read_table(path), Path(path).name, **columns)
 
     @classmethod
     def of(
@@ -87,8 +91,8 @@ class OtherList:
         Raises
         ------
         CatalogError
-            When a column is missing or holds no numbers, there is neither a name nor a position, or the radius is not
-            positive.
+            When a column is missing or holds no numbers, a position has another unit than that of an angle or is not
+            on the sky, there is neither a name nor a position, or the radius is not positive.
         """
         if not 0 < radius <= 10:
             raise CatalogError(f"radius={radius:g} is not valid: give degrees above 0, at most 10")
@@ -109,8 +113,8 @@ class OtherList:
         return cls(
             source,
             np.full(len(table), "") if found["name"] is None else _texts(table, found["name"]),
-            _degrees(table, found["ra"], source, hours=True) if found["ra"] is not None else nothing,
-            _degrees(table, found["dec"], source) if found["dec"] is not None else nothing,
+            _degrees(table, found["ra"], source, u.hourangle, 360.0) if found["ra"] is not None else nothing,
+            _degrees(table, found["dec"], source, u.deg, 90.0) if found["dec"] is not None else nothing,
             None if found["classes"] is None else _texts(table, found["classes"]),
             None if found["probability"] is None else _numbers(table, found["probability"], source),
             radius,
@@ -119,21 +123,23 @@ class OtherList:
     def match(self, labels: Table) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray, NDArray[np.bool_]]:
         """Return the rows of the labels and of this list that are one source, their separation, and if by name.
 
-        By name first, then the nearest position within the radius; each label at most once.
+        By name first, then the nearest position within the radius; each label at most once. A name that several labels
+        have is of no use, and neither is a position that is not known.
         """
-        row = {_place(str(name)): k for k, name in enumerate(labels["Source_Name"])}
+        places = [_place(str(name)) for name in labels["Source_Name"]]
+        repeats = Counter(places)
+        row = {place: k for k, place in enumerate(places) if repeats[place] == 1}
         mine = np.array([row.get(_place(str(name)), -1) if name else -1 for name in self.names], np.intp)
         by_name = mine >= 0
-        at = SkyCoord(*(np.asarray(labels[column], float) * u.deg for column in ("RAJ2000", "DEJ2000")))
+        here = SkyCoord(*(np.asarray(labels[column], float) * u.deg for column in ("RAJ2000", "DEJ2000")))
+        there = SkyCoord(self.ra * u.deg, self.dec * u.deg)
+        placed = np.flatnonzero(np.isfinite(here.ra) & np.isfinite(here.dec))
         rest = np.flatnonzero(~by_name & np.isfinite(self.ra) & np.isfinite(self.dec))
-        if len(rest) and len(labels):
-            nearest, distance, _ = SkyCoord(self.ra[rest] * u.deg, self.dec[rest] * u.deg).match_to_catalog_sky(at)
-            mine[rest] = np.where(distance.deg <= self.radius, nearest, -1)
+        if len(rest) and len(placed):
+            nearest, distance, _ = there[rest].match_to_catalog_sky(here[placed])
+            mine[rest] = np.where(distance.deg <= self.radius, placed[nearest], -1)
         theirs = np.flatnonzero(mine >= 0)
-        separation = np.full(len(theirs), np.nan)
-        known = np.isfinite(self.ra[theirs]) & np.isfinite(self.dec[theirs])
-        place = SkyCoord(self.ra[theirs[known]] * u.deg, self.dec[theirs[known]] * u.deg)
-        separation[known] = at[mine[theirs[known]]].separation(place).deg
+        separation = here[mine[theirs]].separation(there[theirs]).deg
         order = np.lexsort((np.nan_to_num(separation), ~by_name[theirs]))
         first = order[np.sort(np.unique(mine[theirs][order], return_index=True)[1])]
         theirs, separation = theirs[first], separation[first]
@@ -141,18 +147,17 @@ class OtherList:
 
 
 def _place(name: str) -> str:
-    found = _PLACE.search(name.replace("−", "-").replace(" ", ""))
-    return found[0] if found else name.strip().casefold()
+    found = _PLACE.search(with_hyphens("".join(name.split())))
+    return (found[0] if found else name.strip()).casefold()
 
 
 def _column(table: Table, source: str, given: str | None, usual: tuple[str, ...]) -> str | None:
+    columns = [name for name in table.colnames if table[name].ndim == 1]
     if given is not None:
-        if given not in table.colnames:
-            raise CatalogError(
-                f"'{source}' has no column {given}; it has {', '.join(table.colnames[:12])}. Name another."
-            )
+        if given not in columns:
+            raise CatalogError(f"'{source}' has no column {given}; it has {', '.join(columns[:12])}. Name another.")
         return given
-    by_name = {name.lower(): name for name in reversed(table.colnames)}
+    by_name = {name.lower(): name for name in reversed(columns)}
     return next((by_name[name] for name in usual if name in by_name), None)
 
 
@@ -167,12 +172,27 @@ def _numbers(table: Table, name: str, source: str) -> FloatArray:
         raise CatalogError(f"the column {name} of '{source}' does not hold numbers ({error}). Name another.") from error
 
 
-def _degrees(table: Table, name: str, source: str, *, hours: bool = False) -> FloatArray:
-    """Return a column as degrees; text is sexagesimal, of right ascension in hours."""
-    values = np.asarray(table[name])
-    if values.dtype.kind != "U":
-        return _numbers(table, name, source)
+def _degrees(table: Table, name: str, source: str, sexagesimal: u.UnitBase, most: float) -> FloatArray:
+    """Return a column of angles up to ±`most` as degrees, NaN where there is none.
+
+    Numbers and texts of decimal numbers are degrees, other texts are sexagesimal, unless the column has a unit.
+    """
+    values, unit = np.asarray(table[name]), table[name].unit
+    degrees = np.full(len(values), np.nan)
     try:
-        return np.asarray(Angle(values.tolist(), unit="hourangle" if hours else "deg").deg, np.float64)
-    except ValueError as error:
+        if values.dtype.kind != "U":
+            degrees[:] = _numbers(table, name, source) * (unit or u.deg).to("deg")
+        else:
+            unit = None if isinstance(unit, u.UnrecognizedUnit) else unit  # VizieR has "h:m:s"
+            known = np.char.strip(values) != ""
+            decimal = [bool(_DECIMAL.fullmatch(text.strip())) for text in values[known].tolist()]
+            if any(decimal) and not all(decimal):
+                raise ValueError("some are decimal numbers, others are sexagesimal")
+            usual = u.deg if any(decimal) else sexagesimal
+            degrees[known] = Angle(values[known].tolist(), unit=unit or usual).deg
+        degrees[~np.isfinite(degrees)] = np.nan
+        if np.any(np.abs(degrees) > most):
+            raise ValueError(f"{degrees[np.abs(degrees) > most][0]:g} is beyond {most:g} degrees")
+    except (ValueError, u.UnitTypeError) as error:
         raise CatalogError(f"the column {name} of '{source}' does not hold angles ({error}). Name another.") from error
+    return degrees

@@ -29,6 +29,9 @@ _MOST_SHOWN = 8
 #: The catalogues write Markarian's galaxies in several ways.
 _SPELLINGS = (("markarian", "mkn"), ("mrk", "mkn"))
 
+#: Dashes and minus signs, which papers have in place of the hyphen of a name.
+_DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"), "-")
+
 #: Names of earlier lists of the LAT and of AGILE hold a position, such as ``2FGL J0534.5+2201``.
 _EARLIER_NAME = re.compile(r"(?:[0-3]fgl|[1-3]fhl|[12]agl)j(\d{2})(\d{2}(?:\.\d)?)([+-]\d{2})(\d{2})[a-z]?")
 _RADIUS = 0.3  # degrees: positions of 1FGL and 4FGL seldom differ by more
@@ -120,8 +123,13 @@ def _first_words(catalog: Catalog, column: str) -> NDArray[np.str_]:
     return np.array([_plain(words[0]) if len(words) > 1 and words[0].isalpha() else "" for words in split])
 
 
+def with_hyphens(name: str) -> str:
+    """Return a name with hyphens in place of dashes and minus signs."""
+    return name.translate(_DASHES)
+
+
 def _plain(name: str) -> str:
-    plain = "".join(name.split()).replace("−", "-").casefold()
+    plain = with_hyphens("".join(name.split())).casefold()
     for spelling, usual in _SPELLINGS:
         if plain.startswith(spelling):
             return usual + plain.removeprefix(spelling)

@@ -39,6 +39,7 @@ def from_parquet(content: bytes) -> Table:
     import pyarrow.parquet as pq
 
     stored = with_nulls(pq.ParquetFile(io.BytesIO(content)).read())
+    stored = stored.drop_columns(masked_names(stored.schema.names, stored.schema))
     header = (stored.schema.metadata or {}).get(_ASTROPY, b"").decode("utf-8", "replace")
     described = get_header_from_yaml(header.splitlines()) if header else {"datatype": []}
     columns = {column["name"]: column for column in described["datatype"]}

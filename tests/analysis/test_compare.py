@@ -4,12 +4,15 @@ import re
 
 import numpy as np
 import pytest
-from astropy.table import Table
+from astropy import units as u
+from astropy.coordinates import Latitude, Longitude
+from astropy.table import Column, Table, vstack
 from sklearn.metrics import roc_auc_score
 
 from fermiclass.analysis.compare import compare
 from fermiclass.analysis.other_list import OtherList
 from fermiclass.errors import CatalogError, ClassError, SelectionError
+from fermiclass.io.plain import plain_table
 from fermiclass.io.tables import read_table, write_table
 from fermiclass.plots.comparison import comparison_figure
 from tests.cli.test_cli import run, run_well
@@ -48,21 +51,72 @@ def test_classes(labels, published):
     assert found.table["SEPARATION"].max() < 1e-4
 
 
-def test_names_in_other_spellings_and_positions(labels, published):
-    """Names without prefix; then positions moved by 3 arcmin, as text; a source far from all is left over."""
-    published["Name"] = [str(name).removeprefix("4FGL ") for name in published["Name"]]
+def spelt(names, way):
+    """Names without their catalogue, in small letters, or with a dash as from a PDF."""
+    if way == "short":
+        return [str(name).removeprefix("4FGL ") for name in names]
+    return [str(name).lower() if way == "small" else str(name).replace("-", way) for name in names]
+
+
+@pytest.mark.parametrize("way", ["short", "small", "\u2010", "\u2011", "\u2013", "\u2212"])
+def test_names_in_other_spellings(labels, published, way):
+    published["Name"] = spelt(published["Name"], way)
+    del published["RA"], published["DEC"]
     assert compare(labels, OtherList.of(published)).numbers["by_name"] == len(published)
-    moved = Table(published["RA", "DEC", "Class"], copy=True)
-    moved["DEC"] = [f"{value + 0.05:.5f}" for value in published["DEC"]]
-    moved["RA"] = [f"{value / 15:.7f}" for value in published["RA"]]
-    moved.add_row(["0", "-89.999", "PSR"])
-    found = compare(labels, OtherList.of(moved))
-    assert found.numbers["by_position"] > 0.95 * len(published)
-    assert found.numbers["by_name"] == 0
-    assert found.numbers["unmatched"] >= 1
-    assert len(set(found.table["Source_Name"])) == len(found.table)
-    with pytest.raises(CatalogError, match=r"none of \d+ sources of '<Table>' is among the \d+ labelled ones"):
-        compare(labels, OtherList.of(moved, radius=0.001))
+
+
+POSITIONS = {
+    "hour angles": lambda ra, dec: (ra.to("hourangle"), dec),
+    "minutes of arc": lambda ra, dec: (ra.to("arcmin"), dec.to("arcmin")),
+    "decimal text": lambda ra, dec: ([f"{x:.8f}" for x in ra.deg], [f"{x:.8f}" for x in dec.deg]),
+    "decimal text of hours": lambda ra, dec: (Column([f"{x:.9f}" for x in ra.hour], unit="hourangle"), dec),
+    "sexagesimal": lambda ra, dec: (ra.to_string("hourangle", precision=5), dec.to_string("deg", precision=4)),
+    "letters": lambda ra, dec: (ra.to_string("deg", precision=4), dec.to_string("deg", precision=4)),
+    "west as negative": lambda ra, dec: (np.where(ra.deg > 180, ra.deg - 360, ra.deg), dec),
+    "one is missing": lambda ra, dec: (np.append(ra.deg, np.nan), np.append(dec.deg, 1.0)),
+    "one is blank": lambda ra, dec: ([*(f"{x:.8f}" for x in ra.deg), " "], [*(f"{x:.8f}" for x in dec.deg), ""]),
+}
+
+
+@pytest.mark.parametrize("way", POSITIONS)
+def test_positions_in_other_units_match_the_same_sources(labels, published, way):
+    """The positions are 3 arcmin off, so that a mistake of a minute of arc changes the separations."""
+    ra, dec = Longitude(np.float64(published["RA"]), "deg"), Latitude(np.float64(published["DEC"]) + 0.05, "deg")
+    expected = compare(labels, OtherList.of(Table({"RA": ra.deg, "DEC": dec.deg})), of="psr")
+    given = Table(dict(zip(("RA", "DEC"), POSITIONS[way](ra, dec), strict=True)))
+    found = compare(labels, OtherList.of(plain_table(given)), of="psr")
+    assert expected.numbers["by_position"] > 0.95 * len(published)
+    assert found.numbers["by_position"] == expected.numbers["by_position"]
+    assert found.numbers["unmatched"] == expected.numbers["unmatched"] + len(given) - len(published)
+    assert list(found.table["Source_Name"]) == list(expected.table["Source_Name"])
+    np.testing.assert_allclose(found.table["SEPARATION"], expected.table["SEPARATION"], atol=1e-7)
+
+
+def test_sources_far_from_all_and_labels_without_a_position_have_no_match(labels, published):
+    del published["Name"]
+    published["DEC"] += 0.05
+    far = vstack([published, Table({"RA": [0.0], "DEC": [-89.999], "Class": ["PSR"]})])
+    with_all = compare(labels, OtherList.of(far))
+    assert with_all.numbers["by_name"] == 0
+    assert len(set(with_all.table["Source_Name"])) == len(with_all.table) == with_all.numbers["by_position"]
+    lost = Table(labels, copy=True)
+    lost["RAJ2000"][::2] = np.nan
+    assert compare(lost, OtherList.of(far, radius=10.0)).numbers["unmatched"] >= 1
+    lost["RAJ2000"] = np.nan
+    for one, radius in ((labels, 0.001), (lost, 10.0)):
+        with pytest.raises(CatalogError, match=r"none of \d+ sources of '<Table>' is among the \d+ labelled ones"):
+            compare(one, OtherList.of(far, radius=radius))
+
+
+def test_a_name_that_two_labels_have_is_matched_by_position(labels, published):
+    expected = compare(labels, OtherList.of(published))
+    twice = Table(labels, copy=True)
+    twice["Source_Name"][:4] = twice["Source_Name"][0]
+    published["Name"][:2] = twice["Source_Name"][0]
+    found = compare(twice, OtherList.of(published))
+    assert found.numbers["by_position"] == 2
+    for column in ("P_MAX", "RAJ2000", "OTHER_CLASS"):
+        assert sorted(found.table[column]) == sorted(expected.table[column])
 
 
 def test_wider_and_unknown_classes(labels, published):
@@ -128,6 +182,15 @@ def test_refusals(labels, published):
         OtherList.of(published, class_column="Klasse")
     with pytest.raises(CatalogError, match="the column Class of '<Table>' does not hold numbers"):
         OtherList.of(published, probability="Class")
+    for ra, dec, word in (
+        (["5.5", "5:30"], [1, 2], "sexagesimal"),
+        ([5.5, 5] * u.km, [1, 2], "length"),
+        ([1, 2], [91, 2], "beyond"),
+        ([5000, 2], [1, 2], "beyond"),
+        (Column([1, 2], unit=u.Unit("rods", parse_strict="silent")), [1, 2], "unrecognized"),
+    ):
+        with pytest.raises(CatalogError, match=f"does not hold angles .*{word}"):
+            OtherList.of(plain_table(Table({"RA": ra, "DEC": dec})))
     with pytest.raises(CatalogError, match="radius=0 is not valid"):
         OtherList.of(published, radius=0.0)
 
@@ -141,7 +204,9 @@ def test_the_command(labels, published, tmp_path):
     assert f"{len(published)} sources are in both lists ({len(published)} by name, 0 by position); 0 of" in words
     assert re.search(r"area under the ROC curve.* psr \d+ \d+ [01]\.\d{3}", words)
     assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")
-    first = read_table(tmp_path / "both.ecsv")[0]
+    both = read_table(tmp_path / "both.ecsv")
+    assert both.meta["compared"] == "published.csv"
+    first = both[0]
     assert first["OTHER_CLASS"] == "PSR"
     assert str(first["Source_Name"]) in printed
     done = run("compare", tmp_path / "labels.fits", tmp_path / "nothing.csv", "-o", tmp_path / "no.csv")
