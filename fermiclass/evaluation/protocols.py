@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from fermiclass.catalog import CLASS_TREE, DEFAULT_CLASSES, Catalog, ClassGrouping
 from fermiclass.catalog.catalog import LATITUDE_EDGE
-from fermiclass.errors import CatalogError, ClassError
+from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sources
 from fermiclass.evaluation.methods import Split
 from fermiclass.evaluation.metrics import Truth, known
@@ -269,11 +269,11 @@ def bright_to_faint(
     ------
     ClassError, FeatureError
         As :func:`fermiclass.labelling.training.train`.
-    ValueError
+    SelectionError
         When the fraction is not between 0 and 1.
     """
     if not 0 < fraction < 1:
-        raise ValueError(f"fraction={fraction} is not valid: give a number between 0 and 1")
+        raise SelectionError(f"fraction={fraction} is not valid: give a number between 0 and 1")
     table = training_table(
         catalog, features=features, classes=classes, min_significance=min_significance, one_class=True
     )

@@ -247,6 +247,13 @@ def test_labels_are_called_by_the_catalogue(ending):
         (("evaluate", DR4, "--future", DR4, "--folds", "3"), "cannot be combined"),
         (("evaluate", DR4, "--plot", "e.xyz"), r"expected one of \.png, \.pdf, \.svg"),
         (("evaluate", DR4, "--future", slim_path("4FGL-DR1"), "--json", "no/e.json"), "there is no folder .*no'"),
+        (("evaluate", DR4, "--faint", "nan"), "fraction=nan"),
+        *(
+            ((command, DR4, "-o", "l.fits", option, ""), f"nothing is given after {option}")
+            for command in ("classify", "outliers", "train", "train-rows")
+            for option in ("--features", "--classes")
+        ),
+        (("evaluate", DR4, "--classes="), "nothing is given after --classes="),
         (("info",), "Missing argument 'CATALOG'"),
     ],
 )
