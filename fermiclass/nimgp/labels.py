@@ -13,6 +13,20 @@ import numpy as np
 
 from fermiclass.nimgp.arrays import FloatArray
 
+#: More distinct labels than this are names or measurements, and would take minutes and gigabytes.
+MOST_CLASSES = 1000
+_MANY_CLASSES, _ROWS_PER_CLASS = 100, 5  # with more classes, each needs this number of rows on average
+
+
+def check_number_of_classes(classes: np.ndarray, num_rows: int) -> None:
+    """Raise ValueError when there are too many classes, or too few rows of each."""
+    if len(classes) > MOST_CLASSES or (len(classes) > _MANY_CLASSES and num_rows < _ROWS_PER_CLASS * len(classes)):
+        raise ValueError(
+            f"{num_rows} sources of {len(classes)} classes, such as {classes[0]!r}, are too few of each to learn from: "
+            f"are these labels names or measurements? Give at most {MOST_CLASSES} classes, of {_ROWS_PER_CLASS} "
+            "sources or more on average"
+        )
+
 
 def has_label(y: np.ndarray) -> np.ndarray:
     """Return which rows have a label, ``(N,)``: one with other characters than blanks."""

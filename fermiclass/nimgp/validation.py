@@ -28,10 +28,11 @@ def align_columns(X: Any, X_var: Any = None, *, features: Iterable[str] | None =
     Raises
     ------
     ValueError
-        When a value is masked, an object among `beside` is missing, or names of columns or rows differ.
+        When a value is masked or has a unit, an object among `beside` is missing, or names of columns or rows differ.
     """
     for name, values in {"X": X, "X_var": X_var, **beside}.items():
         refuse_masked(values, name)
+        _refuse_units(values, name)
         check_index(X, values, name)
         if values is not X and values is not X_var:
             _refuse_missing(values, name)
@@ -57,6 +58,17 @@ def refuse_masked(values: Any, name: str) -> None:
             f"{name} has {masked} masked value(s), and what is behind a mask is no measurement: leave these rows out, "
             "or fill in a value (in X with a large variance, in y '' for no label)"
         )
+
+
+def _refuse_units(values: Any, name: str) -> None:
+    """Raise ValueError where an array has a unit, which nothing here converts: another one later would be a number."""
+    for part in values if isinstance(values, list | tuple) else (values,):
+        unit = getattr(part, "unit", None) if isinstance(part, np.ndarray) else None
+        if unit is not None and str(unit):
+            raise ValueError(
+                f"{name} is in {unit}, and units are not converted: give its numbers, such as {name}.to_value(unit), "
+                "in the same unit in training and prediction"
+            )
 
 
 def _refuse_missing(values: Any, name: str) -> None:

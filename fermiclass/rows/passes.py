@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
 from fermiclass.io.arrays import FloatArray
+from fermiclass.nimgp.labels import MOST_CLASSES
 from fermiclass.rows.chunk import Chunk, Rows, join, read_in_order
 
 #: A pool of rows, and the indices of each of its batches, ``(batches, batch_size)``.
@@ -60,7 +61,7 @@ def row_statistics(rows: Rows, samples: Sequence[tuple[int, int]] = ()) -> RowSt
     Raises
     ------
     RowsError
-        If no row has a label, or there are no rows.
+        If no row has a label, there are no rows, or there are too many distinct labels.
     """
     count = 0
     offset = mean = squares = np.zeros(len(rows.columns.features))
@@ -76,6 +77,11 @@ def row_statistics(rows: Rows, samples: Sequence[tuple[int, int]] = ()) -> RowSt
             names, places = np.unique(chunk.y, return_inverse=True)
             digest.update(repr(names.tolist()).encode("utf-8", "surrogatepass") + places.tobytes())
             labels.update(np.unique(chunk.y[labelled]))
+            if len(labels) > MOST_CLASSES:
+                raise RowsError(
+                    f"there are more than {MOST_CLASSES} distinct labels, such as '{min(labels)}': these are names, or "
+                    "measurements. Give the column of the class (--label)."
+                )
         for one in drawn:
             one.add(chunk)
         if len(X):

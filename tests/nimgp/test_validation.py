@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
+from astropy import units as u
+from astropy.table import Column
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import DataConversionWarning
 
@@ -85,6 +87,10 @@ ODD = {
     "masked X_var": (lambda X, y, V: (X, y, masked(V)), r"X_var has \d+ masked value"),
     "masked rows": (lambda X, y, V: (list(masked(X)), y, V), r"X has \d+ masked value"),
     "masked y": (lambda X, y, V: (X, masked(y), V), r"y has 6 masked .* in y '' for no label"),
+    "X with a unit": (lambda X, y, V: (X.to_numpy() * u.km, y, V), "X is in km, and units are not converted"),
+    "a column with a unit": (lambda X, y, V: (Column(X, unit="m"), y, V), "X is in m, and units"),
+    "rows with a unit": (lambda X, y, V: (list(X.to_numpy() * u.m), y, V), "X is in m, and units"),
+    "X_var with a unit": (lambda X, y, V: (X, y, V.to_numpy() * u.m**2), "X_var is in m2, and units"),
     "no y": (lambda X, y, V: (X, y.astype("string").mask(y == 1), V), r"y has no value in row 1 \(<NA>\): leave the"),
 }
 
@@ -97,6 +103,29 @@ def test_what_does_not_fit_is_refused(estimator, fitted, frames, change, message
     if y is frames[1]:
         with pytest.raises(ValueError, match=message):
             answer(fitted, X, X_var)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_no_unit_is_as_no_quantity(estimator, fitted, frames):
+    X, _, X_var = (frame.to_numpy() for frame in frames)
+    found = answer(fitted, u.Quantity(X), u.Quantity(X_var))
+    np.testing.assert_array_equal(found, answer(fitted, X, X_var))
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+@pytest.mark.parametrize("name", ["classifier", "robust"])
+def test_what_is_no_class_is_refused(name):
+    """Times, and names of sources: 1,001 of five rows each are refused at once, 3 of them are learned."""
+    n = 5005
+    X = np.arange(2.0 * n).reshape(n, 2)
+    labels = np.char.add("0.", np.arange(n).astype(str))
+    with pytest.raises(TypeError, match=r"y holds times \(datetime64"):
+        clone(ESTIMATORS[name]).fit(X[:4], np.arange(4).astype("M8[D]"))
+    for few in (labels[:202], labels[np.arange(n) % 1001]):
+        with pytest.raises(ValueError, match="are these labels names or measurements"):
+            clone(ESTIMATORS[name]).fit(X[: len(few)], few)
+    same_numbers = np.array(["0", "0.0", "00"])[np.arange(12) % 3]
+    assert clone(ESTIMATORS[name]).fit(X[:12], same_numbers).classes_.tolist() == ["0", "0.0", "00"]
 
 
 def test_output_noise_belongs_to_its_rows(frames):

@@ -177,13 +177,15 @@ def test_a_checkpoint_of_other_rows(data, tmp_path):
         ({"method": "mgp"}, ["bll", "x" * 61], "in 60 letters"),
         ({"method": "mgp"}, ["bll", "p\x00sr"], "cannot be printed"),
         ({"method": "mgp"}, [False, True], "is a truth value"),
+        ({"method": "mgp"}, [f"source {k}" for k in range(300)], "are these labels names or measurements"),
+        ({"method": "mgp"}, [f"source {k}" for k in range(1001)], "more than 1000 distinct labels"),
     ],
 )
 def test_what_cannot_be_learned(settings, y, message, monkeypatch):
     monkeypatch.setattr("fermiclass.nimgp.estimators.streams.fit_data", lambda *_, **__: pytest.fail("it trains"))
-    y = None if y is None else np.array(list(y))[np.arange(60) % len(y)]
+    y = None if y is None else np.array(list(y))[np.arange(1100) % len(y)]
     with pytest.raises(ValueError, match=message):
-        fit(np.random.default_rng(0).normal(size=(60, 1)), y, settings=settings)
+        fit(np.random.default_rng(0).normal(size=(1100, 1)), y, settings=settings)
 
 
 def test_labels_on_disk_are_those_in_memory(model, rows, data, tmp_path):

@@ -12,14 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from threadpoolctl import threadpool_limits
 
-from fermiclass.nimgp.estimators.validation import refuse_bytes
+from fermiclass.nimgp.estimators.validation import refuse_odd_labels
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.labels import LabelTable, has_label
+from fermiclass.nimgp.labels import LabelTable, check_number_of_classes, has_label
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
 from fermiclass.nimgp.settings import Settings
 
 _MOST_SPREAD = 1e100  # largest spread of inputs; its square is finite
-_MANY_CLASSES, _ROWS_PER_CLASS = 100, 5  # with more classes, each needs this number of sources on average
 _MAX_BY_FRACTION = 100
 _ENOUGH = 20_000  # number of rows for k-means; more rows take longer and hardly improve the centres
 
@@ -142,7 +141,7 @@ def labelled_rows(settings: Settings, X: np.ndarray, y: np.ndarray, X_var: np.nd
     ValueError
         When y has no class labels, or there is only one class, or there are far too many.
     """
-    refuse_bytes(y)
+    refuse_odd_labels(y)
     check_classification_targets(y)
     labelled = has_label(y)
     if not np.all(labelled):
@@ -152,11 +151,7 @@ def labelled_rows(settings: Settings, X: np.ndarray, y: np.ndarray, X_var: np.nd
     informative = table.is_informative()[labels]
     if not np.all(informative):
         X, y, X_var, labels = X[informative], y[informative], X_var[informative], labels[informative]
-    if len(classes) > _MANY_CLASSES and len(y) < _ROWS_PER_CLASS * len(classes):
-        raise ValueError(
-            f"{len(y)} sources of {len(classes)} classes, such as {classes[0]!r}, are too few of each to learn from: "
-            f"are these labels names or measurements? Give classes of {_ROWS_PER_CLASS} sources or more on average"
-        )
+    check_number_of_classes(classes, len(y))
     order = np.lexsort((*X_var.T, *X.T, labels))
     return LabelledRows(X[order], X_var[order], y[order])
 

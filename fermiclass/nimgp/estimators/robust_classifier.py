@@ -21,10 +21,10 @@ from fermiclass.nimgp.estimators.validation import (
     NoisyClassifierMixin,
     check_variances,
     new_variances,
-    refuse_bytes,
+    refuse_odd_labels,
     wrong_label_probabilities,
 )
-from fermiclass.nimgp.labels import distinct_labels, has_label
+from fermiclass.nimgp.labels import check_number_of_classes, distinct_labels, has_label
 from fermiclass.nimgp.settings import Number, check_setting
 from fermiclass.nimgp.validation import align_columns
 
@@ -149,7 +149,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         X_var = align_columns(X, X_var, y=y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_variances(X, X_var)
-        refuse_bytes(y)
+        refuse_odd_labels(y)
         check_classification_targets(y)
         labelled = has_label(y)
         X, y = X[labelled], y[labelled]
@@ -157,6 +157,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         labels = np.searchsorted(self.classes_, y)
         if len(self.classes_) < 2:
             raise ValueError(f"a classifier needs rows of at least two classes; found only {len(self.classes_)} class")
+        check_number_of_classes(self.classes_, len(y))
         self.mean_, self.scale_ = mean_and_scale(X)
         X = (X - self.mean_) / self.scale_
         trained = fit_evidence(X, Labels.of(labels, len(self.classes_)), prior, settings)

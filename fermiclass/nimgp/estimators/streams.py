@@ -21,7 +21,7 @@ from fermiclass.nimgp.estimators.preparation import (
     scale_of,
     takes_expected_inputs,
 )
-from fermiclass.nimgp.labels import LabelTable
+from fermiclass.nimgp.labels import LabelTable, check_number_of_classes
 from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.nimgp.settings import FOLDS, Settings
 
@@ -121,6 +121,7 @@ def _label_table(settings: Settings, statistics: StreamStatistics) -> LabelTable
     sets = {**statistics.label_sets, **(settings.label_sets or {})}
     try:
         table = LabelTable.of(statistics.labels, sets, settings.label_weights or {})
+        check_number_of_classes(table.classes, statistics.num_rows)
     except ValueError as error:
         raise LabelsError(str(error)) from error
     if len(table.classes) < 2:

@@ -95,8 +95,10 @@ def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
     return X_var
 
 
-def refuse_bytes(y: np.ndarray) -> None:
-    """Raise TypeError when labels are bytes, and say what to do."""
+def refuse_odd_labels(y: np.ndarray) -> None:
+    """Raise TypeError when labels are bytes or times, and say what to do."""
+    if y.dtype.kind in "mM":
+        raise TypeError(f"y holds times ({y.dtype}); expected text or whole numbers: give the class of each source")
     first = next(iter(y.ravel()[:1].tolist()), None)
     if isinstance(first, bytes):
         raise TypeError(
@@ -133,7 +135,7 @@ def wrong_label_probabilities(right: np.ndarray, y: Any, classes: np.ndarray, ra
     labels = np.asarray(y)
     if labels.shape != (len(right),):
         raise ValueError(f"y has shape {labels.shape}; expected a label for each of {len(right)} rows")
-    refuse_bytes(labels)
+    refuse_odd_labels(labels)
     # A label names its class as it is, or in text: "1" and 1.0 are the class 1.
     numbers = {str(name): k for k, name in enumerate(classes)} | {name: k for k, name in enumerate(classes.tolist())}
     found = [numbers.get(label, numbers.get(str(label))) for label in labels.tolist()]
