@@ -12,7 +12,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from fermiclass._version import __version__
-from fermiclass.catalog import DEFAULT_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable
 from fermiclass.io.arrays import FloatArray
@@ -44,7 +44,7 @@ def find_outliers(
     estimator: Estimator | None = None,
     *,
     features: str = DEFAULT_FEATURE_SET,
-    classes: str = DEFAULT_CLASSES,
+    classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     folds: int = 5,
     seed: int = 0,
@@ -95,9 +95,9 @@ def find_outliers(
     """
     if folds < 2:
         raise ClassError(f"folds={folds} is not valid: give at least 2 folds")
-    grouping = ClassGrouping.parse(classes)
+    grouping = catalog.grouping(classes)
     table = training.training_table(
-        catalog, features=features, classes=classes, min_significance=min_significance, one_class=True
+        catalog, features=features, classes=grouping, min_significance=min_significance, one_class=True
     )
     fitted, prediction, wrong = hold_out(table, estimator or default_estimator(), folds, seed, progress)
     sources = catalog[table.rows]

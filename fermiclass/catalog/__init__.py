@@ -2,14 +2,18 @@
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.classes import (
+    CHANCE_CODES,
     CLASS_CODES,
     CLASS_TREE,
-    DEFAULT_CLASSES,
+    NATURES,
     SOURCE_STATUSES,
     TARGETS,
     THREE_CLASSES,
     UNCERTAIN_CLASSES,
     ClassGrouping,
+    default_classes,
+    has_two_kinds,
+    natures_of,
     status_of,
 )
 from fermiclass.catalog.reading import read_catalog
@@ -23,9 +27,10 @@ from fermiclass.catalog.releases import (
 )
 
 __all__ = [
+    "CHANCE_CODES",
     "CLASS_CODES",
     "CLASS_TREE",
-    "DEFAULT_CLASSES",
+    "NATURES",
     "RELEASES",
     "REQUIRED_COLUMNS",
     "SOURCE_STATUSES",
@@ -37,6 +42,9 @@ __all__ = [
     "ClassGrouping",
     "Release",
     "UnknownReleaseWarning",
+    "default_classes",
+    "has_two_kinds",
+    "natures_of",
     "read_catalog",
     "recognise",
     "status_of",

@@ -10,7 +10,7 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog.classes import status_of
+from fermiclass.catalog.classes import ClassGrouping, default_classes, status_of
 from fermiclass.catalog.releases import Release
 
 if TYPE_CHECKING:
@@ -73,6 +73,10 @@ class Catalog:
     def status(self) -> NDArray[np.str_]:
         """(N,) which of `SOURCE_STATUSES` each source has: :func:`fermiclass.catalog.status_of`."""
         return status_of(self.table["CLASS1"])
+
+    def grouping(self, classes: str | ClassGrouping | None) -> ClassGrouping:
+        """Return the parsed classes, or the default ones of this catalogue where there are none."""
+        return ClassGrouping.parse(default_classes(self.classes) if classes is None else classes)
 
     def __len__(self) -> int:
         return len(self.table)

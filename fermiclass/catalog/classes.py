@@ -39,19 +39,34 @@ CLASS_CODES: Mapping[str, str] = {
     "unk": "counterpart of unknown nature",
 }
 
-#: Active galactic nuclei that are no blazars of a known type.
-_OTHER_AGN = ("rdg", "agn", "nlsy1", "css", "ssrq", "sey", "sbg", "gal")
+#: Natures: what a source can be. Class codes tell less, or more.
+NATURES = ("bll", "fsrq", "psr", "msp", "other")
+
+_AGN = ("bll", "fsrq")  # one of them, unknown which
+#: The natures that a source with each class code can have. An AGN without a type is either. Binaries and globular
+#: clusters may shine by millisecond pulsars: nearly all binaries that were found far from the plane do. ``spp`` is a
+#: chance overlap with a remnant or nebula, which may have a pulsar.
+CODE_NATURES: Mapping[str, tuple[str, ...]] = {
+    "bll": ("bll",),
+    "fsrq": ("fsrq",),
+    **dict.fromkeys(("bcu", "rdg", "agn", "nlsy1", "css", "ssrq", "sey", "sbg", "gal"), _AGN),
+    "psr": ("psr",),
+    "msp": ("msp",),
+    **dict.fromkeys(("bin", "lmb", "glc"), ("msp", "other")),
+    "spp": ("psr", "other"),
+    **dict.fromkeys(("pwn", "snr", "hmb", "nov", "sfr", "gc"), ("other",)),
+    "unk": NATURES,
+}
+
+#: Codes whose sources lie beside something by chance: what they can be is a guess.
+CHANCE_CODES = ("spp",)
 
 #: The tree of classes: each top class with the catalogue's classes below it. All classes but ``unk`` have a place.
 CLASS_TREE: Mapping[str, tuple[str, ...]] = {
-    "agn": ("bll", "fsrq", "bcu", *_OTHER_AGN),
+    "agn": tuple(code for code, natures in CODE_NATURES.items() if set(natures) <= set(_AGN)),
     "psr": ("psr", "msp"),
-    "other": ("pwn", "snr", "spp", "glc", "hmb", "lmb", "bin", "nov", "sfr", "gc"),
+    "other": tuple(code for code, natures in CODE_NATURES.items() if "other" in natures and code != "unk"),
 }
-
-#: The grouping of classes that is learned where none is named: every kind of source has a place. An AGN that is neither
-#: bll nor fsrq for certain teaches what both have in common.
-DEFAULT_CLASSES = f"bll,fsrq,psr,other,bll|fsrq={'+'.join(_OTHER_AGN)}"
 
 #: The three classes of the main paper, which leave no place for other sources.
 THREE_CLASSES = "bll,fsrq,psr"
@@ -69,6 +84,48 @@ SOURCE_STATUSES = ("unassociated", *UNCERTAIN_CLASSES, "associated", "identified
 
 _OTHER = "other"
 _OR = "|"  # between groups of which one is right
+_LEAST_OF_A_KIND = 5  # pulsars of each kind from which on both are learned
+
+
+def natures_of(codes: ArrayLike, *, two_kinds: bool = True) -> NDArray[np.bool_]:
+    """Return which of :data:`NATURES` a source with each class code can have, ``(N, 5)``.
+
+    An empty code, and one that nobody described, can have all. Without `two_kinds`, the catalogue does not tell
+    millisecond pulsars from others: what can be of either kind can be of both.
+    """
+    given = np.asarray(codes, dtype=str)
+    possible = np.full((len(given), len(NATURES)), True)
+    for code, natures in CODE_NATURES.items():
+        possible[given == code] = np.isin(NATURES, natures)
+    if not two_kinds:
+        kinds = np.isin(NATURES, CLASS_TREE["psr"])
+        possible |= kinds & possible[:, kinds].any(axis=1, keepdims=True)
+    return possible
+
+
+def default_classes(codes: ArrayLike) -> str:
+    """Return the grouping that a catalogue with these class codes is learned with where none is named.
+
+    The classes are :data:`NATURES`; a code with several natures teaches what they have in common. Without
+    :func:`has_two_kinds` both kinds of pulsars are one class, psr.
+    """
+    merged = {} if has_two_kinds(codes) else {"msp": "psr"}
+    learned: dict[str, list[str]] = {}
+    for code, natures in CODE_NATURES.items():
+        if code not in UNCERTAIN_CLASSES:
+            label = _OR.join(dict.fromkeys(merged.get(nature, nature) for nature in natures))
+            learned.setdefault(label, []).append(code)
+    several = [f"{label}={'+'.join(members)}" for label, members in learned.items() if _OR in label]
+    return ",".join([*(label for label in learned if _OR not in label), *several])
+
+
+def has_two_kinds(codes: ArrayLike) -> bool:
+    """Return whether the class codes of a catalogue, (N,), tell millisecond pulsars from others (4FGL-DR3 and later).
+
+    They do if it has five or more of each kind.
+    """
+    given = np.asarray(codes, dtype=str)
+    return all(np.sum(given == kind) >= _LEAST_OF_A_KIND for kind in CLASS_TREE["psr"])
 
 
 def status_of(codes: ArrayLike) -> NDArray[np.str_]:
@@ -193,7 +250,7 @@ class ClassGrouping:
         found: dict[str, tuple[str, ...]] = {}
         for top, codes in CLASS_TREE.items():
             inside = tuple(name for name in self.names if set(self.members[name]) <= set(codes))
-            if len(inside) > 1 and top not in self.names:
+            if len(inside) > 1 and self.members.get(top, (top,)) == (top,):
                 found[top] = inside
         return found
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fermiclass.catalog import DEFAULT_CLASSES, read_catalog
+from fermiclass.catalog import read_catalog
 from fermiclass.cli.options import (
     catalog_argument,
     common_options,
@@ -118,7 +118,7 @@ def evaluate(
         check_figure_place(plot, catalog, later)
     what: dict[str, Any] = {
         "features": features or DEFAULT_FEATURE_SET,
-        "classes": classes or DEFAULT_CLASSES,
+        "classes": classes,
         "min_significance": min_significance,
     }
     earlier = read_catalog(catalog)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, read_catalog
+from fermiclass.catalog import THREE_CLASSES, read_catalog
 from fermiclass.cli.options import (
     catalog_argument,
     classes_option,
@@ -40,7 +40,7 @@ def features(catalog: Path, output: Path, paper: bool, quiet: bool, **chosen: An
     table = extract_features(
         read_catalog(catalog),
         chosen["features"] or ("paper" if paper else DEFAULT_FEATURE_SET),
-        chosen["classes"] or (THREE_CLASSES if paper else DEFAULT_CLASSES),
+        chosen["classes"] or (THREE_CLASSES if paper else None),
         min_significance=chosen["min_significance"],
     )
     write_table(table.to_table(), output)

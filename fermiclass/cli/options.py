@@ -122,8 +122,9 @@ common_options = _options(
 classes_option = click.option(
     "--classes",
     metavar="a,b,c",
-    help="Classes to learn, such as bll,fsrq,psr or agn=bll+fsrq,psr,other (psr includes msp). By default "
-    "bll,fsrq,psr,other; AGN of other kinds then count as bll or fsrq in training.",
+    help="Classes to learn, such as bll,fsrq,psr,other (psr then includes msp, and other all that is not named), "
+    "agn=bll+fsrq,psr, or bll,fsrq,psr,bll|fsrq=rdg (a radio galaxy is one of the two). By default bll, fsrq, psr, "
+    "msp (where the catalogue tells it from psr) and other, and each class code teaches what it can be.",
 )
 features_option = click.option(
     "--features",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fermiclass.catalog import DEFAULT_CLASSES, read_catalog
+from fermiclass.catalog import read_catalog
 from fermiclass.cli.options import (
     catalog_argument,
     classes_option,
@@ -67,7 +67,7 @@ def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **
     loaded = read_catalog(catalog)
     data = {
         "features": chosen["features"] or DEFAULT_FEATURE_SET,
-        "classes": chosen["classes"] or DEFAULT_CLASSES,
+        "classes": chosen["classes"],
         "min_significance": chosen["min_significance"],
     }
     training_table(loaded, **data)  # reports errors of the input before TensorFlow starts

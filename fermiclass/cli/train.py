@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, Catalog, ClassGrouping, read_catalog
+from fermiclass.catalog import THREE_CLASSES, Catalog, read_catalog
 from fermiclass.cli.options import catalog_argument, common_options, feature_options, model_options
 from fermiclass.features import DEFAULT_FEATURE_SET, PAPER_MIN_SIGNIFICANCE, FeatureTable, extract_features
 from fermiclass.labelling import training
@@ -53,12 +53,12 @@ def train_model(
         raise click.UsageError("--temperature has no effect on the step likelihood, which learns its ε: leave it out")
     data = {
         "features": chosen["features"] or ("paper" if paper else DEFAULT_FEATURE_SET),
-        "classes": chosen["classes"] or (THREE_CLASSES if paper else DEFAULT_CLASSES),
+        "classes": catalog.grouping(chosen["classes"] or (THREE_CLASSES if paper else None)),
         "min_significance": chosen["min_significance"],
     }
     if paper and data["min_significance"] is None:
         data["min_significance"] = PAPER_MIN_SIGNIFICANCE
-    check_class_priors(class_priors, ClassGrouping.parse(data["classes"]).names)
+    check_class_priors(class_priors, data["classes"].names)
     table = extract_features(catalog, data["features"], data["classes"])
     # It reports errors of the input before TensorFlow starts.
     training.training_rows(catalog, table, data["classes"], min_significance=data["min_significance"])

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
+from fermiclass.catalog import CLASS_TREE, NATURES, Catalog, ClassGrouping
+from fermiclass.catalog.classes import CODE_NATURES
 from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
 from fermiclass.features import FeatureTable
 from fermiclass.io.arrays import FloatArray
@@ -46,7 +47,7 @@ class Split:
     features, grouping, min_significance
         What is learned: as for :func:`fermiclass.labelling.training.train`.
     open_world
-        Whether the classes are those of the open world: bll, fsrq, psr, other. Else they are those of the grouping.
+        Whether the classes are :data:`fermiclass.catalog.NATURES`, as in the open world, and not the grouping's.
     class_priors
         Class priors of the sources to predict, as for :meth:`CatalogModel.label`; None for those of ``classify``.
     extract
@@ -74,7 +75,7 @@ class Method:
         The name, unique among the methods of an evaluation.
     predict
         Function of a split that returns probabilities ``(n, C)``: of the grouping's classes, or in the open world of
-        bll, fsrq, psr and other.
+        :data:`fermiclass.catalog.NATURES`.
     is_baseline
         Whether the other methods are compared with it.
     as_trained
@@ -153,7 +154,8 @@ def baseline_method(name: str, seed: int = 0) -> Method:
             _fit_and_predict(estimator, split, OPEN_BASELINE_FEATURES, classes)
             for classes in (OPEN_BASELINE_GROUPS, OPEN_BASELINE_TYPES)
         )
-        return np.hstack([of_group[:, :1] * of_type, of_group[:, 1:]])
+        of_kind = of_group[:, 1:2] * (0.5, 0.5)
+        return np.hstack([of_group[:, :1] * of_type, of_kind, of_group[:, 2:]])
 
     return Method(name, predict, is_baseline=True, settings=plain.settings)
 
@@ -164,19 +166,15 @@ def baseline_methods(names: Iterable[str] | None = None, *, seed: int = 0) -> li
 
 
 def open_classes(grouping: ClassGrouping) -> FloatArray:
-    """Return the matrix ``(C, 4)`` that sums the probabilities of a grouping to bll, fsrq, psr and other.
+    """Return the matrix ``(C, 5)`` that sums the probabilities of a grouping to those of :data:`NATURES`.
 
-    An AGN class that is neither bll nor fsrq counts half as each.
+    A class with several natures counts equally as each: AGN that are neither bll nor fsrq, pulsars of both kinds.
     """
-    matrix = np.zeros((len(grouping.names), 4))
+    matrix = np.zeros((len(grouping.names), len(NATURES)))
     for c, name in enumerate(grouping.names):
-        code = grouping.members[name][0]
-        if code in ("bll", "fsrq"):
-            matrix[c, ("bll", "fsrq").index(code)] = 1.0
-        elif code in CLASS_TREE["agn"]:
-            matrix[c, :2] = 0.5
-        else:
-            matrix[c, 2 if code in CLASS_TREE["psr"] else 3] = 1.0
+        natures = [CODE_NATURES.get(code, ("other",)) for code in grouping.members[name]]
+        clear = {each[0] for each in natures if len(each) == 1} or set().union(*natures)
+        matrix[c] = np.isin(NATURES, list(clear)) / len(clear)
     return matrix
 
 

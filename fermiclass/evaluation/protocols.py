@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from fermiclass.catalog import CLASS_TREE, DEFAULT_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import CLASS_TREE, NATURES, Catalog, ClassGrouping, has_two_kinds, natures_of
 from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sources
@@ -27,9 +27,8 @@ from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.class_priors import default_class_priors
 from fermiclass.labelling.training import training_table
 
-#: The classes of the open world, and the groups that are told apart.
-OPEN_CLASSES = ("bll", "fsrq", "psr", "other")
-OPEN_GROUPS: Mapping[str, tuple[str, ...]] = {"agn": ("bll", "fsrq"), "psr": ("psr",), "other": ("other",)}
+#: The groups that are told apart in the open world, whose classes are :data:`fermiclass.catalog.NATURES`.
+OPEN_GROUPS: Mapping[str, tuple[str, ...]] = {"agn": ("bll", "fsrq"), "psr": ("psr", "msp"), "other": ("other",)}
 
 _CELL = 15.0  # degrees
 
@@ -46,11 +45,14 @@ class Population:
         The classes of each group. The probabilities of the groups are divided by their sum.
     heading
         Its name in printed tables.
+    truth
+        (N, C) another reading of the truth than that of the targets, if there is one.
     """
 
     mask: NDArray[np.bool_]
     groups: Mapping[str, tuple[str, ...]]
     heading: str
+    truth: Truth | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +107,9 @@ class Targets:
 
     def truth_of(self, population: str) -> Truth:
         """Return the truth of all sources in terms of a population's groups, ``(N, G)``."""
-        groups = self.populations[population].groups.values()
-        return np.stack([self.truth[:, self._columns(members)].any(axis=1) for members in groups], axis=1)
+        chosen = self.populations[population]
+        truth = self.truth if chosen.truth is None else chosen.truth
+        return np.stack([truth[:, self._columns(members)].any(axis=1) for members in chosen.groups.values()], axis=1)
 
     def grouped(self, p: FloatArray, population: str) -> FloatArray:
         """Return probabilities (N, C) in terms of a population's groups, ``(N, G)``, not below `floor`."""
@@ -124,7 +127,7 @@ def open_world(
     later: Catalog,
     *,
     features: str = DEFAULT_FEATURE_SET,
-    classes: str = DEFAULT_CLASSES,
+    classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     class_priors: str | None = None,
     cells: str = "all",
@@ -132,10 +135,13 @@ def open_world(
 ) -> Targets:
     """Train on the associated sources of a release; score its other sources by any class of a later one.
 
-    Every later class but ``unk`` counts, at its own level of :data:`fermiclass.catalog.CLASS_TREE`: a ``bcu`` is an
-    AGN, and says no more. What gets a class is selected: AGN are associated more easily than others, so the numbers
-    found say as much of that as of the sources. The counterpart is found by position alone: a source that the later
-    release moves further may be another one.
+    Every later class but ``unk`` counts for what it can be (:data:`fermiclass.catalog.classes.CODE_NATURES`): a ``bcu``
+    is an AGN, and says no more; a binary, a globular cluster or an ``spp`` is a pulsar or another source. The
+    population ``'face'`` takes each code at face value instead, with these four as other sources, and
+    ``'unambiguous'`` leaves them out. What gets a class is selected: AGN are associated more easily than others, so the
+    numbers found say as much of that as of the sources. The counterpart is found by position alone: a source that the
+    later release moves further may be another one. ``meta`` counts these (``moved``), and those
+    that the later release does not have (``gone``).
 
     Parameters
     ----------
@@ -156,7 +162,7 @@ def open_world(
     """
     if cells not in ("all", "even", "odd"):
         raise CatalogError(f"cells='{cells}' is unknown: choose one of all, even, odd")
-    grouping = ClassGrouping.parse(classes)
+    grouping = earlier.grouping(classes)
     counterpart, by_name = match_sources(earlier, later, radius_deg=radius_deg)
     rows = np.flatnonzero(grouping.is_target(earlier.classes, "uncertain"))
     found = counterpart[rows]
@@ -165,18 +171,25 @@ def open_world(
     is_odd = (np.floor(ra / _CELL) + np.floor((dec + 90.0) / _CELL)).astype(int) % 2 == 1
     inside = np.full(len(rows), True) if cells == "all" else is_odd == (cells == "odd")
     status, low = earlier.classes[rows], _low(earlier)[rows]
-    truth = _open_truth(code, status)
+    two_kinds = has_two_kinds(later.classes)
+    truth = _open_truth(code, status, two_kinds)
+    face = np.where(_ambiguous(truth)[:, None], np.isin(NATURES, "other"), truth)
     bare = (status == "") & inside
     agn_or_psr = {name: OPEN_GROUPS[name] for name in ("agn", "psr")}
     typed = (status == "bcu") & inside & np.isin(code, ("bll", "fsrq"))
-    two = bare & known(truth) & ~truth[:, OPEN_CLASSES.index("other")]
+    kinds = bare & np.isin(code, ("psr", "msp")) & (two_kinds and {"psr", "msp"} <= set(grouping.names))
+    clear = bare & ~_ambiguous(truth)
+    two = clear & known(truth) & ~truth[:, NATURES.index("other")]
     far = f"≥ {LATITUDE_EDGE:g}°"
     populations = {
         "all": Population(bare, OPEN_GROUPS, "all"),
         "low": Population(bare & low, OPEN_GROUPS, f"< {LATITUDE_EDGE:g}°"),
         "high": Population(bare & ~low, OPEN_GROUPS, far),
+        "unambiguous": Population(clear, OPEN_GROUPS, "clear codes"),
+        "face": Population(bare, OPEN_GROUPS, "face value", face),
         "agn_or_psr": Population(two, agn_or_psr, "agn, psr"),
         "agn_or_psr_high": Population(two & ~low, agn_or_psr, f"agn, psr {far}"),
+        "psr_or_msp": Population(kinds, {"psr": ("psr",), "msp": ("msp",)}, "psr, msp"),
         "bll_or_fsrq": Population(typed, {"bll": ("bll",), "fsrq": ("fsrq",)}, "bcu: bll, fsrq"),
     }
     if not np.any(bare & known(truth)):
@@ -191,14 +204,18 @@ def open_world(
         earlier,
         "open",
         f"its sources without an association{where} that {later.source} gives any class but unk",
-        OPEN_CLASSES,
+        NATURES,
         truth,
         rows,
         populations,
         [(split, np.arange(len(rows)))],
         floor=1e-4,
         later=str(later.source),
-        meta={"cells": cells},
+        meta={
+            "cells": cells,
+            "moved": int(np.sum(bare & by_name[rows])),
+            "gone": int(np.sum(bare & (found == UNMATCHED))),
+        },
     )
 
 
@@ -207,7 +224,7 @@ def later_release(
     later: Catalog,
     *,
     features: str = DEFAULT_FEATURE_SET,
-    classes: str = DEFAULT_CLASSES,
+    classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     class_priors: str | None = None,
     radius_deg: float = 0.15,
@@ -225,9 +242,9 @@ def later_release(
     ClassError, FeatureError
         As :func:`fermiclass.labelling.training.train`.
     """
-    grouping = ClassGrouping.parse(classes)
+    grouping = earlier.grouping(classes)
     table = training_table(
-        earlier, features=features, classes=classes, min_significance=min_significance, one_class=True
+        earlier, features=features, classes=grouping, min_significance=min_significance, one_class=True
     )
     rows, y, counts = later_classes(earlier, later, grouping, radius_deg=radius_deg)
     if not counts["scored"]:
@@ -258,7 +275,7 @@ def bright_to_faint(
     fraction: float = 0.5,
     *,
     features: str = DEFAULT_FEATURE_SET,
-    classes: str = DEFAULT_CLASSES,
+    classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
 ) -> Targets:
     """Train on the brighter associated sources of a release; score the given fraction of each class that is faintest.
@@ -279,7 +296,7 @@ def bright_to_faint(
     )
     significance = column_or_nan(catalog, "Signif_Avg")[table.rows]
     faint = np.zeros(len(table), dtype=bool)
-    for name in ClassGrouping.parse(classes).names:
+    for name in catalog.grouping(classes).names:
         own = table.y == name
         faint |= own & (significance < np.nanquantile(significance[own], fraction))
     about = f"the faintest {fraction:.0%} of each class, learned from the others"
@@ -291,7 +308,7 @@ def folds(
     number: int = 10,
     *,
     features: str = DEFAULT_FEATURE_SET,
-    classes: str = DEFAULT_CLASSES,
+    classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     seed: int = 0,
 ) -> Targets:
@@ -332,11 +349,11 @@ def _held_out(
     table: FeatureTable,
     parts: Sequence[NDArray[np.bool_]],
     features: str,
-    classes: str,
+    classes: str | ClassGrouping | None,
     min_significance: float | None,
 ) -> Targets:
     """Return the targets that score each part of the training sources by a model that does not learn from it."""
-    grouping = ClassGrouping.parse(classes)
+    grouping = catalog.grouping(classes)
     extract = _extractor(catalog)
     scored = np.any(parts, axis=0)
     place = np.cumsum(scored) - 1
@@ -423,17 +440,18 @@ def _targets(
     )
 
 
-def _open_truth(code: NDArray[np.str_], status: NDArray[np.str_]) -> Truth:
-    """Return which of `OPEN_CLASSES` a source may have by its later class, ``(N, 4)``.
+def _open_truth(code: NDArray[np.str_], status: NDArray[np.str_], two_kinds: bool) -> Truth:
+    """Return which of :data:`NATURES` a source may have by its later class, ``(N, 5)``.
 
     The type of an AGN counts only where the earlier release knows it to be a blazar.
     """
-    truth = np.full((len(code), len(OPEN_CLASSES)), True)
-    for group, members in CLASS_TREE.items():
-        truth[np.isin(code, members)] = np.isin(OPEN_CLASSES, OPEN_GROUPS[group])
-    for name in ("bll", "fsrq"):
-        truth[(code == name) & (status == "bcu")] = np.isin(OPEN_CLASSES, name)
-    return truth
+    return natures_of(np.where(np.isin(code, CLASS_TREE["agn"]) & (status != "bcu"), "bcu", code), two_kinds=two_kinds)
+
+
+def _ambiguous(truth: Truth) -> NDArray[np.bool_]:
+    """Return which sources may be a pulsar or another source, and no AGN, ``(N,)``."""
+    agn, psr, other = (truth[:, np.isin(NATURES, members)].any(axis=1) for members in OPEN_GROUPS.values())
+    return np.asarray(psr & other & ~agn)
 
 
 def _low(catalog: Catalog) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog import DEFAULT_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature
 from fermiclass.features.imputation import BoolArray, Imputation
 from fermiclass.features.inputs import column_or_nan
@@ -124,7 +124,7 @@ class FeatureTable:
 def extract_features(
     catalog: Catalog,
     features: str | Iterable[str | Feature] = DEFAULT_FEATURE_SET,
-    classes: str | ClassGrouping = DEFAULT_CLASSES,
+    classes: str | ClassGrouping | None = None,
     *,
     imputation: Imputation | None = None,
     min_significance: float | None = None,
@@ -140,7 +140,7 @@ def extract_features(
     features
         A feature set, names or features, as for `parse_features`.
     classes
-        A grouping of classes, such as ``"bll,fsrq,psr"``.
+        A grouping of classes, such as ``"bll,fsrq,psr"``; by default what the class codes can be.
     imputation
         A fitted policy, such as that of the training catalogue. By default it is fitted on all rows of `catalog`.
     min_significance
@@ -160,7 +160,7 @@ def extract_features(
         If `classes` cannot be parsed.
     """
     chosen = parse_features(features, catalog)
-    grouping = ClassGrouping.parse(classes)
+    grouping = catalog.grouping(classes)
     names = [feature.name for feature in chosen]
     readings = [feature.measure(catalog) for feature in chosen]
     significance = column_or_nan(catalog, "Signif_Avg")
@@ -182,7 +182,7 @@ def extract_features(
             "catalog": str(catalog.source),
             "sha256": str(catalog.sha256),
             "release": str(catalog.release.name),
-            "classes": str(classes),
+            "classes": str(grouping),
             "features": names,
         },
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from fermiclass.catalog import DEFAULT_CLASSES, UNCERTAIN_CLASSES
+from fermiclass.catalog import UNCERTAIN_CLASSES, ClassGrouping
 from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
@@ -86,7 +86,7 @@ def take_census(
     estimator: NIMGPClassifier | None = None,
     *,
     features: str = DEFAULT_FEATURE_SET,
-    classes: str = DEFAULT_CLASSES,
+    classes: str | ClassGrouping | None = None,
     groups: Mapping[str, NDArray[np.bool_]] | None = None,
     num_draws: int = 400,
     seed: int = 0,
@@ -116,13 +116,14 @@ def take_census(
         As :func:`fermiclass.labelling.training.train` does.
     """
     rng = np.random.default_rng(seed)
-    everything = extract_features(catalog, features, classes)
+    grouping = catalog.grouping(classes)
+    everything = extract_features(catalog, features, grouping)
     place = extract_features(catalog, _PLACE).X
-    table = training_rows(catalog, everything, classes)
-    model = train(catalog, estimator, features=features, classes=classes, table=everything)
+    table = training_rows(catalog, everything, grouping)
+    model = train(catalog, estimator, features=features, classes=grouping, table=everything)
     names = model.classes
     part = rng.permutation(len(table)) % FOLDS
-    unfitted = with_label_sets(default_estimator() if estimator is None else estimator, classes, table)
+    unfitted = with_label_sets(default_estimator() if estimator is None else estimator, grouping, table)
     splits = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(FOLDS)]
     fitted = fit_folds(unfitted.fit_many, splits, table.X, table.y, table.X_var)
     held_out = _held_out(fitted, splits, table, names, place[table.rows])

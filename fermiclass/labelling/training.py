@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fermiclass.catalog import CLASS_TREE, DEFAULT_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import CHANCE_CODES, CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
 from fermiclass.features.inputs import column_or_nan
@@ -30,10 +30,16 @@ DEFAULT_SETTINGS = {"method": "nimgp-fo", "objective": "predictive"}
 #: Minibatches with larger steps end at the same objective as all sources in every step, in a quarter of the time.
 _MINIBATCHES = {"batch_size": 512, "learning_rate": 0.06}
 
-#: Label and weight of unassociated sources that the catalogue flags as soft Galactic emission. They train the model as
-#: "not a pulsar": most match no known class, and two of the 22 that got a class since DR4 are pulsars. The label cannot
-#: be the name of a group.
-_SOFT, _SOFT_WEIGHT = "soft|galactic", 0.15
+#: Label of unassociated sources that the catalogue flags as soft Galactic emission. They train the model as "not a
+#: pulsar": most match no known class, and two of the 22 that got a class since DR4 are pulsars. The label cannot be the
+#: name of a group.
+_SOFT = "soft|galactic"
+
+#: Beginning of the labels of chance associations that stand for several classes.
+_CHANCE = "chance "
+
+#: Weight of both labels. They are guesses about sources that are much more alike than those with a class.
+_WEAK = 0.15
 
 #: Least number of training sources of a class.
 MIN_PER_CLASS = 5
@@ -59,7 +65,7 @@ def training_table(
     catalog: Catalog,
     *,
     features: str = DEFAULT_FEATURE_SET,
-    classes: str = DEFAULT_CLASSES,
+    classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     one_class: bool = False,
 ) -> FeatureTable:
@@ -68,14 +74,15 @@ def training_table(
     With `one_class`, the table has only sources of one class: no labels that stand for several classes, and no
     unassociated sources.
     """
-    table = extract_features(catalog, features, classes)
-    return training_rows(catalog, table, classes, min_significance=min_significance, one_class=one_class)
+    grouping = catalog.grouping(classes)
+    table = extract_features(catalog, features, grouping)
+    return training_rows(catalog, table, grouping, min_significance=min_significance, one_class=one_class)
 
 
 def training_rows(
     catalog: Catalog,
     table: FeatureTable,
-    classes: str,
+    classes: str | ClassGrouping | None,
     *,
     min_significance: float | None = None,
     one_class: bool = False,
@@ -87,7 +94,7 @@ def training_rows(
     ClassError
         When a class has too few sources to learn from.
     """
-    grouping = ClassGrouping.parse(classes)
+    grouping = catalog.grouping(classes)
     if min_significance is not None:
         table = table[column_or_nan(catalog, "Signif_Avg") > min_significance]
     counts = {name: int(np.sum(table.y == name)) for name in grouping.names}
@@ -103,20 +110,23 @@ def training_rows(
         return table[np.isin(table.y, grouping.names)]
     if grouping.sets and grouping.covers_all:
         soft = (catalog.soft_galactic & (catalog.classes == ""))[table.rows]
-        table = replace(table, y=np.where(soft, _SOFT, table.y)) if np.any(soft) else table
+        by_chance = np.isin(catalog.classes[table.rows], CHANCE_CODES) & np.isin(table.y, list(grouping.sets))
+        y = np.where(by_chance, np.char.add(_CHANCE, table.y), np.where(soft, _SOFT, table.y))
+        table = replace(table, y=y)
     return table[table.labelled]
 
 
-def with_label_sets(estimator: NIMGPClassifier, classes: str, table: FeatureTable) -> NIMGPClassifier:
+def with_label_sets(estimator: NIMGPClassifier, grouping: ClassGrouping, table: FeatureTable) -> NIMGPClassifier:
     """Return an unfitted copy of an estimator that knows the labels of a table that stand for sets of classes."""
     from sklearn.base import clone
 
-    grouping = ClassGrouping.parse(classes)
-    sets, weights = dict(grouping.sets), {}
+    sets = dict(grouping.sets)
+    weak = {_CHANCE + label: members for label, members in sets.items() if np.any(table.y == _CHANCE + label)}
     if np.any(table.y == _SOFT):
         of_pulsars = set(CLASS_TREE["psr"])
-        sets[_SOFT] = tuple(name for name in grouping.names if not set(grouping.members[name]) <= of_pulsars)
-        weights[_SOFT] = _SOFT_WEIGHT
+        weak[_SOFT] = tuple(name for name in grouping.names if not set(grouping.members[name]) <= of_pulsars)
+    sets |= weak
+    weights = dict.fromkeys(weak, _WEAK)
     sets |= {label: tuple(members) for label, members in (estimator.label_sets or {}).items()}
     weights |= estimator.label_weights or {}
     copy: NIMGPClassifier = clone(estimator)
@@ -129,7 +139,7 @@ def train(
     estimator: NIMGPClassifier | None = None,
     *,
     features: str = DEFAULT_FEATURE_SET,
-    classes: str = DEFAULT_CLASSES,
+    classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     table: FeatureTable | None = None,
     progress: Callable[[TrainingState], None] | None = None,
@@ -147,7 +157,8 @@ def train(
         A feature set ('six', 'extended', 'galactic' or 'paper'), or names of features and numeric columns, separated
         by commas.
     classes
-        Grouping of the catalogue's classes, such as ``'bll,fsrq,psr'``; see :meth:`fermiclass.ClassGrouping.parse`.
+        Grouping of the catalogue's classes, such as ``'bll,fsrq,psr'``; see :meth:`fermiclass.ClassGrouping.parse`. By
+        default what each code can be: :func:`fermiclass.catalog.default_classes`.
     min_significance
         Train only on sources with a larger Signif_Avg.
     table
@@ -168,10 +179,10 @@ def train(
     FeatureError
         When the catalogue does not support a feature.
     """
-    table = extract_features(catalog, features, classes) if table is None else table
-    rows = training_rows(catalog, table, classes, min_significance=min_significance)
-    grouping = ClassGrouping.parse(classes)
-    unfitted = with_label_sets(default_estimator() if estimator is None else estimator, classes, rows)
+    grouping = catalog.grouping(classes)
+    table = extract_features(catalog, features, grouping) if table is None else table
+    rows = training_rows(catalog, table, grouping, min_significance=min_significance)
+    unfitted = with_label_sets(default_estimator() if estimator is None else estimator, grouping, rows)
     has_class = np.isin(rows.y, grouping.names)
     model = CatalogModel(
         estimator=unfitted.fit(rows.X, rows.y, X_var=rows.X_var, progress=progress),
@@ -198,7 +209,7 @@ def classify(
     targets: str = "uncertain",
     train_on: Catalog | None = None,
     features: str = DEFAULT_FEATURE_SET,
-    classes: str = DEFAULT_CLASSES,
+    classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     class_priors: str | GroupPriors | None = None,
 ) -> Table:
@@ -225,10 +236,11 @@ def classify(
     CatalogError, ClassError, FeatureError
         As for :func:`train` and :meth:`CatalogModel.label`.
     """
-    check_class_priors(class_priors, ClassGrouping.parse(classes).names)
     training = catalog if train_on is None else train_on
-    table = extract_features(training, features, classes)
+    grouping = training.grouping(classes)
+    check_class_priors(class_priors, grouping.names)
+    table = extract_features(training, features, grouping)
     model = train(
-        training, estimator, features=features, classes=classes, min_significance=min_significance, table=table
+        training, estimator, features=features, classes=grouping, min_significance=min_significance, table=table
     )
     return model.label(catalog, targets, class_priors=class_priors, table=table if training is catalog else None)

@@ -252,7 +252,7 @@ def test_a_source_of_the_open_world(few, name):
     model = train(few, default_estimator(steps=40, num_inducing=15), features="six,asinh_GLAT")
     found = explain(model, few, name, class_priors="selection")
     label = model.label(few[few.names == name], "all", class_priors="selection")[0]
-    assert found.classes == ("bll", "fsrq", "other", "psr")
+    assert found.classes == ("bll", "fsrq", "msp", "other", "psr")
     assert list(found.probabilities) == [label[f"P_{each}"] for each in found.classes]
     assert set(found.neighbours["CLASS"]) <= set(found.classes)
     assert np.all(np.isfinite(found.population))

@@ -6,7 +6,7 @@ from astropy.table import Column
 from sklearn.metrics import roc_auc_score
 
 from fermiclass.analysis.outliers import default_estimator, find_outliers
-from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import THREE_CLASSES, Catalog
 from fermiclass.io.tables import read_table
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from tests.cli.test_cli import DR4
@@ -95,11 +95,12 @@ def test_bright_sources_alone(few):
 def test_the_default_judges_sources_of_one_class(few):
     """Neither AGN that are bll or fsrq, but which is unknown, nor soft Galactic sources, which have no class."""
     found = find_outliers(few, default_estimator(steps=5, num_inducing=10, num_draws=16), folds=2)
-    y = ClassGrouping.parse(DEFAULT_CLASSES).assign(few.classes)
-    known = np.isin(y, ["bll", "fsrq", "psr", "other"])
+    y = few.grouping(None).assign(few.classes)
+    classes = ["bll", "fsrq", "msp", "other", "psr"]
+    known = np.isin(y, classes)
     assert sorted(found["Source_Name"]) == sorted(few.names[known])
-    assert set(found["CLASS"]) == {"bll", "fsrq", "psr", "other"}
-    P = np.column_stack([found[f"P_{name}"] for name in ("bll", "fsrq", "other", "psr")])
+    assert set(found["CLASS"]) == set(classes)
+    P = np.column_stack([found[f"P_{name}"] for name in classes])
     np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
 
 

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from fermiclass.catalog import CLASS_CODES, CLASS_TREE, DEFAULT_CLASSES, TARGETS, ClassGrouping
+from fermiclass.catalog import CLASS_CODES, CLASS_TREE, TARGETS, ClassGrouping, default_classes, has_two_kinds
 from fermiclass.errors import ClassError
 
 CODES = np.array(["bll", "fsrq", "psr", "msp", "rdg", "bcu", "unk", ""])
@@ -33,18 +33,25 @@ def test_grammar(spec, groups):
     assert list(grouping.members) == list(grouping.names)
 
 
+PULSARS = ["psr", "msp"] * 5
 DEFAULT_LABELS = {
-    **{"bll": "bll", "fsrq": "fsrq", "psr": "psr", "msp": "psr", "pwn": "other", "gc": "other"},
+    **{"bll": "bll", "fsrq": "fsrq", "psr": "psr", "msp": "msp", "pwn": "other", "gc": "other", "hmb": "other"},
+    **{"bin": "msp|other", "lmb": "msp|other", "glc": "msp|other", "spp": "psr|other"},
     **{"rdg": "bll|fsrq", "agn": "bll|fsrq", "gal": "bll|fsrq", "bcu": "", "unk": "", "": "", "magnetar": "other"},
 }
 
 
-def test_the_default_has_a_place_for_every_source():
-    grouping = ClassGrouping.parse(DEFAULT_CLASSES)
-    assert grouping.names == ("bll", "fsrq", "psr", "other")
-    assert grouping.sets == {"bll|fsrq": ("bll", "fsrq")}
-    assert grouping.tops == {"agn": ("bll", "fsrq")}
-    np.testing.assert_array_equal(grouping.assign(list(DEFAULT_LABELS)), list(DEFAULT_LABELS.values()))
+@pytest.mark.parametrize("pulsars", [PULSARS, PULSARS[:-1], ["psr"] * 50, []])
+def test_the_default_has_a_place_for_every_source(pulsars):
+    """Both kinds of pulsars are one class unless the catalogue has five of each."""
+    grouping, two_kinds = ClassGrouping.parse(default_classes(pulsars)), pulsars is PULSARS
+    assert has_two_kinds(pulsars) == two_kinds
+    expected = list(DEFAULT_LABELS.values())
+    if not two_kinds:
+        expected = [label.replace("msp", "psr") for label in expected]
+    assert grouping.names == (("bll", "fsrq", "psr", "msp", "other") if two_kinds else ("bll", "fsrq", "psr", "other"))
+    assert grouping.tops == {"agn": ("bll", "fsrq")} | ({"psr": ("psr", "msp")} if two_kinds else {})
+    np.testing.assert_array_equal(grouping.assign(list(DEFAULT_LABELS)), expected)
     placed = {code for code in CLASS_CODES if grouping.assign([code]) != [""]}
     assert placed == set(CLASS_CODES) - {"bcu", "unk"}
     assert set().union(*CLASS_TREE.values()) == set(CLASS_CODES) - {"unk"}
@@ -77,7 +84,10 @@ def test_groupings_without_labels_of_several_groups(spec):
 
 def test_a_top_class_that_is_a_group_is_no_sum():
     assert not ClassGrouping.parse("agn=bll+rdg,fsrq,psr").tops
-    assert ClassGrouping.parse("bll,fsrq,rest=rdg+agn,psr,msp").tops == {"agn": ("bll", "fsrq", "rest")}
+    assert ClassGrouping.parse("bll,fsrq,rest=rdg+agn,psr,msp").tops == {
+        "agn": ("bll", "fsrq", "rest"),
+        "psr": ("psr", "msp"),
+    }
 
 
 def test_no_class_is_in_two_groups():

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fermiclass.catalog import DEFAULT_CLASSES, ClassGrouping
+from fermiclass.catalog import ClassGrouping
 from fermiclass.evaluation import crossmatch
 from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
 
 
-def later_classes(earlier, later, classes=DEFAULT_CLASSES, **options):
+def later_classes(earlier, later, classes="bll,fsrq,psr,other,bll|fsrq=rdg+agn+sey", **options):
     """Rows and later groups of the sources that have one, and the counts."""
     targets, y, counts = crossmatch.later_classes(earlier, later, ClassGrouping.parse(classes), **options)
     return SimpleNamespace(rows=targets[y != ""], y=y[y != ""], counts=counts)

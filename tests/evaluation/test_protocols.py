@@ -7,7 +7,7 @@ import pytest
 from astropy.table import Table
 
 from fermiclass import NIMGPClassifier
-from fermiclass.catalog import CLASS_CODES, CLASS_TREE, DEFAULT_CLASSES, THREE_CLASSES, ClassGrouping
+from fermiclass.catalog import CLASS_CODES, CLASS_TREE, NATURES, THREE_CLASSES, ClassGrouping, default_classes
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation import (
     BaselineClassifier,
@@ -23,7 +23,7 @@ from fermiclass.evaluation import (
 )
 from fermiclass.evaluation.crossmatch import later_classes
 from fermiclass.evaluation.methods import open_classes
-from fermiclass.evaluation.protocols import OPEN_CLASSES, _open_truth
+from fermiclass.evaluation.protocols import _open_truth
 from fermiclass.evaluation.results import ESTIMATED_SUFFIX, MEAN
 
 OLD = {"classes": THREE_CLASSES, "features": "six"}
@@ -135,7 +135,7 @@ def test_bright_to_faint(dr1):
 
 def test_the_default_classes_score_sources_of_one_class_each(dr1, dr4, spy):
     """An AGN that is a bll or an fsrq, but which is unknown, cannot be scored, and baselines cannot learn from it."""
-    known = ClassGrouping.parse(DEFAULT_CLASSES).assign(dr1.classes)
+    known = dr1.grouping(None).assign(dr1.classes)
     for targets in (folds(dr1, 2), bright_to_faint(dr1), later_release(dr1, dr4)):
         evaluation = evaluate(targets, [spy])
         assert evaluation.classes == FOUR
@@ -180,12 +180,22 @@ def releases(make_catalog):
 def test_every_class_has_a_place_but_unk():
     codes = np.array([*CLASS_CODES, "", "unheard-of"])
     assert {code for members in CLASS_TREE.values() for code in members} == set(CLASS_CODES) - {"unk"}
-    truth = dict(zip(codes, _open_truth(codes, np.full(len(codes), "")).tolist(), strict=True))
-    assert truth["bcu"] == truth["rdg"] == truth["bll"] == [True, True, False, False]
-    assert (truth["msp"], truth["spp"]) == ([False, False, True, False], [False, False, False, True])
-    assert truth["unk"] == truth[""] == truth["unheard-of"] == [True] * 4
-    typed = _open_truth(np.array(["fsrq", "psr"]), np.array(["bcu", "bcu"])).tolist()
-    assert typed == [[False, True, False, False], [False, False, True, False]]
+    for two_kinds in (True, False):
+        possible = _open_truth(codes, np.full(len(codes), ""), two_kinds)
+        truth = {
+            code: [n for n, may in zip(NATURES, row, strict=True) if may]
+            for code, row in zip(codes, possible, strict=True)
+        }
+        assert truth["bcu"] == truth["rdg"] == truth["bll"] == ["bll", "fsrq"]
+        assert truth["msp"] == ["msp"] if two_kinds else ["psr", "msp"]
+        assert truth["psr"] == ["psr"] if two_kinds else ["psr", "msp"]
+        assert (truth["bin"], truth["spp"]) == (
+            (["msp", "other"], ["psr", "other"]) if two_kinds else (["psr", "msp", "other"],) * 2
+        )
+        assert truth["snr"] == ["other"]
+        assert truth["unk"] == truth[""] == truth["unheard-of"] == list(NATURES)
+        typed = _open_truth(np.array(["fsrq", "msp"]), np.array(["bcu", "bcu"]), True).tolist()
+        assert typed == [[False, True, False, False, False], [False, False, False, True, False]]
 
 
 def test_open_world(releases):
@@ -193,8 +203,11 @@ def test_open_world(releases):
     assert targets.names[targets.scored].tolist() == [f"4FGL J{k:04d}" for k in range(4)]  # unk says nothing
     found = {name: targets.truth_of(name)[each.mask].tolist() for name, each in targets.populations.items()}
     unknown = [True] * 3
-    expected = [[True, False, False], [False, True, False], [False, True, False], [False, False, True]]
-    assert found["all"] == [*expected, unknown, unknown]  # what moved is not found
+    clear = [[True, False, False], [False, True, False], [False, True, False]]
+    assert found["all"] == [*clear, [False, True, True], unknown, unknown]  # what moved is not found
+    assert found["face"] == [*clear, [False, False, True], unknown, unknown]
+    assert found["unambiguous"] == [*clear, unknown, unknown]
+    assert (targets.meta["moved"], targets.meta["gone"]) == (1, 0)
     assert found["high"] == [[False, True, False]]
     assert found["agn_or_psr"] == [[True, False], [False, True], [False, True]]
     assert found["agn_or_psr_high"] == [[False, True]]
@@ -213,9 +226,10 @@ def test_cells_of_the_sky_are_a_chessboard(releases):
 def test_classes_are_summed_by_the_tree():
     matrix = open_classes(ClassGrouping.parse("fsrq,bll,psr,msp,radio=rdg+agn,snr,other"))
     assert matrix.sum(axis=1).tolist() == [1] * 7
-    assert OPEN_CLASSES == FOUR
-    assert matrix.argmax(axis=1).tolist() == [1, 0, 2, 2, 0, 3, 3]
-    assert matrix[4].tolist() == [0.5, 0.5, 0, 0]
+    assert matrix.argmax(axis=1).tolist() == [1, 0, 2, 3, 0, 4, 4]
+    assert matrix[4].tolist() == [0.5, 0.5, 0, 0, 0]
+    one_kind = open_classes(ClassGrouping.parse("agn=bll+fsrq,psr,other"))
+    assert one_kind.tolist() == [[0.5, 0.5, 0, 0, 0], [0, 0, 0.5, 0.5, 0], [0, 0, 0, 0, 1]]
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +260,7 @@ def test_the_default_is_the_model_of_classify(monkeypatch, dr4):
     class Model:
         def label(self, sources, which, *, class_priors):
             trained.append((len(sources), which, class_priors))
-            return Table({f"P_{name}": np.full(len(sources), 0.25) for name in FOUR})
+            return Table({f"P_{name}": np.full(len(sources), 0.25) for name in NATURES})
 
     def train(catalog, estimator, **chosen):
         trained.append((len(catalog), estimator, chosen["classes"]))
@@ -259,4 +273,4 @@ def test_the_default_is_the_model_of_classify(monkeypatch, dr4):
     assert num_learned == len(dr4) - len(targets.names)
     assert labelled == (len(targets.names), "all", "selection")
     assert (estimator.method, estimator.objective, estimator.random_state) == ("nimgp-fo", "predictive", 3)
-    assert classes == DEFAULT_CLASSES
+    assert classes == default_classes(dr4.classes)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
+from fermiclass.catalog import ClassGrouping
 from tests.conftest import slim_path
 
 RELEASES = {"DR1": "gll_psc_v20", "DR2": "gll_psc_v27", "DR3": "gll_psc_v29", "DR4": "gll_psc_v35"}
@@ -24,6 +25,9 @@ class FakeCatalog:
         self.sha256 = "0" * 64
         self.names = np.array([f"4FGL J{row:04d}" for row in range(len(table))])
         self.classes = np.array([("bll", "fsrq", "psr", "", "bcu")[row % 5] for row in range(len(table))])
+
+    def grouping(self, classes):
+        return ClassGrouping.parse("bll,fsrq,psr,other" if classes is None else classes)
 
     def __len__(self):
         return len(self.table)

@@ -45,8 +45,8 @@ def test_groups_are_those_of_the_catalogue(census, few, bright):
         "bright": bright & np.isin(few.classes, ["", "bcu", "unk"]),
     }
     assert dict(zip(census.groups, census.sizes, strict=True)) == {name: mask.sum() for name, mask in expected.items()}
-    assert sorted(census.classes) == ["bll", "fsrq", "other", "psr"]
-    assert census.draws.shape == (60, 6, 4)
+    assert sorted(census.classes) == ["bll", "fsrq", "msp", "other", "psr"]
+    assert census.draws.shape == (60, 6, 5)
 
 
 def test_every_draw_counts_every_source_once(census):

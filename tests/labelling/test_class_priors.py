@@ -5,7 +5,7 @@ import pytest
 from astropy.table import Table
 
 from fermiclass import NIMGPClassifier, classify, read_catalog, train
-from fermiclass.catalog import CLASS_TREE, DEFAULT_CLASSES, RELEASES, THREE_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import CLASS_TREE, RELEASES, THREE_CLASSES, Catalog, ClassGrouping, default_classes
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.class_priors import WAYS, ClassPriors, check_class_priors, default_class_priors, stated_priors
 from fermiclass.labelling.retraining import stored_class_priors
@@ -84,7 +84,8 @@ def test_given_priors_have_no_scale():
 
 @pytest.mark.parametrize(
     ("classes", "expected"),
-    [(DEFAULT_CLASSES, "selection"), ("agn=bll+fsrq+bcu,other", "selection"),
+    [(default_classes([]), "selection"), (default_classes(["psr", "msp"] * 5), "selection"),
+     ("agn=bll+fsrq+bcu,other", "selection"),
      ("rest=other,bll,fsrq,psr", "selection"), ("agn=" + "+".join(CLASS_TREE["agn"]) + ",psr,g="
      + "+".join(CLASS_TREE["other"]), "selection"), ("other=snr,bll,psr", "trained"), (THREE_CLASSES, "trained"),
      ("psr,other", "trained"), ("mixed=bll+snr,psr,other", "trained")],

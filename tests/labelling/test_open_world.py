@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fermiclass import Catalog, NIMGPClassifier, train
-from fermiclass.catalog import DEFAULT_CLASSES, THREE_CLASSES, read_catalog
+from fermiclass.catalog import THREE_CLASSES, default_classes, read_catalog
 from fermiclass.features import FEATURE_SETS
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.labelling.training import DEFAULT_SETTINGS, default_estimator, default_settings, training_table
@@ -12,8 +12,13 @@ from fermiclass.nimgp.names import METHODS
 from tests.conftest import slim_path
 
 TINY = {"steps": 40, "num_inducing": 15}
-CLASSES = ["bll", "fsrq", "other", "psr"]
+CLASSES = ["bll", "fsrq", "msp", "other", "psr"]
 SOFT = "soft|galactic"
+SETS = {
+    **{"bll|fsrq": ("bll", "fsrq"), "msp|other": ("msp", "other"), "psr|other": ("psr", "other")},
+    **{"chance psr|other": ("psr", "other"), SOFT: ("bll", "fsrq", "other")},
+}
+WEAK = {SOFT: 0.15, "chance psr|other": 0.15}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +46,8 @@ def test_every_source_of_a_known_kind_teaches(few):
     assert soft.sum() > 50
     known = ~np.isin(few.classes, ["", "bcu", "unk"])
     np.testing.assert_array_equal(table.rows, np.flatnonzero(known | soft))
-    assert set(table.y) == {*CLASSES, "bll|fsrq", SOFT}
+    assert set(table.y) == {*CLASSES, *SETS} - {"psr|other"}
+    np.testing.assert_array_equal(table.y == "chance psr|other", (few.classes == "spp")[table.rows])
     np.testing.assert_array_equal(table.y == SOFT, soft[table.rows])
     other_agn = np.isin(few.classes, ["rdg", "agn", "nlsy1", "ssrq", "css", "sey", "sbg", "gal"])
     np.testing.assert_array_equal(table.y == "bll|fsrq", other_agn[table.rows])
@@ -69,8 +75,12 @@ def test_soft_sources_teach_nothing_unless_all_of_the_world_is_learned(few, clas
 
 
 def test_the_name_of_the_rest_changes_no_label(few):
-    y = training_table(few, features="six", classes=DEFAULT_CLASSES.replace(",other", ",rest=other")).y
-    np.testing.assert_array_equal(np.where(y == "rest", "other", y), training_table(few, features="six").y)
+    y = training_table(
+        few,
+        features="six",
+        classes=default_classes(few.classes).replace("other", "rest").replace(",rest,", ",rest=other,"),
+    ).y
+    np.testing.assert_array_equal(np.char.replace(y, "rest", "other"), training_table(few, features="six").y)
 
 
 @pytest.mark.filterwarnings("ignore:.*(taken as missing|unknown)")
@@ -89,15 +99,15 @@ def test_an_impossible_number_trains_and_is_labelled_as_a_missing_one(few, name,
 
 def test_the_estimator_is_told_what_labels_stand_for(model):
     params = model.estimator.get_params()
-    assert params["label_sets"] == {"bll|fsrq": ("bll", "fsrq"), SOFT: ("bll", "fsrq", "other")}
-    assert params["label_weights"] == {SOFT: 0.15}
+    assert params["label_sets"] == SETS
+    assert params["label_weights"] == WEAK
     np.testing.assert_array_equal(model.estimator.classes_, CLASSES)
     assert {name: params[name] for name in DEFAULT_SETTINGS} == DEFAULT_SETTINGS
 
 
 def test_only_sources_of_one_class_are_counted_and_are_the_domain(model, few):
     y = training_table(few, features="six").y
-    counts = {name: int(np.sum(y == name)) for name in ("bll", "fsrq", "psr", "other")}
+    counts = {name: int(np.sum(y == name)) for name in CLASSES}
     assert dict(model.provenance.training_counts) == counts
     assert len(model.domain.X) == sum(counts.values()) < len(y)
 
@@ -107,8 +117,8 @@ def test_label_sets_and_weights_of_ones_own_are_kept(few):
     sets, weights = {"x": ("bll", "psr")}, {"bll": 0.5, SOFT: 0.3}
     own = NIMGPClassifier("mgp", steps=1, num_inducing=5, label_sets=sets, label_weights=weights)
     params = train(few, own, features="six").estimator.get_params()
-    assert params["label_sets"] == {"bll|fsrq": ("bll", "fsrq"), SOFT: ("bll", "fsrq", "other"), "x": ("bll", "psr")}
-    assert params["label_weights"] == {SOFT: 0.3, "bll": 0.5}
+    assert params["label_sets"] == SETS | sets
+    assert params["label_weights"] == WEAK | weights
     assert own.get_params()["label_sets"] == {"x": ("bll", "psr")}
     again = NIMGPClassifier(**params)
     assert train(few, again, features="six").estimator.get_params() == params
@@ -121,7 +131,7 @@ def test_soft_sources_teach_that_they_are_no_pulsars(few):
     table["Flags"] = 0
     without = train(Catalog(table, few.release, few.source, few.sha256), default_estimator(**TINY), features="six")
     with_flag = train(few, default_estimator(**TINY), features="six")
-    p, q = (np.asarray(model.label(few[soft], "all")["P_psr"]) for model in (with_flag, without))
+    p, q = (np.asarray(model.label(few[soft], "all")["Sum_P_psr"]) for model in (with_flag, without))
     assert p.mean() < q.mean() - 0.02
 
 
@@ -143,6 +153,7 @@ def test_minibatches_are_for_methods_without_parameters_for_every_source():
 
 def test_an_agn_is_a_bll_or_an_fsrq(labels):
     np.testing.assert_allclose(labels["Sum_P_agn"], labels["P_bll"] + labels["P_fsrq"], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(labels["Sum_P_psr"], labels["P_psr"] + labels["P_msp"], rtol=0, atol=1e-15)
     assert "Sum_P_agn" not in [name for name in labels.colnames if name.startswith("P_")]
     P = np.column_stack([labels[f"P_{name}"] for name in CLASSES])
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-6)
