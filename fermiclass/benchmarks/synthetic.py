@@ -215,13 +215,14 @@ class Synthetic(Benchmark):
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of sections 5.1 and 5.2. The network has two layers in the authors' code."""
+        data_set, _ = _parse(cell)
         return join_settings(
-            authors_start(_parse(cell)[0].input_dim),
+            authors_start(data_set.input_dim, learned=data_set.learned),
             {
                 "num_inducing": 100,
                 "batch_size": 200,
                 "inputs": {"hidden": (50, 50)},
-                "noise": "shared" if _parse(cell)[0].learned else "given",
+                "noise": "shared" if data_set.learned else "given",
             },
         )
 

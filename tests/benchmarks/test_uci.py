@@ -5,6 +5,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
+from fermiclass.benchmarks.methods import MethodOptions
 from fermiclass.benchmarks.uci import NOISE, UCI
 from fermiclass.errors import BenchmarkError
 
@@ -106,3 +107,13 @@ def test_openml_only_for_what_is_not_there(tmp_path, shared_data, offline):
     assert offline == [("thyroid-new", 1)]
     assert problem.X.shape == (27, 2)
     assert set(problem.y) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("method", UCI.methods)
+def test_the_papers_protocol_starts_near_the_paper(benchmark, method):
+    """After a fiftieth of its epochs, with larger steps: no noise that is wider than the data."""
+    estimator = benchmark.estimator("svmguide2/0", method, MethodOptions(paper=True))
+    estimator.set_params(epochs=20, learning_rate=0.01)
+    (record,) = benchmark.run("svmguide2/0", estimator, [0])
+    assert max(record.get("noise", [0.0])) < 0.3
+    assert record["error"] == pytest.approx(benchmark.published["svmguide2/0", method]["error"], abs=0.15)
