@@ -21,6 +21,9 @@ from fermiclass.rows.columns import Columns, as_floats, as_variances, plain_valu
 CHUNK_ROWS = 65536
 
 
+_CHANGED = "it has changed since it was opened: start again when it is complete"
+
+
 class Chunk(NamedTuple):
     """Some rows, in arrays in memory.
 
@@ -78,7 +81,7 @@ class Rows(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Rows that are sent to another process are opened again there."""
-        return self._opened, ()
+        return _reopened, (self._opened, tuple(self._stamps.values()))
 
     def read(self, start: int, stop: int) -> Chunk:
         """Return rows `start` to `stop` − 1, counted from 0.
@@ -92,9 +95,9 @@ class Rows(ABC):
         try:
             if not 0 <= start <= stop <= self.num_rows:
                 raise RowsError(f"rows {start} to {stop} do not exist; expected rows from 0 to {self.num_rows}")
-            if any(not path.exists() or stamp_of(path) != stamp for path, stamp in self._stamps.items()):
-                raise RowsError("it has changed since it was opened: start again when it is complete")
+            self._refuse_changes()
             chunk = self._read(start, stop)
+            self._refuse_changes()
             for values, names in ((chunk.X, self.columns.features), (chunk.X_var, self.columns.uncertainties)):
                 for j, name in enumerate(names):
                     column = values[:, j]
@@ -103,9 +106,20 @@ class Rows(ABC):
             raise RowsError(f"'{self.source}' cannot be used: {error}") from error
         return chunk
 
+    def _refuse_changes(self) -> None:
+        if any(not path.exists() or stamp_of(path) != stamp for path, stamp in self._stamps.items()):
+            raise RowsError(_CHANGED)
+
     @abstractmethod
     def _read(self, start: int, stop: int) -> Chunk:
         """Return rows that exist; numbers may be infinite or NaN."""
+
+
+def _reopened(opened: Callable[[], Rows], stamps: tuple[tuple[int, int], ...]) -> Rows:
+    rows = opened()
+    if tuple(rows._stamps.values()) != stamps:
+        raise RowsError(f"'{rows.source}' cannot be used: {_CHANGED}")
+    return rows
 
 
 class TableRows(Rows):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from astropy.table import Table
 
-from fermiclass.errors import ClusterError, RowsError
+from fermiclass.errors import ClusterError, RowsError, in_one_line
 from fermiclass.io.prediction_columns import add_domain, add_prediction
 from fermiclass.rows.chunk import Chunk, Rows
 from fermiclass.rows.parquet import parquet_writer
@@ -54,14 +57,22 @@ def predict_rows(
     Raises
     ------
     RowsError
-        When rows cannot be read, their features are not those of the classifier, columns cannot be named after the
-        classes, or a kept column has the name of a result.
+        When rows cannot be read, their features are not those of the classifier or lack the error bars that it learned
+        with, columns cannot be named after the classes, or a kept column has the name of a result.
+    ClusterError
+        When the cluster loses its workers or its scheduler, or its workers run TensorFlow with other settings.
     OutputError
         When the file cannot be written; nothing is left behind.
     """
     learned, found = model.columns.features, rows.columns.features
     if learned != found:
         raise RowsError(f"the classifier learned from {', '.join(learned)}, these rows have {', '.join(found)}")
+    both = zip(learned, model.columns.uncertainties, rows.columns.uncertainties, strict=True)
+    if exact := [name for name, noise, given in both if noise is not None and given is None]:
+        raise RowsError(
+            f"the classifier learned from error bars of {', '.join(exact)}, which '{rows.source}' lacks: give them, in "
+            "X_var.npy beside X.npy and the folder as the input, or variances of 0 for exact values"
+        )
     spans = [(a, min(a + block_rows, rows.num_rows)) for a in range(0, rows.num_rows, block_rows)]
     with parquet_writer(path, _template(model, rows)) as write:
         for (_, stop), table in zip(spans, _labelled(model, rows, spans, client), strict=True):
@@ -106,6 +117,7 @@ def _labelled(model: RowsModel, rows: Rows, spans: list[tuple[int, int]], client
     if client is None:
         yield from (label_block(model, rows, span) for span in spans)
         return
+    client.register_plugin(_settings_of_tensorflow())
     shared, opened = client.scatter([model, rows], broadcast=True)
     ahead = 2 * max(1, sum(client.nthreads().values()))
     waiting: list[Any] = []
@@ -117,6 +129,31 @@ def _labelled(model: RowsModel, rows: Rows, spans: list[tuple[int, int]], client
         yield future.result()
 
 
+def _settings_of_tensorflow() -> Any:
+    """Return a plugin that gives workers the settings of TensorFlow here, so that they label alike to the last digit.
+
+    TensorFlow reads them when it is imported. A worker that has imported it with others is refused.
+    """
+    distributed: Any = import_module("distributed")
+    settings = {name: os.environ.get(name) for name in ("TF_ENABLE_ONEDNN_OPTS", "TF_NUM_INTRAOP_THREADS")}
+
+    class SettingsOfTensorFlow(distributed.WorkerPlugin):
+        name = "fermiclass"
+
+        def setup(self, worker: Any) -> None:
+            differ = [name for name, value in settings.items() if os.environ.get(name) != value]
+            if differ and "tensorflow" in sys.modules:
+                raise ClusterError(
+                    f"the Dask worker {worker.address} has TensorFlow with other settings ({', '.join(differ)}), and "
+                    "would label otherwise: start it again"
+                )
+            for name in differ:
+                os.environ.pop(name, None)
+            os.environ.update({name: value for name, value in settings.items() if value is not None})
+
+    return SettingsOfTensorFlow()
+
+
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
     """Yield a client of the Dask scheduler at ``address`` when it has a worker.
@@ -124,12 +161,13 @@ def connected(address: str) -> Iterator[Any]:
     Raises
     ------
     ClusterError
-        When Dask is not installed, the scheduler cannot be reached or has no workers, or the workers die.
+        When Dask is not installed, the scheduler cannot be reached or has no workers, or one of them is lost.
     """
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
         raise ClusterError("--dask needs the package distributed: pip install 'fermiclass[dask]'") from error
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it shows tracebacks of what is said below
     try:
         client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:  # a TimeoutError is an OSError
@@ -141,9 +179,11 @@ def connected(address: str) -> Iterator[Any]:
             raise ClusterError(
                 f"the Dask scheduler at '{address}' has no workers. Start some with 'dask worker {address}'."
             ) from error
+        lost = distributed.KilledWorker, CancelledError, distributed.comm.CommClosedError
         try:
             yield client
-        except distributed.KilledWorker as error:
+        except lost as error:
             raise ClusterError(
-                f"workers of the Dask scheduler died ({error}). Give them more memory, or smaller blocks."
+                f"the Dask cluster lost its workers or its scheduler ({in_one_line(error)}): start them again, with "
+                "more memory, or give smaller blocks (--block-rows)"
             ) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class RowsProvenance:
     Attributes
     ----------
     rows, num_rows
-        File of the training rows, and the number of those with a label.
+        Name of the file of the training rows, without its folder, and the number of those with a label.
     versions
         Versions of the packages.
     """
@@ -150,7 +151,7 @@ def fit_rows(
         {"features": rows.columns.features, "contents": found.digest},
     )
     fitted = clone(estimator).fit_stream(minibatches, statistics, checkpoint=place, progress=progress)
-    provenance = RowsProvenance(rows.source, found.num_labelled, versions())
+    provenance = RowsProvenance(Path(rows.source).name, found.num_labelled, versions())
     return RowsModel(fitted, rows.columns, provenance, _domain(typical, fitted.classes_))
 
 

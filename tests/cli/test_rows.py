@@ -36,19 +36,20 @@ def test_a_row_for_each_row_here_and_on_a_cluster(features, model, tmp_path):
     printed = run_well(*arguments, "-o", tmp_path / "here.parquet")
     assert printed.startswith("7,195 rows labelled: ")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=None,
+        host="127.0.0.1",
+        env={"TF_ENABLE_ONEDNN_OPTS": "1", "TF_NUM_INTRAOP_THREADS": "2"},  # the workers get the command's
     ) as cluster:
         run_well(*arguments, "-o", tmp_path / "there.parquet", "--dask", cluster.scheduler_address)
+    assert (tmp_path / "there.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
     labels, given = read_table(tmp_path / "here.parquet"), read_table(features)
-    there = read_table(tmp_path / "there.parquet")
-    assert labels["Source_Name"].tolist() == there["Source_Name"].tolist() == given["Source_Name"].tolist()
+    assert labels["Source_Name"].tolist() == given["Source_Name"].tolist()
     names = ["P_bll", "P_fsrq", "P_psr", "P_other"]
-    P, P_there = (np.column_stack([table[name] for name in names]) for table in (labels, there))
-    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
-    np.testing.assert_allclose(P_there, P, atol=1e-5)
+    np.testing.assert_allclose(sum(labels[name] for name in names), 1.0, atol=1e-6)
     assert np.all((labels["OOD_SCORE"] >= 0) & (labels["OOD_SCORE"] <= 1))
     np.testing.assert_array_equal(labels["LABEL_FLAGS"], np.where(labels["OOD_SCORE"] > 0.995, 4, 0))
-    np.testing.assert_array_equal(there["OOD_SCORE"], labels["OOD_SCORE"])
     known = np.isin(given["CLASS"], ["bll", "fsrq", "psr", "other"])
     assert np.mean(np.asarray(labels["PRED_CLASS"] == given["CLASS"])[known]) > 0.8
 

@@ -1,6 +1,8 @@
 """Dask clusters that are there, and that are not."""
 
+import os
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -32,14 +34,45 @@ def test_without_scheduler(monkeypatch):
         pass
 
 
-def test_workers_that_die():
+def lose(lost, distributed, local, client):
+    if lost == "a worker":  # Dask gives up after three of them
+        raise distributed.KilledWorker("a task", SimpleNamespace(address="tcp://127.0.0.1:1"), 3)
+    [model] = client.scatter(["a model"])
+    waiting = client.submit(lambda _: time.sleep(0.5), model)
+    if lost == "all workers":
+        local.scale(0)
+        local.sync(local._correct_state)
+    else:
+        local.close()
+    waiting.result(timeout=30)
+
+
+@pytest.mark.parametrize("lost", ["a worker", "all workers", "the scheduler"])
+def test_what_is_lost_while_it_labels(lost):
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=1, dashboard_address=None, host="127.0.0.1") as local,
-        pytest.raises(ClusterError, match=r"workers of the Dask scheduler died \(.*smaller blocks"),
-        labelling.connected(local.scheduler_address),
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as local,
+        pytest.raises(ClusterError, match=r"lost its workers or its scheduler \(.*smaller blocks"),
+        labelling.connected(local.scheduler_address) as client,
     ):
-        raise distributed.KilledWorker("a task", SimpleNamespace(address="tcp://127.0.0.1:1"), 3)
+        lose(lost, distributed, local, client)
+
+
+def test_workers_get_the_settings_of_the_command_or_are_refused(monkeypatch):
+    """Other settings give other last digits, and are settings no more when TensorFlow is there."""
+    pytest.importorskip("distributed")
+    monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "0")
+    monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
+    plugin, worker = labelling._settings_of_tensorflow(), SimpleNamespace(address="tcp://127.0.0.1:1")
+    monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "1")
+    monkeypatch.setenv("TF_NUM_INTRAOP_THREADS", "3")
+    monkeypatch.setitem(sys.modules, "tensorflow", sys)
+    with pytest.raises(ClusterError, match=r"other settings \(TF_ENABLE_ONEDNN_OPTS, TF_NUM_INTRAOP_THREADS\)"):
+        plugin.setup(worker)
+    monkeypatch.delitem(sys.modules, "tensorflow")
+    plugin.setup(worker)
+    assert os.environ["TF_ENABLE_ONEDNN_OPTS"] == "0"
+    assert "TF_NUM_INTRAOP_THREADS" not in os.environ
 
 
 def test_dask_is_not_installed(monkeypatch):

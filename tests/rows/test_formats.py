@@ -66,10 +66,20 @@ def test_one_row_and_none(form, tmp_path, N):
 @pytest.mark.parametrize("form", [form for form in FORMATS if form != "arrays"])
 def test_files_that_change_while_they_are_read(form, data, tmp_path):
     rows = make_rows(form, data, tmp_path)
-    rows.read(0, 10)
-    os.utime(sorted(tmp_path.iterdir())[0], (0, 0))
-    with pytest.raises(RowsError, match="has changed since it was opened"):
-        rows.read(0, 10)
+    expected, read = rows.read(0, 10), rows._read
+    check(pickle.loads(pickle.dumps(rows)).read(0, 10), data, 0, 10)
+
+    def change_meanwhile(*span):
+        os.utime(sorted(tmp_path.iterdir())[0], (0, 0))
+        return read(*span)
+
+    rows._read = change_meanwhile
+    for _ in range(2):  # while it reads, and then at once
+        with pytest.raises(RowsError, match="has changed since it was opened"):
+            rows.read(0, 10)
+    with pytest.raises(RowsError, match="has changed since it was opened"):  # another process opens it again
+        pickle.loads(pickle.dumps(rows))
+    np.testing.assert_array_equal(read(0, 10).X, expected.X)
 
 
 @pytest.mark.parametrize("form", EXACT)

@@ -82,7 +82,7 @@ def test_it_learns(model, data, label, path):
     np.testing.assert_allclose(estimator.mean_, data[0][known].mean(axis=0))
     np.testing.assert_allclose(estimator.scale_, data[0][known].std(axis=0))
     assert np.mean(estimator.predict(X, X_var=X_var) == y) > 0.9
-    assert (model.provenance.rows, model.provenance.num_rows) == (str(path), known.sum())
+    assert (model.provenance.rows, model.provenance.num_rows) == (path.name, known.sum())
 
 
 def test_the_same_rows_in_memory_give_the_same_model(model, data, label):
@@ -199,7 +199,7 @@ def test_labels_on_disk_are_those_in_memory(model, rows, data, tmp_path):
 
 
 def test_no_rows_to_label(model, tmp_path):
-    fc.predict_rows(model, ArrayRows(np.empty((0, 3))), tmp_path / "labels.parquet")
+    fc.predict_rows(model, ArrayRows(np.empty((0, 3)), X_var=np.empty((0, 3))), tmp_path / "labels.parquet")
     assert len(fc.read_table(tmp_path / "labels.parquet")) == 0
 
 
@@ -259,11 +259,27 @@ def test_what_cannot_be_labelled(model, path, data, tmp_path):
     with pytest.raises(RowsError, match="names of results: P_bll"):
         fc.predict_rows(model, model.open(tmp_path / "clash.parquet", keep=["P_bll"]), labels)
     with pytest.raises(OutputError, match="cannot be written in blocks"):
-        fc.predict_rows(model, ArrayRows(data[0]), tmp_path / "labels.csv")
+        fc.predict_rows(model, ArrayRows(*data[::2], X_var=data[1]), tmp_path / "labels.csv")
     odd = replace(model, estimator=SimpleNamespace(classes_=np.array(["MAX", "bll"])))
     with pytest.raises(RowsError, match="P_MAX"):
-        fc.predict_rows(odd, ArrayRows(data[0]), labels)
+        fc.predict_rows(odd, ArrayRows(data[0], X_var=data[1]), labels)
     assert [place.name for place in tmp_path.iterdir()] == ["clash.parquet"]
+
+
+def test_lost_error_bars_are_no_zeros(model, data, tmp_path):
+    """Arrays with their error bars have the labels of the table; without, they are refused, and 0 has to be said."""
+    X, X_var, _ = data
+    np.save(tmp_path / "X.npy", X)
+    for place in (tmp_path, tmp_path / "X.npy"):
+        with pytest.raises(RowsError, match=r"error bars of x0, x1, x2, which '.*X.npy' lacks: .*X_var\.npy"):
+            fc.predict_rows(model, model.open(place), tmp_path / "labels.parquet")
+    for V in (X_var, 0 * X):
+        np.save(tmp_path / "X_var.npy", V)
+        with pytest.raises(RowsError, match="error bars"):
+            fc.predict_rows(model, model.open(tmp_path / "X.npy"), tmp_path / "labels.parquet")
+        fc.predict_rows(model, model.open(tmp_path), tmp_path / "labels.parquet")
+        found = fc.read_table(tmp_path / "labels.parquet")["P_psr"]
+        np.testing.assert_allclose(found, model.estimator.predict_proba(X, X_var=V)[:, 2], atol=1e-6)
 
 
 @pytest.mark.parametrize(
