@@ -49,7 +49,7 @@ def fit_gp(tables: list[FeatureTable]) -> list[Callable[[FeatureTable], FloatArr
     """Fit the default of classify."""
     from fermiclass.labelling.training import default_estimator
 
-    fitted = default_estimator().fit_many([(table.X, table.y, table.X_var) for table in tables])
+    fitted = [default_estimator().fit(table.X, table.y, X_var=table.X_var) for table in tables]
     return [lambda table, one=one: one.predict_proba(table.X, X_var=table.X_var) for one in fitted]
 
 

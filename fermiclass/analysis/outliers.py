@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
-from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from fermiclass._version import __version__
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
     from fermiclass.nimgp.prediction.predictor import Prediction
-    from fermiclass.nimgp.training.loop import TrainingState
 
     Estimator = NIMGPClassifier | RobustGPClassifier
 
@@ -48,7 +46,7 @@ def find_outliers(
     min_significance: float | None = None,
     folds: int = 5,
     seed: int = 0,
-    progress: Callable[[TrainingState], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Table:
     """Rank the associated sources of a catalogue by the probability that their class is wrong.
 
@@ -144,42 +142,27 @@ def hold_out(
     estimator: Estimator,
     folds: int,
     seed: int,
-    progress: Callable[[TrainingState], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[Estimator], Prediction, FloatArray]:
     """Return the classifiers of the folds, and each source's prediction and P_WRONG by the classifier without it."""
+    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
     from fermiclass.nimgp.prediction.predictor import join
 
     splits = stratified_folds(table.y, folds, seed)
-    fitted = fit_folds(lambda rows: _fit_many(estimator, rows, progress), splits, table.X, table.y, table.X_var)
+    largest = max(len(train) for train, _ in splits)
+    if isinstance(estimator, RobustGPClassifier) and largest > MOST_FOR_EP:
+        raise ClassError(
+            f"there are {largest} training sources, but expectation propagation takes {MOST_FOR_EP} at most, as its "
+            "time grows with the cube of their number. Use fewer, with min_significance or fewer classes, or a method "
+            "other than rmgpc."
+        )
+    fitted = fit_folds(estimator, splits, table.X, table.y, table.X_var, progress)
     predictions, wrong = [], np.empty(len(table))
     for one, (_, test) in zip(fitted, splits, strict=True):
         predictions.append(one.predict_distribution(table.X[test], X_var=table.X_var[test]))
         wrong[test] = one.predict_wrong_label(table.X[test], table.y[test], X_var=table.X_var[test])
     back = np.argsort(np.concatenate([test for _, test in splits]))
     return fitted, join(predictions).take(back), wrong
-
-
-def _fit_many(estimator: Estimator, rows: Any, progress: Any) -> list[Estimator]:
-    """Return a copy of the estimator for each fold, fitted to its X, y and X_var."""
-    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-    from fermiclass.nimgp.training.loop import TrainingState
-
-    if not isinstance(estimator, RobustGPClassifier):
-        return list(estimator.fit_many(rows, progress=progress))
-    largest = max(len(X) for X, _, _ in rows)
-    if largest > MOST_FOR_EP:
-        raise ClassError(
-            f"there are {largest} training sources, but expectation propagation takes {MOST_FOR_EP} at most, as its "
-            "time grows with the cube of their number. Use fewer, with min_significance or fewer classes, or a method "
-            "other than rmgpc."
-        )
-    fitted = []
-    for X, y, X_var in rows:
-        fitted.append(clone(estimator).fit(X, y, X_var=X_var))
-        if progress is not None:
-            evidences = np.array([one.log_evidence_ for one in fitted])
-            progress(TrainingState(len(fitted), len(rows), evidences[-1], 0, evidences))
-    return fitted
 
 
 def _add_association(result: Table, sources: Catalog, y: NDArray[np.str_], wrong: FloatArray) -> None:

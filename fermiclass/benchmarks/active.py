@@ -2,7 +2,7 @@
 
 A repetition divides the 1,000 rows into 100 training rows, 500 test rows and a pool of 400. In every round the
 classifier is trained and tested, and then selects the row of the pool to label next. Each training starts where the
-last one ended. The classifiers of all repetitions in a block are trained together, round by round.
+last one ended.
 
 The data are ``X.txt`` and ``Y.txt`` in ``DATA/uci/waveform``.
 """
@@ -10,7 +10,8 @@ The data are ``X.txt`` and ``Y.txt`` in ``DATA/uci/waveform``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -136,28 +137,27 @@ def label_round_by_round(
     estimator: Any,
     acquisition: str,
     noise: float,
-    repetitions: Sequence[int],
+    repetition: int,
     *,
     rounds: int = NUM_ADDED,
     per_round: int = 1,
     refit: Mapping[str, Any] = MappingProxyType({}),
-) -> list[Record]:
-    """Run active learning for several repetitions at once.
+) -> Record:
+    """Run active learning for one repetition.
 
     Parameters
     ----------
     data
         The rows; see :func:`load`.
     estimator
-        Settings of the classifiers, which must have ``fit_many``.
+        Settings of the classifiers, whose ``fit`` must have ``start``.
     acquisition
         One of :data:`ACQUISITIONS`: ``'entropy'`` of the predicted label, ``'bald'`` (the mutual information of the
         label and the latent functions), or ``'random'``.
     noise
         Variance of the noise that is added to all inputs.
-    repetitions
-        Numbers of the repetitions. Each number gives a division of the rows, the same for every method, acquisition
-        and noise.
+    repetition
+        Number of the repetition. It gives a division of the rows, the same for every method, acquisition and noise.
     rounds, per_round
         Number of rounds, and number of rows that are labelled in each.
     refit
@@ -165,27 +165,22 @@ def label_round_by_round(
 
     Returns
     -------
-    list of dict
-        For each repetition ``"error"`` and ``"nll"`` on the test rows after the last round, ``"classes"`` and
-        ``"confusion"``, and ``"curves"``: the numbers of rows labelled so far ``"added"``, ``"error"`` and ``"nll"``,
-        lists of length ``rounds + 1``.
+    dict
+        ``"error"`` and ``"nll"`` on the test rows after the last round, ``"classes"`` and ``"confusion"``, and
+        ``"curves"``: the numbers of rows labelled so far ``"added"``, ``"error"`` and ``"nll"``, lists of length
+        ``rounds + 1``.
     """
-    states = [_Repetition(data, noise, k) for k in repetitions]
+    state = _Repetition(data, noise, repetition)
     again = clone(estimator).set_params(**refit)
     fitted = None
     for k in range(rounds + 1):
-        training = [(state.train.X, state.train.y, state.variances(state.train)) for state in states]
-        fitted = (estimator if fitted is None else again).fit_many(training, start=fitted)
-        for state, classifier in zip(states, fitted, strict=True):
-            state.score(classifier)
-            if k < rounds:
-                state.label_more(classifier, acquisition, per_round)
-    added = [k * per_round for k in range(rounds + 1)]
-    return [
-        state.scores[-1]
-        | {"curves": {"added": added} | {name: [s[name] for s in state.scores] for name in ("error", "nll")}}
-        for state in states
-    ]
+        X_var = state.variances(state.train)
+        fitted = clone(estimator if k == 0 else again).fit(state.train.X, state.train.y, X_var=X_var, start=fitted)
+        state.score(fitted)
+        if k < rounds:
+            state.label_more(fitted, acquisition, per_round)
+    curves = {name: [score[name] for score in state.scores] for name in ("error", "nll")}
+    return state.scores[-1] | {"curves": {"added": [k * per_round for k in range(rounds + 1)]} | curves}
 
 
 class Active(Benchmark):
@@ -223,28 +218,27 @@ class Active(Benchmark):
     def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
         """Return an unfitted estimator, which must be able to continue a training."""
         estimator = super().estimator(cell, method, options)
-        if not hasattr(estimator, "fit_many"):
+        if "start" not in signature(estimator.fit).parameters:
             raise BenchmarkError(
                 f"the benchmark 'active' continues trainings, which '{method}' cannot: leave it out (--methods)"
             )
         return estimator
 
-    def run(self, cell: str, estimator: Any, splits: Sequence[int]) -> list[Record]:
-        """Return a record for each repetition. Its ``"error"`` and ``"nll"`` are those after the last round."""
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
+        """Return the record of a repetition. Its ``"error"`` and ``"nll"`` are those after the last round."""
         acquisition, _, noise = cell.partition("/")
         started = time.perf_counter()
-        repetitions = label_round_by_round(
+        record = label_round_by_round(
             load(self.folder),
             estimator,
             acquisition,
             float(noise),
-            splits,
+            split,
             rounds=NUM_ADDED // self.per_round,
             per_round=self.per_round,
             refit=_REFIT if estimator.epochs is None else {},
         )
-        seconds = (time.perf_counter() - started) / len(splits)
-        return [repetition | {"seconds": seconds} for repetition in repetitions]
+        return record | {"seconds": time.perf_counter() - started}
 
     def figure(self, estimators: Mapping[tuple[str, str], Any], records: pd.DataFrame) -> Figure:
         """Draw test error against labels added: one panel per method and noise, one line per acquisition."""

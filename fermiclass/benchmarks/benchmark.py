@@ -83,8 +83,6 @@ class Benchmark:
         ``per_round`` are arguments of the constructor.
     fast
         Settings that replace the paper's optimiser; None for those of :mod:`fermiclass.benchmarks.methods`.
-    largest_block
-        Number of splits that may be trained at once, if memory is short.
     """
 
     name: str
@@ -96,7 +94,6 @@ class Benchmark:
     scores: Mapping[str, tuple[str, str]] = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f")})
     options: Sequence[str] = ("noise", *METHOD_OPTIONS)
     fast: Mapping[str, Any] | None = None
-    largest_block: int | None = None
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell. Every call returns the same split.
@@ -127,33 +124,32 @@ class Benchmark:
         """
         return make_estimator(method, self.settings(cell), options, fast=self.fast)
 
-    def run(self, cell: str, estimator: Any, splits: Sequence[int]) -> list[Record]:
-        """Train and test on some splits.
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
+        """Train and test on a split.
 
         Returns
         -------
-        list of dict
-            A record for each split, with
+        dict
+            The record of the split, with
 
             - ``"nll"``, ``"error"``, ``"classes"`` and ``"confusion"``; see :func:`score_labels`;
-            - ``"seconds"``, ``"fit_seconds"``, ``"predict_seconds"``: seconds of all splits divided by their number;
+            - ``"seconds"``, ``"fit_seconds"``, ``"predict_seconds"``;
             - ``"bayes_nll"``, the NLL of the Bayes classifier, and ``"excess"``, the NLL above it, if it is known;
             - ``"noise"``, the noise variance of each feature, if the method learned it;
             - the last ``"elbo"``, and whether training ``"converged"``, if the estimator has them;
             - for wrong labels their number ``"wrong"`` and the balanced class rate ``"bcr"``. Also ``"found"``, the
               number of wrong labels among the first 1.25 × ``"wrong"`` training rows, if the method ranks them.
         """
-        problems = [self.problem(cell, split) for split in splits]
+        problem = self.problem(cell, split)
         started = time.perf_counter()
-        fitted = _fit(estimator, problems)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the record has "converged"
+            fitted = clone(estimator).fit(problem.X, problem.y, X_var=problem.X_var)
         trained = time.perf_counter()
-        probabilities = [f.predict_proba(p.X_test, X_var=p.X_var_test) for f, p in zip(fitted, problems, strict=True)]
-        fit, predict = (trained - started) / len(problems), (time.perf_counter() - trained) / len(problems)
+        p = fitted.predict_proba(problem.X_test, X_var=problem.X_var_test)
+        fit, predict = trained - started, time.perf_counter() - trained
         seconds = {"seconds": fit + predict, "fit_seconds": fit, "predict_seconds": predict}
-        return [
-            _scores(problem, p, one.classes_) | _wrong_labels(problem, p, one) | _learned(one) | seconds
-            for problem, p, one in zip(problems, probabilities, fitted, strict=True)
-        ]
+        return _scores(problem, p, fitted.classes_) | _wrong_labels(problem, p, fitted) | _learned(fitted) | seconds
 
     def figure(self, estimators: Mapping[tuple[str, str], Any], records: pd.DataFrame) -> Figure:
         """Draw the results of a run, if the benchmark has the option ``plot``."""
@@ -227,17 +223,6 @@ def score_labels(y: NDArray[Any], of_known: FloatArray, known: NDArray[Any]) -> 
         "classes": [str(name) for name in classes],
         "confusion": confusion.tolist(),
     }
-
-
-def _fit(estimator: Any, problems: Sequence[Problem]) -> list[Any]:
-    """Fit the estimator to each problem. NIMGPClassifier trains on all at once, each as if alone."""
-    data = [(p.X, p.y, p.X_var) for p in problems]
-    if hasattr(estimator, "fit_many"):
-        fitted: list[Any] = estimator.fit_many(data)
-        return fitted
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the record has "converged"
-        return [clone(estimator).fit(X, y, X_var=X_var) for X, y, X_var in data]
 
 
 def _scores(problem: Problem, p: FloatArray, known: NDArray[Any]) -> Record:

@@ -48,7 +48,6 @@ class Flights(Benchmark):
     name = "flights"
     cells = (_CELL,)
     num_splits = 10
-    largest_block = 1
     # These settings are not tuned.
     fast = MappingProxyType({"steps": 5000, "learning_rate": 0.03, "training": {"decay": True}})
     methods = ("mgp@step", "mgp@softmax-bound")

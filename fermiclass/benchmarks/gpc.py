@@ -72,7 +72,6 @@ class GPC(Benchmark):
     )
     default_cells = tuple(f"{data_set}/0" for data_set in _INPUT_DIM)
     num_splits = 10
-    largest_block = 1
     methods = _METHODS
     published = MappingProxyType(
         {

@@ -1,7 +1,7 @@
 """Runs a benchmark split by split: in this process, in several, or on a Dask cluster; and goes on where it stopped.
 
-The unit of work is a block: one method on consecutive splits of a cell, which are trained together. Every finished
-split has a record, which is the same wherever it was made.
+The unit of work is one method on one split of a cell. Every finished split has a record, which is the same wherever it
+was made.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ PACKAGES = ("python", "fermiclass", "tensorflow", "gpflow", "numpy", "scipy", "s
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
-    """A part of the work, with everything that another process needs to do it."""
+class Work:
+    """One method on one split, with everything that another process needs for it."""
 
     benchmark: Benchmark
     cell: str
     method: str
     estimator: Any
-    splits: tuple[int, ...]
+    split: int
 
 
 def run(
@@ -49,7 +49,6 @@ def run(
     estimators: Mapping[tuple[str, str], Any],
     num_splits: int,
     *,
-    block_size: int = 25,
     workers: int = 1,
     dask: str | None = None,
     file: RecordFile | None = None,
@@ -65,12 +64,10 @@ def run(
         Unfitted estimators, by cell and method.
     num_splits
         Number of splits to run.
-    block_size
-        Number of splits that are trained together.
     workers
         Number of processes. They share the cores equally.
     dask
-        Address of a Dask scheduler, on whose workers the blocks run. Each worker must see the folder of the data.
+        Address of a Dask scheduler, on whose workers the splits run. Each worker must see the folder of the data.
     file
         File that keeps the records. Records that it already has are not made again.
     progress
@@ -90,37 +87,31 @@ def run(
     done = {(r["cell"], r["method"], r["split"]): r for r in ([] if file is None else file.load())}
     _check_settings(done.values(), estimators)
     wanted = [(cell, method, split) for cell, method in estimators for split in range(num_splits)]
-    left, size = len(set(wanted) - done.keys()), min(block_size, benchmark.largest_block or block_size)
-    blocks = []
-    for (cell, method), estimator in estimators.items():
-        for start in range(0, num_splits, size):  # blocks begin at multiples of their size, also in a resumed run
-            splits = range(start, min(start + size, num_splits))
-            new = tuple(split for split in splits if (cell, method, split) not in done)
-            if new:
-                blocks.append(Block(benchmark, cell, method, estimator, new))
+    works = [
+        Work(benchmark, cell, method, estimators[cell, method], split)
+        for cell, method, split in wanted
+        if (cell, method, split) not in done
+    ]
+    left = len(works)
     if progress is not None:
         progress(len(wanted) - left, len(wanted))
-    for records in _results(blocks, workers, dask):
+    for record in _results(works, workers, dask):
         if file is not None:
-            file.append(records)
-        done |= {(r["cell"], r["method"], r["split"]): r for r in records}
-        left -= len(records)
+            file.append(record)
+        done[record["cell"], record["method"], record["split"]] = record
+        left -= 1
         if progress is not None:
             progress(len(wanted) - left, len(wanted))
     return pd.DataFrame([done[key] for key in wanted])
 
 
-def run_block(block: Block) -> list[Record]:
-    """Return the records of a block."""
-    if type(block.estimator).__module__.startswith("fermiclass.nimgp") and "tensorflow" not in sys.modules:
+def run_split(work: Work) -> Record:
+    """Return the record of a split."""
+    if type(work.estimator).__module__.startswith("fermiclass.nimgp") and "tensorflow" not in sys.modules:
         load_tensorflow(quiet=True)
-    head = {"cell": block.cell, "method": block.method}
-    settings = settings_of(block.estimator)
-    records = block.benchmark.run(block.cell, block.estimator, block.splits)
-    return [
-        head | {"split": split} | record | {"settings": settings}
-        for split, record in zip(block.splits, records, strict=True)
-    ]
+    head = {"cell": work.cell, "method": work.method, "split": work.split}
+    record = work.benchmark.run(work.cell, work.estimator, work.split)
+    return head | record | {"settings": settings_of(work.estimator)}
 
 
 def settings_of(estimator: Any) -> dict[str, Any]:
@@ -143,13 +134,13 @@ def _check_settings(earlier: Any, estimators: Mapping[tuple[str, str], Any]) -> 
             )
 
 
-def _results(blocks: Sequence[Block], workers: int, dask: str | None) -> Iterator[list[Record]]:
-    """Yield the records of each finished block, in any order."""
+def _results(works: Sequence[Work], workers: int, dask: str | None) -> Iterator[Record]:
+    """Yield the record of each finished split, in any order."""
     if workers == 1 and dask is None:
-        yield from map(run_block, blocks)
-    elif blocks:
-        with _processes(min(workers, len(blocks))) if dask is None else _cluster(dask) as executor:
-            for future in as_completed([executor.submit(run_block, block) for block in blocks]):
+        yield from map(run_split, works)
+    elif works:
+        with _processes(min(workers, len(works))) if dask is None else _cluster(dask) as executor:
+            for future in as_completed([executor.submit(run_split, work) for work in works]):
                 yield future.result()
 
 
@@ -173,9 +164,9 @@ def _processes(workers: int) -> Iterator[Executor]:
     except BrokenProcessPool as error:
         raise BenchmarkError(
             f"one of {workers} worker processes was ended from outside, most often because memory ran out. Give fewer "
-            "--workers, or a smaller --block."
+            "--workers."
         ) from error
-    except BaseException:  # an interruption, or the caller stopped: do not wait for running blocks
+    except BaseException:  # an interruption, or the caller stopped: do not wait for running splits
         for child in multiprocessing.active_children():
             if child not in others:
                 child.terminate()
@@ -231,8 +222,8 @@ class RecordFile:
             os.truncate(self._path, len(whole))
         return [line for line in lines if "split" in line]
 
-    def append(self, records: Sequence[Record]) -> None:
-        """Append records after the header of this run.
+    def append(self, record: Record) -> None:
+        """Append a record after the header of this run.
 
         Raises
         ------
@@ -241,7 +232,7 @@ class RecordFile:
         """
         try:
             with self._path.open("a") as stream:
-                stream.writelines(json.dumps(line) + "\n" for line in (*self._header, *records))
+                stream.writelines(json.dumps(line) + "\n" for line in (*self._header, record))
         except OSError as error:
             raise OutputError(f"cannot write '{self._path}': {error.strerror}. Free some space.") from error
         self._header = []

@@ -18,7 +18,7 @@ from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.show.terminal import progress_bar
 
 # Options that every benchmark has. A benchmark declares the others.
-_COMMON = {"name", "methods", "datasets", "splits", "results", "block", "workers", "dask", "json_file"}
+_COMMON = {"name", "methods", "datasets", "splits", "results", "workers", "dask", "json_file"}
 _COMMON |= {"quiet", "verbose", "log", "debug"}
 # Parameters that do not change the results, or have their own place: names of files and of the work.
 _NO_SETTING = {"name", "json_file", "plot", "quiet", "verbose", "log", "debug", "data", "results", "workers", "dask"}
@@ -74,13 +74,6 @@ _NO_SETTING = {"name", "json_file", "plot", "quiet", "verbose", "log", "debug", 
     help="Number of rows that are labelled before the next training.",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Figure of the results: .png, .pdf or .svg.")
-@click.option(
-    "--block",
-    type=click.IntRange(min=1),
-    default=25,
-    show_default=True,
-    help="Number of splits that are trained together, where memory allows.",
-)
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Number of processes.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write the results to FILE.")
@@ -132,7 +125,6 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
                 chosen,
                 estimators,
                 splits or chosen.num_splits,
-                block_size=options["block"],
                 workers=workers,
                 dask=dask,
                 file=records,

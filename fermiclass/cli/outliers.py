@@ -86,7 +86,7 @@ def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **
             **data,
             folds=folds,
             seed=seed,
-            progress=lambda state: progress(state.step, state.steps),
+            progress=progress,
         )
     write_table(found, output)
     if not quiet:

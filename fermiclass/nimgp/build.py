@@ -5,7 +5,7 @@ A user of the core may as well compose :class:`~fermiclass.nimgp.model.NoisyInpu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -52,28 +52,28 @@ def build_model(
     settings: Settings,
     Z: np.ndarray,
     *,
-    num_data: int | np.ndarray,
+    num_data: int,
     num_classes: int,
-    input_priors: Sequence[InputPrior] | None = None,
+    input_prior: InputPrior | None = None,
     seed: int = 0,
     jitter: float = JITTER,
     dtype: tf.DType = tf.float64,
     labels: LabelTable | None = None,
 ) -> NoisyInputGP:
-    """Compose an untrained model, or several that are trained at once.
+    """Compose an untrained model.
 
     Parameters
     ----------
     settings
         The choices.
     Z
-        Initial inducing points ``(M, D)``, or ``(S, M, D)`` for S models, the same for every class.
+        Initial inducing points ``(M, D)``, the same for every class.
     num_data
-        N, or ``(S,)`` of them.
+        N.
     num_classes
         C.
-    input_priors
-        p(x) of the training inputs, one for each model; None for flat ones.
+    input_prior
+        p(x) of the training inputs; None for a flat one.
     seed
         Seed of a network's first weights, and of draws that are made once.
     jitter
@@ -85,7 +85,7 @@ def build_model(
     """
     refuse_after_fork()
     sets = None if labels is None else labels.sets
-    likelihood, num_latent = _likelihood(settings, num_classes, Z.shape[:-2], dtype, sets)
+    likelihood, num_latent = _likelihood(settings, num_classes, dtype, sets)
     return compose_model(
         settings,
         Z,
@@ -93,7 +93,7 @@ def build_model(
         num_latent,
         OneHot(num_classes, sets),
         num_data=num_data,
-        input_priors=input_priors,
+        input_prior=input_prior,
         seed=seed,
         jitter=jitter,
         dtype=dtype,
@@ -108,9 +108,9 @@ def compose_model(
     num_latent: int,
     encode: Encoding,
     *,
-    num_data: int | np.ndarray,
+    num_data: int,
     scales: Scales | None = None,
-    input_priors: Sequence[InputPrior] | None = None,
+    input_prior: InputPrior | None = None,
     seed: int = 0,
     jitter: float = JITTER,
     dtype: tf.DType = tf.float64,
@@ -122,7 +122,7 @@ def compose_model(
     ----------
     settings
         The other choices; its likelihood, ε and label noise play no part.
-    Z, num_data, input_priors, seed, jitter, dtype
+    Z, num_data, input_prior, seed, jitter, dtype
         As for :func:`build_model`.
     likelihood, num_latent
         p(y | f), and L, the number of latent functions that it needs.
@@ -131,16 +131,13 @@ def compose_model(
     scales
         Scales of stationary and polynomial kernels.
     """
-    *leading, num_inducing, input_dim = Z.shape
-    shape = (*leading, num_latent)
-    tiled = np.broadcast_to(Z[..., None, :, :], (*shape, num_inducing, input_dim))
-    sizes = (*leading, int(np.max(num_data)), input_dim)
+    input_dim = Z.shape[1]
     return NoisyInputGP(
-        _kernel(settings, shape, input_dim, scales or Scales(), dtype),
+        _kernel(settings, num_latent, input_dim, scales or Scales(), dtype),
         likelihood,
-        make_input_model(settings, sizes, encode, input_priors, seed, dtype),
-        _noise(settings, leading, input_dim, dtype),
-        SparsePosterior(tiled, jitter=jitter, dtype=dtype),
+        make_input_model(settings, (num_data, input_dim), encode, input_prior, seed, dtype),
+        _noise(settings, input_dim, dtype),
+        SparsePosterior(np.repeat(Z[None], num_latent, axis=0), jitter=jitter, dtype=dtype),
         num_data=num_data,
         objective=settings.objective,
         label_weights=label_weights,
@@ -148,10 +145,10 @@ def compose_model(
 
 
 def _likelihood(
-    settings: Settings, num_classes: int, leading: Sequence[int], dtype: tf.DType, sets: np.ndarray | None
+    settings: Settings, num_classes: int, dtype: tf.DType, sets: np.ndarray | None
 ) -> tuple[Likelihood, int]:
     """Return the likelihood, and the number of latent functions that it needs."""
-    shared: dict[str, Any] = {"shape": leading, "dtype": dtype, "sets": sets}
+    shared: dict[str, Any] = {"dtype": dtype, "sets": sets}
     if isinstance(settings.likelihood, str):
         num_latent = num_functions(num_classes)
         right = make_likelihood(settings.likelihood, num_classes, epsilon=settings.hyper.epsilon, **shared)
@@ -176,17 +173,17 @@ def _prior(settings: Settings, median: float, width: float) -> LogNormal | None:
     return LogNormal(median, width) if settings.hyper.priors else None
 
 
-def _kernel(settings: Settings, shape: Sequence[int], input_dim: int, scales: Scales, dtype: tf.DType) -> Kernel:
+def _kernel(settings: Settings, num_latent: int, input_dim: int, scales: Scales, dtype: tf.DType) -> Kernel:
     lengthscale = scales.lengthscale_over_root_d * np.sqrt(input_dim)
     kernels: list[Kernel] = []
     if not isinstance(settings.kernel, str):
         from fermiclass.nimgp.likelihoods.from_gpflow import copied_without_leak
 
-        kernels.append(GPflowKernel(copied_without_leak(settings.kernel), shape[-1], dtype=dtype))
+        kernels.append(GPflowKernel(copied_without_leak(settings.kernel), num_latent, dtype=dtype))
     for name in settings.kernel.split("+") if isinstance(settings.kernel, str) else ():
         if name == "linear":
             slopes = _prior(settings, _SLOPE_VARIANCE, _NARROW)
-            kernels.append(Linear(shape, variance=_SLOPE_VARIANCE, prior=slopes, dtype=dtype))
+            kernels.append(Linear(num_latent, variance=_SLOPE_VARIANCE, prior=slopes, dtype=dtype))
             continue
         start = {
             "variance": scales.initial_variance,
@@ -196,26 +193,23 @@ def _kernel(settings: Settings, shape: Sequence[int], input_dim: int, scales: Sc
             "dtype": dtype,
         }
         if name == "polynomial":
-            kernels.append(Polynomial(shape, input_dim, degree=settings.hyper.degree, **start))
+            kernels.append(Polynomial(num_latent, input_dim, degree=settings.hyper.degree, **start))
         else:
-            kernels.append(Stationary(shape, input_dim, profile=PROFILES[name], **start))
-    kernels.append(White(shape, variance=settings.hyper.white, prior=_prior(settings, _WHITE, _WIDE), dtype=dtype))
+            kernels.append(Stationary(num_latent, input_dim, profile=PROFILES[name], **start))
+    kernels.append(White(num_latent, variance=settings.hyper.white, prior=_prior(settings, _WHITE, _WIDE), dtype=dtype))
     return Sum(kernels)
 
 
-def _noise(settings: Settings, leading: Sequence[int], input_dim: int, dtype: tf.DType) -> InputNoise:
+def _noise(settings: Settings, input_dim: int, dtype: tf.DType) -> InputNoise:
     if settings.noise == "given":
         return GivenNoise()
     size = 1 if settings.noise == "shared" else input_dim
     prior = _prior(settings, settings.hyper.noise, _WIDE)
-    return LearnedNoise((*leading, size), variance=settings.hyper.noise, prior=prior, dtype=dtype)
+    return LearnedNoise(size, variance=settings.hyper.noise, prior=prior, dtype=dtype)
 
 
 def weights_of(model: NoisyInputGP) -> dict[str, np.ndarray]:
-    """All that prediction needs of a trained model, as float64 arrays by name (``kernel.kernels[0].variance``, …).
-
-    With the leading axis of models that were trained at once.
-    """
+    """All that prediction needs of a trained model, as float64 arrays by name (``kernel.kernels[0].variance``, …)."""
     return {
         path: np.asarray(parameter.numpy(), np.float64)
         for path, parameter in parameters_of(model).items()

@@ -1,9 +1,8 @@
 """Covariance functions of all latent functions at once, with one set of hyper-parameters per class.
 
 A kernel consists of its parameters, batched over the C latent functions, and two formulae. Inputs have the shape
-``(..., C, n, D)``, or ``(..., 1, n, D)`` if the latent functions share them. Covariances have ``(..., C, n, n')``. The
-leading axes run over models that are trained at once, or over inputs that are predicted separately. There may be none.
-Gradients are automatic.
+``(C, n, D)``, or ``(1, n, D)`` if the latent functions share them. Covariances have ``(C, n, n')``. Gradients are
+automatic.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.linalg import matmul
 from fermiclass.nimgp.modules import EXP, SOFTPLUS, Module, Parameter, Prior, copied
 
 
@@ -24,10 +22,10 @@ class Kernel(Protocol):
     """Interface of a covariance function for the sparse posterior."""
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Covariances ``(..., C, n, n')`` of X with X2, or of X with itself including white noise."""
+        """Covariances ``(C, n, n')`` of X with X2, or of X with itself including white noise."""
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Variances ``(..., C, n)``, white noise included."""
+        """Variances ``(C, n)``, white noise included."""
 
 
 @dataclass(frozen=True)
@@ -49,22 +47,22 @@ class Scales:
 
 
 class Distances(NamedTuple):
-    """The points ``A`` and ``B`` in units of the length-scales, ``(..., C, n, D)`` and ``(..., C, n', D)``."""
+    """The points ``A`` and ``B`` in units of the length-scales, ``(C, n, D)`` and ``(C, n', D)``."""
 
     A: tf.Tensor
     B: tf.Tensor
 
     def squared(self, factor: float, offset: tf.Tensor | None = None) -> tf.Tensor:
-        """``factor · r² + offset``, ``(..., C, n, n')``, with an offset ``(..., C)``."""
+        """``factor · r² + offset``, ``(C, n, n')``, with an offset ``(C,)``."""
         # |a − b|² = [−2a, |a|², 1] · [b, 1, |b|²]: one matrix product includes factor and offset.
         A, B = self.A, self.B
         A_squares = factor * tf.reduce_sum(tf.square(A), -1, keepdims=True)
         if offset is not None:
-            A_squares += offset[..., None, None]
+            A_squares += offset[:, None, None]
         B_squares = factor * tf.reduce_sum(tf.square(B), -1, keepdims=True)
         A = tf.concat([-2.0 * factor * A, A_squares, tf.ones_like(A_squares)], axis=-1)
         B = tf.concat([B, tf.ones_like(B_squares), B_squares], axis=-1)
-        return matmul(A, B, transpose_b=True)
+        return tf.matmul(A, B, transpose_b=True)
 
     def scaled(self, factor: float) -> tf.Tensor:
         """``√(factor · r²)``, kept away from 0, where it has no derivative."""
@@ -72,7 +70,7 @@ class Distances(NamedTuple):
         return tf.sqrt(tf.maximum(square, tf.cast(factor * 1e-12, square.dtype)))
 
 
-#: Covariances σ² κ(r²) as a function of the distances and σ² ``(..., C)``.
+#: Covariances σ² κ(r²) as a function of the distances and σ² ``(C,)``.
 RadialProfile = Callable[[Distances, tf.Tensor], tf.Tensor]
 
 
@@ -84,13 +82,13 @@ def squared_exponential(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
 def matern32(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
     """``σ² (1 + √3 r) exp(−√3 r)``."""
     r = distances.scaled(3.0)
-    return variance[..., None, None] * (1.0 + r) * tf.exp(-r)
+    return variance[:, None, None] * (1.0 + r) * tf.exp(-r)
 
 
 def matern52(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
     """``σ² (1 + √5 r + 5/3 r²) exp(−√5 r)``."""
     r = distances.scaled(5.0)
-    return variance[..., None, None] * (1.0 + r + tf.square(r) / 3.0) * tf.exp(-r)
+    return variance[:, None, None] * (1.0 + r + tf.square(r) / 3.0) * tf.exp(-r)
 
 
 #: Profiles by the name of the kernel; :data:`fermiclass.nimgp.names.KERNELS` lists the names for commands.
@@ -109,8 +107,8 @@ class Stationary(Module):
 
     Parameters
     ----------
-    shape
-        ``(..., C)``: leading axes and the number of latent functions.
+    num_functions
+        C.
     input_dim
         D.
     profile
@@ -123,7 +121,7 @@ class Stationary(Module):
 
     def __init__(
         self,
-        shape: Sequence[int],
+        num_functions: int,
         input_dim: int,
         *,
         profile: RadialProfile = squared_exponential,
@@ -135,35 +133,37 @@ class Stationary(Module):
     ) -> None:
         super().__init__()
         self.profile = profile
-        self.variance = Parameter(np.full(shape, variance), dtype=dtype, transform=SOFTPLUS, prior=variance_prior)
-        self.lengthscales = _lengthscales([*shape, input_dim], lengthscales, lengthscales_prior, dtype)
+        self.variance = Parameter(
+            np.full(num_functions, variance), dtype=dtype, transform=SOFTPLUS, prior=variance_prior
+        )
+        self.lengthscales = _lengthscales([num_functions, input_dim], lengthscales, lengthscales_prior, dtype)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
-        A = X / self.lengthscales[..., None, :]
-        return self.profile(Distances(A, A if X2 is None else X2 / self.lengthscales[..., None, :]), self.variance)
+        A = X / self.lengthscales[:, None, :]
+        return self.profile(Distances(A, A if X2 is None else X2 / self.lengthscales[:, None, :]), self.variance)
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances σ²."""
-        return tf.repeat(self.variance[..., None], tf.shape(X)[-2], axis=-1)
+        return tf.repeat(self.variance[:, None], tf.shape(X)[1], axis=1)
 
 
 class Linear(Module):
     """``σ² x · x'``: latent functions that are linear in the inputs. σ² is the prior variance of each slope."""
 
     def __init__(
-        self, shape: Sequence[int], *, variance: float = 0.1, prior: Prior | None = None, dtype: tf.DType = tf.float64
+        self, num_functions: int, *, variance: float = 0.1, prior: Prior | None = None, dtype: tf.DType = tf.float64
     ) -> None:
         super().__init__()
-        self.variance = Parameter(np.full(shape, variance), dtype=dtype, transform=EXP, prior=prior)
+        self.variance = Parameter(np.full(num_functions, variance), dtype=dtype, transform=EXP, prior=prior)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
-        return self.variance[..., None, None] * matmul(X, X if X2 is None else X2, transpose_b=True)
+        return self.variance[:, None, None] * tf.matmul(X, X if X2 is None else X2, transpose_b=True)
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances σ² |x|²."""
-        return self.variance[..., None] * tf.reduce_sum(tf.square(X), axis=-1)
+        return self.variance[:, None] * tf.reduce_sum(tf.square(X), axis=-1)
 
 
 class Polynomial(Module):
@@ -171,7 +171,7 @@ class Polynomial(Module):
 
     def __init__(
         self,
-        shape: Sequence[int],
+        num_functions: int,
         input_dim: int,
         *,
         degree: int = 3,
@@ -183,39 +183,38 @@ class Polynomial(Module):
     ) -> None:
         super().__init__()
         self.degree = degree
-        self.variance = Parameter(np.full(shape, variance), dtype=dtype, transform=EXP, prior=variance_prior)
-        self.lengthscales = _lengthscales([*shape, input_dim], lengthscales, lengthscales_prior, dtype)
+        self.variance = Parameter(np.full(num_functions, variance), dtype=dtype, transform=EXP, prior=variance_prior)
+        self.lengthscales = _lengthscales([num_functions, input_dim], lengthscales, lengthscales_prior, dtype)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
-        product = matmul(X / tf.square(self.lengthscales)[..., None, :], X if X2 is None else X2, transpose_b=True)
-        return self.variance[..., None, None] * (1.0 + product) ** self.degree
+        product = tf.matmul(X / tf.square(self.lengthscales)[:, None, :], X if X2 is None else X2, transpose_b=True)
+        return self.variance[:, None, None] * (1.0 + product) ** self.degree
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances ``σ² (1 + Σ_j x_j² / ℓ_j²)^p``."""
-        square = tf.reduce_sum(tf.square(X / self.lengthscales[..., None, :]), axis=-1)
-        return self.variance[..., None] * (1.0 + square) ** self.degree
+        square = tf.reduce_sum(tf.square(X / self.lengthscales[:, None, :]), axis=-1)
+        return self.variance[:, None] * (1.0 + square) ** self.degree
 
 
 class White(Module):
     """White noise, ``σ₀² [x = x']``: x = x' means the same point, not only the same position."""
 
     def __init__(
-        self, shape: Sequence[int], *, variance: float = 0.01, prior: Prior | None = None, dtype: tf.DType = tf.float64
+        self, num_functions: int, *, variance: float = 0.01, prior: Prior | None = None, dtype: tf.DType = tf.float64
     ) -> None:
         super().__init__()
-        self.variance = Parameter(np.full(shape, variance), dtype=dtype, transform=EXP, prior=prior)
+        self.variance = Parameter(np.full(num_functions, variance), dtype=dtype, transform=EXP, prior=prior)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """``σ₀² I`` for a set of points with itself; zeros between two sets."""
         if X2 is None:
             return tf.linalg.diag(self.K_diag(X))
-        leading = tf.broadcast_dynamic_shape(tf.shape(X)[:-2], self.variance.shape)
-        return tf.zeros(tf.concat([leading, [tf.shape(X)[-2], tf.shape(X2)[-2]]], axis=0), X.dtype)
+        return tf.zeros([self.variance.shape[0], tf.shape(X)[1], tf.shape(X2)[1]], X.dtype)
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances σ₀²."""
-        return tf.repeat(self.variance[..., None], tf.shape(X)[-2], axis=-1)
+        return tf.repeat(self.variance[:, None], tf.shape(X)[1], axis=1)
 
 
 class Sum(Module):
@@ -235,7 +234,7 @@ class Sum(Module):
 
 
 class GPflowKernel(Module):
-    """Copies of a kernel of GPflow, one for each latent function of one model; there are no leading axes of models.
+    """Copies of a kernel of GPflow, one for each latent function.
 
     Parameters
     ----------
@@ -255,17 +254,17 @@ class GPflowKernel(Module):
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
         each = [k(_of_function(X, c), None if X2 is None else _of_function(X2, c)) for c, k in enumerate(self.kernels)]
-        return tf.cast(tf.stack(each, axis=-3), self._dtype)
+        return tf.cast(tf.stack(each), self._dtype)
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances."""
         each = [k(_of_function(X, c), full_cov=False) for c, k in enumerate(self.kernels)]
-        return tf.cast(tf.stack(each, axis=-2), self._dtype)
+        return tf.cast(tf.stack(each), self._dtype)
 
 
 def _of_function(X: tf.Tensor, c: int) -> tf.Tensor:
     """Return the inputs of one latent function, in double precision."""
-    return tf.cast(X[..., min(c, X.shape[-3] - 1), :, :], tf.float64)
+    return tf.cast(X[min(c, X.shape[0] - 1)], tf.float64)
 
 
 def _lengthscales(shape: Sequence[int], value: float, prior: Prior | None, dtype: tf.DType) -> Parameter:

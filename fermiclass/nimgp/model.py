@@ -8,21 +8,21 @@ import tensorflow as tf
 from fermiclass.nimgp.inputs.models import Batch, InputModel, InputNoise, ObservedInputs
 from fermiclass.nimgp.kernels import Kernel
 from fermiclass.nimgp.likelihoods.base import Likelihood, Predictive
-from fermiclass.nimgp.modules import Module, copied, parameters_of
+from fermiclass.nimgp.modules import Module, parameters_of
 from fermiclass.nimgp.posterior import SparsePosterior
 
 
 class NoisyInputGP(Module):
-    """Sparse variational multi-class GP whose inputs may be noisy, or several such models that are trained at once.
+    """Sparse variational multi-class GP whose inputs may be noisy.
 
     Kernel, likelihood, input model and noise are four independent choices.
 
     Parameters
     ----------
     kernel, likelihood, input_model, noise, posterior
-        The parts, all with the same leading axes.
+        The parts.
     num_data
-        N, which scales the terms of a minibatch: one number, or one for each model.
+        N, which scales the terms of a minibatch.
     objective
         One of :data:`fermiclass.nimgp.names.OBJECTIVES`; see :meth:`objective`.
     label_weights
@@ -37,7 +37,7 @@ class NoisyInputGP(Module):
         noise: InputNoise,
         posterior: SparsePosterior,
         *,
-        num_data: int | np.ndarray,
+        num_data: int,
         objective: str = "elbo",
         label_weights: np.ndarray | None = None,
     ) -> None:
@@ -52,7 +52,7 @@ class NoisyInputGP(Module):
         self.label_weights = label_weights
 
     def objective(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """Return an unbiased estimate of what training maximises, by default the evidence lower bound, ``(...)``.
+        """Return an unbiased estimate of what training maximises, by default the evidence lower bound.
 
         ``(N/B) Σ_i { E_q(x_i) E_q(f) log p(y_i | f(x_i)) + [terms of q(x_i)] } − Σ_c KL(q(u_c) ‖ p(u_c))``
         (Villacampa-Calvo et al. 2021, equation 10 and appendix A, which prints the inverse of the scale). With the
@@ -72,14 +72,11 @@ class NoisyInputGP(Module):
         terms = self.input_model.source_terms(functions, likelihood, batch, seed)
         if self.label_weights is not None:
             terms *= tf.gather(tf.constant(self.label_weights, terms.dtype), batch.y)
-        if batch.weight is None:
-            total, count = tf.reduce_sum(terms, axis=-1), tf.cast(tf.shape(terms)[-1], terms.dtype)
-        else:
-            total, count = tf.reduce_sum(terms * batch.weight, axis=-1), tf.reduce_sum(batch.weight, axis=-1)
-        return tf.cast(self.num_data, terms.dtype) / count * total - self.posterior.kl_divergence()
+        scale = tf.cast(self.num_data, terms.dtype) / tf.cast(tf.shape(terms)[0], terms.dtype)
+        return scale * tf.reduce_sum(terms) - self.posterior.kl_divergence()
 
     def log_prior_density(self) -> tf.Tensor:
-        """Return the log density of the priors of all hyper-parameters, summed over all models, a scalar."""
+        """Return the log density of the priors of all hyper-parameters."""
         densities = [p.log_prior_density() for p in self.trainable_parameters if p.prior is not None]
         return tf.add_n(densities) if densities else tf.zeros((), self.posterior.q_mu.dtype)
 
@@ -93,20 +90,12 @@ class NoisyInputGP(Module):
             return "the covariances K(Z, Z) of the inducing points overflow"
         eigenvalues = np.linalg.eigvalsh(K)
         condition = eigenvalues[..., -1] / np.maximum(eigenvalues[..., 0], 1e-16 * eigenvalues[..., -1])
-        worst = np.unravel_index(np.argmax(condition), condition.shape)
+        worst = int(np.argmax(condition))
         return (
-            f"the covariance matrix K(Z, Z) of {K.shape[-1]} inducing points is worst for latent function {worst[-1]}: "
-            f"its condition number is {condition[worst]:.1g} before the jitter of {np.max(self.posterior.jitter):.1g}"
+            f"the covariance matrix K(Z, Z) of {K.shape[-1]} inducing points is worst for latent function {worst}: "
+            f"its condition number is {condition[worst]:.1g} before the jitter of {self.posterior.jitter.numpy():.1g}"
         )
 
-    def for_prediction(self, k: int | None = None) -> NoisyInputGP:
-        """Return this model, or number k of several that were trained at once, without what only training needs."""
-        kernel, likelihood, noise, posterior = self.kernel, self.likelihood, self.noise, self.posterior
-        if k is not None:
-            kernel, likelihood, noise, posterior = copied((kernel, likelihood, noise, posterior))
-        one = NoisyInputGP(kernel, likelihood, ObservedInputs(), noise, posterior, num_data=0)
-        if k is not None:
-            for parameter in parameters_of(one).values():
-                of_all = parameter.unconstrained_variable
-                parameter.unconstrained_variable = tf.Variable(of_all[k], trainable=of_all.trainable)
-        return one
+    def for_prediction(self) -> NoisyInputGP:
+        """Return this model without what only training needs."""
+        return NoisyInputGP(self.kernel, self.likelihood, ObservedInputs(), self.noise, self.posterior, num_data=0)

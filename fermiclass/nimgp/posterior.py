@@ -8,7 +8,6 @@ Each latent function f^c has its own inducing points ``Z_c`` (M, D) and values `
     var_c(x)  = k(x, x) − aᵀ a + aᵀ S_c a
 
 This is the posterior of Villacampa-Calvo et al. (2021), equation (13). Its equations (5) and (15) print wrong signs.
-Leading axes ``...`` run over models that are trained at once. There may be none.
 """
 
 from __future__ import annotations
@@ -21,12 +20,11 @@ import tensorflow as tf
 
 from fermiclass.nimgp.expected.psi import expected_moments
 from fermiclass.nimgp.kernels import Kernel
-from fermiclass.nimgp.linalg import matmul, matvec
 from fermiclass.nimgp.modules import Module, Parameter
 
 
 class LatentMoments(NamedTuple):
-    """Mean and variance of every latent function at every point, each of shape ``(..., C, n)``."""
+    """Mean and variance of every latent function at every point, each of shape ``(C, n)``."""
 
     mean: tf.Tensor
     var: tf.Tensor
@@ -36,13 +34,13 @@ class LatentFunctions(Protocol):
     """Latent functions that can be evaluated anywhere."""
 
     def moments(self, X: tf.Tensor) -> LatentMoments:
-        """Mean and variance at ``X`` (..., n, D)."""
+        """Mean and variance at ``X`` (n, D)."""
 
     def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
-        """Mean and variance at ``X`` (..., n, D), and ``∇ mean_c``, ``(..., C, n, D)``."""
+        """Mean and variance at ``X`` (n, D), and ``∇ mean_c``, ``(C, n, D)``."""
 
     def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
-        """Mean and variance over x of N(mean, diag var), both (..., n, D); see :mod:`fermiclass.nimgp.expected.psi`."""
+        """Mean and variance over x of N(mean, diag var), both (n, D); see :mod:`fermiclass.nimgp.expected.psi`."""
 
 
 class SparsePosterior(Module):
@@ -51,25 +49,25 @@ class SparsePosterior(Module):
     Parameters
     ----------
     Z
-        Initial inducing points, ``(..., C, M, D)``.
+        Initial inducing points, ``(C, M, D)``.
     jitter
         Number that is added to the diagonal of K(Z, Z), relative to the mean of the diagonal. Training may raise it.
     """
 
     def __init__(self, Z: np.ndarray, *, jitter: float, dtype: tf.DType = tf.float64) -> None:
         super().__init__()
-        *shape, num_inducing, _ = Z.shape
+        num_functions, num_inducing, _ = Z.shape
         self.Z = Parameter(Z, dtype=dtype)
-        self.q_mu = Parameter(np.zeros([*shape, num_inducing]), dtype=dtype)
+        self.q_mu = Parameter(np.zeros([num_functions, num_inducing]), dtype=dtype)
         # Only the lower triangle is used. The upper triangle has no gradient and does not change.
-        self.q_sqrt = Parameter(tf.eye(num_inducing, batch_shape=shape, dtype=dtype), dtype=dtype)
+        self.q_sqrt = Parameter(tf.eye(num_inducing, batch_shape=[num_functions], dtype=dtype), dtype=dtype)
         # A parameter, so that prediction uses the jitter with which training ended.
-        self.jitter = Parameter(np.full(shape[:-1], jitter), dtype=dtype, trainable=False)
+        self.jitter = Parameter(jitter, dtype=dtype, trainable=False)
 
     def _cholesky(self, kernel: Kernel, dtype: tf.DType | None = None) -> tf.Tensor:
         K = tf.cast(kernel.K(self.Z), dtype or self.q_mu.dtype)
         diagonal = tf.linalg.diag_part(K)
-        jitter = tf.cast(self.jitter, K.dtype)[..., None, None] * tf.reduce_mean(diagonal, axis=-1, keepdims=True)
+        jitter = tf.cast(self.jitter, K.dtype) * tf.reduce_mean(diagonal, axis=-1, keepdims=True)
         return tf.linalg.cholesky(tf.linalg.set_diag(K, diagonal + jitter))
 
     def functions(self, kernel: Kernel) -> TrainingFunctions:
@@ -78,12 +76,11 @@ class SparsePosterior(Module):
         return TrainingFunctions(kernel, tf.convert_to_tensor(self.Z), self._cholesky(kernel), self.q_mu, S_sqrt)
 
     def kl_divergence(self) -> tf.Tensor:
-        """``Σ_c KL(q(v_c) ‖ N(0, I)) = ½ Σ_c [tr S_c + m_cᵀ m_c − M − log |S_c|]``, shape ``(...)``."""
+        """``Σ_c KL(q(v_c) ‖ N(0, I)) = ½ Σ_c [tr S_c + m_cᵀ m_c − M − log |S_c|]``."""
         S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
-        log_det = tf.reduce_sum(tf.math.log(tf.square(tf.linalg.diag_part(S_sqrt))), axis=(-2, -1))
-        num_values = self.q_mu.shape[-2] * self.q_mu.shape[-1]
-        squares = tf.reduce_sum(tf.square(S_sqrt), axis=(-3, -2, -1)) + tf.reduce_sum(tf.square(self.q_mu), (-2, -1))
-        return 0.5 * (squares - num_values - log_det)
+        log_det = tf.reduce_sum(tf.math.log(tf.square(tf.linalg.diag_part(S_sqrt))))
+        squares = tf.reduce_sum(tf.square(S_sqrt)) + tf.reduce_sum(tf.square(self.q_mu))
+        return 0.5 * (squares - self.q_mu.shape.num_elements() - log_det)
 
     def predictor(self, kernel: Kernel) -> PredictiveFunctions:
         """Return the latent functions for prediction. Terms of the inducing points alone are computed once."""
@@ -106,13 +103,13 @@ class TrainingFunctions(NamedTuple):
     S_sqrt: tf.Tensor
 
     def moments(self, X: tf.Tensor) -> LatentMoments:
-        """Mean and variance at ``X`` (..., n, D)."""
-        X = X[..., None, :, :]
+        """Mean and variance at ``X`` (n, D)."""
+        X = X[None]
         return self._moments(X, self.kernel.K(self.Z, X))
 
     def _moments(self, X: tf.Tensor, k: tf.Tensor) -> LatentMoments:
-        A = tf.linalg.triangular_solve(self.L, k)  # (..., C, M, n)
-        mean = matvec(A, self.q_mu, transpose_a=True)
+        A = tf.linalg.triangular_solve(self.L, k)  # (C, M, n)
+        mean = tf.linalg.matvec(A, self.q_mu, transpose_a=True)
         var = (
             self.kernel.K_diag(X)
             - tf.reduce_sum(tf.square(A), axis=-2)
@@ -121,21 +118,21 @@ class TrainingFunctions(NamedTuple):
         return LatentMoments(mean, _positive(var))
 
     def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
-        """Mean and variance at ``X`` (..., n, D), and ``∇ mean_c``, ``(..., C, n, D)``."""
-        weights = tf.linalg.triangular_solve(self.L, self.q_mu[..., None], adjoint=True)  # (..., C, M, 1)
-        X = X[..., None, :, :]
+        """Mean and variance at ``X`` (n, D), and ``∇ mean_c``, ``(C, n, D)``."""
+        weights = tf.linalg.triangular_solve(self.L, self.q_mu[:, :, None], adjoint=True)  # (C, M, 1)
+        X = X[None]
         k, gradient = _with_gradient(lambda x: self.kernel.K(self.Z, x), X, weights)
         return self._moments(X, k), gradient
 
     def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
-        """Mean and variance over x of N(mean, diag var), both (..., n, D)."""
+        """Mean and variance over x of N(mean, diag var), both (n, D)."""
         weights, precision = _weights_and_precision(self.L, self.q_mu, self.S_sqrt)
         first, variance = expected_moments(self.kernel, self.Z, weights, precision, mean, var)
         return LatentMoments(first, _positive(variance))
 
 
 class PredictiveFunctions(NamedTuple):
-    """``mean = kᵀ α`` and ``var = k(x, x) − kᵀ P k`` with α = L⁻ᵀ m (..., C, M), P = L⁻ᵀ (I − S) L⁻¹ (..., C, M, M)."""
+    """``mean = kᵀ α`` and ``var = k(x, x) − kᵀ P k`` with α = L⁻ᵀ m (C, M), P = L⁻ᵀ (I − S) L⁻¹ (C, M, M)."""
 
     kernel: Kernel
     Z: tf.Tensor
@@ -143,23 +140,23 @@ class PredictiveFunctions(NamedTuple):
     precision: tf.Tensor
 
     def moments(self, X: tf.Tensor) -> LatentMoments:
-        """Mean and variance at ``X`` (..., n, D)."""
-        X = X[..., None, :, :]
+        """Mean and variance at ``X`` (n, D)."""
+        X = X[None]
         return self._moments(X, self.kernel.K(X, self.Z))
 
     def _moments(self, X: tf.Tensor, k: tf.Tensor) -> LatentMoments:
-        mean = matvec(k, self.weights)
-        var = self.kernel.K_diag(X) - tf.reduce_sum(k * matmul(k, self.precision), axis=-1)
+        mean = tf.linalg.matvec(k, self.weights)
+        var = self.kernel.K_diag(X) - tf.reduce_sum(k * tf.matmul(k, self.precision), axis=-1)
         return LatentMoments(mean, _positive(var))
 
     def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
-        """Mean and variance at ``X`` (..., n, D), and ``∇ mean_c``, ``(..., C, n, D)``."""
-        X = X[..., None, :, :]
-        k, gradient = _with_gradient(lambda x: self.kernel.K(x, self.Z), X, self.weights[..., None, :])
+        """Mean and variance at ``X`` (n, D), and ``∇ mean_c``, ``(C, n, D)``."""
+        X = X[None]
+        k, gradient = _with_gradient(lambda x: self.kernel.K(x, self.Z), X, self.weights[:, None, :])
         return self._moments(X, k), gradient
 
     def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
-        """Mean and variance over x of N(mean, diag var), both (..., n, D)."""
+        """Mean and variance over x of N(mean, diag var), both (n, D)."""
         first, variance = expected_moments(self.kernel, self.Z, self.weights, self.precision, mean, var)
         return LatentMoments(first, _positive(variance))
 
@@ -167,20 +164,20 @@ class PredictiveFunctions(NamedTuple):
 def _with_gradient(
     covariances: Callable[[tf.Tensor], tf.Tensor], X: tf.Tensor, weights: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return covariances with M points, and ``∂/∂x Σ_m w_m k(x, z_m)`` at each x, ``(..., C, n, D)``.
+    """Return covariances with M points, and ``∂/∂x Σ_m w_m k(x, z_m)`` at each x, ``(C, n, D)``.
 
     The sum at a point depends on that point alone: one backward pass gives the gradients at all points.
 
     Parameters
     ----------
     covariances
-        Function that returns the covariances of points ``(..., C, n, D)``.
+        Function that returns the covariances of points ``(C, n, D)``.
     X
-        The points, ``(..., 1, n, D)``.
+        The points, ``(1, n, D)``.
     weights
-        w, of a shape that can be broadcast to the covariances; its third last axis has length C.
+        w, of a shape that can be broadcast to the covariances; its first axis has length C.
     """
-    of_each = tf.tile(X, [1] * (len(X.shape) - 3) + [weights.shape[-3], 1, 1])
+    of_each = tf.tile(X, [weights.shape[0], 1, 1])
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(of_each)
         k = covariances(of_each)

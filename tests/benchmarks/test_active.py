@@ -25,16 +25,12 @@ class Fake(BaseEstimator):
     def __init__(self, epochs=7):
         self.epochs = epochs
 
-    def fit(self, X, y):
-        self.X_, self.y_ = X, y
+    def fit(self, X, y, *, X_var, start):
+        self.X_, self.y_, self.X_var_, self.start_ = X, y, X_var, start
         self.model_ = LogisticRegression().fit(X, y)
         self.classes_ = self.model_.classes_
+        self.calls.append(self)
         return self
-
-    def fit_many(self, data, *, start):
-        fitted = [Fake(self.epochs).fit(X, y) for X, y, _ in data]
-        self.calls.append(SimpleNamespace(estimator=self, data=data, start=start, fitted=fitted))
-        return fitted
 
     def predict_proba(self, X, *, X_var):
         self.test_, self.test_var_ = X, X_var
@@ -56,29 +52,28 @@ def data():
     return Rows(np.column_stack([np.arange(1000.0), X]), y)
 
 
-def run(data, acquisition="entropy", noise=0.0, repetitions=(0,), **options):
+def run(data, acquisition="entropy", noise=0.0, repetition=0, **options):
     Fake.calls = []
-    return label_round_by_round(data, Fake(), acquisition, noise, repetitions, **options), Fake.calls
+    return label_round_by_round(data, Fake(), acquisition, noise, repetition, **options), Fake.calls
 
 
-def added_rows(calls, repetition=0):
+def added_rows(calls):
     """Those that each training after the first has more."""
-    X = [call.data[repetition][0] for call in calls]
-    return [b[len(a) :] for a, b in pairwise(X)]
+    return [b.X_[len(a.X_) :] for a, b in pairwise(calls)]
 
 
 def test_the_rows_are_divided_and_then_move(data):
-    records, calls = run(data, rounds=3, per_round=4)
-    first, last = calls[0].fitted[0], calls[-1].fitted[0]
+    record, calls = run(data, rounds=3, per_round=4)
+    first, last = calls[0], calls[-1]
     assert (len(first.X_), len(first.test_), len(first.pool_)) == (100, 500, 400)
     assert len(np.unique(np.concatenate([first.X_[:, 0], first.test_[:, 0], first.pool_[:, 0]]))) == 1000
-    assert [len(call.fitted[0].X_) for call in calls] == [100, 104, 108, 112]
+    assert [len(call.X_) for call in calls] == [100, 104, 108, 112]
     assert np.array_equal(last.X_[:100], first.X_)
     assert np.isin(last.X_[100:, 0], first.pool_[:, 0]).all()
     assert len(np.unique(last.X_[:, 0])) == 112
-    assert records[0]["curves"]["added"] == [0, 4, 8, 12]
-    assert len(records[0]["curves"]["error"]) == len(records[0]["curves"]["nll"]) == 4
-    assert records[0]["nll"] == records[0]["curves"]["nll"][-1]
+    assert record["curves"]["added"] == [0, 4, 8, 12]
+    assert len(record["curves"]["error"]) == len(record["curves"]["nll"]) == 4
+    assert record["nll"] == record["curves"]["nll"][-1]
 
 
 def numbers(fake, X):
@@ -88,7 +83,7 @@ def numbers(fake, X):
 
 def test_labels_stay_with_their_rows(data):
     _, calls = run(data, rounds=2, per_round=5)
-    first, last = calls[0].fitted[0], calls[-1].fitted[0]
+    first, last = calls[0], calls[-1]
     assert np.array_equal(data.y[numbers(first, last.X_)], last.y_)
     assert len(np.unique(numbers(first, first.pool_))) == 400
 
@@ -97,8 +92,7 @@ def test_labels_stay_with_their_rows(data):
 def test_the_row_with_the_largest_score_is_labelled_next(data, acquisition):
     name = {"entropy": "entropy", "bald": "information"}[acquisition]
     _, calls = run(data, acquisition, rounds=3)
-    for call, new in zip(calls, added_rows(calls), strict=False):
-        fake = call.fitted[0]
+    for fake, new in zip(calls, added_rows(calls), strict=False):
         pool = fake.pool_
         score = getattr(fake.predict_distribution(pool, X_var=None), name)
         assert np.array_equal(new, pool[[np.argmax(score)]])
@@ -110,45 +104,41 @@ def test_random_rows_are_others_and_the_same_every_time(data):
     chosen = np.concatenate(added_rows(calls))
     best = np.concatenate(added_rows(run(data, "entropy", rounds=3)[1]))
     assert not np.array_equal(chosen, best)
-    assert not hasattr(calls[0].fitted[0], "pool_")  # nothing is predicted for them
+    assert not hasattr(calls[0], "pool_")  # nothing is predicted for them
 
 
-def test_repetitions_advance_together_and_each_as_if_alone(data):
-    together, calls = run(data, "random", 0.25, (3, 4, 9), rounds=2)
-    assert len(calls) == 3
-    assert all(len({len(X) for X, _, _ in call.data}) == 1 for call in calls)
-    alone = [run(data, "random", 0.25, (k,), rounds=2)[0][0] for k in (3, 4, 9)]
-    assert together == alone
-    assert together[0]["error"] != together[1]["error"]
+def test_repetitions_differ(data):
+    errors = [run(data, "random", 0.25, k, rounds=2)[0]["error"] for k in (3, 4)]
+    assert errors[0] != errors[1]
 
 
 def test_training_goes_on_where_it_ended(data):
-    _, calls = run(data, rounds=2, repetitions=(0, 1), refit={"epochs": 2})
-    assert calls[0].start is None
-    assert calls[1].start is calls[0].fitted
-    assert calls[2].start is calls[1].fitted
-    assert [call.estimator.epochs for call in calls] == [7, 2, 2]
+    _, calls = run(data, rounds=2, refit={"epochs": 2})
+    assert calls[0].start_ is None
+    assert calls[1].start_ is calls[0]
+    assert calls[2].start_ is calls[1]
+    assert [call.epochs for call in calls] == [7, 2, 2]
 
 
 def test_inputs_are_standardised_by_the_first_rows_and_then_noisy(data):
     (_, clean), (_, noisy), (_, more) = (run(data, noise=v, rounds=0) for v in (0.0, 0.1, 0.5))
-    a, b, c = (calls[0].fitted[0] for calls in (clean, noisy, more))
+    a, b, c = (calls[0] for calls in (clean, noisy, more))
     assert np.allclose(a.X_.mean(axis=0), 0.0)
     assert np.allclose(a.X_.std(axis=0), 1.0)
     assert (b.test_ - a.test_).var() == pytest.approx(0.1, rel=0.15)
     assert np.allclose(c.X_ - a.X_, np.sqrt(5) * (b.X_ - a.X_))
     assert np.all(b.test_var_ == 0.1)
-    assert np.all(noisy[0].data[0][2] == 0.1)
+    assert np.all(noisy[0].X_var_ == 0.1)
     assert np.array_equal(a.y_, c.y_)
 
 
 def test_scores_are_those_of_the_test_rows(data):
-    records, calls = run(data, rounds=1)
-    fake = calls[0].fitted[0]
+    record, calls = run(data, rounds=1)
+    fake = calls[0]
     y = data.y[numbers(fake, fake.test_)]
     p = fake.model_.predict_proba(fake.test_)
-    assert records[0]["curves"]["error"][0] == pytest.approx(np.mean(p.argmax(axis=1) != y))
-    assert records[0]["curves"]["nll"][0] == pytest.approx(-np.log(p[np.arange(500), y]).mean())
+    assert record["curves"]["error"][0] == pytest.approx(np.mean(p.argmax(axis=1) != y))
+    assert record["curves"]["nll"][0] == pytest.approx(-np.log(p[np.arange(500), y]).mean())
 
 
 def test_a_learning_curve_is_a_mean_with_its_standard_error():

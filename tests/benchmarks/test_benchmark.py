@@ -8,7 +8,7 @@ import pytest
 
 from fermiclass.benchmarks import BENCHMARKS, make_benchmark
 from fermiclass.benchmarks.benchmark import Problem
-from fermiclass.benchmarks.harness import Block, run_block
+from fermiclass.benchmarks.harness import Work, run_split
 from fermiclass.benchmarks.methods import MethodOptions
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier
@@ -18,7 +18,7 @@ from .fake import CELLS, Constant, FakeBenchmark, Learner
 
 
 def records_of(estimator, cell="easy/0", splits=(0, 3)):
-    return run_block(Block(FakeBenchmark(), cell, "some", estimator, splits))
+    return [run_split(Work(FakeBenchmark(), cell, "some", estimator, split)) for split in splits]
 
 
 def test_scores_are_those_of_the_estimator_alone():
@@ -48,7 +48,7 @@ def test_a_class_that_was_not_learned_has_no_probability():
             zeros = np.zeros((4, 1))
             return Problem(zeros, zeros, np.array(list("acac")), zeros, zeros, np.array(list("abcc")))
 
-    (record,) = run_block(Block(Missing(), "easy/0", "some", Constant((0.6, 0.4)), (0,)))
+    record = run_split(Work(Missing(), "easy/0", "some", Constant((0.6, 0.4)), 0))
     assert record["classes"] == ["a", "b", "c"]
     assert record["nll"] == pytest.approx(-np.mean(np.log([0.6, 1e-5, 0.4, 0.4])))
     assert record["error"] == 0.75
@@ -79,12 +79,12 @@ class WithWrongLabels(FakeBenchmark):
 
 
 def test_wrong_labels():
-    (record,) = run_block(Block(WithWrongLabels(), "easy/0", "some", Ranked(), (0,)))
+    record = run_split(Work(WithWrongLabels(), "easy/0", "some", Ranked(), 0))
     assert record["bcr"] == 0.5  # all of a, none of b, and no test row of c
     assert record["error"] == 0.25
     assert (record["wrong"], record["found"]) == (4, 3)
     assert record["converged"] == 0.0
-    (record,) = run_block(Block(WithWrongLabels(), "easy/0", "some", Constant(), (0,)))
+    record = run_split(Work(WithWrongLabels(), "easy/0", "some", Constant(), 0))
     assert record["wrong"] == 4
     assert "found" not in record
     assert not {"wrong", "bcr", "found", "converged"} & set(records_of(Constant())[0])

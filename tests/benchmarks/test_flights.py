@@ -95,6 +95,6 @@ def test_methods_of_every_kind_train(monkeypatch, method):
     estimator = benchmark.estimator("flights", method, MethodOptions())
     if method != "logistic":
         estimator.set_params(steps=3, num_inducing=5, batch_size=32)
-    (record,) = benchmark.run("flights", estimator, (0,))
+    record = benchmark.run("flights", estimator, 0)
     assert np.sum(record["confusion"]) == 10
     assert 0.0 < record["nll"] < 3.0

@@ -139,7 +139,7 @@ def test_methods_of_every_kind_train(small, method):
     if method != "logistic":
         tiny = {"steps": 3, "num_inducing": 5, "batch_size": 32, "num_draws": 4}
         estimator.set_params(**tiny)
-    (record,) = benchmark.run("penbased/0.1", estimator, (2,))
+    record = benchmark.run("penbased/0.1", estimator, 2)
     assert np.sum(record["confusion"]) == 20
     assert record["classes"] == ["a", "b", "c"]
     assert 0.0 < record["nll"] < 2.0

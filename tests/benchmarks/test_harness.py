@@ -23,7 +23,7 @@ def untimed(records):
 
 @pytest.fixture(scope="module")
 def expected():
-    return untimed(run(FakeBenchmark(), ESTIMATORS, 5, block_size=2))
+    return untimed(run(FakeBenchmark(), ESTIMATORS, 5))
 
 
 @pytest.fixture
@@ -34,15 +34,15 @@ def path(tmp_path):
 @pytest.fixture
 def seen(monkeypatch):
     """What had to be done."""
-    work, blocks = harness.run_block, []
-    monkeypatch.setattr(harness, "run_block", lambda block: blocks.append((block.cell, block.splits)) or work(block))
-    return blocks
+    run_split, done = harness.run_split, []
+    monkeypatch.setattr(harness, "run_split", lambda work: done.append((work.cell, work.split)) or run_split(work))
+    return done
 
 
 def go(path, *, num_splits=5, estimators=ESTIMATORS, **options):
     """Run with a file."""
     file = RecordFile(path, HEADER)
-    return untimed(run(FakeBenchmark(), estimators, num_splits, block_size=2, file=file, **options))
+    return untimed(run(FakeBenchmark(), estimators, num_splits, file=file, **options))
 
 
 def test_a_record_for_every_split_in_order(expected):
@@ -53,14 +53,8 @@ def test_a_record_for_every_split_in_order(expected):
 
 def test_progress_counts_splits():
     seen = []
-    run(FakeBenchmark(), ESTIMATORS, 3, block_size=2, progress=lambda *counts: seen.append(counts))
-    assert seen == [(0, 6), (2, 6), (3, 6), (5, 6), (6, 6)]
-
-
-def test_large_models_train_one_at_a_time(monkeypatch, seen):
-    monkeypatch.setattr(FakeBenchmark, "largest_block", 1)
-    run(FakeBenchmark(), ESTIMATORS, 2)
-    assert seen == [(cell, (k,)) for cell, _ in ESTIMATORS for k in range(2)]
+    run(FakeBenchmark(), ESTIMATORS, 3, progress=lambda *counts: seen.append(counts))
+    assert seen == [(k, 6) for k in range(7)]
 
 
 def test_the_file_holds_a_header_and_all_records(path, expected):
@@ -88,11 +82,11 @@ def test_a_whole_file_leaves_nothing_to_do(path, expected, seen):
     assert path.read_bytes() == content
 
 
-def test_splits_of_a_block_that_are_done_are_not_done_again(path, expected, seen):
+def test_splits_that_are_done_are_not_done_again(path, expected, seen):
     go(path, num_splits=3)
     seen.clear()
     same_records(go(path), expected)
-    assert seen == [("easy/0", (3,)), ("easy/0", (4,)), ("hard/0", (3,)), ("hard/0", (4,))]
+    assert seen == [("easy/0", 3), ("easy/0", 4), ("hard/0", 3), ("hard/0", 4)]
 
 
 def test_fewer_splits_and_methods_than_the_file_has(path, expected):
@@ -102,20 +96,20 @@ def test_fewer_splits_and_methods_than_the_file_has(path, expected):
 
 
 def test_an_interrupted_run_goes_on(path, expected, seen, monkeypatch):
-    spy = harness.run_block
+    spy = harness.run_split
 
-    def interrupted(block):
-        if len(seen) == 2:
+    def interrupted(work):
+        if len(seen) == 7:
             raise KeyboardInterrupt
-        return spy(block)
+        return spy(work)
 
     with monkeypatch.context() as patched:
-        patched.setattr(harness, "run_block", interrupted)
+        patched.setattr(harness, "run_split", interrupted)
         with pytest.raises(KeyboardInterrupt):
             go(path)
     seen.clear()
     same_records(go(path), expected)
-    assert seen == [("easy/0", (4,)), ("hard/0", (0, 1)), ("hard/0", (2, 3)), ("hard/0", (4,))]
+    assert seen == [("hard/0", 2), ("hard/0", 3), ("hard/0", 4)]
 
 
 @pytest.mark.parametrize("cut", [1, 40])
@@ -124,7 +118,7 @@ def test_a_torn_last_line_is_done_again(path, expected, seen, cut):
     path.write_bytes(path.read_bytes()[:-cut])
     seen.clear()
     same_records(go(path), expected)
-    assert seen == [("hard/0", (4,))]
+    assert seen == [("hard/0", 4)]
     assert len(path.read_text().splitlines()) == 12  # two headers
 
 

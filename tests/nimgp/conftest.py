@@ -43,13 +43,13 @@ def perturbed(model, rng, scale=0.3):
 def make_model(rng):
     """A perturbed model of the method and likelihood asked for."""
 
-    def make(method="nimgp", likelihood="softmax", input_priors=None, **settings):
+    def make(method="nimgp", likelihood="softmax", input_prior=None, **settings):
         model = build_model(
             Settings(method, likelihood, **settings),
             rng.normal(size=(M, D)),
             num_classes=C,
             num_data=N,
-            input_priors=input_priors,
+            input_prior=input_prior,
         )
         return perturbed(model, rng)
 

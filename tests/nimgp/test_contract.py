@@ -38,12 +38,12 @@ class Recorded(gpflow.Module):
         return terms
 
 
-def built(method="mgp", likelihood="step", kernel="se", noise="given", priors=None):
+def built(method="mgp", likelihood="step", kernel="se", noise="given", prior=None):
     """A model by name, its parameters moved."""
     rng = np.random.default_rng(5)
     settings = Settings(method, likelihood, kernel, noise=noise, hyper={"priors": False})
     Z = rng.normal(size=(M, D))
-    return perturbed(build_model(settings, Z, num_classes=C, num_data=N, input_priors=priors), rng, 0.2)
+    return perturbed(build_model(settings, Z, num_classes=C, num_data=N, input_prior=prior), rng, 0.2)
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +121,6 @@ def test_every_prior_of_the_inputs(functions, rng, method, likelihood):
     population = InputPrior.population(X, X_var, iterations=5)
     flat, isotropic = (InputPrior.isotropic(D, variance) for variance in (np.inf, 2.0))
     for prior, noise in zip((flat, isotropic, population, mixture(rng, 3)), (*NOISES, "given"), strict=True):
-        model = composed(built(method, likelihood, noise=noise, priors=[prior]), functions["se", noise])
+        model = composed(built(method, likelihood, noise=noise, prior=prior), functions["se", noise])
         check(model, (prior, noise), knows_noise=True, seed_too=False)
         check_prediction(model, rng, prior)

@@ -27,18 +27,18 @@ THEIRS = {
 ALL = [*THEIRS, "white", "sum"]
 
 
-def make(name, leading=(), dtype=tf.float64, seed=1):
+def make(name, dtype=tf.float64, seed=1):
     """A kernel of that name with hyper-parameters of each class its own."""
-    rng, shape = np.random.default_rng(seed), (*leading, C)
+    rng = np.random.default_rng(seed)
     if name == "sum":
-        parts = [make(part, leading, dtype, seed + k) for k, part in enumerate(("se", "white", "linear", "matern32"))]
+        parts = [make(part, dtype, seed + k) for k, part in enumerate(("se", "white", "linear", "matern32"))]
         return Sum(parts)
     if name in PROFILES:
-        kernel = Stationary(shape, D, profile=PROFILES[name], dtype=dtype)
+        kernel = Stationary(C, D, profile=PROFILES[name], dtype=dtype)
     elif name == "polynomial":
-        kernel = Polynomial(shape, D, degree=3, dtype=dtype)
+        kernel = Polynomial(C, D, degree=3, dtype=dtype)
     else:
-        kernel = {"linear": Linear, "white": White}[name](shape, dtype=dtype)
+        kernel = {"linear": Linear, "white": White}[name](C, dtype=dtype)
     for parameter in kernel.trainable_parameters:
         parameter.assign(tf.cast(rng.uniform(0.5, 2, parameter.shape), dtype))
     return kernel
@@ -87,20 +87,6 @@ def test_shapes_and_diagonal(name, X, Z):
     assert np.linalg.eigvalsh(kernel.K(X)).min() > -1e-9
 
 
-@pytest.mark.parametrize("name", [*ALL, "of gpflow"])
-def test_points_each_by_itself(name, X, Z):
-    """Leading axes of the points alone: what prediction does, a source at a time."""
-    kernel = make(name) if name in ALL else GPflowKernel(gpflow.kernels.Matern32() * gpflow.kernels.Linear(), C)
-    together = X[0]  # (n, D)
-    alone = together[:, None, None, :]  # (n, 1, 1, D)
-    for single, whole in (
-        (kernel.K(alone, Z)[..., 0, :], kernel.K(together[None], Z)),
-        (kernel.K_diag(alone)[..., 0], kernel.K_diag(together[None])),
-    ):
-        for i in range(n):  # one for all points where they do not matter
-            np.testing.assert_allclose(single[i] if len(single.shape) == len(whole.shape) else single, whole[:, i])
-
-
 @pytest.mark.parametrize("name", KERNELS)
 def test_derivatives_are_finite_where_points_coincide(name, Z):
     """A distance has no derivative at zero; a mean has, of zero for one that is even about the point."""
@@ -113,7 +99,7 @@ def test_derivatives_are_finite_where_points_coincide(name, Z):
 
 
 def test_white_noise_knows_the_same_point_from_the_same_place(X):
-    kernel = White((C,), variance=0.3)
+    kernel = White(C, variance=0.3)
     np.testing.assert_allclose(kernel.K(X), np.tile(0.3 * np.eye(n), (C, 1, 1)))
     np.testing.assert_array_equal(kernel.K(X, X), np.zeros((C, n, n)))
 
@@ -134,6 +120,6 @@ def test_single_precision_is_enough_for_standardised_inputs(name, rng):
 def test_single_precision_is_enough_for_short_lengthscales(rng):
     X = rng.normal(size=(1, 200, D))
     single, double = (
-        Stationary((1,), D, lengthscales=0.3, dtype=t).K(tf.constant(X, t)) for t in (tf.float32, tf.float64)
+        Stationary(1, D, lengthscales=0.3, dtype=t).K(tf.constant(X, t)) for t in (tf.float32, tf.float64)
     )
     np.testing.assert_allclose(single, double, atol=2e-5)

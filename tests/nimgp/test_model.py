@@ -81,21 +81,6 @@ def test_priors_enter_only_where_asked_for(make_model):
     assert without.log_prior_density() == 0
 
 
-def test_rows_that_only_fill_the_arrays_do_not_count(make_model, data):
-    """A weight of 0 takes a row out, whatever is in it; weights of 1 are no weights."""
-    model, (X, X_var, y) = make_model("mgp", "step"), data
-    short = batch_of(X[:9], X_var[:9], y[:9])
-    filled = batch_of(np.concatenate([X[:9], 1e3 * X[9:]]), X_var, y)
-    weight = tf.constant(np.arange(N) < 9, tf.float64)
-    np.testing.assert_allclose(
-        model.objective(filled._replace(weight=weight), SEED), model.objective(short, SEED), rtol=1e-12
-    )
-    ones = tf.ones(9, tf.float64)
-    np.testing.assert_allclose(
-        model.objective(short._replace(weight=ones), SEED), model.objective(short, SEED), rtol=1e-12
-    )
-
-
 def test_priors_pull_the_hyper_parameters(make_model):
     """The density of a log-normal prior, as SciPy has it, summed over all that have one."""
     model = make_model(kernel="se", noise="shared")

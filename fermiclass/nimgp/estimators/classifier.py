@@ -168,6 +168,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         y: Any,
         *,
         X_var: Any = None,
+        start: NIMGPClassifier | None = None,
         progress: Callable[[TrainingState], None] | None = None,
     ) -> NIMGPClassifier:
         """Train the classifier.
@@ -181,6 +182,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
             string are left out.
         X_var
             Noise variances of X, ``(N, D)``, non-negative; None for noiseless inputs.
+        start
+            Trained classifier of the same kind and classes. Training starts from its parameters and standardisation.
         progress
             Called with the state of training every few steps.
 
@@ -192,53 +195,20 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When shapes differ, values are not finite, a variance is negative, or there is only one class.
+            When shapes differ, values are not finite, a variance is negative, or there is only one class. Also when
+            `start` has other classes, or is another kind of model.
         """
-        return self._adopt(fit_prepared([self._prepare(X, y, X_var)], progress=progress)[0])
+        from fermiclass.nimgp.training.feeds import TrainingData
 
-    def fit_many(
-        self,
-        data: Sequence[tuple[Any, Any, Any]],
-        *,
-        start: Sequence[NIMGPClassifier] | None = None,
-        progress: Callable[[TrainingState], None] | None = None,
-    ) -> list[NIMGPClassifier]:
-        """Train copies on several data sets at once, such as the splits of one data set.
-
-        See :func:`fermiclass.nimgp.estimators.fitting.fit_prepared`.
-
-        Parameters
-        ----------
-        data
-            ``(X, y, X_var)`` for each copy; see :meth:`fit`.
-        start
-            Trained classifiers, one for each data set. Training starts from their parameters and standardisation.
-        progress
-            Called with the state of training every few steps.
-
-        Returns
-        -------
-        list of NIMGPClassifier
-            The trained copies in the order of `data`. This classifier does not change.
-
-        Raises
-        ------
-        ValueError
-            As for :meth:`fit`; also when `start` has other classes, or is another kind of model.
-        """
-        copies = [clone(self) for _ in data]
-        known = None if start is None else [one.fitted_ for one in start]
-        prepared = [
-            copy._prepare(*rows, start=None if known is None else known[k])
-            for k, (copy, rows) in enumerate(zip(copies, data, strict=True))
-        ]
-        found = fit_prepared(prepared, start=known, progress=progress)
-        return [copy._adopt(fitted) for copy, fitted in zip(copies, found, strict=True)]
+        known = None if start is None else start.fitted_
+        prepared = self._prepare(X, y, X_var, known)
+        data = TrainingData(prepared.X, prepared.X_var, prepared.y)
+        return self._adopt(fit_prepared(prepared, data, start=known, progress=progress))
 
     def _settings(self) -> Settings:
         return Settings(**self.get_params(deep=False))
 
-    def _prepare(self, X: Any, y: Any, X_var: Any, *, start: Fitted | None = None) -> Prepared:
+    def _prepare(self, X: Any, y: Any, X_var: Any, start: Fitted | None) -> Prepared:
         """Check and standardise training data, and drop the results of an earlier fit."""
         settings = self._settings()
         self.__dict__.pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
@@ -251,7 +221,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         temperature = settings.temperature
         if temperature == FOLDS:
             plain = clone(self).set_params(temperature=1.0, num_draws=min(NUM_DRAWS, settings.num_draws))
-            temperature = fold_temperature(plain.fit_many, rows.X, rows.y, rows.X_var, seed=seed)
+            temperature = fold_temperature(plain, rows.X, rows.y, rows.X_var, seed=seed)
         return prepare(
             settings,
             rows,

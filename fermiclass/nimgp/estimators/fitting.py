@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -160,7 +160,7 @@ def run_training(
     with checkpoint or nullcontext():
         for state in maximise(model, data, steps, checkpoint=checkpoint):
             history = state.history
-            _LOG.debug("step %d of %d: objective %.6g", state.step, state.steps, np.mean(state.value))
+            _LOG.debug("step %d of %d: objective %.6g", state.step, state.steps, state.value)
             if progress is not None:
                 progress(state)
     _LOG.info("trained: %d steps", state.step)
@@ -168,102 +168,62 @@ def run_training(
 
 
 def fit_prepared(
-    prepared: Sequence[Prepared], *, start: Sequence[Fitted] | None = None, progress: Progress | None = None
-) -> list[Fitted]:
-    """Train classifiers with the same settings. Those whose arrays have the same shapes are trained at once.
-
-    Small matrices leave a machine idle: twenty classifiers of 300 rows together take a third of the time that they take
-    one after the other. With thousands of rows there is no gain. Except for rounding, each result is the same as from
-    training alone. If one classifier fails, its whole group raises the jitter; if one diverges, its whole group starts
-    again with a fifth of the step size.
-    """
-    from fermiclass.nimgp.training.feeds import TrainingData
-
-    groups: dict[Any, list[int]] = {}
-    for k, one in enumerate(prepared):
-        groups.setdefault(_group(one), []).append(k)
-    fitted: dict[int, Fitted] = {}
-    for members in groups.values():
-        group = [prepared[k] for k in members]
-        counts = np.array([len(one.y) for one in group])
-        X, X_var, y = (_stacked([getattr(one, name) for one in group]) for name in ("X", "X_var", "y"))
-        alone, first, known = len(group) == 1, group[0], None
-        if start is not None:
-            names = start[members[0]].parameters
-            known = {name: _stacked([start[k].parameters[name] for k in members]) for name in names}
-        found = fit_data(
-            group,
-            TrainingData(X, X_var, y, None if alone else counts),
-            schedule(first.settings, int(counts[0]), first.seed),
-            num_data=int(counts[0]) if alone else counts,
-            start=known,
-            progress=progress,
-        )
-        fitted |= zip(members, found, strict=True)
-    return [fitted[k] for k in range(len(prepared))]
-
-
-def _group(one: Prepared) -> tuple[object, ...]:
-    """Return what must be the same for two classifiers to be trained at once: shapes, draws and meaning of labels."""
-    settings, num_data = one.settings, len(one.y)
-    shapes = len(one.labels.classes), *one.Z.shape, len(one.prior.weights)
-    full_batch = (settings.batch_size or num_data) >= num_data
-    meanings = [None if part is None else part.tobytes() for part in (one.labels.sets, one.labels.weights)]
-    alone = id(one) if settings.of_gpflow else 0  # objects of GPflow know one model only
-    return (alone, *shapes, one.seed, schedule(settings, num_data, one.seed).steps, full_batch, *meanings)
-
-
-def fit_data(
-    group: Sequence[Prepared],
+    prepared: Prepared,
     data: Data,
-    steps: Schedule,
     *,
-    num_data: int | np.ndarray,
-    start: Mapping[str, np.ndarray] | None = None,
+    batch_size: int | None = None,
+    start: Fitted | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
-) -> list[Fitted]:
-    """Train one classifier, or several at once, whose arrays then have a leading axis."""
+) -> Fitted:
+    """Train a classifier.
+
+    Parameters
+    ----------
+    prepared
+        Settings, meaning of the labels and initial values.
+    data
+        The standardised sources.
+    batch_size
+        Sources in a step, instead of those of the settings.
+    start
+        Classifier whose parameters training starts from; see :func:`check_start`.
+    checkpoint
+        File that keeps the state of training.
+    progress
+        Called with the state of training every few steps.
+    """
     from fermiclass.nimgp.build import assign_weights, build_model, type_of, weights_of
     from fermiclass.nimgp.prediction.predictor import ClassPredictor
 
-    first, alone = group[0], len(group) == 1
+    settings, labels = prepared.settings, prepared.labels
     model = build_model(
-        first.settings,
-        _stacked([one.Z for one in group]),
-        num_classes=len(first.labels.classes),
-        num_data=num_data,
-        input_priors=[one.prior for one in group],
-        seed=first.seed,
-        dtype=type_of(first.settings),
-        labels=first.labels,
+        settings,
+        prepared.Z,
+        num_classes=len(labels.classes),
+        num_data=data.num_data,
+        input_prior=prepared.prior,
+        seed=prepared.seed,
+        dtype=type_of(settings),
+        labels=labels,
     )
     if start is not None:
-        assign_weights(model, start)
+        assign_weights(model, start.parameters)
+    steps = schedule(settings, data.num_data, prepared.seed, batch_size=batch_size)
     objective = run_training(model, data, steps, checkpoint=checkpoint, progress=progress)
     parameters = weights_of(model)
     assign_weights(model, parameters)  # rounds as a file does, so that a restored model is the same
-    fitted: list[Fitted] = []
-    for k, one in enumerate(group):
-        predictor = ClassPredictor(
-            model.for_prediction(None if alone else k),
-            input_prior=one.prior,
-            first_order=one.settings.first_order,
-            graphs=fitted[0].predictor.graphs if fitted else None,
-        )
-        fitted.append(
-            Fitted(
-                one.settings,
-                one.labels.classes,
-                one.scaling,
-                one.prior,
-                one.temperature,
-                objective if alone else objective[:, k],
-                parameters if alone else {name: values[k] for name, values in parameters.items()},
-                predictor,
-            )
-        )
-    return fitted
+    predictor = ClassPredictor(model.for_prediction(), input_prior=prepared.prior, first_order=settings.first_order)
+    return Fitted(
+        settings,
+        labels.classes,
+        prepared.scaling,
+        prepared.prior,
+        prepared.temperature,
+        objective,
+        parameters,
+        predictor,
+    )
 
 
 def check_start(settings: Settings, classes: np.ndarray, start: Fitted) -> None:
@@ -277,13 +237,3 @@ def check_start(settings: Settings, classes: np.ndarray, start: Fitted) -> None:
             f"a classifier of {', '.join(map(str, start.classes))} cannot be the start of one of "
             f"{', '.join(map(str, classes))}"
         )
-
-
-def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Return a single array as it is, and stack several; copies of the last row fill up the shorter ones."""
-    if len(arrays) == 1:
-        return arrays[0]
-    longest = max(a.shape[0] if a.ndim else 0 for a in arrays)
-    return np.stack(
-        [np.pad(a, [(0, longest - len(a))] + [(0, 0)] * (a.ndim - 1), mode="edge") if a.ndim else a for a in arrays]
-    )

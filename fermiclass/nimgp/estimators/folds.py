@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from fermiclass.nimgp.arrays import FloatArray
@@ -23,14 +24,23 @@ def stratified_folds(y: NDArray[Any], number: int, seed: int) -> list[Split]:
 
 
 def fit_folds(
-    fit_many: Callable[[Sequence[tuple[FloatArray, NDArray[Any], FloatArray]]], Sequence[Any]],
+    estimator: Any,
     splits: Sequence[Split],
     X: FloatArray,
     y: NDArray[Any],
     X_var: FloatArray,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Any]:
-    """Return a classifier for each fold, trained on the other rows by `fit_many`."""
-    return list(fit_many([(X[train], y[train], X_var[train]) for train, _ in splits]))
+    """Return a copy of the estimator for each fold, trained on the other rows.
+
+    `progress` is called with the numbers of copies that are trained, and of all.
+    """
+    fitted = []
+    for train, _ in splits:
+        fitted.append(clone(estimator).fit(X[train], y[train], X_var=X_var[train]))
+        if progress is not None:
+            progress(len(fitted), len(splits))
+    return fitted
 
 
 _MAX_FOLDS = 5
@@ -42,14 +52,7 @@ _LEAST = 1e-5  # least probability, so that its logarithm is finite
 NUM_DRAWS = 64
 
 
-def fold_temperature(
-    fit: Callable[[Sequence[tuple[FloatArray, np.ndarray, FloatArray]]], Sequence[Any]],
-    X: FloatArray,
-    y: np.ndarray,
-    X_var: FloatArray,
-    *,
-    seed: int,
-) -> float:
+def fold_temperature(estimator: Any, X: FloatArray, y: np.ndarray, X_var: FloatArray, *, seed: int) -> float:
     """Return the temperature T that suits sources outside the training set.
 
     It minimises the NLL of ``E_x E_f softmax(f/T)`` over stratified folds. A classifier that was trained on the other
@@ -57,8 +60,8 @@ def fold_temperature(
 
     Parameters
     ----------
-    fit
-        Function that returns a classifier for each ``(X, y, X_var)``.
+    estimator
+        Unfitted classifier.
     X, X_var
         Inputs and noise variances, ``(N, D)``.
     y
@@ -80,7 +83,7 @@ def fold_temperature(
             "leave the class out, or give a number"
         )
     splits = stratified_folds(y, _MAX_FOLDS, seed)
-    fitted = fit_folds(fit, splits, X, y, X_var)
+    fitted = fit_folds(estimator, splits, X, y, X_var)
     # Labels that stand for a set of classes are used for training, but not for the NLL.
     held_out = [(fold, test[np.isin(y[test], fold.classes_)]) for fold, (_, test) in zip(fitted, splits, strict=True)]
     num_held_out = sum(len(test) for _, test in held_out)

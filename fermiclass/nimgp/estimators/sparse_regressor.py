@@ -122,7 +122,7 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         TrainingError
             When the objective becomes NaN.
         """
-        from fermiclass.nimgp.build import weights_of
+        from fermiclass.nimgp.build import assign_weights, weights_of
         from fermiclass.nimgp.training.feeds import TrainingData
 
         settings = self._settings()
@@ -146,6 +146,7 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         steps = schedule(settings, len(y), seed)
         self.objective_ = run_training(model, TrainingData(X, X_var, y), steps, progress=progress)
         self.weights_ = weights_of(model)
+        assign_weights(model, self.weights_)  # rounds as a pickle does
         self._get_ready(settings, model)
         return self
 
@@ -266,7 +267,7 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
             Standardised(float(mean), float(scale)),
             num_data=num_data,
             scales=response.scales,
-            input_priors=[self._prior],
+            input_prior=self._prior,
             seed=seed,
             jitter=_JITTER,
         )

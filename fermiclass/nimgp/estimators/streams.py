@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fermiclass.nimgp.errors import LabelsError
-from fermiclass.nimgp.estimators.fitting import Fitted, Progress, fit_data, schedule
+from fermiclass.nimgp.estimators.fitting import Fitted, Progress, fit_prepared
 from fermiclass.nimgp.estimators.preparation import (
     Prepared,
     Scaling,
@@ -111,9 +111,8 @@ def fit_stream(
     if checkpoint is not None:
         known = {"rows": num_rows, "classes": table.names.tolist()}
         kept = Checkpoint(checkpoint, {**vars(settings), **known, **statistics.about})
-    steps = schedule(settings, num_rows, seed, batch_size=batch_size)
-    data = StreamedData(standardised)
-    return fit_data([prepared], data, steps, num_data=num_rows, checkpoint=kept, progress=progress)[0]
+    data = StreamedData(standardised, num_rows)
+    return fit_prepared(prepared, data, batch_size=batch_size, checkpoint=kept, progress=progress)
 
 
 def _label_table(settings: Settings, statistics: StreamStatistics) -> LabelTable:

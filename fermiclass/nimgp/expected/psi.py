@@ -19,7 +19,7 @@ from fermiclass.nimgp.kernels import Kernel, Linear, Stationary, Sum, White, squ
 def expected_moments(
     kernel: Kernel, Z: tf.Tensor, weights: tf.Tensor, precision: tf.Tensor, mean: tf.Tensor, var: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return mean and variance of every latent function over ``x ~ N(mean, diag var)``, each ``(..., C, n)``.
+    """Return mean and variance of every latent function over ``x ~ N(mean, diag var)``, each ``(C, n)``.
 
     The computation is in double precision, as the terms of the variance are far larger than their sum.
 
@@ -28,11 +28,11 @@ def expected_moments(
     kernel
         A squared exponential, linear or white kernel, or a sum of such kernels.
     Z
-        Inducing points, ``(..., C, M, D)``.
+        Inducing points, ``(C, M, D)``.
     weights, precision
-        α ``(..., C, M)`` and P ``(..., C, M, M)``.
+        α ``(C, M)`` and P ``(C, M, M)``.
     mean, var
-        ``(..., n, D)``.
+        ``(n, D)``.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def expected_moments(
     """
     dtype, double = mean.dtype, tf.float64
     Z, weights, precision, mean, var = (tf.cast(a, double) for a in (Z, weights, precision, mean, var))
-    mean, var = mean[..., None, :, :], var[..., None, :, :]
+    mean, var = mean[None], var[None]
     gaussians, linears, whites = _parts(kernel)
     Q = weights[..., :, None] * weights[..., None, :] - precision
     psi_1 = tf.add_n(
@@ -84,12 +84,12 @@ def _variance(kernel: Stationary | Linear | White) -> tf.Tensor:
 
 
 def _squares(kernel: Stationary) -> tf.Tensor:
-    """ℓ², ``(..., C, 1, D)``."""
+    """ℓ², ``(C, 1, D)``."""
     return tf.square(tf.cast(kernel.lengthscales, tf.float64))[..., None, :]
 
 
 def _psi_1_gaussian(kernel: Stationary, Z: tf.Tensor, mean: tf.Tensor, var: tf.Tensor) -> tf.Tensor:
-    """``σ² Π_d (ℓ²/(ℓ² + s))^½ exp(−½ Σ_d (μ − z)² / (ℓ² + s))``, ``(..., C, n, M)``."""
+    """``σ² Π_d (ℓ²/(ℓ² + s))^½ exp(−½ Σ_d (μ − z)² / (ℓ² + s))``, ``(C, n, M)``."""
     return _expected_gaussians(_variance(kernel)[..., None] + tf.zeros_like(Z[..., 0]), _squares(kernel), Z, mean, var)
 
 
@@ -101,8 +101,8 @@ def _psi_1_linear(kernel: Linear, Z: tf.Tensor, mean: tf.Tensor) -> tf.Tensor:
 def _expected_gaussians(
     height: tf.Tensor, width: tf.Tensor, centre: tf.Tensor, mean: tf.Tensor, var: tf.Tensor
 ) -> tf.Tensor:
-    """Return the mean of ``height · exp(−½ Σ_d (x − centre)² / width)`` over x, ``(..., C, n, P)``, for P centres."""
-    r = 1.0 / (width + var)  # (..., C, n, D)
+    """Return the mean of ``height · exp(−½ Σ_d (x − centre)² / width)`` over x, ``(C, n, P)``, for P centres."""
+    r = 1.0 / (width + var)  # (C, n, D)
     rm = r * mean
     log_scale = 0.5 * tf.reduce_sum(tf.math.log(width * r) - rm * mean, axis=-1)
     ours, theirs = tf.concat([-0.5 * r, rm], axis=-1), tf.concat([tf.square(centre), centre], axis=-1)
@@ -113,7 +113,7 @@ def _expected_gaussians(
 def _psi_2_gaussian(
     one: Stationary, other: Stationary, Z: tf.Tensor, Q: tf.Tensor, mean: tf.Tensor, var: tf.Tensor
 ) -> tf.Tensor:
-    """``Σ_ij Q_ij E [k(x, z_i) k'(x, z_j)]``, plus the same for (k', k) if they differ, ``(..., C, n)``."""
+    """``Σ_ij Q_ij E [k(x, z_i) k'(x, z_j)]``, plus the same for (k', k) if they differ, ``(C, n)``."""
     # The product of two Gaussians is a Gaussian of width (1/ℓ² + 1/ℓ'²)⁻¹ between them. Q is symmetric: one kernel
     # needs half of the pairs only, and with two kernels every pair counts twice.
     M = Z.shape[-2]
@@ -133,7 +133,7 @@ def _psi_2_gaussian(
 def _psi_2_mixed(
     gaussian: Stationary, linear: Linear, Z: tf.Tensor, Q: tf.Tensor, mean: tf.Tensor, var: tf.Tensor
 ) -> tf.Tensor:
-    """``2 Σ_ij Q_ij E [k(x, z_i) σ² x · z_j]``, ``(..., C, n)``."""
+    """``2 Σ_ij Q_ij E [k(x, z_i) σ² x · z_j]``, ``(C, n)``."""
     # Under N(μ, s) times the Gaussian about z, the mean of x is μ + s (z − μ) / (ℓ² + s).
     share = var / (_squares(gaussian) + var)
     R = tf.matmul(Q, Z)  # Σ_j Q_ij z_j
@@ -142,7 +142,7 @@ def _psi_2_mixed(
 
 
 def _psi_2_linear(Z: tf.Tensor, Q: tf.Tensor, mean: tf.Tensor, var: tf.Tensor) -> tf.Tensor:
-    """``Σ_ij Q_ij z_iᵀ (μ μᵀ + diag s) z_j``, ``(..., C, n)``."""
+    """``Σ_ij Q_ij z_iᵀ (μ μᵀ + diag s) z_j``, ``(C, n)``."""
     W = tf.matmul(Z, tf.matmul(Q, Z), transpose_a=True)
     quadratic = tf.reduce_sum(tf.matmul(mean + tf.zeros_like(W[..., :1, :]), W) * mean, axis=-1)
     return quadratic + tf.reduce_sum(tf.linalg.diag_part(W)[..., None, :] * var, axis=-1)

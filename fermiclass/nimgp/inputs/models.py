@@ -4,8 +4,6 @@ Each model decides where training evaluates the latent functions, and which term
 inputs are written in units of their own noise, ``x = x̃ + √V ξ``. With V = 0, x equals x̃, and every model reduces
 exactly to the model that ignores noise. These units also make V learnable: a larger V moves all x at once, whereas a
 q(x) in other units would have to follow it source by source.
-
-Leading axes ``...`` run over models that are trained at once. There may be none. These models share their draws.
 """
 
 from __future__ import annotations
@@ -26,25 +24,22 @@ _LOG_VARIANCE_RANGE = 8.0  # variances of ξ from a network are between e⁻⁸ 
 
 
 class Batch(NamedTuple):
-    """A minibatch of B sources of each model.
+    """A minibatch of B sources.
 
     Attributes
     ----------
     rows
-        Row numbers of the sources, ``(..., B)``; None for all sources in order.
+        Row numbers of the sources, ``(B,)``; None for all sources in order.
     X, X_var
-        Observed inputs and their noise variances, ``(..., B, D)``.
+        Observed inputs and their noise variances, ``(B, D)``.
     y
-        Labels 0 … C − 1, or outputs, ``(..., B)``.
-    weight
-        1 for a source, 0 for a row that only fills the array, ``(..., B)``; None if all rows are sources.
+        Labels 0 … C − 1, or outputs, ``(B,)``.
     """
 
     rows: tf.Tensor | None
     X: tf.Tensor
     X_var: tf.Tensor
     y: tf.Tensor
-    weight: tf.Tensor | None = None
 
 
 class InputModel(Protocol):
@@ -53,7 +48,7 @@ class InputModel(Protocol):
     def source_terms(
         self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
     ) -> tf.Tensor:
-        """Terms of each source in the bound, shape ``(..., B)``."""
+        """Terms of each source in the bound, shape ``(B,)``."""
 
 
 class ObservedInputs(Module):
@@ -137,11 +132,11 @@ class FirstOrderInputs(Module):
     ) -> tf.Tensor:
         """``E_q log p(y | f)`` with the larger variance, or with the average inside the logarithm."""
         latent, gradient = functions.moments_and_gradient(batch.X)
-        noise = tf.reduce_sum(tf.square(gradient) * batch.X_var[..., None, :, :], axis=-1)
+        noise = tf.reduce_sum(tf.square(gradient) * batch.X_var, axis=-1)
         if not self.marginal:
             return likelihood.variational_expectations(LatentMoments(latent.mean, latent.var + noise), batch.y, seed)
         draw_seed, seed = split(seed)
-        num_functions, num_inputs = tf.unstack(tf.shape(latent.mean)[-2:])
+        num_functions, num_inputs = tf.unstack(tf.shape(latent.mean))
         half = normal_by_row([num_inputs, num_functions, self.num_draws // 2], draw_seed, latent.mean.dtype)
         scale, noise = tf.sqrt(latent.var), noise + tf.cast(1e-8, noise.dtype)
         terms = [
@@ -162,11 +157,11 @@ class PerSourceInputs(Module):
     Parameters
     ----------
     shape
-        ``(..., N, D)``.
+        ``(N, D)``.
     spread
         Initial s: q(x) starts at N(x̃, spread · V).
-    priors
-        p(x) of each model, in the order of the leading axis; None for a flat prior. The paper takes N(0, 1000 · I).
+    prior
+        p(x); None for a flat prior. The paper takes N(0, 1000 · I).
     analytic
         Whether the moments of each latent function over q(x) are computed in closed form instead of at a draw. For a
         Gaussian likelihood, whose logarithm is quadratic in f, this gives the same bound without the noise of the
@@ -176,17 +171,17 @@ class PerSourceInputs(Module):
 
     def __init__(
         self,
-        shape: tuple[int, ...],
+        shape: tuple[int, int],
         *,
         spread: float = 0.5,
-        priors: list[InputPrior] | None = None,
+        prior: InputPrior | None = None,
         analytic: bool = False,
         dtype: tf.DType = tf.float64,
     ) -> None:
         super().__init__()
         self.mean = Parameter(np.zeros(shape), dtype=dtype)
         self.variance = Parameter(np.full(shape, spread), dtype=dtype, transform=EXP)
-        self.priors = priors
+        self.prior = prior
         self.analytic = analytic
 
     def source_terms(
@@ -195,14 +190,14 @@ class PerSourceInputs(Module):
         """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
         m, s = tf.convert_to_tensor(self.mean), tf.convert_to_tensor(self.variance)
         if batch.rows is not None:
-            m, s = (tf.gather(a, batch.rows, batch_dims=len(batch.rows.shape) - 1) for a in (m, s))
-        return terms_of_gaussian(m, s, self.priors, functions, likelihood, batch, seed, analytic=self.analytic)
+            m, s = tf.gather(m, batch.rows), tf.gather(s, batch.rows)
+        return terms_of_gaussian(m, s, self.prior, functions, likelihood, batch, seed, analytic=self.analytic)
 
 
 def terms_of_gaussian(
     m: tf.Tensor,
     s: tf.Tensor,
-    priors: list[InputPrior] | None,
+    prior: InputPrior | None,
     functions: LatentFunctions,
     likelihood: Likelihood,
     batch: Batch,
@@ -210,7 +205,7 @@ def terms_of_gaussian(
     *,
     analytic: bool = False,
 ) -> tf.Tensor:
-    """Return the terms of each source for ``q(ξ) = N(m, diag s)``, both ``(..., B, D)``; see `PerSourceInputs`."""
+    """Return the terms of each source for ``q(ξ) = N(m, diag s)``, both ``(B, D)``; see `PerSourceInputs`."""
     input_seed, likelihood_seed = split(seed)
     noise_scale = tf.sqrt(batch.X_var)
     if analytic:
@@ -218,8 +213,8 @@ def terms_of_gaussian(
     else:
         latent = functions.moments(batch.X + noise_scale * (m + tf.sqrt(s) * noise_like(batch.X, input_seed)))
     terms = likelihood.variational_expectations(latent, batch.y, likelihood_seed) - kl_to_noise(m, s)
-    if priors is not None:
-        terms += expected_log_prior(batch.X + noise_scale * m, batch.X_var * s, priors)
+    if prior is not None:
+        terms += expected_log_prior(batch.X + noise_scale * m, batch.X_var * s, prior)
     return terms
 
 
@@ -231,7 +226,7 @@ class Encoding(Protocol):
         """K, the number of values that encode one y."""
 
     def __call__(self, y: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-        """Encode y (..., B), shape ``(..., B, K)``."""
+        """Encode y (B,), shape ``(B, K)``."""
 
 
 class OneHot(NamedTuple):
@@ -277,8 +272,6 @@ class AmortisedInputs(Module):
 
     Parameters
     ----------
-    shape
-        Leading axes, over models that are trained at once.
     input_dim
         D.
     encode
@@ -287,26 +280,25 @@ class AmortisedInputs(Module):
         Number of units of each hidden layer.
     sees_noise
         Whether √V is an input of the network. It need not be if V is the same for all sources.
-    priors
-        p(x) of each model; None for a flat prior.
+    prior
+        p(x); None for a flat prior.
     seed
-        Seed of the initial weights, which are the same for all models.
+        Seed of the initial weights.
     """
 
     def __init__(
         self,
-        shape: Sequence[int],
         input_dim: int,
         encode: Encoding,
         *,
         hidden: Sequence[int] = (50,),
         sees_noise: bool = True,
-        priors: list[InputPrior] | None = None,
+        prior: InputPrior | None = None,
         seed: int = 0,
         dtype: tf.DType = tf.float64,
     ) -> None:
         super().__init__()
-        self._encode, self.sees_noise, self.priors = encode, sees_noise, priors
+        self._encode, self.sees_noise, self.prior = encode, sees_noise, prior
         rng = np.random.default_rng(seed)
         sizes = [input_dim * (2 if sees_noise else 1) + encode.size, *hidden]
         self.weights: list[Parameter] = []
@@ -314,16 +306,16 @@ class AmortisedInputs(Module):
         for fan_in, fan_out in zip(sizes, [*hidden, 2 * input_dim], strict=True):
             last = len(self.weights) == len(hidden)
             start = np.zeros((fan_in, fan_out)) if last else rng.normal(size=(fan_in, fan_out)) * np.sqrt(2.0 / fan_in)
-            self.weights.append(Parameter(np.broadcast_to(start, (*shape, fan_in, fan_out)), dtype=dtype))
-            self.biases.append(Parameter(np.zeros((*shape, fan_out)), dtype=dtype))
+            self.weights.append(Parameter(start, dtype=dtype))
+            self.biases.append(Parameter(np.zeros(fan_out), dtype=dtype))
 
     def moments(self, batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return m and s of each source, ``(..., B, D)``."""
+        """Return m and s of each source, ``(B, D)``."""
         y = self._encode(batch.y, batch.X.dtype)
         parts = [batch.X, y, tf.sqrt(batch.X_var)] if self.sees_noise else [batch.X, y]
         layer = tf.concat(parts, axis=-1)
         for k, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            layer = tf.matmul(tf.nn.relu(layer) if k else layer, weights) + bias[..., None, :]
+            layer = tf.matmul(tf.nn.relu(layer) if k else layer, weights) + bias
         m, log_s = tf.split(layer, 2, axis=-1)
         return m, tf.exp(tf.clip_by_value(log_s, -_LOG_VARIANCE_RANGE, _LOG_VARIANCE_RANGE))
 
@@ -332,31 +324,29 @@ class AmortisedInputs(Module):
     ) -> tf.Tensor:
         """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
         m, s = self.moments(batch)
-        return terms_of_gaussian(m, s, self.priors, functions, likelihood, batch, seed)
+        return terms_of_gaussian(m, s, self.prior, functions, likelihood, batch, seed)
 
 
 def make_input_model(
     settings: Settings,
-    sizes: tuple[int, ...],
+    sizes: tuple[int, int],
     encode: Encoding,
-    input_priors: Sequence[InputPrior] | None,
+    prior: InputPrior | None,
     seed: int,
     dtype: tf.DType,
 ) -> InputModel:
-    """Return the input model of the settings for sizes ``(..., N, D)``, with one p(x) for each model."""
-    *leading, num_data, input_dim = sizes
-    priors = None if input_priors is None else list(input_priors)
+    """Return the input model of the settings for N and D."""
+    num_data, input_dim = sizes
     if settings.method in ("nimgp", "nimgp-psi"):
         analytic = settings.method == "nimgp-psi"
-        return PerSourceInputs(sizes, spread=settings.inputs.spread, priors=priors, analytic=analytic, dtype=dtype)
+        return PerSourceInputs(sizes, spread=settings.inputs.spread, prior=prior, analytic=analytic, dtype=dtype)
     if settings.method == "nimgp-nn":
         return AmortisedInputs(
-            leading,
             input_dim,
             encode,
             hidden=settings.inputs.hidden,
             sees_noise=settings.noise == "given",
-            priors=priors,
+            prior=prior,
             seed=seed,
             dtype=dtype,
         )
@@ -376,8 +366,8 @@ def split(seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def noise_like(X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """Draw N(0, 1) for every input, ``(B, D)``. All leading axes share the draws."""
-    return tf.random.stateless_normal(tf.shape(X)[-2:], seed, dtype=X.dtype)
+    """Draw N(0, 1) for every input, ``(B, D)``."""
+    return tf.random.stateless_normal(tf.shape(X), seed, dtype=X.dtype)
 
 
 def kl_to_noise(m: tf.Tensor, s: tf.Tensor) -> tf.Tensor:
@@ -385,7 +375,7 @@ def kl_to_noise(m: tf.Tensor, s: tf.Tensor) -> tf.Tensor:
     return 0.5 * tf.reduce_sum(s + tf.square(m) - 1.0 - tf.math.log(s), axis=-1)
 
 
-def expected_log_prior(mean: tf.Tensor, var: tf.Tensor, priors: Sequence[InputPrior]) -> tf.Tensor:
+def expected_log_prior(mean: tf.Tensor, var: tf.Tensor, prior: InputPrior) -> tf.Tensor:
     """Return ``E log p(x)`` for ``x ~ N(mean, diag var)``: exact for one Gaussian, a lower bound for a mixture.
 
     Let ``e_k = −½ [(mean − m_k)ᵀ P_k (mean − m_k) + Σ_j P_k,jj var_j]``. Up to a constant the result is e_1 for one
@@ -394,36 +384,31 @@ def expected_log_prior(mean: tf.Tensor, var: tf.Tensor, priors: Sequence[InputPr
     Parameters
     ----------
     mean, var
-        Mean and variance of x, ``(..., B, D)``.
-    priors
-        One prior for each model of the leading axis, or one for all. All have the same number of components.
+        Mean and variance of x, ``(B, D)``.
+    prior
+        p(x).
 
     Returns
     -------
     tf.Tensor
-        Expected log density, ``(..., B)``.
+        Expected log density, ``(B,)``.
     """
-    P = _stack([prior.precision for prior in priors], mean)  # (..., K, D, D)
-    centre = _stack([prior.mean for prior in priors], mean)
-    offset = mean[..., None, :, :] - centre[..., :, None, :]  # (..., K, B, D)
+    P, centre = tf.constant(prior.precision, mean.dtype), tf.constant(prior.mean, mean.dtype)
+    offset = mean - centre[:, None, :]  # (K, B, D)
     square = tf.reduce_sum(offset * tf.matmul(offset, P), axis=-1)
-    trace = tf.reduce_sum(var[..., None, :, :] * tf.linalg.diag_part(P)[..., None, :], axis=-1)
+    trace = tf.reduce_sum(var * tf.linalg.diag_part(P)[:, None, :], axis=-1)
     of_component = -0.5 * (square + trace)
-    if len(priors[0].weights) == 1:
-        return of_component[..., 0, :]
-    log_weights = [np.log(prior.weights) + 0.5 * np.linalg.slogdet(prior.precision)[1] for prior in priors]
-    return tf.reduce_logsumexp(of_component + _stack(log_weights, mean)[..., None], axis=-2)
-
-
-def _stack(arrays: Sequence[np.ndarray], like: tf.Tensor) -> tf.Tensor:
-    return tf.constant(np.stack(arrays) if len(like.shape) > 2 else arrays[0], like.dtype)
+    if len(prior.weights) == 1:
+        return of_component[0]
+    log_weights = np.log(prior.weights) + 0.5 * np.linalg.slogdet(prior.precision)[1]
+    return tf.reduce_logsumexp(of_component + tf.constant(log_weights[:, None], mean.dtype), axis=0)
 
 
 class InputNoise(Protocol):
     """Source of V."""
 
     def variances(self, X_var: tf.Tensor) -> tf.Tensor:
-        """V ``(..., B, D)`` of sources with given variances ``X_var`` (..., B, D)."""
+        """V ``(B, D)`` of sources with given variances ``X_var`` (B, D)."""
 
 
 class GivenNoise(Module):
@@ -439,20 +424,18 @@ class LearnedNoise(Module):
 
     Parameters
     ----------
-    shape
-        ``(..., D)`` for one variance per feature, ``(..., 1)`` for one common variance.
+    size
+        D for one variance per feature, 1 for one common variance.
     variance
         Initial variance.
     prior
         Prior; None for maximum likelihood.
     """
 
-    def __init__(
-        self, shape: Sequence[int], *, variance: float, prior: Prior | None = None, dtype: tf.DType = tf.float64
-    ) -> None:
+    def __init__(self, size: int, *, variance: float, prior: Prior | None = None, dtype: tf.DType = tf.float64) -> None:
         super().__init__()
-        self.variance = Parameter(np.full(shape, variance), dtype=dtype, transform=EXP, prior=prior)
+        self.variance = Parameter(np.full(size, variance), dtype=dtype, transform=EXP, prior=prior)
 
     def variances(self, X_var: tf.Tensor) -> tf.Tensor:
         """Return the learned variances, and ignore the given ones."""
-        return tf.ones_like(X_var) * self.variance[..., None, :]
+        return tf.ones_like(X_var) * self.variance

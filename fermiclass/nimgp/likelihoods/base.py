@@ -2,8 +2,7 @@
 
 Training needs ``E_q log p(y | f)`` for independent Gaussian f^c, or ``log E_q p(y | f)`` if the variance of f is noise.
 Prediction needs the moments of the class probabilities ``π(f) = p(y | f)`` under the same Gaussians. Moments of latent
-functions have shape ``(..., L, n)``. The leading axes run over models that are trained at once; there may be none.
-These models share their draws, so that each learns the same as if trained alone.
+functions have shape ``(L, n)``.
 
 C classes have L = C functions. Two classes share one function (L = 1), and a large f makes class 1 likely.
 """
@@ -44,10 +43,10 @@ class Likelihood(Protocol):
     num_classes: int
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``E_q log p(y | f)`` for labels ``y`` (..., n), shape (..., n)."""
+        """``E_q log p(y | f)`` for labels ``y`` (n,), shape (n,)."""
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f)`` for labels ``y`` (..., n), shape (..., n)."""
+        """``log E_q p(y | f)`` for labels ``y`` (n,), shape (n,)."""
 
     def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
         """Moments of the class probabilities of one model, with weights ``ratio`` (C, n); see `PredictiveMoments`.
@@ -87,12 +86,12 @@ class ClassLikelihood(Module):
         raise NotImplementedError(f"{type(self).__name__} has no log_p")
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``E_q log p(y | f)``, shape (..., n)."""
+        """``E_q log p(y | f)``, shape (n,)."""
         f, log_weights = self._values_of_f(latent, seed)
         return tf.reduce_sum(tf.exp(log_weights) * self._log_p_of_label(f, y), axis=0)
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f)``, shape (..., n); by draws it is a lower bound in expectation."""
+        """``log E_q p(y | f)``, shape (n,); by draws it is a lower bound in expectation."""
         f, log_weights = self._values_of_f(latent, seed)
         return tf.reduce_logsumexp(log_weights + self._log_p_of_label(f, y), axis=0)
 
@@ -101,19 +100,18 @@ class ClassLikelihood(Module):
         return moments_of_draws(self.log_p(draws_of_f(latent, num_draws, self.num_points)), ratio)
 
     def _values_of_f(self, latent: LatentMoments, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return values of f, ``(S, ..., L, n)``, and the logarithms of their weights, ``(S, 1, ..., 1)``."""
-        if latent.mean.shape[-2] > 1:
+        """Return values of f, ``(S, L, n)``, and the logarithms of their weights, ``(S, 1)``."""
+        if latent.mean.shape[0] > 1:
             f = antithetic_draws(latent, self.num_draws, seed)
             log_weights = np.full(self.num_draws, -np.log(self.num_draws))
         else:
             nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
             log_weights = np.log(weights / weights.sum())
-            nodes = tf.reshape(tf.constant(nodes, latent.mean.dtype), [-1] + [1] * len(latent.mean.shape))
-            f = latent.mean + tf.sqrt(latent.var) * nodes
-        return f, tf.constant(log_weights.reshape([-1] + [1] * (len(latent.mean.shape) - 1)), latent.mean.dtype)
+            f = latent.mean + tf.sqrt(latent.var) * tf.constant(nodes[:, None, None], latent.mean.dtype)
+        return f, tf.constant(log_weights[:, None], latent.mean.dtype)
 
     def _log_p_of_label(self, f: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-        """Return ``log p(y | f)`` at values of f, ``(S, ..., n)``."""
+        """Return ``log p(y | f)`` at values of f, ``(S, n)``."""
         log_p = self.log_p(f)
         own = one_hot(y, self.num_classes, log_p.dtype, self.sets)
         if self.sets is None:
@@ -165,12 +163,9 @@ def draws_of_f(latent: LatentMoments, num_draws: int, num_points: int) -> tf.Ten
 
 
 def antithetic_draws(latent: LatentMoments, num_draws: int, seed: tf.Tensor) -> tf.Tensor:
-    """Return S draws of f, shape (S, ..., L, n). S is even. All leading axes share the standard normal draws."""
-    num_functions, num_inputs = tf.unstack(tf.shape(latent.mean)[-2:])
-    half = normal_by_row([num_inputs, num_functions, num_draws // 2], seed, latent.mean.dtype)
-    for _ in range(len(latent.mean.shape) - 2):
-        half = half[:, None]
-    half = tf.sqrt(latent.var) * half
+    """Return S draws of f, shape (S, L, n). S is even."""
+    num_functions, num_inputs = tf.unstack(tf.shape(latent.mean))
+    half = tf.sqrt(latent.var) * normal_by_row([num_inputs, num_functions, num_draws // 2], seed, latent.mean.dtype)
     return latent.mean + tf.concat([half, -half], axis=0)
 
 
@@ -197,7 +192,7 @@ def moments_of_draws(log_pi: tf.Tensor, ratio: tf.Tensor) -> PredictiveMoments:
 
 
 def one_hot(y: tf.Tensor, num_classes: int, dtype: tf.DType, sets: np.ndarray | None = None) -> tf.Tensor:
-    """Ones where the label may stand for a class, shape (..., C, n) for labels (..., n).
+    """Ones where the label may stand for a class, shape (C, n) for labels (n,).
 
     Without `sets` (K, C) every label is a class; see :class:`fermiclass.nimgp.labels.LabelTable`.
     """

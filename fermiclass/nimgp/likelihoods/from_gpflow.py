@@ -31,8 +31,8 @@ class GPflowLikelihood(Module):
     """``p(y | f + b)`` for a GPflow likelihood p and constants b, one for each of its L latent functions.
 
     Expectations over f are those of the likelihood: closed forms or quadratures. For likelihoods that draw (Softmax),
-    only ``p(y | f)`` is used, at draws that a seed decides. Each row has one output y. There are no leading axes, since
-    GPflow's likelihoods have the parameters of one model. Numbers are in double precision, as in GPflow.
+    only ``p(y | f)`` is used, at draws that a seed decides. Each row has one output y. Numbers are in double
+    precision, as in GPflow.
 
     Parameters
     ----------

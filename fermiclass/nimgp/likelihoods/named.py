@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import tensorflow as tf
@@ -29,7 +29,6 @@ def make_likelihood(
     num_classes: int,
     *,
     epsilon: float | None = None,
-    shape: Sequence[int] = (),
     dtype: tf.DType = tf.float64,
     sets: np.ndarray | None = None,
 ) -> Likelihood:
@@ -43,8 +42,6 @@ def make_likelihood(
         C. Two classes share one latent function.
     epsilon
         ε of step, probit and logit: a fixed value, or None to learn it.
-    shape
-        Leading axes of ε.
     sets
         Classes that each label may stand for, ``(K, C)``; None where every label is a class.
     """
@@ -53,9 +50,7 @@ def make_likelihood(
     rule = Sign() if num_classes == 2 else Argmax(num_classes)
     learned = epsilon is None
     start = 0.05 if epsilon is None else epsilon
-    return RobustMax(
-        rule, noise=NOISE_VARIANCE[name], shape=shape, epsilon=start, learn_epsilon=learned, dtype=dtype, sets=sets
-    )
+    return RobustMax(rule, noise=NOISE_VARIANCE[name], epsilon=start, learn_epsilon=learned, dtype=dtype, sets=sets)
 
 
 class Contaminated(Module):
@@ -69,8 +64,6 @@ class Contaminated(Module):
         p(y | f) of right labels.
     rate, learn_rate
         Initial ρ in (0, 1), by default the mean of its prior Beta(1, 9), and whether ρ is learned.
-    shape
-        Leading axes of ρ.
     sets
         Classes that each label may stand for, ``(K, C)``; None where every label is a class. A wrong label is a set of
         s classes with probability s/C.
@@ -82,7 +75,6 @@ class Contaminated(Module):
         *,
         rate: float = 0.1,
         learn_rate: bool = True,
-        shape: Sequence[int] = (),
         dtype: tf.DType = tf.float64,
         sets: np.ndarray | None = None,
     ) -> None:
@@ -91,7 +83,7 @@ class Contaminated(Module):
         self.likelihood = likelihood
         self.num_classes = likelihood.num_classes
         self.rate = Parameter(
-            np.full([*shape], rate),
+            rate,
             dtype=dtype,
             transform=SIGMOID,
             prior=Beta(*PRIOR) if learn_rate else None,
@@ -99,15 +91,15 @@ class Contaminated(Module):
         )
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log[(1 − ρ) exp(E_q log p(y | f)) + ρ/C]``, shape (..., n)."""
+        """``log[(1 − ρ) exp(E_q log p(y | f)) + ρ/C]``, shape (n,)."""
         return self._mixed(self.likelihood.variational_expectations(latent, y, seed), y)
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log[(1 − ρ) E_q p(y | f) + ρ/C]``, shape (..., n)."""
+        """``log[(1 − ρ) E_q p(y | f) + ρ/C]``, shape (n,)."""
         return self._mixed(self.likelihood.log_predictive(latent, y, seed), y)
 
     def _mixed(self, log_p: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-        rate = tf.convert_to_tensor(self.rate)[..., None]
+        rate = tf.convert_to_tensor(self.rate)
         guess = tf.math.log(rate / float(self.num_classes))
         if self.sets is not None:
             guess += tf.math.log(tf.gather(tf.constant(self.sets.sum(axis=1), guess.dtype), y))

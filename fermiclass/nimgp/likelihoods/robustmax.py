@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -29,10 +28,10 @@ class Rule(Protocol):
     num_classes: int
 
     def of_label(self, latent: LatentMoments, y: tf.Tensor) -> tf.Tensor:
-        """Probability ``P_y`` (..., n) that the class of the label ``y`` (..., n) wins."""
+        """Probability ``P_y`` (n,) that the class of the label ``y`` (n,) wins."""
 
     def of_all(self, latent: LatentMoments) -> tf.Tensor:
-        """Probability (..., C, n) that each class wins."""
+        """Probability (C, n) that each class wins."""
 
     def of_known(self, f: tf.Tensor, noise: float) -> tf.Tensor:
         """Probability (..., C, n) that each class wins for known functions f (..., L, n) with noise of one variance."""
@@ -55,16 +54,16 @@ class Argmax:
         self.num_classes = num_classes
 
     def of_label(self, latent: LatentMoments, y: tf.Tensor) -> tf.Tensor:
-        """P_y, shape (..., n)."""
+        """P_y, shape (n,)."""
         nodes, weights = _trapezoidal(_POINTS, latent.mean.dtype)
         own = one_hot(y, self.num_classes, latent.mean.dtype)
         scale = tf.sqrt(latent.var)
-        mean_y, scale_y = (tf.reduce_sum(own * values, axis=-2)[..., None] for values in (latent.mean, scale))
-        g = (mean_y + scale_y * nodes)[..., None, :, :]  # (..., 1, n, H): quadrature points of the label's own function
-        z = (g - latent.mean[..., None]) / scale[..., None]  # (..., C, n, H)
+        mean_y, scale_y = (tf.reduce_sum(own * values, axis=0)[:, None] for values in (latent.mean, scale))
+        g = mean_y + scale_y * nodes  # (n, H): quadrature points of the label's own function
+        z = (g - latent.mean[..., None]) / scale[..., None]  # (C, n, H)
         # The product of Φ is computed by logarithms: its gradient then divides by no factor that may be 0.
         log_cdf = tf.math.log(tf.maximum(_normal_cdf(z), _TINY))
-        return tf.linalg.matvec(tf.exp(tf.reduce_sum((1.0 - own)[..., None] * log_cdf, axis=-3)), weights)
+        return tf.linalg.matvec(tf.exp(tf.reduce_sum((1.0 - own)[..., None] * log_cdf, axis=0)), weights)
 
     def of_all(self, latent: LatentMoments) -> tf.Tensor:
         """Probabilities that sum to 1, shape (..., C, n)."""
@@ -95,8 +94,8 @@ class Sign:
     num_classes = 2
 
     def of_label(self, latent: LatentMoments, y: tf.Tensor) -> tf.Tensor:
-        """P_y, shape (..., n)."""
-        z = latent.mean[..., 0, :] / tf.sqrt(latent.var[..., 0, :])
+        """P_y, shape (n,)."""
+        z = latent.mean[0] / tf.sqrt(latent.var[0])
         return _normal_cdf(tf.where(y == 1, z, -z))
 
     def of_all(self, latent: LatentMoments) -> tf.Tensor:
@@ -127,8 +126,6 @@ class RobustMax(Module):
         the bound always prefers 0.
     epsilon, learn_epsilon
         Initial ε in (0, 1), and whether it is learned. The paper fixes ε = 10⁻³, which makes the model over-confident.
-    shape
-        Leading axes of ε.
     sets
         Classes that each label may stand for, ``(K, C)``; None where every label is a class. With the probability
         ``P_S = Σ_{c in S} P_c`` that one of a set of s classes wins, the likelihood of the set is
@@ -142,7 +139,6 @@ class RobustMax(Module):
         noise: float = 0.0,
         epsilon: float = 0.05,
         learn_epsilon: bool = True,
-        shape: Sequence[int] = (),
         dtype: tf.DType = tf.float64,
         sets: np.ndarray | None = None,
     ) -> None:
@@ -152,31 +148,31 @@ class RobustMax(Module):
         self.num_classes = rule.num_classes
         self.noise = noise
         self.epsilon = Parameter(
-            np.full([*shape], epsilon),
+            epsilon,
             dtype=dtype,
             transform=SIGMOID,
             trainable=learn_epsilon,
         )
 
     def _terms(self, latent: LatentMoments, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """``P_y``, ``1 − p(y | f)`` where the label wins, and ``p(y | f)`` where it does not, shape (..., n) each."""
+        """``P_y``, ``1 − p(y | f)`` where the label wins, and ``p(y | f)`` where it does not, for each row or all."""
         noisy = LatentMoments(latent.mean, latent.var + self.noise)
-        epsilon = tf.convert_to_tensor(self.epsilon)[..., None]
+        epsilon = tf.convert_to_tensor(self.epsilon)
         each = epsilon / (self.num_classes - 1.0)  # of the classes that do not win
         if self.sets is None:
             return self.rule.of_label(noisy, y), epsilon, each
         own = one_hot(y, self.num_classes, latent.mean.dtype, self.sets)
-        size = tf.reduce_sum(own, axis=-2)
-        P_y = tf.reduce_sum(own * self.rule.of_all(noisy), axis=-2)
+        size = tf.reduce_sum(own, axis=0)
+        P_y = tf.reduce_sum(own * self.rule.of_all(noisy), axis=0)
         return P_y, epsilon - (size - 1.0) * each, size * each
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``P_y log(1 − ε) + (1 − P_y) log(ε / (C − 1))``, shape (..., n)."""
+        """``P_y log(1 − ε) + (1 − P_y) log(ε / (C − 1))``, shape (n,)."""
         P_y, miss, wrong = self._terms(latent, y)
         return P_y * tf.math.log1p(-miss) + (1.0 - P_y) * tf.math.log(wrong)
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log [P_y (1 − ε) + (1 − P_y) ε / (C − 1)]``, shape (..., n)."""
+        """``log [P_y (1 − ε) + (1 − P_y) ε / (C − 1)]``, shape (n,)."""
         P_y, miss, wrong = self._terms(latent, y)
         return tf.math.log(tf.maximum(P_y * (1.0 - miss) + (1.0 - P_y) * wrong, _TINY))  # a learned ε may vanish
 

@@ -19,8 +19,8 @@ class Softmax(ClassLikelihood):
         return f - tf.reduce_logsumexp(f, axis=-2, keepdims=True)
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``mean_y − E_q log Σ_c exp(f^c)``, shape (..., n): only the second term needs draws."""
-        if self.sets is not None or latent.mean.shape[-2] == 1:
+        """``mean_y − E_q log Σ_c exp(f^c)``, shape (n,): only the second term needs draws."""
+        if self.sets is not None or latent.mean.shape[0] == 1:
             return super().variational_expectations(latent, y, seed)
         own = one_hot(y, self.num_classes, latent.mean.dtype)
         normaliser = tf.reduce_logsumexp(antithetic_draws(latent, self.num_draws, seed), axis=-2)
@@ -35,7 +35,7 @@ class SoftmaxBound(Softmax):
     """
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """Return the bound, shape (..., n); it needs no draws.
+        """Return the bound, shape (n,); it needs no draws.
 
         For a set S, with ``log Σ_{c in S} exp(f^c) ≥ Σ_{c in S} w_c (f^c − log w_c)`` for any weights w that sum to 1,
         here the softmax of the means in S, it is ``−log(1 + exp(Σ_{c in S} [w_c (log w_c − mean_c) + w_c² var_c/2])

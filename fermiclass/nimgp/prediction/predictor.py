@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 
 import numpy as np
 import tensorflow as tf
@@ -19,8 +20,7 @@ from fermiclass.nimgp.graphs import call_graph
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.likelihoods.base import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.modules import Parameter, copied, parameters_of
-from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments, PredictiveFunctions
+from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments
 
 _POINTS_PER_BLOCK = 4096  # input points of one block: enough to keep the cores busy, few enough for the cache
 _MATRICES_PER_BLOCK = 2**23  # size of the matrices of the inputs of one block: 64 MB
@@ -57,95 +57,6 @@ class Prediction:
         return Prediction(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-class PredictionGraphs:
-    """Graphs of prediction. All models of one training can share them, because their tensors are arguments.
-
-    Tracing a graph takes a quarter of a second, the prediction of a small data set a hundredth of a second.
-
-    Parameters
-    ----------
-    model
-        Any model with these settings and sizes. It is not changed.
-    first_order
-        Whether input noise becomes noise of the latent functions; see :class:`ClassPredictor`.
-    """
-
-    def __init__(self, model: NoisyInputGP, *, first_order: bool) -> None:
-        self._parts = copied((model.kernel, model.likelihood))  # later training of the model must not change them
-        self._first_order = first_order
-        self._traced: dict[int, Callable[..., tuple[tf.Tensor, ...]]] = {}
-
-    def run(self, tensors: Sequence[tf.Tensor], num_draws: int, *block: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Return moments of a block of n sources, by the model with these tensors.
-
-        Parameters
-        ----------
-        tensors
-            Result of :func:`model_tensors`.
-        num_draws
-            S, the number of draws of each noisy input.
-        block
-            Weights ``(n, K)``, means ``(n, K, D)`` and factors ``(n, K, D, D)`` of ``p(x | x̃)``, the ratios of the
-            classes ``(n, C)``, and the temperature.
-
-        Returns
-        -------
-        tuple
-            ``E ρ`` and ``E ρ²`` (C, n), ``E_x H[E_f ρ]`` and ``E_x E_f H[ρ]`` (n,), for weighted probabilities ρ.
-        """
-        if num_draws not in self._traced:
-            self._traced[num_draws] = self._trace(num_draws)
-        return call_graph(self._traced[num_draws], list(tensors), *block)
-
-    def _trace(self, num_draws: int) -> Callable[..., tuple[tf.Tensor, ...]]:
-        kernel, likelihood = copied(self._parts)  # the graph puts its arguments into these parameters
-
-        @tf.function(reduce_retracing=False, autograph=False)
-        def moments(
-            tensors: list[tf.Tensor],
-            weights: tf.Tensor,
-            mean: tf.Tensor,
-            factor: tf.Tensor,
-            ratio: tf.Tensor,
-            temperature: tf.Tensor,
-        ) -> tuple[tf.Tensor, ...]:
-            of_posterior, of_parameters = tensors[:3], tensors[3:]
-            for parameter, value in zip(_parameters(kernel, likelihood), of_parameters, strict=True):
-                parameter.unconstrained_variable = value
-            functions = PredictiveFunctions(kernel, *of_posterior)
-            if self._first_order:
-                latent = first_order_moments(functions, mean[:, 0], factor[:, 0])
-            else:
-                latent = functions.moments(draw_inputs(num_draws, weights, mean, factor))
-            latent = LatentMoments(latent.mean / temperature, latent.var / temperature**2)
-            of_draws = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, n · S)
-            at_x = likelihood.predict(latent, of_draws, num_draws)
-            total = tf.reduce_sum(at_x.mean, axis=0)
-            given_x = at_x.mean / total
-            entropy_given_x = -total * tf.reduce_sum(tf.math.xlogy(given_x, given_x), axis=0)  # Z H[E_f ρ] at each draw
-
-            def over_draws(values: tf.Tensor) -> tf.Tensor:
-                split = tf.concat([tf.shape(values)[:-1], [-1, num_draws]], axis=0)
-                return tf.reduce_mean(tf.reshape(values, split), axis=-1)
-
-            Z = over_draws(total)
-            return tuple(over_draws(v) / Z for v in (at_x.mean, at_x.second, entropy_given_x, at_x.entropy))
-
-        return moments
-
-
-def model_tensors(model: NoisyInputGP) -> list[tf.Tensor]:
-    """Return all tensors of a model that prediction needs."""
-    functions = model.posterior.predictor(model.kernel)
-    parameters = [tf.identity(p.unconstrained_variable) for p in _parameters(model.kernel, model.likelihood)]
-    return [functions.Z, functions.weights, functions.precision, *parameters]
-
-
-def _parameters(*parts: object) -> list[Parameter]:
-    """Return the core's own parameters; those of GPflow keep their values in the copies."""
-    return [p for part in parts for p in parameters_of(part).values() if isinstance(p, Parameter)]
-
-
 def first_order_moments(functions: LatentFunctions, X: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
     """Return moments with ``var_c + |Fᵀ ∇mean_c|²`` at ``X`` (n, D), for noise of covariance F Fᵀ, F (n, D, D)."""
     latent, gradient = functions.moments_and_gradient(X)  # (C, n, D)
@@ -176,30 +87,23 @@ class ClassPredictor:
     Parameters
     ----------
     model
-        Trained model. Later changes of it have no effect.
+        Trained model. It is not copied and must not change.
     input_prior
         p(x) of the sources to be predicted; flat by default. The noiseless input of a source has the distribution
         ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)``.
     first_order
         Whether input noise becomes noise of the latent functions, ``var_c + ∇mean_cᵀ V ∇mean_c`` at the observed input.
         p(x) is then not used.
-    graphs
-        Graphs of a model with the same settings and sizes. They save the time of tracing.
     """
 
     def __init__(
-        self,
-        model: NoisyInputGP,
-        *,
-        input_prior: InputPrior | None = None,
-        first_order: bool = False,
-        graphs: PredictionGraphs | None = None,
+        self, model: NoisyInputGP, *, input_prior: InputPrior | None = None, first_order: bool = False
     ) -> None:
         self.model = model
-        self.graphs = graphs or PredictionGraphs(model, first_order=first_order)
-        self._tensors = model_tensors(model)
+        self._functions = model.posterior.predictor(model.kernel)
         self._input_prior = used_prior(input_prior, model, first_order=first_order)
         self._first_order = first_order
+        self._traced: dict[int, Callable[..., tuple[tf.Tensor, ...]]] = {}
 
     def predict(
         self,
@@ -274,10 +178,12 @@ class ClassPredictor:
     ) -> Prediction:
         count = len(X)
         conditional = self._input_prior.condition(X, X_var)
-        dtype = self._tensors[0].dtype
-        padded = (tf.constant(a, dtype) for a in (*pad(block_size, *conditional, ratio), temperature))
+        dtype = self._functions.Z.dtype
+        padded = [tf.constant(a, dtype) for a in (*pad(block_size, *conditional, ratio), temperature)]
+        if num_draws not in self._traced:  # tracing takes a quarter of a second
+            self._traced[num_draws] = tf.function(partial(self._moments, num_draws), autograph=False)
         mean, second, entropy_given_x, entropy_given_f = (
-            a.numpy()[..., :count].astype(float) for a in self.graphs.run(self._tensors, num_draws, *padded)
+            a.numpy()[..., :count].astype(float) for a in call_graph(self._traced[num_draws], *padded)
         )
         if not all(np.all(np.isfinite(a)) for a in (mean, second, entropy_given_x, entropy_given_f)):
             raise PredictionError(
@@ -294,6 +200,46 @@ class ClassPredictor:
             information=np.maximum(entropy_given_x - entropy_given_f, 0.0),
             noise_entropy=np.maximum(entropy - entropy_given_x, 0.0),
         )
+
+    def _moments(
+        self,
+        num_draws: int,
+        weights: tf.Tensor,
+        mean: tf.Tensor,
+        factor: tf.Tensor,
+        ratio: tf.Tensor,
+        temperature: tf.Tensor,
+    ) -> tuple[tf.Tensor, ...]:
+        """Return ``E ρ`` and ``E ρ²`` (C, n), ``E_x H[E_f ρ]`` and ``E_x E_f H[ρ]`` (n,), for weighted probabilities ρ.
+
+        Parameters
+        ----------
+        num_draws
+            S, the number of draws of each noisy input.
+        weights, mean, factor
+            Weights ``(n, K)``, means ``(n, K, D)`` and factors ``(n, K, D, D)`` of ``p(x | x̃)``.
+        ratio
+            Ratios of the classes, ``(n, C)``.
+        temperature
+            T.
+        """
+        if self._first_order:
+            latent = first_order_moments(self._functions, mean[:, 0], factor[:, 0])
+        else:
+            latent = self._functions.moments(draw_inputs(num_draws, weights, mean, factor))
+        latent = LatentMoments(latent.mean / temperature, latent.var / temperature**2)
+        of_draws = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, n · S)
+        at_x = self.model.likelihood.predict(latent, of_draws, num_draws)
+        total = tf.reduce_sum(at_x.mean, axis=0)
+        given_x = at_x.mean / total
+        entropy_given_x = -total * tf.reduce_sum(tf.math.xlogy(given_x, given_x), axis=0)  # Z H[E_f ρ] at each draw
+
+        def over_draws(values: tf.Tensor) -> tf.Tensor:
+            split = tf.concat([tf.shape(values)[:-1], [-1, num_draws]], axis=0)
+            return tf.reduce_mean(tf.reshape(values, split), axis=-1)
+
+        Z = over_draws(total)
+        return tuple(over_draws(v) / Z for v in (at_x.mean, at_x.second, entropy_given_x, at_x.entropy))
 
 
 def rows_per_block(input_dim: int, num_draws: int) -> int:

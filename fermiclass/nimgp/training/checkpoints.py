@@ -81,9 +81,7 @@ class Checkpoint:
             variable.assign(value)
         return progress
 
-    def save(
-        self, variables: Sequence[tf.Variable], progress: Mapping[str, np.ndarray | int], *, last: bool = False
-    ) -> None:
+    def save(self, variables: Sequence[tf.Variable], progress: Mapping[str, Any], *, last: bool = False) -> None:
         """Write the file if it is due. Otherwise keep the state until the next write, or until training ends early."""
         # Copies: training changes the variables before they are written.
         arrays: dict[str, Any] = {f"variable{k}": np.array(variable.numpy()) for k, variable in enumerate(variables)}

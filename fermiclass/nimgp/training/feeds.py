@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,10 +18,6 @@ Tensors = tuple[tf.Tensor, ...]
 class Feed(Protocol):
     """Supplies minibatches to a TensorFlow graph, for several steps at a time."""
 
-    @property
-    def leading(self) -> tuple[int, ...]:
-        """Leading axes, over models that are trained at once."""
-
     def take(self, steps: int) -> Tensors:
         """Return the tensors that the graph needs for the next steps, stacked along the first axis."""
 
@@ -31,6 +28,10 @@ class Feed(Protocol):
 class Data(Protocol):
     """Data for training."""
 
+    @property
+    def num_data(self) -> int:
+        """Number of sources, N."""
+
     def feed(self, batch_size: int | None, seed: int, dtype: tf.DType, *, first: int = 0) -> Feed:
         """Return minibatches of this size, or all sources in every step for None. The seed decides the order.
 
@@ -40,59 +41,49 @@ class Data(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Sources of one model, or of S models that are trained at once.
+    """Sources in memory.
 
     Attributes
     ----------
     X, X_var
-        Observed inputs and their noise variances, ``(N, D)`` or ``(S, N, D)``.
+        Observed inputs and their noise variances, ``(N, D)``.
     y
-        Labels 0 … C − 1 as integers, or outputs as floating-point numbers, ``(N,)`` or ``(S, N)``.
-    count
-        Number of sources of each model, ``(S,)``: the first rows are sources, the others only fill the array. None if
-        all rows are sources.
+        Labels 0 … C − 1 as integers, or outputs as floating-point numbers, ``(N,)``.
     """
 
     X: np.ndarray
     X_var: np.ndarray
     y: np.ndarray
-    count: np.ndarray | None = None
 
     @property
-    def counts(self) -> np.ndarray:
-        """Number of sources of each model, ``(S,)``. S is 1 without a leading axis."""
-        rows = np.full(self.y.shape[:-1], self.y.shape[-1]) if self.count is None else self.count
-        return np.atleast_1d(rows)
+    def num_data(self) -> int:
+        """Number of sources, N."""
+        return len(self.y)
 
     def feed(self, batch_size: int | None, seed: int, dtype: tf.DType, *, first: int = 0) -> Feed:
         """Return a feed of all sources in every step, or of each source at most once per epoch."""
-        counts = self.counts
         arrays = tf.constant(self.X, dtype), tf.constant(self.X_var, dtype), _targets(self.y, dtype)
-        size = min(batch_size or self.y.shape[-1], int(counts.min()))
-        if size == counts.min() and (batch_size or counts.max()) >= counts.max():
-            weight = None
-            if np.any(counts < self.y.shape[-1]):
-                weight = tf.constant(np.arange(self.y.shape[-1]) < counts[:, None], dtype)
-            return _AllSources(Batch(None, *arrays, weight), self.y.shape[:-1])
-        orders = [_minibatches(int(n), size, np.random.default_rng([seed, 2])) for n in counts]
-        for order in orders:
-            for _ in range(first):
-                next(order)
-        return _Minibatches(arrays, orders, size, self.y.shape[:-1])
+        if batch_size is None or batch_size >= self.num_data:
+            return _AllSources(Batch(None, *arrays))
+        order = _minibatches(self.num_data, batch_size, np.random.default_rng([seed, 2]))
+        return _Minibatches(arrays, islice(order, first, None))
 
 
 @dataclass(frozen=True, eq=False)
 class StreamedData:
-    """Sources of one model, which need not fit into memory.
+    """Sources that need not fit into memory.
 
     Attributes
     ----------
     open
         Function of the first step. It returns an endless iterator of ``(X, X_var, y)`` with shapes ``(B, D)``,
         ``(B, D)`` and ``(B,)``, where y holds labels 0 … C − 1, or outputs.
+    num_data
+        Number of sources, N.
     """
 
     open: Callable[[int], Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]]
+    num_data: int
 
     def feed(self, batch_size: int | None, seed: int, dtype: tf.DType, *, first: int = 0) -> Feed:
         """Return the batches of the stream. The stream decides their size and order."""
@@ -101,7 +92,6 @@ class StreamedData:
 
 class _AllSources(NamedTuple):
     whole: Batch
-    leading: tuple[int, ...]
 
     def take(self, steps: int) -> Tensors:
         return ()
@@ -112,23 +102,19 @@ class _AllSources(NamedTuple):
 
 class _Minibatches(NamedTuple):
     arrays: Tensors
-    orders: list[Iterator[np.ndarray]]
-    size: int
-    leading: tuple[int, ...]
+    order: Iterator[np.ndarray]
 
     def take(self, steps: int) -> Tensors:
-        drawn = [[next(order) for order in self.orders] for _ in range(steps)]
-        return (tf.constant(np.reshape(drawn, (steps, *self.leading, self.size)).astype(np.int32)),)
+        return (tf.constant(np.stack(list(islice(self.order, steps))).astype(np.int32)),)
 
     def batch(self, taken: Tensors, step: tf.Tensor) -> Batch:
         rows = taken[0][step]
-        return Batch(rows, *(tf.gather(a, rows, batch_dims=len(self.leading)) for a in self.arrays))
+        return Batch(rows, *(tf.gather(a, rows) for a in self.arrays))
 
 
 class _Stream(NamedTuple):
     batches: Iterator[Any]
     dtype: tf.DType
-    leading: tuple[int, ...] = ()
 
     def take(self, steps: int) -> Tensors:
         X, X_var, y = (np.stack(parts) for parts in zip(*(next(self.batches) for _ in range(steps)), strict=True))

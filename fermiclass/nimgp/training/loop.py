@@ -66,16 +66,16 @@ class TrainingState:
     step, steps
         Number of steps done, and number of steps in all.
     value
-        Mean objective of each model since the state before, ``(...)``.
+        Mean objective since the state before.
     attempt
         Number of restarts so far.
     history
-        All values since the last restart, ``(states, ...)``.
+        All values since the last restart, ``(states,)``.
     """
 
     step: int
     steps: int
-    value: np.ndarray
+    value: float
     attempt: int
     history: np.ndarray
 
@@ -93,12 +93,9 @@ def maximise(
 ) -> Iterator[TrainingState]:
     """Maximise ``model.objective`` plus the log density of the priors. Yield a state every few steps.
 
-    Models that are trained at once share only the draws. Each parameter moves independently of the others, so that
-    each model ends where it would end alone, except for rounding.
-
     Rounding may leave a covariance without a Cholesky factor, and the objective is then NaN. In that case the jitter
-    becomes ten times larger for all models, and training goes on. Training starts again with a fifth of the step size
-    and a warning, up to three times, when one of these happens to any of the models:
+    becomes ten times larger, and training goes on. Training starts again with a fifth of the step size and a warning,
+    up to three times, when one of these happens:
 
     - The objective is NaN or infinite, and a larger jitter does not help.
     - The objective falls below its first value by more than twenty times the size of that value.
@@ -110,7 +107,7 @@ def maximise(
     model
         The model. Training changes its parameters.
     data
-        The sources, with the leading axes of the model.
+        The sources.
     settings
         Number of steps, minibatch, step size and seed.
     checkpoint
@@ -163,14 +160,14 @@ def _train(
 
     @tf.function
     def run(seeds: tf.Tensor, taken: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
-        total = of_first_step = tf.zeros(feed.leading, dtype)
+        total = of_first_step = tf.zeros((), dtype)
         for k in tf.range(tf.shape(seeds)[0]):
             value = optimisers.step(feed.batch(taken, k), seeds[k])
             of_first_step = tf.where(k == 0, value, of_first_step)
             total += value
         return total, of_first_step
 
-    first = kept.get("first")
+    first = float(kept["first"]) if done else None
     history = list(kept.get("history", ()))
     astray = ""
     if done:
@@ -182,13 +179,13 @@ def _train(
         drawn += count
         total, of_first_step = (a.numpy() for a in call_graph(run, tf.constant(seeds), taken, any_length=True))
         value = total / count
-        if not np.all(np.isfinite(value)):
+        if not np.isfinite(value):
             if _raise_jitter(model):
                 continue
             raise _not_finite(model, value, (done, done + count), attempt)
-        first = of_first_step if first is None else first
+        first = float(of_first_step) if first is None else first
         must_rise = settings.natural_gradient is not None and done > settings.steps / 4
-        low = _LOW * np.asarray(model.num_data) if must_rise else -np.inf
+        low = _LOW * model.num_data if must_rise else -np.inf
         astray = _gone_astray(first, value, low, done + count)
         if astray and attempt < _RESTARTS:
             raise _DivergedError(attempt + 1, astray)
@@ -207,9 +204,9 @@ def _train(
         )
 
 
-def _not_finite(model: NoisyInputGP, value: np.ndarray, steps: tuple[int, int], attempt: int) -> Exception:
+def _not_finite(model: NoisyInputGP, value: float, steps: tuple[int, int], attempt: int) -> Exception:
     """Return the error for an objective that is not finite, although the jitter was raised."""
-    reason = f"the objective became {np.min(value)} between steps {steps[0]} and {steps[1]}: {model.diagnosis()}"
+    reason = f"the objective became {value} between steps {steps[0]} and {steps[1]}: {model.diagnosis()}"
     if attempt < _RESTARTS:
         return _DivergedError(attempt + 1, reason)
     return TrainingError(
@@ -240,7 +237,7 @@ class _Optimisers:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(variables)
             value = self._model.objective(batch, seed)
-            loss = -tf.reduce_sum(value) - self._model.log_prior_density()
+            loss = -value - self._model.log_prior_density()
         # Zeros for parameters that do not enter the objective, such as a learned V in a method that ignores it.
         gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         # If a number is not finite, the gradients are 0: only momentum moves the parameters, and training can go on.
@@ -268,15 +265,12 @@ def _restored(checkpoint: Checkpoint | None, state: Sequence[tf.Variable], attem
     return kept
 
 
-def _gone_astray(first: np.ndarray, value: np.ndarray, low: np.ndarray | float, step: int) -> str:
+def _gone_astray(first: float, value: float, low: float, step: int) -> str:
     """Return a description of an objective that has fallen far, or is low and has hardly risen; else an empty text."""
-    size = np.abs(first)
-    gone = value < first - _DEEPEST_FALL * np.maximum(size, 1.0)
-    gone |= (value < low) & (value < first + _RISE * size)
-    if not np.any(gone):
-        return ""
-    which = np.flatnonzero(gone)[0]
-    return f"the objective went from {first.flat[which]:.3g} to {value.flat[which]:.3g} by step {step}"
+    fallen = value < first - _DEEPEST_FALL * max(abs(first), 1.0)
+    if fallen or (value < low and value < first + _RISE * abs(first)):
+        return f"the objective went from {first:.3g} to {value:.3g} by step {step}"
+    return ""
 
 
 def _start_again(variables: Sequence[tf.Variable], values: Sequence[np.ndarray]) -> None:
@@ -287,8 +281,8 @@ def _start_again(variables: Sequence[tf.Variable], values: Sequence[np.ndarray])
 def _raise_jitter(model: NoisyInputGP) -> bool:
     """Multiply the jitter by ten. Return False if it would become too large."""
     jitter = model.posterior.jitter
-    larger = 10.0 * np.maximum(jitter.numpy(), 1e-6)
-    if np.max(larger) > 1.001 * _LARGEST_JITTER:
+    larger = 10.0 * max(float(jitter.numpy()), 1e-6)
+    if larger > 1.001 * _LARGEST_JITTER:
         return False
     jitter.assign(larger)
     return True

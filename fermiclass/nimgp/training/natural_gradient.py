@@ -1,4 +1,4 @@
-"""Natural gradient steps for Gaussian ``q(v) = N(m, S)``, batched over all leading axes."""
+"""Natural gradient steps for Gaussian ``q(v) = N(m, S)`` of all latent functions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class NaturalGradient:
         return self._step
 
     def apply_gradients(self, of_mean: tf.Tensor, of_sqrt: tf.Tensor) -> None:
-        """Move m and S, given the gradients of the loss with respect to m (..., C, M) and L (..., C, M, M)."""
+        """Move m and S, given the gradients of the loss with respect to m (C, M) and L (C, M, M)."""
         self._step.assign_add(1)
         ramp = tf.minimum(tf.cast(self._step, tf.float64) / _RAMP, 1.0)
         q_mu, q_sqrt = self.parameters
@@ -69,7 +69,7 @@ def natural_step(
     Parameters
     ----------
     mean, sqrt
-        m ``(..., C, M)`` and a lower triangle L with ``S = L Lᵀ``, ``(..., C, M, M)``.
+        m ``(C, M)`` and a lower triangle L with ``S = L Lᵀ``, ``(C, M, M)``.
     of_mean, of_sqrt
         Gradients of the loss with respect to m and L.
     gamma

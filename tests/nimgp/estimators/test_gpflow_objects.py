@@ -96,16 +96,14 @@ def test_labels_that_stand_for_sets(data):
 
 
 def test_as_an_estimator(data):
-    """Copies, pickles, several fits, searches; equal seeds give equal results."""
+    """Copies, pickles, searches; equal seeds give equal results."""
     X, y, X_var = data
     model = NIMGPClassifier("mgp", kernel=gpflow.kernels.RBF() + gpflow.kernels.Linear(), **FEW)
     assert clone(model).get_params()["kernel"] is not model.kernel
     fitted = clone(model).fit(X, y, X_var=X_var)
     again = pickle.loads(pickle.dumps(fitted))
-    many = model.fit_many([(X, y, X_var), (X[::2], y[::2], X_var[::2])])
-    for one in (again, many[0]):
-        np.testing.assert_array_equal(one.predict_proba(X), fitted.predict_proba(X))
-    (further,) = model.fit_many([(X, y, X_var)], start=many[:1])
+    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    further = clone(model).fit(X, y, X_var=X_var, start=again)
     assert further.objective_[-1] > fitted.objective_[0]
     search = GridSearchCV(model, {"kernel": [gpflow.kernels.RBF(), gpflow.kernels.Constant()]}, cv=2).fit(X, y)
     assert isinstance(search.best_params_["kernel"], gpflow.kernels.RBF)

@@ -16,9 +16,9 @@ C, M, D, n = 3, 5, 2, 4
 DRAWS = 40_000
 
 
-def made(kernel, rng, leading=(), **settings):
+def made(kernel, rng, **settings):
     model = build_model(
-        Settings("nimgp", kernel=kernel, **settings), rng.normal(size=(*leading, M, D)), num_data=n, num_classes=C
+        Settings("nimgp", kernel=kernel, **settings), rng.normal(size=(M, D)), num_data=n, num_classes=C
     )
     return perturbed(model, rng)
 

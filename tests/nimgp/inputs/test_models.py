@@ -38,7 +38,7 @@ def test_per_source_terms_against_monte_carlo(data, rng, components):
     """
     X, X_var, _ = data
     prior = mixture(rng, components)
-    model = perturbed(PerSourceInputs((N, D), priors=[prior]), rng)
+    model = perturbed(PerSourceInputs((N, D), prior=prior), rng)
     mu, sd = X + np.sqrt(X_var) * model.mean.numpy(), np.sqrt(X_var * model.variance.numpy())
     x = mu + sd * rng.normal(size=(200_000, N, D))
     log_ratio = (norm.logpdf(X, x, np.sqrt(X_var)) - norm.logpdf(x, mu, sd)).sum(axis=-1) + log_density(prior, x)
@@ -141,7 +141,7 @@ def linear_functions(rng):
     """Latent functions whose mean is linear in the input."""
     posterior = SparsePosterior(rng.normal(size=(C, M, D)), jitter=1e-6)
     posterior.q_mu.assign(rng.normal(size=(C, M)))
-    return posterior.functions(Linear((C,), variance=0.7))
+    return posterior.functions(Linear(C, variance=0.7))
 
 
 def test_a_linear_mean_makes_first_order_exact(data, rng):

@@ -65,10 +65,9 @@ def test_extremes_stay_finite():
 
 
 def test_the_prior_of_the_rate():
-    rates = np.array([0.02, 0.3])
-    model = Contaminated(make_likelihood("softmax", 3), shape=(2,))
-    model.rate.assign(rates)
-    assert float(model.rate.log_prior_density()) == pytest.approx(np.sum(np.log(9) + 8 * np.log1p(-rates)))
+    for rate in (0.02, 0.3):
+        model = Contaminated(make_likelihood("softmax", 3), rate=rate)
+        assert float(model.rate.log_prior_density()) == pytest.approx(np.log(9) + 8 * np.log1p(-rate))
     assert not Contaminated(make_likelihood("softmax", 3), learn_rate=False).rate.trainable
 
 

@@ -176,8 +176,7 @@ def test_a_weight_counts_rows(data):
     }
     twice = np.concatenate([np.arange(len(y)), np.flatnonzero(y == "psr")])
     weighed = NIMGPClassifier("mgp", **chosen, label_weights={"psr": 2.0}).fit(X, y, X_var=X_var)
-    start = [weighed]
-    (one,) = NIMGPClassifier("mgp", **chosen, label_weights={"psr": 2.0}).fit_many([(X, y, X_var)], start=start)
-    (two,) = NIMGPClassifier("mgp", **chosen).fit_many([(X[twice], y[twice], X_var[twice])], start=start)
+    one = NIMGPClassifier("mgp", **chosen, label_weights={"psr": 2.0}).fit(X, y, X_var=X_var, start=weighed)
+    two = NIMGPClassifier("mgp", **chosen).fit(X[twice], y[twice], X_var=X_var[twice], start=weighed)
     np.testing.assert_allclose(one.objective_, two.objective_, rtol=1e-6)
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-5)

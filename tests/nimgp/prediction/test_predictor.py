@@ -6,7 +6,7 @@ import tensorflow as tf
 from scipy.special import ndtr, softmax
 
 from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS
-from fermiclass.nimgp.prediction.predictor import ClassPredictor, PredictionGraphs, join
+from fermiclass.nimgp.prediction.predictor import ClassPredictor, join
 from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import C, D, M, draw, gaussian, mixture
 
@@ -158,32 +158,6 @@ def test_a_source_does_not_depend_on_the_others(make_model, targets, rng, method
     for rows in (order, slice(17, 18), slice(101)):
         some = predictor.predict(X[rows], X_var[rows], num_draws=64).probabilities
         np.testing.assert_allclose(some, whole[rows], atol=1e-10)
-
-
-@pytest.mark.parametrize("after_a_prediction", [True, False])
-def test_later_changes_of_the_model_have_no_effect(make_model, targets, after_a_prediction):
-    """And a prediction has none on the model, which may be trained further."""
-    model, other, (X, X_var) = make_model("nimgp", "step"), make_model("nimgp", "step"), targets
-    predictor, expected = ClassPredictor(model), ClassPredictor(model).predict(X, X_var)
-    if after_a_prediction:
-        predictor.predict(X, X_var)
-    for ours, theirs in zip(model.trainable_variables, other.trainable_variables, strict=True):
-        ours.assign(theirs)
-    np.testing.assert_array_equal(predictor.predict(X, X_var).probabilities, expected.probabilities)
-    for ours, theirs in zip(model.trainable_variables, other.trainable_variables, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-
-
-@pytest.mark.parametrize("likelihood", ["softmax", "step"])
-def test_models_may_share_graphs(make_model, targets, likelihood):
-    """Whatever the order in which they are asked."""
-    models = [make_model("nimgp", likelihood) for _ in range(2)]
-    expected = [predict(model, *targets).probabilities for model in models]
-    assert np.abs(expected[0] - expected[1]).max() > 0.1
-    graphs = PredictionGraphs(make_model("nimgp", likelihood), first_order=False)
-    predictors = [ClassPredictor(model, graphs=graphs) for model in models]
-    for k in (0, 1, 1, 0):
-        np.testing.assert_array_equal(predictors[k].predict(*targets).probabilities, expected[k])
 
 
 # --- what it means ---------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ def stream(arrays):
             yield tuple(a[rows] for a in arrays)
             step += 1
 
-    return StreamedData(opened)
+    return StreamedData(opened, N)
 
 
 def run(data, checkpoint=None, until=STEPS, gamma=None, method="nimgp-nn"):

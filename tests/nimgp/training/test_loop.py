@@ -1,4 +1,4 @@
-"""Training: what it yields, that it is reproducible, many models at once, and how it fails."""
+"""Training: what it yields, that it is reproducible, and how it fails."""
 
 import warnings
 
@@ -10,12 +10,11 @@ from fermiclass.nimgp.build import build_model, weights_of
 from fermiclass.nimgp.errors import TrainingError, TrainingWarning
 from fermiclass.nimgp.estimators import preparation
 from fermiclass.nimgp.estimators.preparation import initial_inducing_points
-from fermiclass.nimgp.names import LIKELIHOODS, METHODS, NOISES
+from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.training.feeds import StreamedData, TrainingData
 from fermiclass.nimgp.training.loop import Schedule, maximise
 from fermiclass.nimgp.training.natural_gradient import NaturalGradient
-from tests.nimgp.conftest import C, D, M, mixture
 
 
 @pytest.fixture
@@ -66,83 +65,6 @@ def test_a_bound_that_is_no_number_is_an_error(problem):
         trained((X, X_var, y), Schedule(steps=20))
 
 
-# --- many models at once ---------------------------------------------------------------------------------------------
-
-
-def several(rng, counts):
-    """Data sets of several models, and their arrays filled up with what must not count."""
-    longest = max(counts)
-    own = [(rng.normal(size=(n, D)), rng.uniform(0.05, 0.5, (n, D)), rng.integers(0, C, n)) for n in counts]
-    filler = (1e3, 7.0, C - 1)
-    filled = [
-        np.stack([np.concatenate([d[part], np.full((longest - len(d[part]), *d[part].shape[1:]), value)]) for d in own])
-        for part, value in enumerate(filler)
-    ]
-    return own, TrainingData(*(a.astype(np.int64) if a.ndim == 2 else a for a in filled), np.array(counts))
-
-
-@pytest.mark.parametrize(
-    ("method", "counts", "batch_size"),
-    [
-        *((method, (15, 12), None) for method in METHODS),
-        *(pytest.param(method, (15, 12), 8, marks=pytest.mark.slow) for method in METHODS),
-        ("nimgp", (12, 12), None),
-        ("nimgp-nn", (12, 12), 12),
-    ],
-)
-@pytest.mark.usefixtures("eagerly")
-def test_models_trained_at_once_end_where_each_would_alone(rng, method, counts, batch_size):
-    """Draws, minibatches and padding do not depend on the company."""
-    settings, schedule = Settings(method, noise="given"), Schedule(3, batch_size, 0.1, seed=5)
-    own, data = several(rng, counts)
-    Z, priors = rng.normal(size=(len(counts), M, D)), [mixture(rng) for _ in counts]
-    build = {"num_classes": C, "seed": 3}
-    together = build_model(settings, Z, num_data=np.array(counts), input_priors=priors, **build)
-    (state,) = maximise(together, data, schedule)
-    assert state.value.shape == (len(counts),)
-    weights = weights_of(together)
-    for k, count in enumerate(counts):
-        alone = build_model(settings, Z[k], num_data=count, input_priors=[priors[k]], **build)
-        (own_state,) = maximise(alone, TrainingData(*own[k]), schedule)
-        np.testing.assert_allclose(state.value[k], own_state.value, rtol=1e-9)
-        for name, values in weights_of(alone).items():
-            np.testing.assert_allclose(weights[name][k], values, rtol=1e-6, atol=1e-8, err_msg=name)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        *({"likelihood": likelihood} for likelihood in LIKELIHOODS),
-        *({"noise": noise} for noise in NOISES),
-        {"method": "nimgp-nn", "noise": "shared"},
-        {"kernel": "matern32+polynomial"},
-    ],
-    ids=lambda settings: "-".join(settings.values()),
-)
-@pytest.mark.usefixtures("eagerly")
-def test_company_does_not_matter_to_any_part(rng, settings):
-    own, data = several(rng, (15, 12, 9))
-    Z, schedule = rng.normal(size=(3, M, D)), Schedule(3, None, 0.1, seed=5)
-    together = build_model(Settings(**settings), Z, num_data=np.array([15, 12, 9]), num_classes=C)
-    list(maximise(together, data, schedule))
-    alone = build_model(Settings(**settings), Z[2], num_data=9, num_classes=C)
-    list(maximise(alone, TrainingData(*own[2]), schedule))
-    for name, values in weights_of(alone).items():
-        np.testing.assert_allclose(weights_of(together)[name][2], values, rtol=1e-6, atol=1e-8, err_msg=name)
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_one_bound_of_many_that_is_no_number_is_an_error(rng):
-    _, data = several(rng, (12, 12))
-    data.X_var[1, 3] = np.nan
-    model = build_model(Settings("nimgp"), rng.normal(size=(2, M, D)), num_data=np.array([12, 12]), num_classes=C)
-    with (
-        pytest.warns(TrainingWarning, match="diverged"),
-        pytest.raises(TrainingError, match=r"the objective became nan between steps 0 and 2"),
-    ):
-        list(maximise(model, data, Schedule(2)))
-
-
 # --- inducing points -------------------------------------------------------------------------------------------------
 
 
@@ -183,7 +105,7 @@ def test_a_stream_of_the_same_batches_trains_the_same_model(problem):
 
     Z = initial_inducing_points(X, 12, "kmeans", np.random.default_rng(0))
     weights = []
-    for data in (TrainingData(*problem), StreamedData(opened)):
+    for data in (TrainingData(*problem), StreamedData(opened, len(y))):
         model = build_model(Settings("nimgp-nn"), Z, num_classes=3, num_data=len(y))
         *_, last = maximise(model, data, settings)
         weights.append(weights_of(model))
