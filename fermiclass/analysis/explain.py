@@ -45,6 +45,9 @@ _COLUMNS = {
 
 _KINDS = {column: kind for kind, columns in _COLUMNS.items() for column in columns}
 
+#: The evidence of CLASS2, as one more kind of features.
+CLASS2_KIND = "CLASS2"
+
 _LEAST_PROBABILITY = 1e-12  # rounding makes smaller ones meaningless
 _DECONVOLUTION_STEPS = 30  # from the observed to the noiseless covariance; with 100 it differs by a few percent
 
@@ -86,7 +89,8 @@ class Explanation:
     known
         Class of the source in the catalogue, if it is one of the C classes, or empty.
     without_kind
-        (C,) probabilities with all features of one kind replaced by their expected values, by kind.
+        (C,) probabilities with all features of one kind replaced by their expected values, by kind; and those without
+        the evidence of CLASS2, where there is any.
     """
 
     label: Row
@@ -168,6 +172,7 @@ def explain(
     *,
     train_on: Catalog | None = None,
     class_priors: str | GroupPriors | None = None,
+    class2: bool = True,
     neighbours: int = 5,
 ) -> Explanation:
     """Explain the probabilities that a model gives one source.
@@ -196,7 +201,7 @@ def explain(
         One of the source's names; see :func:`fermiclass.catalog.source_names.find_source`.
     train_on
         The training catalogue of the model; by default `catalog`.
-    class_priors
+    class_priors, class2
         As for :meth:`fermiclass.labelling.catalog_model.CatalogModel.label`.
     neighbours
         Number of nearest training sources to return.
@@ -221,21 +226,28 @@ def explain(
     training_catalog = catalog if train_on is None else train_on
     training = _training_sources(model, training_catalog)
     source = catalog[[row]]
-    label = model.label(source, "all", class_priors=class_priors)[0]
+    label = model.label(source, "all", class_priors=class_priors, class2=class2)[0]
     table = model.features_of(source)
     x, x_var = table.X[0], table.X_var[0]
     D = len(x)
     kinds = feature_kinds(model.features)
     expectation = _Expectation(model, training, x, x_var)
 
-    # Rows: the source, the source without error bars, and the source with each feature, or each kind, replaced in turn.
+    # Rows: the source, the source without error bars, the source with each feature, or each kind, replaced in turn, and
+    # the source without the evidence of CLASS2, which counts as one more kind where there is any.
     replaced = [[j] for j in range(D)] + list(kinds.values())
     X, X_var = np.tile(x, (2 + len(replaced), 1)), np.tile(x_var, (2 + len(replaced), 1))
     X_var[1] = 0.0
     for row_of_X, members in enumerate(replaced, start=2):
         X[row_of_X, members], X_var[row_of_X, members] = expectation(members)
-    ratio = model.ratios(source, model.priors(class_priors))
+    priors = model.priors(class_priors)
+    ratio = model.ratios(source, priors, class2)
     ratios = None if ratio is None else np.repeat(ratio, len(X), axis=0)
+    if ratios is not None and class2 and str(label["STATUS"]) == "unassociated" and model.second.chance:
+        without = model.ratios(source, priors, class2=False)
+        ratios = np.vstack([ratios, np.ones_like(ratio) if without is None else without])
+        X, X_var = np.vstack([X, x]), np.vstack([X_var, x_var])
+        kinds = {**kinds, CLASS2_KIND: []}
     prediction = join(list(model.estimator.predict_blocks(X, X_var=X_var, ratio=ratios)))
     classes = tuple(str(name) for name in model.estimator.classes_)
     return Explanation(

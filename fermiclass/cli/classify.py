@@ -43,10 +43,11 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet")
 @class_priors_option(
     "Class priors of the sources to label. trained: as in training. selection: corrected for the selection of AGN. Or "
     "a JSON file with the prior of each class by group, such as "
-    '{"unassociated": {"bll": 0.4, "fsrq": 0.2, "psr": 0.2, "other": 0.2}}. Groups are unassociated, bcu and unk; a '
+    '{"unassociated": {"bll": 0.4, "fsrq": 0.2, "psr": 0.1, "msp": 0.1, "other": 0.2}}. Groups are unassociated, bcu and unk; a '
     "group that is not in the file has the priors of the training. [default: selection; trained with --paper or if the "
     "classes do not cover all sources]"
 )
+@click.option("--no-class2", is_flag=True, help="Do not take the class of a low-probability association as evidence.")
 @click.option("--send", is_flag=True, help="Send the table to TOPCAT, Aladin and others by SAMP; .fits or .vot.")
 @feature_options
 @model_options
@@ -58,6 +59,7 @@ def classify(
     train_on: Path | None,
     targets: str,
     class_priors: str | GroupPriors | None,
+    no_class2: bool,
     send: bool,
     quiet: bool,
     **chosen: Any,
@@ -88,7 +90,9 @@ def classify(
     if class_priors is None and chosen["paper"]:
         class_priors = "trained"
     with progress_bar("labelling", quiet=quiet) as progress:
-        labels = model.label(loaded, targets, class_priors=class_priors, table=table, progress=progress)
+        labels = model.label(
+            loaded, targets, class_priors=class_priors, class2=not no_class2, table=table, progress=progress
+        )
     write_table(labels, output)
     if not quiet:
         print_labels(labels, model, output)

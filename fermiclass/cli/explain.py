@@ -21,7 +21,7 @@ from fermiclass.io.files import check_figure_place, exists, write_figure
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.labelling.labels import read_labels
-from fermiclass.labelling.retraining import check_labels, check_sha256, retrain, stored_class_priors
+from fermiclass.labelling.retraining import check_labels, check_sha256, retrain, stored_class2, stored_class_priors
 from fermiclass.plots import explanation, explanation_size
 from fermiclass.show.explanation import print_explanation
 from fermiclass.show.terminal import load_tensorflow, progress_bar
@@ -38,6 +38,7 @@ class ModelAndCatalogs(NamedTuple):
     catalog: Catalog
     train_on: Catalog
     class_priors: str | GroupPriors | None
+    class2: bool = True
 
 
 @click.command()
@@ -91,7 +92,12 @@ def explain(
     else:
         labels, made = _from_labels(labels_or_model, name, catalog, train_on, quiet)
     explained = explain_source(
-        made.model, made.catalog, made.name, train_on=made.train_on, class_priors=made.class_priors
+        made.model,
+        made.catalog,
+        made.name,
+        train_on=made.train_on,
+        class_priors=made.class_priors,
+        class2=made.class2,
     )
     if labels is not None:
         _compare(labels, explained)
@@ -144,7 +150,8 @@ def _from_labels(
     load_tensorflow(quiet=quiet)
     with progress_bar("training again", quiet=quiet) as progress:
         model = retrain(labels, training, source=str(path), progress=lambda state: progress(state.step, state.steps))
-    return labels, ModelAndCatalogs(found, model, loaded, training, stored_class_priors(labels.meta))
+    priors, class2 = stored_class_priors(labels.meta), stored_class2(labels.meta)
+    return labels, ModelAndCatalogs(found, model, loaded, training, priors, class2)
 
 
 def _training(train_on: Path | None, catalog: Catalog, trained_on: tuple[str, str], beside: Path) -> Catalog:

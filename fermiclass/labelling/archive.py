@@ -22,6 +22,7 @@ from fermiclass.errors import FermiclassError, ModelFolderError, OutputError
 from fermiclass.features import Imputation
 from fermiclass.io.files import exists
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
+from fermiclass.labelling.second_associations import SecondAssociations
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.files import move_into_place
@@ -32,7 +33,7 @@ from fermiclass.rows import Columns, RowsModel, RowsProvenance
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
-FORMAT, FORMAT_VERSION = "fermiclass model", 10
+FORMAT, FORMAT_VERSION = "fermiclass model", 11
 
 #: Kinds of models.
 CATALOGUE, ROWS = "catalogue", "rows"
@@ -59,6 +60,7 @@ class _CatalogEntries:
     imputation: dict[str, Any]
     provenance: dict[str, Any]
     selection: dict[str, float]
+    second: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ def save_model(model: CatalogModel | RowsModel, path: str | Path) -> None:
             imputation=model.imputation.to_dict(),
             provenance=asdict(model.provenance),
             selection=model.selection.to_dict(),
+            second=model.second.to_dict(),
         )
     else:
         columns = model.columns
@@ -317,6 +320,7 @@ def _catalog_model(files: ModelFiles) -> CatalogModel:
         domain=domain,
         provenance=Provenance(**entries.provenance),
         selection=SelectionPrior.from_dict(entries.selection),
+        second=SecondAssociations.from_dict(entries.second),
     )
 
 

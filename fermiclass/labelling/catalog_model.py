@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,8 @@ from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io.arrays import FloatArray
 from fermiclass.io.plain import plain_value
 from fermiclass.labelling.class_priors import ClassPriors, GroupPriors, check_class_priors, default_class_priors
-from fermiclass.labelling.labels import label_table, settings_to_meta
+from fermiclass.labelling.labels import CLASS2_KEY, label_table, settings_to_meta
+from fermiclass.labelling.second_associations import SecondAssociations
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.nimgp.domain import TrainingDomain
 
@@ -73,6 +75,8 @@ class CatalogModel:
         Catalogue, checksum, release, counts, versions.
     selection
         Completeness of the associations in the training catalogue.
+    second
+        What CLASS2 says of a source without an association.
     """
 
     estimator: NIMGPClassifier
@@ -82,6 +86,7 @@ class CatalogModel:
     domain: TrainingDomain
     provenance: Provenance = field(default_factory=Provenance)
     selection: SelectionPrior = field(default_factory=SelectionPrior)
+    second: SecondAssociations = field(default_factory=SecondAssociations)
 
     @property
     def classes(self) -> list[str]:
@@ -89,17 +94,26 @@ class CatalogModel:
         return [str(name) for name in self.estimator.classes_]
 
     def with_selection(self, catalog: Catalog, table: FeatureTable) -> CatalogModel:
-        """Return the same model with the selection prior of its training catalogue, if the classes allow one.
+        """Return the same model with what its training catalogue says of associations, if the classes allow it.
 
-        `table` has the features of all sources of the catalogue.
+        That is the selection prior, and the likelihood of CLASS2. `table` has the features of all sources of the
+        catalogue.
         """
         if default_class_priors(self.grouping) != "selection":
             return self
-        unassociated = catalog.classes == ""
-        of_agn = [set(self.grouping.members[name]) <= set(CLASS_TREE["agn"]) for name in self.classes]
+        bare = catalog.classes == ""
+        kinds = {
+            kind: [set(self.grouping.members[name]) <= set(codes) for name in self.classes]
+            for kind, codes in CLASS_TREE.items()
+        }
+        p = self.predict(table[bare]).probabilities
         p_agn = np.zeros(len(catalog))
-        p_agn[unassociated] = self.predict(table[unassociated]).probabilities[:, of_agn].sum(axis=1)
-        return replace(self, selection=SelectionPrior.fit(catalog, p_agn))
+        p_agn[bare] = p[:, kinds["agn"]].sum(axis=1)
+        selection = SelectionPrior.fit(catalog, p_agn)
+        corrected = p * selection.ratios(catalog[bare], self.grouping, self.classes)
+        mean = (corrected / corrected.sum(axis=1, keepdims=True)).mean(axis=0) if len(p) else np.zeros(p.shape[1])
+        second = SecondAssociations.fit(catalog, {kind: float(mean[own].sum()) for kind, own in kinds.items()})
+        return replace(self, selection=selection, second=second)
 
     def label(
         self,
@@ -107,6 +121,7 @@ class CatalogModel:
         targets: str = "uncertain",
         *,
         class_priors: str | GroupPriors | None = None,
+        class2: bool = True,
         table: FeatureTable | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Table:
@@ -124,6 +139,9 @@ class CatalogModel:
             cover all sources. ``'trained'``: as among the training sources; the default for other classes. Or numbers
             by group, such as ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; the groups are
             unassociated, bcu and unk, and a group without numbers keeps the priors of the training.
+        class2
+            Whether the class of a low-probability association, CLASS2, counts as evidence
+            (:class:`fermiclass.labelling.second_associations.SecondAssociations`).
         table
             The features of all sources of the catalogue, imputed as the model's, to save time.
         progress
@@ -143,7 +161,7 @@ class CatalogModel:
             When the catalogue lacks a feature of the model.
         """
         priors = self.priors(class_priors)
-        meta = self._metadata(catalog, targets, priors)
+        meta = self._metadata(catalog, targets, priors, class2)
         is_target = self.grouping.is_target(catalog.classes, targets)
         sources = catalog[is_target]
         _LOG.info("labelling %d of %d sources", len(sources), len(catalog))
@@ -151,7 +169,7 @@ class CatalogModel:
         return label_table(
             sources,
             self.classes,
-            self.predict(features, ratios=self.ratios(sources, priors), progress=progress),
+            self.predict(features, ratios=self.ratios(sources, priors, class2), progress=progress),
             feature_flags=features.flags,
             ood_score=self.domain.score(features.X, features.X_var),
             meta=meta,
@@ -167,10 +185,14 @@ class CatalogModel:
         check_class_priors(chosen, self.classes)
         return ClassPriors.choose(default_class_priors(self.grouping) if chosen is None else chosen, self.selection)
 
-    def ratios(self, sources: Catalog, priors: ClassPriors) -> FloatArray | None:
-        """Return the factors of the probabilities, ``(n, C)``; see :meth:`ClassPriors.ratios`."""
+    def ratios(self, sources: Catalog, priors: ClassPriors, class2: bool = True) -> FloatArray | None:
+        """Return the factors of the probabilities, ``(n, C)``: class priors (:class:`ClassPriors`), times CLASS2's."""
         counts = np.array([self.provenance.training_counts.get(name, np.nan) for name in self.classes], float)
-        return priors.ratios(sources, self.grouping, self.classes, counts / counts.sum())
+        ratios = priors.ratios(sources, self.grouping, self.classes, counts / counts.sum())
+        if not class2 or not self.second.chance:
+            return ratios
+        evidence = self.second.factors(sources, self.grouping, self.classes)
+        return evidence if ratios is None else ratios * evidence
 
     def predict(
         self,
@@ -193,7 +215,7 @@ class CatalogModel:
                 progress(done, len(table))
         return join(blocks)
 
-    def _metadata(self, catalog: Catalog, targets: str, priors: ClassPriors) -> dict[str, Any]:
+    def _metadata(self, catalog: Catalog, targets: str, priors: ClassPriors, class2: bool) -> dict[str, Any]:
         """Return the metadata of the label table. What is None is absent.
 
         Warns
@@ -215,6 +237,7 @@ class CatalogModel:
             "classes": str(self.grouping),
             "counts": ",".join(f"{name}={count}" for name, count in about.training_counts.items()),
             **priors.to_meta(),
+            CLASS2_KEY: json.dumps(self.second.to_dict() if class2 else {}),
             "min_significance": about.min_significance,
             "features": ",".join(self.features),
             **settings_to_meta(self.estimator),

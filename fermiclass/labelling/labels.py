@@ -30,6 +30,9 @@ FORMAT_KEY, FORMAT_VERSION = "labelfmt", 4
 #: Metadata of the settings that are no single number or text, as JSON.
 OPTIONS_KEY = "options"
 
+#: Metadata of how often CLASS2 is of a kind by chance, as JSON; {} where CLASS2 was not used.
+CLASS2_KEY = "class2"
+
 #: A label is confident if its probability is at least this.
 CONFIDENT = 0.9
 

@@ -11,13 +11,25 @@ from fermiclass.catalog import Catalog
 from fermiclass.errors import CatalogError, FermiclassError
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.class_priors import WAY_KEY, WAYS, GroupPriors, stated_priors
-from fermiclass.labelling.labels import OPTIONS_KEY, classes_of, plain_setting, settings_from_meta
+from fermiclass.labelling.labels import CLASS2_KEY, OPTIONS_KEY, classes_of, plain_setting, settings_from_meta
 from fermiclass.labelling.training import train
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import TrainingState
 
-_NEEDED = ("catalog", "sha256", "train_on", "trainsha", "classes", "features", WAY_KEY, "method", "steps", OPTIONS_KEY)
+_NEEDED = (
+    "catalog",
+    "sha256",
+    "train_on",
+    "trainsha",
+    "classes",
+    "features",
+    WAY_KEY,
+    CLASS2_KEY,
+    "method",
+    "steps",
+    OPTIONS_KEY,
+)
 
 
 def check_labels(labels: Table, source: str) -> None:
@@ -99,6 +111,11 @@ def check_sha256(catalog: Catalog, name: str, sha256: str) -> None:
             f"{catalog.source} has SHA-256 {catalog.sha256}, but the labels were made with {name} of SHA-256 {sha256}. "
             "Give that file."
         )
+
+
+def stored_class2(meta: Mapping[str, Any]) -> bool:
+    """Return whether CLASS2 counted as evidence in a label table."""
+    return str(meta[CLASS2_KEY]) != "{}"
 
 
 def stored_class_priors(meta: Mapping[str, Any]) -> str | GroupPriors:

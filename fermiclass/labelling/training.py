@@ -212,6 +212,7 @@ def classify(
     classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     class_priors: str | GroupPriors | None = None,
+    class2: bool = True,
 ) -> Table:
     """Train on the sources of a catalogue that have a class, and label the others.
 
@@ -221,7 +222,7 @@ def classify(
         The catalogue to label.
     estimator, features, classes, min_significance
         As for :func:`train`.
-    targets, class_priors
+    targets, class_priors, class2
         As for :meth:`CatalogModel.label`.
     train_on
         Another training catalogue.
@@ -243,4 +244,5 @@ def classify(
     model = train(
         training, estimator, features=features, classes=grouping, min_significance=min_significance, table=table
     )
-    return model.label(catalog, targets, class_priors=class_priors, table=table if training is catalog else None)
+    same = table if training is catalog else None
+    return model.label(catalog, targets, class_priors=class_priors, class2=class2, table=same)

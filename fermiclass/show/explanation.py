@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from fermiclass.analysis.explain import IMPUTED_MARK, Explanation, measured
+from fermiclass.analysis.explain import CLASS2_KIND, IMPUTED_MARK, Explanation, measured
 from fermiclass.analysis.followup import LEAST_NOISE_ENTROPY
 from fermiclass.io.prediction_columns import FLAG_OUTSIDE_DOMAIN
 from fermiclass.labelling.labels import FLAG_CATALOGUE, FLAG_UNCERTAINTY_IMPUTED, LABEL_FLAGS
@@ -107,7 +107,7 @@ def _effects_table(explained: Explanation) -> RichTable:
 
     largest = max((abs(effect[best]) for effect in kinds.values()), default=0.0)
     for kind, effect in kinds.items():
-        add(f"all of {kind}", "", "", effect, largest)
+        add(kind if kind == CLASS2_KIND else f"all of {kind}", "", "", effect, largest)
     if kinds:
         table.add_section()
     largest = np.abs(moved[:, best]).max()

@@ -26,7 +26,7 @@ from tests.conftest import RELEASES, slim_path
 DR4 = slim_path("4FGL-DR4")
 QUICK = ("--steps", "40", "--inducing", "20")
 THREE = ("--classes", "bll,fsrq,psr", "--features", "extended")
-CLASSES = ("bll", "fsrq", "other", "psr")
+CLASSES = ("bll", "fsrq", "msp", "other", "psr")
 SUM_TOLERANCE = 1e-6
 
 

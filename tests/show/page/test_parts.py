@@ -159,7 +159,7 @@ def test_features_are_those_of_the_settings(labels, dr4):
     found = feature_columns(labels, dr4)
     names = FEATURES.split(",")
     assert found["names"] == names
-    table = extract_features(dr4, names)
+    table = extract_features(dr4, names, ",".join(CLASSES))
     rows = catalogue_rows(labels, dr4)
     for j in range(len(names)):
         values, errors = found["values"][j], found["errors"][j]
