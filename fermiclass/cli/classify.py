@@ -44,8 +44,8 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet")
     "Class priors of the sources to label. trained: as in training. selection: corrected for the selection of AGN. Or "
     "a JSON file with the prior of each class by group, such as "
     '{"unassociated": {"bll": 0.4, "fsrq": 0.2, "psr": 0.1, "msp": 0.1, "other": 0.2}}. Groups are unassociated, '
-    "bcu and unk; a group that is not in the file has the priors of the training. [default: selection; trained with --paper or if the "
-    "classes do not cover all sources]"
+    "bcu and unk; a group that is not in the file has the priors of the training. [default: selection; trained with "
+    "--paper or if the classes do not cover all sources]"
 )
 @click.option("--no-class2", is_flag=True, help="Do not take the class of a low-probability association as evidence.")
 @click.option("--send", is_flag=True, help="Send the table to TOPCAT, Aladin and others by SAMP; .fits or .vot.")
