@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError, SelectionError
-from fermiclass.labelling.labels import LABEL_FLAGS, STATUS, classes_of
+from fermiclass.labelling.labels import LABEL_FLAGS, STATUS, SUM_PREFIX, classes_of, groups_of
 
 #: Columns of the label table by criterion. Sources are ranked by the column, highest first.
 CRITERIA = {
@@ -88,7 +88,9 @@ def followup(
         ``'significance'``: Signif_Avg. ``'probability'``: probability of the wanted class, or of the most probable one.
         By default 'probability' with a wanted class, else 'information'.
     want
-        A wanted class. With another criterion than 'probability', only the sources whose most probable class it is.
+        A wanted class, or a group of classes with a column ``Sum_P_<group>``, such as 'agn'; 'psr' is both kinds of
+        pulsars where the labels tell them apart, and 'P_psr' those that are not millisecond pulsars. With another
+        criterion than 'probability', only the sources whose most probable class it is.
     min_probability
         Least probability of the wanted class, or of the most probable one. By default :data:`LEAST_PROBABILITY` where
         candidates of a wanted class are ranked by their probability.
@@ -130,8 +132,7 @@ def followup(
     table = labels.copy()
     for column in _LABEL_COLUMNS:
         _require(table, column)
-    if want is not None and want not in classes_of(table):
-        raise SelectionError(f"'{want}' is not a class of the labels: choose one of {', '.join(classes_of(table))}")
+    wanted, probability = ((), "P_MAX") if want is None else _wanted(table, want)
     by = by or ("information" if want is None else "probability")
     if by not in CRITERIA:
         raise SelectionError(f"by='{by}' is unknown: choose one of {', '.join(CRITERIA)}")
@@ -141,7 +142,6 @@ def followup(
         flags = DOUBTFUL_FLAGS
     if want is not None and by == "probability" and min_probability is None:
         min_probability = LEAST_PROBABILITY
-    probability = "P_MAX" if want is None else f"P_{want}"
     score = probability if by == "probability" else CRITERIA[by]
     if by == "noise" and len(table) and not np.any(np.asarray(table[score], np.float64) > LEAST_NOISE_ENTROPY):
         raise SelectionError(
@@ -150,7 +150,7 @@ def followup(
         )
 
     constraints = [
-        *_by_class(want if by != "probability" else None, probability, min_probability),
+        *_by_class(wanted if by != "probability" else (), probability, min_probability),
         *_by_place(ra, dec, abs_glat),
         *_by_size(min_significance, min_flux, max_error),
         *_by_trust(flags, max_ood, status),
@@ -173,9 +173,20 @@ def followup(
     return table
 
 
-def _by_class(pred_class: str | None, probability: str, least: float | None) -> Iterator[Constraint]:
-    if pred_class is not None:
-        yield Constraint(f"most probably {pred_class}", "PRED_CLASS", lambda names: names == pred_class)
+def _wanted(labels: Table, want: str) -> tuple[tuple[str, ...], str]:
+    """Return the classes that are wanted, and the column of their probability."""
+    classes, groups = classes_of(labels), groups_of(labels)
+    columns = {f"P_{name}": (name,) for name in classes} | {SUM_PREFIX + name: groups[name] for name in groups}
+    for column in (SUM_PREFIX + want, f"P_{want}", want):
+        if column in columns:
+            return columns[column], column
+    known = ", ".join(dict.fromkeys([*classes, *groups]))
+    raise SelectionError(f"'{want}' is not a class of the labels: choose one of {known}")
+
+
+def _by_class(wanted: tuple[str, ...], probability: str, least: float | None) -> Iterator[Constraint]:
+    if wanted:
+        yield Constraint(f"most probably {' or '.join(wanted)}", "PRED_CLASS", lambda names: np.isin(names, wanted))
     if least is not None:
         limit = _number("min_probability", least, 0.0, 1.0)
         yield Constraint(f"{probability} >= {limit:g}", probability, lambda p: p >= limit)

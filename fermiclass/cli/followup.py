@@ -26,7 +26,7 @@ from fermiclass.show.summaries import print_followup
     "score. significance: Signif_Avg. probability: probability of the wanted class, or of the most probable one. "
     "[default: probability with --want, else information]",
 )
-@click.option("--want", metavar="CLASS", help="Rank candidates of one class, such as psr.")
+@click.option("--want", metavar="CLASS", help="Rank candidates of one class, such as msp, or group, such as psr.")
 @click.option(
     "--min-p",
     "--min-probability",

@@ -13,8 +13,8 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog import SOURCE_STATUSES, status_of
-from fermiclass.errors import CatalogError
+from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, ClassGrouping, status_of
+from fermiclass.errors import CatalogError, ClassError
 from fermiclass.io.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
 from fermiclass.io.tables import read_table
 from fermiclass.nimgp.settings import FIELDS, Settings, described
@@ -182,6 +182,16 @@ def classes_of(labels: Table) -> list[str]:
     given = [item.partition("=")[0].strip() for item in str(labels.meta.get("classes", "")).split(",")]
     classes = [name.removeprefix("P_") for name in columns]
     return sorted(classes, key=lambda name: given.index(name) if name in given else len(given))
+
+
+def groups_of(labels: Table) -> dict[str, tuple[str, ...]]:
+    """Return the groups of classes with a column ``Sum_P_<group>``, such as agn, and the classes of each."""
+    classes = classes_of(labels)
+    try:
+        tops = ClassGrouping.parse(str(labels.meta["classes"])).tops
+    except (KeyError, ClassError):  # a table without metadata
+        tops = {top: tuple(name for name in classes if name in codes) for top, codes in CLASS_TREE.items()}
+    return {top: inside for top, inside in tops.items() if SUM_PREFIX + top in labels.colnames}
 
 
 @dataclass(frozen=True, eq=False)

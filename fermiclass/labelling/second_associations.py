@@ -67,7 +67,8 @@ class SecondAssociations:
         kind, bare = _kinds(sources), sources.classes == ""
         for name in self.chance:
             factors[bare & (kind == name)] = np.where(of_kind[name], RATIO, 1.0)
-        none = 1.0 - sum(b * np.where(of_kind[name], RATIO, 1.0) for name, b in self.chance.items())
+        said = [b * np.where(of_kind[name], RATIO, 1.0) for name, b in self.chance.items()]
+        none = 1.0 - np.sum(said, axis=0)
         factors[bare & (kind == "")] = none / none.max()
         return factors
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from fermiclass.catalog import CLASS_CODES
 from fermiclass.features import DEFAULT_FEATURE_SET, FEATURE_SETS, extract_features, supported_features
 from fermiclass.labelling.class_priors import WAY_KEY, stated_priors
-from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LabelCounts
+from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, SUM_PREFIX, LabelCounts
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -162,8 +162,9 @@ def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None
     console = console_for_tables()
     score = ranking.meta["rankedby"]
     console.print(f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:")
-    by_class = score.startswith("P_") and score != "P_MAX"
-    columns = ["source", "RA J2000", "Dec", "b, deg", "σ", "class", "P", *([] if score.startswith("P_") else ["score"])]
+    by_class, by_group = score.startswith("P_") and score != "P_MAX", score.startswith(SUM_PREFIX)
+    is_probability = score.startswith(("P_", SUM_PREFIX))
+    columns = ["source", "RA J2000", "Dec", "b, deg", "σ", "class", "P", *([] if is_probability else ["score"])]
     table = rich_table(*columns, "flags", right=(3, 4, 6, 7, 8))
     table.padding = (0, 1, 0, 0)  # to fit into 80 columns
     first = ranking[:rows]
@@ -174,9 +175,10 @@ def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None
     ra = at.ra.to_string(u.hour, sep=":", precision=0, pad=True)
     dec = at.dec.to_string(u.deg, sep=":", pad=True, fields=2, alwayssign=True)
     for k, row in enumerate(first):
-        name, probability = (score[2:], row[score]) if by_class else (str(row["PRED_CLASS"]), row["P_MAX"])
+        name = score[2:] if by_class else str(row["PRED_CLASS"])
+        probability = row[score] if by_class or by_group else row["P_MAX"]
         cells = [str(row["Source_Name"]), ra[k], dec[k], f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
-        cells += [name, f"{probability:.3f}", *([] if score.startswith("P_") else [f"{row[score]:.3f}"])]
+        cells += [name, f"{probability:.3f}", *([] if is_probability else [f"{row[score]:.3f}"])]
         table.add_row(*cells, str(row["LABEL_FLAGS"]))
     console.print(table)
     if path is not None:

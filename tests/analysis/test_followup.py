@@ -77,6 +77,22 @@ def test_a_wanted_class(labels):
     assert np.all(followup(labels, min_probability=0.9)["P_MAX"] >= 0.9)
 
 
+def test_a_wanted_group(labels):
+    """Both kinds of pulsars are wanted together, or one of them."""
+    table = labels.copy()
+    table["P_msp"], table["P_psr"] = 0.7 * labels["P_psr"], 0.3 * labels["P_psr"]
+    table["Unc_P_msp"], table["Sum_P_psr"] = labels["Unc_P_psr"], labels["P_psr"]
+    both = followup(table, want="psr")
+    assert both.meta["rankedby"] == "Sum_P_psr"
+    assert list(both["Source_Name"]) == list(followup(labels, want="psr")["Source_Name"])
+    for want, column in (("msp", "P_msp"), ("P_psr", "P_psr"), ("Sum_P_psr", "Sum_P_psr")):
+        one = followup(table, want=want, min_probability=0.2)
+        assert one.meta["rankedby"] == column
+        assert np.all(one[column] >= 0.2)
+    table["PRED_CLASS"] = np.where(table["PRED_CLASS"] == "psr", "msp", table["PRED_CLASS"])
+    assert len(followup(table, want="psr", by="entropy")) == len(followup(labels, want="psr", by="entropy")) > 0
+
+
 @pytest.mark.parametrize(
     ("constraint", "expected"),
     [
