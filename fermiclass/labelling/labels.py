@@ -17,6 +17,7 @@ from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, ClassGrouping, statu
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.io.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
 from fermiclass.io.tables import read_table
+from fermiclass.labelling.lasting import lasting
 from fermiclass.nimgp.settings import FIELDS, Settings, described
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.prediction.predictor import Prediction
 
 #: Version of the label table, in its metadata.
-FORMAT_KEY, FORMAT_VERSION = "labelfmt", 4
+FORMAT_KEY, FORMAT_VERSION = "labelfmt", 5
 
 #: Metadata of the settings that are no single number or text, as JSON.
 OPTIONS_KEY = "options"
@@ -53,6 +54,9 @@ SUM_PREFIX = "Sum_P_"
 
 #: The column with `SOURCE_STATUSES`. Unlike CLASS1 it is never empty: some readers take empty text for missing.
 STATUS = "STATUS"
+
+#: The column with the probability that a later list has the source.
+LASTS = "LASTS"
 
 #: Columns that are copied from the catalogue if it has them, and their meaning.
 CATALOGUE_COLUMNS = {
@@ -142,6 +146,7 @@ def label_table(
         # A masked value of Flags becomes NaN. An unknown value is no warning.
         bits = bits | FLAG_CATALOGUE * (np.nan_to_num(np.asarray(catalog.table["Flags"])) != 0)
     add_domain(table, ood_score, bits, LABEL_FLAGS)
+    add_column(table, LASTS, lasting(catalog), "Probability that a later list has the source", "stat.probability")
     return table
 
 

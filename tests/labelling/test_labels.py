@@ -32,7 +32,7 @@ COMPUTED = [
     "STATUS",
     *(f"P_{name}" for name in CLASSES),
     *(f"Unc_P_{name}" for name in CLASSES),
-    *("PRED_CLASS", "P_MAX", "ENTROPY", "INFORMATION", "NOISE_ENTROPY", "OOD_SCORE", "LABEL_FLAGS"),
+    *("PRED_CLASS", "P_MAX", "ENTROPY", "INFORMATION", "NOISE_ENTROPY", "OOD_SCORE", "LABEL_FLAGS", "LASTS"),
 ]
 META = {
     "creator": "fermiclass",

@@ -1,0 +1,148 @@
+"""Will a source last? The probability that a later list has it, from what became of the sources of earlier lists.
+
+Faint sources are often fluctuations or unmodelled diffuse emission, and later lists do not have them. A logistic
+regression for each release learned this from the sources of the release in the even cells of the sky, and from the next
+list that was made anew. Its coefficients are in ``lasting.json``; ``catalogs/make_lasting.py`` makes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.catalog import Catalog
+from fermiclass.features.definitions import FEATURES
+from fermiclass.features.inputs import column_or_nan
+from fermiclass.io.arrays import FloatArray
+
+#: A later source within this separation in degrees, or within so many error radii, is the same source.
+RADIUS_DEG, ERROR_RADII = 0.15, 1.5
+
+#: Features of the regression, beside significance, error radius, the bits of Flags and the status.
+SPECTRUM = (
+    *("ln_Flux1000", "ln_Energy_Flux100", "ln_Pivot_Energy", "PL_Index", "LP_Index", "LP_beta"),
+    *("asinh_LP_SigCurv", "asinh_PLEC_SigCurv", "ln_Variability_Index"),
+)
+
+#: The inputs that depend on nothing but significance, error radius and status.
+LEAST = ("ln_Signif_Avg", "Signif_Avg^-2", "ln_Conf_95_SemiMajor", "unassociated", "untyped")
+
+#: Inputs that also enter as products with ``Signif_Avg^-2``, standardised: they matter more for faint sources.
+PRODUCTS = ("LP_Index", "ln_Flux1000", "ln_Variability_Index")
+
+#: Number of parts of the even cells. The regression for a part did not learn from the sources in it.
+PARTS = 5
+
+_CELL = 15.0  # degrees
+_FAINTEST = 3.5  # significance below which 1/S² would become a lever
+_BITS = 15
+_LARGEST_PRODUCT = 5.0
+_NEWEST = "4FGL-DR4"
+
+
+def lasting(catalog: Catalog) -> FloatArray:
+    """Return the probability that a later list has each source, ``(N,)``.
+
+    ``p = 1/(1 + exp(−η))``, where η is linear in ln S, 1/S², the logarithm of the error radius, spectrum and
+    variability, the bits of Flags and the status of the source, with S = Signif_Avg. The regression is that of the
+    catalogue's release, or that of 4FGL-DR4 for a release that has none. If the catalogue lacks a column that it needs,
+    the regression on significance, error radius and status takes its place. An unknown value counts as the average.
+    In even cells, the regression did not learn from the sources in this part of the sky.
+    """
+    models = _models()
+    about = models.get(catalog.release.name, models[_NEWEST])
+    inputs = inputs_of(catalog)
+    model = about["full"] if set(about["full"]["inputs"]) <= set(inputs) else about["small"]
+    eta = design(inputs, model["inputs"]) @ np.asarray(model["coefficients"]).T
+    return np.asarray(1.0 / (1.0 + np.exp(-eta[np.arange(len(catalog)), part_of_sky(catalog)])))
+
+
+def has_counterpart(earlier: Catalog, later: Catalog) -> NDArray[np.bool_]:
+    """Return whether a later list has each source, ``(N,)``: any source within the larger of 0.15° and 1.5 error radii.
+
+    Sources may thus move, and get another name. The error radius is Conf_95_SemiMajor; extended sources have none.
+    """
+    from astropy import units as u
+    from astropy.coordinates import SkyCoord
+
+    here, there = (
+        SkyCoord(*(column_or_nan(each, name) * u.deg for name in ("RAJ2000", "DEJ2000"))) for each in (earlier, later)
+    )
+    return np.asarray(here.match_to_catalog_sky(there)[1].deg <= matching_radius(earlier))
+
+
+def matching_radius(catalog: Catalog) -> FloatArray:
+    """Return the larger of 0.15° and 1.5 error radii, ``(N,)`` in degrees."""
+    return np.fmax(RADIUS_DEG, ERROR_RADII * column_or_nan(catalog, "Conf_95_SemiMajor"))
+
+
+def part_of_sky(catalog: Catalog) -> NDArray[np.intp]:
+    """Return a number from 0 to `PARTS` - 1 for sources in even cells, by cell, and `PARTS` in odd ones, ``(N,)``.
+
+    Cells are 15° wide: ``i = ⌊RAJ2000/15⌋`` and ``j = ⌊(DEJ2000 + 90)/15⌋``. A cell is even if i + j is.
+    """
+    i, j = (np.floor(np.nan_to_num(x) / _CELL).astype(int) for x in _coordinates(catalog))
+    return np.where((i + j) % 2 == 0, (i + 5 * j) // 2 % PARTS, PARTS)
+
+
+def far_from_edges(catalog: Catalog) -> NDArray[np.bool_]:
+    """Return whether the matching radius of each source lies in its own cell, ``(N,)``.
+
+    Where it does not, a list of even cells alone cannot say whether the source has a counterpart.
+    """
+    ra, dec = _coordinates(catalog)
+    across = np.minimum(ra % _CELL, _CELL - ra % _CELL) * np.cos(np.radians(dec - 90.0))
+    return np.asarray(np.minimum(across, np.minimum(dec % _CELL, _CELL - dec % _CELL)) > matching_radius(catalog))
+
+
+def inputs_of(catalog: Catalog) -> dict[str, FloatArray]:
+    """Return the inputs that the catalogue's columns allow, ``(N,)`` each, NaN where unknown."""
+    significance = column_or_nan(catalog, "Signif_Avg")
+    known = np.where(significance > 0, significance, np.nan)
+    error = column_or_nan(catalog, "Conf_95_SemiMajor")
+    found = {
+        "ln_Signif_Avg": np.log(known),
+        "Signif_Avg^-2": np.maximum(known, _FAINTEST) ** -2.0,
+        "ln_Conf_95_SemiMajor": np.log(np.where(error > 0, error, np.nan)),
+        "unassociated": (catalog.classes == "").astype(float),
+        "untyped": np.isin(catalog.classes, ("bcu", "unk")).astype(float),
+    }
+    for name in SPECTRUM:
+        if not catalog.missing_columns(FEATURES[name].columns):
+            found[name] = FEATURES[name].measure(catalog).value
+    if catalog.has_column("Flags"):
+        flags = np.nan_to_num(column_or_nan(catalog, "Flags")).astype(np.int64)
+        found |= {f"Flags_{bit + 1}": (flags >> bit & 1).astype(float) for bit in range(_BITS)}
+    return found
+
+
+def design(inputs: Mapping[str, FloatArray], scales: Mapping[str, tuple[float, float, float, float]]) -> FloatArray:
+    """Return the matrix of the regression: 1, the inputs, and their products with ``Signif_Avg^-2``, ``(N, 1 + J)``.
+
+    `scales` has the least and largest value of each input, and the mean and the standard deviation: an input is clipped
+    and standardised, and 0 where it is unknown.
+    """
+    z = {
+        name: np.nan_to_num((np.clip(inputs[name], low, high) - mean) / scale)
+        for name, (low, high, mean, scale) in scales.items()
+    }
+    faint = z["Signif_Avg^-2"]
+    products = [np.clip(faint * z[name], -_LARGEST_PRODUCT, _LARGEST_PRODUCT) for name in PRODUCTS if name in z]
+    return np.column_stack([np.ones(len(faint)), *z.values(), *products])
+
+
+def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray]:
+    """Return right ascension and declination + 90, in degrees."""
+    return column_or_nan(catalog, "RAJ2000"), column_or_nan(catalog, "DEJ2000") + 90.0
+
+
+@cache
+def _models() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(Path(__file__).with_name("lasting.json").read_text(encoding="utf-8"))
+    return content

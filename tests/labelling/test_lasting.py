@@ -1,0 +1,158 @@
+"""LASTS: its formula, from which sources it was learned, and how well it says what became of the sources."""
+
+import csv
+import importlib.util
+import json
+import warnings
+
+import numpy as np
+import pytest
+from astropy import units as u
+from astropy.coordinates import SkyCoord
+from sklearn.metrics import roc_auc_score
+
+from fermiclass import read_catalog
+from fermiclass.features.definitions import FEATURES
+from fermiclass.labelling import lasting
+from tests.conftest import RELEASES, REPOSITORY, slim_path
+
+MODELS = json.loads((REPOSITORY / "fermiclass" / "labelling" / "lasting.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The script that makes the coefficients."""
+    spec = importlib.util.spec_from_file_location("make_lasting", REPOSITORY / "catalogs" / "make_lasting.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def vanished(release):
+    with (REPOSITORY / "catalogs" / "vanished.csv").open(encoding="utf-8", newline="") as file:
+        return [row["Source_Name"] for row in csv.DictReader(file) if row["earlier"] == release]
+
+
+def again(table):
+    """A catalogue of a table whose release is not known."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read_catalog(table)
+
+
+def places(ra, dec, error=0.05):
+    """A catalogue of sources at these places."""
+    n = len(ra)
+    table = read_catalog(slim_path("4FGL-DR4"))[:n].table.copy()
+    table["RAJ2000"], table["DEJ2000"], table["Conf_95_SemiMajor"] = ra, dec, np.full(n, error)
+    return again(table)
+
+
+def test_the_formula(dr4):
+    few = dr4[::900]
+    about = MODELS["4FGL-DR4"]["full"]
+    for k, p in enumerate(lasting.lasting(few)):
+        source = few[[k]]
+        ra, dec, s, error, flags = (
+            float(source.table[name][0]) for name in ("RAJ2000", "DEJ2000", "Signif_Avg", "Conf_95_SemiMajor", "Flags")
+        )
+        code = source.classes[0]
+        q = {name: FEATURES[name].measure(source).value[0] for name in lasting.SPECTRUM} | {
+            "ln_Signif_Avg": np.log(s),
+            "Signif_Avg^-2": 1 / s**2,
+            "ln_Conf_95_SemiMajor": np.log(error),
+            "unassociated": code == "",
+            "untyped": code in ("bcu", "unk"),
+            **{f"Flags_{bit}": int(flags) // 2 ** (bit - 1) % 2 for bit in range(1, 16)},
+        }
+        z = {
+            name: (min(max(q[name], low), high) - mean) / sd for name, (low, high, mean, sd) in about["inputs"].items()
+        }
+        z |= {f"1/S² times {name}": np.clip(z["Signif_Avg^-2"] * z[name], -5, 5) for name in lasting.PRODUCTS}
+        i, j = int(ra // 15), int((dec + 90) // 15)
+        constant, *slopes = about["coefficients"][5 if (i + j) % 2 else (i + 5 * j) // 2 % 5]
+        eta = constant + sum(a * b for a, b in zip(slopes, z.values(), strict=True))
+        assert p == pytest.approx(1 / (1 + np.exp(-eta)), rel=1e-12)
+
+
+def test_the_coefficients_are_those_of_the_script(script):
+    """On another machine the last digits may differ."""
+    made = script.learn("4FGL-DR4", "FL16Y", vanished("4FGL-DR4"))
+    stored = MODELS["4FGL-DR4"]
+    assert {name: made[name] for name in ("later", "sources", "vanished")} == {
+        name: stored[name] for name in ("later", "sources", "vanished")
+    }
+    for which in ("full", "small"):
+        assert list(made[which]["inputs"]) == list(stored[which]["inputs"])
+        np.testing.assert_allclose(made[which]["coefficients"], stored[which]["coefficients"], rtol=2e-3, atol=2e-4)
+
+
+def test_a_regression_has_not_seen_its_part_of_the_sky(script, dr4):
+    lasts = ~np.isin(dr4.names, vanished("4FGL-DR4"))
+    part = lasting.part_of_sky(dr4)
+    before, after = (
+        np.array(script.fit(dr4, fate, lasting.LEAST)["coefficients"]) for fate in (lasts, lasts ^ (part == 2))
+    )
+    np.testing.assert_array_equal(before[2], after[2])
+    assert np.all(np.any(before != after, axis=1) == (np.arange(6) != 2))
+    odd = script.fit(dr4, lasts ^ (part == lasting.PARTS), lasting.LEAST)["coefficients"]
+    np.testing.assert_array_equal(before, odd)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_expected_numbers_of_vanished_sources(script, release):
+    """Each prediction is from a regression that did not see the source."""
+    catalog = read_catalog(slim_path(release))
+    rows = script.learned_from(catalog) & (catalog.classes == "")
+    names = vanished(release)
+    assert np.isin(names, catalog.names[script.learned_from(catalog)]).all()
+    gone, p = np.isin(catalog.names[rows], names), 1 - lasting.lasting(catalog)[rows]
+    assert np.all((p > 0) & (p < 1))
+    assert roc_auc_score(gone, p) > {"4FGL-DR1": 0.8, "4FGL-DR2": 0.78, "4FGL-DR3": 0.8, "4FGL-DR4": 0.87}[release]
+    bins = np.digitize(np.asarray(catalog.table["Signif_Avg"])[rows], (4.5, 5, 6))
+    for k in range(4):
+        assert abs(gone[bins == k].sum() - p[bins == k].sum()) < 2 * np.sqrt((p * (1 - p))[bins == k].sum())
+
+
+def test_it_does_not_depend_on_the_other_sources(dr4):
+    np.testing.assert_allclose(lasting.lasting(dr4[100:900:7]), lasting.lasting(dr4)[100:900:7], rtol=1e-13)
+
+
+def test_unknown_values_and_columns(dr4):
+    """Without a column, significance, error radius and status must do; an unknown release is taken for DR4."""
+    few = dr4[::50]
+    np.testing.assert_array_equal(lasting.lasting(again(few.table.copy())), lasting.lasting(few))
+    without, scrambled = few.table.copy(), few.table.copy()
+    without.remove_columns(["Variability_Index", "Conf_95_SemiMajor"])
+    small = lasting.lasting(again(without))
+    assert np.all((small > 0) & (small < 1))
+    assert np.corrcoef(small, lasting.lasting(few))[0, 1] > 0.8
+    del scrambled["Flags"]
+    scrambled["LP_Index"] = scrambled["LP_Index"][::-1]
+    plain = scrambled.copy()
+    plain["LP_Index"] = few.table["LP_Index"]
+    np.testing.assert_array_equal(lasting.lasting(again(scrambled)), lasting.lasting(again(plain)))
+    unknown = few.table.copy()
+    for name in ("LP_Index", "Conf_95_SemiMajor", "Signif_Avg", "Variability_Index"):
+        unknown[name][::2] = np.nan
+    assert np.all(np.isfinite(lasting.lasting(again(unknown))))
+
+
+def test_moved_sources_are_the_same_within_the_larger_radius():
+    there = places([10.0], [20.0])
+    for error, radius in ((0.05, 0.15), (np.nan, 0.15), (0.2, 0.3)):
+        for distance, expected in ((0.99 * radius, True), (1.01 * radius, False)):
+            assert lasting.has_counterpart(places([10.0], [20.0 + distance], error), there) == [expected]
+
+
+def test_parts_of_the_sky_and_their_edges(dr4):
+    """A source is far from the edges if all places around it are in its cell."""
+    few = dr4[np.abs(np.asarray(dr4.table["DEJ2000"])) < 85]
+    at = SkyCoord(few.table["RAJ2000"], few.table["DEJ2000"], unit="deg")
+    around = [at.directional_offset_by(a * u.deg, lasting.matching_radius(few) * u.deg) for a in range(0, 360, 10)]
+    cells = [(x.ra.deg // 15, (x.dec.deg + 90) // 15) for x in (at, *around)]
+    inside = np.all([(i == cells[0][0]) & (j == cells[0][1]) for i, j in cells], axis=0)
+    assert np.mean(lasting.far_from_edges(few) == inside) > 0.997  # circles are wider than they are high
+    even = (cells[0][0] + cells[0][1]) % 2 == 0
+    np.testing.assert_array_equal(lasting.part_of_sky(few) < lasting.PARTS, even)
+    assert np.bincount(lasting.part_of_sky(few)[even]).min() > 500
