@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.benchmark import Benchmark, Problem
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS, authors_start
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
@@ -56,6 +56,7 @@ class Astro454(Benchmark):
     cells = tuple(_FEATURES)
     default_cells = ("six",)
     num_splits = 100
+    tables = MappingProxyType({"Tables 9 and 10": PaperTable("six"), "Tables 17 and 18": PaperTable("four")})
     published = MappingProxyType(
         {
             (cell, method): {"nll": nll, "error": error}

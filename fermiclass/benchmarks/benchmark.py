@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -57,6 +57,24 @@ class Problem:
     wrong: NDArray[np.bool_] | None = None
 
 
+class PaperTable(NamedTuple):
+    """Cells and methods of tables in the paper.
+
+    Attributes
+    ----------
+    datasets
+        Data sets; see :meth:`Benchmark.choose_cells`.
+    methods
+        Methods; empty for those of the benchmark.
+    slow
+        Whether the paper's optimiser would take days.
+    """
+
+    datasets: str | None = None
+    methods: Sequence[str] = ()
+    slow: bool = False
+
+
 class Benchmark:
     """A table of a paper: methods by cells. Each entry is a mean over splits.
 
@@ -76,6 +94,8 @@ class Benchmark:
         Methods of the paper's table, which are run if none are chosen.
     published
         Figures of the paper.
+    tables
+        What a run of all tables of the paper takes of the benchmark, by title.
     scores
         Titles of the figures that are printed, and the formats of their numbers. The first is the lower the better.
     options
@@ -91,6 +111,7 @@ class Benchmark:
     num_splits: int = 10
     methods: Sequence[str] = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo")
     published: PublishedFigures = MappingProxyType({})
+    tables: Mapping[str, PaperTable] = MappingProxyType({})
     scores: Mapping[str, tuple[str, str]] = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f")})
     options: Sequence[str] = ("noise", *METHOD_OPTIONS)
     fast: Mapping[str, Any] | None = None

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.benchmark import Benchmark, Problem
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
@@ -58,6 +58,7 @@ class MNIST(Benchmark):
     name = "mnist"
     #: Minibatches as in the paper, since all images in every step would be slower. Fewer and larger steps.
     fast = MappingProxyType({"epochs": 100, "learning_rate": 0.01, "training": {"decay": True}})
+    tables = MappingProxyType({"Tables 7 and 8": PaperTable(slow=True)})
     options = ("data", "noise", *METHOD_OPTIONS)
 
     def __init__(self, data: Path) -> None:

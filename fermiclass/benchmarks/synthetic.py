@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fermiclass.benchmarks.benchmark import Benchmark, Problem, PublishedFigures
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, PublishedFigures
 from fermiclass.benchmarks.gp_draws import LatentFunctions, bayes_probabilities, draw_problem
 from fermiclass.benchmarks.methods import authors_start
 from fermiclass.errors import BenchmarkError
@@ -45,12 +45,9 @@ class DataSet(NamedTuple):
 
 
 _MAIN = DataSet(1000, 2, 3)
-_DATA_SETS = (
-    _MAIN,
-    _MAIN._replace(learned=True),
-    *(DataSet(n, d, 3) for n in (100, 500, 1000) for d in (2, 5, 10) if (n, d) != (1000, 2)),
-    *(_MAIN._replace(num_classes=c) for c in (4, 5, 6, 7)),
-)
+_SIZES = tuple(DataSet(n, d, 3) for n in (100, 500, 1000) for d in (2, 5, 10))
+_MORE_CLASSES = tuple(_MAIN._replace(num_classes=c) for c in (4, 5, 6, 7))
+_DATA_SETS = (_MAIN, _MAIN._replace(learned=True), *(size for size in _SIZES if size != _MAIN), *_MORE_CLASSES)
 
 
 # Figures of the paper, means over 100 problems as printed. Each block has rows of noise and method, with NLL and error
@@ -174,6 +171,15 @@ class Synthetic(Benchmark):
     cells = tuple(f"{data_set}/{noise}" for data_set in _DATA_SETS for noise in NOISES)
     default_cells = tuple(f"{_MAIN}/{noise}" for noise in NOISES)
     num_splits = 100
+    tables = MappingProxyType(
+        {
+            "Tables 2 and 3, noise given": PaperTable(str(_MAIN)),
+            "Tables 2 and 3, noise learned": PaperTable(f"{_MAIN}-learned"),
+            "Tables 11 and 12": PaperTable(str(_MAIN), ("mgp", "mgp-aug", "mgp-sampling")),
+            "Tables 13 and 14": PaperTable(",".join(map(str, _SIZES)), slow=True),
+            "Tables 15 and 16": PaperTable(",".join(map(str, _MORE_CLASSES)), slow=True),
+        }
+    )
     published = published()
     # Length-scales start near the true ones, as in the authors' code: from long ones, training is slow.
     fast = MappingProxyType(

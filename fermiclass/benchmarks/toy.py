@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from fermiclass.benchmarks.benchmark import Benchmark, Problem
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.figures import ClassCurves, toy_figure
 from fermiclass.benchmarks.gp_draws import LatentFunctions, bayes_probabilities, draw_problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
@@ -43,6 +43,7 @@ class Toy(Benchmark):
     name = "toy"
     cells = (CELL,)
     num_splits = 10
+    tables = MappingProxyType({"Table 1": PaperTable()})
     published = MappingProxyType(
         {
             (CELL, "mgp"): {"nll": 0.884, "error": 0.125},

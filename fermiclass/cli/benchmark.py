@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from fermiclass.benchmarks import BENCHMARKS, make_benchmark
+from fermiclass.benchmarks import BENCHMARKS, PAPERS, make_benchmark
 from fermiclass.cli.group import INTERRUPTED
 from fermiclass.cli.options import common_options, kernel_option, seed_option
 from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
@@ -17,6 +18,10 @@ from fermiclass.io.versions import versions
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.show.terminal import progress_bar
 
+#: The name for all tables of a paper, and the options that it has.
+ALL = "all"
+_OF_ALL = {"name", "papers", "quick", "data", "openml", "seed", "results", "workers", "dask"}
+_OF_ALL |= {"quiet", "verbose", "log", "debug"}
 # Options that every benchmark has. A benchmark declares the others.
 _COMMON = {"name", "methods", "datasets", "splits", "results", "workers", "dask", "json_file"}
 _COMMON |= {"quiet", "verbose", "log", "debug"}
@@ -25,7 +30,7 @@ _NO_SETTING = {"name", "json_file", "plot", "quiet", "verbose", "log", "debug", 
 
 
 @click.command()
-@click.argument("name", type=click.Choice(list(BENCHMARKS)))
+@click.argument("name", type=click.Choice([*BENCHMARKS, ALL]))
 @click.option(
     "--methods",
     metavar="a,b",
@@ -63,8 +68,10 @@ _NO_SETTING = {"name", "json_file", "plot", "quiet", "verbose", "log", "debug", 
     "--results",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Save the results in FILE, split by split. The same command continues where it was stopped.",
+    help="Save results in FILE (for all: a folder), split by split. The same command continues where it was stopped.",
 )
+@click.option("--papers", type=click.Choice(list(PAPERS)), help="For all: the paper.")
+@click.option("--quick", is_flag=True, help="For all: a tenth of the splits.")
 @click.option(
     "--per-round",
     type=click.IntRange(min=1, max=100),
@@ -92,6 +99,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
       fermiclass benchmark gpc --datasets letter,ring --methods mgp@step,mgp@softmax-bound,forest --results gpc.jsonl
       fermiclass benchmark rmgpc --data DIR --datasets wine --noise 0.1 --methods rmgpc,smgpc,svm --splits 20
       fermiclass benchmark cartpole --plot cartpole.png
+      fermiclass benchmark all --papers main --data DIR --results FOLDER --quick
     """  # noqa: D301
     from fermiclass.benchmarks.harness import PACKAGES, RecordFile, machine, run
     from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions
@@ -101,11 +109,11 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
     if dask is not None and workers > 1:
         raise click.UsageError("--workers and --dask cannot be combined: give one of them")
     options["data"] = options["data"].resolve()  # the workers of Dask have other working folders
+    if name == ALL:
+        _fill_tables(quiet, options)
+        return
     chosen = make_benchmark(name, **{option: options[option] for option in ("data", "openml", "per_round")})
-    given = _given()
-    unknown = [option for parameter, option in given.items() if parameter not in (*chosen.options, *_COMMON)]
-    if unknown:
-        raise click.UsageError(f"the benchmark '{name}' has no option {', '.join(unknown)}: leave it out")
+    given = _given(name, {*chosen.options, *_COMMON})
     if splits is not None and splits > chosen.num_splits:
         raise click.UsageError(f"the benchmark '{name}' has {chosen.num_splits} splits, not {splits}: ask for fewer")
     for file in (json_file, plot):
@@ -144,15 +152,49 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
         print_results(chosen, results)
 
 
-def _given() -> dict[str, str]:
+def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
+    from fermiclass.benchmarks.harness import PACKAGES, machine
+    from fermiclass.benchmarks.papers import run_tables
+    from fermiclass.benchmarks.tables import print_results
+
+    given, folder = _given(ALL, _OF_ALL), options["results"]
+    if options["papers"] is None or folder is None:
+        raise click.UsageError("all tables need a paper and a folder: give --papers and --results")
+    check_place(folder / "results.csv")
+    values = {flag.lstrip("-"): options[parameter] for parameter, flag in given.items() if parameter not in _NO_SETTING}
+    head = {"command": {"name": ALL} | values, "versions": versions(PACKAGES), "machine": machine()}
+    how = {option: options[option] for option in ("data", "openml", "seed", "quick", "workers", "dask")}
+    try:
+        with progress_bar("splits", quiet=quiet) as progress:
+            for title, benchmark, results in run_tables(
+                options["papers"],
+                folder,
+                head,
+                progress=progress,
+                leave_out=lambda error: click.echo(f"fermiclass: left out: {error}", err=True),
+                **how,
+            ):
+                if not quiet:
+                    click.echo(f"\n{title}\n")
+                    print_results(benchmark, results)
+    except KeyboardInterrupt:
+        click.echo("fermiclass: interrupted; the same command continues from here", err=True)
+        sys.exit(INTERRUPTED)
+
+
+def _given(name: str, known: Collection[str]) -> dict[str, str]:
     """Return the parameters that the command line gives, and the names of their options."""
     context = click.get_current_context()
-    return {
+    given = {
         str(parameter.name): parameter.opts[-1]
         for parameter in context.command.params
         if context.get_parameter_source(str(parameter.name)) != ParameterSource.DEFAULT
         and parameter.name in context.params
     }
+    unknown = [option for parameter, option in given.items() if parameter not in known]
+    if unknown:
+        raise click.UsageError(f"the benchmark '{name}' has no option {', '.join(unknown)}: leave it out")
+    return given
 
 
 def _names(text: str | None) -> list[str]:

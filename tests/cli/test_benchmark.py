@@ -113,6 +113,10 @@ def words_of(plot):
         (("toy", "--workers", "2", "--dask", "tcp://a:1"), "--workers and --dask cannot be combined"),
         (("synthetic", "--plot", "a.png"), "the benchmark 'synthetic' has no option --plot"),
         (("toy", "--results", "nowhere/r.jsonl"), "there is no folder '.*nowhere'"),
+        (("toy", "--quick"), "the benchmark 'toy' has no option --quick"),
+        (("all", "--papers", "main"), "give --papers and --results"),
+        (("all", "--papers", "main", "--results", "nowhere"), "there is no folder '.*nowhere'"),
+        (("all", "--papers", "main", "--results", ".", "--methods", "mgp"), "'all' has no option --methods"),
     ],
 )
 def test_bad_arguments(tmp_path, arguments, message):

@@ -1,0 +1,123 @@
+"""All tables of a paper: one run that can be continued, and its figures in one file.
+
+The results of a run are a folder with the records of each benchmark, ``NAME.jsonl`` and, with the paper's optimiser,
+``NAME-paper.jsonl``. They are files of ``fermiclass benchmark NAME --results FILE``, which may add to them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fermiclass.benchmarks import PAPERS, make_benchmark
+from fermiclass.benchmarks.benchmark import Benchmark
+from fermiclass.benchmarks.harness import RecordFile, run
+from fermiclass.benchmarks.methods import MethodOptions
+from fermiclass.benchmarks.tables import summarise
+from fermiclass.errors import BenchmarkError
+from fermiclass.io.files import write_bytes
+
+#: Endings of the files of records, by whether the optimiser is the paper's.
+_ENDINGS: Mapping[bool, str] = {False: "", True: "-paper"}
+
+
+def run_tables(
+    paper: str,
+    folder: Path,
+    head: Mapping[str, Any],
+    *,
+    quick: bool = False,
+    data: Path = Path(),
+    openml: bool = False,
+    seed: int = 0,
+    leave_out: Callable[[BenchmarkError], None],
+    **how: Any,
+) -> Iterator[tuple[str, Benchmark, dict[str, Any]]]:
+    """Fill all tables of a paper, each cell once, and write ``folder/results.csv`` after each.
+
+    Parameters
+    ----------
+    paper
+        One of :data:`fermiclass.benchmarks.PAPERS`.
+    folder
+        Folder of the results, which exists. Records that it already has are not made again.
+    head
+        Header of the files of records.
+    quick
+        Whether to take a tenth of the splits.
+    data, openml
+        See :func:`fermiclass.benchmarks.make_benchmark`.
+    seed
+        Seed of the methods.
+    leave_out
+        Called with the error if the data of a table cannot be read; the other tables follow.
+    how
+        Arguments of :func:`fermiclass.benchmarks.harness.run`, such as ``workers``.
+
+    Yields
+    ------
+    tuple
+        Title of the table, its benchmark, and its summary; see :func:`fermiclass.benchmarks.tables.summarise`.
+    """
+    for name in PAPERS[paper]:
+        benchmark = make_benchmark(name, data=data, openml=openml)
+        splits = max(1, benchmark.num_splits // 10) if quick else benchmark.num_splits
+        for title, table in benchmark.tables.items():
+            cells = benchmark.choose_cells(table.datasets)
+            try:
+                benchmark.check_data(cells)
+            except BenchmarkError as error:
+                leave_out(error)
+                continue
+            for papers_optimiser in (False, True)[: 1 if table.slow else 2]:
+                options = MethodOptions(paper=papers_optimiser, seed=seed)
+                methods = table.methods or benchmark.methods
+                estimators = {(cell, m): benchmark.estimator(cell, m, options) for cell in cells for m in methods}
+                path = folder / f"{name}{_ENDINGS[papers_optimiser]}.jsonl"
+                records = run(benchmark, estimators, splits, file=RecordFile(path, {"benchmark": name, **head}), **how)
+                write_bytes(
+                    folder / "results.csv", figures_of(folder).to_csv(index=False, float_format="%.5g").encode()
+                )
+                optimiser = "the paper's" if papers_optimiser else "the project's"
+                yield f"{title}, {optimiser} optimiser", benchmark, summarise(benchmark, records, splits)
+
+
+def figures_of(folder: Path) -> pd.DataFrame:
+    """Average the records of a folder.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each figure, in the order of the files: ``"benchmark"``, ``"optimiser"`` (``"paper"`` or
+        ``"project"``), ``"cell"``, ``"method"``, ``"splits"``, ``"figure"``, ``"mean"``, ``"se"``, and ``"published"``.
+        Figures are the scores of the benchmark; ``"excess"``; ``"noise"``, the median over the splits of the mean
+        learned variance; ``"seconds"``; and ``"count PREDICTED TRUE"``, the confusion matrix.
+    """
+    rows = []
+    for path in sorted(folder.glob("*.jsonl")):
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        benchmark = make_benchmark(lines[0]["benchmark"])
+        optimiser = "paper" if path.stem.endswith(_ENDINGS[True]) else "project"
+        records = pd.DataFrame([line for line in lines if "split" in line])
+        for (cell, method), group in records.groupby(["cell", "method"], sort=False):
+            figures = summarise(benchmark, group, len(group))["methods"][method]
+            values = {name: figures.get(name) for name in (*benchmark.scores, "excess", "seconds")}
+            if "noise" in figures:
+                values["noise"] = group["noise"].map(lambda variances: sum(variances) / len(variances)).median()
+            if "confusion" in figures:
+                classes, counts = figures["confusion"].values()
+                for predicted, row in zip(classes, counts, strict=True):
+                    values |= {f"count {predicted} {true}": n for true, n in zip(classes, row, strict=True)}
+            head = {"benchmark": benchmark.name, "optimiser": optimiser, "cell": cell, "method": method}
+            head["splits"] = len(group)
+            paper = figures.get("published", {})
+            rows += [
+                head | {"figure": name, "mean": value, "se": figures.get(f"{name}_se"), "published": paper.get(name)}
+                for name, value in values.items()
+                if value is not None
+            ]
+    return pd.DataFrame(rows)
