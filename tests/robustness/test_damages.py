@@ -66,6 +66,8 @@ def test_a_few_absurd_numbers_move_nothing_else(table, expected, name, value):
 @pytest.mark.parametrize(
     ("name", "values"),
     [
+        ("Conf_95_SemiMajor", (0.0, -1.0, 60.0)),
+        ("Conf_95_PosAng", (400.0,)),
         ("Signif_Avg", (1e5, 1e10, 1e30, 1e-7, 0.0, -3.0)),
         ("GLAT", (91.0, -360.0, 1e5)),
         ("DEJ2000", (91.0,)),
@@ -88,7 +90,7 @@ def test_an_impossible_number_is_a_missing_one(table, name, values):
         expected = read_catalog(other)
         for column in table.colnames:
             np.testing.assert_array_equal(found.table[column], expected.table[column])
-        assert name in ("RAJ2000", "DEJ2000") or extract_features(found, "galactic").flags[3]
+        assert name in ("RAJ2000", "DEJ2000") or name.startswith("Conf") or extract_features(found, "galactic").flags[3]
 
 
 def test_right_ascensions_on_both_sides_of_zero(table):
@@ -106,6 +108,7 @@ def test_right_ascensions_on_both_sides_of_zero(table):
         ("Flux1000", 1.0, "cm-2 s-1", "without photons"),
         ("Flux1000", 1e4, "m-2 s-1", "without photons"),
         ("RAJ2000", np.pi / 180, "rad", "converted"),
+        ("Conf_95_SemiMajor", 60.0, "arcmin", "converted"),
         ("LP_SigCurv", 100.0, "%", "converted"),
         ("PLEC_SigCurv", 100.0, "%", "converted"),
         ("Variability_Index", 100.0, "%", "converted"),
@@ -115,11 +118,12 @@ def test_right_ascensions_on_both_sides_of_zero(table):
     ],
 )
 @pytest.mark.filterwarnings("ignore::fermiclass.catalog.CatalogWarning")
-def test_other_units_are_converted_with_a_warning(table, expected, name, factor, unit, message):
+def test_other_units_are_converted_with_a_warning(table, tenth, expected, name, factor, unit, message):
     table[name] = Column(np.asarray(table[name]) * factor)
     table[name].unit = unit
     with pytest.warns(CatalogWarning, match=f"{name}.*{message}"):
-        read_catalog(table)
+        found = read_catalog(table)
+    np.testing.assert_allclose(found.table[name], tenth[name], rtol=1e-9)
     check(table, expected)
 
 
