@@ -22,6 +22,7 @@ _HOMES = {
     "Catalog": "fermiclass.catalog",
     "ClassGrouping": "fermiclass.catalog",
     "read_catalog": "fermiclass.catalog",
+    "read_sources": "fermiclass.catalog",
     "FermiclassError": "fermiclass.errors",
     "send_table": "fermiclass.io.samp",
     "NIMGPClassifier": "fermiclass.nimgp.estimators.classifier",

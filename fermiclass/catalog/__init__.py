@@ -16,6 +16,7 @@ from fermiclass.catalog.classes import (
     natures_of,
     status_of,
 )
+from fermiclass.catalog.own_sources import OWN_SOURCES, read_sources
 from fermiclass.catalog.reading import read_catalog
 from fermiclass.catalog.releases import (
     RELEASES,
@@ -31,6 +32,7 @@ __all__ = [
     "CLASS_CODES",
     "CLASS_TREE",
     "NATURES",
+    "OWN_SOURCES",
     "RELEASES",
     "REQUIRED_COLUMNS",
     "SOURCE_STATUSES",
@@ -46,6 +48,7 @@ __all__ = [
     "has_two_kinds",
     "natures_of",
     "read_catalog",
+    "read_sources",
     "recognise",
     "status_of",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,10 @@ class Catalog:
         Name of the file, or the kind of object that the catalogue was read from.
     sha256
         Checksum of the file on disk, or of the content of a table.
+    notes
+        What was taken from where, for sources that are in no catalogue.
+    in_doubt
+        (N,) whether an implausible value of the source was taken as missing; None if none can be.
     names
         (N,) Source_Name.
     classes
@@ -49,6 +53,8 @@ class Catalog:
     release: Release
     source: str
     sha256: str
+    notes: tuple[str, ...] = ()
+    in_doubt: NDArray[np.bool_] | None = None
     names: NDArray[np.str_] = field(init=False)
     classes: NDArray[np.str_] = field(init=False)
     identified: NDArray[np.bool_] = field(init=False)
@@ -83,7 +89,9 @@ class Catalog:
 
     def __getitem__(self, rows: Any) -> Catalog:
         """Return the catalogue of some rows, given as a mask, indices or a slice."""
-        return Catalog(self.table[np.arange(len(self))[rows]], self.release, self.source, self.sha256)
+        index = np.arange(len(self))[rows]
+        in_doubt = None if self.in_doubt is None else self.in_doubt[index]
+        return replace(self, table=self.table[index], in_doubt=in_doubt)
 
     def __repr__(self) -> str:
         classless = int(np.sum(self.classes == ""))

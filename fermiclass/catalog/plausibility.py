@@ -135,6 +135,39 @@ def check_values(table: Table, source: str) -> None:
     _warn_of_texts(names, classes, source)
 
 
+def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
+    """Take implausible values of sources that are in no catalogue as missing, in place; return their rows, ``(N,)``.
+
+    A column with an implausible median goes as a whole: its unit, or its sign, is in doubt. A single value is
+    implausible at ten times the highest usual median, and at half the lowest one (or 1 below it, if the column may have
+    values that are not positive).
+
+    Warns
+    -----
+    CatalogWarning
+        For each such column.
+    """
+    in_doubt = np.zeros(len(table), bool)
+    for name in (name for name in table.colnames if name in EXPECTED):
+        values, expected = np.asarray(table[name], np.float64), EXPECTED[name]
+        least = max(expected.least, 0.5 * expected.low if expected.positive else expected.low - 1.0)
+        most = min(expected.most, 10.0 * expected.high)
+        usable = np.isfinite(values)
+        odd = usable & ((values < least) | (values > most))
+        if values.ndim == 1 and usable.sum() >= _FEW:
+            odd |= usable & (not expected.low <= float(np.median(values[usable])) <= expected.high)
+        if np.any(odd):
+            rows = odd.reshape(len(table), -1).any(axis=1)
+            in_doubt |= rows
+            unit = f" {expected.unit}" * bool(expected.unit)
+            _warn(
+                f"{source}: column {name} is implausible for {_sources(int(rows.sum()))}, such as "
+                f"{values[odd].flat[0]:.3g}{unit}: taken as not known. Check its unit and its sign"
+            )
+            _set(table, name, np.where(odd, np.nan, values))
+    return in_doubt
+
+
 def _set(table: Table, name: str, values: NDArray[Any]) -> None:
     """Replace the values of a column, and keep its unit, description and metadata."""
     column = table[name]

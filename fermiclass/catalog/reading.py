@@ -34,8 +34,8 @@ _LOG = logging.getLogger(__name__)
 #: Of the tables in a catalogue's file, only that of the sources has both columns.
 _KEY_COLUMNS = ("Source_Name", "Signif_Avg")
 
-# Unit and UCD of the columns that identify a source, in case a format or a tool has lost them.
-_USUAL = {
+#: Unit and UCD of the columns that identify a source, in case a format or a tool has lost them.
+USUAL = {
     "Source_Name": (None, "meta.id;meta.main"),
     "RAJ2000": ("deg", "pos.eq.ra;meta.main"),
     "DEJ2000": ("deg", "pos.eq.dec;meta.main"),
@@ -44,7 +44,8 @@ _USUAL = {
 }
 _TEXT_COLUMNS = ("Source_Name", "CLASS1")
 _NUMBERED = re.compile(r"(.*_Band)_(\d+)")
-_REMEDY = "Use a 4FGL release from the Fermi Science Support Center, such as 4FGL-DR4 (gll_psc_v35.fit)."
+_OWN = "To label sources of your own, name a catalogue to learn from (--train-on)."
+_REMEDY = f"Use a 4FGL release from the Fermi Science Support Center, such as 4FGL-DR4 (gll_psc_v35.fit). {_OWN}"
 
 
 def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.BinTableHDU) -> Catalog:
@@ -81,7 +82,7 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
         _LOG.info("read '%s': %s, %d sources", path, catalog.release.name, len(catalog))
         return catalog
     if isinstance(source, Table):
-        return _as_catalog(source, "<Table>", _digest(source), "<Table>")
+        return _as_catalog(source, "<Table>", digest(source), "<Table>")
     if not isinstance(source, fits.HDUList | fits.BinTableHDU):
         raise CatalogError(
             f"the catalogue is a {type(source).__name__}, expected a path, an astropy table or an open FITS file. Turn "
@@ -91,7 +92,7 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
         table = hdu_table(choose_hdu(source if isinstance(source, fits.HDUList) else [source], _KEY_COLUMNS))
     except ValueError as error:
         raise CatalogError(f"the HDU list is not a catalogue: {error}. {_REMEDY}") from error
-    return _as_catalog(table, "<HDUList>", _digest(table), "<HDUList>")
+    return _as_catalog(table, "<HDUList>", digest(table), "<HDUList>")
 
 
 def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:
@@ -115,7 +116,7 @@ def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:
         plain = plain_table(table)
     except TypeError as error:
         raise CatalogError(f"{shown}: {in_one_line(error)}. Remove the column, or use another catalogue.") from error
-    _join_bands(plain)
+    join_bands(plain)
     header = {key.upper(): value for key, value in plain.meta.items()}
     _check_columns(plain.colnames, header, shown)  # first: another catalogue is not an unknown release of 4FGL
     release = recognise(header, plain.colnames, len(plain), shown)
@@ -124,7 +125,7 @@ def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:
         column = plain[name]
         standard = release.renamed.get(name, name)
         standard = name if standard in plain.colnames else standard  # a user's CLASS beside CLASS1 is no class
-        usual_unit, usual_ucd = _USUAL.get(standard, (None, None))
+        usual_unit, usual_ucd = USUAL.get(standard, (None, None))
         data = np.char.strip(column) if column.dtype.kind == "U" else np.asarray(column)
         unit = column.unit or release.units.get(standard) or usual_unit
         data = _as_flags(data, shown) if standard == "Flags" else data
@@ -134,11 +135,11 @@ def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:
     check_values(clean, shown)
     warn_of_unknown_classes(np.char.lower(np.asarray(clean["CLASS1"])), shown)
     warn_of_repeated_names(np.asarray(clean["Source_Name"]), shown)
-    _add_galactic(clean)
+    add_galactic(clean)
     return Catalog(clean, release, source, sha256)
 
 
-def _join_bands(table: Table) -> None:
+def join_bands(table: Table) -> None:
     """Turn columns X_Band_1 ... X_Band_n, as of a data frame, into one column X_Band."""
     bands: dict[str, list[tuple[int, str]]] = {}
     for name in table.colnames:
@@ -161,7 +162,7 @@ def _check_columns(columns: Iterable[str], header: Mapping[str, Any], source: st
         what = f" (CDS-NAME is {name})" if name else ""
         spelt = [f"{other} for {wanted}" for wanted in missing for other in columns if other.lower() == wanted.lower()]
         if spelt:
-            raise CatalogError(f"{source} has needed columns in another case: {', '.join(spelt)}. Rename them.")
+            raise CatalogError(f"{source} has needed columns in another case: {', '.join(spelt)}. Rename them. {_OWN}")
         raise CatalogError(f"{source} lacks columns: {', '.join(missing)}{what}. {_REMEDY}")
 
 
@@ -191,7 +192,8 @@ def _as_flags(data: NDArray[Any], source: str) -> NDArray[Any]:
     return numbers
 
 
-def _add_galactic(table: Table) -> None:
+def add_galactic(table: Table) -> None:
+    """Add GLON and GLAT to a table that lacks them."""
     if "GLON" in table.colnames and "GLAT" in table.colnames:
         return
     import astropy.units as u
@@ -202,11 +204,12 @@ def _add_galactic(table: Table) -> None:
     right_ascension = np.where(np.isfinite(right_ascension), right_ascension, np.nan)
     icrs = SkyCoord(right_ascension * u.deg, declination * u.deg, frame="icrs")
     for name, angle in (("GLON", icrs.galactic.l), ("GLAT", icrs.galactic.b)):
-        unit, ucd = _USUAL[name]
+        unit, ucd = USUAL[name]
         table[name] = plain_column(angle.deg, unit, f"{name}, computed from RAJ2000 and DEJ2000", ucd)
 
 
-def _digest(table: Table) -> str:
+def digest(table: Table) -> str:
+    """Return a checksum of the content of a table."""
     digest = hashlib.sha256()
     for name in table.colnames:
         digest.update(name.encode())

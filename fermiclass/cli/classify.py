@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
-from fermiclass.catalog import read_catalog
+from fermiclass.catalog import read_catalog, read_sources
 from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import (
     catalog_argument,
     class_priors_option,
+    columns_option,
     common_options,
     feature_options,
     model_options,
@@ -20,12 +21,14 @@ from fermiclass.cli.options import (
 from fermiclass.cli.train import train_model
 from fermiclass.io.samp import check_hub, check_sendable, send_table
 from fermiclass.io.tables import check_writable, write_table
+from fermiclass.labelling.catalog_model import targets_of
 from fermiclass.labelling.class_priors import GroupPriors
-from fermiclass.show.summaries import print_labels
+from fermiclass.labelling.training import LEFT_OUT
+from fermiclass.show.summaries import print_labels, print_sources
 from fermiclass.show.terminal import progress_bar
 
 _COMPRESSED = (".gz", ".bz2", ".xz")
-_CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet")
+_CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", ".ecsv")
 
 
 @click.command()
@@ -33,6 +36,7 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet")
 @table_option("The label table to write", default="CATALOG-labels.fits")
 @click.option("--model", "model_folder", type=click.Path(path_type=Path), help="Use a model that 'train' saved.")
 @click.option("--train-on", type=click.Path(path_type=Path), metavar="CATALOG", help="Learn from another catalogue.")
+@columns_option
 @click.option(
     "--targets",
     type=click.Choice(["unassociated", "uncertain", "all"]),
@@ -57,6 +61,7 @@ def classify(
     output: Path | None,
     model_folder: Path | None,
     train_on: Path | None,
+    columns: dict[str, str],
     targets: str,
     class_priors: str | GroupPriors | None,
     no_class2: bool,
@@ -66,26 +71,34 @@ def classify(
 ) -> None:
     """Label the sources of a catalogue that have no certain class, with a probability for each class.
 
+    With --train-on or --model, CATALOG is also any table of sources of your own, with what is known of them.
+
     \b
     Example:
       fermiclass classify 4FGL-DR4.fits
       fermiclass classify 4FGL-DR4.fits --train-on 4FGL-DR3.fits --targets unassociated -o labels.vot
+      fermiclass classify mine.csv --train-on 4FGL-DR4.fits --columns Flux1000=flux,Unc_Flux1000=flux_err
     """  # noqa: D301
     output = output or Path(f"{_stem(catalog)}-labels.fits")
     check_writable(output, catalog, train_on)
     if send:
         check_sendable(output)
         check_hub()
-    table = None
+    table, left_out = None, list[str]()
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
         files = read_catalogue_model(model_folder)
-        loaded = read_catalog(catalog)
+        loaded = read_sources(catalog, columns)
         model = load_catalogue_model(model_folder, files, quiet=quiet)
     else:
-        loaded = read_catalog(catalog)
+        if columns and train_on is None:
+            raise click.UsageError("--columns is for sources of your own: name a catalogue to learn from (--train-on)")
+        loaded = read_catalog(catalog) if train_on is None else read_sources(catalog, columns)
         training = loaded if train_on is None else read_catalog(train_on)
-        model, features = train_model(training, chosen, quiet, class_priors)
+        targets_of(loaded, training.grouping(chosen["classes"]), targets)
+        model, features, left_out = train_model(
+            training, chosen, quiet, class_priors, None if train_on is None else loaded
+        )
         table = features if train_on is None else None
     if class_priors is None and chosen["paper"]:
         class_priors = "trained"
@@ -93,8 +106,10 @@ def classify(
         labels = model.label(
             loaded, targets, class_priors=class_priors, class2=not no_class2, table=table, progress=progress
         )
+    labels.meta |= {LEFT_OUT: ",".join(left_out)} if left_out else {}
     write_table(labels, output)
     if not quiet:
+        print_sources(loaded, left_out)
         print_labels(labels, model, output)
     if send:
         receivers = send_table(output)

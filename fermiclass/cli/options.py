@@ -155,6 +155,24 @@ model_options = _options(
     click.option("--paper", is_flag=True, help="Use the protocol of the main paper for options that are not given."),
 )
 
+
+def _columns(context: click.Context, parameter: click.Parameter, text: str | None) -> dict[str, str]:
+    pairs = [item.partition("=") for item in names(text or "")]
+    if not all(standard.strip() and given.strip() for standard, _, given in pairs):
+        raise click.BadParameter(
+            f"'{text}' is not of the form Flux1000=flux,Unc_Flux1000=flux_err.", context, parameter
+        )
+    return {standard.strip(): given.strip() for standard, _, given in pairs}
+
+
+columns_option = click.option(
+    "--columns",
+    metavar="A=a,B=b",
+    callback=_columns,
+    help="Columns A, B ... of the catalogue by their names in a table of your own, such as Flux1000=flux. Usual names, "
+    "and those of fermipy and gammapy, are known.",
+)
+
 catalog_argument = click.argument("catalog", type=click.Path(path_type=Path))
 
 

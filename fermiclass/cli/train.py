@@ -9,7 +9,13 @@ import click
 
 from fermiclass.catalog import THREE_CLASSES, Catalog, read_catalog
 from fermiclass.cli.options import catalog_argument, common_options, feature_options, model_options
-from fermiclass.features import DEFAULT_FEATURE_SET, PAPER_MIN_SIGNIFICANCE, FeatureTable, extract_features
+from fermiclass.features import (
+    DEFAULT_FEATURE_SET,
+    PAPER_MIN_SIGNIFICANCE,
+    FeatureTable,
+    extract_features,
+    known_features,
+)
 from fermiclass.labelling import training
 from fermiclass.labelling.archive import check_model_folder_writable, save_model
 from fermiclass.labelling.catalog_model import CatalogModel
@@ -36,16 +42,24 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
       fermiclass classify 4FGL-DR4.fits --model dr4-model
     """  # noqa: D301
     check_model_folder_writable(output)
-    model, _ = train_model(read_catalog(catalog), chosen, quiet)
+    model, *_ = train_model(read_catalog(catalog), chosen, quiet)
     save_model(model, output)
     if not quiet:
         print_training(model, output)
 
 
 def train_model(
-    catalog: Catalog, chosen: dict[str, Any], quiet: bool, class_priors: str | GroupPriors | None = None
-) -> tuple[CatalogModel, FeatureTable]:
-    """Train with the options of ``train`` and ``classify``. Return the model, and the features of all sources."""
+    catalog: Catalog,
+    chosen: dict[str, Any],
+    quiet: bool,
+    class_priors: str | GroupPriors | None = None,
+    sources: Catalog | None = None,
+) -> tuple[CatalogModel, FeatureTable, list[str]]:
+    """Train with the options of ``train`` and ``classify``.
+
+    Return the model, the features of all sources, and the names of features that no source to label (`sources`) has,
+    which are left out.
+    """
     paper = chosen["paper"]
     if chosen["steps"] and chosen["epochs"]:
         raise click.UsageError("--steps and --epochs cannot be combined: give one of them")
@@ -59,6 +73,9 @@ def train_model(
     if paper and data["min_significance"] is None:
         data["min_significance"] = PAPER_MIN_SIGNIFICANCE
     check_class_priors(class_priors, data["classes"].names)
+    left_out: list[str] = []
+    if sources is not None:
+        data["features"], left_out = known_features(data["features"], catalog, sources)
     table = extract_features(catalog, data["features"], data["classes"])
     # It reports errors of the input before TensorFlow starts.
     training.training_rows(catalog, table, data["classes"], min_significance=data["min_significance"])
@@ -74,7 +91,7 @@ def train_model(
         model = training.train(
             catalog, estimator, **data, table=table, progress=lambda state: progress(state.step, state.steps)
         )
-    return model, table
+    return model, table, left_out
 
 
 def _paper_settings(given: dict[str, Any]) -> dict[str, Any]:

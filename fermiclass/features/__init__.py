@@ -14,7 +14,7 @@ from fermiclass.features.definitions import (
 )
 from fermiclass.features.imputation import FeatureImputation, Imputation
 from fermiclass.features.parsing import parse_features
-from fermiclass.features.table import FLAG_UNCERTAINTY, FLAG_VALUE, FeatureTable, extract_features
+from fermiclass.features.table import FLAG_UNCERTAINTY, FLAG_VALUE, FeatureTable, extract_features, known_features
 
 __all__ = [
     "DEFAULT_FEATURE_SET",
@@ -32,6 +32,7 @@ __all__ = [
     "FeatureTable",
     "Imputation",
     "extract_features",
+    "known_features",
     "parse_features",
     "supported_features",
 ]

@@ -49,7 +49,7 @@ class Feature:
         """The catalogue columns this feature needs, without repetition."""
         return tuple(dict.fromkeys(name for quantity in self.inputs for name in quantity.columns))
 
-    def measure(self, catalog: Catalog) -> Reading:
+    def measure(self, catalog: Catalog, *, unknown: bool = False) -> Reading:
         """Return the feature's value and standard deviation for every source, before imputation.
 
         var g = Σ_k (∂g/∂q_k)² σ_k², to first order, with independent errors of the quantities.
@@ -58,6 +58,8 @@ class Feature:
         ----------
         catalog
             A catalogue with N sources.
+        unknown
+            If True, nothing is known where the catalogue lacks a column, instead of an error.
 
         Returns
         -------
@@ -70,6 +72,9 @@ class Feature:
             If the catalogue lacks a column that the feature needs.
         """
         missing = catalog.missing_columns(self.columns)
+        if missing and unknown:
+            nothing = np.full(len(catalog), np.nan)
+            return Reading(nothing, nothing, True)
         if missing:
             raise FeatureError(_missing_message(self, missing, catalog))
         readings = [quantity.read(catalog) for quantity in self.inputs]

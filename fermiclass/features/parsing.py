@@ -26,7 +26,9 @@ RAW_COLUMNS: tuple[str, ...] = (
 )  # fmt: skip
 
 
-def parse_features(spec: str | Iterable[str | Feature], catalog: Catalog | None = None) -> tuple[Feature, ...]:
+def parse_features(
+    spec: str | Iterable[str | Feature], catalog: Catalog | None = None, *, raw: bool = False
+) -> tuple[Feature, ...]:
     """Return the features that `spec` names.
 
     Parameters
@@ -38,6 +40,8 @@ def parse_features(spec: str | Iterable[str | Feature], catalog: Catalog | None 
         `ln_LP_SigCurv` is the feature of the main paper.
     catalog
         If given, all of its columns are known; otherwise those of the 4FGL releases (`RAW_COLUMNS`).
+    raw
+        If True, any other name is a column.
 
     Returns
     -------
@@ -55,7 +59,7 @@ def parse_features(spec: str | Iterable[str | Feature], catalog: Catalog | None 
         if isinstance(item, Feature):
             features.append(item)
         elif item.strip():
-            features.extend(_resolve(item.strip(), catalog))
+            features.extend(_resolve(item.strip(), catalog, raw))
     names = [feature.name for feature in features]
     if not names:
         raise FeatureError(
@@ -76,13 +80,13 @@ def raw_feature(name: str) -> Feature:
     return Feature(name, (quantity,), Identity(), f"The catalogue's {column}")
 
 
-def _resolve(name: str, catalog: Catalog | None) -> tuple[Feature, ...]:
+def _resolve(name: str, catalog: Catalog | None, raw: bool) -> tuple[Feature, ...]:
     if name in FEATURE_SETS:
         return FEATURE_SETS[name]
     if name in FEATURES:
         return (FEATURES[name],)
     column = name.removeprefix("ln_")
-    if column in RAW_COLUMNS or (catalog is not None and catalog.has_column(column)):
+    if raw or column in RAW_COLUMNS or (catalog is not None and catalog.has_column(column)):
         return (raw_feature(name),)
     known = {*FEATURE_SETS, *FEATURES, *RAW_COLUMNS, *(catalog.table.colnames if catalog is not None else ())}
     # Most errors are in the case and in the leading ln_.

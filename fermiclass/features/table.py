@@ -11,9 +11,10 @@ from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog import Catalog, ClassGrouping
+from fermiclass.errors import FeatureError
 from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature
 from fermiclass.features.imputation import BoolArray, Imputation
-from fermiclass.features.inputs import column_or_nan
+from fermiclass.features.inputs import column_or_nan, describe
 from fermiclass.features.parsing import parse_features
 from fermiclass.io.arrays import FloatArray
 
@@ -121,6 +122,27 @@ class FeatureTable:
         return pd.DataFrame({name: np.asarray(table[name]) for name in table.colnames})
 
 
+def known_features(spec: str | Iterable[str | Feature], training: Catalog, targets: Catalog) -> tuple[str, list[str]]:
+    """Return the features of `spec` that any of the targets has, separated by commas, and those that none has.
+
+    Raises
+    ------
+    FeatureError
+        If a feature is unknown in both catalogues, the training catalogue lacks it, or the targets have none.
+    """
+    chosen = parse_features(spec, training)
+    left_out = [
+        feature.name for feature in chosen if not np.any(np.isfinite(feature.measure(targets, unknown=True).value))
+    ]
+    names = [feature.name for feature in chosen if feature.name not in left_out]
+    if not names:
+        raise FeatureError(
+            f"{describe(targets)} has none of the features {', '.join(left_out)}. Name its columns (--columns), or "
+            "choose other features (--features)."
+        )
+    return ",".join(names), left_out
+
+
 def extract_features(
     catalog: Catalog,
     features: str | Iterable[str | Feature] = DEFAULT_FEATURE_SET,
@@ -128,6 +150,7 @@ def extract_features(
     *,
     imputation: Imputation | None = None,
     min_significance: float | None = None,
+    unknown: bool = False,
 ) -> FeatureTable:
     """Turn a catalogue into features with variances.
 
@@ -146,6 +169,8 @@ def extract_features(
     min_significance
         Keep only sources with Signif_Avg above this value. This is for training sources; do not use it for sources to
         be labelled. The imputation does not depend on it, because it is fitted before.
+    unknown
+        If True, a feature whose columns the catalogue lacks is not known for any source, instead of an error.
 
     Returns
     -------
@@ -159,10 +184,10 @@ def extract_features(
     ClassError
         If `classes` cannot be parsed.
     """
-    chosen = parse_features(features, catalog)
+    chosen = parse_features(features, None if unknown else catalog, raw=unknown)
     grouping = catalog.grouping(classes)
     names = [feature.name for feature in chosen]
-    readings = [feature.measure(catalog) for feature in chosen]
+    readings = [feature.measure(catalog, unknown=unknown) for feature in chosen]
     significance = column_or_nan(catalog, "Signif_Avg")
     if imputation is None:
         reaches = [feature.transform.reach for feature in chosen]

@@ -55,7 +55,7 @@ def from_fits(content: bytes, columns: Collection[str] = ()) -> Table:
 
 
 def choose_hdu(hdus: Iterable[Any], columns: Collection[str]) -> fits.BinTableHDU:
-    """Return the binary table that has some columns, or else the first one.
+    """Return the binary table that has some columns, or else the first of those that have most of them, in any case.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def choose_hdu(hdus: Iterable[Any], columns: Collection[str]) -> fits.BinTableHD
         raise ValueError("it has no table")
     if columns and len(fitting) > 1:
         raise ValueError(f"it has {len(fitting)} tables with the columns {', '.join(columns)}: keep only one of them")
-    return (fitting or tables)[0]
+    return (fitting or sorted(tables, key=lambda hdu: -sum(name.lower() in columns for name in hdu.columns.names)))[0]
 
 
 def hdu_table(hdu: fits.BinTableHDU) -> Table:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fermiclass._version import __version__
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
-from fermiclass.catalog.releases import warn_of_other_priors
+from fermiclass.catalog.releases import CatalogWarning, warn_of_other_priors
+from fermiclass.errors import CatalogError, FeatureError
 from fermiclass.features import FeatureTable, Imputation, extract_features
+from fermiclass.features.inputs import describe
 from fermiclass.io.arrays import FloatArray
 from fermiclass.io.plain import plain_value
 from fermiclass.labelling.class_priors import ClassPriors, GroupPriors, check_class_priors, default_class_priors
-from fermiclass.labelling.labels import CLASS2_KEY, label_table, settings_to_meta
+from fermiclass.labelling.labels import CLASS2_KEY, FLAG_IN_DOUBT, label_table, settings_to_meta
 from fermiclass.labelling.second_associations import SecondAssociations
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.nimgp.domain import TrainingDomain
@@ -25,10 +29,28 @@ from fermiclass.nimgp.domain import TrainingDomain
 if TYPE_CHECKING:
     from astropy.table import Table
 
+    from fermiclass.labelling.unknown_values import Companions
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.prediction.predictor import Prediction
 
 _LOG = logging.getLogger(__name__)
+
+
+def targets_of(catalog: Catalog, grouping: ClassGrouping, targets: str) -> NDArray[np.bool_]:
+    """Return a mask ``(N,)`` of the sources to label, as :meth:`CatalogModel.label` has them.
+
+    Raises
+    ------
+    CatalogError
+        When there are none.
+    """
+    is_target = grouping.is_target(catalog.classes, targets)
+    if not np.any(is_target):
+        raise CatalogError(
+            f"{describe(catalog)} has nothing to label: none of its {len(catalog)} sources is {targets}, by CLASS1. "
+            "Empty that column, or label all sources (--targets all)."
+        )
+    return is_target
 
 
 @dataclass(frozen=True)
@@ -151,34 +173,77 @@ class CatalogModel:
         -------
         Table
             The label table: one row for each target, in the catalogue's order. See
-            :mod:`fermiclass.labelling.labels`. The label of a source does not depend on the other sources.
+            :mod:`fermiclass.labelling.labels`. The label of a source does not depend on the other sources. Features
+            that are not known are averaged over: :mod:`fermiclass.labelling.unknown_values`.
 
         Raises
         ------
         ClassError
             When `targets` or `class_priors` is unknown, or the class priors do not fit the classes.
-        CatalogError, FeatureError
-            When the catalogue lacks a feature of the model.
+        CatalogError
+            When the catalogue has no such sources.
+        FeatureError
+            When the catalogue has none of the model's features.
+
+        Warns
+        -----
+        CatalogWarning
+            When the catalogue lacks some of the model's features.
         """
         priors = self.priors(class_priors)
+        is_target = targets_of(catalog, self.grouping, targets)
         meta = self._metadata(catalog, targets, priors, class2)
-        is_target = self.grouping.is_target(catalog.classes, targets)
         sources = catalog[is_target]
         _LOG.info("labelling %d of %d sources", len(sources), len(catalog))
-        features = self.features_of(sources) if table is None else table[is_target]
+        features = self.features_of(sources) if table is None else self._completed(table[is_target])
+        prediction = self.predict(features, ratios=self.ratios(sources, priors, class2), progress=progress)
+        flags = features.flags
+        if sources.in_doubt is not None:
+            from fermiclass.labelling.unknown_values import doubted
+
+            counts = np.array([self.provenance.training_counts[name] for name in self.classes], float)
+            prediction = doubted(prediction, sources.in_doubt, counts / counts.sum())
+            flags = flags | FLAG_IN_DOUBT * sources.in_doubt
         return label_table(
             sources,
             self.classes,
-            self.predict(features, ratios=self.ratios(sources, priors, class2), progress=progress),
-            feature_flags=features.flags,
+            prediction,
+            feature_flags=flags,
             ood_score=self.domain.score(features.X, features.X_var),
             meta=meta,
             tops=self.grouping.tops,
         )
 
     def features_of(self, catalog: Catalog) -> FeatureTable:
-        """Return the model's features of all sources of a catalogue."""
-        return extract_features(catalog, self.features, self.grouping, imputation=self.imputation)
+        """Return the model's features of all sources of a catalogue; see :meth:`label` for what it lacks."""
+        table = extract_features(catalog, self.features, self.grouping, imputation=self.imputation, unknown=True)
+        none = np.flatnonzero(table.imputed_value.all(axis=0))
+        lacking = [table.features[j].name for j in none]
+        if len(catalog) and len(lacking) == len(self.features):
+            raise FeatureError(f"{describe(catalog)} has none of the model's features: {', '.join(lacking)}.")
+        absent = [f.name for f in table.features if f.name in lacking and catalog.missing_columns(f.columns)]
+        if absent:
+            warnings.warn(
+                f"{describe(catalog)} lacks features of the model: {', '.join(absent)}. Its labels average over them; "
+                "a model without them is as good and faster: classify with --train-on in place of --model",
+                CatalogWarning,
+                stacklevel=3,
+            )
+        return self._completed(table)
+
+    def _completed(self, table: FeatureTable) -> FeatureTable:
+        """Return the table with the unknown features as the population has them, given the known ones."""
+        rows = np.flatnonzero(table.imputed_value.any(axis=1))
+        if not len(rows):
+            return table
+        X, X_var = table.X.copy(), table.X_var.copy()
+        X[rows], X_var[rows] = self._companions(table, rows).moments()
+        return replace(table, X=X, X_var=X_var)
+
+    def _companions(self, table: FeatureTable, rows: NDArray[np.intp]) -> Companions:
+        from fermiclass.labelling.unknown_values import find_companions
+
+        return find_companions(self.domain, table.X[rows], table.X_var[rows], table.imputed_value[rows])
 
     def priors(self, chosen: str | GroupPriors | None = None) -> ClassPriors:
         """Return the class priors of the sources to be labelled, as :meth:`label` explains."""
@@ -207,13 +272,31 @@ class CatalogModel:
         if not len(table):
             none, no_rows = np.empty(0), np.empty((0, len(self.classes)))
             return Prediction(no_rows, no_rows, entropy=none, information=none, noise_entropy=none)
+        unknown = table.imputed_value.any(axis=1)
+        rows, complete = np.flatnonzero(unknown), np.flatnonzero(~unknown)
+        X, X_var, of = table.X[complete], table.X_var[complete], complete
+        if len(rows):
+            companions = self._companions(table, rows)
+            K = companions.weights.shape[1]
+            X, X_var = (
+                np.concatenate([known, of_companions.reshape(len(rows) * K, -1)])
+                for known, of_companions in ((X, companions.X), (X_var, companions.X_var))
+            )
+            of = np.concatenate([complete, np.repeat(rows, K)])
         blocks, done = [], 0
-        for block in self.estimator.predict_blocks(table.X, X_var=table.X_var, ratio=ratios):
+        for block in self.estimator.predict_blocks(X, X_var=X_var, ratio=None if ratios is None else ratios[of]):
             blocks.append(block)
             done += len(block.entropy)
             if progress is not None:
-                progress(done, len(table))
-        return join(blocks)
+                progress(done * len(table) // len(X), len(table))
+        predicted = join(blocks)
+        if not len(rows):
+            return predicted
+        from fermiclass.labelling.unknown_values import average
+
+        both = [predicted.take(np.arange(len(complete)))] if len(complete) else []
+        both.append(average(companions.weights, predicted.take(np.arange(len(complete), len(X)))))
+        return join(both).take(np.argsort(np.concatenate([complete, rows])))
 
     def _metadata(self, catalog: Catalog, targets: str, priors: ClassPriors, class2: bool) -> dict[str, Any]:
         """Return the metadata of the label table. What is None is absent.

@@ -38,7 +38,7 @@ CLASS2_KEY = "class2"
 CONFIDENT = 0.9
 
 #: Bits of LABEL_FLAGS; the first two are those of `FeatureTable.flags`.
-FLAG_UNCERTAINTY_IMPUTED, FLAG_FEATURE_IMPUTED, FLAG_CATALOGUE = 1, 2, 8
+FLAG_UNCERTAINTY_IMPUTED, FLAG_FEATURE_IMPUTED, FLAG_CATALOGUE, FLAG_IN_DOUBT = 1, 2, 8, 16
 
 #: Meaning of each bit of LABEL_FLAGS, in a few words.
 LABEL_FLAGS = {
@@ -46,6 +46,7 @@ LABEL_FLAGS = {
     FLAG_FEATURE_IMPUTED: "a feature was imputed",
     **ROW_FLAGS,
     FLAG_CATALOGUE: "the catalogue flags the source",
+    FLAG_IN_DOUBT: "a value is implausible",
 }
 
 #: Prefix of a column with the summed probability of several classes, such as Sum_P_agn. The name does not begin with

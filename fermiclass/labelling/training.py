@@ -10,10 +10,10 @@ import numpy as np
 
 from fermiclass.catalog import CHANCE_CODES, CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.errors import ClassError
-from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
+from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features, known_features
 from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.versions import versions
-from fermiclass.labelling.catalog_model import CatalogModel, Provenance
+from fermiclass.labelling.catalog_model import CatalogModel, Provenance, targets_of
 from fermiclass.labelling.class_priors import GroupPriors, check_class_priors
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.names import PER_SOURCE
@@ -40,6 +40,9 @@ _CHANCE = "chance "
 
 #: Weight of both labels. They are guesses about sources that are much more alike than those with a class.
 _WEAK = 0.15
+
+#: Metadata of a label table: features that no source had.
+LEFT_OUT = "leftout"
 
 #: Least number of training sources of a class.
 MIN_PER_CLASS = 5
@@ -225,24 +228,31 @@ def classify(
     targets, class_priors, class2
         As for :meth:`CatalogModel.label`.
     train_on
-        Another training catalogue.
+        Another training catalogue. Features that no source of `catalog` has are then left out of the model.
 
     Returns
     -------
     Table
-        The label table, the same as the command ``fermiclass classify`` writes.
+        The label table, the same as the command ``fermiclass classify`` writes. In its metadata, ``leftout`` has the
+        features that were left out.
 
     Raises
     ------
     CatalogError, ClassError, FeatureError
         As for :func:`train` and :meth:`CatalogModel.label`.
     """
-    training = catalog if train_on is None else train_on
+    training, left_out = catalog, list[str]()
+    if train_on is not None:
+        training = train_on
+        features, left_out = known_features(features, training, catalog)
     grouping = training.grouping(classes)
     check_class_priors(class_priors, grouping.names)
+    targets_of(catalog, grouping, targets)
     table = extract_features(training, features, grouping)
     model = train(
         training, estimator, features=features, classes=grouping, min_significance=min_significance, table=table
     )
     same = table if training is catalog else None
-    return model.label(catalog, targets, class_priors=class_priors, class2=class2, table=same)
+    labels = model.label(catalog, targets, class_priors=class_priors, class2=class2, table=same)
+    labels.meta |= {LEFT_OUT: ",".join(left_out)} if left_out else {}
+    return labels

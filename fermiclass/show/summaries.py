@@ -14,7 +14,14 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from fermiclass.catalog import CLASS_CODES
-from fermiclass.features import DEFAULT_FEATURE_SET, FEATURE_SETS, extract_features, supported_features
+from fermiclass.features import (
+    DEFAULT_FEATURE_SET,
+    FEATURE_SETS,
+    extract_features,
+    known_features,
+    parse_features,
+    supported_features,
+)
 from fermiclass.labelling.class_priors import WAY_KEY, stated_priors
 from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, SUM_PREFIX, LabelCounts
 
@@ -37,6 +44,7 @@ def print_info(catalog: Catalog) -> None:
     about += f": {len(catalog)} sources, from {catalog.source}"
     console.print(Text.assemble((release.name, "bold"), about))
     console.print(f"SHA-256 {catalog.sha256}\n", highlight=False)
+    print_sources(catalog, [])
 
     classes = rich_table("class", "sources", "identified", "associated", "meaning", right=(1, 2, 3))
     codes, counts = np.unique(catalog.classes, return_counts=True)
@@ -48,7 +56,8 @@ def print_info(catalog: Catalog) -> None:
         classes.add_row(name, str(counts[k]), *split, meaning)
     console.print(classes)
 
-    supported = supported_features(catalog)
+    names, _ = known_features([feature.name for feature in supported_features(catalog)], catalog, catalog)
+    supported = parse_features(names)
     table = extract_features(catalog, supported)
     rows = rich_table("feature", "missing", "errors imputed", "in the set", right=(1, 2))
     for j, feature in enumerate(supported):
@@ -57,13 +66,25 @@ def print_info(catalog: Catalog) -> None:
         sets = ", ".join(name for name, members in FEATURE_SETS.items() if feature in members)
         rows.add_row(feature.name, str(missing), str(imputed) if measured else "no error bar", sets)
     console.print(rows)
+    for name, members in FEATURE_SETS.items():
+        lacking = [feature.name for feature in members if feature not in supported]
+        console.print(f"Set {name}: {'lacks ' + ', '.join(lacking) if lacking else 'supported'}.")
     of_default = [feature in FEATURE_SETS[DEFAULT_FEATURE_SET] for feature in supported]
     flagged = int(np.sum((table.imputed_value | table.imputed_uncertainty)[:, of_default].any(axis=1)))
     console.print(
-        "A missing value becomes the catalogue's median with the variance of the population. An unknown uncertainty "
-        "becomes the usual uncertainty at the source's significance. Such sources are flagged: "
+        "A missing value is averaged over as the training sources have it. An unknown uncertainty becomes the usual "
+        "uncertainty at the source's significance. Such sources are flagged: "
         f"{flagged} with the default features."
     )
+
+
+def print_sources(catalog: Catalog, left_out: Sequence[str]) -> None:
+    """Print what was taken from where, and the features that are left out because no source has them."""
+    console = console_for_tables()
+    if catalog.notes:
+        console.print(f"{catalog.source}: {'; '.join(catalog.notes)}.")
+    if left_out:
+        console.print(f"Left out of the model, as no source has a value: {', '.join(left_out)}.")
 
 
 def print_training(model: CatalogModel, folder: Path) -> None:

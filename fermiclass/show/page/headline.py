@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 FLAG_ADVICE = {
     1: "The catalogue gives no error for a feature. The usual error at the source's significance was used instead, so "
     "the probabilities are a little less certain than with a measured error.",
-    2: "The catalogue gives no usable value for a feature. The median of the catalogue with the variance of all "
-    "sources was used instead, so this feature gives no information on the source.",
+    2: "The catalogue gives no usable value for a feature. The probabilities are an average over the values that "
+    "training sources with such other features have, so this feature gives no information on the source.",
     4: f"The source is out of distribution: its OOD_SCORE is above {OOD_LIMIT}, as for 1 in 200 training sources. It "
     "is unlike all training sources. Do not rely on its probabilities.",
     8: "The catalogue itself warns of the source in its column Flags: position, flux or spectrum may depend on the "
     "model of the diffuse emission, or on a bright neighbour.",
+    16: "A value of the source is implausible, as in another unit. It counts as not known, and its other values are in "
+    "doubt, too: no class has a probability of 0.9 and more.",
 }
 
 _MOST_NAMED = 6  # classes of the group 'other' that are listed

@@ -1,0 +1,325 @@
+"""Sources of one's own, which are in no catalogue: a table, a row or a fitted model, with what its finder knows.
+
+``docs/own-sources.md`` has the names that are known, and the formulas of what is derived.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import astropy.units as u
+import numpy as np
+from astropy.coordinates import Angle, SkyCoord
+from astropy.table import Table
+from numpy.typing import NDArray
+
+from fermiclass.catalog.catalog import Catalog
+from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing
+from fermiclass.catalog.reading import USUAL, add_galactic, digest, join_bands, read_catalog
+from fermiclass.catalog.releases import REQUIRED_COLUMNS, CatalogWarning, Release
+from fermiclass.errors import CatalogError, in_one_line
+from fermiclass.io.inputs import read_bytes
+from fermiclass.io.plain import plain_column, plain_table
+from fermiclass.io.tables import parse_table
+
+#: What stands for the release of sources that are in no catalogue.
+OWN_SOURCES = Release("own sources", "", (0, 0), 0, 0, "")
+
+#: Quantities that are no columns of a catalogue but tell one: TS, the ΔTS of curvature, the energy at which a spectrum
+#: has its index, the covariance of index and curvature, and fermipy's parameters.
+_TS, _DELTA_TS, _REFERENCE, _COVARIANCE, _VALUES, _ERRORS, _SPECTRUM = (
+    "TS", "delta_TS", "reference_energy", "cov_alpha_beta", "param_values", "param_errors", "SpectrumType",
+)  # fmt: skip
+
+#: Usual names, in lower case, of the catalogue's columns and of these quantities. The first that is there is taken.
+NAMES: dict[str, tuple[str, ...]] = {
+    "Source_Name": ("source_name", "name", "source", "src_name"),
+    "RAJ2000": ("raj2000", "ra", "ra_deg", "ra_j2000"),
+    "DEJ2000": ("dej2000", "dec", "de", "decj2000", "dec_deg", "dec_j2000"),
+    "GLON": ("glon",),
+    "GLAT": ("glat",),
+    "Conf_95_SemiMajor": ("conf_95_semimajor", "pos_r95", "r95"),
+    "Signif_Avg": ("signif_avg", "significance", "signif", "sqrt_ts"),
+    "Pivot_Energy": ("pivot_energy", "e_pivot", "epivot"),
+    "Energy_Flux100": ("energy_flux100", "eflux100", "eflux"),
+    "PL_Index": ("pl_index", "index", "gamma", "photon_index", "spectral_index"),
+    "LP_Index": ("lp_index", "alpha"),
+    "LP_beta": ("lp_beta", "beta"),
+    "LP_SigCurv": ("lp_sigcurv", "sigcurv"),
+    "CLASS1": ("class1", "class"),
+    _TS: ("ts", "test_statistic"),
+    _DELTA_TS: ("delta_ts", "dts_curv", "delta_ts_curv", "ts_curv"),
+    _REFERENCE: ("reference_energy", "reference", "e_ref", "e_0", "e0", "eb", "scale"),
+    _COVARIANCE: ("cov_alpha_beta", "cov_index_beta"),
+    _VALUES: ("param_values",),
+    _ERRORS: ("param_errors",),
+    _SPECTRUM: ("spectrumtype", "spectrum_type"),
+    **{name: (name.lower(),) for name in ("Flux1000", "Flags", "ASSOC1", "Conf_95_SemiMinor", "Conf_95_PosAng")},
+}
+NAMES |= {name: (name.lower(),) for name in EXPECTED if name not in NAMES and not name.startswith("Unc_")}
+
+#: Names of the error of a quantity.
+_ERROR_NAMES = ("unc_{}", "{}_err", "{}_error", "{}_unc", "{}_sigma", "err_{}", "e_{}", "sigma_{}", "d_{}")
+
+#: Units of fermipy's quantities where they differ from the catalogue's.
+_UNITS = {"eflux100": "MeV cm-2 s-1", "eflux": "MeV cm-2 s-1"}
+_MOST_NAMED = 8
+_TEXTS = ("Source_Name", "CLASS1", "ASSOC1", _SPECTRUM)
+
+
+def read_sources(source: Any, columns: Mapping[str, str] | None = None) -> Catalog:
+    """Read sources of one's own, with whatever is known of them.
+
+    Parameters
+    ----------
+    source
+        A file with a table (FITS, VOTable, Parquet, ECSV or CSV), an astropy table, a pandas data frame, a row as a
+        dictionary, gammapy's `SkyModel` or catalogue source, or a list of rows and models. A row may have the key
+        'model' with a fitted `SkyModel`. Names are known in any case, those of fermipy and gammapy too; units are
+        converted.
+    columns
+        The names in `source` of the catalogue's columns, where they are not known, such as ``{'Flux1000': 'flux'}``.
+
+    Returns
+    -------
+    Catalog
+        A value that is not given is NaN, and CLASS1 empty. ``notes`` says what was taken from where, and ``in_doubt``
+        which sources have an implausible value, which counts as not given. A catalogue of the LAT is read by
+        :func:`read_catalog`.
+
+    Raises
+    ------
+    CatalogError
+        When there is no table, no known column, a column of `columns` is missing, or a column holds something else.
+    """
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        content = read_bytes(path)
+        known = {name for usual in NAMES.values() for name in usual}
+        table, shown, sha256 = parse_table(content, path, known), path.name, hashlib.sha256(content).hexdigest()
+    else:
+        table, shown, sha256 = _as_table(source), f"<{type(source).__name__}>", ""
+    of_release = set(REQUIRED_COLUMNS) <= set(table.colnames) or "cds-name" in map(str.lower, map(str, table.meta))
+    if of_release and not columns and (sha256 or isinstance(source, Table)):
+        return read_catalog(source)
+    if not len(table):
+        raise CatalogError(f"{shown} has no rows.")
+    try:
+        plain = plain_table(_without_objects(table))
+    except TypeError as error:
+        raise CatalogError(f"{shown}: {in_one_line(error)}. Remove the column.") from error
+    join_bands(plain)
+    return _as_catalog(plain, shown, sha256 or digest(plain), columns or {})
+
+
+def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str]) -> Catalog:
+    found = _find(given.colnames, columns, shown)
+    clean, notes = Table(), []
+    for name, original in found.items():
+        column, (unit, ucd) = given[original], USUAL.get(name, (None, None))
+        text = name.removeprefix("Unc_") in _TEXTS
+        data = np.char.strip(np.asarray(column).astype(str)) if text else _numbers(column, name, shown)
+        usual = _UNITS.get(found.get(name.removeprefix("Unc_"), "").lower())
+        clean[name] = plain_column(data, column.unit or usual or unit, column.description, ucd)
+        expected = EXPECTED[name].unit if name in EXPECTED else ""
+        taken = f", taken as {usual or expected}" if expected and column.unit is None else ""
+        if original != name or taken:
+            notes.append(f"{name} = {original}{taken}")
+    for name in (name for name in given.colnames if name not in found.values() and name not in clean.colnames):
+        clean[name] = given[name]  # a column of one's own
+    rest = [name for name in given.colnames if name not in found.values()]
+    convert_units(clean, shown)
+    notes += _derive(clean)
+    more = f" and {len(rest) - _MOST_NAMED} more" if len(rest) > _MOST_NAMED else ""
+    notes += [f"not known by name: {', '.join(rest[:_MOST_NAMED])}{more}"] if rest else []
+    if "RAJ2000" not in clean.colnames and {"GLON", "GLAT"} <= set(clean.colnames):
+        place = SkyCoord(*(np.asarray(clean[name]) * u.deg for name in ("GLON", "GLAT")), frame="galactic").icrs
+        clean["RAJ2000"], clean["DEJ2000"] = plain_column(place.ra.deg, "deg", None, None), place.dec.deg
+    in_doubt = take_implausible_as_missing(clean, shown)
+    errors = [f"Unc_{name}" for name in clean.colnames if f"Unc_{name}" in EXPECTED]
+    for name in (*REQUIRED_COLUMNS, *errors):
+        if name not in clean.colnames:
+            unit, ucd = USUAL.get(name, (EXPECTED[name].unit if name in EXPECTED else None, None))
+            empty = np.full(len(clean), "" if name in _TEXTS else np.nan)
+            clean[name] = plain_column(empty, unit, "not given", ucd)
+    nameless = np.asarray(clean["Source_Name"]) == ""
+    numbered = np.array([f"row {k}" for k in range(1, len(clean) + 1)])
+    clean["Source_Name"] = np.where(nameless, numbered, clean["Source_Name"])
+    add_galactic(clean)
+    return dataclasses.replace(Catalog(clean, OWN_SOURCES, shown, sha256), notes=tuple(notes), in_doubt=in_doubt)
+
+
+def _find(given: Iterable[str], columns: Mapping[str, str], shown: str) -> dict[str, str]:
+    """Return the names in a table by the names in the catalogue."""
+    there = {name.lower(): name for name in reversed(list(given))}
+    missing = [name for name in columns.values() if name.lower() not in there]
+    if missing:
+        raise CatalogError(f"{shown} has no column {', '.join(missing)}; it has {', '.join(there.values())}.")
+    found = {name: there[usual.lower()] for name, usual in columns.items()}
+    for name, usual in NAMES.items():
+        original = found.get(name) or next((there[each] for each in usual if each in there), None)
+        if original is None or (name not in found and original in found.values()):
+            continue
+        found[name] = original
+        errors = (there.get(form.format(original.lower())) for form in _ERROR_NAMES)
+        error = found.get(f"Unc_{name}") or next((each for each in errors if each), None)
+        if error and error not in found.values():
+            found[f"Unc_{name}"] = error
+    if "LP_beta" in found and "LP_Index" not in found and "PL_Index" in found:  # the only index of a curved spectrum
+        found |= {f"{unc}LP_Index": found.pop(f"{unc}PL_Index") for unc in ("", "Unc_") if f"{unc}PL_Index" in found}
+    if not {*found} - {*USUAL, "CLASS1", "ASSOC1", "Flags"}:
+        raise CatalogError(
+            f"{shown} has no column that tells a spectrum; it has {', '.join(there.values())}. Name them, such as "
+            "--columns Flux1000=flux,Unc_Flux1000=flux_err."
+        )
+    return found
+
+
+def _numbers(column: Any, name: str, shown: str) -> NDArray[Any]:
+    data = np.asarray(column)
+    try:
+        if data.dtype.kind == "U" and name in ("RAJ2000", "DEJ2000"):
+            return np.asarray(Angle(data.tolist(), unit="hourangle" if name == "RAJ2000" else "deg").deg)
+        return np.where(data == "", "nan", data).astype(np.float64) if data.dtype.kind == "U" else data.astype(float)
+    except ValueError as error:
+        raise CatalogError(f"{shown}: column {column.name} does not hold numbers ({in_one_line(error)}).") from error
+
+
+def _derive(table: Table) -> list[str]:
+    """Add what follows from other quantities, and return what was done. Quantities of no catalogue are removed."""
+    notes = []
+
+    def has(*names: str) -> bool:
+        return set(names) <= set(table.colnames)
+
+    def get(name: str) -> NDArray[np.float64]:
+        return np.asarray(table[name], float) if has(name) else np.full(len(table), np.nan)
+
+    def add(name: str, values: NDArray[np.float64], how: str) -> None:
+        if not has(name) and np.any(np.isfinite(values)):
+            table[name] = plain_column(values, EXPECTED[name].unit, None, None)
+            notes.append(f"{name} = {how}")
+
+    if has(_VALUES):
+        _add_parameters(table, add, get)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        add("Signif_Avg", np.sqrt(get(_TS)), "√TS")
+        add("LP_SigCurv", np.sqrt(np.maximum(get(_DELTA_TS), 0.0)), "√ΔTS of curvature")
+        add("LP_SigCurv", np.abs(get("LP_beta")) / get("Unc_LP_beta"), "|LP_beta| / Unc_LP_beta, in place of √ΔTS")
+    if has(_REFERENCE, "LP_Index", "LP_beta"):
+        pivot, reference = get("Pivot_Energy"), get(_REFERENCE)
+        distance = np.where(np.isfinite(pivot) & (pivot > 0), np.log(pivot / reference), np.nan)
+        moved = np.isfinite(distance) & (distance != 0.0)
+        if np.any(moved):
+            error, of_beta, covariance = get("Unc_LP_Index"), get("Unc_LP_beta"), get(_COVARIANCE)
+            largest = error * of_beta * np.sign(distance)  # the covariance is not known: as large as it can be
+            covariance = np.where(np.isfinite(covariance), covariance, largest)
+            variance = error**2 + 4 * distance**2 * of_beta**2 + 4 * distance * covariance
+            table["LP_Index"] = np.where(moved, get("LP_Index") + 2 * get("LP_beta") * distance, get("LP_Index"))
+            table["Unc_LP_Index"] = np.where(moved, np.sqrt(np.maximum(variance, 0.0)), error)
+            notes.append(f"LP_Index moved from {_REFERENCE} to Pivot_Energy")
+        if np.any(np.isfinite(get("LP_Index")) & np.isnan(distance)):
+            notes.append(f"LP_Index is at {_REFERENCE} where Pivot_Energy is not given")
+    gone = (_TS, _DELTA_TS, _REFERENCE, _COVARIANCE, _VALUES, _ERRORS, _SPECTRUM)
+    table.remove_columns([name for name in table.colnames if name.removeprefix("Unc_") in gone])
+    return notes
+
+
+def _add_parameters(table: Table, add: Any, get: Any) -> None:
+    """Add the parameters that fermipy lists: norm, alpha, beta, Eb, or Prefactor, Index (below 0), Scale."""
+    values, errors = (np.asarray(get(name)).reshape(len(table), -1) for name in (_VALUES, _ERRORS))
+    if values.shape[1] < 3:
+        return
+    errors = errors if errors.shape == values.shape else np.full_like(values, np.nan)
+    kind = np.asarray(table[_SPECTRUM]) if _SPECTRUM in table.colnames else np.full(len(table), "")
+    curved, straight = kind == "LogParabola", kind == "PowerLaw"
+    for name, place in (("LP_Index", 1), ("LP_beta", 2)):
+        if values.shape[1] > 3:
+            add(name, np.where(curved, values[:, place], np.nan), f"param_values[{place}]")
+            add(f"Unc_{name}", np.where(curved, errors[:, place], np.nan), f"param_errors[{place}]")
+    add("PL_Index", np.where(straight, np.abs(values[:, 1]), np.nan), "−param_values[1] of a PowerLaw")
+    add("Unc_PL_Index", np.where(straight, errors[:, 1], np.nan), "param_errors[1] of a PowerLaw")
+    if values.shape[1] > 3 and _REFERENCE not in table.colnames:
+        table[_REFERENCE] = np.where(curved, values[:, 3], np.nan)
+
+
+# --- rows and models -------------------------------------------------------------------------------------------------
+
+
+def _as_table(source: Any) -> Table:
+    """Return any source of :func:`read_sources` but a file as a table."""
+    if isinstance(source, Table):
+        return source
+    if hasattr(source, "to_dict") and hasattr(source, "columns"):
+        return Table.from_pandas(source)
+    if isinstance(getattr(source, "table", None), Table):  # a catalogue of gammapy
+        return source.table
+    single = isinstance(source, Mapping) or not isinstance(source, Iterable) or hasattr(source, "spectral_model")
+    rows = [_as_row(each) for each in ([source] if single else source)]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    table = Table()
+    for name in names:
+        values = [row.get(name) for row in rows]
+        unit = next((value.unit for value in values if isinstance(value, u.Quantity)), None)
+        if unit is not None:
+            values = [value.to_value(unit) if isinstance(value, u.Quantity) else value for value in values]
+        gap = next((np.full(np.shape(value), np.nan) for value in values if value is not None), np.nan)
+        is_text = any(isinstance(value, str) for value in values)
+        values = [("" if is_text else gap) if value is None else value for value in values]
+        table[name] = plain_column(np.array(values), unit, None, None)
+    return table
+
+
+def _as_row(source: Any) -> dict[str, Any]:
+    if hasattr(source, "spectral_model") and not hasattr(source, "data"):
+        return _row_of_model(source)
+    row = source if isinstance(source, Mapping) else getattr(source, "data", None)
+    if not isinstance(row, Mapping):
+        raise CatalogError(
+            f"a source is a {type(source).__name__}, expected a file, a table, a row as a dictionary, or a model of "
+            "gammapy."
+        )
+    model = row.get("model")
+    values = {str(name): value for name, value in row.items() if not isinstance(value, Mapping) and name != "model"}
+    return (_row_of_model(model) if hasattr(model, "spectral_model") else {}) | values
+
+
+def _row_of_model(model: Any) -> dict[str, Any]:
+    """Return fluxes, and index and curvature, of a `SkyModel` of gammapy with their errors."""
+    spectrum = model.spectral_model
+    row: dict[str, Any] = {"name": str(model.name)}
+    position = getattr(model, "position", None)
+    if position is not None and getattr(model, "spatial_model", None) is not None:
+        row |= {"ra": position.icrs.ra.deg, "dec": position.icrs.dec.deg}
+    for name, method, low in (("Flux1000", "integral_error", 1.0), ("Energy_Flux100", "energy_flux_error", 0.1)):
+        value, error = getattr(spectrum, method)(low * u.GeV, 100 * u.GeV)[:2]
+        row |= {name: value, f"Unc_{name}": error}
+    parameters = {each.name: each for each in spectrum.parameters}
+    for name in ("index", "alpha", "beta"):
+        if name in parameters:
+            row |= {name: float(parameters[name].value), f"{name}_err": float(parameters[name].error)}
+    if {"alpha", "beta"} <= set(parameters):
+        row[_REFERENCE] = parameters["reference"].quantity.to("MeV")
+        both = spectrum.covariance.get_subcovariance([parameters["alpha"], parameters["beta"]])
+        row[_COVARIANCE] = float(both.data[0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pivot = getattr(spectrum, "pivot_energy", None)
+    if pivot is not None and np.isfinite(pivot.value):
+        row["Pivot_Energy"] = pivot.to("MeV")
+    return row
+
+
+def _without_objects(table: Table) -> Table:
+    """Return the columns of a table that hold numbers or texts."""
+    kept = [name for name in table.colnames if np.ma.getdata(table[name]).dtype.kind in "biufUSO"]
+    dropped = sorted(set(table.colnames) - set(kept))
+    if dropped:
+        warnings.warn(f"columns without numbers or texts are not read: {', '.join(dropped)}", CatalogWarning, 3)
+    return table[kept]

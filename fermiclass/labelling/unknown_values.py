@@ -1,0 +1,107 @@
+"""Values of a source that are not known: an average over what the training sources with its other features have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.io.arrays import FloatArray
+from fermiclass.nimgp.domain import TrainingDomain
+from fermiclass.nimgp.prediction.predictor import Prediction
+
+#: Number of training sources that stand for the population.
+COMPANIONS = 32
+
+
+class Companions(NamedTuple):
+    """The distribution of n sources' features: weights ``(n, K)``, means ``(n, K, D)`` and variances ``(n, K, D)``."""
+
+    weights: FloatArray
+    X: FloatArray
+    X_var: FloatArray
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Return mean and variance of each feature, ``(n, D)`` each."""
+        mean = np.einsum("nk,nkd->nd", self.weights, self.X)
+        spread = np.einsum("nk,nkd->nd", self.weights, (self.X - mean[:, None]) ** 2 + self.X_var)
+        return mean, spread
+
+
+def find_companions(domain: TrainingDomain, X: FloatArray, X_var: FloatArray, missing: NDArray[np.bool_]) -> Companions:
+    """Return the distribution of the unknown features of sources, given their known ones.
+
+    The population is a kernel estimate, a Gaussian of covariance W, that within the classes, about each training source
+    x_k. With o the known features of a source, m the unknown ones and A = W_oo + diag V_o,
+
+        p(x_m | x_o) = Σ_k w_k N(x_m | x_k,m + W_mo A⁻¹ (x_o − x_k,o), W_mm − W_mo A⁻¹ W_om),
+        w_k ∝ N(x_o | x_k,o, A),
+
+    with the `COMPANIONS` training sources of the largest weights, and of the covariance the diagonal.
+
+    Parameters
+    ----------
+    domain
+        The training sources, with 2W.
+    X, X_var
+        Features and variances of n sources, ``(n, D)`` each.
+    missing
+        ``(n, D)`` mask of the features that are not known.
+    """
+    W, K = 0.5 * domain.covariance, min(COMPANIONS, len(domain.X))
+    weights, means = np.empty((len(X), K)), np.repeat(X[:, None], K, axis=1)
+    variances = np.repeat(X_var[:, None], K, axis=1)
+    for i, unknown in enumerate(missing):
+        m, o = np.flatnonzero(unknown), np.flatnonzero(~unknown)
+        A = W[np.ix_(o, o)] + np.diag(X_var[i, o])
+        offset = X[i, o] - domain.X[:, o]
+        distance = np.sum(offset * np.linalg.solve(A, offset.T).T, axis=1)
+        nearest = np.argsort(distance, kind="stable")[:K]
+        weights[i] = np.exp(-0.5 * (distance[nearest] - distance[nearest[0]]))
+        slope = np.linalg.solve(A, W[np.ix_(o, m)])
+        means[i][:, m] = domain.X[np.ix_(nearest, m)] + offset[nearest] @ slope
+        variances[i][:, m] = np.maximum(np.diag(W)[m] - np.sum(slope * W[np.ix_(o, m)], axis=0), 0.0)
+    return Companions(weights / weights.sum(axis=1, keepdims=True), means, variances)
+
+
+def average(weights: FloatArray, prediction: Prediction) -> Prediction:
+    """Return the prediction of n sources from those of their companions, n · K in order; `weights` is ``(n, K)``.
+
+    The unknown features are part of the noiseless input over which :class:`Prediction` averages.
+    """
+    n, K = weights.shape
+    P, std = (each.reshape(n, K, -1) for each in (prediction.probabilities, prediction.std))
+    mean = np.einsum("nk,nkc->nc", weights, P)
+    second = np.einsum("nk,nkc->nc", weights, P**2 + std**2)
+    entropy = _entropy(mean)
+
+    def over(values: FloatArray) -> FloatArray:
+        return np.asarray(np.sum(weights * values.reshape(n, K), axis=1))
+
+    known_input = over(prediction.entropy - prediction.noise_entropy)
+    return Prediction(
+        probabilities=mean / mean.sum(axis=1, keepdims=True),
+        std=np.sqrt(np.maximum(second - mean**2, 0.0)),
+        entropy=entropy,
+        information=over(prediction.information),
+        noise_entropy=np.maximum(entropy - known_input, 0.0),
+    )
+
+
+def doubted(prediction: Prediction, in_doubt: NDArray[np.bool_], shares: Sequence[float]) -> Prediction:
+    """Return the prediction where sources ``(n,)`` have an implausible value: no label of them is confident.
+
+    Such a source is what it seems with probability 1/2, and else any member of the population with these class shares:
+    its other values may be wrong, too.
+    """
+    either = 0.5 * prediction.probabilities + 0.5 * np.asarray(shares)
+    P = np.where(in_doubt[:, None], either, prediction.probabilities)
+    entropy = np.where(in_doubt, _entropy(P), prediction.entropy)
+    return replace(prediction, probabilities=P, entropy=entropy)
+
+
+def _entropy(P: FloatArray) -> FloatArray:
+    return np.asarray(-np.sum(P * np.log(np.maximum(P, 1e-300)), axis=-1))

@@ -1,0 +1,153 @@
+"""Sources that are in no catalogue: names, units, formulas of what is derived, and what is implausible."""
+
+import astropy.units as u
+import numpy as np
+import pytest
+from astropy.io import fits
+from astropy.table import Table
+
+from fermiclass import extract_features, read_sources, write_table
+from fermiclass.catalog import CatalogWarning
+from fermiclass.errors import CatalogError
+from fermiclass.features import known_features
+
+ROW = {
+    "name": "mine", "ra": 83.6, "dec": 22.0, "TS": 64.0, "flux1000": 1e-9, "flux1000_err": 1e-10,
+    "alpha": 2.2, "alpha_err": 0.1, "beta": 0.1, "beta_err": 0.05, "Eb": 1000.0, "pivot_energy": 1000.0,
+}  # fmt: skip
+
+
+def value(catalog, name, row=0):
+    return np.asarray(catalog.table[name])[row]
+
+
+def test_a_row_has_what_it_says_and_nothing_else():
+    catalog = read_sources(ROW)
+    assert catalog.names.tolist() == ["mine"]
+    assert catalog.classes.tolist() == [""]
+    assert not catalog.in_doubt.any()
+    expected = {"Signif_Avg": 8.0, "Flux1000": 1e-9, "Unc_Flux1000": 1e-10, "LP_Index": 2.2, "LP_SigCurv": 2.0}
+    for name, number in expected.items():
+        assert value(catalog, name) == pytest.approx(number), name
+    assert value(catalog, "GLAT") == pytest.approx(-5.8, abs=0.1)
+    assert not catalog.has_column("Variability_Index")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".ecsv", ".vot", ".parquet", ".fits"])
+def test_files_of_every_format(ending, tmp_path):
+    table = Table({name: [entry, entry] for name, entry in ROW.items()})
+    write_table(table, tmp_path / f"mine{ending}")
+    assert value(read_sources(tmp_path / f"mine{ending}"), "Signif_Avg", 1) == pytest.approx(8.0)
+
+
+def test_any_hdu_and_any_case(tmp_path):
+    other = fits.BinTableHDU.from_columns([fits.Column("ENERGY", "D", array=[1.0])])
+    sources = fits.table_to_hdu(Table({name.upper(): [entry] for name, entry in ROW.items()}))
+    fits.HDUList([fits.PrimaryHDU(), other, sources]).writeto(tmp_path / "fit.fits")
+    assert value(read_sources(tmp_path / "fit.fits"), "Unc_LP_beta") == pytest.approx(0.05)
+
+
+def test_units_are_converted_and_missing_ones_stated():
+    with pytest.warns(CatalogWarning, match="converted"):
+        catalog = read_sources(ROW | {"pivot_energy": 2.0 * u.GeV, "eflux100": 6.24e-6, "Eb": 2.0 * u.GeV})
+    assert value(catalog, "Pivot_Energy") == pytest.approx(2000.0)
+    assert value(catalog, "Energy_Flux100") == pytest.approx(1e-11, rel=0.01)  # fermipy's is in MeV
+    assert any("flux1000, taken as ph cm-2 s-1" in note for note in catalog.notes)
+
+
+def test_names_of_ones_own():
+    row = {"id": "x", "F": 1e-9, "dF": 1e-10, "index": 2.0, "odd": 1.0}
+    catalog = read_sources(row, {"Source_Name": "id", "Flux1000": "F", "Unc_Flux1000": "dF"})
+    assert (value(catalog, "Flux1000"), value(catalog, "Unc_Flux1000")) == (1e-9, 1e-10)
+    assert value(catalog, "PL_Index") == 2.0
+    assert "odd" in catalog.notes[-1]
+    with pytest.raises(CatalogError, match="no column G"):
+        read_sources(row, {"Flux1000": "G"})
+    with pytest.raises(CatalogError, match="no column that tells a spectrum"):
+        read_sources({"name": "x", "colour": 1.0})
+
+
+def test_the_index_moves_to_the_pivot_energy_with_its_covariance(rng):
+    """α(E) = −d ln N / d ln E, of draws of α and β."""
+    covariance = np.array([[0.01, 0.003], [0.003, 0.0025]])
+    alpha, beta = rng.multivariate_normal([2.2, 0.1], covariance, size=200_000).T
+    moved = alpha + 2 * beta * np.log(3.0)
+    catalog = read_sources(ROW | {"pivot_energy": 3000.0, "cov_alpha_beta": 0.003})
+    assert value(catalog, "LP_Index") == pytest.approx(moved.mean(), abs=1e-3)
+    assert value(catalog, "Unc_LP_Index") == pytest.approx(moved.std(), rel=0.01)
+    unknown = read_sources(ROW | {"pivot_energy": 3000.0})  # the largest error of any covariance
+    assert value(unknown, "Unc_LP_Index") == pytest.approx(0.1 + 2 * np.log(3.0) * 0.05)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(1)
+
+
+def test_curvature_from_its_test():
+    assert value(read_sources(ROW | {"delta_ts": 9.0}), "LP_SigCurv") == 3.0
+
+
+def test_parameters_as_fermipy_lists_them():
+    """Its sources are rows of a FITS table, with parameters in the order of the model, and indices below 0."""
+    common = {"name": ["a", "b"], "ts": [100.0, 25.0], "flux1000": [1e-9, 1e-9]}
+    table = Table(
+        common
+        | {"SpectrumType": ["LogParabola", "PowerLaw"], "pivot_energy": [1000.0, 1000.0]}
+        | {"param_values": [[1e-12, 2.3, 0.2, 1000.0], [1e-12, -2.1, 1000.0, np.nan]]}
+        | {"param_errors": [[1e-13, 0.1, 0.05, np.nan], [1e-13, 0.2, np.nan, np.nan]]}
+    )
+    catalog = read_sources(table)
+    np.testing.assert_allclose(catalog.table["LP_Index"], [2.3, np.nan])
+    np.testing.assert_allclose(catalog.table["Unc_LP_beta"], [0.05, np.nan])
+    np.testing.assert_allclose(catalog.table["PL_Index"], [np.nan, 2.1])
+    np.testing.assert_allclose(catalog.table["Signif_Avg"], [10.0, 5.0])
+
+
+def test_implausible_values_are_not_known():
+    """A flux in units of 1e-9, and an index with the sign of the Fermitools."""
+    with pytest.warns(CatalogWarning, match="implausible"):
+        catalog = read_sources([ROW | {"flux1000": 1.2}, ROW, ROW | {"alpha": -2.2}])
+    assert catalog.in_doubt.tolist() == [True, False, True]
+    np.testing.assert_allclose(catalog.table["Flux1000"], [np.nan, 1e-9, 1e-9])
+    np.testing.assert_allclose(catalog.table["LP_Index"], [2.2, 2.2, np.nan])
+
+
+def test_a_column_in_another_unit_is_not_known():
+    """GeV without a unit: single values may be right, the median cannot."""
+    table = Table({name: [entry] * 30 for name, entry in ROW.items()})
+    table["pivot_energy"] = np.linspace(1.0, 40.0, 30)
+    with pytest.warns(CatalogWarning, match="Pivot_Energy is implausible for 30 sources"):
+        assert read_sources(table).in_doubt.all()
+
+
+def test_catalogues_have_no_implausible_source(slim_catalog):
+    """All values of the LAT's lists pass, but those of fits that failed."""
+    table = slim_catalog.table["Source_Name", "Flux1000", "Pivot_Energy", "LP_Index", "LP_beta", "PL_Index", "GLAT"]
+    table.meta.clear()
+    assert not read_sources(table).in_doubt.any()
+
+
+def test_what_sources_lack(dr4):
+    names, left_out = known_features("galactic", dr4, read_sources(ROW))
+    assert names.split(",")[0] == "ln_Flux1000"
+    assert {"HR_12", "ln_Variability_Index", "PL_Index"} <= set(left_out)
+    table = extract_features(read_sources(ROW), names)
+    assert not table.imputed_value.any()
+
+
+def test_a_model_of_gammapy():
+    models = pytest.importorskip("gammapy.modeling.models", reason="gammapy is not installed")
+    spectrum = models.LogParabolaSpectralModel(amplitude="1e-12 cm-2 s-1 MeV-1", reference="1 GeV", alpha=2.2, beta=0.1)
+    spectrum.covariance = np.diag([1e-13, 0.0, 0.1, 0.05]) ** 2
+    place = models.PointSpatialModel(lon_0="83.6 deg", lat_0="22 deg", frame="icrs")
+    model = models.SkyModel(spectral_model=spectrum, spatial_model=place, name="mine")
+    catalog = read_sources({"model": model, "TS": 64.0})
+    assert value(catalog, "Signif_Avg") == 8.0
+    assert value(catalog, "LP_Index") == pytest.approx(2.2, abs=0.01)  # the pivot energy is near
+    energies = np.geomspace(1e3, 1e5, 100_001)
+    x = np.log(energies / 1e3)
+    flux = np.trapezoid(1e-12 * np.exp(-(2.2 + 0.1 * x) * x), energies)
+    assert value(catalog, "Flux1000") == pytest.approx(flux, rel=1e-3)
+    assert 0.05 < value(catalog, "Unc_Flux1000") / flux < 0.3
+    assert read_sources([model, model]).names.tolist() == ["mine", "mine"]

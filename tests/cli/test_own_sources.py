@@ -1,0 +1,70 @@
+"""``fermiclass classify`` and ``info`` on sources that are in no catalogue: one attempt."""
+
+import numpy as np
+import pytest
+from astropy.table import Table
+
+from fermiclass.io.tables import read_table
+from tests.commands import run, run_well
+from tests.conftest import REPOSITORY, slim_path
+
+DR4 = slim_path("4FGL-DR4")
+
+
+@pytest.fixture(scope="module")
+def rows(dr4):
+    return np.flatnonzero((dr4.classes == "") & (np.asarray(dr4.table["Flags"]) == 0))[::35]
+
+
+@pytest.fixture
+def mine(dr4, rows, tmp_path):
+    """What an analysis of single sources has: no bands, no variability, and other names."""
+    taken = dr4.table[rows]
+    table = Table({"name": [f"mine {k}" for k in range(len(rows))]})
+    names = {
+        "RA": "RAJ2000", "Dec": "DEJ2000", "flux": "Flux1000", "flux_err": "Unc_Flux1000", "alpha": "LP_Index",
+        "alpha_err": "Unc_LP_Index", "beta": "LP_beta", "beta_err": "Unc_LP_beta", "index": "PL_Index",
+        "index_err": "Unc_PL_Index", "pivot_energy": "Pivot_Energy",
+    }  # fmt: skip
+    for name, original in names.items():
+        table[name] = np.asarray(taken[original])
+    table["ts"] = np.asarray(taken["Signif_Avg"]) ** 2
+    table.write(tmp_path / "mine.csv")
+    return tmp_path / "mine.csv"
+
+
+COLUMNS = ("--columns", "Flux1000=flux,Unc_Flux1000=flux_err")
+
+
+def test_own_sources_in_one_attempt(mine, dr4, rows, tmp_path):
+    """Their labels are those of the catalogue's 18 features, as far as eight can tell."""
+    printed = run_well("classify", mine, "--train-on", DR4, *COLUMNS, "-o", tmp_path / "own.csv")
+    assert "Left out of the model" in printed
+    assert "HR_12" in printed
+    own = read_table(tmp_path / "own.csv")
+    every = read_table(REPOSITORY / "catalogs" / "4FGL-DR4-labels.fits.gz")
+    whole = every[[np.asarray(every["Source_Name"]).tolist().index(name) for name in dr4.names[rows]]]
+    assert np.mean(np.asarray(own["PRED_CLASS"]) == np.asarray(whole["PRED_CLASS"])) > 0.8
+    for name in ("P_bll", "P_psr"):
+        assert np.corrcoef(own[name], whole[name])[0, 1] > 0.85
+
+
+def test_info_says_what_a_table_supports(mine):
+    printed = " ".join(run_well("info", mine, *COLUMNS).split())
+    assert "Set six: supported" in printed
+    assert "Set extended: lacks ln_Variability_Index, Frac_Variability" in printed
+
+
+def test_what_cannot_work(mine, tmp_path):
+    table = Table.read(mine)
+    table["class"] = "bll"
+    table.write(tmp_path / "typed.csv")
+    for words, arguments in (
+        ("--train-on", [mine]),
+        ("nothing to label", [tmp_path / "typed.csv", "--train-on", DR4]),
+        ("no column fluxx", [mine, "--train-on", DR4, "--columns", "Flux1000=fluxx"]),
+        ("not of the form", [mine, "--train-on", DR4, "--columns", "Flux1000"]),
+    ):
+        done = run("classify", *arguments, "-o", tmp_path / "labels.csv")
+        assert (done.returncode, (tmp_path / "labels.csv").exists()) == (2, False)
+        assert words in done.stderr
