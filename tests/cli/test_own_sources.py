@@ -45,7 +45,7 @@ def test_own_sources_in_one_attempt(mine, dr4, rows, tmp_path):
     every = read_table(REPOSITORY / "catalogs" / "4FGL-DR4-labels.fits.gz")
     whole = every[[np.asarray(every["Source_Name"]).tolist().index(name) for name in dr4.names[rows]]]
     assert np.mean(np.asarray(own["PRED_CLASS"]) == np.asarray(whole["PRED_CLASS"])) > 0.8
-    for name in ("P_bll", "P_psr"):
+    for name in ("P_bll", "P_fsrq"):
         assert np.corrcoef(own[name], whole[name])[0, 1] > 0.85
 
 
