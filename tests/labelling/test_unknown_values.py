@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal, norm
 
 from fermiclass import CatalogModel, NIMGPClassifier, classify, read_sources, train
 from fermiclass.catalog import THREE_CLASSES, CatalogWarning
-from fermiclass.errors import CatalogError, FeatureError
+from fermiclass.errors import FeatureError
 from fermiclass.labelling.training import LEFT_OUT
 from fermiclass.labelling.unknown_values import average, doubted, find_companions
 from fermiclass.nimgp.domain import TrainingDomain
@@ -113,8 +113,3 @@ def test_an_implausible_source_is_flagged_and_in_doubt(few, model):
         labels = model.label(read_sources(rows))
     assert np.all(np.asarray(labels["LABEL_FLAGS"]) & 16)
     assert np.max(labels["P_MAX"]) < 0.9
-
-
-def test_nothing_to_label_is_an_error(few, model):
-    with pytest.raises(CatalogError, match="nothing to label"):
-        model.label(few[few.classes == "bll"])
