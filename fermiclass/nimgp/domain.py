@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fermiclass.nimgp.arrays import FloatArray
+
+# A row at so small a distance d from a training source is this source: files in single precision move it by less.
+_SAME = 1e-4
+_ROUNDING = 1e-5  # relative; depths that differ by less are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,20 +49,16 @@ class TrainingDomain:
 
         N is at least 2. With fewer than k + 1 sources, the farthest one counts as the k-th nearest.
         """
-        neighbours = min(neighbours, len(X) - 1)
-        domain = cls(X, 2.0 * _covariance_within(X, y), np.empty(0), neighbours)
-        # The nearest training source of a training source is itself, so the rank is one larger.
-        return cls(X, domain.covariance, np.sort(domain._depth(X, X_var, neighbours)), neighbours)
+        domain = cls(X, 2.0 * _covariance_within(X, y), np.empty(0), min(neighbours, len(X) - 1))
+        return replace(domain, depths=np.sort(domain._depth(X, X_var)))
 
     def score(self, X: FloatArray, X_var: FloatArray) -> FloatArray:
-        """Return for each row of ``X``, ``X_var`` (n, D) the fraction of training sources of smaller depth, (n,)."""
-        # A training source among the rows is its own nearest neighbour, as it was in `fit`.
-        known = {row.tobytes() for row in self.X}
-        among = np.array([row.tobytes() in known for row in X], dtype=bool)
-        depths = np.empty(len(X))
-        for rows, rank in ((among, self.neighbours), (~among, self.neighbours - 1)):
-            depths[rows] = self._depth(X[rows], X_var[rows], rank)
-        return np.searchsorted(self.depths, depths, side="left") / len(self.depths)
+        """Return for each row of ``X``, ``X_var`` (n, D) the fraction of training sources of smaller depth, (n,).
+
+        Between the depths of two training sources the score rises linearly, so that rounding changes it little.
+        """
+        depths, smaller = np.unique(self.depths, return_index=True)
+        return np.interp(self._depth(X, X_var) * (1.0 - _ROUNDING), depths, smaller / len(self.depths), right=1.0)
 
     def distances(self, x: FloatArray, x_var: FloatArray, X: FloatArray | None = None) -> FloatArray:
         """Return the distances d of one source ``x``, ``x_var`` (D,) from each of ``X`` (N, D), shape (N,).
@@ -70,11 +70,14 @@ class TrainingDomain:
         whiten = np.linalg.inv(np.linalg.cholesky(self.covariance + np.diag(x_var)))
         return np.asarray(np.linalg.norm(whiten @ (x - (self.X if X is None else X)).T, axis=0))
 
-    def _depth(self, X: FloatArray, X_var: FloatArray, rank: int) -> FloatArray:
+    def _depth(self, X: FloatArray, X_var: FloatArray) -> FloatArray:
+        """Return the distance of each row from its k-th nearest training source other than itself, (n,)."""
+        k = self.neighbours
         depths = np.empty(len(X))
         with threadpool_limits(1):  # once: entering it takes as long as twenty sources
             for i in range(len(X)):
-                depths[i] = np.partition(self.distances(X[i], X_var[i]), rank)[rank]
+                nearest = np.partition(self.distances(X[i], X_var[i]), (0, k - 1, k))
+                depths[i] = nearest[k] if nearest[0] < _SAME else nearest[k - 1]
         return depths
 
 
