@@ -78,7 +78,7 @@ def compared(population: str, figure: str) -> Callable[[dict[str, Any]], str]:
 
 def short(name: str) -> str:
     """Return a short name of a baseline."""
-    return {"mean of baselines": "mean", "mlps": "MLPs", "catboost": "CatBoost"}.get(name, name)
+    return {"mlps": "MLPs", "catboost": "CatBoost"}.get(name, name)
 
 
 def numbers(place: str, group: str, method: str = "default") -> Callable[[dict[str, Any]], str]:

@@ -70,7 +70,8 @@ def _later(about: str, name: str, *flags: str) -> Any:
 @click.option(
     "--baselines",
     is_flag=True,
-    help="Add all baselines: other classifiers, mostly of scikit-learn. Without --open each is there with +unc, too.",
+    help="Add all baselines: other classifiers, mostly of scikit-learn. With --open each learns from two sets of "
+    "features in three trainings; else each is there with +unc, too.",
 )
 @seed_option
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the results to this file.")
@@ -161,12 +162,16 @@ def _methods(chosen: list[str], likelihood: str | None, open_world: bool, baseli
             from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
             methods.append(evaluation.estimator_method(name, NIMGPClassifier(name, random_state=seed, **given)))
-        elif name.removesuffix("+unc") in available:
-            methods.append(evaluation.baseline_method(name, seed))
+        elif evaluation.is_baseline(name):
+            method = evaluation.baseline_method(name, seed)
+            if method.variant and not open_world and not name.endswith("+unc"):
+                raise BenchmarkError(f"the method '{name}' is for --open: leave out '{method.variant}' (--methods)")
+            methods.append(method)
         else:
             known = ", ".join((_DEFAULT, *METHODS, *available))
             raise BenchmarkError(f"the method '{name}' is unknown: choose among {known} (--methods)")
     if baselines:
-        all_of_them = available if open_world else (*available, *(f"{name}+unc" for name in available))
+        with_errors = [*available, *(f"{name}+unc" for name in available)]
+        all_of_them = evaluation.open_baselines() if open_world else with_errors
         methods += evaluation.baseline_methods([name for name in all_of_them if name not in chosen], seed=seed)
     return methods

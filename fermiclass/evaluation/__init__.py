@@ -9,7 +9,9 @@ from fermiclass.evaluation.methods import (
     baseline_methods,
     default_method,
     estimator_method,
+    is_baseline,
     model_method,
+    open_baselines,
 )
 from fermiclass.evaluation.protocols import Population, Targets, bright_to_faint, folds, later_release, open_world
 from fermiclass.evaluation.results import Difference, Evaluation, Result, evaluate
@@ -32,8 +34,10 @@ __all__ = [
     "estimator_method",
     "evaluate",
     "folds",
+    "is_baseline",
     "later_release",
     "match_sources",
     "model_method",
+    "open_baselines",
     "open_world",
 ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fermiclass.catalog import CLASS_TREE, NATURES, Catalog, ClassGrouping
-from fermiclass.catalog.classes import CODE_NATURES
-from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
+from fermiclass.catalog import CLASS_TREE, NATURES, Catalog, ClassGrouping, has_two_kinds
+from fermiclass.catalog.classes import CHANCE_CODES, CODE_NATURES
+from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
 from fermiclass.features import FeatureTable
+from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.class_priors import default_class_priors
 from fermiclass.labelling.training import default_estimator, train
@@ -24,12 +28,29 @@ if TYPE_CHECKING:
 #: Suffix of the name of a baseline that gets the uncertainties as extra features.
 UNCERTAINTIES_SUFFIX = "+unc"
 
-#: Features of the baselines in the open world: what published work uses, without coordinates.
-OPEN_BASELINE_FEATURES = "extended"
+_AGN = f"agn={'+'.join(code for code in CLASS_TREE['agn'] if code != 'bcu')}"
+_CLEAR = f"other={'+'.join(code for code, natures in CODE_NATURES.items() if natures == ('other',))}"
+_SPIDERS = [code for code, natures in CODE_NATURES.items() if natures == ("msp", "other") and code not in CHANCE_CODES]
 
-#: What the baselines learn in the open world, in two trainings: the groups, and the types of AGN.
-OPEN_BASELINE_GROUPS = f"agn={'+'.join(code for code in CLASS_TREE['agn'] if code != 'bcu')},psr,other"
-OPEN_BASELINE_TYPES = "bll,fsrq"
+#: What the baselines learn in the open world, by suffix: each class code at face value; without the codes whose sources
+#: may be a pulsar or another source; and with binaries and globular clusters as pulsars, without ``spp``.
+OPEN_TRAININGS: Mapping[str, str] = {
+    "": f"{_AGN},psr,other",
+    ":clear": f"{_AGN},psr,{_CLEAR}",
+    ":spiders": f"{_AGN},psr={'+'.join([*CLASS_TREE['psr'], *_SPIDERS])},{_CLEAR}",
+}
+
+#: Features of the baselines in the open world, by suffix: what published work uses without coordinates, with the
+#: distance from the Galactic plane, and :func:`peak_features`.
+OPEN_INPUTS: Mapping[str, str] = {"": "extended", "+lat": "galactic", "-four": ""}
+
+#: Baselines that have the features of the suffix ``-four``, too.
+_OF_FOUR = ("svm", "mlps")
+
+_NAME = re.compile(
+    f"({'|'.join(BASELINES)})({re.escape(UNCERTAINTIES_SUFFIX)})?"
+    f"(({'|'.join(map(re.escape, filter(None, OPEN_INPUTS)))})?({'|'.join(filter(None, OPEN_TRAININGS))})?)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +103,8 @@ class Method:
         Whether its class priors are those of the training, so that a protocol may correct them.
     settings
         Settings to write beside the results.
+    variant
+        Suffix of the name of a baseline that says what it learns in the open world.
     """
 
     name: str
@@ -89,6 +112,7 @@ class Method:
     is_baseline: bool = False
     as_trained: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
+    variant: str = ""
 
 
 def default_method(name: str = "default", *, seed: int = 0, **settings: Any) -> Method:
@@ -126,43 +150,92 @@ def estimator_method(name: str, estimator: Any, *, is_baseline: bool = False) ->
     return Method(name, predict, is_baseline, settings=estimator.get_params())
 
 
+def is_baseline(name: str) -> bool:
+    """Return whether a name is that of a baseline which is installed, with or without suffixes."""
+    parts = _NAME.fullmatch(name)
+    return parts is not None and parts[1] in available_baselines()
+
+
+def open_baselines() -> list[str]:
+    """Return the names of all baselines in the open world: each with each features and in each training."""
+    return [
+        f"{name}{inputs}{training}"
+        for training in OPEN_TRAININGS
+        for inputs in OPEN_INPUTS
+        for name in (available_baselines() if OPEN_INPUTS[inputs] else _OF_FOUR)
+    ]
+
+
 def baseline_method(name: str, seed: int = 0) -> Method:
     """Return a baseline as a method.
 
-    The name is one of ``BASELINES``. If it ends in `UNCERTAINTIES_SUFFIX`, the uncertainties are features too. In the
-    open world a baseline learns AGN (without bcu), pulsars and others from `OPEN_BASELINE_FEATURES`, and bll against
-    fsrq apart.
+    The name is one of ``BASELINES``. If it goes on with `UNCERTAINTIES_SUFFIX`, the uncertainties are features too. In
+    the open world a baseline learns AGN (without bcu), pulsars and others; and by themselves bll against fsrq, and psr
+    against msp where the catalogue tells them apart. Suffixes of `OPEN_INPUTS` and then of `OPEN_TRAININGS` say from
+    what: ``'forest+lat:spiders'``.
 
     Raises
     ------
     ValueError
         When there is no such baseline, or its package is not installed.
     """
-    baseline = name.removesuffix(UNCERTAINTIES_SUFFIX)
-    if baseline not in available_baselines():
+    return baseline_methods([name], seed=seed)[0]
+
+
+def baseline_methods(names: Iterable[str] | None = None, *, seed: int = 0) -> list[Method]:
+    """Return several baselines as methods, by default all that are installed, without suffixes."""
+    learned = functools.cache(_learned)  # what tells bll from fsrq is the same in all trainings
+    return [_baseline_method(name, seed, learned) for name in (available_baselines() if names is None else names)]
+
+
+def _baseline_method(name: str, seed: int, learned: Callable[..., FloatArray]) -> Method:
+    parts = _NAME.fullmatch(name)
+    if parts is None or not is_baseline(name):
         raise ValueError(
-            f"no baseline '{baseline}': available are {', '.join(available_baselines())}, each also with "
-            f"'{UNCERTAINTIES_SUFFIX}' (xgboost and catboost where the package is installed)"
+            f"no baseline '{name}': available are {', '.join(available_baselines())} (xgboost, catboost and realmlp "
+            f"where the package is installed), each also with {UNCERTAINTIES_SUFFIX} and "
+            f"{', '.join(filter(None, (*OPEN_INPUTS, *OPEN_TRAININGS)))}"
         )
-    estimator = BaselineClassifier(baseline, uncertainties=name != baseline, seed=seed)
+    baseline, uncertainties, variant, inputs, training = parts.groups(default="")
+    estimator = BaselineClassifier(baseline, uncertainties=bool(uncertainties), seed=seed)
     plain = estimator_method(name, estimator, is_baseline=True)
 
     def predict(split: Split) -> FloatArray:
         if not split.open_world:
+            if variant:
+                raise ValueError(f"the baseline '{name}' is for the open world: give '{baseline}'")
             return plain.predict(split)
-        of_group, of_type = (
-            _fit_and_predict(estimator, split, OPEN_BASELINE_FEATURES, classes)
-            for classes in (OPEN_BASELINE_GROUPS, OPEN_BASELINE_TYPES)
-        )
-        of_kind = of_group[:, 1:2] * (0.5, 0.5)
-        return np.hstack([of_group[:, :1] * of_type, of_kind, of_group[:, 2:]])
+        given = (split, baseline, bool(uncertainties), seed, OPEN_INPUTS[inputs])
+        of_group, of_type = learned(*given, OPEN_TRAININGS[training]), learned(*given, "bll,fsrq")
+        of_kind = learned(*given, "psr,msp") if has_two_kinds(split.catalog.classes) else np.array([[0.5, 0.5]])
+        return np.hstack([of_group[:, :1] * of_type, of_group[:, 1:2] * of_kind, of_group[:, 2:]])
 
-    return Method(name, predict, is_baseline=True, settings=plain.settings)
+    return Method(name, predict, is_baseline=True, settings=plain.settings, variant=uncertainties + variant)
 
 
-def baseline_methods(names: Iterable[str] | None = None, *, seed: int = 0) -> list[Method]:
-    """Return several baselines as methods, by default all that are installed."""
-    return [baseline_method(name, seed) for name in (available_baselines() if names is None else names)]
+def _learned(split: Split, baseline: str, uncertainties: bool, seed: int, features: str, classes: str) -> FloatArray:
+    estimator = BaselineClassifier(baseline, uncertainties=uncertainties, seed=seed)
+    return _fit_and_predict(estimator, split, features, classes)
+
+
+def peak_features(catalog: Catalog) -> FloatArray:
+    """Return the four features of the published lists of the University of Washington, ``(N, 4)``.
+
+    log10 of Variability_Index, of the peak of E² dN/dE = E² K (E/E₀)^(−α − β ln(E/E₀)) in MeV cm⁻² s⁻¹, and of its
+    energy E₀ exp((2 − α)/2β) in GeV, from 0.1 to 1000; and the curvature 2β, from −0.1 to 2 (T. Burnett, the repository
+    tburnett/srcpop). The median stands for a missing value.
+    """
+    pivot, K, alpha, beta, variability = (
+        column_or_nan(catalog, name)
+        for name in ("Pivot_Energy", "LP_Flux_Density", "LP_Index", "LP_beta", "Variability_Index")
+    )
+    with np.errstate(all="ignore"):
+        peak = np.clip(pivot * np.exp((2.0 - alpha) / (2.0 * np.maximum(beta, 1e-3))), 1e2, 1e6)
+        x = np.log(peak / pivot)
+        flux = np.log10(peak**2 * K) - (alpha + beta * x) * x / np.log(10.0)
+        found = np.stack([np.log10(variability), flux, np.log10(peak / 1e3), np.clip(2.0 * beta, -0.1, 2.0)], axis=1)
+    found[~np.isfinite(found)] = np.nan
+    return np.asarray(np.where(np.isnan(found), np.nanmedian(found, axis=0), found))
 
 
 def open_classes(grouping: ClassGrouping) -> FloatArray:
@@ -179,8 +252,15 @@ def open_classes(grouping: ClassGrouping) -> FloatArray:
 
 
 def _fit_and_predict(estimator: Any, split: Split, features: str, classes: str) -> FloatArray:
-    """Return probabilities ``(n, C)`` of the classes in their order; 0 for a class without training sources."""
-    table, names = split.extract(features, classes), ClassGrouping.parse(classes).names
+    """Return probabilities ``(n, C)`` of the classes in their order; 0 for a class without training sources.
+
+    Without `features` they are :func:`peak_features`.
+    """
+    names = ClassGrouping.parse(classes).names
+    table = split.extract(features or OPEN_INPUTS[""], classes)
+    if not features:
+        X = peak_features(split.catalog)
+        table = dataclasses.replace(table, X=X, X_var=np.zeros_like(X))
     learn = split.learn & np.isin(table.y, names)
     if split.min_significance is not None:
         learn &= np.asarray(split.catalog.table["Signif_Avg"], float) > split.min_significance

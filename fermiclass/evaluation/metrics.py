@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from astropy.stats import binom_conf_interval
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from sklearn.metrics import average_precision_score
@@ -24,8 +25,11 @@ Truth = NDArray[np.bool_]
 #: Number of bins, of equal count, that compare confidence with accuracy.
 NUM_BINS = 10
 
-#: Probabilities from which on a source is a candidate.
-THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95)
+#: Probabilities from which on a source is a candidate. All sources are the first: their purity is the base rate.
+THRESHOLDS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95)
+
+#: Probability of the binomial intervals.
+LEVEL = 0.9
 
 _FLOOR = 1e-5
 
@@ -197,47 +201,61 @@ def figures(p: FloatArray, truth: Truth, low: NDArray[np.bool_] | None = None) -
     return found
 
 
-def per_class(p: FloatArray, truth: Truth, classes: Sequence[str]) -> dict[str, dict[str, Any]]:
+def per_class(
+    p: FloatArray, truth: Truth, classes: Sequence[str], *, together: Sequence[str] = ()
+) -> dict[str, dict[str, Any]]:
     """Return by class: n, expected number with its error, precision, recall and average precision.
 
     n is the number of sources that are of this class alone. The error of the expected number is √Σ p(1 − p). The
     average precision counts all sources, those of unknown class as negatives. None stands for an undefined number.
+    Classes that are counted `together` are one class more, named like ``psr|other``.
     """
     rows = known(truth)
-    q, possible = p[rows], truth[rows]
-    single, top = possible.sum(axis=1) == 1, q.argmax(axis=1)
+    top = p.argmax(axis=1)
+    members = {name: [name] for name in classes} | ({"|".join(together): list(together)} if together else {})
     found = {}
-    for c, name in enumerate(classes):
-        of_class, said = possible[:, c] & single, top == c
-        positive = truth[:, c] & (truth.sum(axis=1) == 1)
+    for name, inside in members.items():
+        columns = np.isin(classes, inside)
+        possible = np.asarray(truth[:, columns].any(axis=1))
+        positive = rows & ~truth[:, ~columns].any(axis=1)
+        said, q = columns[top], p[:, columns].sum(axis=1)
         found[name] = {
-            "n": int(of_class.sum()),
-            "expected": float(q[:, c].sum()),
-            "expected_se": float(np.sqrt(np.sum(q[:, c] * (1.0 - q[:, c])))),
-            "precision": _fraction(possible[said, c]),
-            "recall": _fraction(said[of_class]),
-            "average_precision": float(average_precision_score(positive, p[:, c])) if positive.any() else None,
+            "n": int(positive.sum()),
+            "expected": float(q[rows].sum()),
+            "expected_se": float(np.sqrt(np.sum(q[rows] * (1.0 - q[rows])))),
+            "precision": _fraction(possible[rows & said]),
+            "recall": _fraction(said[positive]),
+            "average_precision": float(average_precision_score(positive, q)) if positive.any() else None,
         }
     return found
 
 
 def candidates(p: FloatArray, truth: Truth, classes: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return purity and completeness of each class's candidates by threshold; None for a fraction of no sources."""
+    """Return purity and completeness of each class's candidates by threshold; None for a fraction of no sources.
+
+    A candidate is right if it may be of the class; complete are the candidates among the sources that are of this class
+    alone. The intervals are Wilson's, with the probability `LEVEL` (Brown, Cai & DasGupta 2001).
+    """
     rows = known(truth)
     q, possible = p[rows], truth[rows]
     single = possible.sum(axis=1) == 1
-    return {
-        name: [
-            {
-                "threshold": threshold,
-                "n": int(np.sum(q[:, c] >= threshold)),
-                "purity": _fraction(possible[q[:, c] >= threshold, c]),
-                "completeness": _fraction(q[possible[:, c] & single, c] >= threshold),
-            }
-            for threshold in THRESHOLDS
-        ]
-        for c, name in enumerate(classes)
-    }
+    found: dict[str, list[dict[str, Any]]] = {}
+    for c, name in enumerate(classes):
+        found[name] = []
+        for threshold in THRESHOLDS:
+            chosen = q[:, c] >= threshold
+            right, found_ones = possible[chosen, c], chosen[possible[:, c] & single]
+            found[name].append(
+                {
+                    "threshold": threshold,
+                    "n": int(chosen.sum()),
+                    "purity": _fraction(right),
+                    "purity_interval": _interval(right),
+                    "completeness": _fraction(found_ones),
+                    "completeness_interval": _interval(found_ones),
+                }
+            )
+    return found
 
 
 def reliability(p: FloatArray, truth: Truth, num_bins: int = NUM_BINS) -> tuple[ReliabilityBin, ...]:
@@ -277,3 +295,11 @@ def _confidence_bins(confidence: FloatArray, num_bins: int) -> IntArray:
 
 def _fraction(chosen: NDArray[np.bool_]) -> float | None:
     return float(chosen.mean()) if len(chosen) else None
+
+
+def _interval(chosen: NDArray[np.bool_]) -> tuple[float, float] | None:
+    """Return the limits of the fraction from which these come; None without any."""
+    if not len(chosen):
+        return None
+    low, high = binom_conf_interval(chosen.sum(), len(chosen), confidence_level=LEVEL, interval="wilson")
+    return float(low), float(high)

@@ -17,6 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from fermiclass.catalog import CLASS_TREE, NATURES, Catalog, ClassGrouping, has_two_kinds, natures_of
 from fermiclass.catalog.catalog import LATITUDE_EDGE
+from fermiclass.catalog.classes import CHANCE_CODES
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sources
 from fermiclass.evaluation.methods import Split
@@ -78,6 +79,8 @@ class Targets:
         For each training, the sources to learn from and those to predict, with their places among the N.
     floor
         Smaller probabilities count as this.
+    together
+        Groups of the populations that are counted together, too.
     training_priors
         (C,) class frequencies of the training sources, where a protocol also corrects for estimated class priors.
     meta
@@ -97,6 +100,7 @@ class Targets:
     splits: Sequence[tuple[Split, NDArray[np.intp]]]
     floor: float = 1e-5
     later: str = ""
+    together: tuple[str, ...] = ()
     training_priors: FloatArray | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
 
@@ -137,11 +141,11 @@ def open_world(
 
     Every later class but ``unk`` counts for what it can be (:data:`fermiclass.catalog.classes.CODE_NATURES`): a ``bcu``
     is an AGN, and says no more; a binary, a globular cluster or an ``spp`` is a pulsar or another source. The
-    population ``'face'`` takes each code at face value instead, with these four as other sources, and
-    ``'unambiguous'`` leaves them out. What gets a class is selected: AGN are associated more easily than others, so the
-    numbers found say as much of that as of the sources. The counterpart is found by position alone: a source that the
-    later release moves further may be another one. ``meta`` counts these (``moved``), and those
-    that the later release does not have (``gone``).
+    population ``'unambiguous'`` leaves these out, ``'face'`` takes each code at face value, with these four as other
+    sources, and ``'spiders'`` takes binaries and clusters as pulsars and ``spp`` as other. What gets a class is
+    selected: AGN are associated more easily than others, so the numbers found say as much of that as of the sources.
+    The counterpart is found by position alone: a source that the later release moves further may be another one.
+    ``meta`` counts these (``moved``), and those that the later release does not have (``gone``).
 
     Parameters
     ----------
@@ -173,13 +177,15 @@ def open_world(
     status, low = earlier.classes[rows], _low(earlier)[rows]
     two_kinds = has_two_kinds(later.classes)
     truth = _open_truth(code, status, two_kinds)
-    face = np.where(_ambiguous(truth)[:, None], np.isin(NATURES, "other"), truth)
+    ambiguous, other = _ambiguous(truth)[:, None], np.isin(NATURES, "other")
+    face = np.where(ambiguous, other, truth)
+    spiders = np.where(ambiguous & ~np.isin(code, CHANCE_CODES)[:, None], truth & ~other, face)
     bare = (status == "") & inside
     agn_or_psr = {name: OPEN_GROUPS[name] for name in ("agn", "psr")}
     typed = (status == "bcu") & inside & np.isin(code, ("bll", "fsrq"))
     kinds = bare & np.isin(code, ("psr", "msp")) & (two_kinds and {"psr", "msp"} <= set(grouping.names))
-    clear = bare & ~_ambiguous(truth)
-    two = clear & known(truth) & ~truth[:, NATURES.index("other")]
+    clear = bare & ~ambiguous[:, 0]
+    two = clear & known(truth) & ~truth[:, other].any(axis=1)
     far = f"≥ {LATITUDE_EDGE:g}°"
     populations = {
         "all": Population(bare, OPEN_GROUPS, "all"),
@@ -187,6 +193,7 @@ def open_world(
         "high": Population(bare & ~low, OPEN_GROUPS, far),
         "unambiguous": Population(clear, OPEN_GROUPS, "clear codes"),
         "face": Population(bare, OPEN_GROUPS, "face value", face),
+        "spiders": Population(bare, OPEN_GROUPS, "spiders as psr", spiders),
         "agn_or_psr": Population(two, agn_or_psr, "agn, psr"),
         "agn_or_psr_high": Population(two & ~low, agn_or_psr, f"agn, psr {far}"),
         "psr_or_msp": Population(kinds, {"psr": ("psr",), "msp": ("msp",)}, "psr, msp"),
@@ -211,8 +218,10 @@ def open_world(
         [(split, np.arange(len(rows)))],
         floor=1e-4,
         later=str(later.source),
+        together=("psr", "other"),
         meta={
             "cells": cells,
+            "radius_deg": radius_deg,
             "moved": int(np.sum(bare & by_name[rows])),
             "gone": int(np.sum(bare & (found == UNMATCHED))),
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from time import perf_counter
@@ -21,8 +21,8 @@ from fermiclass.labelling.label_shift import EstimatedPriors, correct_by_status
 #: Suffix of the name of a method whose probabilities are corrected for estimated class priors of the targets.
 ESTIMATED_SUFFIX = "+estimated"
 
-#: Name of the mean of all baselines.
-MEAN = "mean of baselines"
+#: Name of the mean of all baselines of a variant, before its suffix.
+MEAN = "mean"
 
 #: Edges of the bins of Signif_Avg.
 SIGNIFICANCE_EDGES = (0.0, 5.0, 7.0, 10.0, 20.0, np.inf)
@@ -178,7 +178,10 @@ class Evaluation:
 
     def per_class(self, method: str, population: str = "all") -> dict[str, dict[str, Any]]:
         """Return :func:`fermiclass.evaluation.metrics.per_class` of a population."""
-        return metrics.per_class(*self._view(method, population), self._groups(population))
+        groups, together = self._groups(population), self.targets.together
+        return metrics.per_class(
+            *self._view(method, population), groups, together=together if set(together) < set(groups) else ()
+        )
 
     def candidates(self, method: str, population: str = "all") -> dict[str, list[dict[str, Any]]]:
         """Return :func:`fermiclass.evaluation.metrics.candidates` of a population."""
@@ -206,7 +209,7 @@ class Evaluation:
         )
 
     def _method_to_dict(self, name: str) -> dict[str, Any]:
-        result = self.results[name]
+        result, targets = self.results[name], self.targets
         about: dict[str, Any] = {
             "is_baseline": result.method.is_baseline,
             "class_priors": "estimated" if result.class_priors else self._priors_of(result.method),
@@ -223,10 +226,9 @@ class Evaluation:
                 "reliability": [asdict(row) for row in metrics.reliability(p[rows], truth[rows])],
                 "confusion": metrics.confusion(p[rows], truth[rows]).tolist(),
             }
-            if population == "all":
-                about |= scores | {"candidates": self.candidates(name)}
-            else:
-                about[population] = scores
+            if population == "all" or targets.populations[population].truth is not None:
+                scores["candidates"] = self.candidates(name, population)
+            about |= scores if population == "all" else {population: scores}
         about["by_significance"] = [
             {"low": bin.left, "high": bin.right if np.isfinite(bin.right) else None, **row}
             for bin, row in self.by_significance(name).to_dict("index").items()
@@ -264,7 +266,8 @@ def evaluate(
     targets
         What a function of :mod:`fermiclass.evaluation.protocols` returns.
     methods
-        Methods with different names. In the open world the mean of two or more baselines is a baseline too.
+        Methods with different names. In the open world the mean of two or more baselines of the same variant is a
+        baseline too.
     progress
         Called with the name of the next method, the number of trainings done, and the number of all trainings.
 
@@ -291,19 +294,18 @@ def evaluate(
         if targets.training_priors is not None and method.as_trained:
             corrected, priors = correct_by_status(p, targets.training_priors, targets.status)
             results[method.name + ESTIMATED_SUFFIX] = Result(method, corrected, seconds, priors)
-    baselines = [result for result in results.values() if result.method.is_baseline]
-    if targets.protocol == "open" and len(baselines) > 1:
-        results[MEAN] = _mean(baselines)
+    if targets.protocol == "open":
+        for variant in dict.fromkeys(method.variant for method in chosen if method.is_baseline):
+            baselines = [results[each.name] for each in chosen if each.is_baseline and each.variant == variant]
+            if len(baselines) > 1:
+                results[MEAN + variant] = _mean(baselines, MEAN + variant)
     return Evaluation(targets, results)
 
 
-def _mean(results: Iterable[Result]) -> Result:
-    """Return the mean of the probabilities of groups, and of the types of AGN, as one more baseline."""
-    of_agn = [result.p[:, :2].sum(axis=1, keepdims=True) for result in results]
-    of_type = [result.p[:, :2] / np.maximum(agn, 1e-300) for result, agn in zip(results, of_agn, strict=True)]
-    others = [result.p[:, 2:] for result in results]
-    p = np.hstack([np.mean(of_agn, axis=0) * np.mean(of_type, axis=0), np.mean(others, axis=0)])
-    baselines = Method(MEAN, lambda split: p, is_baseline=True)
+def _mean(results: Sequence[Result], name: str) -> Result:
+    """Return the mean of the probabilities as one more baseline."""
+    p = np.mean([result.p for result in results], axis=0)
+    baselines = Method(name, lambda split: p, is_baseline=True, variant=results[0].method.variant)
     return Result(baselines, p, sum(result.seconds for result in results))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fermiclass.evaluation.metrics import COLUMNS
+from fermiclass.evaluation.metrics import COLUMNS, LEVEL
 from fermiclass.evaluation.results import ESTIMATED_SUFFIX
 from fermiclass.show.summaries import console_for_tables, rich_table
 
@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
     from fermiclass.evaluation import Evaluation
 
-#: The class whose candidates are told by threshold.
+#: The class whose candidates are told by threshold, and the readings of the later classes in which they are told.
 _CANDIDATES = "psr"
+_READINGS = {"face": "classes at face value", "spiders": "bin, lmb and glc as pulsars"}
+
+#: Baselines that are printed, the best ones.
+_MOST_BASELINES = 5
 
 #: A method that uses the error bars, and the same model without them.
 _NOISY, _NOISELESS = "nimgp", "mgp"
@@ -29,46 +33,48 @@ def definitions() -> str:
     return "\n".join(f"{column.heading}: {column.meaning}." for column in COLUMNS.values() if column.heading)
 
 
+def shown(evaluation: Evaluation) -> list[str]:
+    """Return the methods to print, the lowest NLL first: all but the baselines that are not among the best."""
+    of_baseline = {name: evaluation.results[name].method.is_baseline for name in evaluation.table.index}
+    best = [name for name, is_one in of_baseline.items() if is_one][:_MOST_BASELINES]
+    return [name for name, is_one in of_baseline.items() if not is_one or name in best]
+
+
 def methods_table(evaluation: Evaluation) -> Table:
     """Return all metrics that have a heading, the lowest NLL first."""
     printed = {name: column.heading for name, column in COLUMNS.items() if column.heading}
     table = _table("method", *printed.values(), "s")
-    for method, row in evaluation.table.iterrows():
+    for method in shown(evaluation):
+        row, result = evaluation.table.loc[method], evaluation.results[method]
         cells = [f"{row['nll']:.3f} ± {row['nll_se']:.3f}", *(f"{row[name]:.3f}" for name in list(printed)[1:])]
-        result = evaluation.results[str(method)]
         style = None if result.method.is_baseline else "bold"
-        table.add_row(str(method), *cells, f"{result.seconds:.1f}", style=style)
+        table.add_row(method, *cells, f"{result.seconds:.1f}", style=style)
     return table
 
 
 def populations_table(evaluation: Evaluation) -> Table | None:
-    """Return the NLL of each method in each population but ``'all'``; None if there is no other."""
-    figures = evaluation.figures["nll"].unstack("population")
-    about = evaluation.targets.populations
-    chosen = [name for name in about if name != "all" and name in figures]
-    if not chosen:
-        return None
-    headings = [f"{about[name].heading}\nn={len(evaluation.losses(name))}" for name in chosen]
-    table = _table("NLL of", *headings)
-    for method in evaluation.table.index:
-        style = None if evaluation.results[method].method.is_baseline else "bold"
-        table.add_row(method, *(f"{figures.loc[method, name]:.3f}" for name in chosen), style=style)
-    return table
+    """Return the NLL in each population, and that of the best baseline; None if there is nothing to compare.
 
-
-def baselines_table(evaluation: Evaluation) -> Table | None:
-    """Return the NLL of each own method minus that of the best baseline, by population; None without baselines."""
-    own = [name for name in evaluation.table.index if not evaluation.results[name].method.is_baseline]
-    against = {name: found for name in own if (found := evaluation.versus_baselines(name))}
-    if not against:
+    The rows are of the own methods, or of the best baselines if there are no others.
+    """
+    methods = [name for name in shown(evaluation) if not evaluation.results[name].method.is_baseline]
+    populations = evaluation.figures.index.unique("population")
+    has_baselines = evaluation.best_baseline() is not None
+    if len(populations) < 2 and not has_baselines:
         return None
-    table = _table("NLL less that of", "sources", "difference", "ratio", "the best baseline")
-    for name, found in against.items():
-        for population, row in found.items():
+    methods = methods or shown(evaluation)
+    against = {name: evaluation.versus_baselines(name) for name in methods}
+    compared = ("ratio", "difference", "the best baseline") if has_baselines else ()
+    table = _table("NLL of", "sources", "NLL", *compared)
+    for population in populations:
+        for name in methods:
+            nll = evaluation.figures.loc[(population, name), "nll"]
+            cells = [str(len(evaluation.losses(population))), f"{nll:.3f}"]
+            if (row := against[name].get(population)) is not None:
+                ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
+                cells += [ratio, f"{row['mean']:+.3f} ± {row['se']:.3f}", row["baseline"]]
             where = evaluation.targets.populations[population].heading
-            ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
-            difference = f"{row['mean']:+.3f} ± {row['se']:.3f}"
-            table.add_row(f"{name}, {where}", str(row["n"]), difference, ratio, row["baseline"])
+            table.add_row(where if len(methods) == 1 else f"{name}, {where}", *cells)
     return table
 
 
@@ -101,7 +107,7 @@ def classes_table(evaluation: Evaluation, method: str) -> Table:
         for name, row in evaluation.per_class(method, population).items():
             figures = (_number(row[key]) for key in ("precision", "recall", "average_precision"))
             expected = f"{row['expected']:.1f} ± {row['expected_se']:.1f}"
-            table.add_row(f"{name}{where}", str(row["n"]), expected, *figures)
+            table.add_row(f"{_either(name)}{where}", str(row["n"]), expected, *figures)
     return table
 
 
@@ -115,15 +121,23 @@ def confusion_table(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> 
     return table
 
 
-def candidates_table(evaluation: Evaluation) -> Table:
-    """Return number, purity and completeness of pulsar candidates of the own methods, by threshold."""
-    table = rich_table("method", f"P_{_CANDIDATES} from", "candidates", "purity", "completeness", right=(1, 2, 3, 4))
-    for name, result in evaluation.results.items():
-        if not result.method.is_baseline:
-            for row in evaluation.candidates(name)[_CANDIDATES]:
-                cells = (_number(row["purity"]), _number(row["completeness"]))
-                table.add_row(name, f"{row['threshold']:g}", str(row["n"]), *cells)
+def candidates_table(evaluation: Evaluation, method: str) -> Table:
+    """Return number, purity and completeness of pulsar candidates by threshold, in both readings of the classes."""
+    headings = (f"P_{_CANDIDATES} from", "candidates", "purity", "completeness")
+    table = rich_table("reading", *headings, right=(1, 2, 3, 4))
+    for population, reading in _READINGS.items():
+        for row in evaluation.candidates(method, population)[_CANDIDATES]:
+            cells = (percent(row[key], row[f"{key}_interval"]) for key in ("purity", "completeness"))
+            threshold = f"{row['threshold']:g}" if row["threshold"] else "all"
+            table.add_row(reading, threshold, str(row["n"]), *cells)
     return table
+
+
+def percent(fraction: float | None, interval: Sequence[float] | None) -> str:
+    """Return a fraction and its interval as text in percent, as in "86 % (75–93)"."""
+    if fraction is None or interval is None:
+        return "–"
+    return f"{100 * fraction:.0f} % ({100 * interval[0]:.0f}–{100 * interval[1]:.0f})"
 
 
 def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> None:
@@ -134,28 +148,42 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
     def say(text: str) -> None:
         console.print(text, markup=False)
 
-    found = ", ".join(f"{row['n']} {name}" for name, row in evaluation.per_class(best).items())
+    numbers = {name: evaluation.per_class(best)[name]["n"] for name in evaluation.classes}
+    unclear = len(evaluation) - sum(numbers.values())
+    found = ", ".join(f"{n} {name}" for name, n in numbers.items()) + (f", {unclear} of several" if unclear else "")
     number = len(targets.meta["features"])
     say(
         f"{targets.catalog}, {targets.description}: {len(evaluation)} sources ({found}), "
         f"{number} feature{'s' if number > 1 else ''}."
     )
+    if targets.protocol == "open":
+        radius, gone, moved = (targets.meta[key] for key in ("radius_deg", "gone", "moved"))
+        say(
+            f"The same source is the nearest one within {radius:g} deg of both lists. {gone} unassociated sources have "
+            f"none; {moved} have one by name that is further off, and do not count."
+        )
     console.print(methods_table(evaluation))
+    hidden = len(evaluation.results) - len(shown(evaluation))
+    if hidden:
+        say(f"{hidden} more baselines are not as good; --json writes them all.")
     say(definitions() + "\nLower is better in all of them. s: seconds of training and prediction.")
     if any(result.class_priors for result in evaluation.results.values()):
         say(f"{ESTIMATED_SUFFIX}: corrected for class priors estimated from all sources without a class.")
     chance = evaluation.table.loc[best, "ece_by_chance"]
     say(f"If {best} were perfectly calibrated, its ECE for this number of sources would be {chance:.3f}.")
-    for table in (populations_table(evaluation), baselines_table(evaluation), significance_table(evaluation)):
+    for table in (populations_table(evaluation), significance_table(evaluation)):
         if table is not None:
             console.print(table)
     say(f"True classes and the most probable ones by {best}; expected: the sum of its probabilities.")
     console.print(confusion_table(evaluation.confusion(best).tolist(), evaluation.classes))
     console.print(classes_table(evaluation, best))
     if targets.protocol == "open":
-        say("Average precision is over all unassociated sources; those without a later class count as negatives.")
-        say(f"Purity: fraction of the candidates that are {_CANDIDATES}. Completeness: fraction of all {_CANDIDATES}.")
-        console.print(candidates_table(evaluation))
+        say(
+            "Average precision is over all unassociated sources; those without a later class count as negatives.\n"
+            f"Purity: fraction of the candidates that are {_CANDIDATES}, of all sources the base rate. Completeness: "
+            f"fraction of all {_CANDIDATES}. In brackets: {100 * LEVEL:.0f} % intervals (Wilson)."
+        )
+        console.print(candidates_table(evaluation, best))
 
 
 def _table(first: str, *numbers: str) -> Table:
@@ -172,3 +200,7 @@ def _range(low: float, high: float) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
+
+
+def _either(name: str) -> str:
+    return name.replace("|", " or ")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fermiclass.evaluation import available_baselines
+from fermiclass.evaluation import open_baselines
 from tests.commands import run, run_well
 from tests.conftest import slim_path
 
@@ -68,7 +68,11 @@ def test_all_baselines_in_the_open_world(tmp_path):
     json_file = tmp_path / "e.json"
     run_well("evaluate", DR1, "--open", DR4, "--methods", "logistic", "--baselines", "--json", json_file)
     found = json.loads(json_file.read_text())
-    assert set(found["methods"]) == {*available_baselines(), "mean of baselines"}
+    assert {*open_baselines(), "mean", "mean+lat:spiders"} <= set(found["methods"])
+    for reading in ("face", "spiders"):
+        rows = found["methods"]["forest:spiders"][reading]["candidates"]["psr"]
+        assert rows[0]["n"] == found["n"]
+        assert all(low <= row["purity"] <= high for row in rows if row["n"] for low, high in [row["purity_interval"]])
     assert found["found"]["psr"] > found["found"]["other"] > found["found"]["agn"] > 0
 
 
@@ -76,6 +80,7 @@ def test_all_baselines_in_the_open_world(tmp_path):
     ("options", "message"),
     [
         (("--methods", "logistic,svm,logistic"), "the method 'logistic' is named more than once"),
+        (("--folds", "3", "--methods", "svm:spiders"), "is for --open"),
         (("--methods", "magic"), "choose among default, mgp, nimgp"),
         (("--open", DR4, "--folds", "3"), "cannot be combined"),
         (("--cells", "even"), "--cells is for --open"),

@@ -38,13 +38,15 @@ def test_report(folder):
 
 
 def test_what_became_of_candidates(folder):
-    rows = [
-        {"threshold": 0.5, "n": 1056, "purity": 0.857, "completeness": 0.716},
-        {"threshold": 0.9, "n": 0, "purity": None, "completeness": 0.0},
-    ]
+    some = {"threshold": 0.5, "n": 1056, "purity": 0.857, "purity_interval": [0.8, 0.9]}
+    some |= {"completeness": 0.716, "completeness_interval": [0.6, 0.8]}
+    none = {"threshold": 0.9, "n": 0, "purity": None, "purity_interval": None}
+    none |= {"completeness": 0.0, "completeness_interval": [0.0, 0.1]}
+    face = {"candidates": {"psr": [some, none]}}
+    spiders = {"candidates": {"psr": [some | {"purity": 0.88}, none]}}
     methods = {
-        "forest": {"is_baseline": True, "candidates": {"psr": []}},
-        "default": {"is_baseline": False, "candidates": {"psr": rows}},
+        "forest": {"is_baseline": True},
+        "default": {"is_baseline": False, "face": face, "spiders": spiders},
     }
     content = {"catalog": "DR1<b>", "later": "DR4", "found": {"psr": 67}, "methods": methods}
     (folder / "open.json").write_text(json.dumps(content))
@@ -52,7 +54,10 @@ def test_what_became_of_candidates(folder):
     text = (folder / "open.html").read_text(encoding="utf-8")
     assert "Pulsar candidates of DR1&lt;b&gt;, by the 67 pulsars that DR4 found" in text
     table = text[text.index("Pulsar candidates of") :]
-    assert re.findall(r'<td class="number">(.*?)</td>', table)[:6] == ["1,056", "86 %", "72 %", "0", "–", "0 %"]
+    assert re.findall(r'<td class="number">(.*?)</td>', table)[:8] == [
+        *("1,056", "86 % (80–90)", "88 % (80–90)", "72 % (60–80)"),
+        *("0", "–", "–", "0 % (0–10)"),
+    ]
 
 
 def test_report_does_without_tensorflow(folder):

@@ -1,11 +1,13 @@
 """One contract for every baseline."""
 
+import re
+
 import numpy as np
 import pytest
 
 from fermiclass.errors import ClassError
 from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
-from fermiclass.evaluation.methods import baseline_method, baseline_methods
+from fermiclass.evaluation.methods import baseline_method, baseline_methods, open_baselines, peak_features
 
 FITTED = {}
 
@@ -66,8 +68,9 @@ def test_missing_uncertainties(blobs):
 def test_unknown_baseline(blobs):
     with pytest.raises(ValueError, match="no baseline 'oracle': available are logistic"):
         BaselineClassifier("oracle").fit(blobs[0], blobs[2])
-    with pytest.raises(ValueError, match="no baseline 'oracle': available are logistic"):
-        baseline_method("oracle+unc")
+    for name in ("oracle+unc", "svm:face", "svm:clear+lat"):
+        with pytest.raises(ValueError, match=rf"no baseline '{re.escape(name)}': available are logistic"):
+            baseline_method(name)
 
 
 def test_baseline_methods():
@@ -77,6 +80,26 @@ def test_baseline_methods():
         {"baseline": "svm", "uncertainties": uncertainties, "seed": 2} for uncertainties in (False, True)
     ]
     assert all(method.is_baseline for method in pair)
+    named = baseline_methods(open_baselines())
+    assert len(named) == 3 * (2 * len(available_baselines()) + 2)
+    variants = {f"{inputs}{training}" for inputs in ("", "+lat", "-four") for training in ("", ":clear", ":spiders")}
+    assert {method.variant for method in named} == variants
+
+
+def test_peak_features_are_those_of_the_log_parabola(make_catalog):
+    """The largest E² dN/dE on a fine grid, and where it is; an energy out of range, and a missing value."""
+    alpha, beta = np.array([1.8, 2.4, 2.1, 1.5]), np.array([0.3, 0.2, 0.05, -0.1])
+    columns = {"Pivot_Energy": np.full(4, 2e3), "LP_Flux_Density": np.full(4, 1e-13)}
+    columns |= {"LP_Index": alpha, "LP_beta": beta, "Variability_Index": [10.0, 100.0, 1000.0, np.nan]}
+    found = peak_features(make_catalog(list("abcd"), np.zeros(4), np.zeros(4), [""] * 4, **columns))
+    E = np.geomspace(1e2, 1e6, 400_001)
+    for k in range(3):
+        x = np.log(E / 2e3)
+        sed = np.log10(E**2 * 1e-13 * np.exp(-(alpha[k] + beta[k] * x) * x))
+        best = sed.argmax()
+        np.testing.assert_allclose(found[k, 1:], [sed[best], np.log10(E[best] / 1e3), 2 * beta[k]], atol=1e-4)
+    assert found[:, 0].tolist() == [1, 2, 3, 2]
+    assert found[3, 2:].tolist() == [3, -0.1]
 
 
 def test_classes_of_few_rows(blobs):

@@ -143,6 +143,11 @@ def test_class_without_sources_or_predictions():
     assert (table["fsrq"]["precision"], table["fsrq"]["recall"]) == (None, 0)
 
 
+def wilson(right, n, z=1.6448536269514722):
+    """Solve (right/n − π)² = z² π(1 − π)/n for π, of which 5 % is beyond each solution."""
+    return np.sort(np.roots([n + z**2, -(2 * right + z**2), right**2 / n]))
+
+
 def test_candidates(sample):
     p, truth, y = sample
     for row in metrics.candidates(p, truth, CLASSES)["psr"]:
@@ -150,6 +155,28 @@ def test_candidates(sample):
         assert row["n"] == chosen.sum()
         assert row["completeness"] == np.mean(chosen[y == 2])
         assert row["purity"] == (np.mean(y[chosen] == 2) if chosen.any() else None)
+        if chosen.any():
+            assert row["purity_interval"] == pytest.approx(wilson(np.sum(y[chosen] == 2), chosen.sum()))
+    everything = metrics.candidates(p, truth, CLASSES)["psr"][0]
+    assert (everything["threshold"], everything["n"], everything["completeness"]) == (0, 400, 1)
+    assert everything["purity"] == np.mean(y == 2)  # the base rate
+
+
+def test_candidates_and_numbers_with_ambiguous_sources():
+    """Of classes agn, psr and other: the third source may be either of the last two, of the fourth nothing is known."""
+    p = np.array([[0.1, 0.6, 0.3], [0.2, 0.2, 0.6], [0.0, 0.5, 0.5], [0.0, 1.0, 0.0]])
+    truth = np.array([[False, True, False], [True, False, False], [False, True, True], [True, True, True]])
+    rows = {row["threshold"]: row for row in metrics.candidates(p, truth, ("agn", "psr", "other"))["psr"]}
+    assert [rows[0.5][key] for key in ("n", "purity", "completeness")] == [2, 1, 1]
+    assert [rows[0.0][key] for key in ("n", "purity", "completeness")] == [3, 2 / 3, 1]
+    assert (rows[0.7]["n"], rows[0.7]["purity"], rows[0.7]["purity_interval"]) == (0, None, None)
+    assert rows[0.7]["completeness_interval"] == pytest.approx(wilson(0, 1))
+    table = metrics.per_class(p, truth, ("agn", "psr", "other"), together=("psr", "other"))
+    assert [table[name]["n"] for name in table] == [1, 1, 0, 2]
+    both = table["psr|other"]
+    assert (both["expected"], both["expected_se"]) == (pytest.approx(2.7), pytest.approx(np.sqrt(0.09 + 0.16)))
+    assert (both["precision"], both["recall"]) == (2 / 3, 1)
+    assert both["average_precision"] == pytest.approx(average_precision_score([1, 0, 1, 0], [0.9, 0.8, 1, 1]))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation import (
     BaselineClassifier,
     baseline_method,
+    baseline_methods,
     bright_to_faint,
     default_method,
     estimator_method,
@@ -207,6 +208,7 @@ def test_open_world(releases):
     assert found["all"] == [*clear, [False, True, True], unknown, unknown]  # what moved is not found
     assert found["face"] == [*clear, [False, False, True], unknown, unknown]
     assert found["unambiguous"] == [*clear, unknown, unknown]
+    assert found["spiders"] == found["face"]  # an spp is no spider
     assert (targets.meta["moved"], targets.meta["gone"]) == (1, 0)
     assert found["high"] == [[False, True, False]]
     assert found["agn_or_psr"] == [[True, False], [False, True], [False, True]]
@@ -237,20 +239,45 @@ def opened(dr1, dr4):
     """Few steps, on a part of DR1: two methods of ours and two baselines."""
     quick = {"steps": 10, "num_inducing": 10, "num_draws": 16}
     methods = [model_method(name, NIMGPClassifier(name, **quick)) for name in ("mgp", "nimgp-fo")]
-    methods += [baseline_method(name) for name in ("logistic", "boosting")]
+    methods += baseline_methods(["logistic", "boosting", "logistic+lat:clear"])
     done = []
     found = evaluate(open_world(dr1[::2], dr4), methods, progress=lambda *state: done.append(state))
-    assert done == [(method.name, k, 4) for k, method in enumerate(methods)]
+    assert done == [(method.name, k, 5) for k, method in enumerate(methods)]
     return found
 
 
 def test_methods_and_baselines_in_the_open_world(opened):
-    assert list(opened.results) == ["mgp", "nimgp-fo", "logistic", "boosting", MEAN]
+    """Only baselines of the same features and the same training have a mean."""
+    assert list(opened.results) == ["mgp", "nimgp-fo", "logistic", "boosting", "logistic+lat:clear", MEAN]
     baselines = [opened.results[name].p for name in ("logistic", "boosting", MEAN)]
-    np.testing.assert_allclose(np.mean(baselines[:2], axis=0)[:, 2:], baselines[2][:, 2:])
+    np.testing.assert_allclose(np.mean(baselines[:2], axis=0), baselines[2])
     for result in opened.results.values():
         np.testing.assert_allclose(result.p.sum(axis=1), 1.0, atol=1e-6)
     assert opened.to_dict()["methods"]["mgp"]["class_priors"] == "selection"
+
+
+def test_trainings_of_the_baselines(dr1, dr4, monkeypatch):
+    """Which sources each learns from, as what, with how many features; and types of AGN once for all trainings."""
+    learned = []
+
+    class Spy(BaselineClassifier):
+        def fit(self, X, y, *, X_var=None):
+            learned.append((X.shape[1], *np.unique(y, return_counts=True)))
+            return super().fit(X, y, X_var=X_var)
+
+    monkeypatch.setattr("fermiclass.evaluation.methods.BaselineClassifier", Spy)
+    names = [f"logistic{given}" for given in ("", ":clear", ":spiders", "+lat:spiders")] + ["svm-four"]
+    evaluate(open_world(dr1, dr4), baseline_methods(names))
+    count = {code: np.sum(dr1.classes == code) for code in CLASS_CODES}
+    agn = sum(count[code] for code in CLASS_TREE["agn"]) - count["bcu"]
+    other, chance = (sum(count[code] for code in codes) for codes in (CLASS_TREE["other"], ("spp",)))
+    spiders = count["bin"] + count["lmb"] + count["glc"]
+    groups = [(D, dict(zip(y, n, strict=True))) for D, y, n in learned if "agn" in y]
+    face = {"agn": agn, "other": other, "psr": count["psr"]}
+    clear = {**face, "other": other - chance - spiders}
+    as_pulsars = {**clear, "psr": count["psr"] + spiders}
+    assert groups == [(17, face), (17, clear), (17, as_pulsars), (18, as_pulsars), (4, face)]
+    assert [D for D, y, _ in learned if "bll" in y] == [17, 18, 4]
 
 
 def test_the_default_is_the_model_of_classify(monkeypatch, dr4):

@@ -30,13 +30,24 @@ def text(evaluation):
 
 def test_populations_baselines_and_significance(evaluation, text):
     figures = evaluation.figures["nll"]
-    for name in evaluation.results:
-        numbers = [f"{figures[population, name]:.3f}" for population in ("unassociated", "agn_or_psr")]
-        assert re.search(rf"{name} +{' +'.join(numbers)}", text)
-    row = evaluation.versus_baselines("mgp")["all"]
-    assert f"{row['mean']:+.3f} ± {row['se']:.3f}" in text
+    for name in ("nimgp", "mgp"):
+        for population, row in evaluation.versus_baselines(name).items():
+            heading = evaluation.targets.populations[population].heading
+            numbers = f"{row['n']} +{figures[population, name]:.3f} +{row['ratio']:.2f}"
+            difference = re.escape(f"{row['mean']:+.3f} ± {row['se']:.3f}")
+            assert re.search(rf"{name}, {heading} +{numbers} +{difference} +{row['baseline']}", text)
     bins = evaluation.by_significance("nimgp", "mgp")
     assert re.search(rf"nimgp − mgp +{' +'.join(re.escape(f'{mean:+.3f}') for mean in bins['mean'])}", text)
+
+
+def test_the_best_baselines_are_printed():
+    noise = {"nimgp": 0.1} | {f"base {k}" + "*" * k: k / 10 for k in range(1, 9)}
+    evaluation = make_up_evaluation(noise)
+    text = printed(evaluation)
+    names = [name for name in evaluation.table.index if name != "nimgp"]
+    assert all(name in text for name in names[:5])
+    assert not any(re.search(rf"{re.escape(name)} ", text) for name in names[5:])
+    assert "3 more baselines" in text
 
 
 def test_true_and_most_probable_classes_are_counted(evaluation, text):

@@ -177,7 +177,8 @@ class Candidates:
     found
         Number of pulsars that the later release finds among the sources without an association.
     rows
-        By threshold: ``threshold``, ``n``, ``purity``, ``completeness``; None for a fraction of no sources.
+        By threshold, from 0 for all sources: ``threshold``; ``n``; ``purity``, ``spiders`` (the purity with binaries
+        and globular clusters as pulsars) and ``completeness``, each a fraction and its interval, or None.
     """
 
     catalog: str
@@ -198,13 +199,16 @@ def read_candidates(path: str | os.PathLike[str]) -> Candidates:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         methods = content["methods"]
         own = next(about for about in methods.values() if not about["is_baseline"])
+        face, spiders = (own[reading]["candidates"]["psr"] for reading in ("face", "spiders"))
         rows = tuple(
             {
                 "threshold": float(row["threshold"]),
                 "n": int(row["n"]),
-                **{key: None if row[key] is None else float(row[key]) for key in ("purity", "completeness")},
+                "purity": _measured(row, "purity"),
+                "spiders": _measured(other, "purity"),
+                "completeness": _measured(row, "completeness"),
             }
-            for row in own["candidates"]["psr"]
+            for row, other in zip(face, spiders, strict=True)
         )
         return Candidates(str(content["catalog"]), str(content["later"]), int(content["found"]["psr"]), rows)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError) as error:
@@ -212,3 +216,11 @@ def read_candidates(path: str | os.PathLike[str]) -> Candidates:
             f"'{path}' is no evaluation in the open world ({type(error).__name__}: {error}). Give a file that "
             "'fermiclass evaluate CATALOG --open LATER --json FILE' wrote."
         ) from error
+
+
+def _measured(row: Mapping[str, Any], key: str) -> tuple[float, float, float] | None:
+    """Return a fraction and the limits of its interval; None for a fraction of no sources."""
+    if row[key] is None:
+        return None
+    low, high = row[f"{key}_interval"]
+    return _number(row[key]), _number(low), _number(high)
