@@ -19,9 +19,9 @@ from fermiclass.io.arrays import FloatArray
 COLUMN = "CLASS2"
 
 #: How much more often a source of a kind has a second association of this kind than other sources have one by chance.
-#: Of the sources that DR1, DR2 and DR3 leave unassociated and FL16Y classifies in one half of the sky, 21 % of the AGN
-#: and 3 % of the others have CLASS2 of an AGN: a ratio of 7 ± 3. Ratios from 3 to 10 give losses within 0.01
-#: (docs/development/second_associations.py).
+#: Of the sources that 4FGL leaves unassociated and FL16Y classifies in the even cells of the sky, 24 % of the AGN and
+#: 4 % of the others have CLASS2 of an AGN; those of other kinds are too few to say anything else. Ratios from 3 to 10
+#: give losses within 0.01 (docs/development/second_associations.py).
 RATIO = 6.0
 
 
@@ -48,7 +48,7 @@ class SecondAssociations:
 
         It has no effect where the catalogue has no column CLASS2, or no unassociated source.
         """
-        kind = _kinds(catalog[catalog.classes == ""])
+        kind = kinds_of(catalog[catalog.classes == ""])
         if not len(kind) or not np.any(kind):
             return cls()
         return cls({name: float(np.mean(kind == name)) / (1 + (RATIO - 1) * m) for name, m in fractions.items()})
@@ -64,7 +64,7 @@ class SecondAssociations:
         of_kind = {
             name: [set(grouping.members[each]) <= set(CLASS_TREE[name]) for each in classes] for name in self.chance
         }
-        kind, bare = _kinds(sources), sources.classes == ""
+        kind, bare = kinds_of(sources), sources.classes == ""
         for name in self.chance:
             factors[bare & (kind == name)] = np.where(of_kind[name], RATIO, 1.0)
         said = [b * np.where(of_kind[name], RATIO, 1.0) for name, b in self.chance.items()]
@@ -85,8 +85,8 @@ class SecondAssociations:
         return cls(chance)
 
 
-def _kinds(sources: Catalog) -> NDArray[np.str_]:
-    """Return the kind of each source's CLASS2, ``(n,)``; '' where there is none, or it says nothing."""
+def kinds_of(sources: Catalog) -> NDArray[np.str_]:
+    """Return the kind of each source's CLASS2, a top class of CLASS_TREE, ``(n,)``; '' where it says nothing."""
     if not sources.has_column(COLUMN):
         return np.full(len(sources), "")
     codes = np.char.lower(np.char.strip(np.ma.filled(np.ma.asarray(sources.table[COLUMN]), "").astype(str)))
