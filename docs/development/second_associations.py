@@ -39,6 +39,7 @@ def later_kinds(earlier: Catalog, later: Catalog, cells: str) -> pd.DataFrame:
 
 
 def main() -> None:
+    """Read the pairs; print the counts and the ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("earlier", nargs="+")
     parser.add_argument("later")
