@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError, SelectionError
-from fermiclass.labelling.labels import LABEL_FLAGS, STATUS, SUM_PREFIX, classes_of, groups_of
+from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, SUM_PREFIX, classes_of, groups_of
 
 #: Columns of the label table by criterion. Sources are ranked by the column, highest first.
 CRITERIA = {
@@ -24,13 +24,16 @@ CRITERIA = {
     "probability": "P_MAX",
 }
 
+#: Criteria that are multiplied by LASTS: of a source that is not there, nothing can be learned.
+WEIGHTED = ("information", "bald", "probability")
+
 #: NOISE_ENTROPY below this is rounding: first-order methods count what the error bars add in INFORMATION.
 LEAST_NOISE_ENTROPY = 1e-5
 
 
 _LABEL_COLUMNS = (
     *("Source_Name", "RAJ2000", "DEJ2000", "GLAT", "Signif_Avg"),
-    *("PRED_CLASS", "P_MAX", "ENTROPY", "INFORMATION", "NOISE_ENTROPY", "OOD_SCORE", "LABEL_FLAGS"),
+    *("PRED_CLASS", "P_MAX", "ENTROPY", "INFORMATION", "NOISE_ENTROPY", "OOD_SCORE", "LABEL_FLAGS", LASTS),
 )
 
 #: Bits of LABEL_FLAGS with which a source is no candidate: outside the training domain, flagged by the catalogue.
@@ -70,6 +73,7 @@ def followup(
     min_flux: float | None = None,
     max_error: float | None = None,
     max_ood: float | None = None,
+    min_lasts: float | None = None,
     status: str | Sequence[str] | None = None,
     flags: Sequence[int] | None = None,
     top: int | None = None,
@@ -86,7 +90,8 @@ def followup(
         information that better measurements of the same features could give; labels of first-order methods have it in
         'information'. ``'ood'``: out-of-distribution score.
         ``'significance'``: Signif_Avg. ``'probability'``: probability of the wanted class, or of the most probable one.
-        By default 'probability' with a wanted class, else 'information'.
+        By default 'probability' with a wanted class, else 'information'. 'information' and 'probability' are multiplied
+        by LASTS, the probability that a later list has the source.
     want
         A wanted class, or a group of classes with a column ``Sum_P_<group>``, such as 'agn'; 'psr' is both kinds of
         pulsars where the labels tell them apart, and 'P_psr' those that are not millisecond pulsars. With another
@@ -107,6 +112,8 @@ def followup(
         Extended sources have no error ellipse.
     max_ood
         Largest OOD_SCORE.
+    min_lasts
+        Least LASTS.
     status
         One or several of :data:`fermiclass.catalog.SOURCE_STATUSES`, such as 'unassociated'.
     flags
@@ -119,8 +126,10 @@ def followup(
     -------
     Table
         The selected rows of `labels` in the order of observation, with RANK from 1.
-        The metadata of `labels` have two more keys: ``rankedby`` is the column of the ranking, and ``selected`` gives
-        the number of sources after each constraint. Sources of equal rank are in the order of their names.
+        The metadata of `labels` have more keys. ``rankedby`` is the column of the ranking, with `` * LASTS`` if it is
+        multiplied by it, and ``selected`` gives the number of sources after each constraint. With a wanted class,
+        ``expected`` gives its expected number Σ P in the rows, and that of sources that last, Σ P · LASTS. Sources of
+        equal rank are in the order of their names.
 
     Raises
     ------
@@ -153,7 +162,7 @@ def followup(
         *_by_class(wanted if by != "probability" else (), probability, min_probability),
         *_by_place(ra, dec, abs_glat),
         *_by_size(min_significance, min_flux, max_error),
-        *_by_trust(flags, max_ood, status),
+        *_by_trust(flags, max_ood, min_lasts, status),
     ]
     selected = [f"all {len(table)}"]
     for constraint in constraints:
@@ -161,6 +170,8 @@ def followup(
         selected.append(f"{constraint.text} {len(table)}")
 
     worth = np.asarray(table[score], np.float64)
+    if by in WEIGHTED:
+        worth, score = worth * np.asarray(table[LASTS], np.float64), f"{score} * {LASTS}"
     order = np.lexsort((np.asarray(table["Source_Name"]), -np.where(np.isnan(worth), -np.inf, worth)))[:top]
     table = table[order]
     description = f"Rank by {score}, highest first"
@@ -170,6 +181,9 @@ def followup(
     table.add_column(rank, name="RANK", index=0)
     table.meta["rankedby"] = score
     table.meta["selected"] = "; ".join(selected)
+    if want is not None:
+        p, lasts = (np.asarray(table[name], np.float64) for name in (probability, LASTS))
+        table.meta["expected"] = f"{np.sum(p):.1f} {want}, {np.sum(p * lasts):.1f} that last"
     return table
 
 
@@ -222,7 +236,10 @@ def _by_size(significance: float | None, flux: float | None, error: float | None
 
 
 def _by_trust(
-    flags: Sequence[int] | None, max_ood: float | None, status: str | Sequence[str] | None
+    flags: Sequence[int] | None,
+    max_ood: float | None,
+    min_lasts: float | None,
+    status: str | Sequence[str] | None,
 ) -> Iterator[Constraint]:
     if status is not None:
         wanted = (status,) if isinstance(status, str) else tuple(status)
@@ -244,6 +261,9 @@ def _by_trust(
     if max_ood is not None:
         most = _number("max_ood", max_ood, 0.0, 1.0)
         yield Constraint(f"OOD_SCORE <= {most:g}", "OOD_SCORE", lambda x: x <= most)
+    if min_lasts is not None:
+        least = _number("min_lasts", min_lasts, 0.0, 1.0)
+        yield Constraint(f"{LASTS} >= {least:g}", LASTS, lambda x: x >= least)
 
 
 def _require(table: Table, column: str) -> None:

@@ -24,6 +24,7 @@ from fermiclass.show.summaries import print_followup
     help="Criterion of the ranking. information (also bald): information that a label would give the model. entropy: "
     "uncertainty of the class. noise: information that better measurements could give. ood: out-of-distribution "
     "score. significance: Signif_Avg. probability: probability of the wanted class, or of the most probable one. "
+    "information and probability are multiplied by LASTS, the probability that a later list has the source. "
     "[default: probability with --want, else information]",
 )
 @click.option("--want", metavar="CLASS", help="Rank candidates of one class, such as msp, or group, such as psr.")
@@ -47,6 +48,7 @@ from fermiclass.show.summaries import print_followup
     help="Leave out sources with any of these bits of LABEL_FLAGS. [default: 4,8 with --want, else none]",
 )
 @click.option("--max-ood", type=float, metavar="S", help="Maximum OOD_SCORE.")
+@click.option("--min-lasts", type=float, metavar="P", help="Minimum LASTS: probability that a later list has it.")
 @click.option("--dec", type=float, nargs=2, metavar="MIN MAX", help="Range of declination, deg.")
 @click.option("--ra", type=float, nargs=2, metavar="MIN MAX", help="Range of right ascension, deg; 330 30 includes 0.")
 @click.option("--abs-glat", type=float, nargs=2, metavar="MIN MAX", help="Range of absolute Galactic latitude, deg.")

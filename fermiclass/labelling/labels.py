@@ -214,6 +214,8 @@ class LabelCounts:
         (C,) numbers of sources by most probable class: all, and those with P_MAX of at least `CONFIDENT`.
     expected
         (C,) sums of the probabilities: expected numbers of sources.
+    lasting
+        (C,) sums of P · LASTS: expected numbers of sources that a later list has.
     flagged
         Number of sources with a flag.
     flags
@@ -225,6 +227,7 @@ class LabelCounts:
     best: NDArray[np.int64]
     confident: NDArray[np.int64]
     expected: NDArray[np.float64]
+    lasting: NDArray[np.float64]
     flagged: int
     flags: NDArray[np.int64]
 
@@ -233,13 +236,14 @@ class LabelCounts:
         """Count the sources of a label table."""
         classes = classes_of(labels)
         best, sure = np.asarray(labels["PRED_CLASS"]), np.asarray(labels["P_MAX"]) >= CONFIDENT
-        bits = np.asarray(labels["LABEL_FLAGS"])
+        bits, lasts = np.asarray(labels["LABEL_FLAGS"]), np.asarray(labels[LASTS], float)
         return cls(
             classes=tuple(classes),
             total=len(labels),
             best=np.array([np.sum(best == name) for name in classes]),
             confident=np.array([np.sum((best == name) & sure) for name in classes]),
             expected=np.array([np.sum(labels[f"P_{name}"]) for name in classes]),
+            lasting=np.array([np.sum(labels[f"P_{name}"] * lasts) for name in classes]),
             flagged=int(np.sum(bits > 0)),
             flags=np.array([np.sum(bits & bit > 0) for bit in LABEL_FLAGS]),
         )

@@ -23,7 +23,7 @@ from fermiclass.features import (
     supported_features,
 )
 from fermiclass.labelling.class_priors import WAY_KEY, stated_priors
-from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, SUM_PREFIX, LabelCounts
+from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, SUM_PREFIX, LabelCounts, classes_of
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from fermiclass.rows import RowsModel
 
 _MOST_SUSPICIOUS = 10
+
+#: A summary names a class if at least this fraction of its confident unassociated sources will vanish.
+MANY_VANISH = 0.2
 
 
 def print_info(catalog: Catalog) -> None:
@@ -146,19 +149,22 @@ def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
         f"Trained on {sum(learned.values())} sources of {model.provenance.catalog} "
         f"({', '.join(f'{count} {name}' for name, count in learned.items())})."
     )
-    table = rich_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", right=(1, 2, 3))
-    for name, best, confident, expected in zip(
-        counts.classes, counts.best, counts.confident, counts.expected, strict=True
+    table = rich_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", "that last", right=(1, 2, 3, 4))
+    for name, best, confident, expected, lasting in zip(
+        counts.classes, counts.best, counts.confident, counts.expected, counts.lasting, strict=True
     ):
-        table.add_row(name, str(best), str(confident), f"{expected:.0f}")
+        table.add_row(name, str(best), str(confident), f"{expected:.0f}", f"{lasting:.0f}")
     for top, inside in model.grouping.tops.items():
         chosen = np.isin(counts.classes, inside)
         sums = (counts.best[chosen].sum(), counts.confident[chosen].sum())
-        table.add_row(f"{top} ({' + '.join(inside)})", *map(str, sums), f"{counts.expected[chosen].sum():.0f}")
+        means = (counts.expected[chosen].sum(), counts.lasting[chosen].sum())
+        table.add_row(f"{top} ({' + '.join(inside)})", *map(str, sums), *(f"{mean:.0f}" for mean in means))
     table.add_section()
-    table.add_row("all", str(counts.total), str(counts.confident.sum()), str(counts.total))
+    numbers = (counts.total, counts.confident.sum(), counts.total)
+    table.add_row("all", *map(str, numbers), f"{counts.lasting.sum():.0f}")
     console.print(table)
     _print_class_priors(console, [str(name) for name in model.estimator.classes_], labels.meta)
+    console.print(lasting_caveat(labels))
     console.print(flag_caveat(counts.flagged, counts.total, counts.flags.tolist()))
     console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
 
@@ -183,10 +189,13 @@ def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None
     console = console_for_tables()
     score = ranking.meta["rankedby"]
     console.print(f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:")
+    if "expected" in ranking.meta:
+        console.print(f"Expected among these {len(ranking)} sources: {ranking.meta['expected']} ({LASTS}).")
+    score = score.removesuffix(f" * {LASTS}")
     by_class, by_group = score.startswith("P_") and score != "P_MAX", score.startswith(SUM_PREFIX)
     is_probability = score.startswith(("P_", SUM_PREFIX))
     columns = ["source", "RA J2000", "Dec", "b, deg", "σ", "class", "P", *([] if is_probability else ["score"])]
-    table = rich_table(*columns, "flags", right=(3, 4, 6, 7, 8))
+    table = rich_table(*columns, "lasts", "flags", right=(3, 4, 6, 7, 8, 9))
     table.padding = (0, 1, 0, 0)  # to fit into 80 columns
     first = ranking[:rows]
     right_ascension, declination = (np.asarray(first[name], float) for name in ("RAJ2000", "DEJ2000"))
@@ -200,7 +209,7 @@ def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None
         probability = row[score] if by_class or by_group else row["P_MAX"]
         cells = [str(row["Source_Name"]), ra[k], dec[k], f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
         cells += [name, f"{probability:.3f}", *([] if is_probability else [f"{row[score]:.3f}"])]
-        table.add_row(*cells, str(row["LABEL_FLAGS"]))
+        table.add_row(*cells, f"{row[LASTS]:.2f}", str(row["LABEL_FLAGS"]))
     console.print(table)
     if path is not None:
         console.print(f"{len(ranking)} sources: {path}", highlight=False, soft_wrap=True)
@@ -275,6 +284,22 @@ def prior_caveats(meta: Mapping[str, Any]) -> list[str]:
     if way == "given":
         return ["The class priors are given, on the assumption that every source is of one of these classes."]
     return []
+
+
+def lasting_caveat(labels: Table) -> str:
+    """Return how many sources a later list will lack, and the classes whose unassociated sources mostly vanish."""
+    lost, bare = 1.0 - np.asarray(labels[LASTS], float), np.asarray(labels[STATUS]) == "unassociated"
+    sure = bare & (np.asarray(labels["P_MAX"]) >= CONFIDENT)
+    text = (
+        f"A later list will lack about {lost.sum():.0f} of these sources, {lost[bare].sum():.0f} of them unassociated"
+    )
+    for name in classes_of(labels):
+        chosen = sure & (np.asarray(labels["PRED_CLASS"]) == name)
+        if lost[chosen].sum() >= max(1.0, MANY_VANISH * chosen.sum()):
+            text += (
+                f"; of {chosen.sum()} unassociated {name} with P ≥ {CONFIDENT} it will lack {lost[chosen].sum():.0f}"
+            )
+    return f"{text} ({LASTS})."
 
 
 def flag_caveat(flagged: int, total: int, counts: Sequence[int]) -> str:

@@ -42,13 +42,14 @@ def labels(few):
 @pytest.mark.parametrize("by", CRITERIA)
 def test_the_highest_come_first(labels, by):
     ranking = followup(labels, by=by)
-    score = np.asarray(ranking[CRITERIA[by]])
+    weighted = by in ("information", "bald", "probability")
+    score = np.asarray(ranking[CRITERIA[by]]) * (np.asarray(ranking["LASTS"]) if weighted else 1)
     assert len(ranking) == len(labels)
     assert np.all(np.diff(score) <= 0)
     np.testing.assert_array_equal(ranking["RANK"], np.arange(1, len(labels) + 1))
     assert sorted(ranking["Source_Name"]) == sorted(labels["Source_Name"])
     assert ranking.colnames == ["RANK", *labels.colnames]
-    assert ranking.meta["rankedby"] == CRITERIA[by]
+    assert ranking.meta["rankedby"] == CRITERIA[by] + " * LASTS" * weighted
     assert ranking.meta["selected"] == f"all {len(labels)}"
     assert ranking.meta["creator"] == "fermiclass"
     assert "RANK" not in labels.colnames
@@ -66,9 +67,12 @@ def test_rows_stay_together(labels):
 
 def test_a_wanted_class(labels):
     ranking = followup(labels, want="psr", min_probability=0.0, flags=())
-    assert ranking.meta["rankedby"] == "P_psr"
+    assert ranking.meta["rankedby"] == "P_psr * LASTS"
     assert len(ranking) == len(labels)
-    assert np.all(np.diff(ranking["P_psr"]) <= 0)
+    lasting = ranking["P_psr"] * ranking["LASTS"]
+    assert np.all(np.diff(lasting) <= 0)
+    assert ranking.meta["expected"] == f"{ranking['P_psr'].sum():.1f} psr, {lasting.sum():.1f} that last"
+    assert "expected" not in followup(labels).meta
     ranking = followup(labels, want="psr", by="entropy", min_probability=0.6)
     assert set(ranking["PRED_CLASS"]) == {"psr"}
     assert np.all(np.diff(ranking["ENTROPY"]) <= 0)
@@ -83,11 +87,11 @@ def test_a_wanted_group(labels):
     table["P_msp"], table["P_psr"] = 0.7 * labels["P_psr"], 0.3 * labels["P_psr"]
     table["Unc_P_msp"], table["Sum_P_psr"] = labels["Unc_P_psr"], labels["P_psr"]
     both = followup(table, want="psr")
-    assert both.meta["rankedby"] == "Sum_P_psr"
+    assert both.meta["rankedby"] == "Sum_P_psr * LASTS"
     assert list(both["Source_Name"]) == list(followup(labels, want="psr")["Source_Name"])
     for want, column in (("msp", "P_msp"), ("P_psr", "P_psr"), ("Sum_P_psr", "Sum_P_psr")):
         one = followup(table, want=want, min_probability=0.2)
-        assert one.meta["rankedby"] == column
+        assert one.meta["rankedby"] == f"{column} * LASTS"
         assert np.all(one[column] >= 0.2)
     table["PRED_CLASS"] = np.where(table["PRED_CLASS"] == "psr", "msp", table["PRED_CLASS"])
     assert len(followup(table, want="psr", by="entropy")) == len(followup(labels, want="psr", by="entropy")) > 0
@@ -103,6 +107,7 @@ def test_a_wanted_group(labels):
         ({"abs_glat": (0.0, 5.0)}, lambda t: np.abs(t["GLAT"]) <= 5),
         ({"min_significance": 8.0}, lambda t: t["Signif_Avg"] >= 8),
         ({"flags": (8,)}, lambda t: np.asarray(t["LABEL_FLAGS"]) & 8 == 0),
+        ({"min_lasts": 0.8}, lambda t: t["LASTS"] >= 0.8),
         ({"max_ood": 0.5}, lambda t: t["OOD_SCORE"] <= 0.5),
         ({"status": "bcu"}, lambda t: t["STATUS"] == "bcu"),
         ({"status": ("bcu", "unk")}, lambda t: np.isin(t["STATUS"], ["bcu", "unk"])),

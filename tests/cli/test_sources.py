@@ -157,9 +157,9 @@ def test_followup_writes_the_first(folder, tmp_path, ending):
     output = tmp_path / f"targets{ending}"
     printed = run_well("followup", folder / "labels.fits", "--top", 50, "-o", output)
     ranking, labels = read_table(output), read_table(folder / "labels.fits")
-    best = np.sort(labels["INFORMATION"])[::-1][:50]
-    np.testing.assert_array_equal(np.asarray(ranking["INFORMATION"], np.float32), np.asarray(best, np.float32))
-    assert f"Sources left by each constraint: all {len(labels)}. By INFORMATION, highest first:" in printed
+    best = labels[np.argsort(-labels["INFORMATION"] * labels["LASTS"])][:50]
+    np.testing.assert_array_equal(ranking["Source_Name"], best["Source_Name"])
+    assert f"Sources left by each constraint: all {len(labels)}. By INFORMATION * LASTS, highest first:" in printed
     assert ranking["Source_Name"][0] in printed
     assert f"50 sources: {output}" in printed
 
@@ -181,7 +181,8 @@ def test_followup_of_pulsars(folder, tmp_path):
     assert ranking["P_psr"].min() >= 0.2
     assert set(ranking["STATUS"]) == {"unassociated"}
     assert not np.any(np.asarray(ranking["LABEL_FLAGS"]) & 12)
-    assert np.all(np.diff(ranking["P_psr"]) <= 0)
+    assert np.all(np.diff(ranking["P_psr"] * ranking["LASTS"]) <= 0)
+    assert ranking.meta["expected"] in printed
     assert str(ranking["Conf_95_SemiMajor"].unit) == "deg"
     assert max(map(len, printed.splitlines()[:-1])) <= 80
     assert len(re.findall(r"^ 4FGL J\S+ +\d\d:\d\d:\d\d +[+-]\d\d:\d\d .* psr ", printed, re.MULTILINE)) == 10

@@ -7,8 +7,9 @@ import pytest
 
 from fermiclass import followup, read_catalog
 from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.labelling.labels import LabelCounts
 from fermiclass.show.explanation import print_explanation
-from fermiclass.show.summaries import print_followup, print_info
+from fermiclass.show.summaries import lasting_caveat, print_followup, print_info
 from tests.analysis.test_explain import made_up_explanation
 from tests.show.page.conftest import make_up_labels
 
@@ -43,3 +44,18 @@ def test_a_position_that_is_none(labels, capsys):
     labels["DEJ2000"][:4] = [91.0, -1e30, np.inf, np.nan]
     print_followup(followup(labels[:4]), None)
     assert capsys.readouterr().out.count(" nan ") == 5  # a right ascension and four declinations
+
+
+def test_confident_labels_of_sources_that_vanish(labels):
+    """Those of fsrq will, if they are unassociated; those of psr last."""
+    labels["P_MAX"], labels["LASTS"] = 0.5, 1.0
+    bare = labels["STATUS"] == "unassociated"
+    fsrq = np.flatnonzero(bare & (labels["PRED_CLASS"] == "fsrq"))[:4]
+    bcu = np.flatnonzero(~bare & (labels["PRED_CLASS"] == "fsrq"))[:4]
+    psr = np.flatnonzero(bare & (labels["PRED_CLASS"] == "psr"))[:4]
+    labels["P_MAX"][[*fsrq, *bcu, *psr]] = 0.95
+    labels["LASTS"][[*fsrq, *bcu]] = 0.25
+    assert LabelCounts.of(labels).lasting.sum() == pytest.approx(len(labels) - 6)
+    text = lasting_caveat(labels)
+    assert "about 6 of these sources, 3 of them unassociated; of 4 unassociated fsrq" in text
+    assert "psr" not in text

@@ -11,7 +11,7 @@ from fermiclass.catalog import CLASS_CODES, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.io.prediction_columns import OOD_LIMIT
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY, stated_priors
-from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, classes_of
+from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, classes_of
 from fermiclass.show.page.sources import floats, whole_numbers
 
 if TYPE_CHECKING:
@@ -61,15 +61,17 @@ _PROVENANCE = {
 
 
 def class_summary(labels: Table) -> list[dict[str, Any]]:
-    """Return for each class its numbers of sources: most probable class, confident label, and expected."""
+    """Return for each class its numbers of sources: most probable class, confident label, expected, and that last."""
     meanings = _meanings(labels)
     best, top = np.asarray(labels["PRED_CLASS"], str), floats(labels, "P_MAX")
+    lasts = floats(labels, LASTS)
     return [
         {
             "name": name,
             "most_probable": int(np.sum(best == name)),
             "sure": int(np.sum((best == name) & (top >= CONFIDENT))),
             "expected": float(np.nansum(floats(labels, f"P_{name}"))),
+            "lasting": float(np.nansum(floats(labels, f"P_{name}") * lasts)),
             "meaning": meanings.get(name, ""),
         }
         for name in classes_of(labels)

@@ -28,7 +28,7 @@ from fermiclass.show.page.headline import class_summary, flag_summary, priors_su
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
 from fermiclass.show.page.metrics import Candidates, Trust
 from fermiclass.show.page.sources import grid, saved_columns, source_columns, statuses_of
-from fermiclass.show.summaries import flag_caveat, prior_caveats
+from fermiclass.show.summaries import flag_caveat, lasting_caveat, prior_caveats
 
 _ENDINGS = (".html", ".htm")
 #: Classes of pulsars: their candidates come first.
@@ -165,7 +165,7 @@ def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[s
 def _caveats(labels: Table, data: dict[str, Any]) -> list[str]:
     flags = data["sources"]["flags"]
     flagged = flag_caveat(sum(1 for value in flags if value), len(flags), [row["n"] for row in data["flags"]])
-    return [*prior_caveats(labels.meta), flagged]
+    return [*prior_caveats(labels.meta), lasting_caveat(labels), flagged]
 
 
 def _catalog_name(labels: Table) -> str:

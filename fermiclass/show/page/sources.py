@@ -28,6 +28,7 @@ _NUMBERS = (
     ("INFORMATION", "information", 3),
     ("NOISE_ENTROPY", "noise", 3),
     ("OOD_SCORE", "ood", 3),
+    ("LASTS", "lasts", 3),
     ("LABEL_FLAGS", "flags", 0),
 )
 _OPTIONAL = (("Signif_Avg", "significance", 2), ("Flags", "warnings", 0))
@@ -49,8 +50,8 @@ def source_columns(labels: Table) -> dict[str, Any]:
     -------
     dict
         name, class1, assoc1, status (text), predicted (index of a class), ra, dec, l, b (deg), x, y (on the map), pmax,
-        probability and deviation (a list for each class), entropy, information, noise, ood, flags, significance. If
-        they are known, flux and fluxError (ph cm-2 s-1) and r95 (deg).
+        probability and deviation (a list for each class), entropy, information, noise, ood, lasts, flags, significance.
+        If they are known, flux and fluxError (ph cm-2 s-1) and r95 (deg).
 
     Raises
     ------

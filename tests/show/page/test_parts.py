@@ -202,6 +202,7 @@ def test_summary_adds_up(labels):
     assert [row["name"] for row in rows] == list(CLASSES)
     assert sum(row["most_probable"] for row in rows) == len(labels)
     assert sum(row["expected"] for row in rows) == pytest.approx(len(labels))
+    assert sum(row["lasting"] for row in rows) == pytest.approx(np.sum(labels["LASTS"]))
     assert sum(row["sure"] for row in rows) == np.sum(labels["P_MAX"] >= 0.9)
     assert rows[0]["meaning"].startswith("BL Lac")
 

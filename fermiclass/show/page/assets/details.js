@@ -54,6 +54,7 @@ function showDetails() {
     ...(sources.significance ? definition("Significance", `${fixed(sources.significance[i], 1)} σ`) : []),
     ...(sources.flux ? definition("Flux, 1–100 GeV", `${withError(sources.flux[i], sources.fluxError && sources.fluxError[i])} cm⁻² s⁻¹`) : []),
     ...definition("Entropy", entropyWords(i)),
+    ...definition("Lasts", `${fixed(sources.lasts[i], 2)} (probability that a later list has the source)`),
     ...definition("OOD score", `${fixed(sources.ood[i], 3)} (0 typical of the training sources, 1 unlike any)`),
     ...definition("Flags", flags.length ? flags.join("; ") : "none"),
   );

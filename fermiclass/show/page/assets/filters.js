@@ -25,7 +25,7 @@ function numberIn(id, otherwise) {
 function filterOfFields() {
   const words = control("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   const [ofClass, status] = [control("filter-class").value, control("filter-status").value];
-  const [p, ood, from, to] = [["filter-p", -1], ["filter-ood", null], ["filter-b-from", null], ["filter-b-to", null]].map(
+  const [p, lasts, ood, from, to] = [["filter-p", -1], ["filter-lasts", 0], ["filter-ood", null], ["filter-b-from", null], ["filter-b-to", null]].map(
     ([id, otherwise]) => numberIn(id, otherwise),
   );
   const radius = numberIn("radius", 180);
@@ -36,6 +36,7 @@ function filterOfFields() {
     (ofClass === "" || sources.predicted[i] === Number(ofClass)) &&
     (status === "" || sources.status[i] === status) &&
     (p < 0 || sources.pmax[i] >= p) &&
+    sources.lasts[i] >= lasts &&
     (ood === null || (sources.ood[i] !== null && sources.ood[i] <= ood)) &&
     (from === null || (sources.b[i] !== null && Math.abs(sources.b[i]) >= from)) &&
     (to === null || (sources.b[i] !== null && Math.abs(sources.b[i]) <= to)) &&

@@ -101,6 +101,7 @@ function makeTable() {
     ...(sources.significance ? [numberColumn("σ", sources.significance, 1)] : []),
     numberColumn("l, °", sources.l, 2),
     numberColumn("b, °", sources.b, 2),
+    numberColumn("Lasts", sources.lasts, 2),
     numberColumn("OOD", sources.ood, 3),
     numberColumn("Flags", sources.flags, 0),
     counterpartColumn(),
