@@ -288,7 +288,8 @@ def prior_caveats(meta: Mapping[str, Any]) -> list[str]:
 
 def lasting_caveat(labels: Table) -> str:
     """Return how many sources a later list will lack, and the classes whose unassociated sources mostly vanish."""
-    lost, bare = 1.0 - np.asarray(labels[LASTS], float), np.asarray(labels[STATUS]) == "unassociated"
+    lasts, bare = np.asarray(labels[LASTS], float), np.asarray(labels[STATUS]) == "unassociated"
+    lost = np.where(np.isfinite(lasts), 1.0 - lasts, 0.0)
     sure = bare & (np.asarray(labels["P_MAX"]) >= CONFIDENT)
     text = (
         f"A later list will lack about {lost.sum():.0f} of these sources, {lost[bare].sum():.0f} of them unassociated"
