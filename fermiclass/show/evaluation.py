@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: The class whose candidates are told by threshold, and the readings of the later classes in which they are told.
 _CANDIDATES = "psr"
-_READINGS = {"face": "classes at face value", "spiders": "bin, lmb and glc as pulsars"}
+_READINGS = {"face": "face value", "spiders": "spiders"}
 
 #: Baselines that are printed, the best ones.
 _MOST_BASELINES = 5
@@ -99,7 +99,7 @@ def significance_table(evaluation: Evaluation) -> Table | None:
 
 def classes_table(evaluation: Evaluation, method: str) -> Table:
     """Return the found and the expected number, precision and recall of each class, by latitude where it is scored."""
-    table = rich_table("class", "found", "expected", "precision", "recall", "average precision", right=range(1, 6))
+    table = _table("class", "found", "expected", "precision", "recall", "average\nprecision")
     for population in ("all", "low", "high"):
         if population not in evaluation.figures.index.unique("population"):
             continue
@@ -123,13 +123,14 @@ def confusion_table(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> 
 
 def candidates_table(evaluation: Evaluation, method: str) -> Table:
     """Return number, purity and completeness of pulsar candidates by threshold, in both readings of the classes."""
-    headings = (f"P_{_CANDIDATES} from", "candidates", "purity", "completeness")
-    table = rich_table("reading", *headings, right=(1, 2, 3, 4))
-    for population, reading in _READINGS.items():
-        for row in evaluation.candidates(method, population)[_CANDIDATES]:
-            cells = (percent(row[key], row[f"{key}_interval"]) for key in ("purity", "completeness"))
-            threshold = f"{row['threshold']:g}" if row["threshold"] else "all"
-            table.add_row(reading, threshold, str(row["n"]), *cells)
+    measured = ("purity", "completeness")
+    headings = (f"{key}\n{reading}" for reading in _READINGS.values() for key in measured)
+    table = _table("P from", "n", *headings)
+    found = [evaluation.candidates(method, population)[_CANDIDATES] for population in _READINGS]
+    for rows in zip(*found, strict=True):
+        threshold, n = rows[0]["threshold"], rows[0]["n"]
+        cells = (percent(row[key], row[f"{key}_interval"]) for row in rows for key in measured)
+        table.add_row(f"{threshold:g}" if threshold else "all", str(n), *cells)
     return table
 
 
@@ -180,8 +181,9 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
     if targets.protocol == "open":
         say(
             "Average precision is over all unassociated sources; those without a later class count as negatives.\n"
-            f"Purity: fraction of the candidates that are {_CANDIDATES}, of all sources the base rate. Completeness: "
-            f"fraction of all {_CANDIDATES}. In brackets: {100 * LEVEL:.0f} % intervals (Wilson)."
+            "Pulsar candidates are n sources with at least this probability of a pulsar of any kind. Purity: fraction "
+            "of them that are pulsars; of all sources it is the base rate. Completeness: fraction of all pulsars. "
+            f"Spiders: bin, lmb and glc count as pulsars. In brackets: {100 * LEVEL:.0f} % intervals (Wilson)."
         )
         console.print(candidates_table(evaluation, best))
 
