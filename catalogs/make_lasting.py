@@ -25,8 +25,8 @@ from fermiclass.labelling import lasting
 HERE = Path(__file__).parent
 FACTS = HERE / "vanished.csv"
 COEFFICIENTS = Path(lasting.__file__).with_name("lasting.json")
-#: Each release, and the next list that was made anew.
-PAIRS = {"4FGL-DR1": "FL16Y", "4FGL-DR2": "FL16Y", "4FGL-DR3": "FL16Y", "4FGL-DR4": "FL16Y"}
+#: Lists that were made anew, and the releases before them.
+PAIRS = {"FL16Y": ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3", "4FGL-DR4")}
 PENALTY = 0.3  # scikit-learn's C, of standardised inputs: 0.1 to 1 are equally good
 FEWEST = 20  # sources that a bit of Flags needs
 
@@ -39,10 +39,12 @@ def learned_from(catalog):
 def make_facts(later_path):
     """Write `vanished.csv`."""
     rows = [("earlier", "later", "Source_Name")]
-    for earlier, later in PAIRS.items():
-        catalog = slim(earlier)
-        found = lasting.has_counterpart(catalog, fc.read_catalog(later_path) if later == "FL16Y" else slim(later))
-        rows += [(earlier, later, name) for name in catalog.names[learned_from(catalog) & ~found]]
+    for later, releases in PAIRS.items():
+        catalogue_of_later = fc.read_catalog(later_path) if later == "FL16Y" else slim(later)
+        for earlier in releases:
+            catalog = slim(earlier)
+            gone = learned_from(catalog) & ~lasting.has_counterpart(catalog, catalogue_of_later)
+            rows += [(earlier, later, name) for name in catalog.names[gone]]
     with FACTS.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
@@ -52,45 +54,54 @@ def slim(release):
     return fc.read_catalog(HERE / f"{release}.fits.gz")
 
 
-def scale_of(name, values):
+def scale_of(values):
     """Return least and largest value, mean and standard deviation of an input; truth values stay as they are."""
-    if name.startswith("Flags_") or name.startswith("un"):
+    if np.isin(values, (0.0, 1.0)).all():
         return [0.0, 1.0, 0.0, 1.0]
     low, high = np.nanpercentile(values, (0.5, 99.5))
     inside = np.clip(values, low, high)
     return [float(f"{x:.6g}") for x in (low, high, np.nanmean(inside), np.nanstd(inside))]
 
 
-def fit(catalog, lasts, names):
+def fit(inputs, names, lasts, part):
     """Return the scales of the inputs, and the coefficients: without each part of the sky in turn, and of all."""
     from sklearn.linear_model import LogisticRegression
 
-    inputs, chosen, part = lasting.inputs_of(catalog), learned_from(catalog), lasting.part_of_sky(catalog)
-    bare = chosen & (catalog.classes == "")
-    scales = {name: scale_of(name, inputs[name][bare]) for name in names}
+    scales = {name: scale_of(inputs[name][inputs["unassociated"] == 1]) for name in names}
     matrix = lasting.design(inputs, scales)
     coefficients = []
     for left_out in range(lasting.PARTS + 1):
-        rows = chosen & (part != left_out)
+        rows = part != left_out
         fitted = LogisticRegression(C=PENALTY, max_iter=2000, tol=1e-8).fit(matrix[rows, 1:], lasts[rows])
         coefficients.append([float(f"{x:.5g}") for x in (*fitted.intercept_, *fitted.coef_[0])])
     return {"inputs": scales, "coefficients": coefficients}
 
 
-def learn(earlier, later, vanished):
-    """Return what `lasting.json` says of a release."""
-    catalog = slim(earlier)
-    lasts, chosen = ~np.isin(catalog.names, vanished), learned_from(catalog)
-    inputs = lasting.inputs_of(catalog)
-    flags = [name for name in inputs if name.startswith("Flags_") and inputs[name][chosen].sum() >= FEWEST]
+def learn(releases, vanished):
+    """Return what `lasting.json` says of a later list; `vanished` has the names by release."""
+    catalogs = [catalog[learned_from(catalog)] for catalog in map(slim, releases)]
+    found = [lasting.inputs_of(catalog) for catalog in catalogs]
+    inputs = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+    gone = [np.isin(catalog.names, vanished[name]) for name, catalog in zip(releases, catalogs, strict=True)]
+    lasts = ~np.concatenate(gone)
+    part = np.concatenate([lasting.part_of_sky(catalog) for catalog in catalogs])
+    flags = [name for name in inputs if name.startswith("Flags_") and inputs[name].sum() >= FEWEST]
     full = (*lasting.LEAST, *(name for name in lasting.SPECTRUM if name in inputs), *flags)
     return {
-        "later": later,
-        "sources": int(chosen.sum()),
-        "vanished": int((chosen & ~lasts).sum()),
-        "full": fit(catalog, lasts, full),
-        "small": fit(catalog, lasts, lasting.LEAST),
+        "sources": {name: len(catalog) for name, catalog in zip(releases, catalogs, strict=True)},
+        "vanished": {name: int(each.sum()) for name, each in zip(releases, gone, strict=True)},
+        "full": fit(inputs, full, lasts, part),
+        "small": fit(inputs, lasting.LEAST, lasts, part),
     }
+
+
+def read_facts():
+    """Return the names of the vanished sources of each release."""
+    names = {}
+    with FACTS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            names.setdefault(row["earlier"], []).append(row["Source_Name"])
+    return names
 
 
 def main():
@@ -100,16 +111,9 @@ def main():
     later = parser.parse_args().later
     if later is not None:
         make_facts(later)
-    with FACTS.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    models = {
-        earlier: learn(earlier, later, [row["Source_Name"] for row in rows if row["earlier"] == earlier])
-        for earlier, later in PAIRS.items()
-    }
-    COEFFICIENTS.write_text(
-        "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(model)}" for name, model in models.items()) + "\n}\n",
-        encoding="utf-8",
-    )
+    vanished = read_facts()
+    models = [f"{json.dumps(later)}: {json.dumps(learn(releases, vanished))}" for later, releases in PAIRS.items()]
+    COEFFICIENTS.write_text("{\n" + ",\n".join(models) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Will a source last? The probability that a later list has it, from what became of the sources of earlier lists.
 
 Faint sources are often fluctuations or unmodelled diffuse emission, and later lists do not have them. A logistic
-regression for each release learned this from the sources of the release in the even cells of the sky, and from the next
-list that was made anew. Its coefficients are in ``lasting.json``; ``catalogs/make_lasting.py`` makes them.
+regression learned this from the sources of the releases in the even cells of the sky, and from the next list that was
+made anew. Its coefficients are in ``lasting.json``; ``catalogs/make_lasting.py`` makes them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ SPECTRUM = (
     *("asinh_LP_SigCurv", "asinh_PLEC_SigCurv", "ln_Variability_Index"),
 )
 
-#: The inputs that depend on nothing but significance, error radius and status.
-LEAST = ("ln_Signif_Avg", "Signif_Avg^-2", "ln_Conf_95_SemiMajor", "unassociated", "untyped")
+#: Releases that differ from 4FGL-DR4 by terms of their own: inputs that are 1 for their sources.
+OLDER = ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3")
+
+#: The inputs that depend on nothing but significance, error radius, status and release.
+LEAST = ("ln_Signif_Avg", "Signif_Avg^-2", "ln_Conf_95_SemiMajor", "unassociated", "untyped", *OLDER)
 
 #: Inputs that also enter as products with ``Signif_Avg^-2``, standardised: they matter more for faint sources.
-PRODUCTS = ("LP_Index", "ln_Flux1000", "ln_Variability_Index")
+PRODUCTS = ("LP_Index", "ln_Flux1000", "ln_Variability_Index", *OLDER)
 
 #: Number of parts of the even cells. The regression for a part did not learn from the sources in it.
 PARTS = 5
@@ -43,20 +46,19 @@ _CELL = 15.0  # degrees
 _FAINTEST = 3.5  # significance below which 1/S² would become a lever
 _BITS = 15
 _LARGEST_PRODUCT = 5.0
-_NEWEST = "4FGL-DR4"
+_LATER = "FL16Y"
 
 
 def lasting(catalog: Catalog) -> FloatArray:
     """Return the probability that a later list has each source, ``(N,)``.
 
     ``p = 1/(1 + exp(−η))``, where η is linear in ln S, 1/S², the logarithm of the error radius, spectrum and
-    variability, the bits of Flags and the status of the source, with S = Signif_Avg. The regression is that of the
-    catalogue's release, or that of 4FGL-DR4 for a release that has none. If the catalogue lacks a column that it needs,
-    the regression on significance, error radius and status takes its place. An unknown value counts as the average.
-    In even cells, the regression did not learn from the sources in this part of the sky.
+    variability, the bits of Flags, and the status and the release of the source, with S = Signif_Avg. A release from
+    which nothing was learned counts as 4FGL-DR4. If the catalogue lacks a column that the regression needs, one on
+    significance, error radius, status and release takes its place. An unknown value counts as the average. In even
+    cells, the regression did not learn from the sources in this part of the sky.
     """
-    models = _models()
-    about = models.get(catalog.release.name, models[_NEWEST])
+    about = _models()[_LATER]
     inputs = inputs_of(catalog)
     model = about["full"] if set(about["full"]["inputs"]) <= set(inputs) else about["small"]
     eta = design(inputs, model["inputs"]) @ np.asarray(model["coefficients"]).T
@@ -112,6 +114,7 @@ def inputs_of(catalog: Catalog) -> dict[str, FloatArray]:
         "ln_Conf_95_SemiMajor": np.log(np.where(error > 0, error, np.nan)),
         "unassociated": (catalog.classes == "").astype(float),
         "untyped": np.isin(catalog.classes, ("bcu", "unk")).astype(float),
+        **{name: np.full(len(catalog), float(catalog.release.name == name)) for name in OLDER},
     }
     for name in SPECTRUM:
         if not catalog.missing_columns(FEATURES[name].columns):
