@@ -1,4 +1,4 @@
-"""The figures of the open world: the default and five baselines, on the sources that a later list gives a class.
+"""The figures of the open world: the default and all baselines, on the sources that a later list gives a class.
 
     python docs/development/open_world.py LATER.fits [--cells even] [--output FOLDER] [--releases DR1 DR4]
     python docs/development/open_world.py LATER.fits --baselines realmlp --output realmlp
@@ -17,11 +17,12 @@ from typing import Any
 
 CATALOGS = Path(__file__).parents[2] / "catalogs"
 RELEASES = ("DR1", "DR2", "DR3", "DR4")
-BASELINES = ("logistic", "forest", "boosting", "mlps", "catboost")
 #: Population and column of each figure.
 FIGURES = {
-    "AGN, pulsar or other": ("all", "nll"),
+    "AGN, pulsar or other, as the codes say": ("all", "nll"),
     "the same, 10° and more from the plane": ("high", "nll"),
+    "clear codes only": ("unambiguous", "nll"),
+    "each code at face value": ("face", "nll"),
     "AGN or pulsar": ("agn_or_psr", "nll"),
     "the same, 10° and more": ("agn_or_psr_high", "nll"),
     "three groups, best class priors": ("all", "nll_after_best_priors"),
@@ -36,7 +37,8 @@ def evaluate(release: str, later: Path, cells: str, output: Path, baselines: Seq
         from fermiclass import evaluation
 
         earlier = fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz")
-        methods = [evaluation.default_method(), *evaluation.baseline_methods(baselines)]
+        named = baselines or evaluation.open_baselines()
+        methods = [evaluation.default_method(), *evaluation.baseline_methods(named)]
         result = evaluation.evaluate(evaluation.open_world(earlier, fc.read_catalog(later), cells=cells), methods)
         path.write_text(json.dumps(result.to_dict(), indent=1) + "\n", encoding="utf-8")
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -71,14 +73,9 @@ def compared(population: str, figure: str) -> Callable[[dict[str, Any]], str]:
     def cell(result: dict[str, Any]) -> str:
         own = of(result["methods"]["default"], population)[figure]
         name, other = best(result, lambda scores: float(of(scores, population)[figure]))
-        return f"{own:.3f} / {other:.3f} ({short(name)}) = **{own / other:.2f}**"
+        return f"{own:.3f} / {other:.3f} ({name}) = **{own / other:.2f}**"
 
     return cell
-
-
-def short(name: str) -> str:
-    """Return a short name of a baseline."""
-    return {"mlps": "MLPs", "catboost": "CatBoost"}.get(name, name)
 
 
 def numbers(place: str, group: str, method: str = "default") -> Callable[[dict[str, Any]], str]:
@@ -104,7 +101,7 @@ def ranking(result: dict[str, Any]) -> str:
         return float(scores["per_class"]["psr"]["average_precision"])
 
     name, other = best(result, precision, largest=True)
-    return f"{precision(result['methods']['default']):.3f} / {other:.3f} ({short(name)})"
+    return f"{precision(result['methods']['default']):.3f} / {other:.3f} ({name})"
 
 
 def types(result: dict[str, Any]) -> str:
@@ -119,7 +116,7 @@ def main() -> None:
     parser.add_argument("--cells", default="even", choices=["all", "even", "odd"])
     parser.add_argument("--output", type=Path, default=Path())
     parser.add_argument("--releases", nargs="+", default=RELEASES, choices=RELEASES)
-    parser.add_argument("--baselines", nargs="+", default=BASELINES)
+    parser.add_argument("--baselines", nargs="+", default=())
     arguments = parser.parse_args()
     results = {
         name: evaluate(name, arguments.later, arguments.cells, arguments.output, arguments.baselines)
@@ -130,7 +127,7 @@ def main() -> None:
     counts = {
         f"{where}: {group}": numbers(place, key)
         for place, where in (("high", "10° and more"), ("low", "closer"))
-        for key, group in (("agn", "AGN"), ("psr", "pulsars"), ("other", "other"))
+        for key, group in (("agn", "AGN"), ("psr|other", "pulsars and other"), ("psr", "pulsars"), ("other", "other"))
     }
     print(table(results, counts), end="\n\n")
     print(table(results, {"average precision of `P_psr`": ranking, "bll or fsrq, of typed `bcu` (NLL)": types}))

@@ -1,5 +1,6 @@
 """What the user sees of an evaluation."""
 
+import dataclasses
 import io
 import re
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from fermiclass.evaluation import Evaluation
 from fermiclass.plots import evaluation_figure
 from fermiclass.show.evaluation import confusion_table, print_evaluation
 from tests.evaluation.conftest import CLASSES, make_up_evaluation
@@ -67,6 +69,10 @@ def test_figure(evaluation, tmp_path):
     assert [text.get_text() for text in calibration.get_legend().get_texts()] == list(CLASSES)
     per_class = evaluation.per_class("nimgp")
     assert [bar.get_width() for bar in numbers.patches] == [per_class[name]["n"] for name in CLASSES]
+    together = dataclasses.replace(evaluation.targets, together=("bll", "fsrq"))
+    numbers = evaluation_figure(Evaluation(together, evaluation.results)).axes[2]
+    assert numbers.get_yticklabels()[3].get_text() == "bll or fsrq"
+    assert numbers.patches[3].get_width() == per_class["bll"]["n"] + per_class["fsrq"]["n"]
     figure.savefig(tmp_path / "figure.pdf")
     with pytest.raises(ValueError, match="oracle"):
         evaluation_figure(evaluation, "oracle")
