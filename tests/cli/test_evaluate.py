@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from fermiclass.evaluation import open_baselines
+from fermiclass.cli.evaluate import _methods
+from fermiclass.evaluation import available_baselines, open_baselines
 from tests.commands import run, run_well
 from tests.conftest import slim_path
 
@@ -63,17 +64,37 @@ def test_the_default_is_the_model_of_classify(tmp_path, protocol):
     assert about["nll"] < 1.2
 
 
-@pytest.mark.slow
-def test_all_baselines_in_the_open_world(tmp_path):
+def test_all_baselines():
+    """In the open world each with both sets of features and in all trainings, else with and without uncertainties."""
+    for open_world, wanted in ((True, open_baselines()), (False, [*available_baselines(), "svm+unc", "forest+unc"])):
+        names = [method.name for method in _methods(["logistic"], None, open_world, baselines=True, seed=0)]
+        assert names[0] == "logistic"
+        assert set(wanted) <= set(names)
+        assert len(set(names)) == len(names)
+
+
+def test_baselines_in_the_open_world(tmp_path):
     json_file = tmp_path / "e.json"
-    run_well("evaluate", DR1, "--open", DR4, "--methods", "logistic", "--baselines", "--json", json_file)
+    printed = run_well(
+        "evaluate", DR1, "--open", DR4, "--methods", "logistic,svm-four,logistic+lat:spiders,svm+lat:spiders",
+        "--json", json_file, "--plot", tmp_path / "e.png",
+    )  # fmt: skip
     found = json.loads(json_file.read_text())
-    assert {*open_baselines(), "mean", "mean+lat:spiders"} <= set(found["methods"])
-    for reading in ("face", "spiders"):
-        rows = found["methods"]["forest:spiders"][reading]["candidates"]["psr"]
-        assert rows[0]["n"] == found["n"]
-        assert all(low <= row["purity"] <= high for row in rows if row["n"] for low, high in [row["purity_interval"]])
-    assert found["found"]["psr"] > found["found"]["other"] > found["found"]["agn"] > 0
+    assert list(found["methods"]) == [
+        "logistic",
+        "svm-four",
+        "logistic+lat:spiders",
+        "svm+lat:spiders",
+        "mean+lat:spiders",
+    ]
+    assert found["found"]["psr|other"] + found["found"]["agn"] == found["n"]
+    assert f"{found['gone']} unassociated sources have none" in " ".join(printed.split())
+    about = found["methods"]["logistic+lat:spiders"]
+    face, spiders = (about[reading]["candidates"]["psr"] for reading in ("face", "spiders"))
+    for a, b in zip(face, spiders, strict=True):
+        assert a["n"] == b["n"]
+        assert a["purity"] is None or a["purity"] <= b["purity"]
+    assert face[0]["purity"] == about["face"]["per_class"]["psr"]["n"] / found["n"]
 
 
 @pytest.mark.parametrize(
