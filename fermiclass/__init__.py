@@ -23,6 +23,7 @@ _HOMES = {
     "ClassGrouping": "fermiclass.catalog",
     "read_catalog": "fermiclass.catalog",
     "read_sources": "fermiclass.catalog",
+    "join": "fermiclass.analysis.joining",
     "FermiclassError": "fermiclass.errors",
     "send_table": "fermiclass.io.samp",
     "NIMGPClassifier": "fermiclass.nimgp.estimators.classifier",

@@ -126,10 +126,10 @@ class OtherList:
         By name first, then the nearest position within the radius; each label at most once. A name that several labels
         have is of no use, and neither is a position that is not known.
         """
-        places = [_place(str(name)) for name in labels["Source_Name"]]
+        places = [place_of(str(name)) for name in labels["Source_Name"]]
         repeats = Counter(places)
         row = {place: k for k, place in enumerate(places) if repeats[place] == 1}
-        mine = np.array([row.get(_place(str(name)), -1) if name else -1 for name in self.names], np.intp)
+        mine = np.array([row.get(place_of(str(name)), -1) if name else -1 for name in self.names], np.intp)
         by_name = mine >= 0
         here = SkyCoord(*(np.asarray(labels[column], float) * u.deg for column in ("RAJ2000", "DEJ2000")))
         there = SkyCoord(self.ra * u.deg, self.dec * u.deg)
@@ -146,7 +146,8 @@ class OtherList:
         return mine[theirs], theirs, separation, by_name[theirs]
 
 
-def _place(name: str) -> str:
+def place_of(name: str) -> str:
+    """Return the part of a name that says where the source is, or else the name, in small letters."""
     found = _PLACE.search(with_hyphens("".join(name.split())))
     return (found[0] if found else name.strip()).casefold()
 

@@ -132,7 +132,7 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
         if original != name or taken:
             notes.append(f"{name} = {original}{taken}")
     for name in (name for name in given.colnames if name not in found.values() and name not in clean.colnames):
-        clean[name] = given[name]  # a column of one's own
+        clean[error_column(name, given.colnames)] = given[name]  # a column of one's own
     rest = [name for name in given.colnames if name not in found.values()]
     convert_units(clean, shown)
     notes += _derive(clean)
@@ -181,10 +181,22 @@ def _find(given: Iterable[str], columns: Mapping[str, str], shown: str) -> dict[
     return found
 
 
+def error_column(name: str, columns: Iterable[str]) -> str:
+    """Return ``Unc_X`` if a column has the form of an error, such as X_err, of another column X; else its name."""
+    for other in columns:
+        if name.lower() in [form.format(other.lower()) for form in _ERROR_NAMES]:
+            return f"Unc_{other}"
+    return name
+
+
 def _numbers(column: Any, name: str, shown: str) -> NDArray[Any]:
     data = np.asarray(column)
     try:
-        if data.dtype.kind == "U" and name in ("RAJ2000", "DEJ2000"):
+        if (
+            data.dtype.kind == "U"
+            and name in ("RAJ2000", "DEJ2000")
+            and any(":" in t or " " in t for t in data.tolist())
+        ):
             return np.asarray(Angle(data.tolist(), unit="hourangle" if name == "RAJ2000" else "deg").deg)
         return np.where(data == "", "nan", data).astype(np.float64) if data.dtype.kind == "U" else data.astype(float)
     except ValueError as error:

@@ -15,6 +15,8 @@ from fermiclass.cli.options import (
     columns_option,
     common_options,
     feature_options,
+    join_all,
+    join_option,
     model_options,
     table_option,
 )
@@ -37,6 +39,7 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
 @click.option("--model", "model_folder", type=click.Path(path_type=Path), help="Use a model that 'train' saved.")
 @click.option("--train-on", type=click.Path(path_type=Path), metavar="CATALOG", help="Learn from another catalogue.")
 @columns_option
+@join_option
 @click.option(
     "--targets",
     type=click.Choice(["unassociated", "uncertain", "all"]),
@@ -62,6 +65,7 @@ def classify(
     model_folder: Path | None,
     train_on: Path | None,
     columns: dict[str, str],
+    joined: tuple[Path, ...],
     targets: str,
     class_priors: str | GroupPriors | None,
     no_class2: bool,
@@ -80,21 +84,23 @@ def classify(
       fermiclass classify mine.csv --train-on 4FGL-DR4.fits --columns Flux1000=flux,Unc_Flux1000=flux_err
     """  # noqa: D301
     output = output or Path(f"{_stem(catalog)}-labels.fits")
-    check_writable(output, catalog, train_on)
+    check_writable(output, catalog, train_on, *joined)
     if send:
         check_sendable(output)
         check_hub()
-    table, left_out = None, list[str]()
+    table, left_out, given = None, list[str](), None
     if model_folder is not None:
         _refuse_with_model(train_on, chosen)
         files = read_catalogue_model(model_folder)
-        loaded = read_sources(catalog, columns)
+        loaded = join_all(read_sources(catalog, columns), joined)
         model = load_catalogue_model(model_folder, files, quiet=quiet)
     else:
         if columns and train_on is None:
             raise click.UsageError("--columns is for sources of your own: name a catalogue to learn from (--train-on)")
         loaded = read_catalog(catalog) if train_on is None else read_sources(catalog, columns)
-        training = loaded if train_on is None else read_catalog(train_on)
+        loaded = join_all(loaded, joined, needed=train_on is None)
+        training = loaded if train_on is None else join_all(read_catalog(train_on), joined)
+        given = None if train_on is None else training
         targets_of(loaded, training.grouping(chosen["classes"]), targets)
         model, features, left_out = train_model(
             training, chosen, quiet, class_priors, None if train_on is None else loaded
@@ -107,8 +113,11 @@ def classify(
             loaded, targets, class_priors=class_priors, class2=not no_class2, table=table, progress=progress
         )
     labels.meta |= {LEFT_OUT: ",".join(left_out)} if left_out else {}
+    labels.meta |= {"joined": ",".join(path.name for path in joined)} if joined else {}
     write_table(labels, output)
     if not quiet:
+        if given is not None:
+            print_sources(given, [])
         print_sources(loaded, left_out)
         print_labels(labels, model, output)
     if send:

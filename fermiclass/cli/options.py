@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from fermiclass.catalog import Catalog
 from fermiclass.cli.group import debug_option
 from fermiclass.cli.logs import log_options
 from fermiclass.errors import ClassError
+from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import WAYS, read_priors
 from fermiclass.nimgp.names import KERNELS, LEARNED
 from fermiclass.nimgp.settings import FIELDS
@@ -172,6 +174,26 @@ columns_option = click.option(
     help="Columns A, B ... of the catalogue by their names in a table of your own, such as Flux1000=flux. Usual names, "
     "and those of fermipy and gammapy, are known.",
 )
+
+join_option = click.option(
+    "--join",
+    "joined",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Bring columns from another table, by Source_Name or by position in the error ellipse, such as XFLUX and "
+    "Unc_XFLUX for --features galactic,ln_XFLUX.",
+)
+
+
+def join_all(catalog: Catalog, files: Sequence[Path], *, needed: bool = True) -> Catalog:
+    """Return the catalogue with the columns of the files of ``--join``."""
+    from fermiclass.analysis.joining import join
+
+    for path in files:
+        catalog = join(catalog, read_table(path), path.name, needed=needed)
+    return catalog
+
 
 catalog_argument = click.argument("catalog", type=click.Path(path_type=Path))
 

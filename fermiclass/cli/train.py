@@ -8,7 +8,14 @@ from typing import Any
 import click
 
 from fermiclass.catalog import THREE_CLASSES, Catalog, read_catalog
-from fermiclass.cli.options import catalog_argument, common_options, feature_options, model_options
+from fermiclass.cli.options import (
+    catalog_argument,
+    common_options,
+    feature_options,
+    join_all,
+    join_option,
+    model_options,
+)
 from fermiclass.features import (
     DEFAULT_FEATURE_SET,
     PAPER_MIN_SIGNIFICANCE,
@@ -21,7 +28,7 @@ from fermiclass.labelling.archive import check_model_folder_writable, save_model
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.class_priors import GroupPriors, check_class_priors
 from fermiclass.nimgp.names import PAPER_ESTIMATOR
-from fermiclass.show.summaries import print_training
+from fermiclass.show.summaries import print_sources, print_training
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 _ESTIMATOR_OPTIONS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
@@ -30,10 +37,11 @@ _ESTIMATOR_OPTIONS = ("method", "likelihood", "label_noise", "num_inducing", "st
 @click.command()
 @catalog_argument
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The model folder to write.")
+@join_option
 @feature_options
 @model_options
 @common_options
-def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
+def train(catalog: Path, output: Path, joined: tuple[Path, ...], quiet: bool, **chosen: Any) -> None:
     """Train on the associated sources of a catalogue and save the model.
 
     \b
@@ -42,9 +50,11 @@ def train(catalog: Path, output: Path, quiet: bool, **chosen: Any) -> None:
       fermiclass classify 4FGL-DR4.fits --model dr4-model
     """  # noqa: D301
     check_model_folder_writable(output)
-    model, *_ = train_model(read_catalog(catalog), chosen, quiet)
+    loaded = join_all(read_catalog(catalog), joined)
+    model, *_ = train_model(loaded, chosen, quiet)
     save_model(model, output)
     if not quiet:
+        print_sources(loaded, [])
         print_training(model, output)
 
 

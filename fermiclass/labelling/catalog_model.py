@@ -243,7 +243,8 @@ class CatalogModel:
     def _companions(self, table: FeatureTable, rows: NDArray[np.intp]) -> Companions:
         from fermiclass.labelling.unknown_values import find_companions
 
-        return find_companions(self.domain, table.X[rows], table.X_var[rows], table.imputed_value[rows])
+        filled = np.array([feature.median for feature in self.imputation.features])
+        return find_companions(self.domain, table.X[rows], table.X_var[rows], table.imputed_value[rows], filled)
 
     def priors(self, chosen: str | GroupPriors | None = None) -> ClassPriors:
         """Return the class priors of the sources to be labelled, as :meth:`label` explains."""

@@ -12,6 +12,7 @@ from fermiclass.catalog import CHANCE_CODES, CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features, known_features
 from fermiclass.features.inputs import column_or_nan
+from fermiclass.io.arrays import FloatArray
 from fermiclass.io.versions import versions
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance, targets_of
 from fermiclass.labelling.class_priors import GroupPriors, check_class_priors
@@ -43,6 +44,9 @@ _WEAK = 0.15
 
 #: Metadata of a label table: features that no source had.
 LEFT_OUT = "leftout"
+
+#: Part of the training sources that lack a feature, from which on the median with the variance of all is no good value.
+_OFTEN = 0.01
 
 #: Least number of training sources of a class.
 MIN_PER_CLASS = 5
@@ -187,12 +191,14 @@ def train(
     rows = training_rows(catalog, table, grouping, min_significance=min_significance)
     unfitted = with_label_sets(default_estimator() if estimator is None else estimator, grouping, rows)
     has_class = np.isin(rows.y, grouping.names)
+    domain = TrainingDomain.fit(rows.X[has_class], rows.X_var[has_class], rows.y[has_class])
+    X, X_var = _as_population(rows, domain)
     model = CatalogModel(
-        estimator=unfitted.fit(rows.X, rows.y, X_var=rows.X_var, progress=progress),
+        estimator=unfitted.fit(X, rows.y, X_var=X_var, progress=progress),
         features=tuple(feature.name for feature in rows.features),
         grouping=grouping,
         imputation=rows.imputation,
-        domain=TrainingDomain.fit(rows.X[has_class], rows.X_var[has_class], rows.y[has_class]),
+        domain=domain,
         provenance=Provenance(
             catalog=str(catalog.source),
             sha256=str(catalog.sha256),
@@ -203,6 +209,24 @@ def train(
         ),
     )
     return model.with_selection(catalog, table)
+
+
+def _as_population(rows: FeatureTable, domain: TrainingDomain) -> tuple[FloatArray, FloatArray]:
+    """Return features and variances of training sources, ``(N, D)`` each.
+
+    A feature that many sources lack has, for them, mean and variance of the population with their other features.
+    """
+    from fermiclass.labelling.unknown_values import find_companions
+
+    often = rows.imputed_value.mean(axis=0) >= _OFTEN
+    missing = rows.imputed_value & often
+    lacking = np.flatnonzero(missing.any(axis=1))
+    X, X_var = rows.X.copy(), rows.X_var.copy()
+    if len(lacking):
+        filled = np.array([feature.median for feature in rows.imputation.features])
+        found = find_companions(domain, X[lacking], X_var[lacking], missing[lacking], filled)
+        X[lacking], X_var[lacking] = found.moments()
+    return X, X_var
 
 
 def classify(

@@ -31,7 +31,13 @@ class Companions(NamedTuple):
         return mean, spread
 
 
-def find_companions(domain: TrainingDomain, X: FloatArray, X_var: FloatArray, missing: NDArray[np.bool_]) -> Companions:
+def find_companions(
+    domain: TrainingDomain,
+    X: FloatArray,
+    X_var: FloatArray,
+    missing: NDArray[np.bool_],
+    filled: FloatArray | None = None,
+) -> Companions:
     """Return the distribution of the unknown features of sources, given their known ones.
 
     The population is a kernel estimate, a Gaussian of covariance W, that within the classes, about each training source
@@ -50,15 +56,22 @@ def find_companions(domain: TrainingDomain, X: FloatArray, X_var: FloatArray, mi
         Features and variances of n sources, ``(n, D)`` each.
     missing
         ``(n, D)`` mask of the features that are not known.
+    filled
+        ``(D,)`` values that stand for unknown ones in the training. Training sources with such a value of an unknown
+        feature are no companions, unless there are too few others.
     """
     W, K = 0.5 * domain.covariance, min(COMPANIONS, len(domain.X))
+    known = np.full(domain.X.shape, True) if filled is None else filled != domain.X
     weights, means = np.empty((len(X), K)), np.repeat(X[:, None], K, axis=1)
     variances = np.repeat(X_var[:, None], K, axis=1)
     for i, unknown in enumerate(missing):
         m, o = np.flatnonzero(unknown), np.flatnonzero(~unknown)
         A = W[np.ix_(o, o)] + np.diag(X_var[i, o])
         offset = X[i, o] - domain.X[:, o]
+        usable = known[:, m].all(axis=1)
         distance = np.sum(offset * np.linalg.solve(A, offset.T).T, axis=1)
+        if usable.sum() >= K:
+            distance[~usable] = np.inf
         nearest = np.argsort(distance, kind="stable")[:K]
         weights[i] = np.exp(-0.5 * (distance[nearest] - distance[nearest[0]]))
         slope = np.linalg.solve(A, W[np.ix_(o, m)])

@@ -1,0 +1,147 @@
+"""Columns of another table for the sources of a catalogue, by name or by position."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+from astropy import units as u
+from astropy.coordinates import SkyCoord
+from astropy.table import Table
+from numpy.typing import NDArray
+
+from fermiclass.analysis.other_list import OtherList, place_of
+from fermiclass.catalog import Catalog
+from fermiclass.catalog.own_sources import error_column
+from fermiclass.errors import CatalogError
+from fermiclass.features.inputs import column_or_nan
+from fermiclass.io.plain import plain_column, plain_table
+
+_LOG = logging.getLogger(__name__)
+_MOST_SHOWN = 5
+
+#: Radius in degrees for sources without an error ellipse.
+RADIUS = 0.1
+
+
+class Matches(NamedTuple):
+    """Rows of a catalogue and of another table that are one source.
+
+    Attributes
+    ----------
+    mine, theirs
+        (n,) rows of both.
+    ambiguous
+        Rows of the other table that could be several sources, or one of several rows that could be the same source.
+    notes
+        Sentences on the matches.
+    """
+
+    mine: NDArray[np.intp]
+    theirs: NDArray[np.intp]
+    ambiguous: NDArray[np.intp]
+    notes: tuple[str, ...]
+
+
+def match(catalog: Catalog, other: OtherList, *, needed: bool = True) -> Matches:
+    """Match a table with a catalogue by Source_Name, and all other rows by position.
+
+    A position matches within the 95 % error ellipse of a source, and within 0.1° of a source without an ellipse. A pair
+    counts if neither of the two has another partner; all other rows are ambiguous.
+
+    Raises
+    ------
+    CatalogError
+        When nothing matches, unless `needed` is False.
+    """
+    places = [place_of(name) for name in catalog.names.tolist()]
+    times = Counter(places)
+    row = {place: k for k, place in enumerate(places) if times[place] == 1}
+    named = np.array([row.get(place_of(name), -1) if name else -1 for name in other.names.tolist()], np.intp)
+    rest = np.flatnonzero((named < 0) & np.isfinite(other.ra) & np.isfinite(other.dec))
+    near_theirs, near_mine = _within_ellipses(catalog, other, rest)
+    theirs = np.concatenate([np.flatnonzero(named >= 0), near_theirs])
+    mine = np.concatenate([named[named >= 0], near_mine])
+    single = (np.bincount(theirs, minlength=len(other))[theirs] == 1) & (np.bincount(mine)[mine] == 1)
+    ambiguous = np.unique(theirs[~single])
+    if needed and not np.any(single):
+        raise CatalogError(
+            f"none of the {len(other)} rows of '{other.source}' is a source of {catalog.source} for certain "
+            f"({len(ambiguous)} are ambiguous). Check its names and positions."
+        )
+    mine, theirs = mine[single], theirs[single]
+    for i, j in zip(mine, theirs, strict=True):
+        how = "by name" if named[j] >= 0 else "by position"
+        _LOG.info("%s: row %d, '%s', is %s, %s", other.source, j + 1, other.names[j], catalog.names[i], how)
+    by_name = int(np.sum(named[theirs] >= 0))
+    notes = [
+        f"'{other.source}': {by_name} rows match sources of {catalog.source} by name, {len(theirs) - by_name} by "
+        f"position, {len(other) - len(theirs) - len(ambiguous)} none (-v lists the matches)"
+    ]
+    if len(ambiguous):
+        shown = ", ".join(str(other.names[j] or f"row {j + 1}") for j in ambiguous[:_MOST_SHOWN])
+        more = ", ..." if len(ambiguous) > _MOST_SHOWN else ""
+        notes.append(f"{len(ambiguous)} rows match several sources, or share one, and are not used: {shown}{more}")
+    return Matches(mine, theirs, ambiguous, tuple(notes))
+
+
+def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: bool = True) -> Catalog:
+    """Return the catalogue with the numeric columns of another table, NaN where no row matches: :func:`match`.
+
+    Parameters
+    ----------
+    catalog
+        The catalogue, or sources of one's own.
+    table
+        A table with names or positions. The error of a column X is its column Unc_X, X_err or X_error; it becomes
+        Unc_X. Columns that the catalogue has are not taken.
+    source
+        Name of the table in messages.
+    needed
+        Whether it is an error if nothing matches, or if the table brings no column.
+
+    Raises
+    ------
+    CatalogError
+        See `needed`; or if the table has neither names nor positions.
+    """
+    plain = plain_table(table)
+    matches = match(catalog, OtherList.of(plain, source, radius=RADIUS), needed=needed)
+    result = catalog.table.copy()
+    brought = []
+    for name in plain.colnames:
+        column, standard = plain[name], error_column(name, plain.colnames)
+        if column.dtype.kind not in "fiu" or column.ndim != 1 or standard in catalog.table.colnames:
+            continue
+        values = np.full(len(catalog), np.nan)
+        values[matches.mine] = column[matches.theirs]
+        result[standard] = plain_column(values, column.unit, column.description, column.meta.get("ucd"))
+        brought.append(standard)
+    if needed and not brought:
+        raise CatalogError(f"'{source}' has no column of numbers that {catalog.source} lacks.")
+    notes = (*catalog.notes, *matches.notes, f"columns of '{source}': {', '.join(brought) or 'none'}")
+    return dataclasses.replace(catalog, table=result, notes=notes)
+
+
+def _within_ellipses(
+    catalog: Catalog, other: OtherList, rows: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return all pairs of these rows and of sources in whose error ellipse they are."""
+    ra, dec, major, minor, angle = (
+        column_or_nan(catalog, name)
+        for name in ("RAJ2000", "DEJ2000", "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
+    )
+    placed = np.flatnonzero(np.isfinite(ra) & np.isfinite(dec))
+    if not len(rows) or not len(placed):
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    a = np.where(major > 0, major, RADIUS)
+    b = np.where(minor > 0, minor, a)
+    here, there = SkyCoord(ra[placed], dec[placed], unit="deg"), SkyCoord(other.ra[rows], other.dec[rows], unit="deg")
+    j, i, distance, _ = here.search_around_sky(there, np.max(a[placed]) * u.deg)
+    turn = (here[i].position_angle(there[j]).deg - np.nan_to_num(angle[placed[i]])) * u.deg
+    x, y = distance.deg * np.cos(turn).value / a[placed[i]], distance.deg * np.sin(turn).value / b[placed[i]]
+    inside = x**2 + y**2 <= 1.0
+    return rows[j[inside]], placed[i[inside]]

@@ -1,0 +1,114 @@
+"""Columns of another table: matches by name and by position, what is ambiguous, made-up X-ray fluxes."""
+
+import logging
+
+import astropy.units as u
+import numpy as np
+import pytest
+from astropy.coordinates import SkyCoord
+from astropy.table import Table
+
+from fermiclass import NIMGPClassifier, extract_features, join, train
+from fermiclass.catalog import THREE_CLASSES
+from fermiclass.errors import CatalogError
+from tests.commands import run, run_well
+from tests.conftest import slim_path
+
+
+@pytest.fixture(scope="module")
+def some(dr4):
+    """Sources with an elongated error ellipse, far from each other."""
+    elongated = np.asarray(dr4.table["Conf_95_SemiMajor"]) > 1.6 * np.asarray(dr4.table["Conf_95_SemiMinor"])
+    return dr4[np.flatnonzero(elongated)[:20]]
+
+
+def beside(source, axis, fraction):
+    """A position at a fraction of an axis of the error ellipse."""
+    angle = source["Conf_95_PosAng"] + (90 if axis == "Conf_95_SemiMinor" else 0)
+    here = SkyCoord(source["RAJ2000"] * u.deg, source["DEJ2000"] * u.deg)
+    at = here.directional_offset_by(angle * u.deg, fraction * source[axis] * u.deg)
+    return at.ra.deg, at.dec.deg
+
+
+def test_by_name_and_within_the_error_ellipse(some, caplog):
+    rows = [("", *beside(some.table[0], "Conf_95_SemiMajor", 0.9), 1.0)]  # beyond the minor axis
+    rows += [("", *beside(some.table[1], "Conf_95_SemiMinor", 1.2), 2.0)]  # within the major axis, but beside
+    rows += [(some.names[2].removeprefix("4FGL "), 0.0, 0.0, 3.0), ("4FGL J9999.9+9999", np.nan, np.nan, 4.0)]
+    table = Table(rows=rows, names=("name", "ra", "dec", "X"))
+    table["X_err"] = 0.1 * table["X"]
+    with caplog.at_level(logging.INFO, logger="fermiclass"):
+        joined = join(some, table, "x.csv")
+    expected = np.full(len(some), np.nan)
+    expected[[0, 2]] = 1.0, 3.0
+    np.testing.assert_array_equal(joined.table["X"], expected)
+    np.testing.assert_allclose(joined.table["Unc_X"], 0.1 * expected)
+    assert "1 rows match sources of 4FGL-DR4.fits.gz by name, 1 by position, 2 none" in joined.notes[0]
+    assert sum(some.names[0] in record.getMessage() for record in caplog.records) == 1
+    assert not some.has_column("X")
+
+
+def test_what_is_ambiguous_is_not_used(some):
+    ra, dec = (float(some.table[name][0]) for name in ("RAJ2000", "DEJ2000"))
+    table = Table(
+        {"name": ["a", "b", some.names[1]], "ra": [ra, ra, 0.0], "dec": [dec, dec, 0.0], "X": [1.0, 2.0, 3.0]}
+    )
+    joined = join(some, table)
+    assert np.flatnonzero(np.isfinite(joined.table["X"])).tolist() == [1]
+    assert "a, b" in joined.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "word"),
+    [
+        ({"name": ["nothing"], "X": [1.0]}, "none of the 1 rows"),
+        ({"name": ["4FGL J0001.2+4741"], "about": ["x"]}, "no column of numbers"),
+        ({"X": [1.0]}, "names nor of positions"),
+    ],
+)
+def test_what_cannot_be_joined(dr4, columns, word):
+    with pytest.raises(CatalogError, match=word):
+        join(dr4, Table(columns))
+
+
+@pytest.fixture(scope="module")
+def xray(dr4, tmp_path_factory):
+    """Made up: pulsars are faint in X-rays; known for a third of the sources, without regard to the class."""
+    rng = np.random.default_rng(3)
+    known = rng.random(len(dr4)) < 1 / 3
+    flux = np.asarray(dr4.table["Flux1000"], float) * np.exp(rng.normal(0, 0.7, len(dr4)))
+    flux *= np.where(np.isin(dr4.classes, ("psr", "msp")), 1e-3, 1.0)
+    table = Table({"Source_Name": dr4.names, "XFLUX": flux, "XFLUX_err": 0.2 * flux})[known]
+    path = tmp_path_factory.mktemp("xray") / "xray.csv"
+    table.write(path)
+    return path, table, known
+
+
+def test_a_feature_that_a_third_of_the_sources_has(dr4, xray):
+    """It helps where it is known, and does no harm where it is not."""
+    _, table, known = xray
+    joined, names = join(dr4, table), "six,ln_XFLUX"
+    held_out = np.arange(len(dr4)) % 2 == 0
+    estimator = NIMGPClassifier("nimgp-fo", steps=300, num_inducing=30)
+    nll = {}
+    for what, catalog, features in (("without", dr4, "six"), ("with", joined, names)):
+        model = train(catalog[~held_out], estimator, features=features, classes=THREE_CLASSES)
+        test = model.features_of(catalog[held_out])
+        P = model.predict(test).probabilities
+        typed = np.isin(test.y, model.classes)
+        right = np.array([model.classes.index(name) for name in test.y[typed]])
+        nll[what] = -np.log(P[typed][np.arange(len(right)), right])
+    has = known[held_out][typed]
+    assert np.mean(nll["with"][has]) < np.mean(nll["without"][has]) - 0.02
+    assert np.mean(nll["with"][~has]) < np.mean(nll["without"][~has]) + 0.02
+    assert extract_features(joined, names).imputed_value[:, -1].mean() == pytest.approx(2 / 3, abs=0.05)
+
+
+def test_the_command(xray, tmp_path):
+    few = ("--steps", "20", "--inducing", "10", "--classes", "bll,fsrq,psr")
+    command = ("classify", slim_path("4FGL-DR4"), "--join", xray[0], *few, "-o", tmp_path / "labels.fits")
+    printed = run_well(*command, "--features", "six,ln_XFLUX")
+    assert "columns of 'xray.csv': XFLUX, Unc_XFLUX" in " ".join(printed.split())
+    done = run(
+        "classify", slim_path("4FGL-DR4"), "--join", tmp_path / "labels.fits", *few, "-o", tmp_path / "labels.fits"
+    )
+    assert (done.returncode, "is an input" in done.stderr) == (2, True)
