@@ -83,6 +83,16 @@ def find_source(catalog: Catalog, name: str) -> int:
     raise SourceError(f"'{name}' can be {len(found)} sources: {'; '.join(candidates)}{more}. Give one of these.")
 
 
+def gamma_ray_names(catalog: Catalog) -> list[str]:
+    """Return the names of each source in other gamma-ray catalogues, separated by commas; those of FGL come first."""
+    columns = [catalog.table[column] for column in _GAMMA_RAY_NAMES if catalog.has_column(column)]
+    found = []
+    for row, own in enumerate(catalog.names):
+        names = dict.fromkeys(str(column[row]).strip() for column in columns)
+        found.append(", ".join(name for name in names if name not in ("", str(own))))
+    return found
+
+
 def describe_source(catalog: Catalog, row: int) -> str:
     """Return a source's name with its class and association, such as ``4FGL J1104.4+3812 (bll, Mkn 421)``."""
     association = str(catalog.table["ASSOC1"][row]) if catalog.has_column("ASSOC1") else ""

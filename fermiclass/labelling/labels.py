@@ -200,53 +200,55 @@ def groups_of(labels: Table) -> dict[str, tuple[str, ...]]:
     return {top: inside for top, inside in tops.items() if SUM_PREFIX + top in labels.colnames}
 
 
-@dataclass(frozen=True, eq=False)
-class LabelCounts:
-    """Counts of a label table.
+@dataclass(frozen=True)
+class Count:
+    """Numbers of labelled sources of a class, or of a group of classes.
 
     Attributes
     ----------
+    name
+        Name of the class or group.
     classes
-        Names of the C classes.
-    total
-        Number of sources.
-    best, confident
-        (C,) numbers of sources by most probable class: all, and those with P_MAX of at least `CONFIDENT`.
+        The classes of the group; of a class only itself.
+    best
+        Number of sources whose most probable class it is, or is in the group.
+    confident
+        Number of sources with a probability of at least `CONFIDENT`, for a group with a summed one.
     expected
-        (C,) sums of the probabilities: expected numbers of sources.
+        Sum of the probabilities: the expected number of sources.
     lasting
-        (C,) sums of P · LASTS: expected numbers of sources that a later list has.
-    flagged
-        Number of sources with a flag.
-    flags
-        Number of sources with each bit of LABEL_FLAGS.
+        Sum of the probabilities times LASTS: the expected number of sources that a later list has.
     """
 
+    name: str
     classes: tuple[str, ...]
-    total: int
-    best: NDArray[np.int64]
-    confident: NDArray[np.int64]
-    expected: NDArray[np.float64]
-    lasting: NDArray[np.float64]
-    flagged: int
-    flags: NDArray[np.int64]
+    best: int
+    confident: int
+    expected: float
+    lasting: float
 
-    @classmethod
-    def of(cls, labels: Table) -> LabelCounts:
-        """Count the sources of a label table."""
-        classes = classes_of(labels)
-        best, sure = np.asarray(labels["PRED_CLASS"]), np.asarray(labels["P_MAX"]) >= CONFIDENT
-        bits, lasts = np.asarray(labels["LABEL_FLAGS"]), np.asarray(labels[LASTS], float)
-        return cls(
-            classes=tuple(classes),
-            total=len(labels),
-            best=np.array([np.sum(best == name) for name in classes]),
-            confident=np.array([np.sum((best == name) & sure) for name in classes]),
-            expected=np.array([np.sum(labels[f"P_{name}"]) for name in classes]),
-            lasting=np.array([np.sum(labels[f"P_{name}"] * lasts) for name in classes]),
-            flagged=int(np.sum(bits > 0)),
-            flags=np.array([np.sum(bits & bit > 0) for bit in LABEL_FLAGS]),
-        )
+    @property
+    def words(self) -> str:
+        """The name, of a group with its classes: ``agn (bll + fsrq)``."""
+        return self.name if self.classes == (self.name,) else f"{self.name} ({' + '.join(self.classes)})"
+
+
+def count_labels(labels: Table) -> list[Count]:
+    """Count the sources of a label table for each class, then for each group of classes. What is no number adds 0."""
+    best, lasts = np.asarray(labels["PRED_CLASS"], str), _numbers(labels, LASTS)
+    columns: dict[str, tuple[str, tuple[str, ...]]] = {f"P_{name}": (name, (name,)) for name in classes_of(labels)}
+    columns |= {SUM_PREFIX + top: (top, inside) for top, inside in groups_of(labels).items()}
+    counts = []
+    for column, (name, inside) in columns.items():
+        p = _numbers(labels, column)
+        numbers = int(np.isin(best, inside).sum()), int(np.sum(p >= CONFIDENT))
+        counts.append(Count(name, inside, *numbers, float(p.sum()), float(p @ lasts)))
+    return counts
+
+
+def _numbers(labels: Table, column: str) -> NDArray[np.float64]:
+    values = np.ma.filled(np.ma.asarray(labels[column], np.float64), 0.0)
+    return np.where(np.isfinite(values), values, 0.0)
 
 
 def settings_to_meta(estimator: NIMGPClassifier) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -23,7 +24,7 @@ from fermiclass.features import (
     supported_features,
 )
 from fermiclass.labelling.class_priors import WAY_KEY, stated_priors
-from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, SUM_PREFIX, LabelCounts, classes_of
+from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, SUM_PREFIX, classes_of, count_labels
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -143,29 +144,23 @@ def print_outliers(outliers: Table, path: Path) -> None:
 
 def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
     """Print numbers of labelled sources by class, and of confident labels, the class priors, and the flags."""
-    console, counts = console_for_tables(), LabelCounts.of(labels)
+    console = console_for_tables()
     learned = model.provenance.training_counts
     console.print(
         f"Trained on {sum(learned.values())} sources of {model.provenance.catalog} "
         f"({', '.join(f'{count} {name}' for name, count in learned.items())})."
     )
     table = rich_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", "that last", right=(1, 2, 3, 4))
-    for name, best, confident, expected, lasting in zip(
-        counts.classes, counts.best, counts.confident, counts.expected, counts.lasting, strict=True
-    ):
-        table.add_row(name, str(best), str(confident), f"{expected:.0f}", f"{lasting:.0f}")
-    for top, inside in model.grouping.tops.items():
-        chosen = np.isin(counts.classes, inside)
-        sums = (counts.best[chosen].sum(), counts.confident[chosen].sum())
-        means = (counts.expected[chosen].sum(), counts.lasting[chosen].sum())
-        table.add_row(f"{top} ({' + '.join(inside)})", *map(str, sums), *(f"{mean:.0f}" for mean in means))
+    for count in count_labels(labels):
+        numbers = (count.best, count.confident, round(count.expected), round(count.lasting))
+        table.add_row(count.words, *map(str, numbers))
     table.add_section()
-    numbers = (counts.total, counts.confident.sum(), counts.total)
-    table.add_row("all", *map(str, numbers), f"{counts.lasting.sum():.0f}")
+    confident = np.sum(np.asarray(labels["P_MAX"]) >= CONFIDENT)
+    table.add_row("all", *map(str, (len(labels), confident, len(labels), round(np.sum(labels[LASTS])))))
     console.print(table)
     _print_class_priors(console, [str(name) for name in model.estimator.classes_], labels.meta)
     console.print(lasting_caveat(labels))
-    console.print(flag_caveat(counts.flagged, counts.total, counts.flags.tolist()))
+    console.print(flag_caveat(labels["LABEL_FLAGS"]))
     console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
 
 
@@ -303,10 +298,12 @@ def lasting_caveat(labels: Table) -> str:
     return f"{text} ({LASTS})."
 
 
-def flag_caveat(flagged: int, total: int, counts: Sequence[int]) -> str:
-    """Return how many sources are flagged, and by which bits of `LABEL_FLAGS`, `counts` sources each."""
-    parts = [f"{meaning} ({count})" for count, meaning in zip(counts, LABEL_FLAGS.values(), strict=True) if count]
-    return f"{flagged} of {total} sources are flagged: {'; '.join(parts) or 'none'}."
+def flag_caveat(flags: ArrayLike) -> str:
+    """Return how many sources are flagged, and how many by each bit of `LABEL_FLAGS`, from the flags of all."""
+    flags = np.asarray(flags, int)
+    counts = {meaning: np.sum(flags & bit > 0) for bit, meaning in LABEL_FLAGS.items()}
+    parts = [f"{meaning} ({count})" for meaning, count in counts.items() if count]
+    return f"{np.sum(flags > 0)} of {len(flags)} sources are flagged: {'; '.join(parts) or 'none'}."
 
 
 def console_for_tables() -> Console:

@@ -15,6 +15,7 @@ from fermiclass.labelling.labels import (
     CATALOGUE_COLUMNS,
     FORMAT_KEY,
     FORMAT_VERSION,
+    count_labels,
     label_table,
     read_labels,
 )
@@ -116,6 +117,23 @@ def test_values_are_the_predictions(labels):
     np.testing.assert_array_equal(labels["ENTROPY"], expected.entropy)
     np.testing.assert_array_equal(labels["INFORMATION"], expected.information)
     np.testing.assert_array_equal(labels["NOISE_ENTROPY"], expected.noise_entropy)
+
+
+def test_counts_of_classes_and_groups(labels):
+    """A group counts with the sum of its classes: more sources are surely AGN than surely of one kind."""
+    counts = {count.name: count for count in count_labels(labels)}
+    assert list(counts) == CLASSES
+    assert sum(count.best for count in counts.values()) == len(labels)
+    table = labels.copy()
+    table["Sum_P_agn"] = labels["P_bll"] + labels["P_fsrq"]
+    agn = count_labels(table)[-1]
+    assert agn.words == "agn (bll + fsrq)"
+    assert agn.best == counts["bll"].best + counts["fsrq"].best
+    assert sum(count.lasting for count in counts.values()) == pytest.approx(np.sum(labels["LASTS"]))
+    assert agn.expected == pytest.approx(counts["bll"].expected + counts["fsrq"].expected)
+    assert agn.confident == np.sum(table["Sum_P_agn"] >= 0.9) > counts["bll"].confident + counts["fsrq"].confident
+    table["P_psr"][:2] = [np.nan, np.inf]
+    assert count_labels(table)[2].expected == pytest.approx(labels["P_psr"][2:].sum())
 
 
 def test_flags(few):

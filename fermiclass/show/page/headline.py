@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fermiclass.catalog import CLASS_CODES, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.io.prediction_columns import OOD_LIMIT
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY, stated_priors
-from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, classes_of
-from fermiclass.show.page.sources import floats, whole_numbers
+from fermiclass.labelling.labels import LABEL_FLAGS
+from fermiclass.show.page.sources import whole_numbers
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -60,25 +58,7 @@ _PROVENANCE = {
 }
 
 
-def class_summary(labels: Table) -> list[dict[str, Any]]:
-    """Return for each class its numbers of sources: most probable class, confident label, expected, and that last."""
-    meanings = _meanings(labels)
-    best, top = np.asarray(labels["PRED_CLASS"], str), floats(labels, "P_MAX")
-    lasts = floats(labels, LASTS)
-    return [
-        {
-            "name": name,
-            "most_probable": int(np.sum(best == name)),
-            "sure": int(np.sum((best == name) & (top >= CONFIDENT))),
-            "expected": float(np.nansum(floats(labels, f"P_{name}"))),
-            "lasting": float(np.nansum(floats(labels, f"P_{name}") * lasts)),
-            "meaning": meanings.get(name, ""),
-        }
-        for name in classes_of(labels)
-    ]
-
-
-def _meanings(labels: Table) -> dict[str, str]:
+def class_meanings(labels: Table) -> dict[str, str]:
     """Return the catalogue's classes that each class contains, in words; empty if the metadata do not give them."""
     try:
         grouping = ClassGrouping.parse(str(labels.meta.get("classes", "")))

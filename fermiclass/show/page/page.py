@@ -18,21 +18,20 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from fermiclass._version import __version__
-from fermiclass.catalog import Catalog
+from fermiclass.catalog import CLASS_TREE, Catalog
+from fermiclass.catalog.source_names import gamma_ray_names
 from fermiclass.errors import OutputError
 from fermiclass.io.files import check_place, write_bytes
-from fermiclass.labelling.labels import CONFIDENT, classes_of
+from fermiclass.labelling.labels import CONFIDENT, classes_of, count_labels, groups_of
 from fermiclass.labelling.retraining import check_sha256
 from fermiclass.show.page.features import feature_columns
-from fermiclass.show.page.headline import class_summary, flag_summary, priors_summary, provenance
+from fermiclass.show.page.headline import class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
 from fermiclass.show.page.metrics import Candidates, Trust
-from fermiclass.show.page.sources import grid, saved_columns, source_columns, statuses_of
+from fermiclass.show.page.sources import OTHER_NAMES, catalogue_rows, grid, saved_columns, source_columns, statuses_of
 from fermiclass.show.summaries import flag_caveat, lasting_caveat, prior_caveats
 
 _ENDINGS = (".html", ".htm")
-#: Classes of pulsars: their candidates come first.
-_PULSARS = ("psr", "msp")
 _LIBRARIES = ("echarts.common.min.js", "dataTables.min.js")
 _SCRIPTS = (
     *("data", "state", "marks", "charts", "position", "filters", "save", "table", "sky", "details", "features"),
@@ -126,9 +125,11 @@ def report_page(
         num_sources=len(labels),
         caveats=_caveats(labels, data),
         statuses=statuses_of(data["sources"]),
+        groups=["+".join(inside) for inside in groups_of(labels).values()],
         wanted=[classes[c] for c in data["wanted"]],
         confident=CONFIDENT,
-        summary=class_summary(labels),
+        counts=count_labels(labels),
+        meanings=class_meanings(labels),
         flags=data["flags"],
         priors=priors_summary(labels.meta),
         provenance=first,
@@ -144,14 +145,19 @@ def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[s
     if catalog is not None and "sha256" in labels.meta:
         check_sha256(catalog, str(labels.meta.get("catalog")), str(labels.meta["sha256"]))
     sources = source_columns(labels)  # checks the columns that the rest relies on
-    features = None
+    features, saved, classes = None, saved_columns(labels), classes_of(labels)
     if catalog is not None:
         features = feature_columns(labels, catalog)
+        names = gamma_ray_names(catalog)
+        sources["others"] = [names[row] for row in catalogue_rows(labels, catalog)]
+        saved.insert(1, OTHER_NAMES)
+    groups = [{"name": top, "classes": [classes.index(c) for c in inside]} for top, inside in groups_of(labels).items()]
     return {
-        "classes": [asdict(mark) for mark in class_marks(classes_of(labels))],
+        "classes": [asdict(mark) for mark in class_marks(classes)],
+        "groups": groups,
         "flags": flag_summary(labels),
-        "wanted": [c for c, name in enumerate(classes_of(labels)) if name in _PULSARS],
-        "saved": saved_columns(labels),
+        "wanted": [c for c, name in enumerate(classes) if name in CLASS_TREE["psr"]],
+        "saved": saved,
         "origin": {str(key): str(value) for key, value in labels.meta.items()},
         "file": f"{_catalog_name(labels)}-selection",
         "sources": sources,
@@ -163,9 +169,8 @@ def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[s
 
 
 def _caveats(labels: Table, data: dict[str, Any]) -> list[str]:
-    flags = data["sources"]["flags"]
-    flagged = flag_caveat(sum(1 for value in flags if value), len(flags), [row["n"] for row in data["flags"]])
-    return [*prior_caveats(labels.meta), lasting_caveat(labels), flagged]
+    flags = [bits or 0 for bits in data["sources"]["flags"]]
+    return [*prior_caveats(labels.meta), lasting_caveat(labels), flag_caveat(flags)]
 
 
 def _catalog_name(labels: Table) -> str:

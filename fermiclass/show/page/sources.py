@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.labels import classes_of
+from fermiclass.labelling.labels import SUM_PREFIX, classes_of, groups_of
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -35,7 +35,23 @@ _OPTIONAL = (("Signif_Avg", "significance", 2), ("Flags", "warnings", 0))
 _TEXTS = (("CLASS1", "class1"), ("ASSOC1", "assoc1"))
 
 #: Columns with three digits, and their names on the page.
-_MEASURED = (("Flux1000", "flux"), ("Unc_Flux1000", "fluxError"), ("Conf_95_SemiMajor", "r95"))
+_MEASURED = (
+    ("Flux1000", "flux"),
+    ("Unc_Flux1000", "fluxError"),
+    ("Conf_95_SemiMajor", "r95"),
+    ("Conf_95_SemiMinor", "r95Minor"),
+    ("Conf_95_PosAng", "r95Angle"),
+)
+
+#: The column of saved files with the names in other catalogues, which the label table does not have.
+OTHER_NAMES = {
+    "name": "OTHER_NAMES",
+    "key": ["others"],
+    "type": "char",
+    "about": "Names in earlier and other gamma-ray catalogues",
+    "unit": "",
+    "ucd": "meta.id.cross",
+}
 
 
 def source_columns(labels: Table) -> dict[str, Any]:
@@ -50,8 +66,9 @@ def source_columns(labels: Table) -> dict[str, Any]:
     -------
     dict
         name, class1, assoc1, status (text), predicted (index of a class), ra, dec, l, b (deg), x, y (on the map), pmax,
-        probability and deviation (a list for each class), entropy, information, noise, ood, lasts, flags, significance.
-        If they are known, flux and fluxError (ph cm-2 s-1) and r95 (deg).
+        probability and deviation (a list for each class), sum (a list for each group of classes), entropy, information,
+        noise, ood, lasts, flags, significance. If they are known, flux and fluxError (ph cm-2 s-1), and the error
+        ellipse r95, r95Minor, r95Angle (deg).
 
     Raises
     ------
@@ -81,6 +98,7 @@ def source_columns(labels: Table) -> dict[str, Any]:
         columns[name] = _rounded(labels, column, decimals)
     columns["probability"] = [_rounded(labels, f"P_{name}", 4) for name in classes]
     columns["deviation"] = [_rounded(labels, f"Unc_P_{name}", 3) for name in classes]
+    columns["sum"] = [_rounded(labels, SUM_PREFIX + top, 4) for top in groups_of(labels)]
     places = project(floats(labels, "GLON"), floats(labels, "GLAT"))
     columns["x"], columns["y"] = (_list(np.round(axis, 4)) for axis in places.T)
     for column, name in _MEASURED:
@@ -105,6 +123,7 @@ def saved_columns(labels: Table) -> list[dict[str, Any]]:
     columns.append(("PRED_CLASS", ["predicted"], "char"))
     for c, name in enumerate(classes_of(labels)):
         columns += [(f"P_{name}", ["probability", c], "double"), (f"Unc_P_{name}", ["deviation", c], "double")]
+    columns += [(SUM_PREFIX + top, ["sum", g], "double") for g, top in enumerate(groups_of(labels))]
     return [
         {
             "name": column,

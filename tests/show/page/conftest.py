@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from fermiclass.catalog import CLASS_TREE
 from fermiclass.labelling.labels import label_table
 
 CLASSES = ("bll", "fsrq", "psr")
@@ -63,8 +64,9 @@ def make_up_labels(catalog, seed=0, names=CLASSES, **meta):
         "class_priors": "given", "priors": '{"unassociated": {"bll": 0.3, "fsrq": 0.2, "psr": 0.5}}',
         "random_state": "0",
     }  # fmt: skip
+    tops = {top: tuple(name for name in names if name in inside) for top, inside in CLASS_TREE.items()}
     return label_table(
-        catalog, names, prediction,
+        catalog, names, prediction, tops={top: inside for top, inside in tops.items() if len(inside) > 1},
         feature_flags=rng.integers(0, 2, n).astype(np.int32), ood_score=rng.uniform(size=n), meta=about | meta,
     )  # fmt: skip
 

@@ -193,14 +193,32 @@ def test_filters(page, labels):
     )
 
 
+def test_a_group_is_filtered_by_its_sum(page, labels):
+    page.open()
+    agn = np.round(labels["Sum_P_agn"], 4)
+    page.find("#filter-class").send_keys("bll+fsrq")
+    for least in (0.5, 0.95):
+        number = np.sum(agn >= least)
+        page.until(f"return document.querySelector('.dt-info').textContent.includes(' of {number:,} sources')")
+        page.type("#filter-p", "0.95")
+    page.all("#table tbody tr")[0].click()
+    row = int(np.flatnonzero(labels["Source_Name"] == page.selected())[0])
+    assert f"bll+fsrq {agn[row]:.3f}" in page.find("#selected-body").text
+
+
 def test_filters_by_status_latitude_and_novelty(page, labels):
     page.open()
     page.find("#filter-status").send_keys("unassociated")
     page.type("#filter-b-from", "10")
     page.type("#filter-b-to", "40.5")
     page.type("#filter-ood", "0.75")
+    page.type("#filter-dec-from", "-20.5")
+    page.type("#filter-dec-to", "60")
+    dec = np.round(labels["DEJ2000"].astype(float), 4)
     b, ood = np.abs(np.round(labels["GLAT"].astype(float), 3)), np.round(labels["OOD_SCORE"], 3)
-    chosen = (labels["STATUS"] == "unassociated") & (b >= 10) & (b <= 40.5) & (ood <= 0.75)
+    chosen = (
+        (labels["STATUS"] == "unassociated") & (b >= 10) & (b <= 40.5) & (ood <= 0.75) & (dec >= -20.5) & (dec <= 60)
+    )
     page.until(f"return document.querySelector('.dt-info').textContent.includes(' of {chosen.sum():,} sources')")
     assert {point[2] for point in page.points("sky-map", "class")} == set(np.flatnonzero(chosen).tolist())
     page.find("#filter-none").click()

@@ -68,6 +68,6 @@ def test_numbers_that_are_none_are_left_out(labels):
     columns = source_columns(labels)
     gone = slice(len(NAMES), len(NAMES) + len(NUMBERS))
     for name, values in columns.items():
-        rows = values if name in ("probability", "deviation") else [values]
+        rows = values if name in ("probability", "deviation", "sum") else [values]
         if name not in ("name", "class1", "assoc1", "status", "predicted"):
             assert all(row[gone] == [None] * len(NUMBERS) for row in rows), name

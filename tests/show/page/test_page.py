@@ -113,6 +113,19 @@ def test_classes_in_the_order_in_which_they_were_given(targets):
     assert "msp candidates" in page
 
 
+def test_both_kinds_of_pulsars_are_one_group(targets, dr4):
+    """Candidates have the sum of both kinds; the names of earlier catalogues are those of the right rows."""
+    labels = make_up_labels(targets[:50], names=("bll", "fsrq", "psr", "msp", "other"))
+    data = data_of(report_page(labels, catalog=dr4))
+    assert data["wanted"] == [2, 3]
+    assert data["groups"] == [{"name": "agn", "classes": [0, 1]}, {"name": "psr", "classes": [2, 3]}]
+    assert data["sources"]["sum"][1] == [round(p, 4) for p in labels["P_psr"] + labels["P_msp"]]
+    for row, names in enumerate(data["sources"]["others"]):
+        found = {str(targets.table[column][row]) for column in ("ASSOC_FGL", "ASSOC_4FGL", "ASSOC_FHL", "ASSOC_GAM1")}
+        assert {*names.split(", ")} == found - {"", labels["Source_Name"][row]} or not names
+    assert any("3FGL" in names for names in data["sources"]["others"])
+
+
 def test_labels_without_metadata(targets, dr4, tmp_path):
     """A CSV file says nothing of how the labels were made: the default features are shown."""
     write_table(make_up_labels(targets[:50]), tmp_path / "labels.csv")

@@ -12,7 +12,7 @@ from fermiclass.labelling.labels import LABEL_FLAGS
 from fermiclass.plots.style import PALETTE
 from fermiclass.show.page import read_metrics
 from fermiclass.show.page.features import feature_columns, linear_codes, log_codes
-from fermiclass.show.page.headline import FLAG_ADVICE, class_summary, flag_summary, priors_summary, provenance
+from fermiclass.show.page.headline import FLAG_ADVICE, class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, class_marks, contrast
 from fermiclass.show.page.sources import (
     catalogue_rows,
@@ -98,9 +98,10 @@ def test_columns_are_those_of_the_labels(labels, targets):
     assert [CLASSES[c] for c in columns["predicted"]] == list(labels["PRED_CLASS"])
     np.testing.assert_allclose(columns["probability"][2], labels["P_psr"], atol=5.1e-5)
     np.testing.assert_allclose(columns["deviation"][0], labels["Unc_P_bll"], atol=5.1e-4)
+    np.testing.assert_allclose(columns["sum"], [labels["P_bll"] + labels["P_fsrq"]], atol=5.1e-5)
     np.testing.assert_allclose(np.array(columns["flux"]), targets.table["Flux1000"], rtol=6e-3)
     assert columns["flags"] == list(labels["LABEL_FLAGS"])
-    assert all(len(columns[name]) == len(labels) for name in columns if name not in ("probability", "deviation"))
+    assert all(len(columns[name]) == len(labels) for name in columns if name not in ("probability", "deviation", "sum"))
     json.dumps(columns, allow_nan=False)
 
 
@@ -124,7 +125,8 @@ def test_what_is_saved(targets):
     table = make_up_labels(targets[:5])
     columns = {column["name"]: column for column in saved_columns(table)}
     assert set(columns) <= set(table.colnames)
-    assert {"Source_Name", "STATUS", "P_psr", "Unc_P_psr", "Flux1000", "LABEL_FLAGS"} <= set(columns)
+    ellipse = {"Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng"}
+    assert {"Source_Name", "STATUS", "P_psr", "Unc_P_psr", "Sum_P_agn", "LABEL_FLAGS", *ellipse} <= set(columns)
     assert columns["P_psr"]["key"] == ["probability", 2]
     assert columns["RAJ2000"]["unit"] == "deg"
     assert Unit(columns["Flux1000"]["unit"], format="vounit") == Unit("ph cm-2 s-1")
@@ -197,14 +199,10 @@ def test_labelled_sources_with_a_class_are_known_too(dr4):
 # --- headline --------------------------------------------------------------------------------------------------------
 
 
-def test_summary_adds_up(labels):
-    rows = class_summary(labels)
-    assert [row["name"] for row in rows] == list(CLASSES)
-    assert sum(row["most_probable"] for row in rows) == len(labels)
-    assert sum(row["expected"] for row in rows) == pytest.approx(len(labels))
-    assert sum(row["lasting"] for row in rows) == pytest.approx(np.sum(labels["LASTS"]))
-    assert sum(row["sure"] for row in rows) == np.sum(labels["P_MAX"] >= 0.9)
-    assert rows[0]["meaning"].startswith("BL Lac")
+def test_meanings_of_classes(labels):
+    meanings = class_meanings(labels)
+    assert list(meanings) == list(CLASSES)
+    assert meanings["bll"].startswith("BL Lac")
 
 
 def test_every_flag_is_explained(labels):

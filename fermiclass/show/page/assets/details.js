@@ -4,15 +4,15 @@ function definition(words, ...what) {
 }
 
 function probabilityTable(i) {
-  const rows = data.classes.map(({ name }, c) => {
-    const bar = element("td", { class: "number bar" }, `${fixed(sources.probability[c][i], 3)} ± ${fixed(sources.deviation[c][i], 3)}`);
-    bar.style.setProperty("--share", sources.probability[c][i] ?? 0);
-    bar.style.setProperty("--bar", `var(--class-${c})`);
-    return element("tr", {}, element("th", { scope: "row" }, markElement(c), ` ${name}`), bar);
+  const rows = kindsInOrder.map((kind) => {
+    const bar = element("td", { class: "number bar" }, fixed(kind.values[i], 3));
+    drawBar(bar, kind, i);
+    const marks = kind.isGroup ? ["= "] : [markElement(kind.classes[0]), " "];
+    return element("tr", kind.isGroup ? { class: "group" } : {}, element("th", { scope: "row" }, ...marks, kind.words), bar);
   });
   const head = element("tr", {}, element("th", { scope: "col" }, "Class"), element("th", { scope: "col", class: "number" }, "Probability"));
   return element(
-    "table", { class: "plain" }, element("caption", {}, "Probabilities, with their standard deviations"),
+    "table", { class: "plain" }, element("caption", {}, "Probabilities"),
     element("thead", {}, head), element("tbody", {}, ...rows),
   );
 }
@@ -48,9 +48,10 @@ function showDetails() {
   const about = element("dl", {},
     ...definition("Most probably", markElement(sources.predicted[i]), ` ${data.classes[sources.predicted[i]].name}, P ${fixed(sources.pmax[i], 3)}`),
     ...definition("In the catalogue", [sources.class1[i], sources.assoc1[i]].filter(Boolean).join(", ") || "unassociated"),
+    ...(sources.others?.[i] ? definition("Other names", sources.others[i]) : []),
     ...definition("RA, Dec (J2000)", `${fixed(sources.ra[i], 4)}°, ${fixed(sources.dec[i], 4)}°`),
     ...definition("l, b", `${fixed(sources.l[i], 2)}°, ${fixed(sources.b[i], 2)}°`),
-    ...(sources.r95 ? definition("95 % radius", `${fixed(sources.r95[i], 3)}°`) : []),
+    ...(sources.r95 ? definition("95 % ellipse", ellipseWords(i)) : []),
     ...(sources.significance ? definition("Significance", `${fixed(sources.significance[i], 1)} σ`) : []),
     ...(sources.flux ? definition("Flux, 1–100 GeV", `${withError(sources.flux[i], sources.fluxError && sources.fluxError[i])} cm⁻² s⁻¹`) : []),
     ...definition("Entropy", entropyWords(i)),
@@ -63,6 +64,12 @@ function showDetails() {
     ...(listed ? [] : [element("p", { class: "note" }, "The table does not list this source, because the search excludes it.")]),
     probabilityTable(i), about, element("h3", {}, "Elsewhere"), links, ...featureDetails(i),
   );
+}
+
+/** Return the semi-axes of the error ellipse, and its position angle if it is known. */
+function ellipseWords(i) {
+  const axes = [sources.r95, sources.r95Minor].filter(Boolean).map((values) => `${fixed(values[i], 3)}°`).join(" × ");
+  return sources.r95Angle ? `${axes}, angle ${fixed(sources.r95Angle[i], 0)}°` : axes;
 }
 
 /** Return the entropy and what could lower it. First-order methods count what error bars add in the information. */

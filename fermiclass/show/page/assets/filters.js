@@ -1,7 +1,7 @@
 // Which sources are listed, and which come first.
 const CAREFUL = 4 | 8; // bits of LABEL_FLAGS that candidates do not have
 const searchable = everySource.map((i) =>
-  [sources.name[i], data.classes[sources.predicted[i]].name, sources.class1[i], sources.assoc1[i]].join("\n").toLowerCase(),
+  [sources.name[i], data.classes[sources.predicted[i]].name, sources.class1[i], sources.assoc1[i], sources.others?.[i]].join("\n").toLowerCase(),
 );
 
 /** How much an observer wants each source: candidates first, by their probability. */
@@ -24,22 +24,29 @@ function numberIn(id, otherwise) {
 /** Return what the fields say: a function of a source. */
 function filterOfFields() {
   const words = control("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const [ofClass, status] = [control("filter-class").value, control("filter-status").value];
-  const [p, lasts, ood, from, to] = [["filter-p", -1], ["filter-lasts", 0], ["filter-ood", null], ["filter-b-from", null], ["filter-b-to", null]].map(
-    ([id, otherwise]) => numberIn(id, otherwise),
+  const kind = kinds[control("filter-class").value];
+  const status = control("filter-status").value;
+  const p = numberIn("filter-p", kind?.isGroup ? 0.5 : -1); // a group is more probable than not, or as is asked
+  const isLikely = kind?.isGroup
+    ? (i) => kind.values[i] >= p
+    : (i) => (!kind || sources.predicted[i] === kind.classes[0]) && (p < 0 || sources.pmax[i] >= p);
+  const lasts = numberIn("filter-lasts", 0);
+  const [ood, from, to, south, north] = ["filter-ood", "filter-b-from", "filter-b-to", "filter-dec-from", "filter-dec-to"].map(
+    (id) => numberIn(id, null),
   );
   const radius = numberIn("radius", 180);
   const near = control("near").value.trim() !== "";
   const bits = [...document.querySelectorAll(".filter-flag:checked")].reduce((sum, { value }) => sum | Number(value), 0);
   return (i) =>
     words.every((word) => searchable[i].includes(word)) &&
-    (ofClass === "" || sources.predicted[i] === Number(ofClass)) &&
+    isLikely(i) &&
     (status === "" || sources.status[i] === status) &&
-    (p < 0 || sources.pmax[i] >= p) &&
     sources.lasts[i] >= lasts &&
     (ood === null || (sources.ood[i] !== null && sources.ood[i] <= ood)) &&
     (from === null || (sources.b[i] !== null && Math.abs(sources.b[i]) >= from)) &&
     (to === null || (sources.b[i] !== null && Math.abs(sources.b[i]) <= to)) &&
+    (south === null || (sources.dec[i] !== null && sources.dec[i] >= south)) &&
+    (north === null || (sources.dec[i] !== null && sources.dec[i] <= north)) &&
     !(sources.flags[i] & bits) &&
     (!near || (distances[i] !== null && distances[i] <= radius));
 }

@@ -15,6 +15,19 @@ function markElement(c) {
   return svg;
 }
 
+/** Draw the probability of a class or group as a bar below a cell: each class has its part of it, in its colour. */
+function drawBar(cell, { classes, values }, i) {
+  const whole = values[i] || 1;
+  let end = 0;
+  const parts = classes.map((c) => {
+    const start = end;
+    end += (100 * (sources.probability[c][i] ?? 0)) / whole;
+    return `var(--class-${c}) ${start.toFixed(1)}% ${end.toFixed(1)}%`;
+  });
+  cell.style.setProperty("--share", values[i] ?? 0);
+  cell.style.setProperty("--bar", parts.join(", "));
+}
+
 /** Return a class's colour #rrggbb on the page's present ground. */
 function classColour(c) {
   return darkMode.matches ? data.classes[c].dark : data.classes[c].light;

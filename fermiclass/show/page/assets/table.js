@@ -51,14 +51,10 @@ function classColumn() {
   });
 }
 
-function probabilityColumn(c) {
-  const values = sources.probability[c];
-  return numberColumn(`P ${data.classes[c].name}`, values, 3, {
-    className: "number bar",
-    createdCell: (cell, value, i) => {
-      cell.style.setProperty("--share", values[i] ?? 0);
-      cell.style.setProperty("--bar", `var(--class-${c})`);
-    },
+function probabilityColumn(kind) {
+  return numberColumn(`P ${kind.words}`, kind.values, 3, {
+    className: kind.isGroup ? "number bar group" : "number bar",
+    createdCell: (cell, value, i) => drawBar(cell, kind, i),
   });
 }
 
@@ -95,10 +91,12 @@ function makeTable() {
   const columns = [
     nameColumn(),
     classColumn(),
-    ...data.classes.map((_, c) => probabilityColumn(c)),
+    ...kindsInOrder.map(probabilityColumn),
     { ...numberColumn("Distance, °", [], 3), name: "distance", visible: false,
       data: (i, kind) => (kind === "display" ? fixed(distances[i], 3) : distances[i] ?? Infinity), orderSequence: ["asc", "desc"] },
     ...(sources.significance ? [numberColumn("σ", sources.significance, 1)] : []),
+    numberColumn("RA, °", sources.ra, 3),
+    numberColumn("Dec, °", sources.dec, 3),
     numberColumn("l, °", sources.l, 2),
     numberColumn("b, °", sources.b, 2),
     numberColumn("Lasts", sources.lasts, 2),
