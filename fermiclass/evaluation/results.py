@@ -122,6 +122,11 @@ class Evaluation:
         ranking = list(self.table.index)
         return next((name for name in ranking if not self.results[name].method.is_baseline), ranking[0])
 
+    @property
+    def nll_of_constants(self) -> float:
+        """The NLL of all scored sources with the best constant probabilities: the scale of the others."""
+        return metrics.nll_after_best_priors(np.full(self.truth.shape, 1 / len(self.classes)), self.truth)
+
     def losses(self, population: str = "all") -> pd.DataFrame:
         """Return −ln P(true class) of each scored source: a row for each source, a column for each method."""
         truth = self.targets.truth_of(population)
@@ -203,6 +208,7 @@ class Evaluation:
                 **targets.meta,
                 "n": len(self),
                 "classes": self.classes,
+                "nll_of_constants": self.nll_of_constants,
                 "found": {name: row["n"] for name, row in self.per_class(self.best).items()},
                 "methods": {name: self._method_to_dict(name) for name in self.results},
             }

@@ -167,7 +167,10 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
     hidden = len(evaluation.results) - len(shown(evaluation))
     if hidden:
         say(f"{hidden} more baselines are not as good; --json writes them all.")
-    say(definitions() + "\nLower is better in all of them. s: seconds of training and prediction.")
+    say(
+        f"{definitions()}\nLower is better in all of them. The best constant probabilities have an NLL of "
+        f"{evaluation.nll_of_constants:.3f}. s: seconds of training and prediction."
+    )
     if any(result.class_priors for result in evaluation.results.values()):
         say(f"{ESTIMATED_SUFFIX}: corrected for class priors estimated from all sources without a class.")
     chance = evaluation.table.loc[best, "ece_by_chance"]

@@ -55,6 +55,11 @@ def test_differences_are_paired(evaluation):
     assert str(found) == f"{found.mean:+.3f} ± {found.se:.3f}"
 
 
+def test_constant_probabilities_have_the_entropy_of_the_frequencies(evaluation):
+    shares = np.bincount(evaluation.truth.argmax(axis=1)) / 190
+    assert evaluation.nll_of_constants == pytest.approx(-np.sum(shares * np.log(shares)), abs=1e-6)
+
+
 def test_bins_of_significance(evaluation):
     significance = evaluation.targets.significance[:190]
     d = loss(evaluation, "nimgp") - loss(evaluation, "mgp")
