@@ -11,7 +11,7 @@ from rich.text import Text
 from fermiclass.analysis.explain import CLASS2_KIND, IMPUTED_MARK, Explanation, measured
 from fermiclass.analysis.followup import LEAST_NOISE_ENTROPY
 from fermiclass.io.prediction_columns import FLAG_OUTSIDE_DOMAIN
-from fermiclass.labelling.labels import FLAG_CATALOGUE, FLAG_UNCERTAINTY_IMPUTED, LABEL_FLAGS
+from fermiclass.labelling.labels import FLAG_CATALOGUE, FLAG_UNCERTAINTY_IMPUTED, LABEL_FLAGS, LASTS
 from fermiclass.show.summaries import console_for_tables, rich_table
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ def _flags(explained: Explanation) -> list[str]:
     label = explained.label
     score = float(label["OOD_SCORE"])
     sentences = [f"OOD_SCORE {score:.3f}: {1000 * score:.0f} of 1000 training sources are more typical."]
+    sentences.append(f"{LASTS} {float(label[LASTS]):.2f}: the probability that a later list has the source.")
     bits = int(label["LABEL_FLAGS"])
     words = []
     for bit, meaning in LABEL_FLAGS.items():

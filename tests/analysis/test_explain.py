@@ -312,6 +312,7 @@ def test_text():
         r"^ 4FGL J1 +bll +BL Lac +1\.25 *$",
         r"^Entropy 0\.898 nats \(maximum 1\.099\)\. More labels could remove 0\.050",
         r"^OOD_SCORE 0\.250: 250 of 1000 training sources are more typical\.$",
+        r"^LASTS 0\.85: the probability that a later list has the source\.$",
         r"^Flags: an uncertainty was imputed \(LP_beta\); the catalogue flags the source\s+\(Flags = 3\)\.$",
     ):
         assert re.search(expected, text, re.MULTILINE), expected

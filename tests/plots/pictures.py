@@ -41,6 +41,7 @@ def explanation():
             "CLASS1": ["bcu"], "ASSOC1": ["PKS 0000+00"], "Flags": [3],
             "P_bll": [0.6], "P_fsrq": [0.3], "P_psr": [0.1],
             "ENTROPY": [0.898], "INFORMATION": [0.05], "NOISE_ENTROPY": [0.1], "OOD_SCORE": [0.25], "LABEL_FLAGS": [9],
+            "LASTS": [0.85],
         }
     )[0]  # fmt: skip
     P = np.array([0.6, 0.3, 0.1])
