@@ -1,6 +1,54 @@
-"""Array types."""
+"""Type of arrays, and outliers among the values of training rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fermiclass.nimgp.errors import TrainingWarning
+
 FloatArray = NDArray[np.float64]
+
+_REACH = 50.0  # values farther from the median, in robust standard deviations, are outliers
+_MOST_USUAL = 0.9  # share of values that are no outliers, where there are any
+
+
+def usual_range(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest value of each column of ``X`` (N, D) without its outliers, ``(D,)`` each.
+
+    An outlier is farther from the median than 50 times the standard deviation that a Gaussian with these quartiles has:
+    so far that the features of the LAT catalogues have none. A column has none either where half of the values are
+    equal, or where a tenth or more would be outliers.
+    """
+    first, median, third = np.percentile(X, (25, 50, 75), axis=0)
+    reach = _REACH * (third - first) / 1.349
+    usual = np.abs(X - median) <= reach
+    usual |= (reach == 0) | (usual.mean(axis=0) <= _MOST_USUAL)
+    return np.where(usual, X, np.inf).min(axis=0), np.where(usual, X, -np.inf).max(axis=0)
+
+
+def without_outliers(X: np.ndarray, names: Sequence[str] | None = None) -> np.ndarray:
+    """Return training rows ``X`` (N, D) with the nearest value of :func:`usual_range` instead of outliers, and warn."""
+    low, high = usual_range(X)
+    outside = (low > X) | (high < X)
+    if not np.any(outside):
+        return X
+    warn_of_outliers(np.sum(outside, axis=0), low, high, names)
+    return np.clip(X, low, high)
+
+
+def warn_of_outliers(count: np.ndarray, low: np.ndarray, high: np.ndarray, names: Sequence[str] | None = None) -> None:
+    """Warn of the numbers ``(D,)`` of rows outside of the range of each feature."""
+    column = int(np.argmax(count > 0))
+    name = f"feature {column} (counted from 0)" if names is None else f"the feature {names[column]}"
+    others = np.sum(count > 0) - 1
+    warnings.warn(
+        f"{name} is far outside of {low[column]:.3g} to {high[column]:.3g}, where all others are, in {count[column]} "
+        f"row(s){f', and {others} more feature(s) have such rows' if others else ''}: training takes the nearest of "
+        "the others instead. Check these rows, or leave them out.",
+        TrainingWarning,
+        stacklevel=3,
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fermiclass.nimgp.arrays import FloatArray
+from fermiclass.nimgp.arrays import FloatArray, usual_range
 
 # A row at so small a distance d from a training source is this source: files in single precision move it by less.
 _SAME = 1e-4
@@ -47,8 +47,10 @@ class TrainingDomain:
     def fit(cls, X: FloatArray, X_var: FloatArray, y: NDArray[np.str_], *, neighbours: int = 5) -> TrainingDomain:
         """Measure the depths of the training sources ``X``, ``X_var`` (N, D) of classes ``y`` (N,).
 
-        N is at least 2. With fewer than k + 1 sources, the farthest one counts as the k-th nearest.
+        Outliers count as the nearest of the other values. N is at least 2. With fewer than k + 1 sources, the farthest
+        one counts as the k-th nearest.
         """
+        X = np.clip(X, *usual_range(X))
         domain = cls(X, 2.0 * _covariance_within(X, y), np.empty(0), min(neighbours, len(X) - 1))
         return replace(domain, depths=np.sort(domain._depth(X, X_var)))
 

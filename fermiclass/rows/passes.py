@@ -28,8 +28,11 @@ class RowStatistics:
     ----------
     num_labelled
         Number of rows to learn from.
-    mean, std
-        (D,) mean and standard deviation of the features of these rows.
+    mean, std, extremes
+        (D,) mean and standard deviation, and (2, D) least and largest value of the features of these rows, within the
+        limits if some were given.
+    num_outside
+        (D,) number of these rows outside of the limits.
     labels
         Distinct labels, sorted; None if there are no labels.
     digest
@@ -42,12 +45,16 @@ class RowStatistics:
     num_labelled: int
     mean: FloatArray
     std: FloatArray
+    extremes: FloatArray
+    num_outside: NDArray[np.int64]
     labels: NDArray[Any] | None
     digest: str
     samples: tuple[Chunk, ...]
 
 
-def row_statistics(rows: Rows, samples: Sequence[tuple[int, int]] = ()) -> RowStatistics:
+def row_statistics(
+    rows: Rows, samples: Sequence[tuple[int, int]] = (), limits: FloatArray | None = None
+) -> RowStatistics:
     """Read all rows once.
 
     Parameters
@@ -57,6 +64,8 @@ def row_statistics(rows: Rows, samples: Sequence[tuple[int, int]] = ()) -> RowSt
     samples
         Number of rows and seed of each sample to draw, without replacement and in the order of the file. The same seed
         and rows give the same sample in any format.
+    limits
+        Least and largest value of each feature, (2, D): the mean and the deviation have these instead of others.
 
     Raises
     ------
@@ -65,6 +74,8 @@ def row_statistics(rows: Rows, samples: Sequence[tuple[int, int]] = ()) -> RowSt
     """
     count = 0
     offset = mean = squares = np.zeros(len(rows.columns.features))
+    low, high = np.full(len(offset), np.inf), np.full(len(offset), -np.inf)
+    outside = np.zeros(len(offset), np.int64)
     labels: set[Any] = set()
     drawn = [_Sample(rows, num, seed) for num, seed in samples]
     digest = blake2b(rows.block_edges.tobytes(), digest_size=16)
@@ -85,6 +96,10 @@ def row_statistics(rows: Rows, samples: Sequence[tuple[int, int]] = ()) -> RowSt
         for one in drawn:
             one.add(chunk)
         if len(X):
+            if limits is not None:
+                outside += np.sum((limits[0] > X) | (limits[1] < X), axis=0)
+                X = np.clip(X, *limits)
+            low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
             # Chan, Golub & LeVeque (1979). Squares are about the mean of each chunk, because one sum of squares would
             # cancel. All is relative to the first row, because means of numbers far from zero lose digits.
             offset = X[0].copy() if count == 0 else offset
@@ -102,6 +117,8 @@ def row_statistics(rows: Rows, samples: Sequence[tuple[int, int]] = ()) -> RowSt
         count,
         offset + mean,
         np.sqrt(squares / count),
+        np.stack([low, high]),
+        outside,
         np.array(sorted(labels)) if has_labels else None,
         digest.hexdigest(),
         tuple(one.kept for one in drawn),

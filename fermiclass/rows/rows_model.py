@@ -14,6 +14,7 @@ from fermiclass.catalog.classes import MOST_LETTERS
 from fermiclass.errors import RowsError
 from fermiclass.io.files import check_place
 from fermiclass.io.versions import versions
+from fermiclass.nimgp.arrays import usual_range, warn_of_outliers
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.rows.chunk import Chunk, Rows
 from fermiclass.rows.columns import Columns
@@ -129,7 +130,13 @@ def fit_rows(
     settings = Settings(**estimator.get_params(deep=False))
     check_streamable(settings, checkpoint=checkpoint is not None)
     place = None if checkpoint is None else check_place(checkpoint)
-    found = row_statistics(rows, [(_SAMPLE_ROWS, random_seed(settings)), (_DOMAIN_ROWS, 0)])
+    samples = [(_SAMPLE_ROWS, random_seed(settings)), (_DOMAIN_ROWS, 0)]
+    found = row_statistics(rows, samples)
+    usual = np.stack(usual_range(np.concatenate([found.samples[0].X, found.extremes])))
+    limits = usual if np.any(usual != found.extremes) else None
+    if limits is not None:
+        found = row_statistics(rows, samples, limits)
+        warn_of_outliers(found.num_outside, limits[0], limits[1], rows.columns.features)
     if found.labels is None:
         raise RowsError("a classifier needs rows of at least two classes; found no labels")
     joined = _joined_labels(found)
@@ -148,6 +155,7 @@ def fit_rows(
         found.labels,
         (sample.X, sample.X_var),
         joined,
+        limits,
         {"features": rows.columns.features, "contents": found.digest},
     )
     fitted = clone(estimator).fit_stream(minibatches, statistics, checkpoint=place, progress=progress)

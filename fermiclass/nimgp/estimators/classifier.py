@@ -11,9 +11,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.estimators.fitting import Fitted, check_start, fit_prepared
 from fermiclass.nimgp.estimators.folds import NUM_DRAWS, fold_temperature
-from fermiclass.nimgp.estimators.preparation import Prepared, label_meanings, labelled_rows, prepare, random_seed
+from fermiclass.nimgp.estimators.preparation import (
+    Prepared,
+    label_meanings,
+    labelled_rows,
+    prepare,
+    random_seed,
+)
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
 from fermiclass.nimgp.estimators.validation import (
     NoisyClassifierMixin,
@@ -215,6 +222,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         X_var = align_columns(X, X_var, y=y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         rows = labelled_rows(settings, X, y, check_variances(X, X_var))
+        rows = rows._replace(X=without_outliers(rows.X, getattr(self, "feature_names_in_", None)))
         seed = random_seed(settings)
         if start is not None:
             check_start(settings, label_meanings(settings, rows.y).classes, start)

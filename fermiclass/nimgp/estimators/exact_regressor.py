@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.estimators.preparation import mean_and_scale
 from fermiclass.nimgp.estimators.validation import (
     NoisyRegressorMixin,
@@ -151,6 +152,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator
         y = np.asarray(y, np.float64)
         noise = check_input_noise(X, X_var)
         output_noise = _check_output_noise(y, y_var)
+        X = without_outliers(X, getattr(self, "feature_names_in_", None))
         self.mean_, self.scale_ = mean_and_scale(X)
         self.y_mean_, self.y_scale_ = map(float, mean_and_scale(y, "y"))
         self._sources = self._standardised(X, noise)

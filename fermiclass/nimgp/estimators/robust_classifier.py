@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.ep.evidence import EPSettings, Trained, fit_evidence
 from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules
@@ -158,6 +159,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         if len(self.classes_) < 2:
             raise ValueError(f"a classifier needs rows of at least two classes; found only {len(self.classes_)} class")
         check_number_of_classes(self.classes_, len(y))
+        X = without_outliers(X, getattr(self, "feature_names_in_", None))
         self.mean_, self.scale_ = mean_and_scale(X)
         X = (X - self.mean_) / self.scale_
         trained = fit_evidence(X, Labels.of(labels, len(self.classes_)), prior, settings)

@@ -9,8 +9,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.estimators.fitting import run_training, schedule
-from fermiclass.nimgp.estimators.preparation import Scaling, inducing_points, input_prior, mean_and_scale, random_seed
+from fermiclass.nimgp.estimators.preparation import (
+    Scaling,
+    inducing_points,
+    input_prior,
+    mean_and_scale,
+    random_seed,
+)
 from fermiclass.nimgp.estimators.validation import (
     NoisyRegressorMixin,
     RebuiltModelMixin,
@@ -134,6 +141,7 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         y, X_var = np.asarray(y, np.float64), check_variances(X, X_var)
         order = np.lexsort((*X_var.T, *X.T, y))  # one order for all permutations of the same rows
         X, X_var, y = X[order], X_var[order], y[order]
+        X = without_outliers(X, getattr(self, "feature_names_in_", None))
         self.mean_, self.scale_ = mean_and_scale(X)
         self._read_scale_of(y)
         X, X_var = Scaling(self.mean_, self.scale_).apply(X, X_var, settings)

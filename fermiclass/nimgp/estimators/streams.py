@@ -50,6 +50,8 @@ class StreamStatistics:
         Inputs and variances of a random sample, which give inducing points and p(x).
     label_sets
         Classes of labels that stand for sets, beside those of the settings.
+    limits
+        Least and largest value of each feature without outliers, ``(2, D)``; None if there are no outliers.
     about
         More that must be the same for training to continue from a checkpoint, such as a digest of the rows.
     """
@@ -60,6 +62,7 @@ class StreamStatistics:
     labels: np.ndarray
     sample: tuple[np.ndarray, np.ndarray]
     label_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    limits: np.ndarray | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -98,14 +101,18 @@ def fit_stream(
     scaling = Scaling(statistics.mean, scale_of(statistics.mean, statistics.std))
     seed, num_rows = random_seed(settings), statistics.num_rows
     batch_size = min(settings.batch_size or BATCH_SIZE, num_rows)
-    X, X_var = scaling.apply(*statistics.sample, settings)
+
+    def limited(X: np.ndarray) -> np.ndarray:
+        return X if statistics.limits is None else np.clip(X, *statistics.limits)
+
+    X, X_var = scaling.apply(limited(statistics.sample[0]), statistics.sample[1], settings)
     Z = inducing_points(settings, X, num_rows, seed)
     prior = input_prior(settings, X, X_var, seed)
     prepared = Prepared(settings, table, scaling, X, X_var, np.empty(0), Z, prior, seed, float(settings.temperature))
 
     def standardised(first: int) -> Iterator[Minibatch]:
         for X, X_var, y in minibatches(batch_size, seed, first):
-            yield (*scaling.apply(X, X_var, settings), table.codes(y))
+            yield (*scaling.apply(limited(X), X_var, settings), table.codes(y))
 
     kept: Checkpoint | None = None
     if checkpoint is not None:
