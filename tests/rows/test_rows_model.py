@@ -182,7 +182,7 @@ def test_a_checkpoint_of_other_rows(data, tmp_path):
     ],
 )
 def test_what_cannot_be_learned(settings, y, message, monkeypatch):
-    monkeypatch.setattr("fermiclass.nimgp.estimators.streams.fit_data", lambda *_, **__: pytest.fail("it trains"))
+    monkeypatch.setattr("fermiclass.nimgp.estimators.streams.fit_prepared", lambda *_, **__: pytest.fail("it trains"))
     y = None if y is None else np.array(list(y))[np.arange(1100) % len(y)]
     with pytest.raises(ValueError, match=message):
         fit(np.random.default_rng(0).normal(size=(1100, 1)), y, settings=settings)
