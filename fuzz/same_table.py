@@ -8,6 +8,10 @@ NaN where a value is missing, and no other columns. The other way has for each c
 exactly: bytes, whole numbers of 16, 32 and 64 bits with TSCAL, TZERO and TNULL, single or double precision; texts of
 any width, that end with blanks or with a NUL and rubbish; any order, other columns between them, and any file format.
 The rows of FITS files are made here, and not by astropy.
+
+A third table says the same by another convention: other units, single precision, another order of the rows, right
+ascensions from -180 to 180, classes in capitals, an impossible number where one is missing, or the hyphens and letters
+of a name. Its features are the same but for rounding, and its sources are found by the same names.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from astropy.io import fits
 from astropy.table import MaskedColumn, Table
 
 from fermiclass.catalog import read_catalog
+from fermiclass.catalog.source_names import find_source
 from fermiclass.features import Imputation, extract_features
 
 CATALOG = Path(__file__).parent.parent / "catalogs" / "4FGL-DR4.fits.gz"
@@ -213,6 +218,50 @@ def read(source: Any, imputation: Imputation | None = None) -> dict[str, Any]:
     return {**found, "imputation": table.imputation}
 
 
+#: Columns in other units: factors and units.
+OTHER_UNITS = {
+    "Pivot_Energy": (1e-3, "GeV"),
+    "Flux1000": (1e4, "ph m-2 s-1"),
+    "LP_SigCurv": (100.0, "%"),
+    "GLAT": (np.pi / 180.0, "rad"),
+    "DEJ2000": (60.0, "arcmin"),
+}
+#: Conventions, and the relative difference of the features that rounding makes.
+CONVENTIONS = {
+    "units": 1e-9, "precision": 1e-4, "order": 1e-9, "sign": 1e-9, "capitals": 0.0, "ranges": 0.0, "names": 0.0
+}  # fmt: skip
+
+
+def related(rng: np.random.Generator, convention: str, columns: list[Written]) -> tuple[list[Written], np.ndarray]:
+    """Return plain columns by another convention, and the order of their rows."""
+    order = rng.permutation(ROWS) if convention == "order" else np.arange(ROWS)
+    changed = []
+    for column in columns:
+        name, form, stored, cards = column.name, column.form, column.stored[order].copy(), dict(column.cards)
+        if convention == "units" and name in OTHER_UNITS and rng.random() < 0.5:
+            factor, cards["TUNIT"] = OTHER_UNITS[name]
+            stored = stored * factor
+        elif convention == "precision" and form == "D":
+            form, stored = "E", stored.astype(np.float32)
+        elif convention == "sign" and name in ("RAJ2000", "GLON"):
+            stored = np.where(stored > 180.0, stored - 360.0, stored)
+        elif convention == "capitals" and name == "CLASS1":
+            stored = np.where(rng.random(ROWS) < 0.5, np.char.upper(stored), np.char.lower(stored))
+        elif convention == "ranges" and name in NUMBERS and np.any(np.isnan(stored)):
+            stored[np.flatnonzero(np.isnan(stored))[0]] = rng.choice([1e9, -1e9, 1e300])
+        changed.append(Written(name, form, stored, cards))
+    return changed, order
+
+
+def check_names(rng: np.random.Generator, source: Path) -> None:
+    """Find a source by its name with another hyphen, other blanks, in small letters, and without the catalogue."""
+    catalog = read_catalog(source)
+    row = int(rng.integers(len(catalog)))
+    name = str(catalog.names[row]).replace("-", str(rng.choice(["-", "\u2010", "\u2011", "\u2013", "\u2212"])))
+    name = name.removeprefix("4FGL ") if rng.random() < 0.5 else name.replace(" ", str(rng.choice(["", " ", "  "])))
+    assert find_source(catalog, name.lower() if rng.random() < 0.5 else name) == row, name
+
+
 WAYS = ("fits", "fits", "fits.gz", "HDUs", "table", "xml", "parquet")
 
 
@@ -231,6 +280,20 @@ def check(seed: int, folder: Path) -> str:
         found = read(write(rng, folder, way, numbers, texts), imputation)
     for name in ("X", "X_var", "flags", "names", "y"):
         np.testing.assert_array_equal(found[name], expected[name], err_msg=f"seed {seed}, {way}, {name}")
+    convention = str(rng.choice(list(CONVENTIONS)))
+    columns, order = related(rng, convention, plain)
+    (folder / "related.fits").write_bytes(to_bytes(columns))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_names(rng, folder / "plain.fits")
+        again = read(folder / "related.fits", imputation)
+    for name in ("X", "X_var", "flags", "names", "y"):
+        wanted, told = expected[name][order], f"seed {seed}, {convention}, {name}"
+        if name in ("X", "X_var"):
+            rtol = CONVENTIONS[convention]
+            np.testing.assert_allclose(again[name], wanted, rtol=rtol, atol=rtol * np.abs(wanted).max(), err_msg=told)
+        else:
+            np.testing.assert_array_equal(again[name], wanted, err_msg=told)
     return way
 
 

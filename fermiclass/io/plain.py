@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from astropy.table import Column, Table
-from astropy.units import Unit
+from astropy.units import Unit, UnrecognizedUnit
 from numpy.typing import NDArray
 
 
@@ -70,7 +70,8 @@ def _text(item: Any) -> str:
 
 def plain_column(data: Any, unit: Any, description: str | None, ucd: str | None) -> Column:
     """Return a column with its unit parsed and its UCD in ``column.meta``."""
-    parsed = Unit(unit, parse_strict="silent") if unit else None
+    given = str(unit) if isinstance(unit, UnrecognizedUnit) else unit  # FITS has no "%" and no hour angle, astropy has
+    parsed = Unit(given, parse_strict="silent") if given else None
     return Column(data, unit=parsed, description=description, meta={"ucd": str(ucd)} if ucd else {})
 
 
