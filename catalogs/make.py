@@ -2,10 +2,10 @@
 
     python catalogs/make.py FOLDER [--output FOLDER]
 
-FOLDER holds the releases as the Fermi Science Support Center publishes them, compressed or not: gll_psc_v20.fit (DR1),
-gll_psc_v27.fit (DR2), gll_psc_v29.fit (DR3), gll_psc_v35.fit (DR4). Every source is kept, and of the columns those that
-a classifier or a reader of its output could want; values, units, UCDs and display formats are those of the original.
-The same input gives the same bytes.
+FOLDER holds the releases as the Fermi Science Support Center publishes them, compressed or not: gll_psc_v16.fit (3FGL),
+gll_psc_v20.fit (DR1), gll_psc_v27.fit (DR2), gll_psc_v29.fit (DR3), gll_psc_v35.fit (DR4).
+Every source is kept, and of the columns those that a classifier or a reader of its output could want; values, units,
+UCDs and display formats are those of the original. The same input gives the same bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from pathlib import Path
 import numpy as np
 from astropy.io import fits
 
-RELEASES = {"4FGL-DR1": "gll_psc_v20", "4FGL-DR2": "gll_psc_v27", "4FGL-DR3": "gll_psc_v29", "4FGL-DR4": "gll_psc_v35"}
+RELEASES = {
+    "3FGL": "gll_psc_v16",
+    "4FGL-DR1": "gll_psc_v20",
+    "4FGL-DR2": "gll_psc_v27",
+    "4FGL-DR3": "gll_psc_v29",
+    "4FGL-DR4": "gll_psc_v35",
+}
 
 # Names, positions, significance, spectra, bands, variability, classes, associations, flags; left out are light curves,
 # regions of interest, and what follows from other columns (nuFnu_Band).
@@ -29,6 +35,8 @@ WANTED = re.compile(
     r"|(Unc_)?Flux1000|(Unc_)?Energy_Flux100|SpectrumType|(Unc_)?(PL|LP|PLEC)_.*|Npred|(Unc_)?Flux_Band|Sqrt_TS_Band"
     r"|Variability_Index|(Unc_)?Frac_Variability|Signif_Peak|(Unc_)?Flux_Peak|Time_Peak|Peak_Interval"
     r"|ASSOC_(4FGL|FGL|FHL|GAM1|TEV)|TEVCAT_FLAG|CLASS[12]?|ASSOC[12]|ASSOC_PROB_(BAY|LR)|(RA|DEC|Unc)_Counterpart|Flags"
+    # of 3FGL only
+    r"|((Unc_)?Flux|Sqrt_TS)\d+_\d+|Signif_Curve|PowerLaw_Index|(Unc_)?(Flux_Density|Spectral_Index|beta|Cutoff|Exp_Index)"
 )
 # Cards of one column, with its number.
 COLUMN_CARD = re.compile(r"(TTYPE|TFORM|TUNIT|TDISP|TUCD|TLMIN|TLMAX|TEMIN|TEMAX|TDIM|TNULL|TCOMM)(\d+)")
@@ -91,7 +99,7 @@ def slim(name: str, content: bytes) -> bytes:
 
 
 def main() -> None:
-    """Write the four slim catalogues and their checksums."""
+    """Write the slim catalogues and their checksums."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the released files are")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent, help="where to write (default: here)")

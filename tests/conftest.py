@@ -19,7 +19,7 @@ settings.load_profile("few")
 
 REPOSITORY = Path(__file__).parent.parent
 SLOW_ROOMS = ("benchmarks", "robustness")
-RELEASES = ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3", "4FGL-DR4")
+RELEASES = ("3FGL", "4FGL-DR1", "4FGL-DR2", "4FGL-DR3", "4FGL-DR4")
 
 
 def slim_path(release):

@@ -22,7 +22,7 @@ from fermiclass.catalog.plausibility import (
     warn_of_repeated_names,
     warn_of_unknown_classes,
 )
-from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, recognise
+from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, Release, described, recognise
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.fits_tables import choose_hdu, hdu_table
 from fermiclass.io.inputs import read_bytes
@@ -118,7 +118,9 @@ def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:
         raise CatalogError(f"{shown}: {in_one_line(error)}. Remove the column, or use another catalogue.") from error
     join_bands(plain)
     header = {key.upper(): value for key, value in plain.meta.items()}
-    _check_columns(plain.colnames, header, shown)  # first: another catalogue is not an unknown release of 4FGL
+    _check_columns(
+        plain.colnames, header, len(plain), shown
+    )  # first: another catalogue is not an unknown release of 4FGL
     release = recognise(header, plain.colnames, len(plain), shown)
     clean = Table(meta={key: header[key] for key in ("CDS-NAME", "VERSION", "DATE") if key in header})
     for name in plain.colnames:
@@ -130,7 +132,8 @@ def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:
         unit = column.unit or release.units.get(standard) or usual_unit
         data = _as_flags(data, shown) if standard == "Flags" else data
         clean[standard] = plain_column(data, unit, column.description, column.meta.get("ucd") or usual_ucd)
-    _check_types(clean, shown)
+    _add_of_release(clean, release)
+    _check_types(clean, release.required, shown)
     convert_units(clean, shown)
     check_values(clean, shown)
     warn_of_unknown_classes(np.char.lower(np.asarray(clean["CLASS1"])), shown)
@@ -153,10 +156,25 @@ def join_bands(table: Table) -> None:
             table.remove_columns(list(names))
 
 
-def _check_columns(columns: Iterable[str], header: Mapping[str, Any], source: str) -> None:
-    """Raise CatalogError when a column in `REQUIRED_COLUMNS` is missing."""
+def _add_of_release(table: Table, release: Release) -> None:
+    """Add the standard columns that a release has under the names of single bands, or for power laws only."""
+    for name in ("Flux", "Unc_Flux"):
+        parts = [f"{name}{band}" for band in release.bands]
+        if parts and f"{name}_Band" not in table.colnames and set(parts) <= set(table.colnames):
+            data = np.stack([np.asarray(table[part], np.float64) for part in parts], axis=1)
+            table[f"{name}_Band"] = Column(data, unit=table[parts[0]].unit, meta=table[parts[0]].meta)
+    for old, new in release.of_power_laws.items():
+        if new not in table.colnames and {old, "SpectrumType"} <= set(table.colnames):
+            data = np.where(table["SpectrumType"] == "PowerLaw", np.asarray(table[old], np.float64), np.nan)
+            table[new] = Column(data, unit=table[old].unit, meta=table[old].meta)
+
+
+def _check_columns(columns: Iterable[str], header: Mapping[str, Any], num_sources: int, source: str) -> None:
+    """Raise CatalogError when a column is missing that the release requires; `REQUIRED_COLUMNS` if it is unknown."""
+    release = described(header, num_sources)
+    required = release.required if release else REQUIRED_COLUMNS
     standard = {new for release in RELEASES for old, new in release.renamed.items() if old in columns}
-    missing = [name for name in REQUIRED_COLUMNS if name not in {*columns, *standard}]
+    missing = [name for name in required if name not in {*columns, *standard}]
     if missing:
         name = str(header.get("CDS-NAME", "")).strip()
         what = f" (CDS-NAME is {name})" if name else ""
@@ -166,10 +184,10 @@ def _check_columns(columns: Iterable[str], header: Mapping[str, Any], source: st
         raise CatalogError(f"{source} lacks columns: {', '.join(missing)}{what}. {_REMEDY}")
 
 
-def _check_types(table: Table, source: str) -> None:
+def _check_types(table: Table, required: Iterable[str], source: str) -> None:
     if not len(table):
         raise CatalogError(f"{source} has no rows. {_REMEDY}")
-    for name in REQUIRED_COLUMNS:
+    for name in required:
         kind, wanted = table[name].dtype.kind, "text" if name in _TEXT_COLUMNS else "numbers"
         if (kind == "U") != (wanted == "text") or kind not in "Ufiu" or table[name].ndim != 1:
             raise CatalogError(

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+_OF_LOG_PARABOLA = ("LP_Index", "Unc_LP_Index", "LP_beta", "Unc_LP_beta")
+
 #: Columns that a catalogue must have. GLON and GLAT are computed if they are missing.
 REQUIRED_COLUMNS = (
     "Source_Name",
@@ -16,10 +18,7 @@ REQUIRED_COLUMNS = (
     "Pivot_Energy",
     "Flux1000",
     "Unc_Flux1000",
-    "LP_Index",
-    "Unc_LP_Index",
-    "LP_beta",
-    "Unc_LP_beta",
+    *_OF_LOG_PARABOLA,
     "LP_SigCurv",
     "CLASS1",
 )
@@ -59,6 +58,14 @@ class Release:
         Value of the bit in Flags that marks soft sources in the Galactic plane; 0 where there is none.
     priors
         Mean and width of the Gaussian priors with which parameters were fitted, by column.
+    required
+        Columns that its catalogues must have, under their standard names.
+    bands
+        Energy bands, as in the names of its columns ``Flux<band>`` and ``Unc_Flux<band>``. They become Flux_Band and
+        Unc_Flux_Band. Empty where the release has these two.
+    of_power_laws
+        Columns that hold for sources whose SpectrumType is PowerLaw only, and the names under which they are kept for
+        these sources; missing for others.
     """
 
     name: str
@@ -71,6 +78,9 @@ class Release:
     units: Mapping[str, str] = field(default_factory=dict)
     soft_galactic_bit: int = 0
     priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    required: tuple[str, ...] = REQUIRED_COLUMNS
+    bands: tuple[str, ...] = ()
+    of_power_laws: Mapping[str, str] = field(default_factory=dict)
 
     def prior_text(self, column: str) -> str:
         """Return the prior of a column in words."""
@@ -121,6 +131,20 @@ RELEASES: tuple[Release, ...] = (
         _ONE_CLASS_COLUMN,
         {"Unc_Flux1000": "ph cm-2 s-1"},
     ),
+    # It fits a LogParabola to curved sources only. Signif_Curve compares a power law with a LogParabola, as LP_SigCurv
+    # does, but for pulsars with an exponential cut-off.
+    Release(
+        "3FGL",
+        "3FGL",
+        (13, 18),
+        4,
+        3034,
+        "Acero et al. 2015, ApJS 218, 23",
+        {"PowerLaw_Index": "PL_Index", "Signif_Curve": "LP_SigCurv"},
+        required=tuple(name for name in REQUIRED_COLUMNS if name not in _OF_LOG_PARABOLA),
+        bands=("100_300", "300_1000", "1000_3000", "3000_10000", "10000_100000"),
+        of_power_laws={"Unc_Spectral_Index": "Unc_PL_Index"},
+    ),
 )
 
 # The versions of a release differ by a few sources. A later version may have more of them. A table with more sources
@@ -132,6 +156,25 @@ _NEWEST = next(release for release in RELEASES if release.name == "4FGL-DR4")
 _UNKNOWN = replace(
     _NEWEST, name="unknown", catalogue="", versions=(0, 0), years=0, sources=0, reference="", renamed=_ONE_CLASS_COLUMN
 )
+
+
+def _name_and_version(header: Mapping[str, object]) -> tuple[str, str]:
+    return str(header.get("CDS-NAME", "")).strip(), str(header.get("VERSION", "")).strip().lower().lstrip("v")
+
+
+def described(header: Mapping[str, object], num_sources: int) -> Release | None:
+    """Return the release whose record a table fits, or None. The parameters are those of :func:`recognise`."""
+    catalogue, version = _name_and_version(header)
+    for release in RELEASES:
+        first, last = release.versions
+        if catalogue:
+            of_version = version.isdigit() and first <= int(version) <= last and release.catalogue == catalogue
+            fits = of_version and (not release.sources or num_sources <= _SLACK * release.sources)
+        else:  # The table has lost its header. Each release has its own number of sources.
+            fits = release.sources > 0 and release.sources == num_sources
+        if fits:
+            return release
+    return None
 
 
 def recognise(header: Mapping[str, object], columns: Collection[str], num_sources: int, source: str) -> Release:
@@ -154,19 +197,10 @@ def recognise(header: Mapping[str, object], columns: Collection[str], num_source
         The release. For a later version of it, the release with an `UnknownReleaseWarning`. For an unknown one, a
         release named 'unknown' with the meaning of 4FGL-DR4, also with this warning.
     """
-    catalogue = str(header.get("CDS-NAME", "")).strip()
-    version = str(header.get("VERSION", "")).strip().lower().lstrip("v")
-    if catalogue and version.isdigit():
-        for release in RELEASES:
-            first, last = release.versions
-            fits = not release.sources or num_sources <= _SLACK * release.sources
-            if release.catalogue == catalogue and first <= int(version) <= last and fits:
-                return release
-    elif not catalogue:
-        # The table has lost its header. Each release has its own number of sources.
-        for release in RELEASES:
-            if release.sources and release.sources == num_sources:
-                return release
+    found = described(header, num_sources)
+    if found is not None:
+        return found
+    catalogue, version = _name_and_version(header)
     about = f"{catalogue or 'no name'}, version {version or 'none'}, {num_sources} sources"
     if not catalogue and "DataRelease" in columns:
         about += ", a release after 4FGL-DR1"  # which has no column DataRelease

@@ -49,6 +49,10 @@ class Feature:
         """The catalogue columns this feature needs, without repetition."""
         return tuple(dict.fromkeys(name for quantity in self.inputs for name in quantity.columns))
 
+    def missing(self, catalog: Catalog) -> list[str]:
+        """Return what the feature needs and `catalog` lacks: columns, or bands within them."""
+        return list(dict.fromkeys(name for quantity in self.inputs for name in quantity.missing(catalog)))
+
     def measure(self, catalog: Catalog, *, unknown: bool = False) -> Reading:
         """Return the feature's value and standard deviation for every source, before imputation.
 
@@ -71,7 +75,7 @@ class Feature:
         FeatureError
             If the catalogue lacks a column that the feature needs.
         """
-        missing = catalog.missing_columns(self.columns)
+        missing = self.missing(catalog)
         if missing and unknown:
             nothing = np.full(len(catalog), np.nan)
             return Reading(nothing, nothing, True)
@@ -104,8 +108,8 @@ def _missing_message(feature: Feature, missing: Iterable[str], catalog: Catalog)
 
 
 def supported_features(catalog: Catalog) -> tuple[Feature, ...]:
-    """Return the defined features whose columns `catalog` has, in the order of `FEATURES`."""
-    return tuple(feature for feature in FEATURES.values() if not catalog.missing_columns(feature.columns))
+    """Return the defined features that `catalog` has all columns and bands for, in the order of `FEATURES`."""
+    return tuple(feature for feature in FEATURES.values() if not feature.missing(catalog))
 
 
 # Helpers for the definitions below: columns with their column `Unc_...`, and columns without errors.

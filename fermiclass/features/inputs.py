@@ -19,8 +19,10 @@ from fermiclass.io.arrays import FloatArray
 #: Larger numbers count as missing: their squares and products would overflow, and no catalogue has any.
 LARGEST = 1e100
 
-#: Edges of `Flux_Band` in MeV, by the number of bands: 7 in 4FGL DR1 and DR2, 8 from DR3 on (HDU `EnergyBounds`).
+#: Edges of `Flux_Band` in MeV, by the number of bands: 5 in 3FGL, 7 in 4FGL DR1 and DR2, 8 from DR3 on (HDU
+#: `EnergyBounds`).
 BAND_EDGES: dict[int, tuple[float, ...]] = {
+    5: (1e2, 3e2, 1e3, 3e3, 1e4, 1e5),
     7: (50.0, 1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 3e5),
     8: (50.0, 1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 1e5, 1e6),
 }
@@ -50,6 +52,10 @@ class Input(Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """The catalogue columns that must be there."""
+        ...
+
+    def missing(self, catalog: Catalog) -> list[str]:
+        """Return what `catalog` lacks: columns, or a band within them."""
         ...
 
     def read(self, catalog: Catalog) -> Reading:
@@ -110,6 +116,10 @@ class Column:
         """The catalogue columns that must be there."""
         return (self.name,) if self.uncertainty is None or self.optional else (self.name, self.uncertainty)
 
+    def missing(self, catalog: Catalog) -> list[str]:
+        """Return the columns that `catalog` lacks."""
+        return catalog.missing_columns(self.columns)
+
     def read(self, catalog: Catalog) -> Reading:
         """Read value and uncertainty of every source."""
         value = float_column(catalog, self.name)
@@ -133,7 +143,8 @@ class Band:
         νFν = F · E₁E₂/(E₂ − E₁)
 
     This makes bands of different width comparable. The band from 30 GeV ends at 300 GeV in DR1 and DR2, and at 100 GeV
-    from DR3 on; all lower bands have the same edges in all releases. (The sum with DR3's band above 100 GeV would be a
+    from DR3 on; all lower bands have the same edges in all releases of 4FGL. In 3FGL, the band from 10 GeV ends at
+    100 GeV, and the bands from 50 MeV and from 30 GeV are absent. (The sum with DR3's band above 100 GeV would be a
     sum of two upper limits for most sources, and would differ more between releases.)
 
     The error is the mean of the lower and the upper error. Without a lower error, the catalogue gives an upper limit
@@ -152,6 +163,13 @@ class Band:
     def columns(self) -> tuple[str, ...]:
         """The catalogue columns that must be there."""
         return ("Flux_Band", "Unc_Flux_Band")
+
+    def missing(self, catalog: Catalog) -> list[str]:
+        """Return the columns that `catalog` lacks, or the band that its columns do not have."""
+        columns = catalog.missing_columns(self.columns)
+        bands = () if columns else catalog.table["Flux_Band"].shape[1:]
+        edges = BAND_EDGES.get(bands[0], ()) if bands else ()
+        return columns or [f"Flux_Band from {self.low:g} MeV"] * (bool(edges) and self.low not in edges[:-1])
 
     def read(self, catalog: Catalog) -> Reading:
         """Read νFν and its standard deviation for every source, in MeV cm-2 s-1."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable
 
-from fermiclass.catalog import Catalog
+from fermiclass.catalog import Catalog, CatalogWarning
 from fermiclass.errors import FeatureError
 from fermiclass.features.definitions import FEATURE_SETS, FEATURES, Feature
-from fermiclass.features.inputs import Column
+from fermiclass.features.inputs import Column, describe
 from fermiclass.features.transforms import Identity, Log
 
 #: Numeric columns of the 4FGL releases with one number a source. They are known without a catalogue.
@@ -39,7 +40,8 @@ def parse_features(
         column takes its uncertainty from `Unc_<column>` if the catalogue has it. Defined features come first:
         `ln_LP_SigCurv` is the feature of the main paper.
     catalog
-        If given, all of its columns are known; otherwise those of the 4FGL releases (`RAW_COLUMNS`).
+        If given, all of its columns are known, and a set has those of its features that the catalogue supports, with a
+        `CatalogWarning` that names the others; otherwise the columns of the 4FGL releases (`RAW_COLUMNS`) are known.
     raw
         If True, any other name is a column.
 
@@ -71,6 +73,22 @@ def parse_features(
     return tuple(features)
 
 
+def _supported(name: str, catalog: Catalog) -> tuple[Feature, ...]:
+    """Return the features of a set that a catalogue supports; all if it supports none."""
+    members = FEATURE_SETS[name]
+    lacking = {feature.name: feature.missing(catalog) for feature in members}
+    chosen = tuple(feature for feature in members if not lacking[feature.name])
+    if chosen and len(chosen) < len(members):
+        columns = dict.fromkeys(column for missing in lacking.values() for column in missing)
+        warnings.warn(
+            f"{describe(catalog)} lacks {', '.join(columns)}: the set '{name}' is used without "
+            f"{', '.join(feature for feature, missing in lacking.items() if missing)}",
+            CatalogWarning,
+            stacklevel=4,
+        )
+    return chosen or members
+
+
 def raw_feature(name: str) -> Feature:
     """Return the feature of a column: the column itself, or its logarithm if `name` starts with `ln_`."""
     column = name.removeprefix("ln_")
@@ -82,7 +100,7 @@ def raw_feature(name: str) -> Feature:
 
 def _resolve(name: str, catalog: Catalog | None, raw: bool) -> tuple[Feature, ...]:
     if name in FEATURE_SETS:
-        return FEATURE_SETS[name]
+        return FEATURE_SETS[name] if catalog is None else _supported(name, catalog)
     if name in FEATURES:
         return (FEATURES[name],)
     column = name.removeprefix("ln_")

@@ -98,9 +98,11 @@ def test_columns_of_the_wrong_type(small, name, values):
         read_catalog(small)
 
 
-def test_3fgl_is_named_with_what_it_lacks(shared_data):
-    with pytest.raises(CatalogError, match=r"lacks .*LP_Index.*3FGL.*Use a 4FGL release"):
-        read_catalog(shared_data / "catalogs" / "gll_psc_v16.fit.gz")
+def test_another_catalogue_is_named_with_what_it_lacks(small):
+    small.remove_column("LP_Index")
+    small.meta["CDS-NAME"] = "2FGL"
+    with pytest.raises(CatalogError, match=r"lacks .*LP_Index.*2FGL.*Use a 4FGL release"):
+        read_catalog(small)
 
 
 @pytest.mark.parametrize("source", [None, 5, {"Source_Name": ["x"]}, b"path"])

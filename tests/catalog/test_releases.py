@@ -7,12 +7,13 @@ from tests.conftest import slim_path
 
 # Counted from the released files.
 COUNTS = {
+    "3FGL": {"bll": 660, "fsrq": 484, "psr": 167, "msp": 0, "bcu": 573, "unk": 0, "": 1010},
     "4FGL-DR1": {"bll": 1131, "fsrq": 694, "psr": 239, "msp": 0, "bcu": 1312, "unk": 92, "": 1337},
     "4FGL-DR2": {"bll": 1308, "fsrq": 744, "psr": 271, "msp": 0, "bcu": 1384, "unk": 115, "": 1667},
     "4FGL-DR3": {"bll": 1456, "fsrq": 794, "psr": 137, "msp": 155, "bcu": 1493, "unk": 134, "": 2157},
     "4FGL-DR4": {"bll": 1490, "fsrq": 820, "psr": 141, "msp": 179, "bcu": 1623, "unk": 140, "": 2423},
 }
-SOURCES = {"4FGL-DR1": 5066, "4FGL-DR2": 5788, "4FGL-DR3": 6659, "4FGL-DR4": 7195}
+SOURCES = {"3FGL": 3034, "4FGL-DR1": 5066, "4FGL-DR2": 5788, "4FGL-DR3": 6659, "4FGL-DR4": 7195}
 BY_NAME = {release.name: release for release in RELEASES}
 
 
@@ -25,7 +26,7 @@ def test_every_slim_release_is_recognised_and_counted(slim_catalog):
 
 def test_records_do_not_overlap():
     for number in range(1, 101):
-        for catalogue in ("4FGL", "FL8Y", "FL16Y"):
+        for catalogue in ("3FGL", "4FGL", "FL8Y", "FL16Y"):
             fitting = [r for r in RELEASES if r.catalogue == catalogue and r.versions[0] <= number <= r.versions[1]]
             assert len(fitting) <= 1
     assert len({r.sources for r in RELEASES}) == len({r.name for r in RELEASES}) == len(RELEASES)
@@ -115,6 +116,21 @@ def test_a_column_of_the_user_is_no_class(dr4, version):
     np.testing.assert_array_equal(catalog.classes, dr4.classes[:50])
     np.testing.assert_array_equal(catalog.table["ASSOC1"], dr4.table["ASSOC1"][:50])
     np.testing.assert_array_equal(catalog.table["ASSOC"], "mine")
+
+
+def test_3fgl_has_the_standard_columns_for_what_it_calls_otherwise():
+    catalog = read_catalog(slim_path("3FGL"))
+    table, steep = catalog.table, catalog.table["SpectrumType"] == "PowerLaw"
+    np.testing.assert_array_equal(table["PL_Index"][steep], table["Spectral_Index"][steep])
+    np.testing.assert_array_equal(table["Unc_PL_Index"][steep], table["Unc_Spectral_Index"][steep])
+    assert np.isnan(table["Unc_PL_Index"][~steep]).all()
+    assert 0 < np.sum(~steep) < np.sum(steep)
+    assert table["Flux_Band"].unit == table["Flux1000"].unit
+    np.testing.assert_array_equal(table["Flux_Band"][:, 4], table["Flux10000_100000"])
+    np.testing.assert_array_equal(table["Unc_Flux_Band"][:, 0], table["Unc_Flux100_300"])
+    # The bands from 1 GeV together are those of Flux1000, 1 to 100 GeV.
+    ratio = table["Flux_Band"][:, 2:].sum(axis=1) / table["Flux1000"]
+    assert np.nanmedian(np.abs(ratio - 1)[table["Signif_Avg"] > 20]) < 0.05
 
 
 def test_first_versions_had_one_class_column():

@@ -11,6 +11,7 @@ from fermiclass.catalog import read_catalog
 from tests.conftest import RELEASES, REPOSITORY, slim_path
 
 ORIGINALS = {
+    "3FGL": "gll_psc_v16",
     "4FGL-DR1": "gll_psc_v20",
     "4FGL-DR2": "gll_psc_v27",
     "4FGL-DR3": "gll_psc_v29",

@@ -17,7 +17,7 @@ from astropy.table import Table
 
 from fermiclass import read_catalog
 from fermiclass.cli.classify import _stem, classify
-from fermiclass.features import extract_features
+from fermiclass.features import FEATURE_SETS, extract_features
 from fermiclass.io.tables import read_table, table_endings
 from fermiclass.labelling.class_priors import read_priors
 from tests.commands import run, run_well
@@ -82,9 +82,12 @@ def test_the_help_of_class_priors_shows_a_file_that_can_be_read():
 def test_info(release):
     printed = run_well("info", slim_path(release))
     assert printed.startswith(release)
-    assert re.search(r"bcu +\d{4}", printed)
-    assert re.search(r"LP_beta +\d+ +\d+ +six", printed)
-    flagged = np.sum(extract_features(read_catalog(slim_path(release))).flags > 0)
+    assert re.search(r"bcu +\d{3}", printed)
+    assert re.search(r"PL_Index +\d+ +\d+ +extended", printed)
+    catalog = read_catalog(slim_path(release))
+    flagged = np.sum(
+        extract_features(catalog, [f for f in FEATURE_SETS["galactic"] if not f.missing(catalog)]).flags > 0
+    )
     assert f"flagged: {flagged} with the default features." in " ".join(printed.split())
 
 

@@ -68,6 +68,10 @@ def test_every_feature_error_agrees_with_sampling(name, bands, make_catalog):
     rng = np.random.default_rng(1)
     draws = 20_000
     catalog = make_catalog(1, bands=bands)
+    if feature.missing(catalog):
+        with pytest.raises(FeatureError, match="Flux_Band from"):
+            feature.measure(catalog)
+        return
     table = catalog.table[np.zeros(draws, int)]
     for column in feature.columns:
         if column == "Unc_Flux_Band":
@@ -100,7 +104,9 @@ def test_power_law_of_index_two_has_no_hardness(make_catalog):
         catalog = make_catalog(3, bands=bands)
         lower, upper = np.array(edges[:-1]), np.array(edges[1:])
         catalog.table["Flux_Band"] = np.tile(1e-6 * (1 / lower - 1 / upper), (3, 1))
-        for feature in parse_features("HR_12,HR_23,HR_34,HR_45,HR_56,HR_67"):
+        supported = [feature for feature in supported_features(catalog) if feature.name.startswith("HR_")]
+        assert len(supported) == min(bands, 7) - 1
+        for feature in supported:
             np.testing.assert_allclose(feature.measure(catalog).value, 0.0, atol=1e-12)
 
 
@@ -121,7 +127,7 @@ def test_unknown_band_errors_are_unknown(make_catalog):
 
 
 def test_unknown_number_of_bands(make_catalog):
-    with pytest.raises(FeatureError, match=r"expected 7 or 8 bands.*--features six"):
+    with pytest.raises(FeatureError, match=r"expected 5 or 7 or 8 bands.*--features six"):
         FEATURES["HR_12"].measure(make_catalog(5, bands=9))
 
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fermiclass.catalog import CatalogWarning
 from fermiclass.errors import FeatureError
-from fermiclass.features import EXTENDED_FEATURES, FEATURES, PAPER_FEATURES, SIX_FEATURES, parse_features
+from fermiclass.features import (
+    EXTENDED_FEATURES,
+    FEATURES,
+    PAPER_FEATURES,
+    SIX_FEATURES,
+    extract_features,
+    parse_features,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +54,20 @@ def test_columns_of_the_catalogue_at_hand(make_catalog):
         parse_features("New_Quantity")
     (feature,) = parse_features("New_Quantity", catalog)
     np.testing.assert_array_equal(feature.measure(catalog).value, np.arange(1.0, 6.0))
+
+
+def test_a_set_has_what_the_catalogue_supports_and_says_what_it_leaves_out(make_catalog):
+    catalog = make_catalog(5, bands=5)
+    catalog.table.remove_column("Unc_LP_beta")
+    with pytest.warns(
+        CatalogWarning, match=r"lacks Unc_LP_beta, Flux_Band from 50 MeV.* without LP_beta, HR_12, HR_67"
+    ):
+        chosen = parse_features("extended", catalog)
+    left_out = {feature.name for feature in EXTENDED_FEATURES} - {feature.name for feature in chosen}
+    assert left_out == {"LP_beta", "HR_12", "HR_67"}
+    # A feature that is named is needed.
+    with pytest.raises(FeatureError, match="LP_beta"):
+        extract_features(catalog, "ln_Flux1000,LP_beta")
 
 
 @pytest.mark.parametrize(
