@@ -123,7 +123,8 @@ def test_a_column_in_another_unit_is_not_known():
 
 def test_catalogues_have_no_implausible_source(slim_catalog):
     """All values of the LAT's lists pass, but those of fits that failed."""
-    table = slim_catalog.table["Source_Name", "Flux1000", "Pivot_Energy", "LP_Index", "LP_beta", "PL_Index", "GLAT"]
+    columns = ("Source_Name", "Flux1000", "Pivot_Energy", "LP_Index", "LP_beta", "PL_Index", "GLAT")
+    table = slim_catalog.table[[name for name in columns if slim_catalog.has_column(name)]]
     table.meta.clear()
     assert not read_sources(table).in_doubt.any()
 
