@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 FACTS = HERE / "vanished.csv"
 COEFFICIENTS = Path(lasting.__file__).with_name("lasting.json")
 #: Lists that were made anew, and the releases before them.
-PAIRS = {"FL16Y": ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3", "4FGL-DR4")}
+PAIRS = {"FL16Y": ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3", "4FGL-DR4"), "4FGL-DR1": ("3FGL",)}
 PENALTY = 0.3  # scikit-learn's C, of standardised inputs: 0.1 to 1 are equally good
 FEWEST = 20  # sources that a bit of Flags needs
 

@@ -43,7 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("later", type=Path)
     parser.add_argument("--cells", choices=("even", "odd", "all"), default="even")
-    parser.add_argument("--releases", nargs="+", default=[f"4FGL-DR{k}" for k in (1, 2, 3, 4)])
+    parser.add_argument("--releases", nargs="+", default=[f"4FGL-DR{k}" for k in (1, 2, 3, 4)], help="earlier releases")
     arguments = parser.parse_args()
     later = fc.read_catalog(arguments.later)
     for release in arguments.releases:

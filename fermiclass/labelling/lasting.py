@@ -46,7 +46,7 @@ _CELL = 15.0  # degrees
 _FAINTEST = 3.5  # significance below which 1/S² would become a lever
 _BITS = 15
 _LARGEST_PRODUCT = 5.0
-_LATER = "FL16Y"
+_OTHER_LATER = {"3FGL": "4FGL-DR1"}  # releases that were judged by another list than FL16Y
 
 
 def lasting(catalog: Catalog) -> FloatArray:
@@ -54,11 +54,11 @@ def lasting(catalog: Catalog) -> FloatArray:
 
     ``p = 1/(1 + exp(−η))``, where η is linear in ln S, 1/S², the logarithm of the error radius, spectrum and
     variability, the bits of Flags, and the status and the release of the source, with S = Signif_Avg. A release from
-    which nothing was learned counts as 4FGL-DR4. If the catalogue lacks a column that the regression needs, one on
-    significance, error radius, status and release takes its place. An unknown value counts as the average. In even
-    cells, the regression did not learn from the sources in this part of the sky.
+    which nothing was learned counts as 4FGL-DR4; 3FGL has a regression of its own. If the catalogue lacks a column that
+    the regression needs, one on significance, error radius, status and release takes its place. An unknown value counts
+    as the average. In even cells, the regression did not learn from the sources in this part of the sky.
     """
-    about = _models()[_LATER]
+    about = _models()[_OTHER_LATER.get(catalog.release.name, "FL16Y")]
     inputs = inputs_of(catalog)
     model = about["full"] if set(about["full"]["inputs"]) <= set(inputs) else about["small"]
     eta = design(inputs, model["inputs"]) @ np.asarray(model["coefficients"]).T
