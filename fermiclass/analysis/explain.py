@@ -328,17 +328,10 @@ def _nearest(model: CatalogModel, training: FeatureTable, catalog: Catalog, sour
         {
             "Source_Name": training.names[order],
             "CLASS": training.y[order],
-            "ASSOC1": _associations(catalog, training.names[order].tolist()),
+            "ASSOC1": catalog.table["ASSOC1"][training.rows[order]] if catalog.has_column("ASSOC1") else "",
             "DISTANCE": distances[order],
         }
     )
-
-
-def _associations(catalog: Catalog, names: Sequence[str]) -> list[str]:
-    if not catalog.has_column("ASSOC1"):
-        return [""] * len(names)
-    known = dict(zip(catalog.names.tolist(), catalog.table["ASSOC1"].tolist(), strict=True))
-    return [str(known[name]) for name in names]
 
 
 def feature_kinds(features: Sequence[str]) -> dict[str, list[int]]:

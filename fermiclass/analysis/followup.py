@@ -159,11 +159,18 @@ def followup(
         )
 
     constraints = [
-        *_by_class(wanted if by != "probability" else (), probability, min_probability),
+        *_limit("min_probability", min_probability, probability, ">=", 0.0, 1.0),
         *_by_place(ra, dec, abs_glat),
-        *_by_size(min_significance, min_flux, max_error),
-        *_by_trust(flags, max_ood, min_lasts, status),
+        *_limit("min_significance", min_significance, "Signif_Avg", ">="),
+        *_limit("min_flux", min_flux, "Flux1000", ">=", unit=" ph cm-2 s-1"),
+        *_limit("max_error", max_error, "Conf_95_SemiMajor", "<=", 0.0, unit=" deg"),
+        *_by_flags(flags, status),
+        *_limit("max_ood", max_ood, "OOD_SCORE", "<=", 0.0, 1.0),
+        *_limit("min_lasts", min_lasts, LASTS, ">=", 0.0, 1.0),
     ]
+    if wanted and by != "probability":
+        likely = f"most probably {' or '.join(wanted)}"
+        constraints.insert(0, Constraint(likely, "PRED_CLASS", lambda names: np.isin(names, wanted)))
     selected = [f"all {len(table)}"]
     for constraint in constraints:
         table = table[constraint.met_by(table)]
@@ -198,23 +205,21 @@ def _wanted(labels: Table, want: str) -> tuple[tuple[str, ...], str]:
     raise SelectionError(f"'{want}' is not a class of the labels: choose one of {known}")
 
 
-def _by_class(wanted: tuple[str, ...], probability: str, least: float | None) -> Iterator[Constraint]:
-    if wanted:
-        yield Constraint(f"most probably {' or '.join(wanted)}", "PRED_CLASS", lambda names: np.isin(names, wanted))
-    if least is not None:
-        limit = _number("min_probability", least, 0.0, 1.0)
-        yield Constraint(f"{probability} >= {limit:g}", probability, lambda p: p >= limit)
+def _limit(
+    name: str, value: float | None, column: str, sign: str, low: float = -np.inf, high: float = np.inf, unit: str = ""
+) -> Iterator[Constraint]:
+    """Yield the constraint that a column is at least (">=") or at most ("<=") a number from `low` to `high`."""
+    if value is not None:
+        limit = _number(name, value, low, high)
+        good = np.greater_equal if sign == ">=" else np.less_equal
+        yield Constraint(f"{column} {sign} {limit:g}{unit}", column, lambda x: np.asarray(good(x, limit)))
 
 
 def _by_place(ra: Range | None, dec: Range | None, abs_glat: Range | None) -> Iterator[Constraint]:
     if ra is not None:
         west, east = (_number("ra", value, 0.0, 360.0) for value in ra)
-        wraps = west > east
-        yield Constraint(
-            f"RA {west:g} to {east:g} deg",
-            "RAJ2000",
-            lambda x: (x >= west) | (x <= east) if wraps else (x >= west) & (x <= east),
-        )
+        both = np.logical_or if west > east else np.logical_and
+        yield Constraint(f"RA {west:g} to {east:g} deg", "RAJ2000", lambda x: np.asarray(both(x >= west, x <= east)))
     if dec is not None:
         south, north = _ordered("dec", dec, -90.0)
         yield Constraint(f"Dec {south:g} to {north:g} deg", "DEJ2000", lambda x: (x >= south) & (x <= north))
@@ -223,24 +228,7 @@ def _by_place(ra: Range | None, dec: Range | None, abs_glat: Range | None) -> It
         yield Constraint(f"|b| {low:g} to {high:g} deg", "GLAT", lambda x: (np.abs(x) >= low) & (np.abs(x) <= high))
 
 
-def _by_size(significance: float | None, flux: float | None, error: float | None) -> Iterator[Constraint]:
-    if significance is not None:
-        least = _number("min_significance", significance, -np.inf, np.inf)
-        yield Constraint(f"Signif_Avg >= {least:g}", "Signif_Avg", lambda x: x >= least)
-    if flux is not None:
-        faintest = _number("min_flux", flux, -np.inf, np.inf)
-        yield Constraint(f"Flux1000 >= {faintest:g} ph cm-2 s-1", "Flux1000", lambda x: x >= faintest)
-    if error is not None:
-        most = _number("max_error", error, 0.0, np.inf)
-        yield Constraint(f"Conf_95_SemiMajor <= {most:g} deg", "Conf_95_SemiMajor", lambda x: x <= most)
-
-
-def _by_trust(
-    flags: Sequence[int] | None,
-    max_ood: float | None,
-    min_lasts: float | None,
-    status: str | Sequence[str] | None,
-) -> Iterator[Constraint]:
+def _by_flags(flags: Sequence[int] | None, status: str | Sequence[str] | None) -> Iterator[Constraint]:
     if status is not None:
         wanted = (status,) if isinstance(status, str) else tuple(status)
         unknown = sorted(set(wanted) - set(SOURCE_STATUSES))
@@ -258,12 +246,6 @@ def _by_trust(
             )
         bits = sum(set(flags))
         yield Constraint(f"without flags {','.join(map(str, flags))}", "LABEL_FLAGS", lambda found: found & bits == 0)
-    if max_ood is not None:
-        most = _number("max_ood", max_ood, 0.0, 1.0)
-        yield Constraint(f"OOD_SCORE <= {most:g}", "OOD_SCORE", lambda x: x <= most)
-    if min_lasts is not None:
-        least = _number("min_lasts", min_lasts, 0.0, 1.0)
-        yield Constraint(f"{LASTS} >= {least:g}", LASTS, lambda x: x >= least)
 
 
 def _require(table: Table, column: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from astropy.table import Column, Table
+from astropy.table import Table
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -15,6 +15,7 @@ from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable
 from fermiclass.io.arrays import FloatArray
+from fermiclass.io.prediction_columns import add_column
 from fermiclass.labelling import training
 from fermiclass.labelling.labels import label_table
 from fermiclass.nimgp.domain import TrainingDomain
@@ -168,14 +169,9 @@ def hold_out(
 def _add_association(result: Table, sources: Catalog, y: NDArray[np.str_], wrong: FloatArray) -> None:
     """Add the catalogue's class and the probability that it is wrong."""
     place = result.colnames.index("ASSOC1") + 1
-    columns = [
-        Column(y, "CLASS", description="Catalogued class in the chosen grouping", meta={"ucd": "src.class"}),
-        Column(wrong, "P_WRONG", description="Probability that CLASS is wrong", meta={"ucd": "stat.probability"}),
-        Column(
-            sources.identified, "IDENTIFIED", description="Identified, not only associated", meta={"ucd": "meta.code"}
-        ),
-    ]
-    result.add_columns(columns, indexes=[place] * len(columns))
+    add_column(result, "IDENTIFIED", sources.identified, "Identified, not only associated", "meta.code", place)
+    add_column(result, "P_WRONG", wrong, "Probability that CLASS is wrong", "stat.probability", place)
+    add_column(result, "CLASS", y, "Catalogued class in the chosen grouping", "src.class", place)
 
 
 def _add_neighbours(result: Table, domain: TrainingDomain, table: FeatureTable) -> None:
@@ -189,5 +185,4 @@ def _add_neighbours(result: Table, domain: TrainingDomain, table: FeatureTable) 
         ("NEIGHBOURS", table.names, "Nearest other sources in the space of features, nearest first", "meta.id.cross"),
         ("NEIGHBOUR_CLASSES", table.y, "Their classes", "src.class"),
     ):
-        texts = [", ".join(values[row]) for row in nearest]
-        result[name] = Column(texts, description=description, meta={"ucd": ucd})
+        add_column(result, name, [", ".join(values[row]) for row in nearest], description, ucd)

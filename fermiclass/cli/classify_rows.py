@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fermiclass.cli.models import load_rows_model
-from fermiclass.cli.options import common_options, hdu_of, hdu_option, names, rows_argument
+from fermiclass.cli.options import FILE, common_options, hdu_of, hdu_option, names, rows_argument
 from fermiclass.io.files import exists
 from fermiclass.rows import predict_rows
 from fermiclass.rows.labelling import connected
@@ -21,7 +21,7 @@ from fermiclass.show.terminal import progress_bar
 @click.option(
     "--model",
     "model_folder",
-    type=click.Path(path_type=Path),
+    type=FILE,
     required=True,
     metavar="DIR",
     help="Folder of a model that 'train-rows' saved.",
@@ -29,7 +29,7 @@ from fermiclass.show.terminal import progress_bar
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     required=True,
     help="The label table to write, .parquet. It has a row for each input row.",
 )

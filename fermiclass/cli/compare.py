@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fermiclass.cli.options import common_options, table_option
+from fermiclass.cli.options import FILE, common_options, table_option
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.labels import read_labels
@@ -15,8 +15,8 @@ from fermiclass.show.summaries import print_comparison
 
 
 @click.command()
-@click.argument("labels", type=click.Path(path_type=Path))
-@click.argument("other", type=click.Path(path_type=Path))
+@click.argument("labels", type=FILE)
+@click.argument("other", type=FILE)
 @table_option("The table of the sources in both lists, the clearest disagreements first", default="none")
 @click.option("--of", metavar="CLASS", help="Class of all sources in the other list, or of its probabilities.")
 @click.option("--class-column", metavar="COLUMN", help="The other list's classes. [default: CLASS, Type or similar]")
@@ -35,9 +35,7 @@ from fermiclass.show.summaries import print_comparison
     help="Largest separation of sources that have no common name.",
 )
 @click.option("--truth", is_flag=True, help="Take the other list as right, and measure ROC curves against it.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Figure of the comparison: .png, .pdf or .svg."
-)
+@click.option("--plot", type=FILE, metavar="FILE", help="Figure of the comparison: .png, .pdf or .svg.")
 @common_options
 def compare(
     labels: Path,

@@ -13,7 +13,7 @@ import click
 
 from fermiclass._version import __version__
 from fermiclass.errors import OutputError
-from fermiclass.io.files import check_place
+from fermiclass.io.files import check_place, os_errors_as_output_errors
 
 _ROOT = logging.getLogger("fermiclass")
 _LOG = logging.getLogger(__name__)
@@ -40,17 +40,12 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return verbose(log(command))
 
 
-class _StandardError(logging.Handler):
-    """Lines on standard error, above a progress bar. Warnings and errors are there already."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno < logging.WARNING:
-            click.echo(f"fermiclass: {record.getMessage()}", err=True)
-
-
 def _to_standard_error(context: click.Context, parameter: click.Parameter, count: int) -> None:
     if count and not context.resilient_parsing:
-        _add(context, _StandardError(logging.INFO if count == 1 else logging.DEBUG))
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("fermiclass: %(message)s"))
+        handler.addFilter(lambda record: record.levelno < logging.WARNING)  # the others are there already
+        _add(context, handler, logging.INFO if count == 1 else logging.DEBUG)
 
 
 def _to_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
@@ -58,18 +53,16 @@ def _to_file(context: click.Context, parameter: click.Parameter, path: Path | No
         return
     if path.suffix != ".log":  # no table, model or catalogue ends like this
         raise OutputError(f"the log '{path}' does not end in .log: give it such a name, as the file is appended to.")
-    check_place(path)
-    try:
+    with os_errors_as_output_errors(check_place(path)):
         handler = logging.FileHandler(path, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot write '{path}': {error.strerror}. Choose another name or folder.") from error
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    _add(context, handler)
+    _add(context, handler, logging.DEBUG)
     _LOG.info("fermiclass %s, Python %s: %s", __version__, platform.python_version(), " ".join(sys.argv[1:]))
 
 
-def _add(context: click.Context, handler: logging.Handler) -> None:
+def _add(context: click.Context, handler: logging.Handler, level: int) -> None:
     """Add a handler until the command, and the report of its error, has ended."""
+    handler.setLevel(level)
     _ROOT.addHandler(handler)
     _ROOT.setLevel(logging.DEBUG)  # the handlers choose
 

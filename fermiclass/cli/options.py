@@ -19,6 +19,8 @@ from fermiclass.nimgp.settings import FIELDS
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+FILE = click.Path(path_type=Path)  # a file or folder, which need not exist
+
 
 def _options(*options: Decorator) -> Decorator:
     def apply(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -178,7 +180,7 @@ columns_option = click.option(
 join_option = click.option(
     "--join",
     "joined",
-    type=click.Path(path_type=Path),
+    type=FILE,
     multiple=True,
     metavar="FILE",
     help="Bring columns from another table, by Source_Name or by position in the error ellipse, such as XFLUX and "
@@ -195,7 +197,7 @@ def join_all(catalog: Catalog, files: Sequence[Path], *, needed: bool = True) ->
     return catalog
 
 
-catalog_argument = click.argument("catalog", type=click.Path(path_type=Path))
+catalog_argument = click.argument("catalog", type=FILE)
 
 
 def table_option(what: str = "The table to write", *, default: str | None = None) -> Decorator:
@@ -205,13 +207,13 @@ def table_option(what: str = "The table to write", *, default: str | None = None
     return click.option(
         "-o",
         "--output",
-        type=click.Path(path_type=Path),
+        type=FILE,
         required=default is None,
         help=f"{what}: {formats}{ending}",
     )
 
 
-rows_argument = click.argument("rows", type=click.Path(path_type=Path))
+rows_argument = click.argument("rows", type=FILE)
 hdu_option = click.option("--hdu", default="1", show_default=True, metavar="N|NAME", help="The table of a FITS file.")
 
 

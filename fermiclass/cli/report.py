@@ -7,31 +7,25 @@ from pathlib import Path
 import click
 
 from fermiclass.catalog import read_catalog
-from fermiclass.cli.options import common_options
+from fermiclass.cli.options import FILE, common_options
 from fermiclass.io.tables import table_endings
 from fermiclass.labelling.labels import read_labels
 from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
 
 
 @click.command()
-@click.argument("labels", type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="The page to write: .html. [default: LABELS.html]"
-)
-@click.option(
-    "--catalog",
-    type=click.Path(path_type=Path),
-    help="The catalogue that was labelled. It adds features with error bars.",
-)
+@click.argument("labels", type=FILE)
+@click.option("-o", "--output", type=FILE, help="The page to write: .html. [default: LABELS.html]")
+@click.option("--catalog", type=FILE, help="The catalogue that was labelled. It adds features with error bars.")
 @click.option(
     "--metrics",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="The file that 'evaluate --json' wrote. It adds the measured reliability of the labels.",
 )
 @click.option(
     "--open",
     "open_world",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="The file that 'evaluate --open LATER --json' wrote. It adds what became of earlier pulsar candidates.",
 )
 @common_options

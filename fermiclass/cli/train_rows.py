@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fermiclass.cli.options import (
+    FILE,
     common_options,
     hdu_of,
     hdu_option,
@@ -26,7 +27,7 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 @click.command("train-rows")
 @rows_argument
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The model folder to write.")
+@click.option("-o", "--output", type=FILE, required=True, help="The model folder to write.")
 @click.option(
     "--features", metavar="a,b", help="Columns of features. [default: all columns x that have a column Unc_x]"
 )
@@ -53,7 +54,7 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 @setting_option("learning_rate", type=click.FloatRange(min=0, min_open=True), metavar="R")
 @click.option(
     "--checkpoint",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Save the training in FILE (.npz) once a minute and at Ctrl-C. The same command continues from it.",
 )

@@ -27,13 +27,7 @@ def add_prediction(table: Table, classes: Sequence[str], prediction: Any) -> Non
     for c, name in enumerate(classes):
         description = f"Standard deviation of P_{name} over the posterior of latent functions and noiseless features"
         add_column(table, f"Unc_P_{name}", prediction.std[:, c], description, "stat.stdev;stat.probability")
-    add_column(
-        table,
-        "PRED_CLASS",
-        np.array(classes)[P.argmax(axis=1)],
-        "Most probable class",
-        "src.class",
-    )
+    add_column(table, "PRED_CLASS", np.array(classes)[P.argmax(axis=1)], "Most probable class", "src.class")
     add_column(table, "P_MAX", P.max(axis=1), "Probability of PRED_CLASS", "stat.probability;stat.max")
     add_column(table, "ENTROPY", prediction.entropy, "Entropy of the probabilities, in nats", "stat.value")
     information = "Mutual information of label and latent functions: what more labels could remove, in nats"
@@ -55,6 +49,6 @@ def add_domain(
     add_column(table, "LABEL_FLAGS", flags.astype(np.int16), f"Bits: {words}", "meta.code.qual")
 
 
-def add_column(table: Table, name: str, data: Any, description: str, ucd: str) -> None:
-    """Add a column with its description and UCD."""
-    table[name] = Column(data, description=description, meta={"ucd": ucd})
+def add_column(table: Table, name: str, data: Any, description: str, ucd: str, place: int | None = None) -> None:
+    """Add a column with its description and UCD, by default as the last one."""
+    table.add_column(Column(data, name, description=description, meta={"ucd": ucd}), place)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -68,7 +68,7 @@ def load_tensorflow(*, quiet: bool, large: bool = False) -> None:
     if not large:
         os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     console = Console(stderr=True)
-    with console.status("starting TensorFlow ...") if console.is_terminal and not quiet else _nothing():
+    with console.status("starting TensorFlow ...") if console.is_terminal and not quiet else nullcontext():
         _import_silently()
 
 
@@ -105,8 +105,3 @@ def _without_keras() -> Iterator[None]:
     finally:
         if not wanted:
             del sys.modules[module]
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
