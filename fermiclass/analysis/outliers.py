@@ -58,8 +58,9 @@ def find_outliers(
 
         P_WRONG = (ρ/C) (1 − P) / [ρ/C + (1 − ρ) P].
 
-    ρ is learned from the whole catalogue. The catalogue's own probabilities of the associations are not used; they are
-    columns of the result.
+    The classifier of each fold learns a ρ of its own, and ``meta["rho"]`` is their mean. With some hundred sources the
+    learned ρ is too small. The catalogue's own probabilities of the
+    associations are not used; they are columns of the result.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def find_outliers(
     seed
         Seed of the folds.
     progress
-        Called with the state of training every few steps, or after every fold of expectation propagation.
+        Called after each fold with the numbers of folds done and of all.
 
     Returns
     -------

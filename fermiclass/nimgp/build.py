@@ -5,7 +5,7 @@ A user of the core may as well compose :class:`~fermiclass.nimgp.model.NoisyInpu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from fermiclass.nimgp.labels import LabelTable
 from fermiclass.nimgp.likelihoods.base import Likelihood
 from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.modules import LogNormal, parameters_of
+from fermiclass.nimgp.modules import EXP, SOFTPLUS, LogNormal, Parameter, Transform, parameters_of
 from fermiclass.nimgp.names import LEARNED, num_functions
 from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.processes import refuse_after_fork
@@ -174,6 +174,12 @@ def _prior(settings: Settings, median: float, width: float) -> LogNormal | None:
 
 
 def _kernel(settings: Settings, num_latent: int, input_dim: int, scales: Scales, dtype: tf.DType) -> Kernel:
+    def parameter(
+        shape: Sequence[int], value: float, median: float, width: float, transform: Transform = EXP
+    ) -> Parameter:
+        prior = _prior(settings, median, width)
+        return Parameter(np.full(shape, value), dtype=dtype, transform=transform, prior=prior)
+
     lengthscale = scales.lengthscale_over_root_d * np.sqrt(input_dim)
     kernels: list[Kernel] = []
     if not isinstance(settings.kernel, str):
@@ -182,22 +188,17 @@ def _kernel(settings: Settings, num_latent: int, input_dim: int, scales: Scales,
         kernels.append(GPflowKernel(copied_without_leak(settings.kernel), num_latent, dtype=dtype))
     for name in settings.kernel.split("+") if isinstance(settings.kernel, str) else ():
         if name == "linear":
-            slopes = _prior(settings, _SLOPE_VARIANCE, _NARROW)
-            kernels.append(Linear(num_latent, variance=_SLOPE_VARIANCE, prior=slopes, dtype=dtype))
+            kernels.append(Linear(parameter([num_latent], _SLOPE_VARIANCE, _SLOPE_VARIANCE, _NARROW)))
             continue
-        start = {
-            "variance": scales.initial_variance,
-            "lengthscales": settings.hyper.lengthscale or lengthscale,
-            "variance_prior": _prior(settings, scales.variance, _WIDE),
-            "lengthscales_prior": _prior(settings, lengthscale, scales.width),
-            "dtype": dtype,
-        }
+        transform = EXP if name == "polynomial" else SOFTPLUS
+        variance = parameter([num_latent], scales.initial_variance, scales.variance, _WIDE, transform)
+        start = settings.hyper.lengthscale or lengthscale
+        lengthscales = parameter([num_latent, input_dim], start, lengthscale, scales.width, SOFTPLUS)
         if name == "polynomial":
-            kernels.append(Polynomial(num_latent, input_dim, degree=settings.hyper.degree, **start))
+            kernels.append(Polynomial(settings.hyper.degree, variance, lengthscales))
         else:
-            kernels.append(Stationary(num_latent, input_dim, profile=PROFILES[name], **start))
-    kernels.append(White(num_latent, variance=settings.hyper.white, prior=_prior(settings, _WHITE, _WIDE), dtype=dtype))
-    return Sum(kernels)
+            kernels.append(Stationary(PROFILES[name], variance, lengthscales))
+    return Sum([*kernels, White(parameter([num_latent], settings.hyper.white, _WHITE, _WIDE))])
 
 
 def _noise(settings: Settings, input_dim: int, dtype: tf.DType) -> InputNoise:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.modules import EXP, SOFTPLUS, Module, Parameter, Prior, copied
+from fermiclass.nimgp.modules import Module, Parameter, copied
 
 
 class Kernel(Protocol):
@@ -107,36 +106,15 @@ class Stationary(Module):
 
     Parameters
     ----------
-    num_functions
-        C.
-    input_dim
-        D.
     profile
         σ² κ.
     variance, lengthscales
-        Initial σ² and ℓ, the same for all classes and inputs.
-    variance_prior, lengthscales_prior
-        Priors; None for maximum likelihood.
+        σ² ``(C,)`` and ℓ ``(C, D)``.
     """
 
-    def __init__(
-        self,
-        num_functions: int,
-        input_dim: int,
-        *,
-        profile: RadialProfile = squared_exponential,
-        variance: float = 1.0,
-        lengthscales: float = 1.0,
-        variance_prior: Prior | None = None,
-        lengthscales_prior: Prior | None = None,
-        dtype: tf.DType = tf.float64,
-    ) -> None:
+    def __init__(self, profile: RadialProfile, variance: Parameter, lengthscales: Parameter) -> None:
         super().__init__()
-        self.profile = profile
-        self.variance = Parameter(
-            np.full(num_functions, variance), dtype=dtype, transform=SOFTPLUS, prior=variance_prior
-        )
-        self.lengthscales = _lengthscales([num_functions, input_dim], lengthscales, lengthscales_prior, dtype)
+        self.profile, self.variance, self.lengthscales = profile, variance, lengthscales
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
@@ -151,11 +129,9 @@ class Stationary(Module):
 class Linear(Module):
     """``σ² x · x'``: latent functions that are linear in the inputs. σ² is the prior variance of each slope."""
 
-    def __init__(
-        self, num_functions: int, *, variance: float = 0.1, prior: Prior | None = None, dtype: tf.DType = tf.float64
-    ) -> None:
+    def __init__(self, variance: Parameter) -> None:
         super().__init__()
-        self.variance = Parameter(np.full(num_functions, variance), dtype=dtype, transform=EXP, prior=prior)
+        self.variance = variance
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
@@ -169,22 +145,9 @@ class Linear(Module):
 class Polynomial(Module):
     """ARD polynomial, ``σ² (1 + Σ_j x_j x'_j / ℓ_j²)^p``, with the parameters of :class:`Stationary` and a degree p."""
 
-    def __init__(
-        self,
-        num_functions: int,
-        input_dim: int,
-        *,
-        degree: int = 3,
-        variance: float = 1.0,
-        lengthscales: float = 1.0,
-        variance_prior: Prior | None = None,
-        lengthscales_prior: Prior | None = None,
-        dtype: tf.DType = tf.float64,
-    ) -> None:
+    def __init__(self, degree: int, variance: Parameter, lengthscales: Parameter) -> None:
         super().__init__()
-        self.degree = degree
-        self.variance = Parameter(np.full(num_functions, variance), dtype=dtype, transform=EXP, prior=variance_prior)
-        self.lengthscales = _lengthscales([num_functions, input_dim], lengthscales, lengthscales_prior, dtype)
+        self.degree, self.variance, self.lengthscales = degree, variance, lengthscales
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
@@ -200,11 +163,9 @@ class Polynomial(Module):
 class White(Module):
     """White noise, ``σ₀² [x = x']``: x = x' means the same point, not only the same position."""
 
-    def __init__(
-        self, num_functions: int, *, variance: float = 0.01, prior: Prior | None = None, dtype: tf.DType = tf.float64
-    ) -> None:
+    def __init__(self, variance: Parameter) -> None:
         super().__init__()
-        self.variance = Parameter(np.full(num_functions, variance), dtype=dtype, transform=EXP, prior=prior)
+        self.variance = variance
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """``σ₀² I`` for a set of points with itself; zeros between two sets."""
@@ -265,7 +226,3 @@ class GPflowKernel(Module):
 def _of_function(X: tf.Tensor, c: int) -> tf.Tensor:
     """Return the inputs of one latent function, in double precision."""
     return tf.cast(X[min(c, X.shape[0] - 1)], tf.float64)
-
-
-def _lengthscales(shape: Sequence[int], value: float, prior: Prior | None, dtype: tf.DType) -> Parameter:
-    return Parameter(np.full(shape, value), dtype=dtype, transform=SOFTPLUS, prior=prior)

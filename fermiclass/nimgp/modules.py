@@ -1,4 +1,4 @@
-"""Parameters of models: transformed, with priors, and found by name.
+"""Parameters of models: transformed, with priors, and found by name. Calls of TensorFlow graphs.
 
 The interface is that of GPflow, and parameters of GPflow may be in the same model. These here need neither GPflow nor
 TensorFlow Probability, whose import takes seconds, and they may be in single precision.
@@ -7,14 +7,13 @@ TensorFlow Probability, whose import takes seconds, and they may be in single pr
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable
 from math import lgamma
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
-
-from fermiclass.nimgp.graphs import forget_graphs
 
 
 class Prior(Protocol):
@@ -198,3 +197,31 @@ def copied(part: Any) -> Any:
     """Return a copy of a part of a model, with variables of its own."""
     forget_graphs()  # GPflow's transformations remember tensors, which cannot be copied
     return copy.deepcopy(part)
+
+
+def call_graph(function: Any, *arguments: Any, any_length: bool = False) -> Any:
+    """Call a function that ``tf.function`` returned, without a warning to users who fit one model after another.
+
+    TensorFlow warns about a function that is traced at nearly every call, and it counts the functions of different
+    models as one. An explicit trace does not count.
+
+    With `any_length` one trace serves for tensors of all lengths; it must not depend on the length.
+    """
+    if function.experimental_get_tracing_count() == 0:
+        if any_length:
+            example = tf.nest.map_structure(lambda a: tf.TensorSpec([None, *a.shape[1:]], a.dtype), arguments)
+            function.get_concrete_function(*example)
+        else:
+            function.get_concrete_function(*arguments)
+    return function(*arguments)
+
+
+def forget_graphs() -> None:
+    """Empty the caches of all bijectors of GPflow's parameters: inputs and Jacobians would keep graphs in memory."""
+    probability = sys.modules.get("tensorflow_probability")
+    if probability is None:
+        return
+    remembered = probability.bijectors.Bijector._cache.storage
+    for key in list(remembered):
+        key.cancel()
+        remembered.pop(key, None)

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Linear, Polynomial, Stationary, Sum, White
+from fermiclass.nimgp.modules import EXP, Parameter
 from fermiclass.nimgp.names import KERNELS
 
 C, D, n, M, S = 3, 2, 7, 5, 2
@@ -30,15 +31,19 @@ ALL = [*THEIRS, "white", "sum"]
 def make(name, dtype=tf.float64, seed=1):
     """A kernel of that name with hyper-parameters of each class its own."""
     rng = np.random.default_rng(seed)
+
+    def ones(*shape):
+        return Parameter(np.ones(shape), dtype=dtype, transform=EXP)
+
     if name == "sum":
         parts = [make(part, dtype, seed + k) for k, part in enumerate(("se", "white", "linear", "matern32"))]
         return Sum(parts)
     if name in PROFILES:
-        kernel = Stationary(C, D, profile=PROFILES[name], dtype=dtype)
+        kernel = Stationary(PROFILES[name], ones(C), ones(C, D))
     elif name == "polynomial":
-        kernel = Polynomial(C, D, degree=3, dtype=dtype)
+        kernel = Polynomial(3, ones(C), ones(C, D))
     else:
-        kernel = {"linear": Linear, "white": White}[name](C, dtype=dtype)
+        kernel = {"linear": Linear, "white": White}[name](ones(C))
     for parameter in kernel.trainable_parameters:
         parameter.assign(tf.cast(rng.uniform(0.5, 2, parameter.shape), dtype))
     return kernel
@@ -99,7 +104,7 @@ def test_derivatives_are_finite_where_points_coincide(name, Z):
 
 
 def test_white_noise_knows_the_same_point_from_the_same_place(X):
-    kernel = White(C, variance=0.3)
+    kernel = White(Parameter(np.full(C, 0.3)))
     np.testing.assert_allclose(kernel.K(X), np.tile(0.3 * np.eye(n), (C, 1, 1)))
     np.testing.assert_array_equal(kernel.K(X, X), np.zeros((C, n, n)))
 
@@ -120,6 +125,7 @@ def test_single_precision_is_enough_for_standardised_inputs(name, rng):
 def test_single_precision_is_enough_for_short_lengthscales(rng):
     X = rng.normal(size=(1, 200, D))
     single, double = (
-        Stationary(1, D, lengthscales=0.3, dtype=t).K(tf.constant(X, t)) for t in (tf.float32, tf.float64)
+        Stationary(PROFILES["se"], *(Parameter(a, dtype=t) for a in ([1.0], [[0.3, 0.3]]))).K(tf.constant(X, t))
+        for t in (tf.float32, tf.float64)
     )
     np.testing.assert_allclose(single, double, atol=2e-5)

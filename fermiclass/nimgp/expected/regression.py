@@ -11,9 +11,8 @@ import tensorflow as tf
 
 from fermiclass.nimgp.errors import TrainingError
 from fermiclass.nimgp.expected.kernels import ExpectedKernel, Sources, log_normal, make_kernel, positive
-from fermiclass.nimgp.graphs import call_graph
 from fermiclass.nimgp.likelihoods.base import gaussian_points
-from fermiclass.nimgp.modules import Module, Parameter, parameters_of
+from fermiclass.nimgp.modules import Module, Parameter, call_graph, parameters_of
 from fermiclass.nimgp.processes import refuse_after_fork
 
 _NOISE = (0.1, 1.0)  # mode and width of the noise variance's log-normal prior

@@ -16,10 +16,10 @@ import tensorflow as tf
 from scipy.special import ndtr
 
 from fermiclass.nimgp.errors import PredictionError
-from fermiclass.nimgp.graphs import call_graph
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.likelihoods.base import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.modules import call_graph
 from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments
 
 _POINTS_PER_BLOCK = 4096  # input points of one block: enough to keep the cores busy, few enough for the cache

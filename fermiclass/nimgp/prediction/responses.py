@@ -13,12 +13,12 @@ import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.arrays import FloatArray
-from fermiclass.nimgp.graphs import call_graph
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.likelihoods.base import draws_of_f
 from fermiclass.nimgp.likelihoods.distributions import quantiles_of_draws
 from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood
 from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.modules import call_graph
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.prediction.predictor import draw_inputs, first_order_moments, pad, rows_per_block, used_prior
 

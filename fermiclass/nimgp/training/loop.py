@@ -10,9 +10,9 @@ import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.errors import TrainingError, TrainingWarning
-from fermiclass.nimgp.graphs import call_graph, forget_graphs
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.modules import call_graph, forget_graphs
 from fermiclass.nimgp.training.adam import Adam
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.nimgp.training.feeds import Data, Tensors

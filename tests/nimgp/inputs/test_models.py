@@ -16,6 +16,7 @@ from fermiclass.nimgp.inputs.models import (
 )
 from fermiclass.nimgp.kernels import Linear
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax
+from fermiclass.nimgp.modules import Parameter
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import SparsePosterior
 from tests.nimgp.conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, mixture, perturbed
@@ -141,7 +142,7 @@ def linear_functions(rng):
     """Latent functions whose mean is linear in the input."""
     posterior = SparsePosterior(rng.normal(size=(C, M, D)), jitter=1e-6)
     posterior.q_mu.assign(rng.normal(size=(C, M)))
-    return posterior.functions(Linear(C, variance=0.7))
+    return posterior.functions(Linear(Parameter(np.full(C, 0.7))))
 
 
 def test_a_linear_mean_makes_first_order_exact(data, rng):
