@@ -212,6 +212,7 @@ def test_filters_by_status_latitude_and_novelty(page, labels):
     page.type("#filter-b-from", "10")
     page.type("#filter-b-to", "40.5")
     page.type("#filter-ood", "0.75")
+    page.type("#filter-lasts", "0.9")
     page.type("#filter-dec-from", "-20.5")
     page.type("#filter-dec-to", "60")
     dec = np.round(labels["DEJ2000"].astype(float), 4)
@@ -219,6 +220,7 @@ def test_filters_by_status_latitude_and_novelty(page, labels):
     chosen = (
         (labels["STATUS"] == "unassociated") & (b >= 10) & (b <= 40.5) & (ood <= 0.75) & (dec >= -20.5) & (dec <= 60)
     )
+    chosen &= np.round(labels["LASTS"], 3) >= 0.9
     page.until(f"return document.querySelector('.dt-info').textContent.includes(' of {chosen.sum():,} sources')")
     assert {point[2] for point in page.points("sky-map", "class")} == set(np.flatnonzero(chosen).tolist())
     page.find("#filter-none").click()
