@@ -24,6 +24,7 @@ _HOMES = {
     "read_catalog": "fermiclass.catalog",
     "read_sources": "fermiclass.catalog",
     "join": "fermiclass.analysis.joining",
+    "relabel": "fermiclass.analysis.joining",
     "FermiclassError": "fermiclass.errors",
     "send_table": "fermiclass.io.samp",
     "NIMGPClassifier": "fermiclass.nimgp.estimators.classifier",

@@ -1,4 +1,4 @@
-"""Columns of another table for the sources of a catalogue, by name or by position."""
+"""Columns, and labels, of another table for the sources of a catalogue, by name or by position."""
 
 from __future__ import annotations
 
@@ -124,6 +124,44 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
         raise CatalogError(f"'{source}' has no column of numbers that {catalog.source} lacks.")
     notes = (*catalog.notes, *matches.notes, f"columns of '{source}': {', '.join(brought) or 'none'}")
     return dataclasses.replace(catalog, table=result, notes=notes)
+
+
+def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: bool = True) -> Catalog:
+    """Return the catalogue with labels of one's own to learn from, in place of its classes: :func:`match`.
+
+    Parameters
+    ----------
+    catalog
+        The training catalogue.
+    table
+        A table with names or positions, and a column of labels, named class, label or type: a group of the classes that
+        are learned, a class code, or several with ``|`` between, of which one is right. A column weight or probability,
+        in (0, 1], weighs the log likelihood of the row; rows of one source with different labels are not matched.
+    source, needed
+        As for :func:`join`.
+
+    Raises
+    ------
+    CatalogError
+        When nothing matches, there is no column of labels, or a weight is not in (0, 1].
+    """
+    plain = plain_table(table)
+    there = {name.lower(): name for name in reversed(plain.colnames)}
+    column = next((there[name] for name in ("label", "class", "class1", "type") if name in there), None)
+    if column is None:
+        raise CatalogError(f"'{source}' has no column of labels, named label, class or type; it has {plain.colnames}.")
+    matches = match(catalog, OtherList.of(plain, source, radius=RADIUS, class_column=column), needed=needed)
+    weight = next((plain[there[name]] for name in ("weight", "probability") if name in there), np.ones(len(plain)))
+    weights = np.asarray(weight, float)
+    if not np.all((weights > 0) & (weights <= 1)):
+        raise CatalogError(f"'{source}' has weights that are not in (0, 1]. Correct them, or leave the rows out.")
+    words = np.char.strip(np.asarray(plain[column]).astype(str)).tolist()
+    own = np.full(len(catalog), "", object) if catalog.own_labels is None else catalog.own_labels.astype(object)
+    for i, j in zip(matches.mine, matches.theirs, strict=True):
+        own[i] = words[j] if weights[j] == 1 or not words[j] else f"{words[j]}@{weights[j]:g}"
+    counts = ", ".join(f"{word} {n}" for word, n in sorted(Counter(words[j] for j in matches.theirs).items()))
+    notes = (*catalog.notes, *matches.notes, f"labels of '{source}': {counts or 'none'}")
+    return dataclasses.replace(catalog, own_labels=own.astype(str), notes=notes)
 
 
 def _within_ellipses(

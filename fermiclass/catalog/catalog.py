@@ -41,6 +41,9 @@ class Catalog:
         What was taken from where, for sources that are in no catalogue.
     in_doubt
         (N,) whether an implausible value of the source was taken as missing; None if none can be.
+    own_labels
+        (N,) labels to learn from in place of the class, '' where there is none: a word of
+        :meth:`ClassGrouping.label_of`, with ``@`` and a weight behind it where that is not 1. None without labels.
     names
         (N,) Source_Name.
     classes
@@ -55,6 +58,7 @@ class Catalog:
     sha256: str
     notes: tuple[str, ...] = ()
     in_doubt: NDArray[np.bool_] | None = None
+    own_labels: NDArray[np.str_] | None = None
     names: NDArray[np.str_] = field(init=False)
     classes: NDArray[np.str_] = field(init=False)
     identified: NDArray[np.bool_] = field(init=False)
@@ -90,8 +94,17 @@ class Catalog:
     def __getitem__(self, rows: Any) -> Catalog:
         """Return the catalogue of some rows, given as a mask, indices or a slice."""
         index = np.arange(len(self))[rows]
-        in_doubt = None if self.in_doubt is None else self.in_doubt[index]
-        return replace(self, table=self.table[index], in_doubt=in_doubt)
+        in_doubt, own = (None if each is None else each[index] for each in (self.in_doubt, self.own_labels))
+        return replace(self, table=self.table[index], in_doubt=in_doubt, own_labels=own)
+
+    def labels(self, grouping: ClassGrouping) -> NDArray[np.str_]:
+        """Return the label of each source in a grouping, ``(N,)``, as :meth:`ClassGrouping.assign` or its own."""
+        assigned = grouping.assign(self.classes)
+        if self.own_labels is None:
+            return assigned
+        words = {word: word.partition("@") for word in np.unique(self.own_labels).tolist() if word}
+        resolved = {word: grouping.label_of(bare) + at + weight for word, (bare, at, weight) in words.items()}
+        return np.array([resolved.get(own, label) for own, label in zip(self.own_labels, assigned, strict=True)], str)
 
     def __repr__(self) -> str:
         classless = int(np.sum(self.classes == ""))

@@ -84,6 +84,7 @@ SOURCE_STATUSES = ("unassociated", *UNCERTAIN_CLASSES, "associated", "identified
 
 _OTHER = "other"
 _OR = "|"  # between groups of which one is right
+_KIND = ":"  # between a kind and the class code of which it is one
 _LEAST_OF_A_KIND = 5  # pulsars of each kind from which on both are learned
 
 
@@ -169,6 +170,8 @@ class ClassGrouping:
         ``other`` has every associated class that is named nowhere else, except bcu and unk. What a group contains does
         not depend on the order or the names of groups.
         ``bll|fsrq=rdg+bcu`` says: radio galaxies and bcu belong to one of these groups, unknown to which.
+        ``hsp:bll,lsp:bll`` says: hsp and lsp are kinds of bll that only labels of one's own tell apart
+        (:func:`fermiclass.relabel`). A bll without such a label is one of them, unknown which.
 
         Raises
         ------
@@ -179,8 +182,12 @@ class ClassGrouping:
             return spec
         members: dict[str, tuple[str, ...]] = {}
         sets: dict[str, tuple[str, ...]] = {}
+        kinds: dict[str, str] = {}
         for item in spec.split(","):
             name, equals, right = (part.strip() for part in item.partition("="))
+            if _KIND in name and not equals:
+                name, _, right = (part.strip() for part in name.partition(_KIND))
+                equals, kinds[name] = "=", right.lower()
             codes = tuple(code.strip().lower() for code in right.split("+")) if equals else (name.lower(),)
             name = name if equals else name.lower()
             alternatives = tuple(part.strip() for part in name.split(_OR))
@@ -203,7 +210,8 @@ class ClassGrouping:
                     "case, and 'max' is reserved. Rename the group"
                 )
             members[name] = codes
-        named = [code for codes in members.values() for code in codes]
+        named = [code for name, codes in members.items() if name not in kinds for code in codes]
+        named += sorted(set(kinds.values()) - set(named))
         for code in named:
             if code not in (*CLASS_CODES, _OTHER):
                 close = difflib.get_close_matches(code, [*CLASS_CODES, _OTHER], n=1)
@@ -234,6 +242,15 @@ class ClassGrouping:
             name: tuple(c for code in codes for c in (others if code == _OTHER else (code,)))
             for name, codes in members.items()
         }
+        for code in dict.fromkeys(kinds.values()):
+            alternatives = tuple(name for name in names if code in members[name])
+            if len(alternatives) < 2:
+                raise ClassError(
+                    f"the classes '{spec}' have one kind of {code} only. Name the others, such as hsp:bll,lsp:bll or "
+                    "msp,spider:msp"
+                )
+            label, shared = _OR.join(alternatives), set.intersection(*(set(members[name]) for name in alternatives))
+            sets[label], members[label] = alternatives, tuple(sorted(shared))
         return cls(names, members, ",".join(part.strip() for part in spec.split(",")), sets, rest)
 
     def __str__(self) -> str:
@@ -263,6 +280,26 @@ class ClassGrouping:
         # A later release may have classes that are not in CLASS_CODES. They are 'other' too.
         groups[~np.isin(codes, ("", *CLASS_CODES))] = self.rest
         return groups
+
+    def label_of(self, word: str) -> str:
+        """Return the label that a word stands for: a group, a class code, or several of them with ``|`` between.
+
+        Raises
+        ------
+        ClassError
+            When it is none of these, or stands for no group.
+        """
+        groups = {name.lower(): name for name in self.names}
+        found: list[str] = []
+        for part in (part.strip().lower() for part in word.split(_OR)):
+            label = groups.get(part) or (str(self.assign([part])[0]) if part in CLASS_CODES else "")
+            if not label:
+                raise ClassError(
+                    f"'{word}' is no class that is learned: choose some of {', '.join(self.names)}, or name it in "
+                    "--classes, such as hsp:bll for a kind of bll"
+                )
+            found += label.split(_OR)
+        return _OR.join(name for name in self.names if name in found)
 
     def is_target(self, classes: ArrayLike, targets: str = "uncertain") -> NDArray[np.bool_]:
         """Return a mask (N,) of the sources to label.

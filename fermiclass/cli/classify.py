@@ -17,7 +17,9 @@ from fermiclass.cli.options import (
     feature_options,
     join_all,
     join_option,
+    labels_option,
     model_options,
+    relabel_with,
     table_option,
 )
 from fermiclass.cli.train import train_model
@@ -25,6 +27,7 @@ from fermiclass.io.samp import check_hub, check_sendable, send_table
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.catalog_model import targets_of
 from fermiclass.labelling.class_priors import GroupPriors
+from fermiclass.labelling.retraining import JOINED
 from fermiclass.labelling.training import LEFT_OUT
 from fermiclass.show.summaries import print_labels, print_sources
 from fermiclass.show.terminal import progress_bar
@@ -40,6 +43,7 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
 @click.option("--train-on", type=click.Path(path_type=Path), metavar="CATALOG", help="Learn from another catalogue.")
 @columns_option
 @join_option
+@labels_option
 @click.option(
     "--targets",
     type=click.Choice(["unassociated", "uncertain", "all"]),
@@ -66,6 +70,7 @@ def classify(
     train_on: Path | None,
     columns: dict[str, str],
     joined: tuple[Path, ...],
+    own_labels: Path | None,
     targets: str,
     class_priors: str | GroupPriors | None,
     no_class2: bool,
@@ -84,13 +89,13 @@ def classify(
       fermiclass classify mine.csv --train-on 4FGL-DR4.fits --columns Flux1000=flux,Unc_Flux1000=flux_err
     """  # noqa: D301
     output = output or Path(f"{_stem(catalog)}-labels.fits")
-    check_writable(output, catalog, train_on, *joined)
+    check_writable(output, catalog, train_on, *joined, own_labels)
     if send:
         check_sendable(output)
         check_hub()
     table, left_out, given = None, list[str](), None
     if model_folder is not None:
-        _refuse_with_model(train_on, chosen)
+        _refuse_with_model(train_on, {**chosen, "labels": own_labels})
         files = read_catalogue_model(model_folder)
         loaded = join_all(read_sources(catalog, columns), joined)
         model = load_catalogue_model(model_folder, files, quiet=quiet)
@@ -99,7 +104,9 @@ def classify(
             raise click.UsageError("--columns is for sources of your own: name a catalogue to learn from (--train-on)")
         loaded = read_catalog(catalog) if train_on is None else read_sources(catalog, columns)
         loaded = join_all(loaded, joined, needed=train_on is None)
-        training = loaded if train_on is None else join_all(read_catalog(train_on), joined)
+        if train_on is None:
+            loaded = relabel_with(loaded, own_labels)
+        training = loaded if train_on is None else relabel_with(join_all(read_catalog(train_on), joined), own_labels)
         given = None if train_on is None else training
         targets_of(loaded, training.grouping(chosen["classes"]), targets)
         model, features, left_out = train_model(
@@ -113,7 +120,8 @@ def classify(
             loaded, targets, class_priors=class_priors, class2=not no_class2, table=table, progress=progress
         )
     labels.meta |= {LEFT_OUT: ",".join(left_out)} if left_out else {}
-    labels.meta |= {"joined": ",".join(path.name for path in joined)} if joined else {}
+    brought = [path.name for path in (*joined, own_labels) if path is not None]
+    labels.meta |= {JOINED: ",".join(brought)} if brought else {}
     write_table(labels, output)
     if not quiet:
         if given is not None:

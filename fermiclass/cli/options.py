@@ -188,6 +188,25 @@ join_option = click.option(
 )
 
 
+labels_option = click.option(
+    "--labels",
+    "own_labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Learn from labels of your own in place of classes, by Source_Name or position: columns label and, if you "
+    "like, weight. A label is a class of --classes, or several, such as bll|fsrq.",
+)
+
+
+def relabel_with(catalog: Catalog, path: Path | None) -> Catalog:
+    """Return the catalogue with the labels of the file of ``--labels``."""
+    if path is None:
+        return catalog
+    from fermiclass.analysis.joining import relabel
+
+    return relabel(catalog, read_table(path), path.name)
+
+
 def join_all(catalog: Catalog, files: Sequence[Path], *, needed: bool = True) -> Catalog:
     """Return the catalogue with the columns of the files of ``--join``."""
     from fermiclass.analysis.joining import join

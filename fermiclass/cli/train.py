@@ -14,7 +14,9 @@ from fermiclass.cli.options import (
     feature_options,
     join_all,
     join_option,
+    labels_option,
     model_options,
+    relabel_with,
 )
 from fermiclass.features import (
     DEFAULT_FEATURE_SET,
@@ -38,10 +40,13 @@ _ESTIMATOR_OPTIONS = ("method", "likelihood", "label_noise", "num_inducing", "st
 @catalog_argument
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The model folder to write.")
 @join_option
+@labels_option
 @feature_options
 @model_options
 @common_options
-def train(catalog: Path, output: Path, joined: tuple[Path, ...], quiet: bool, **chosen: Any) -> None:
+def train(
+    catalog: Path, output: Path, joined: tuple[Path, ...], own_labels: Path | None, quiet: bool, **chosen: Any
+) -> None:
     """Train on the associated sources of a catalogue and save the model.
 
     \b
@@ -50,7 +55,7 @@ def train(catalog: Path, output: Path, joined: tuple[Path, ...], quiet: bool, **
       fermiclass classify 4FGL-DR4.fits --model dr4-model
     """  # noqa: D301
     check_model_folder_writable(output)
-    loaded = join_all(read_catalog(catalog), joined)
+    loaded = relabel_with(join_all(read_catalog(catalog), joined), own_labels)
     model, *_ = train_model(loaded, chosen, quiet)
     save_model(model, output)
     if not quiet:

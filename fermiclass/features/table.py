@@ -196,7 +196,7 @@ def extract_features(
     table = FeatureTable(
         X=imputed.X,
         X_var=imputed.X_var,
-        y=np.asarray(grouping.assign(catalog.classes)),
+        y=catalog.labels(grouping),
         names=np.asarray(catalog.names),
         rows=np.arange(len(catalog)),
         features=chosen,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -185,7 +186,7 @@ def classes_of(labels: Table) -> list[str]:
             "the table has no columns P_<class> and Unc_P_<class>: it is not a label table. Give one that "
             "'fermiclass classify' wrote."
         )
-    given = [item.partition("=")[0].strip() for item in str(labels.meta.get("classes", "")).split(",")]
+    given = [re.split("[=:]", item)[0].strip() for item in str(labels.meta.get("classes", "")).split(",")]
     classes = [name.removeprefix("P_") for name in columns]
     return sorted(classes, key=lambda name: given.index(name) if name in given else len(given))
 

@@ -32,6 +32,10 @@ _NEEDED = (
 )
 
 
+#: Metadata of a label table: other files that its model learned from.
+JOINED = "joined"
+
+
 def check_labels(labels: Table, source: str) -> None:
     """Check that the metadata of a label table say how it was made.
 
@@ -54,6 +58,11 @@ def check_labels(labels: Table, source: str) -> None:
             f"'{source}' does not say how its labels were made: it lacks {', '.join(missing[:4])}"
             f"{' and more' if len(missing) > 4 else ''}. Give a table that 'fermiclass classify' wrote, in a format "
             "with metadata (any but .csv), or a model folder."
+        )
+    if JOINED in labels.meta:
+        raise CatalogError(
+            f"the model of '{source}' cannot be trained again from the catalogue alone: it learned from "
+            f"{labels.meta[JOINED]} too. Train a model folder with these files (fermiclass train), and give that."
         )
 
 

@@ -119,7 +119,8 @@ def training_rows(
         soft = (catalog.soft_galactic & (catalog.classes == ""))[table.rows]
         by_chance = np.isin(catalog.classes[table.rows], CHANCE_CODES) & np.isin(table.y, list(grouping.sets))
         y = np.where(by_chance, np.char.add(_CHANCE, table.y), np.where(soft, _SOFT, table.y))
-        table = replace(table, y=y)
+        own = np.full(len(table), False) if catalog.own_labels is None else (catalog.own_labels != "")[table.rows]
+        table = replace(table, y=np.where(own, table.y, y))
     return table[table.labelled]
 
 
@@ -134,6 +135,10 @@ def with_label_sets(estimator: NIMGPClassifier, grouping: ClassGrouping, table: 
         weak[_SOFT] = tuple(name for name in grouping.names if not set(grouping.members[name]) <= of_pulsars)
     sets |= weak
     weights = dict.fromkeys(weak, _WEAK)
+    for label in {*table.y.tolist()} - {*grouping.names, *sets, ""}:  # of one's own
+        bare, _, weight = label.partition("@")
+        sets[label] = tuple(bare.split("|"))
+        weights |= {label: float(weight)} if weight else {}
     sets |= {label: tuple(members) for label, members in (estimator.label_sets or {}).items()}
     weights |= estimator.label_weights or {}
     copy: NIMGPClassifier = clone(estimator)

@@ -29,6 +29,9 @@ class FakeCatalog:
     def grouping(self, classes):
         return ClassGrouping.parse("bll,fsrq,psr,other" if classes is None else classes)
 
+    def labels(self, grouping):
+        return grouping.assign(self.classes)
+
     def __len__(self):
         return len(self.table)
 

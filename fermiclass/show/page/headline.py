@@ -65,9 +65,8 @@ def class_meanings(labels: Table) -> dict[str, str]:
     except ClassError:
         return {}
     meanings = {}
-    for item, (name, codes) in zip(grouping.spec.split(","), grouping.members.items(), strict=True):
-        written = [code.strip().lower() for code in item.rpartition("=")[2].split("+")]
-        is_rest = "other" in written and len(codes) > _MOST_NAMED
+    for name, codes in grouping.members.items():
+        is_rest = name == grouping.rest and len(codes) > _MOST_NAMED
         meanings[name] = "all classes in no other group" if is_rest else ", ".join(CLASS_CODES[code] for code in codes)
     return meanings
 

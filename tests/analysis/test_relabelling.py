@@ -1,0 +1,101 @@
+"""Labels of one's own: kinds of a class, sets, weights, and what they change."""
+
+import numpy as np
+import pytest
+from astropy.table import Table
+
+from fermiclass import ClassGrouping, NIMGPClassifier, extract_features, relabel, train
+from fermiclass.errors import CatalogError, ClassError
+from fermiclass.io.tables import read_table
+from fermiclass.labelling.catalog_model import targets_of
+from fermiclass.labelling.labels import classes_of
+from fermiclass.labelling.training import training_table, with_label_sets
+from tests.commands import run, run_well
+from tests.conftest import slim_path
+
+KINDS = "hsp:bll,lsp:bll,fsrq,psr,msp,other"
+
+
+@pytest.fixture(scope="module")
+def few(dr4):
+    return dr4[::4]
+
+
+@pytest.fixture(scope="module")
+def sed(few):
+    """Made up: BL Lacs with a hard spectrum are high-peaked; half of them are known."""
+    bll = np.flatnonzero(few.classes == "bll")[::2]
+    hard = np.asarray(few.table["PL_Index"])[bll] < 2.0
+    return Table({"Source_Name": few.names[bll], "label": np.where(hard, "hsp", "lsp")})
+
+
+def test_kinds_of_a_class():
+    grouping = ClassGrouping.parse(KINDS)
+    assert grouping.names == ("hsp", "lsp", "fsrq", "psr", "msp", "other")
+    assert grouping.assign(["bll", "fsrq", "snr", "rdg", ""]).tolist() == ["hsp|lsp", "fsrq", "other", "other", ""]
+    assert ClassGrouping.parse(str(grouping)) == grouping
+    assert set(grouping.tops["agn"]) == {"hsp", "lsp", "fsrq"}
+    spiders = ClassGrouping.parse("bll,fsrq,psr,msp,spider:msp,other")
+    assert spiders.assign(["msp", "psr"]).tolist() == ["msp|spider", "psr"]
+    assert (spiders.label_of("MSP"), spiders.label_of("spider")) == ("msp", "spider")
+    assert spiders.label_of("psr|bll") == "bll|psr"
+    both = ClassGrouping.parse("agn,psr,young:psr,other")  # a pulsar of any kind, where none is named
+    assert both.assign(["msp", "psr"]).tolist() == ["psr|young", "psr|young"]
+
+
+@pytest.mark.parametrize("spec", ["hsp:bll,fsrq,psr", "hsp:blazar,lsp:blazar,psr", "hsp:bll,hsp:bll,psr"])
+def test_kinds_that_cannot_be(spec):
+    with pytest.raises(ClassError):
+        ClassGrouping.parse(spec)
+
+
+def test_labels_replace_and_add_classes(few):
+    bll, none = few.names[few.classes == "bll"][:2], few.names[few.classes == ""][:2]
+    names = [*bll, *none]
+    table = Table({"name": names, "class": ["fsrq", "bll|fsrq", "PSR", "msp"], "weight": [1.0, 1.0, 1.0, 0.25]})
+    made = relabel(few, table)
+    y = dict(zip(few.names, extract_features(made, "six").y, strict=True))
+    assert [y[name] for name in names] == ["fsrq", "bll|fsrq", "psr", "msp@0.25"]
+    others = ~np.isin(few.names, names)
+    np.testing.assert_array_equal(extract_features(made, "six").y[others], extract_features(few, "six").y[others])
+    rows = training_table(made, features="six")
+    estimator = with_label_sets(NIMGPClassifier(), made.grouping(None), rows)
+    assert estimator.label_weights["msp@0.25"] == 0.25
+    assert (estimator.label_sets["msp@0.25"], estimator.label_sets["bll|fsrq"]) == (("msp",), ("bll", "fsrq"))
+    assert not np.any(np.isin(few.names[targets_of(made, made.grouping(None), "unassociated")], names))
+
+
+def test_a_kind_is_learned(few, sed):
+    made = relabel(few, sed)
+    model = train(made, NIMGPClassifier("nimgp-fo", steps=200, num_inducing=25), features="six", classes=KINDS)
+    assert model.provenance.training_counts["hsp"] + model.provenance.training_counts["lsp"] == len(sed)
+    rest = few[(few.classes == "bll") & ~np.isin(few.names, sed["Source_Name"])]
+    P = model.label(rest, "all")
+    hard = np.asarray(rest.table["PL_Index"]) < 2.0
+    assert np.mean((np.asarray(P["P_hsp"]) > np.asarray(P["P_lsp"])) == hard) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "word"),
+    [
+        ({"label": ["bll"], "weight": [2.0]}, CatalogError, "weights"),
+        ({"colour": ["bll"]}, CatalogError, "no column of labels"),
+        ({"label": ["quasar"]}, ClassError, "quasar"),
+    ],
+)
+def test_what_cannot_be_a_label(few, columns, error, word):
+    with pytest.raises(error, match=word):
+        extract_features(relabel(few, Table({"name": few.names[:1], **columns})), "six")
+
+
+def test_the_command(sed, tmp_path):
+    sed.write(tmp_path / "sed.csv")
+    few = ("--steps", "20", "--inducing", "10", "--features", "six")
+    arguments = ("--labels", tmp_path / "sed.csv", "--classes", KINDS, *few)
+    run_well("classify", slim_path("4FGL-DR4"), *arguments, "-o", tmp_path / "labels.fits")
+    assert classes_of(read_table(tmp_path / "labels.fits"))[:2] == ["hsp", "lsp"]
+    run_well("report", tmp_path / "labels.fits", "-o", tmp_path / "labels.html")
+    done = run("explain", tmp_path / "labels.fits", "Mkn 421", "--catalog", slim_path("4FGL-DR4"))
+    assert (done.returncode, "sed.csv" in done.stderr) == (2, True)
+    run_well("train", slim_path("4FGL-DR4"), *arguments, "-o", tmp_path / "model")
+    run_well("classify", slim_path("4FGL-DR4"), "--model", tmp_path / "model", "-o", tmp_path / "again.fits")
