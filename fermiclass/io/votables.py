@@ -74,7 +74,8 @@ def from_votable(content: bytes, columns: Collection[str] = ()) -> Table:
     Raises
     ------
     ValueError
-        When there is no table, or its data are elsewhere. The place is not opened: any file or address may stand there.
+        When there is no table, several have the columns, or the data are elsewhere. That place is not opened: any file
+        or address may stand there.
     Exception
         Any error of the parser: astropy has no common exception for damaged files.
     """
@@ -91,6 +92,8 @@ def from_votable(content: bytes, columns: Collection[str] = ()) -> Table:
         if not tables:
             raise ValueError("it has no table")
         fitting = [table for table in tables if set(columns) <= {field.name for field in table.fields}]
+        if columns and len(fitting) > 1:
+            raise ValueError(f"it has {len(fitting)} tables with the columns {', '.join(columns)}: keep only one")
         element = (fitting or tables)[0]
         table = element.to_table(use_names_over_ids=True)
     table.meta = {param.name: param.value for param in (*element.infos, *element.params)}

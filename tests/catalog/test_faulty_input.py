@@ -6,6 +6,7 @@ import io
 import numpy as np
 import pytest
 from astropy.io import fits
+from astropy.io.votable.tree import VOTableFile
 from astropy.table import Table
 
 from fermiclass.catalog import REQUIRED_COLUMNS, CatalogWarning, read_catalog
@@ -59,8 +60,16 @@ def test_several_tables(plain_bytes, tmp_path):
         fits.HDUList([hdus[0], other, hdus[1]]).writeto(tmp_path / "other.fits")
         fits.HDUList([hdus[0], hdus[1], hdus[1]]).writeto(tmp_path / "two.fits")
     assert len(read_catalog(tmp_path / "other.fits")) == 7195
-    with pytest.raises(CatalogError, match="2 tables"):
-        read_catalog(tmp_path / "two.fits")
+    tables = [Table({"Source_Name": ["x"]}), *[read_catalog(tmp_path / "other.fits").table[:40][REQUIRED_COLUMNS]] * 2]
+    for number, name in ((2, "other.vot"), (3, "two.vot")):
+        file = VOTableFile.from_table(tables[0])
+        file.resources[0].tables.extend(VOTableFile.from_table(one).get_first_table() for one in tables[1:number])
+        file.to_xml(str(tmp_path / name))
+    with pytest.warns(CatalogWarning, match="not of a known release"):
+        assert len(read_catalog(tmp_path / "other.vot")) == 40
+    for name in ("two.fits", "two.vot"):
+        with pytest.raises(CatalogError, match="2 tables"):
+            read_catalog(tmp_path / name)
 
 
 def test_table_without_rows(small):
