@@ -75,8 +75,8 @@ class Explanation:
         (C, 5, D) percentiles `PERCENTILES` of the training sources of each class.
     centre, scale
         (D,) mean and standard deviation of the training sources.
-    probabilities, std
-        (C,) class probabilities and their standard deviations.
+    probabilities
+        (C,) class probabilities.
     without_feature
         (D, C) probabilities with one feature replaced by its expected value.
     without_errors
@@ -91,6 +91,9 @@ class Explanation:
     without_kind
         (C,) probabilities with all features of one kind replaced by their expected values, by kind; and those without
         the evidence of CLASS2, where there is any.
+    groups
+        Groups of some of the classes, such as both kinds of pulsars, by name. What tells the classes of a group apart
+        is not what tells the group from the rest.
     """
 
     label: Row
@@ -106,13 +109,23 @@ class Explanation:
     centre: FloatArray
     scale: FloatArray
     probabilities: FloatArray
-    std: FloatArray
     without_feature: FloatArray
     without_errors: FloatArray
     neighbours: Table
     trained_on: bool
     known: str = ""
     without_kind: Mapping[str, FloatArray] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The K names of what has log-odds: the C classes, then the groups, such as ``psr+msp``."""
+        return (*self.classes, *("+".join(inside) for inside in self.groups.values()))
+
+    @property
+    def members(self) -> NDArray[np.bool_]:
+        """(K, C) mask of the classes of each of `names`."""
+        return np.array([np.isin(self.classes, name.split("+")) for name in self.names])
 
     @property
     def name(self) -> str:
@@ -131,38 +144,42 @@ class Explanation:
 
     @property
     def log_odds(self) -> FloatArray:
-        """(D, C) effect of each feature's value on the log-odds ``ln P_c − ln (1 − P_c)`` of each class."""
-        return _log_odds(self.probabilities) - _log_odds(self.without_feature)
+        """(D, K) effect of each feature's value on the log-odds ``ln P − ln (1 − P)`` of each of `names`."""
+        return self._log_odds(self.probabilities) - self._log_odds(self.without_feature)
 
     @property
     def kinds(self) -> dict[str, FloatArray]:
-        """(C,) effects of all features of one kind on the log-odds, by kind; the largest for the best class first."""
-        whole = _log_odds(self.probabilities)
-        effects = {kind: whole - _log_odds(without) for kind, without in self.without_kind.items()}
-        return dict(sorted(effects.items(), key=lambda item: -abs(item[1][self.best])))
+        """(K,) effects of all features of one kind on the log-odds, by kind; the largest first, as in `order`."""
+        whole = self._log_odds(self.probabilities)
+        effects = {kind: whole - self._log_odds(without) for kind, without in self.without_kind.items()}
+        return dict(sorted(effects.items(), key=lambda item: -np.abs(item[1][self.first]).max()))
+
+    @property
+    def first(self) -> NDArray[np.intp]:
+        """Indices in `names` of the most probable class, and of the groups with it."""
+        inside = np.flatnonzero(self.members[:, self.best])
+        return inside[np.argsort(inside != self.best, kind="stable")]
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """(D,) indices of the features, those first that move the log-odds of the most probable class most."""
-        return np.argsort(-np.abs(self.log_odds[:, self.best]), kind="stable")
+        """(D,) indices of the features, those first that move the log-odds of the best class or its group most."""
+        return np.argsort(-np.abs(self.log_odds[:, self.first]).max(axis=1), kind="stable")
 
     @property
     def considered(self) -> NDArray[np.intp]:
-        """Indices of the two most probable classes, and of all others with a probability of 1 % and more."""
-        first = np.argsort(-self.probabilities, kind="stable")
-        return np.sort(np.union1d(first[:2], np.flatnonzero(self.probabilities >= LEAST_CONSIDERED)))
+        """Indices in `names` of the two most probable classes, all others from 1 %, and groups with the best class."""
+        likely = np.argsort(-self.probabilities, kind="stable")[:2], self.probabilities >= LEAST_CONSIDERED
+        return np.unique(np.concatenate([likely[0], np.flatnonzero(likely[1]), self.first]))
+
+    def _log_odds(self, probabilities: FloatArray) -> FloatArray:
+        """Return ``ln Σ P_in − ln Σ P_out``, which is exact where the sum inside is nearly 1."""
+        p = np.maximum(probabilities, _LEAST_PROBABILITY)
+        return np.asarray(np.log(p @ self.members.T) - np.log(p @ ~self.members.T))
 
     def feature_text(self, j: int, gap: str = "") -> str:
         """Return a feature with its error, with a star if the value or the error is imputed; see :func:`measured`."""
         mark = IMPUTED_MARK if self.imputed_value[j] or self.imputed_uncertainty[j] else ""
         return measured(self.value[j], self.error[j], gap) + mark
-
-
-def _log_odds(probabilities: FloatArray) -> FloatArray:
-    """Return ``ln P_c − ln Σ_{k≠c} P_k``, which is exact where P_c is nearly 1."""
-    p = np.maximum(probabilities, _LEAST_PROBABILITY)
-    rest = np.stack([np.delete(p, c, axis=-1).sum(axis=-1) for c in range(p.shape[-1])], axis=-1)
-    return np.asarray(np.log(p) - np.log(rest))
 
 
 def explain(
@@ -249,7 +266,9 @@ def explain(
         X, X_var = np.vstack([X, x]), np.vstack([X_var, x_var])
         kinds = {**kinds, CLASS2_KIND: []}
     prediction = join(list(model.estimator.predict_blocks(X, X_var=X_var, ratio=ratios)))
-    classes = tuple(str(name) for name in model.estimator.classes_)
+    known = [str(name) for name in model.estimator.classes_]
+    classes = tuple(sorted(known, key=model.grouping.names.index))
+    probabilities = prediction.probabilities[:, [known.index(name) for name in classes]]
     return Explanation(
         label=label,
         classes=classes,
@@ -263,14 +282,14 @@ def explain(
         population=np.stack([np.percentile(training.X[training.y == c], PERCENTILES, axis=0) for c in classes]),
         centre=model.estimator.mean_,
         scale=model.estimator.scale_,
-        probabilities=prediction.probabilities[0],
-        std=prediction.std[0],
-        without_errors=prediction.probabilities[1],
-        without_feature=prediction.probabilities[2 : 2 + D],
+        probabilities=probabilities[0],
+        without_errors=probabilities[1],
+        without_feature=probabilities[2 : 2 + D],
         neighbours=_nearest(model, training, training_catalog, table, neighbours),
         trained_on=bool(np.any(np.all(x == training.X, axis=1) & (training.names == table.names[0]))),
-        without_kind=dict(zip(kinds, prediction.probabilities[2 + D :], strict=True)),
+        without_kind=dict(zip(kinds, probabilities[2 + D :], strict=True)),
         known=str(table.y[0]) if str(table.y[0]) in classes else "",
+        groups={top: inside for top, inside in model.grouping.tops.items() if len(inside) < len(classes)},
     )
 
 

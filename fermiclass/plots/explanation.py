@@ -122,14 +122,15 @@ def feature_effects(
 
 def explanation_size(explained: Explanation) -> tuple[float, float]:
     """Return width and height in inches of the figure for :func:`explanation`."""
-    return 8.0, 1.4 + 0.2 * len(explained.classes) + 0.34 * len(explained.features)
+    return 8.0, 1.4 + 0.2 * len(explained.names) + 0.34 * len(explained.features)
 
 
 def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Axes, Axes]:
     """Draw an explanation: the probabilities, the features compared with the classes, and their effects.
 
-    The features with the largest effect on the log-odds of the most probable class are on top. Effects are those on the
-    two most probable classes, and on all others with a probability of 1 % and more.
+    The features with the largest effect on the log-odds of the most probable class, or of a group with it, are on top.
+    Effects are those on the two most probable classes, on all others with a probability of 1 % and more, and on these
+    groups.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Ax
         import matplotlib.pyplot as plt
 
         figure = plt.figure(figsize=explanation_size(explained), layout="constrained")
-    heights = [0.2 * len(explained.classes) + 0.35, 0.34 * len(order) + 0.4]
+    heights = [0.2 * len(explained.names) + 0.35, 0.34 * len(order) + 0.4]
     grid = figure.add_gridspec(2, 2, width_ratios=[1.5, 1.0], height_ratios=heights)
     kinds = explained.kinds
     top = figure.add_subplot(grid[0, 0] if kinds else grid[0, :])
@@ -165,7 +166,7 @@ def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Ax
         axes=left,
     )
     shown = explained.considered
-    names = [explained.classes[c] for c in shown]
+    names = [explained.names[k] for k in shown]
     feature_effects(explained.log_odds[np.ix_(order, shown)], [""] * len(order), names, axes=right)
     legend = right
     if kinds:
@@ -180,17 +181,18 @@ def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Ax
 
 
 def _probabilities(explained: Explanation, axes: Axes) -> None:
-    """Draw the probabilities with their standard deviations, and the probabilities without error bars as circles."""
-    colours = class_colours(explained.classes)
-    rows = np.arange(len(explained.classes))
-    P = explained.probabilities
-    low, high = P - np.maximum(P - explained.std, 0.0), np.minimum(P + explained.std, 1.0) - P
-    axes.barh(rows, P, 0.7, color=[colours[name] for name in explained.classes])
-    axes.errorbar(P, rows, xerr=np.stack([low, high]), fmt="none", ecolor="black", elinewidth=1.0, capsize=2.5)
+    """Draw the probabilities of classes and groups, and those without error bars as circles."""
+    names, members = explained.names, explained.members
+    colours, rows = class_colours(names), np.arange(len(names))
+    ends = np.cumsum(members * explained.probabilities, axis=1)
+    for c, name in enumerate(explained.classes):  # a group has a part for each of its classes
+        inside = members[:, c]
+        width = explained.probabilities[c]
+        axes.barh(rows[inside], width, 0.7, left=ends[inside, c] - width, color=colours[name])
     circle: dict[str, Any] = {"mfc": "white", "mec": "black", "ms": 5.0, "clip_on": False}
-    axes.plot(explained.without_errors, rows, "o", **circle)
-    axes.set_yticks(rows, explained.classes)
-    for label, name in zip(axes.get_yticklabels(), explained.classes, strict=True):
+    axes.plot(members @ explained.without_errors, rows, "o", **circle)
+    axes.set_yticks(rows, names)
+    for label, name in zip(axes.get_yticklabels(), names, strict=True):
         label.set_color(colours[name])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(rows) - 0.5, -0.5)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from fermiclass.analysis.explain import CLASS2_KIND, IMPUTED_MARK, Explanation, measured
+from fermiclass.analysis.explain import IMPUTED_MARK, Explanation, measured
 from fermiclass.analysis.followup import LEAST_NOISE_ENTROPY
 from fermiclass.io.prediction_columns import FLAG_OUTSIDE_DOMAIN
 from fermiclass.labelling.labels import FLAG_CATALOGUE, FLAG_UNCERTAINTY_IMPUTED, LABEL_FLAGS, LASTS
@@ -32,11 +32,12 @@ def print_explanation(explained: Explanation, console: Console | None = None) ->
     for sentence in _costs(explained):
         console.print(sentence, markup=False)
     console.print(_effects_table(explained))
-    best = explained.classes[explained.best]
+    best, groups = explained.classes[explained.best], [explained.names[k] for k in explained.first[1:]]
+    together = "".join(f" {name} is the sum of both: what tells them from the rest." for name in groups)
     console.print(
         f"Each value moves the log-odds ln(P / (1 − P)) of a class by this much, compared with the value expected from "
-        f"the source's other features. The bars are those of {best}; +1 multiplies its odds by 2.7. Features of one "
-        "kind share what they say: together they move more than one by one."
+        f"the source's other features. The bars are those of {best}; +1 multiplies its odds by 2.7.{together} Features "
+        "of one kind share what they say: together they move more than one by one."
     )
     console.print(_features_table(explained))
     note = "Ranges hold 68 % of a class's training sources."
@@ -61,9 +62,12 @@ def _title(explained: Explanation) -> Text:
 
 def _probabilities_table(explained: Explanation) -> RichTable:
     table = rich_table("class", "probability", "without error bars", right=(1, 2))
-    for c in np.argsort(-explained.probabilities, kind="stable"):
-        cells = f"{explained.probabilities[c]:.3f} ± {explained.std[c]:.3f}", f"{explained.without_errors[c]:.3f}"
-        table.add_row(explained.classes[c], *cells)
+    C, members = len(explained.classes), explained.members
+    with_errors, without = members @ explained.probabilities, members @ explained.without_errors
+    for k in [*np.argsort(-explained.probabilities, kind="stable"), *range(C, len(members))]:
+        if k == C:
+            table.add_section()
+        table.add_row(explained.names[k], f"{with_errors[k]:.3f}", f"{without[k]:.3f}")
     return table
 
 
@@ -95,8 +99,9 @@ def _costs(explained: Explanation) -> list[str]:
 def _effects_table(explained: Explanation) -> RichTable:
     """Return the effects on the log-odds of the classes that are considered, with bars for the most probable one."""
     best, moved = explained.best, explained.log_odds
-    shown = [best, *(c for c in explained.considered if c != best)][:_MOST_EFFECTS]
-    names = [explained.classes[c] for c in shown]
+    first = explained.first
+    shown = [*first, *(k for k in explained.considered if k not in first)][:_MOST_EFFECTS]
+    names = [explained.names[k].replace("+", "+\n") for k in shown]  # 80 columns
     table = rich_table("feature", "value", "expected", names[0], "", *names[1:], right=(1, 2, 3, 5, 6))
     table.padding = (0, 1, 0, 0)
     kinds = explained.kinds
@@ -107,7 +112,7 @@ def _effects_table(explained: Explanation) -> RichTable:
 
     largest = max((abs(effect[best]) for effect in kinds.values()), default=0.0)
     for kind, effect in kinds.items():
-        add(kind if kind == CLASS2_KIND else f"all of {kind}", "", "", effect, largest)
+        add(kind, "", "", effect, largest)
     if kinds:
         table.add_section()
     largest = np.abs(moved[:, best]).max()

@@ -60,12 +60,12 @@ def explanation():
         centre=X.mean(axis=0),
         scale=X.std(axis=0),
         probabilities=P,
-        std=np.array([0.2, 0.15, 0.12]),
         without_feature=P - moved,
         without_errors=np.array([0.7, 0.25, 0.05]),
         neighbours=Table({"Source_Name": ["4FGL J1"], "CLASS": ["bll"], "ASSOC1": ["BL Lac"], "DISTANCE": [1.25]}),
         trained_on=False,
         without_kind={"spectral shape": np.array([0.3, 0.3, 0.4]), "brightness": np.array([0.65, 0.25, 0.1])},
+        groups={"agn": ("bll", "fsrq")},
     )
 
 
