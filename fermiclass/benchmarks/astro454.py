@@ -85,7 +85,7 @@ class Astro454(Benchmark):
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return inducing points and step size of the authors' code. The text of the paper has a step size of 0.01."""
         input_dim = 6 if cell == "six" else 4
-        return {"num_inducing": 100, "learning_rate": 1e-3, **authors_start(input_dim, learned=False)}
+        return {"num_inducing": 100, "learning_rate": 1e-3, **authors_start(input_dim)}
 
 
 @lru_cache(maxsize=1)

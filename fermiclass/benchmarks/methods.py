@@ -26,7 +26,7 @@ FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType(
         "learning_rate": 0.03,
         "training": {"decay": True, "inducing": "kmeans"},
         "hyper": {"lengthscale": None, "white": 0.01},
-        "inputs": {"spread": 0.5},
+        "inputs": {"units": "noise", "spread": 0.5},
     }
 )
 
@@ -86,17 +86,16 @@ class MethodOptions:
 METHOD_OPTIONS = tuple(field.name for field in fields(MethodOptions))
 
 
-def authors_start(input_dim: int, *, learned: bool = True) -> dict[str, Any]:
+def authors_start(input_dim: int) -> dict[str, Any]:
     """Return the initial values in the authors' published code, which the paper does not state.
 
     The squared length-scale is the median distance between two inputs, about √(2D) for standardised inputs. White noise
-    is only a jitter. If the noise is given, a q(x) starts narrow. If it is learned, a narrow start in units of the
-    noise would raise the noise until it is wider than the data.
+    is only a jitter. A q(x) is N(μ, v) with a v that is nearly zero.
     """
     return {
         "hyper": {"lengthscale": float((2.0 * input_dim) ** 0.25), "white": 1e-8},
         "training": {"inducing": "random"},
-        "inputs": {"spread": 0.5 if learned else 5e-4},
+        "inputs": {"units": "inputs", "spread": 1e-5},
     }
 
 

@@ -189,7 +189,7 @@ class Synthetic(Benchmark):
             "learning_rate": 0.01,
             "training": {"decay": True, "inducing": "kmeans"},
             "hyper": {"white": 0.01},
-            "inputs": {"spread": 0.5},
+            "inputs": {"units": "noise", "spread": 0.5},
         }
     )
 
@@ -223,7 +223,7 @@ class Synthetic(Benchmark):
         """Return the settings of sections 5.1 and 5.2. The network has two layers in the authors' code."""
         data_set, _ = _parse(cell)
         return join_settings(
-            authors_start(data_set.input_dim, learned=data_set.learned),
+            authors_start(data_set.input_dim),
             {
                 "num_inducing": 100,
                 "batch_size": 200,

@@ -123,7 +123,7 @@ class InputOptions(_Checked):
         First-order methods replace each input and its noise variance by mean and variance of p(x | x̃); with 'isotropic'
         or learned noise they use no prior. 'mgp', 'mgp-aug' and 'mgp-sampling' never use it.
     prior_variance
-        Scale a of p(x); None makes it flat. The paper takes 1000 in training and a flat one in prediction.
+        Scale a of p(x); None makes it flat. The paper takes 1000.
     components
         Number of Gaussians in the mixture.
     clip
@@ -131,7 +131,9 @@ class InputOptions(_Checked):
     max_noise
         Largest noise variance, in units of the input's variance over the training sources; larger ones are clipped.
     spread
-        Initial variances of the q(x) of 'nimgp', in units of V.
+        Initial variances of the q(x) of 'nimgp', in its units.
+    units
+        Units of the parameters of the q(x) of 'nimgp': 'noise', which is √V, or 'inputs', as in the paper.
     hidden
         Number of units in each hidden layer of the network of 'nimgp-nn'.
     """
@@ -142,6 +144,7 @@ class InputOptions(_Checked):
     clip: float | None = _setting(4.0, _POSITIVE, None)
     max_noise: float | None = _setting(2.0, Number(low_counts=True), None)
     spread: float = _setting(0.5, _POSITIVE)
+    units: str = _setting("noise", "noise", "inputs")
     hidden: tuple[int, ...] = (50,)
 
     def __post_init__(self) -> None:

@@ -160,6 +160,10 @@ class PerSourceInputs(Module):
         ``(N, D)``.
     spread
         Initial s: q(x) starts at N(x̃, spread · V).
+    in_units_of_noise
+        Whether the free parameters are m and s. Otherwise they are those of the paper, μ_i and v_i, and q(x) starts at
+        N(x̃, spread · I). For given V this is the same family of q(x), but another path of the optimiser. For
+        learned V the m and s follow V, whereas μ_i and v_i hold it where they are.
     prior
         p(x); None for a flat prior. The paper takes N(0, 1000 · I).
     analytic
@@ -174,6 +178,7 @@ class PerSourceInputs(Module):
         shape: tuple[int, int],
         *,
         spread: float = 0.5,
+        in_units_of_noise: bool = True,
         prior: InputPrior | None = None,
         analytic: bool = False,
         dtype: tf.DType = tf.float64,
@@ -181,6 +186,7 @@ class PerSourceInputs(Module):
         super().__init__()
         self.mean = Parameter(np.zeros(shape), dtype=dtype)
         self.variance = Parameter(np.full(shape, spread), dtype=dtype, transform=EXP)
+        self.in_units_of_noise = in_units_of_noise
         self.prior = prior
         self.analytic = analytic
 
@@ -191,6 +197,10 @@ class PerSourceInputs(Module):
         m, s = tf.convert_to_tensor(self.mean), tf.convert_to_tensor(self.variance)
         if batch.rows is not None:
             m, s = tf.gather(m, batch.rows), tf.gather(s, batch.rows)
+        if not self.in_units_of_noise:  # m is μ − x̃, and s is v; an input without noise has q(ξ) = N(0, 1)
+            noisy = batch.X_var > 0.0
+            V = tf.where(noisy, batch.X_var, tf.ones_like(m))
+            m, s = tf.where(noisy, m / tf.sqrt(V), tf.zeros_like(m)), tf.where(noisy, s / V, tf.ones_like(s))
         return terms_of_gaussian(m, s, self.prior, functions, likelihood, batch, seed, analytic=self.analytic)
 
 
@@ -338,8 +348,14 @@ def make_input_model(
     """Return the input model of the settings for N and D."""
     num_data, input_dim = sizes
     if settings.method in ("nimgp", "nimgp-psi"):
-        analytic = settings.method == "nimgp-psi"
-        return PerSourceInputs(sizes, spread=settings.inputs.spread, prior=prior, analytic=analytic, dtype=dtype)
+        return PerSourceInputs(
+            sizes,
+            spread=settings.inputs.spread,
+            in_units_of_noise=settings.inputs.units == "noise",
+            prior=prior,
+            analytic=settings.method == "nimgp-psi",
+            dtype=dtype,
+        )
     if settings.method == "nimgp-nn":
         return AmortisedInputs(
             input_dim,

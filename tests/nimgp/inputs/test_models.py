@@ -79,6 +79,32 @@ def test_draws_of_x_have_the_moments_of_q(rng):
     np.testing.assert_allclose(x.var(axis=0), (X_var * model.variance.numpy())[0], rtol=0.02)
 
 
+def test_the_papers_parameters_are_the_same_q(data, rng):
+    """With μ = x̃ + √V m and v = V s the terms and draws are those of m and s; an input without noise is exact."""
+    X, X_var, y = data
+    X_var = X_var.copy()
+    X_var[:4, 0] = 0.0
+    noise = perturbed(PerSourceInputs((N, D), prior=mixture(rng, 1)), rng)
+    own = PerSourceInputs((N, D), in_units_of_noise=False, prior=noise.prior)
+    own.mean.assign(np.sqrt(X_var) * noise.mean)
+    own.variance.assign(np.where(X_var > 0.0, X_var * noise.variance, 0.3))
+    rows = np.array([5, 0, 7])
+    exact = PerSourceInputs((N, D), prior=noise.prior)  # where there is no noise, q(ξ) is N(0, 1)
+    exact.mean.assign(np.where(X_var > 0.0, noise.mean, 0.0))
+    exact.variance.assign(np.where(X_var > 0.0, noise.variance, 1.0))
+    found = []
+    for model in (own, exact):
+        recorder = Recorder()
+        terms = model.source_terms(Coordinates(), recorder, batch_of(X, X_var, y, rows), SEED)
+        found.append((terms.numpy(), recorder.asked[0].mean.numpy()))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-9)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9)
+    np.testing.assert_array_equal(found[0][1][0, 1], X[0, 0])
+    with tf.GradientTape() as tape:
+        terms = tf.reduce_sum(own.source_terms(Coordinates(), Recorder(), batch_of(X, X_var, y), SEED))
+    assert all(np.all(np.isfinite(slope)) for slope in tape.gradient(terms, own.trainable_variables))
+
+
 # --- draws from the noise --------------------------------------------------------------------------------------------
 
 
