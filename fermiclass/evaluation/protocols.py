@@ -193,11 +193,11 @@ def open_world(
         "high": Population(bare & ~low, OPEN_GROUPS, far),
         "unambiguous": Population(clear, OPEN_GROUPS, "clear codes"),
         "face": Population(bare, OPEN_GROUPS, "face value", face),
-        "spiders": Population(bare, OPEN_GROUPS, "spiders as psr", spiders),
+        "spiders": Population(bare, OPEN_GROUPS, "spiders", spiders),
         "agn_or_psr": Population(two, agn_or_psr, "agn, psr"),
-        "agn_or_psr_high": Population(two & ~low, agn_or_psr, f"agn, psr {far}"),
+        "agn_or_psr_high": Population(two & ~low, agn_or_psr, f"same, {far}"),
         "psr_or_msp": Population(kinds, {"psr": ("psr",), "msp": ("msp",)}, "psr, msp"),
-        "bll_or_fsrq": Population(typed, {"bll": ("bll",), "fsrq": ("fsrq",)}, "bcu: bll, fsrq"),
+        "bll_or_fsrq": Population(typed, {"bll": ("bll",), "fsrq": ("fsrq",)}, "typed bcu"),
     }
     if not np.any(bare & known(truth)):
         raise CatalogError(

@@ -65,7 +65,7 @@ def populations_table(evaluation: Evaluation) -> Table | None:
     methods = methods or shown(evaluation)
     against = {name: evaluation.versus_baselines(name) for name in methods}
     compared = ("ratio", "difference", "the best baseline") if has_baselines else ()
-    table = _table("NLL of", "sources", "NLL", *compared)
+    table = _table("NLL of", "n", "NLL", *compared)
     for population in populations:
         for name in methods:
             nll = evaluation.figures.loc[(population, name), "nll"]
