@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 import numpy as np
@@ -18,6 +17,7 @@ from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import class_priors_option, common_options
 from fermiclass.errors import CatalogError, ModelFolderError
 from fermiclass.io.files import check_figure_place, exists, write_figure
+from fermiclass.labelling.archive import ModelFiles
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.labelling.labels import read_labels
@@ -28,17 +28,6 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 # Largest difference without a warning between the probabilities in the table and those of the model trained again.
 _SAME = 1e-3
-
-
-class ModelAndCatalogs(NamedTuple):
-    """A source's Source_Name, a model, the catalogue of the source, the training catalogue, and the class priors."""
-
-    name: str
-    model: CatalogModel
-    catalog: Catalog
-    train_on: Catalog
-    class_priors: str | GroupPriors | None
-    class2: bool = True
 
 
 @click.command()
@@ -84,21 +73,36 @@ def explain(
         check_figure_place(plot, labels_or_model, catalog, train_on)
     if not exists(labels_or_model):
         raise CatalogError(f"there is no label table or model folder '{labels_or_model}'. Check the name.")
-    labels = None
+    labels, files, class2 = None, None, True
     if labels_or_model.is_dir():
-        made = _from_model(labels_or_model, name, catalog, train_on, class_priors, quiet)
+        files = read_catalogue_model(labels_or_model)
+        made_of = trained_on = _training_catalogue(files, labels_or_model)
     elif class_priors is not None:
         raise click.UsageError("a label table contains its own class priors: leave out --class-priors")
     else:
-        labels, made = _from_labels(labels_or_model, name, catalog, train_on, quiet)
-    explained = explain_source(
-        made.model,
-        made.catalog,
-        made.name,
-        train_on=made.train_on,
-        class_priors=made.class_priors,
-        class2=made.class2,
-    )
+        labels = read_labels(labels_or_model)
+        check_labels(labels, str(labels_or_model))
+        made_of, trained_on = (
+            (str(labels.meta[file]), str(labels.meta[sha256]))
+            for file, sha256 in (("catalog", "sha256"), ("train_on", "trainsha"))
+        )
+    loaded = _look_for(*made_of, labels_or_model, "--catalog") if catalog is None else read_catalog(catalog)
+    if labels is not None:
+        check_sha256(loaded, *made_of)
+    found = str(loaded.names[find_source(loaded, name)])  # reports errors before the slow steps
+    if train_on is not None:
+        training = read_catalog(train_on)
+    else:
+        is_same = loaded.sha256 == trained_on[1]
+        training = loaded if is_same else _look_for(*trained_on, labels_or_model, "--train-on")
+    if files is not None:
+        model = load_catalogue_model(labels_or_model, files, quiet=quiet)
+    else:
+        assert labels is not None
+        check_sha256(training, *trained_on)
+        model = _trained_again(labels, training, labels_or_model, quiet)
+        class_priors, class2 = stored_class_priors(labels.meta), stored_class2(labels.meta)
+    explained = explain_source(model, loaded, found, train_on=training, class_priors=class_priors, class2=class2)
     if labels is not None:
         _compare(labels, explained)
     if plot is not None:
@@ -111,54 +115,18 @@ def explain(
         print_explanation(explained)
 
 
-def _from_model(
-    folder: Path,
-    name: str,
-    catalog: Path | None,
-    train_on: Path | None,
-    class_priors: str | GroupPriors | None,
-    quiet: bool,
-) -> ModelAndCatalogs:
-
-    files = read_catalogue_model(folder)
+def _training_catalogue(files: ModelFiles, folder: Path) -> tuple[str, str]:
+    """Return name and checksum of the training catalogue of a model."""
     provenance = files.model.get("provenance")
     if not isinstance(provenance, dict) or not {"catalog", "sha256"} <= provenance.keys():
         raise ModelFolderError(f"the model in '{folder}' does not name its training catalogue. Train it again.")
-    trained_on = str(provenance["catalog"]), str(provenance["sha256"])
-    loaded = _look_for(*trained_on, folder, "--catalog") if catalog is None else read_catalog(catalog)
-    found = str(loaded.names[find_source(loaded, name)])  # reports errors before the slow steps
-    training = _training(train_on, loaded, trained_on, folder)
-    model = load_catalogue_model(folder, files, quiet=quiet)
-    return ModelAndCatalogs(found, model, loaded, training, class_priors)
+    return str(provenance["catalog"]), str(provenance["sha256"])
 
 
-def _from_labels(
-    path: Path, name: str, catalog: Path | None, train_on: Path | None, quiet: bool
-) -> tuple[Table, ModelAndCatalogs]:
-
-    labels = read_labels(path)
-    check_labels(labels, str(path))
-    made_of, trained_on = (
-        (str(labels.meta[name]), str(labels.meta[sha256]))
-        for name, sha256 in (("catalog", "sha256"), ("train_on", "trainsha"))
-    )
-    loaded = _look_for(*made_of, path, "--catalog") if catalog is None else read_catalog(catalog)
-    check_sha256(loaded, *made_of)
-    found = str(loaded.names[find_source(loaded, name)])
-    training = _training(train_on, loaded, trained_on, path)
-    check_sha256(training, *trained_on)
+def _trained_again(labels: Table, catalog: Catalog, path: Path, quiet: bool) -> CatalogModel:
     load_tensorflow(quiet=quiet)
     with progress_bar("training again", quiet=quiet) as progress:
-        model = retrain(labels, training, source=str(path), progress=lambda state: progress(state.step, state.steps))
-    priors, class2 = stored_class_priors(labels.meta), stored_class2(labels.meta)
-    return labels, ModelAndCatalogs(found, model, loaded, training, priors, class2)
-
-
-def _training(train_on: Path | None, catalog: Catalog, trained_on: tuple[str, str], beside: Path) -> Catalog:
-
-    if train_on is not None:
-        return read_catalog(train_on)
-    return catalog if catalog.sha256 == trained_on[1] else _look_for(*trained_on, beside, "--train-on")
+        return retrain(labels, catalog, source=str(path), progress=lambda state: progress(state.step, state.steps))
 
 
 def _look_for(name: str, sha256: str, beside: Path, option: str) -> Catalog:

@@ -6,32 +6,26 @@ on them, and ``labelling`` labels rows, here or on the workers of a cluster.
 """
 
 from fermiclass.rows.arrays import ArrayRows
-from fermiclass.rows.chunk import Chunk, Rows, join, read_in_order
 from fermiclass.rows.columns import Columns
 from fermiclass.rows.fits import FITSRows
 from fermiclass.rows.labelling import predict_rows
 from fermiclass.rows.opening import open_rows, open_training_rows
 from fermiclass.rows.parquet import ParquetRows, parquet_writer
-from fermiclass.rows.passes import RowStatistics, row_statistics, shuffled_minibatches
+from fermiclass.rows.passes import row_statistics, shuffled_minibatches
 from fermiclass.rows.rows_model import RowsModel, RowsProvenance, fit_rows
 
 __all__ = [
     "ArrayRows",
-    "Chunk",
     "Columns",
     "FITSRows",
     "ParquetRows",
-    "RowStatistics",
-    "Rows",
     "RowsModel",
     "RowsProvenance",
     "fit_rows",
-    "join",
     "open_rows",
     "open_training_rows",
     "parquet_writer",
     "predict_rows",
-    "read_in_order",
     "row_statistics",
     "shuffled_minibatches",
 ]

@@ -14,11 +14,6 @@ from fermiclass.rows.columns import DEFAULT_LABEL, UNCERTAINTY_PREFIX
 from fermiclass.rows.fits import FITSRows, open_fits
 from fermiclass.rows.parquet import ParquetRows, open_parquet_file, parquet_files
 
-_EXPECTED = (
-    "a Parquet file or a folder of them, a FITS file (.fits, .fit), a .npy file, or a folder with X.npy, and X_var.npy "
-    "and y.npy if there are error bars and labels"
-)
-
 
 def open_rows(
     path: str | os.PathLike[str],
@@ -137,4 +132,6 @@ def _kind(path: Path) -> str:
         return "parquet"
     if name.endswith((".fits", ".fit", ".fits.gz", ".fit.gz")):
         return "fits"
-    raise RowsError(f"'{path}' does not have the ending of rows; expected {_EXPECTED}. Rename or convert it.")
+    raise RowsError(
+        f"'{path}' does not have the ending of rows; expected .parquet, .fits, .fit, .npy, or a folder. Rename it."
+    )
