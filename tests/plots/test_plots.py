@@ -170,10 +170,10 @@ def test_explanation_has_the_feature_that_moves_most_on_top():
     bars = {(round(bar.get_y() + 0.35), round(bar.get_x(), 9)): bar.get_width() for bar in top.patches}
     assert bars == {(0, 0): 0.6, (1, 0): 0.3, (2, 0): 0.1, (3, 0): 0.6, (3, 0.6): 0.3}  # bll+fsrq has two parts
     texts = [label.get_text() for label in left.get_yticklabels()]
-    assert [text.split()[0] for text in texts] == ["LP_beta", "LP_Index", "ln_Flux1000", "HR_45"]
+    assert [text.split()[0] for text in texts] == ["LP_beta", "LP_Index", "HR_45", "ln_Flux1000"]
     assert texts[0].endswith("±0.3*")
     line = next(line for line in right.lines if line.get_label() == "psr")
-    without = np.array([0.05, 0.1, 0.09, 0.14])
+    without = np.array([0.05, 0.1, 0.14, 0.09])
     np.testing.assert_allclose(line.get_xdata(), np.log(0.1 / 0.9) - np.log(without / (1 - without)), atol=1e-12)
     kinds = top.figure.axes[-1]
     assert [label.get_text() for label in kinds.get_yticklabels()] == ["spectral shape", "brightness"]
