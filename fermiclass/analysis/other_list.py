@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from astropy import units as u
@@ -18,7 +15,6 @@ from numpy.typing import NDArray
 from fermiclass.catalog.source_names import with_hyphens
 from fermiclass.errors import CatalogError
 from fermiclass.io.arrays import FloatArray
-from fermiclass.io.tables import read_table
 
 #: Usual names of columns, in lower case; the first that a list has is taken.
 _NAMES = ("source_name", "4fgl", "4fgl_name", "fgl", "name", "source", "assoc_4fgl", "id")
@@ -61,17 +57,6 @@ class OtherList:
 
     def __len__(self) -> int:
         return len(self.names)
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str], **columns: Any) -> OtherList:
-        """Read a table of any format; see :meth:`of`.
-
-        Raises
-        ------
-        CatalogError
-            As by :func:`fermiclass.io.tables.read_table` and :meth:`of`.
-        """
-        return cls.of(read_table(path), Path(path).name, **columns)
 
     @classmethod
     def of(

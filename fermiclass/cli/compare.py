@@ -9,7 +9,7 @@ import click
 
 from fermiclass.cli.options import FILE, common_options, table_option
 from fermiclass.io.files import check_figure_place, write_figure
-from fermiclass.io.tables import check_writable, write_table
+from fermiclass.io.tables import check_writable, read_table, write_table
 from fermiclass.labelling.labels import read_labels
 from fermiclass.show.summaries import print_comparison
 
@@ -62,7 +62,7 @@ def compare(
         check_writable(output, labels, other)
     if plot is not None:
         check_figure_place(plot, labels, other)
-    found = compared(read_labels(labels), OtherList.read(other, **columns), of=of, truth=truth)
+    found = compared(read_labels(labels), OtherList.of(read_table(other), other.name, **columns), of=of, truth=truth)
     if output is not None:
         write_table(found.table, output)
     if plot is not None:

@@ -49,8 +49,9 @@ class CommandGroup(click.Group):
         """Refuse empty arguments, as of a shell variable that is not set: a command would take them for its default."""
         for before, argument in zip(["the command", *args], args, strict=False):
             if not argument.strip() or (argument.startswith("--") and argument.endswith("=")):
-                after = before if argument.strip() == "" else argument
-                raise click.UsageError(f"nothing is given after {after}: give a value, or leave the option out", ctx)
+                raise click.UsageError(
+                    f"nothing is given after {argument.strip() or before}: give a value, or leave the option out", ctx
+                )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

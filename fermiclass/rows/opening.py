@@ -53,7 +53,7 @@ def open_rows(
         If the file is missing, damaged or of another kind, or lacks a column.
     """
     place = Path(path)
-    kind = _kind(place)
+    kind = kind_of(place)
     if kind == "npy":
         if uncertainties is not None or label is not None or keep:
             raise RowsError(f"'{path}' has no named columns: put the variances and labels into X_var.npy and y.npy")
@@ -92,7 +92,7 @@ def open_training_rows(
     RowsError
         As for :func:`open_rows`, or when the table has no features or no label.
     """
-    kind = _kind(Path(path))
+    kind = kind_of(Path(path))
     if kind == "npy":
         return open_rows(path, features, uncertainties=uncertainties, label=label)
     if kind == "parquet":
@@ -114,12 +114,7 @@ def open_training_rows(
     return open_rows(path, features, uncertainties=uncertainties, label=label or DEFAULT_LABEL, hdu=hdu)
 
 
-def holds_arrays(path: str | os.PathLike[str]) -> bool:
-    """Return whether rows are in .npy files, whose columns have no names."""
-    return _kind(Path(path)) == "npy"
-
-
-def _kind(path: Path) -> str:
+def kind_of(path: Path) -> str:
     """Return 'npy', 'parquet' or 'fits'."""
     if not exists(path):
         raise RowsError(f"there is no file or folder '{path}'. Check the name and the folder.")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import OutputError, RowsError, in_one_line
 from fermiclass.io.files import atomic_file, check_place, os_errors_as_output_errors
-from fermiclass.io.parquet_tables import arrow_schema, arrow_table, masked_names, with_nulls
+from fermiclass.io.parquet_tables import arrow_schema, arrow_table, masked_names, with_nulls, without_dictionary
 from fermiclass.rows.chunk import Chunk, TableRows, join, stamp_of
 
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ class ParquetRows(TableRows):
         import pyarrow as pa
 
         def column(name: str) -> NDArray[Any]:
-            values = table[name]
-            if pa.types.is_dictionary(values.type):
-                values = values.cast(values.type.value_type)
+            values = without_dictionary(table[name])
             if pa.types.is_decimal(values.type):
                 values = values.cast(pa.float64(), safe=False)
             is_text = any(check(values.type) for check in (pa.types.is_string, pa.types.is_large_string))

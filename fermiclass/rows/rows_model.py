@@ -18,7 +18,7 @@ from fermiclass.nimgp.arrays import usual_range, warn_of_outliers
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.rows.chunk import Chunk, Rows
 from fermiclass.rows.columns import Columns
-from fermiclass.rows.opening import holds_arrays, open_rows
+from fermiclass.rows.opening import kind_of, open_rows
 from fermiclass.rows.passes import RowStatistics, row_statistics, shuffled_minibatches
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class RowsModel:
         RowsError
             As for :func:`fermiclass.open_rows`; also when arrays have another number of columns.
         """
-        if holds_arrays(path):
+        if kind_of(Path(path)) == "npy":
             return open_rows(path, self.columns.features, keep=keep)
         return open_rows(path, self.columns.features, uncertainties=self.columns.uncertainties, keep=keep, hdu=hdu)
 

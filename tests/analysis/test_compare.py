@@ -85,7 +85,7 @@ def test_positions_in_other_units_match_the_same_sources(labels, published, way,
     expected = compare(labels, OtherList.of(Table({"RA": ra.deg, "DEC": dec.deg})), of="psr")
     given = Table(dict(zip(("RA", "DEC"), POSITIONS[way](ra, dec), strict=True)))
     write_table(given, tmp_path / "other.ecsv")
-    found = compare(labels, OtherList.read(tmp_path / "other.ecsv"), of="psr")
+    found = compare(labels, OtherList.of(read_table(tmp_path / "other.ecsv")), of="psr")
     assert expected.numbers["by_position"] > 0.95 * len(published)
     assert found.numbers["by_position"] == expected.numbers["by_position"]
     assert found.numbers["unmatched"] == expected.numbers["unmatched"] + len(given) - len(published)
