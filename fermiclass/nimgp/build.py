@@ -22,7 +22,7 @@ from fermiclass.nimgp.inputs.models import (
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Kernel, Linear, Polynomial, Scales, Stationary, Sum, White
 from fermiclass.nimgp.labels import LabelTable
-from fermiclass.nimgp.likelihoods.base import Likelihood
+from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
 from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import EXP, SOFTPLUS, LogNormal, Parameter, Transform, parameters_of
@@ -152,6 +152,8 @@ def _likelihood(
     if isinstance(settings.likelihood, str):
         num_latent = num_functions(num_classes)
         right = make_likelihood(settings.likelihood, num_classes, epsilon=settings.hyper.epsilon, **shared)
+        if isinstance(right, ClassLikelihood):
+            right.num_draws = 2 * settings.training.draw_pairs
     else:
         from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, copied_without_leak
 

@@ -194,6 +194,11 @@ class TrainingOptions(_Checked):
         Choice of the inducing points before training: 'kmeans' or 'random'.
     decay
         Whether the step size falls along a cosine, or stays the same.
+    mean
+        Whether the parameters end at their mean over the last 70 % of the steps.
+    draw_pairs
+        Number of antithetic pairs of draws of the latent functions for each row and step, where the likelihood needs
+        draws.
     natural_gradient
         Step size γ of natural gradients for the variational distribution of the inducing values; None leaves it to
         Adam. 0.1 is a common choice. With step, probit or logit and several classes that overlap, natural gradients may
@@ -204,6 +209,8 @@ class TrainingOptions(_Checked):
 
     inducing: str = _setting("kmeans", *INDUCING)
     decay: bool = _setting(True, bool)
+    mean: bool = _setting(False, bool)
+    draw_pairs: int = _setting(4, Number(high=1 << 12, whole=True))
     natural_gradient: float | None = _setting(None, Number(high=1), None)
     precision: str = _setting("float32", *PRECISIONS)
 

@@ -142,7 +142,8 @@ def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | 
     if settings.epochs is not None:
         steps = settings.epochs * max(1, round(num_data / min(size or num_data, num_data)))
     options = settings.training
-    return Schedule(steps, size, settings.learning_rate, options.decay, seed, options.natural_gradient)
+    rate, natural = settings.learning_rate, options.natural_gradient
+    return Schedule(steps, size, rate, options.decay, options.mean, seed, natural)
 
 
 def run_training(

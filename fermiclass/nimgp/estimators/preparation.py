@@ -224,7 +224,8 @@ def initial_inducing_points(X: np.ndarray, num_inducing: int, method: str, rng: 
     num_inducing
         M.
     method
-        ``'kmeans'`` for cluster centres of at most 20,000 random rows, ``'random'`` for a random subset of the rows.
+        ``'kmeans'`` for cluster centres of at most 20,000 random rows, the same for any seed if there are fewer, and
+        ``'random'`` for a random subset of the rows.
     rng
         Random generator.
     """
@@ -232,9 +233,8 @@ def initial_inducing_points(X: np.ndarray, num_inducing: int, method: str, rng: 
     num_inducing = min(num_inducing, len(distinct))
     if method == "random" or num_inducing == len(distinct):
         return distinct[np.sort(rng.choice(len(distinct), num_inducing, replace=False))]
-    seed = int(rng.integers(2**31))
     enough = max(_ENOUGH, num_inducing)
     if len(distinct) > enough:
         distinct = distinct[rng.choice(len(distinct), enough, replace=False)]
     with threadpool_limits(limits=1):  # several threads would add partial sums in a random order
-        return KMeans(num_inducing, n_init=1, random_state=seed).fit(distinct).cluster_centers_
+        return KMeans(num_inducing, n_init=1, random_state=0).fit(distinct).cluster_centers_
