@@ -73,10 +73,11 @@ def feature_pair(
     axes = axes_or_new(axes, (3.6, 3.2))
     order = list(dict.fromkeys(codes.tolist())) if names is None else [str(name) for name in names]
     colours, markers = class_colours(order), class_markers(order)
-    for name in sorted(order, key=lambda name: -int(np.sum(codes == name))):  # rare classes on top
+    for name in order:
         at = points[codes == name]
         style: dict[str, Any] = {"color": colours[name], "marker": markers[name], "label": name or "none"}
-        axes.scatter(at[:, 0], at[:, 1], s=size, alpha=0.45, lw=0, rasterized=len(points) > 2000, zorder=2, **style)
+        style["zorder"] = 3.0 - len(at) / max(1, len(points))  # rare classes on top
+        axes.scatter(at[:, 0], at[:, 1], s=size, alpha=0.45, lw=0, rasterized=len(points) > 2000, **style)
     _add_ellipses(axes, ellipses, variances)
     axes.set_xlabel(features[0])
     axes.set_ylabel(features[1])

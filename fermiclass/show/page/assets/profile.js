@@ -13,7 +13,7 @@ function within(value) {
 /** Return the ranges of a class as a broken line, with a gap at the median of each. */
 function rangeLine(c) {
   const gap = 0.06;
-  const offset = (0.5 * (c - (data.classes.length - 1) / 2)) / Math.max(1, data.classes.length - 1);
+  const offset = (c - (data.classes.length - 1) / 2) * Math.min(0.25, 0.8 / data.classes.length);
   const line = [];
   data.features.ranges[c].forEach(([low, median, high], j) => {
     if (low === null) return;
@@ -70,7 +70,7 @@ function drawProfile() {
 
 function makeProfile() {
   if (!features) return;
-  document.getElementById("profile").style.height = `${60 + 30 * (data.features.names.length + 1)}px`;
+  document.getElementById("profile").style.height = `${60 + Math.max(30, 7 * data.classes.length) * (data.features.names.length + 1)}px`;
   profile = makeChart("profile", drawProfile, { onResize: true });
   drawProfile();
   on("selected", drawProfile);
