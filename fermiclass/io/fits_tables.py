@@ -77,8 +77,9 @@ def hdu_table(hdu: fits.BinTableHDU) -> Table:
     table = Table.read(hdu, unit_parse_strict="silent", mask_invalid=False)
     for number, column in enumerate(hdu.columns, start=1):
         found = table[column.name]
-        if found.dtype.kind == "S":  # a text ends at its first NUL
-            texts = [text.partition(b"\0")[0] for text in np.asarray(found).ravel().tolist()]
+        if found.dtype.kind in "SU":  # a text ends at its first NUL; astropy decodes texts of an open file if it can
+            nul = b"\0" if found.dtype.kind == "S" else "\0"
+            texts = [text.partition(nul)[0] for text in np.asarray(found).ravel().tolist()]
             found[:] = np.array(texts, found.dtype).reshape(found.shape)
         if column.null is not None:  # a number before TSCAL and TZERO, which astropy compares after them
             found.mask = hdu.data.view(np.ndarray)[column.name] == column.null

@@ -179,9 +179,6 @@ def _add_ellipses(axes: Axes, X: FloatArray, X_var: FloatArray) -> None:
 
 
 def _legend(grid: NDArray[Any]) -> None:
+    home, place = (grid[0, 1], "upper left") if len(grid) > 1 else (grid[0, 0], "best")
     handles, labels = grid[0, 0].get_legend_handles_labels()
-    if len(grid) > 1:
-        home = grid[0, 1]
-        home.legend(handles, labels, loc="upper left", frameon=False, fontsize=SMALL, markerscale=2.0)
-    else:
-        grid[0, 0].legend(frameon=False, fontsize=SMALL, markerscale=2.0)
+    home.legend(handles, labels, loc=place, frameon=False, fontsize=SMALL, markerscale=2.0)
