@@ -27,7 +27,7 @@ from fermiclass.io.samp import check_hub, check_sendable, send_table
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.catalog_model import targets_of
 from fermiclass.labelling.class_priors import GroupPriors
-from fermiclass.labelling.retraining import JOINED
+from fermiclass.labelling.retraining import COLUMNS, JOINED
 from fermiclass.labelling.training import LEFT_OUT
 from fermiclass.show.summaries import print_labels, print_sources
 from fermiclass.show.terminal import progress_bar
@@ -120,6 +120,7 @@ def classify(
             loaded, targets, class_priors=class_priors, class2=not no_class2, table=table, progress=progress
         )
     labels.meta |= {LEFT_OUT: ",".join(left_out)} if left_out else {}
+    labels.meta |= {COLUMNS: ",".join(f"{name}={own}" for name, own in columns.items())} if columns else {}
     brought = [path.name for path in (*joined, own_labels) if path is not None]
     labels.meta |= {JOINED: ",".join(brought)} if brought else {}
     write_table(labels, output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from astropy.table import Table
 
 from fermiclass.analysis.explain import Explanation
 from fermiclass.analysis.explain import explain as explain_source
-from fermiclass.catalog import Catalog, read_catalog
+from fermiclass.catalog import Catalog, read_catalog, read_sources
 from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import class_priors_option, common_options
@@ -21,7 +22,14 @@ from fermiclass.labelling.archive import ModelFiles
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.labelling.labels import read_labels
-from fermiclass.labelling.retraining import check_labels, check_sha256, retrain, stored_class2, stored_class_priors
+from fermiclass.labelling.retraining import (
+    COLUMNS,
+    check_labels,
+    check_sha256,
+    retrain,
+    stored_class2,
+    stored_class_priors,
+)
 from fermiclass.plots import explanation, explanation_size
 from fermiclass.show.explanation import print_explanation
 from fermiclass.show.terminal import load_tensorflow, progress_bar
@@ -73,7 +81,7 @@ def explain(
         check_figure_place(plot, labels_or_model, catalog, train_on)
     if not exists(labels_or_model):
         raise CatalogError(f"there is no label table or model folder '{labels_or_model}'. Check the name.")
-    labels, files, class2 = None, None, True
+    labels, files, class2, columns = None, None, True, dict[str, str]()
     if labels_or_model.is_dir():
         files = read_catalogue_model(labels_or_model)
         made_of = trained_on = _training_catalogue(files, labels_or_model)
@@ -86,7 +94,12 @@ def explain(
             (str(labels.meta[file]), str(labels.meta[sha256]))
             for file, sha256 in (("catalog", "sha256"), ("train_on", "trainsha"))
         )
-    loaded = _look_for(*made_of, labels_or_model, "--catalog") if catalog is None else read_catalog(catalog)
+        pairs = (pair.partition("=") for pair in str(labels.meta.get(COLUMNS, "")).split(",") if pair)
+        columns = {standard: own for standard, _, own in pairs}
+    if catalog is None:
+        loaded = _look_for(*made_of, labels_or_model, "--catalog", columns)
+    else:
+        loaded = read_sources(catalog, columns)
     if labels is not None:
         check_sha256(loaded, *made_of)
     found = str(loaded.names[find_source(loaded, name)])  # reports errors before the slow steps
@@ -129,12 +142,12 @@ def _trained_again(labels: Table, catalog: Catalog, path: Path, quiet: bool) -> 
         return retrain(labels, catalog, source=str(path), progress=lambda state: progress(state.step, state.steps))
 
 
-def _look_for(name: str, sha256: str, beside: Path, option: str) -> Catalog:
+def _look_for(name: str, sha256: str, beside: Path, option: str, columns: Mapping[str, str] | None = None) -> Catalog:
     """Return the catalogue with this file name and checksum, from this folder or the folder of the labels or model."""
     folders = dict.fromkeys(folder.resolve() for folder in (Path(), beside.parent))
     there = [path for path in (folder / Path(name).name for folder in folders) if path.is_file()]
     for path in there:
-        found = read_catalog(path)
+        found = read_sources(path, columns)
         if found.sha256 == sha256:
             return found
     where = " and ".join(f"'{folder}'" for folder in folders)

@@ -32,8 +32,8 @@ _NEEDED = (
 )
 
 
-#: Metadata of a label table: other files that its model learned from.
-JOINED = "joined"
+#: Metadata of a label table: other files that its model learned from, and names of columns in a table of one's own.
+JOINED, COLUMNS = "joined", "columns"
 
 
 def check_labels(labels: Table, source: str) -> None:

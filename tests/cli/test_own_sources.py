@@ -38,15 +38,19 @@ COLUMNS = ("--columns", "Flux1000=flux,Unc_Flux1000=flux_err")
 
 def test_own_sources_in_one_attempt(mine, dr4, rows, tmp_path):
     """Their labels are those of the catalogue's 18 features, as far as eight can tell."""
-    printed = run_well("classify", mine, "--train-on", DR4, *COLUMNS, "-o", tmp_path / "own.csv")
+    printed = run_well("classify", mine, "--train-on", DR4, *COLUMNS, "-o", tmp_path / "own.vot")
     assert "Left out of the model" in printed
     assert "HR_12" in printed
-    own = read_table(tmp_path / "own.csv")
+    own = read_table(tmp_path / "own.vot")
     every = read_table(REPOSITORY / "catalogs" / "4FGL-DR4-labels.fits.gz")
     whole = every[[np.asarray(every["Source_Name"]).tolist().index(name) for name in dr4.names[rows]]]
     assert np.mean(np.asarray(own["PRED_CLASS"]) == np.asarray(whole["PRED_CLASS"])) > 0.8
     for name in ("P_bll", "P_fsrq"):
         assert np.corrcoef(own[name], whole[name])[0, 1] > 0.85
+    explained = run_well("explain", "own.vot", "mine 3", "--train-on", DR4, cwd=tmp_path)  # mine.csv lies beside
+    best = own["PRED_CLASS"][3]
+    assert f" {best} " in explained
+    assert f"{own[f'P_{best}'][3]:.3f}" in explained
 
 
 def test_info_says_what_a_table_supports(mine):
