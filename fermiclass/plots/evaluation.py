@@ -195,7 +195,7 @@ def _numbers(axes: Axes, evaluation: Evaluation, method: str) -> None:
         for name, row in evaluation.per_class(method, part).items():
             k = -len(labels)
             first = not labels
-            axes.barh(k, row["n"], color=colours.get(name, "0.5"), alpha=0.35, label="found" if first else None)
+            axes.barh(k, row["n"], color=colours.get(name, "0.5"), alpha=0.35)
             axes.errorbar(
                 row["expected"],
                 k,
@@ -207,6 +207,7 @@ def _numbers(axes: Axes, evaluation: Evaluation, method: str) -> None:
                 label="expected" if first else None,
             )
             labels.append(f"{name.replace('|', ' or ')}{where}")
+    axes.barh([], [], color="0.5", alpha=0.35, label="found")
     axes.set_yticks(-np.arange(len(labels)), labels, fontsize=SMALL)
     axes.set_xlabel("number of sources")
     axes.legend(frameon=False, fontsize=SMALL)
