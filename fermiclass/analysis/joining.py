@@ -28,22 +28,14 @@ RADIUS = 0.1
 
 
 class Matches(NamedTuple):
-    """Rows of a catalogue and of another table that are one source.
+    """Rows of a catalogue and of another table that are one source."""
 
-    Attributes
-    ----------
-    mine, theirs
-        (n,) rows of both.
-    ambiguous
-        Rows of the other table that could be several sources, or one of several rows that could be the same source.
-    notes
-        Sentences on the matches.
-    """
-
+    #: (n,) rows of both.
     mine: NDArray[np.intp]
     theirs: NDArray[np.intp]
+    #: Rows of the other table that could be several sources, or one of several rows that could be the same source.
     ambiguous: NDArray[np.intp]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  #: Sentences on the matches.
 
 
 def match(catalog: Catalog, other: OtherList, *, needed: bool = True) -> Matches:

@@ -29,31 +29,16 @@ _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan", re.IGNORECASE)
 
 @dataclass(frozen=True, eq=False)
 class OtherList:
-    """N sources of another list.
+    """N sources of another list."""
 
-    Attributes
-    ----------
-    source
-        Name of the file, without its folder.
-    names
-        ``(N,)``, '' where unknown.
-    ra, dec
-        ``(N,)`` deg, NaN where unknown.
-    classes
-        ``(N,)`` words; None without.
-    probability
-        ``(N,)``; None without.
-    radius
-        Largest separation of two positions of one source, deg.
-    """
-
-    source: str
-    names: NDArray[np.str_]
+    source: str  #: Name of the file, without its folder.
+    names: NDArray[np.str_]  #: ``(N,)``, '' where unknown.
+    #: ``(N,)`` deg, NaN where unknown.
     ra: FloatArray
     dec: FloatArray
-    classes: NDArray[np.str_] | None = None
-    probability: FloatArray | None = None
-    radius: float = 0.1
+    classes: NDArray[np.str_] | None = None  #: ``(N,)`` words; None without.
+    probability: FloatArray | None = None  #: ``(N,)``; None without.
+    radius: float = 0.1  #: Largest separation of two positions of one source, deg.
 
     def __len__(self) -> int:
         return len(self.names)

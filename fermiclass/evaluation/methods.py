@@ -55,64 +55,35 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Sources to learn from, and sources to predict.
+    """Sources to learn from, and sources to predict."""
 
-    Attributes
-    ----------
-    catalog
-        The catalogue of both, N sources.
-    learn
-        (N,) mask of the sources that may be learned from, with and without a class.
-    rows
-        (n,) indices of the sources to predict.
-    features, grouping, min_significance
-        What is learned: as for :func:`fermiclass.labelling.training.train`.
-    open_world
-        Whether the classes are :data:`fermiclass.catalog.NATURES`, as in the open world, and not the grouping's.
-    class_priors
-        Class priors of the sources to predict, as for :meth:`CatalogModel.label`; None for those of ``classify``.
-    extract
-        Function of features and classes that returns the features of all N sources.
-    """
-
-    catalog: Catalog
-    learn: NDArray[np.bool_]
-    rows: NDArray[np.intp]
+    catalog: Catalog  #: The catalogue of both, N sources.
+    learn: NDArray[np.bool_]  #: (N,) mask of the sources that may be learned from, with and without a class.
+    rows: NDArray[np.intp]  #: (n,) indices of the sources to predict.
+    #: What is learned: as for :func:`fermiclass.labelling.training.train`.
     features: str
     grouping: ClassGrouping
     min_significance: float | None
+    #: Whether the classes are :data:`fermiclass.catalog.NATURES`, as in the open world, and not the grouping's.
     open_world: bool
+    #: Class priors of the sources to predict, as for :meth:`CatalogModel.label`; None for those of ``classify``.
     class_priors: str | None
+    #: Function of features and classes that returns the features of all N sources.
     extract: Callable[[str, str], FeatureTable]
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """A method that can be evaluated.
+    """A method that can be evaluated."""
 
-    Attributes
-    ----------
-    name
-        The name, unique among the methods of an evaluation.
-    predict
-        Function of a split that returns probabilities ``(n, C)``: of the grouping's classes, or in the open world of
-        :data:`fermiclass.catalog.NATURES`.
-    is_baseline
-        Whether the other methods are compared with it.
-    as_trained
-        Whether its class priors are those of the training, so that a protocol may correct them.
-    settings
-        Settings to write beside the results.
-    variant
-        Suffix of the name of a baseline that says what it learns in the open world.
-    """
-
-    name: str
+    name: str  #: The name, unique among the methods of an evaluation.
+    #: Function of a split that returns probabilities ``(n, C)``: of the grouping's classes, or in the open world of
+    #: :data:`fermiclass.catalog.NATURES`.
     predict: Callable[[Split], FloatArray]
-    is_baseline: bool = False
-    as_trained: bool = True
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    variant: str = ""
+    is_baseline: bool = False  #: Whether the other methods are compared with it.
+    as_trained: bool = True  #: Whether its class priors are those of the training, so that a protocol may correct them.
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: Settings to write beside the results.
+    variant: str = ""  #: Suffix of the name of a baseline that says what it learns in the open world.
 
 
 def default_method(name: str = "default", *, seed: int = 0, **settings: Any) -> Method:

@@ -36,21 +36,14 @@ _FLOOR = 1e-5
 
 @dataclass(frozen=True)
 class Column:
-    """A metric.
+    """A metric."""
 
-    Attributes
-    ----------
-    compute
-        Function of p and truth that returns a number; NaN where it is not defined.
-    heading, meaning
-        Heading of the printed column, and what the number is; a metric without a heading is not printed.
-    by_latitude
-        Whether it is computed below and above 10 degrees of Galactic latitude apart; the mean by numbers counts.
-    """
-
+    #: Function of p and truth that returns a number; NaN where it is not defined.
     compute: Callable[[FloatArray, Truth], float]
+    #: Heading of the printed column, and what the number is; a metric without a heading is not printed.
     heading: str = ""
     meaning: str = ""
+    #: Whether it is computed below and above 10 degrees of Galactic latitude apart; the mean by numbers counts.
     by_latitude: bool = False
 
 

@@ -36,73 +36,40 @@ _CELL = 15.0  # degrees
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Some of the predicted sources, and what is told apart among them.
+    """Some of the predicted sources, and what is told apart among them."""
 
-    Attributes
-    ----------
-    mask
-        (N,) which sources.
-    groups
-        The classes of each group. The probabilities of the groups are divided by their sum.
-    heading
-        Its name in printed tables.
-    truth
-        (N, C) another reading of the truth than that of the targets, if there is one.
-    """
-
-    mask: NDArray[np.bool_]
+    mask: NDArray[np.bool_]  #: (N,) which sources.
+    #: The classes of each group. The probabilities of the groups are divided by their sum.
     groups: Mapping[str, tuple[str, ...]]
-    heading: str
-    truth: Truth | None = None
+    heading: str  #: Its name in printed tables.
+    truth: Truth | None = None  #: (N, C) another reading of the truth than that of the targets, if there is one.
 
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """The N sources that a protocol predicts, and what is known of them.
+    """The N sources that a protocol predicts, and what is known of them."""
 
-    Attributes
-    ----------
-    catalog, later
-        Name of the catalogue that gives the features, and of the one that gives the classes, or ''.
-    protocol, description
-        Short name, and a sentence.
-    classes
-        The C classes.
-    truth
-        (N, C): true for each class that a source may have, all where nothing is known.
-    names, status, significance, low
-        (N,) names, status in the catalogue ('' for no association), Signif_Avg, and whether the source is closer than
-        10 degrees to the Galactic plane.
-    populations
-        What is scored, by name. The first is ``'all'``.
-    splits
-        For each training, the sources to learn from and those to predict, with their places among the N.
-    floor
-        Smaller probabilities count as this.
-    together
-        Groups of the populations that are counted together, too.
-    training_priors
-        (C,) class frequencies of the training sources, where a protocol also corrects for estimated class priors.
-    meta
-        Numbers and choices to write.
-    """
-
-    catalog: str
+    catalog: str  #: Name of the catalogue that gives the features.
+    #: Short name, and a sentence.
     protocol: str
     description: str
-    classes: tuple[str, ...]
-    truth: Truth
+    classes: tuple[str, ...]  #: The C classes.
+    truth: Truth  #: (N, C): true for each class that a source may have, all where nothing is known.
+    #: (N,) names, status in the catalogue ('' for no association), Signif_Avg, and whether the source is closer than 10
+    #: degrees to the Galactic plane.
     names: NDArray[np.str_]
     status: NDArray[np.str_]
     significance: FloatArray
     low: NDArray[np.bool_]
-    populations: Mapping[str, Population]
+    populations: Mapping[str, Population]  #: What is scored, by name. The first is ``'all'``.
+    #: For each training, the sources to learn from and those to predict, with their places among the N.
     splits: Sequence[tuple[Split, NDArray[np.intp]]]
-    floor: float = 1e-5
-    later: str = ""
-    together: tuple[str, ...] = ()
+    floor: float = 1e-5  #: Smaller probabilities count as this.
+    later: str = ""  #: Name of the one that gives the classes.
+    together: tuple[str, ...] = ()  #: Groups of the populations that are counted together, too.
+    #: (C,) class frequencies of the training sources, where a protocol also corrects for estimated class priors.
     training_priors: FloatArray | None = None
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)  #: Numbers and choices to write.
 
     @property
     def scored(self) -> NDArray[np.intp]:

@@ -42,23 +42,12 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a method says of the N sources.
-
-    Attributes
-    ----------
-    method
-        The method.
-    p
-        (N, C) probabilities.
-    seconds
-        Wall-clock time of training and prediction.
-    class_priors
-        Estimated class priors by status of the sources, if the probabilities are corrected for them.
-    """
+    """What a method says of the N sources."""
 
     method: Method
-    p: FloatArray = field(repr=False)
-    seconds: float
+    p: FloatArray = field(repr=False)  #: (N, C) probabilities.
+    seconds: float  #: Wall-clock time of training and prediction.
+    #: Estimated class priors by status of the sources, if the probabilities are corrected for them.
     class_priors: Mapping[str, EstimatedPriors] = field(default_factory=dict)
 
 
