@@ -22,24 +22,13 @@ from fermiclass.features.transforms import Asinh, AsinhDistance, HardnessRatio, 
 
 @dataclass(frozen=True)
 class Feature:
-    """One input dimension of the classifier: g(q_1 ... q_K) of K catalogue quantities.
+    """One input dimension of the classifier: g(q_1 ... q_K) of K catalogue quantities."""
 
-    Attributes
-    ----------
-    name
-        Unique name, which is also its column in the feature table.
-    inputs
-        The K quantities.
-    transform
-        The transformation g.
-    description, unit, ucd
-        Description, unit and UCD in the feature table. A logarithm has no unit; its description names the unit of the
-        argument.
-    """
-
-    name: str
-    inputs: tuple[Input, ...]
-    transform: Transform
+    name: str  #: Unique name, which is also its column in the feature table.
+    inputs: tuple[Input, ...]  #: The K quantities.
+    transform: Transform  #: The transformation g.
+    #: Description, unit and UCD in the feature table. A logarithm has no unit; its description names the unit of the
+    #: argument.
     description: str
     unit: str = ""
     ucd: str = ""

@@ -32,36 +32,22 @@ LN_ABSURD = math.log(10.0)
 
 @dataclass(frozen=True)
 class FeatureImputation:
-    """The fitted policy for one feature.
-
-    Attributes
-    ----------
-    name
-        The feature.
-    measured
-        Whether the catalogue of the fit has uncertainties of the feature.
-    median, variance
-        Replacement of an unusable value, and its variance.
-    intercept, significance_slope, value_slope
-        a, b and c of ln σ = a + b ln Signif_Avg + c x.
-    ln_sigma_min, ln_sigma_max
-        Limits of ln σ.
-    n_known
-        Number of uncertainties in the fit.
-    low, high
-        Limits of a usable value.
-    """
+    """The fitted policy for one feature."""
 
     name: str
-    measured: bool
+    measured: bool  #: Whether the catalogue of the fit has uncertainties of the feature.
+    #: Replacement of an unusable value, and its variance.
     median: float
     variance: float
+    #: a, b and c of ln σ = a + b ln Signif_Avg + c x.
     intercept: float
     significance_slope: float
     value_slope: float
+    #: Limits of ln σ.
     ln_sigma_min: float
     ln_sigma_max: float
-    n_known: int
+    n_known: int  #: Number of uncertainties in the fit.
+    #: Limits of a usable value.
     low: float
     high: float
 
@@ -183,21 +169,11 @@ class Imputed(NamedTuple):
 
 @dataclass(frozen=True)
 class Imputation:
-    """The policy of this module, fitted on one catalogue and applicable to any other.
+    """The policy of this module, fitted on one catalogue and applicable to any other."""
 
-    Attributes
-    ----------
-    catalog
-        Name of the catalogue of the fit, for the record.
-    ln_significance
-        Median of ln Signif_Avg.
-    features
-        One fitted policy for each feature.
-    """
-
-    catalog: str
-    ln_significance: float
-    features: tuple[FeatureImputation, ...]
+    catalog: str  #: Name of the catalogue of the fit, for the record.
+    ln_significance: float  #: Median of ln Signif_Avg.
+    features: tuple[FeatureImputation, ...]  #: One fitted policy for each feature.
 
     @classmethod
     def fit(

@@ -29,21 +29,11 @@ BAND_EDGES: dict[int, tuple[float, ...]] = {
 
 
 class Reading(NamedTuple):
-    """A quantity of every source.
+    """A quantity of every source."""
 
-    Attributes
-    ----------
-    value
-        (N,) the quantity, NaN where the catalogue has none.
-    sigma
-        (N,) its standard deviation; 0 if `measured` is False, NaN where it is unknown.
-    measured
-        Whether the catalogue has uncertainties of this quantity.
-    """
-
-    value: FloatArray
-    sigma: FloatArray
-    measured: bool
+    value: FloatArray  #: (N,) the quantity, NaN where the catalogue has none.
+    sigma: FloatArray  #: (N,) its standard deviation; 0 if `measured` is False, NaN where it is unknown.
+    measured: bool  #: Whether the catalogue has uncertainties of this quantity.
 
 
 class Input(Protocol):
@@ -92,23 +82,12 @@ def describe(catalog: Catalog) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """One scalar column and, if it has one, the column of its standard deviation.
-
-    Attributes
-    ----------
-    name
-        The column.
-    uncertainty
-        The column of its standard deviation, or None if there is none.
-    cap
-        An uncertainty of at least this much means "unknown" in the catalogue.
-    optional
-        If True, a catalogue without the column `uncertainty` is not an error: then there are no uncertainties.
-    """
+    """One scalar column and, if it has one, the column of its standard deviation."""
 
     name: str
-    uncertainty: str | None = None
-    cap: float = float("inf")
+    uncertainty: str | None = None  #: The column of its standard deviation, or None if there is none.
+    cap: float = float("inf")  #: An uncertainty of at least this much means "unknown" in the catalogue.
+    #: If True, a catalogue without the column `uncertainty` is not an error: then there are no uncertainties.
     optional: bool = False
 
     @property
@@ -150,14 +129,9 @@ class Band:
     The error is the mean of the lower and the upper error. Without a lower error, the catalogue gives an upper limit
     F + 2·Unc at 95 % (TS < 1). The flux is then uniform between 0 and the limit: its value is half the limit, and its
     standard deviation is the limit over √12.
-
-    Attributes
-    ----------
-    low
-        Lower edge of the band in MeV, one of the `BAND_EDGES`.
     """
 
-    low: float
+    low: float  #: Lower edge of the band in MeV, one of the `BAND_EDGES`.
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -75,30 +75,14 @@ class _RowsEntries:
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """The content of a model folder.
+    """The content of a model folder."""
 
-    Attributes
-    ----------
-    kind
-        :data:`CATALOGUE` or :data:`ROWS`.
-    estimator
-        Settings of the classifier.
-    classes
-        Its classes.
-    neighbours
-        Setting of the domain of the training rows; None without a domain.
-    model
-        All other entries.
-    arrays
-        What was learned: ``weights/…`` and ``domain/…``.
-    """
-
-    kind: str
-    estimator: dict[str, Any]
-    classes: list[Any]
-    neighbours: int | None
-    model: dict[str, Any]
-    arrays: Arrays
+    kind: str  #: :data:`CATALOGUE` or :data:`ROWS`.
+    estimator: dict[str, Any]  #: Settings of the classifier.
+    classes: list[Any]  #: Its classes.
+    neighbours: int | None  #: Setting of the domain of the training rows; None without a domain.
+    model: dict[str, Any]  #: All other entries.
+    arrays: Arrays  #: What was learned: ``weights/…`` and ``domain/…``.
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

@@ -57,26 +57,15 @@ def targets_of(catalog: Catalog, grouping: ClassGrouping, targets: str) -> NDArr
 
 @dataclass(frozen=True)
 class Provenance:
-    """Training catalogue of a model, and versions of the packages.
+    """Training catalogue of a model, and versions of the packages."""
 
-    Attributes
-    ----------
-    catalog, sha256, release
-        File of the training catalogue, its checksum, and the release.
-    min_significance
-        Lower limit of the training sources' Signif_Avg; None for no limit.
-    training_counts
-        Number of training sources of each class.
-    versions
-        Versions of the packages.
-    """
-
+    #: File of the training catalogue, its checksum, and the release.
     catalog: str = ""
     sha256: str = ""
     release: str = ""
-    min_significance: float | None = None
-    training_counts: Mapping[str, int] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
+    min_significance: float | None = None  #: Lower limit of the training sources' Signif_Avg; None for no limit.
+    training_counts: Mapping[str, int] = field(default_factory=dict)  #: Number of training sources of each class.
+    versions: Mapping[str, str] = field(default_factory=dict)  #: Versions of the packages.
 
 
 @dataclass(frozen=True, eq=False)

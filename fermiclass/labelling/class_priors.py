@@ -34,21 +34,11 @@ _LEAST = 1e-6  # no class is ruled out entirely
 
 @dataclass(frozen=True, eq=False)
 class ClassPriors:
-    """Class priors by which the probabilities of the labelled sources are corrected.
+    """Class priors by which the probabilities of the labelled sources are corrected."""
 
-    Attributes
-    ----------
-    way
-        One of :data:`WAYS`, or ``'given'``.
-    groups
-        Given class priors by group of sources.
-    selection
-        Odds for each source, if `way` is 'selection'.
-    """
-
-    way: str = "trained"
-    groups: GroupPriors = field(default_factory=dict)
-    selection: SelectionPrior | None = None
+    way: str = "trained"  #: One of :data:`WAYS`, or ``'given'``.
+    groups: GroupPriors = field(default_factory=dict)  #: Given class priors by group of sources.
+    selection: SelectionPrior | None = None  #: Odds for each source, if `way` is 'selection'.
 
     @classmethod
     def choose(cls, chosen: str | GroupPriors, selection: SelectionPrior) -> ClassPriors:

@@ -22,18 +22,10 @@ _TOLERANCE, _MOST_STEPS = 1e-9, 10_000
 
 @dataclass(frozen=True, eq=False)
 class EstimatedPriors:
-    """Estimated class priors of a group of sources.
+    """Estimated class priors of a group of sources."""
 
-    Attributes
-    ----------
-    mean
-        (C,) mode of the posterior, which is also its mean for n ≫ C sources; sums to 1.
-    std
-        (C,) standard deviations. They hold the scatter of the sources only.
-    """
-
-    mean: FloatArray
-    std: FloatArray
+    mean: FloatArray  #: (C,) mode of the posterior, which is also its mean for n ≫ C sources; sums to 1.
+    std: FloatArray  #: (C,) standard deviations. They hold the scatter of the sources only.
 
 
 def estimate_priors(

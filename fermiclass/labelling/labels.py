@@ -203,30 +203,14 @@ def groups_of(labels: Table) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Count:
-    """Numbers of labelled sources of a class, or of a group of classes.
+    """Numbers of labelled sources of a class, or of a group of classes."""
 
-    Attributes
-    ----------
-    name
-        Name of the class or group.
-    classes
-        The classes of the group; of a class only itself.
-    best
-        Number of sources whose most probable class it is, or is in the group.
-    confident
-        Number of sources with a probability of at least `CONFIDENT`, for a group with a summed one.
-    expected
-        Sum of the probabilities: the expected number of sources.
-    lasting
-        Sum of the probabilities times LASTS: the expected number of sources that a later list has.
-    """
-
-    name: str
-    classes: tuple[str, ...]
-    best: int
-    confident: int
-    expected: float
-    lasting: float
+    name: str  #: Name of the class or group.
+    classes: tuple[str, ...]  #: The classes of the group; of a class only itself.
+    best: int  #: Number of sources whose most probable class it is, or is in the group.
+    confident: int  #: Number of sources with a probability of at least `CONFIDENT`, for a group with a summed one.
+    expected: float  #: Sum of the probabilities: the expected number of sources.
+    lasting: float  #: Sum of the probabilities times LASTS: the expected number of sources that a later list has.
 
     @property
     def words(self) -> str:

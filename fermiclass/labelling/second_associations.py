@@ -33,14 +33,9 @@ class SecondAssociations:
     probability ρ b_k, and a source of another kind with b_k, by chance; ρ is :data:`RATIO`. If a fraction f_k of the
     unassociated sources of a catalogue has CLASS2 of the kind, and a fraction m_k of them is of the kind by the model,
     then ``b_k = f_k / [1 + (ρ − 1) m_k]``. A source without CLASS2 has 1 less the sum of these.
-
-    Attributes
-    ----------
-    chance
-        b_k by kind; {} for no effect.
     """
 
-    chance: Mapping[str, float] = field(default_factory=dict)
+    chance: Mapping[str, float] = field(default_factory=dict)  #: b_k by kind; {} for no effect.
 
     @classmethod
     def fit(cls, catalog: Catalog, fractions: Mapping[str, float]) -> SecondAssociations:
