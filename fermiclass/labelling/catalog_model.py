@@ -122,7 +122,10 @@ class CatalogModel:
         p = self.predict(table[bare]).probabilities
         p_agn = np.zeros(len(catalog))
         p_agn[bare] = p[:, kinds["agn"]].sum(axis=1)
-        selection = SelectionPrior.fit(catalog, p_agn)
+        counts = np.array([self.provenance.training_counts[name] for name in self.classes], float)
+        selection = SelectionPrior.fit(
+            catalog, p_agn, counts[kinds["agn"]].sum() / counts[~np.array(kinds["agn"])].sum()
+        )
         corrected = p * selection.ratios(catalog[bare], self.grouping, self.classes)
         mean = (corrected / corrected.sum(axis=1, keepdims=True)).mean(axis=0) if len(p) else np.zeros(p.shape[1])
         second = SecondAssociations.fit(catalog, {kind: float(mean[own].sum()) for kind, own in kinds.items()})

@@ -9,12 +9,14 @@ other means, for which no such rule is known; their odds against each other stay
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.catalog import DISC, LATITUDE_EDGE
@@ -23,8 +25,6 @@ from fermiclass.io.arrays import FloatArray
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog, ClassGrouping
 
-#: Signif_Avg at which the odds of an AGN stay as trained.
-REFERENCE = 6.0
 #: Odds of fsrq against bll among AGN without a type, relative to AGN with a type. Broad lines give an fsrq its type
 #: early, so few are left: models of DR1 to DR4 expect 74 fsrq among the bcu that FL16Y types in one half of the sky;
 #: FL16Y has 35.
@@ -47,8 +47,10 @@ class SelectionPrior:
     / τ₀``. A logistic regression of *unassociated* against *associated AGN* on ln S, at 10 degrees and more from the
     Galactic plane, gives the slope. The weight of an unassociated source is its probability to be an AGN. A logistic
     regression of *AGN without a type* (bcu) against *AGN with a type* on asinh(|b|/3°) gives α and β: the classifier
-    learns from AGN with a type, which become rarer towards the plane. τ₀ is the mean over AGN with a type. Everything
-    is estimated from the training catalogue.
+    learns from AGN with a type, which become rarer towards the plane. τ₀ is the mean over AGN with a type. S₀, the
+    significance at which an AGN's odds stay as trained, is that of greatest likelihood for the unassociated sources at
+    10 degrees and more: they are a mixture of AGN and others, with the densities that the classifier has learned.
+    Everything is estimated from the training catalogue.
 
     Attributes
     ----------
@@ -58,15 +60,18 @@ class SelectionPrior:
         Coefficients α and β.
     norm
         Mean τ₀.
+    reference
+        Significance S₀.
     """
 
     slope: float = 0.0
     intercept: float = -np.inf
     gradient: float = 0.0
     norm: float = 1.0
+    reference: float = 1.0
 
     @classmethod
-    def fit(cls, catalog: Catalog, p_agn: FloatArray) -> SelectionPrior:
+    def fit(cls, catalog: Catalog, p_agn: FloatArray, trained_odds: float) -> SelectionPrior:
         """Estimate the prior from a catalogue. With too few sources, or without GLAT, the prior has no effect.
 
         Parameters
@@ -75,6 +80,8 @@ class SelectionPrior:
             The training catalogue, N sources.
         p_agn
             Probability, as trained, that each source is an AGN, ``(N,)``. Only unassociated sources count.
+        trained_odds
+            Odds of an AGN among the training sources.
         """
         if not catalog.has_column("GLAT"):
             return cls()
@@ -92,7 +99,11 @@ class SelectionPrior:
         corrected = p_agn * by_latitude.odds(catalog)
         weight = np.where(unassociated, corrected / (corrected + 1.0 - p_agn), 1.0)
         slope = _regression(ln_s, unassociated & far, is_agn & far, weight)
-        return by_latitude if slope is None else replace(by_latitude, slope=min(slope[1], 0.0))
+        if slope is None or slope[1] >= 0.0:
+            return by_latitude
+        found, mixed = replace(by_latitude, slope=slope[1]), unassociated & far
+        reference = _reference(found.odds(catalog)[mixed], found.slope, p_agn[mixed], trained_odds)
+        return replace(found, reference=reference)
 
     def odds(self, sources: Catalog) -> FloatArray:
         """Return r for unassociated sources, ``(n,)``; 1 for all others, and if S or b is unknown."""
@@ -100,7 +111,7 @@ class SelectionPrior:
             return np.ones(len(sources))
         ln_s, near, known = _coordinates(sources)
         latitude = (1.0 + np.exp(self.intercept + self.gradient * np.where(known, near, 0.0))) / self.norm
-        significance = np.exp(self.slope * (np.where(known, ln_s, 0.0) - np.log(REFERENCE)))
+        significance = np.exp(self.slope * (np.where(known, ln_s, 0.0) - np.log(self.reference)))
         return np.where(known & (sources.classes == ""), latitude * significance, 1.0)
 
     def ratios(self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str]) -> FloatArray:
@@ -133,7 +144,7 @@ class SelectionPrior:
         """
         prior = cls(**{name: float(value) for name, value in content.items()})
         regression = -100 <= prior.slope <= 0 and prior.intercept <= 100 and abs(prior.gradient) <= 100
-        if not (regression and 0 < prior.norm < np.inf):  # also true for NaN
+        if not (regression and 0 < prior.norm < np.inf and 0 < prior.reference < np.inf):  # also true for NaN
             raise ValueError(f"the numbers of the selection prior are out of range: {dict(content)}")
         return prior
 
@@ -145,6 +156,22 @@ def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray, NDArray[np.b
     positive = np.where(significance > 0, significance, np.nan)
     ln_s, near = np.log(positive), np.arcsinh(np.abs(latitude) / DISC)
     return ln_s, near, np.isfinite(ln_s) & np.isfinite(near)
+
+
+def _reference(r: FloatArray, slope: float, p: FloatArray, odds: float) -> float:
+    """Return S₀ of greatest likelihood for sources that have the odds r at S₀ = 1 and are AGN with p as trained.
+
+    With densities f₁ of AGN and f₀ of others, ``p = odds f₁ / (odds f₁ + f₀)`` as trained. A source has the density
+    ``(a odds f₁ + f₀) / (a odds + 1)`` with ``a = r S₀^−slope``, which is proportional to ``(a p + 1 − p) / (a odds +
+    1)``.
+    """
+
+    def loss(ln_s0: float) -> float:
+        a = r * np.exp(-slope * ln_s0)
+        return -math.fsum(np.log((a * p + 1.0 - p) / (a * odds + 1.0)))  # the same in any order of the sources
+
+    # between 1 and 1000
+    return float(np.exp(minimize_scalar(loss, bounds=(0.0, np.log(1e3)), method="bounded").x))
 
 
 def _regression(

@@ -30,8 +30,8 @@ def test_given_priors_come_back():
 
 
 def test_named_priors_come_back():
-    meta = ClassPriors("selection", selection=SelectionPrior(-0.75, 1.5, -0.5, 1.25)).to_meta()
-    assert meta["priors"] == '{"slope": -0.75, "intercept": 1.5, "gradient": -0.5, "norm": 1.25}'
+    meta = ClassPriors("selection", selection=SelectionPrior(-0.75, 1.5, -0.5, 1.25, 4.5)).to_meta()
+    assert meta["priors"] == '{"slope": -0.75, "intercept": 1.5, "gradient": -0.5, "norm": 1.25, "reference": 4.5}'
     assert stated_priors(meta) == {}
     assert stored_class_priors(meta) == "selection"
     assert ClassPriors().to_meta() == {"class_priors": "trained"}

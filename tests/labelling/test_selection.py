@@ -5,10 +5,10 @@ import pytest
 from astropy.table import Table
 
 from fermiclass.catalog import RELEASES, Catalog, ClassGrouping, default_classes
-from fermiclass.labelling.selection import BCU_NOT_AGN, REFERENCE, UNTYPED_FSRQ, SelectionPrior
+from fermiclass.labelling.selection import BCU_NOT_AGN, UNTYPED_FSRQ, SelectionPrior, _reference
 
-SLOPE, INTERCEPT, GRADIENT = -0.8, 1.0, -0.6
-PRIOR = SelectionPrior(SLOPE, INTERCEPT, GRADIENT, 1.5)
+SLOPE, INTERCEPT, GRADIENT, REFERENCE = -0.8, 1.0, -0.6, 6.0
+PRIOR = SelectionPrior(SLOPE, INTERCEPT, GRADIENT, 1.5, REFERENCE)
 
 
 def catalogue(significance, latitude, classes):
@@ -40,7 +40,7 @@ def simulate(n, *, slope=SLOPE, seed=0):
 def test_known_numbers_are_recovered():
     """From 40 000 sources; a regression of the same size has errors of 0.02 to 0.03."""
     catalog, p_agn = simulate(40_000)
-    prior = SelectionPrior.fit(catalog, p_agn)
+    prior = SelectionPrior.fit(catalog, p_agn, 4.0)
     assert prior.slope == pytest.approx(SLOPE, abs=0.1)
     assert prior.intercept == pytest.approx(INTERCEPT, abs=0.12)
     assert prior.gradient == pytest.approx(GRADIENT, abs=0.06)
@@ -49,15 +49,29 @@ def test_known_numbers_are_recovered():
     assert prior.norm == pytest.approx(np.mean(tau[np.isin(catalog.classes, ["bll", "fsrq"])]))
 
 
+def test_the_reference_is_that_of_the_mixture():
+    """Unassociated sources of a mixture with given odds, and a classifier that learned at other odds."""
+    rng, n, odds, reference = np.random.default_rng(1), 40_000, 5.0, 7.0
+    significance = 4.0 * np.exp(rng.exponential(0.5, n))
+    r = (significance / reference) ** SLOPE
+    is_agn = rng.uniform(size=n) < odds * r / (1 + odds * r)
+    x = rng.normal(np.where(is_agn, 1.0, -1.0))
+    p = odds / (odds + np.exp(-2 * x))  # the densities of x have the ratio exp(2x)
+    assert _reference(significance**SLOPE, SLOPE, p, odds) == pytest.approx(reference, rel=0.1)
+    # A catalogue whose classifier is perfect has as many as it says.
+    ratio = significance**SLOPE * _reference(significance**SLOPE, SLOPE, is_agn.astype(float), odds) ** -SLOPE * odds
+    assert np.mean(ratio / (1 + ratio)) == pytest.approx(is_agn.mean(), abs=1e-3)
+
+
 def test_only_probabilities_of_unassociated_sources_matter():
     catalog, p_agn = simulate(2000)
     spoilt = np.where(catalog.classes == "", p_agn, 0.123)
-    assert SelectionPrior.fit(catalog, spoilt) == SelectionPrior.fit(catalog, p_agn)
+    assert SelectionPrior.fit(catalog, spoilt, 4.0) == SelectionPrior.fit(catalog, p_agn, 4.0)
 
 
 def test_faint_agn_are_never_made_rarer():
     """Where the bright ones lack associations, which no selection explains, the slope is 0."""
-    prior = SelectionPrior.fit(*simulate(10_000, slope=0.5))
+    prior = SelectionPrior.fit(*simulate(10_000, slope=0.5), 4.0)
     assert prior.slope == 0.0
     assert prior.gradient < 0.0
 
@@ -75,14 +89,14 @@ def test_too_few_sources_change_nothing():
     catalog, p_agn = simulate(2000)
     for code in ("bcu", "bll"):
         chosen = np.isin(catalog.classes, ["bll", "fsrq"] if code == "bll" else [code])
-        assert SelectionPrior.fit(*few_of(catalog, p_agn, chosen, 19)) == SelectionPrior()
-        assert SelectionPrior.fit(*few_of(catalog, p_agn, chosen, 20)) != SelectionPrior()
+        assert SelectionPrior.fit(*few_of(catalog, p_agn, chosen, 19), 4.0) == SelectionPrior()
+        assert SelectionPrior.fit(*few_of(catalog, p_agn, chosen, 20), 4.0) != SelectionPrior()
     np.testing.assert_array_equal(SelectionPrior().odds(catalog), 1.0)
 
 
 def test_too_few_unassociated_sources_leave_the_latitude():
     catalog, p_agn = simulate(2000)
-    prior = SelectionPrior.fit(*few_of(catalog, p_agn, catalog.classes == "", 5))
+    prior = SelectionPrior.fit(*few_of(catalog, p_agn, catalog.classes == "", 5), 4.0)
     assert prior.slope == 0.0
     assert prior == SelectionPrior(0.0, prior.intercept, prior.gradient, prior.norm)
     assert prior.gradient < 0.0
@@ -93,7 +107,7 @@ def test_without_latitudes_nothing_changes():
     table = catalog.table.copy()
     table.remove_column("GLAT")
     bare = Catalog(table, catalog.release, catalog.source, catalog.sha256)
-    assert SelectionPrior.fit(bare, p_agn) == SelectionPrior()
+    assert SelectionPrior.fit(bare, p_agn, 4.0) == SelectionPrior()
     np.testing.assert_array_equal(PRIOR.odds(bare), 1.0)
 
 
@@ -103,7 +117,7 @@ def test_sources_of_unknown_place_or_significance_are_left_out():
     table["Signif_Avg"][::3], table["GLAT"][1::3] = np.nan, np.nan
     spoilt = Catalog(table, catalog.release, catalog.source, catalog.sha256)
     known = np.arange(2000) % 3 == 2
-    assert SelectionPrior.fit(spoilt, p_agn) == SelectionPrior.fit(catalog[known], p_agn[known])
+    assert SelectionPrior.fit(spoilt, p_agn, 4.0) == SelectionPrior.fit(catalog[known], p_agn[known], 4.0)
     np.testing.assert_array_equal(PRIOR.odds(spoilt)[~known], 1.0)
 
 
