@@ -142,7 +142,8 @@ class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator
         ConvergenceWarning
             When the best start does not end at a maximum.
         """
-        from fermiclass.nimgp.expected.regression import fit_starts, parameters
+        from fermiclass.nimgp.expected.regression import fit_starts
+        from fermiclass.nimgp.modules import parameters_of
 
         self._check_parameters()
         self.__dict__.pop("_solution", None)
@@ -168,7 +169,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.parameters_ = parameters(model)
+        self.parameters_ = {name: parameter.numpy() for name, parameter in parameters_of(model).items()}
         self.noise_variance_ = float(self.parameters_["noise_variance"] * self.y_scale_**2)
         self._model, self._solution = model, model.solve()
         return self

@@ -18,9 +18,7 @@ from numpy.typing import ArrayLike
 
 from fermiclass.nimgp.modules import EXP, LogNormal, Module, Parameter
 
-# Modes and widths of the log-normal priors, for standardised inputs and outputs. With large noise or long length-scales
-# a process can explain everything as noise; the paper advises to penalise both. These priors penalise small values too.
-_VARIANCE = _OFFSET = _LENGTHSCALE_OVER_ROOT_D = (1.0, 1.0)
+_WIDTH = 1.0  # of the log-normal priors, in the logarithm
 
 
 class Sources(NamedTuple):
@@ -99,31 +97,12 @@ class ExpectedSquaredExponential(ExpectedKernel):
     and σ² for a source with itself. The paper's appendix C omits a factor −½. Its equation (17) has δ_ij in the
     determinant alone, which is correct because u_i − u_j is 0 there.
 
-    Parameters
-    ----------
-    lengthscales
-        Initial ℓ, ``(D,)``.
-    variance
-        Initial σ².
-    variance_prior, lengthscales_prior
-        Priors; None for maximum likelihood.
-    plain
-        Whether observed inputs count as exact.
+    `plain` takes observed inputs as exact.
     """
 
-    def __init__(
-        self,
-        lengthscales: ArrayLike,
-        *,
-        variance: float = 1.0,
-        variance_prior: LogNormal | None = None,
-        lengthscales_prior: LogNormal | None = None,
-        plain: bool = False,
-    ) -> None:
+    def __init__(self, variance: Parameter, lengthscales: Parameter, *, plain: bool = False) -> None:
         super().__init__()
-        self.variance = positive(variance, variance_prior)
-        self.lengthscales = positive(lengthscales, lengthscales_prior)
-        self._plain = plain
+        self.variance, self.lengthscales, self._plain = variance, lengthscales, plain
 
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
         """Return equation 17 for different sources."""
@@ -152,27 +131,12 @@ class ExpectedSquaredExponential(ExpectedKernel):
 class ExpectedLinear(ExpectedKernel):
     """Expectation of ``Σ_d s_d x_d x'_d + σ_b²``: ``Σ_d s_d (u_id u_jd + δ_ij Σ_i,dd) + σ_b²`` (equation 14).
 
-    Parameters
-    ----------
-    variance
-        Initial s, one for all inputs or ``(D,)``. The paper has s = 1.
-    offset
-        Initial σ_b².
-    variance_prior, offset_prior
-        Priors; None for maximum likelihood.
+    The variance s is one number for all inputs, or ``(D,)``; the paper has s = 1. The offset is σ_b².
     """
 
-    def __init__(
-        self,
-        *,
-        variance: ArrayLike = 1.0,
-        offset: float = 1.0,
-        variance_prior: LogNormal | None = None,
-        offset_prior: LogNormal | None = None,
-    ) -> None:
+    def __init__(self, variance: Parameter, offset: Parameter) -> None:
         super().__init__()
-        self.variance = positive(variance, variance_prior)
-        self.offset = positive(offset, offset_prior)
+        self.variance, self.offset = variance, offset
 
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
         """Return equation 14 for different sources."""
@@ -221,36 +185,23 @@ def _outer(u: tf.Tensor) -> tf.Tensor:
 
 def make_kernel(name: str, input_dim: int, *, hyper_priors: bool = True) -> ExpectedKernel:
     """Return one of `fermiclass.nimgp.expected.KERNELS`, or a sum joined by ``+``, with parameters at prior modes."""
-    kernels = [_make(part, input_dim, hyper_priors) for part in name.split("+")]
+    kernels: list[ExpectedKernel] = []
+    for part in name.split("+"):
+        variance = hyper_parameter(1.0, hyper_priors)
+        if part in ("se", "plain-se"):
+            lengthscales = hyper_parameter(np.full(input_dim, np.sqrt(input_dim)), hyper_priors)
+            kernels.append(ExpectedSquaredExponential(variance, lengthscales, plain=part == "plain-se"))
+        else:
+            kind = ExpectedLinear if part == "linear" else ExpectedQuadratic
+            kernels.append(kind(variance, hyper_parameter(1.0, hyper_priors)))
     return kernels[0] if len(kernels) == 1 else Sum(kernels)
 
 
-def _make(name: str, input_dim: int, hyper_priors: bool) -> ExpectedKernel:
-    variance_prior = log_normal(*_VARIANCE, hyper_priors)
-    if name in ("linear", "quadratic"):
-        kind = ExpectedLinear if name == "linear" else ExpectedQuadratic
-        return kind(
-            variance=_VARIANCE[0],
-            offset=_OFFSET[0],
-            variance_prior=variance_prior,
-            offset_prior=log_normal(*_OFFSET, hyper_priors),
-        )
-    mode, width = _LENGTHSCALE_OVER_ROOT_D
-    lengthscale = mode * np.sqrt(input_dim)
-    return ExpectedSquaredExponential(
-        np.full(input_dim, lengthscale),
-        variance=_VARIANCE[0],
-        variance_prior=variance_prior,
-        lengthscales_prior=log_normal(lengthscale, width, hyper_priors),
-        plain=name == "plain-se",
-    )
+def hyper_parameter(mode: ArrayLike, hyper_priors: bool = True) -> Parameter:
+    """Return a parameter at the mode of its log-normal prior, in the logarithm.
 
-
-def log_normal(mode: float, width: float, hyper_priors: bool = True) -> LogNormal | None:
-    """Return a prior. As a function of the logarithm its density is a Gaussian about the mode, with this width."""
-    return LogNormal(mode * np.exp(width**2), width) if hyper_priors else None
-
-
-def positive(value: ArrayLike, prior: LogNormal | None = None) -> Parameter:
-    """Return a positive parameter in double precision that is trained in its logarithm."""
-    return Parameter(value, transform=EXP, prior=prior)
+    With large noise or long length-scales a process can explain everything as noise; the paper advises to penalise
+    both. These priors, for standardised inputs and outputs, penalise small values too.
+    """
+    median = np.asarray(mode).max() * np.exp(_WIDTH**2)
+    return Parameter(mode, transform=EXP, prior=LogNormal(median, _WIDTH) if hyper_priors else None)

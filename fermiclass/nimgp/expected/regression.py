@@ -10,12 +10,12 @@ import scipy.optimize
 import tensorflow as tf
 
 from fermiclass.nimgp.errors import TrainingError
-from fermiclass.nimgp.expected.kernels import ExpectedKernel, Sources, log_normal, make_kernel, positive
+from fermiclass.nimgp.expected.kernels import ExpectedKernel, Sources, hyper_parameter, make_kernel
 from fermiclass.nimgp.likelihoods.base import gaussian_points
-from fermiclass.nimgp.modules import Module, Parameter, call_graph, parameters_of
+from fermiclass.nimgp.modules import Module, Parameter, call_graph
 from fermiclass.nimgp.processes import refuse_after_fork
 
-_NOISE = (0.1, 1.0)  # mode and width of the noise variance's log-normal prior
+_NOISE = 0.1  # mode of the prior of the noise variance
 _SPREAD = 1.0  # standard deviation of the logarithms of the starts
 _DRAWS = 1024  # of an uncertain input, for the variance of a prediction
 _NUMBERS_A_BLOCK = 10_000_000  # size of the arrays of prediction
@@ -39,18 +39,12 @@ class ExpectedGPR(Module):
 
     Parameters
     ----------
-    kernel
-        Kernel of the sources.
-    sources
-        The N training sources.
-    y
-        Outputs, ``(N,)``, with a mean near zero.
+    kernel, sources, y
+        Kernel, the N training sources, and their outputs ``(N,)`` with a mean near zero.
     y_var
         Known variances σ_y² of the outputs, ``(N,)``; None for zeros.
-    noise_variance
-        σ_ε² of the white noise, if it is not learned.
-    hyper_priors
-        Whether a learned σ_ε² has a prior.
+    noise_variance, hyper_priors
+        σ_ε² of the white noise; None to learn it, with a prior or without.
     jitter
         Number that is added to the diagonal, relative to the mean of the diagonal.
     """
@@ -69,7 +63,7 @@ class ExpectedGPR(Module):
         super().__init__()
         self.kernel = kernel
         if noise_variance is None:
-            self.noise_variance = positive(_NOISE[0], log_normal(*_NOISE, hyper_priors))
+            self.noise_variance = hyper_parameter(_NOISE, hyper_priors)
         else:
             self.noise_variance = Parameter(noise_variance, trainable=False)
         self._sources = sources
@@ -271,11 +265,6 @@ def flat_loss(model: ExpectedGPR) -> Loss:
         return float(value), gradient.numpy()
 
     return loss
-
-
-def parameters(model: ExpectedGPR) -> dict[str, FloatArray]:
-    """Return the values of all parameters by name."""
-    return {name: parameter.numpy() for name, parameter in parameters_of(model).items()}
 
 
 class _NotANumberError(ArithmeticError):

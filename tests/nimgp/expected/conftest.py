@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from fermiclass.nimgp.expected.kernels import ExpectedLinear, ExpectedQuadratic, ExpectedSquaredExponential, Sum
+from fermiclass.nimgp.expected.kernels import (
+    ExpectedLinear,
+    ExpectedQuadratic,
+    ExpectedSquaredExponential,
+    Sum,
+    hyper_parameter,
+)
 
 D = 3
 SCALES = np.array([0.6, 1.1, 1.9])
@@ -14,10 +20,10 @@ def make_kernel(name):
     if "+" in name:
         return Sum([make_kernel(part) for part in name.split("+")])
     if name in ("se", "plain-se"):
-        return ExpectedSquaredExponential(SCALES, variance=1.7, plain=name == "plain-se")
+        return ExpectedSquaredExponential(hyper_parameter(1.7), hyper_parameter(SCALES), plain=name == "plain-se")
     if name == "linear":
-        return ExpectedLinear(variance=SCALES, offset=0.4)
-    return ExpectedQuadratic(variance=SCALES, offset=0.7)
+        return ExpectedLinear(hyper_parameter(SCALES), hyper_parameter(0.4))
+    return ExpectedQuadratic(hyper_parameter(SCALES), hyper_parameter(0.7))
 
 
 def covariances(rng, n, form):

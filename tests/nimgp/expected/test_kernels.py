@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.expected.kernels import ExpectedSquaredExponential, Sources
+from fermiclass.nimgp.expected.kernels import ExpectedSquaredExponential, Sources, hyper_parameter
 from tests.nimgp.expected.conftest import SCALES, D, covariances, draws, make_kernel
 
 SUMS = ("se", "linear", "quadratic", "se+linear+quadratic")
@@ -108,7 +108,7 @@ def test_gradients_where_sources_coincide():
 
 
 def test_the_papers_figure_1():
-    kernel = ExpectedSquaredExponential([1.0])
+    kernel = ExpectedSquaredExponential(hyper_parameter(1.0), hyper_parameter([1.0]))
     K = kernel.covariance(Sources.of([[0.0], [1.0]], [[1.0], [1.0]])).numpy()
     assert K[0, 1] == pytest.approx(0.5, abs=0.02)
     assert K[0, 1] == pytest.approx(np.exp(-1 / 6) / np.sqrt(3))
