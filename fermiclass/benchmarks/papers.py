@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from fermiclass.benchmarks import PAPERS, make_benchmark
+from fermiclass.benchmarks import PAPERS, harness, make_benchmark
 from fermiclass.benchmarks.benchmark import Benchmark
-from fermiclass.benchmarks.harness import RecordFile, run
+from fermiclass.benchmarks.harness import RecordFile
 from fermiclass.benchmarks.methods import MethodOptions
 from fermiclass.benchmarks.tables import summarise
 from fermiclass.errors import BenchmarkError
@@ -78,9 +78,10 @@ def run_tables(
                 methods = table.methods or benchmark.methods
                 estimators = {(cell, m): benchmark.estimator(cell, m, options) for cell in cells for m in methods}
                 path = folder / f"{name}{_ENDINGS[papers_optimiser]}.jsonl"
-                records = run(benchmark, estimators, splits, file=RecordFile(path, {"benchmark": name, **head}), **how)
+                file = RecordFile(path, {"benchmark": name, **head})
+                records = harness.run(benchmark, estimators, splits, file=file, **how)
                 write_bytes(
-                    folder / "results.csv", figures_of(folder).to_csv(index=False, float_format="%.5g").encode()
+                    folder / "results.csv", figures_of(folder).to_csv(index=False, float_format="%.7g").encode()
                 )
                 optimiser = "the paper's" if papers_optimiser else "the project's"
                 yield f"{title}, {optimiser} optimiser", benchmark, summarise(benchmark, records, splits)

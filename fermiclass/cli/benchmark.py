@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from fermiclass.benchmarks import BENCHMARKS, PAPERS, make_benchmark
 from fermiclass.cli.group import INTERRUPTED
 from fermiclass.cli.options import common_options, kernel_option, seed_option
-from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
+from fermiclass.io.files import check_figure_place, check_place, os_errors_as_output_errors, write_figure, write_json
 from fermiclass.io.versions import versions
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.show.terminal import progress_bar
@@ -160,6 +160,8 @@ def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
     given, folder = _given(ALL, _OF_ALL), options["results"]
     if options["papers"] is None or folder is None:
         raise click.UsageError("all tables need a paper and a folder: give --papers and --results")
+    with os_errors_as_output_errors(folder):
+        folder.mkdir(exist_ok=True)
     check_place(folder / "results.csv")
     values = {flag.lstrip("-"): options[parameter] for parameter, flag in given.items() if parameter not in _NO_SETTING}
     head = {"command": {"name": ALL} | values, "versions": versions(PACKAGES), "machine": machine()}

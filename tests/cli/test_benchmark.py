@@ -115,7 +115,7 @@ def words_of(plot):
         (("toy", "--results", "nowhere/r.jsonl"), "there is no folder '.*nowhere'"),
         (("toy", "--quick"), "the benchmark 'toy' has no option --quick"),
         (("all", "--papers", "main"), "give --papers and --results"),
-        (("all", "--papers", "main", "--results", "nowhere"), "there is no folder '.*nowhere'"),
+        (("all", "--papers", "main", "--results", "nowhere/r"), "cannot write 'nowhere/r': No such file"),
         (("all", "--papers", "main", "--results", ".", "--methods", "mgp"), "'all' has no option --methods"),
     ],
 )

@@ -1,0 +1,188 @@
+"""The main paper's tables in ``docs/paper-tables.md``, from the figures in ``docs/paper-results.csv``.
+
+    fermiclass benchmark all --papers main --data DATA --results FOLDER
+    python docs/make_paper_tables.py FOLDER
+
+Figures of FOLDER replace those of the same benchmark, optimiser, cell and method. Without FOLDER only the page is
+written. Each table stands between ``<!-- table: BENCHMARK DATASETS FIGURE METHODS -->`` and ``<!-- end -->``. A method
+may end in ``/paper``: it was trained with the paper's optimiser.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+DOCS = Path(__file__).parent
+PAGE, RESULTS = DOCS / "paper-tables.md", DOCS / "paper-results.csv"
+KEY = ["benchmark", "optimiser", "cell", "method"]
+#: Methods of which a table has only the best, in the column "best baseline".
+BASELINES = ("logistic", "svm", "forest")
+NAMES = {"mgp": "MGP", "nimgp": "NIMGP", "nimgp-nn": "NIMGP_NN", "nimgp-fo": "NIMGP_FO"} | {
+    "nimgp-fo-marginal": "NIMGP_FO, marginal",
+    "classifier": "NIMGPClassifier",
+    "logistic": "logistic regression",
+}
+SIGNS = {"reached": "✓", "within one standard error": "≈", "not": "✗", "": ""}
+
+#: Tables 10 and 18 of the paper: numbers of bll, fsrq and psr sources (true) for each predicted class and method.
+PAPERS_COUNTS = {
+    "six": """
+        bll mgp 17.66 1.31 0.01, bll nimgp 17.61 1.66 0.04
+        bll nimgp-nn 17.76 1.53 0.01, bll nimgp-fo 17.8 1.27 0.01
+        fsrq mgp 1.48 15.16 0.36, fsrq nimgp 1.53 14.8 0.47
+        fsrq nimgp-nn 1.38 14.95 0.46, fsrq nimgp-fo 1.34 15.2 0.37
+        psr mgp 0.00 0.29 9.73, psr nimgp 0.00 0.3 9.59
+        psr nimgp-nn 0.00 0.28 9.63, psr nimgp-fo 0.00 0.29 9.72
+        """,
+    "four": """
+        bll mgp 17.52 1.2 0.07, bll nimgp 17.59 1.45 0.02
+        bll nimgp-nn 17.43 1.55 0.06, bll nimgp-fo 17.65 1.87 0.02
+        fsrq mgp 1.59 15.26 0.37, fsrq nimgp 1.52 15.08 0.49
+        fsrq nimgp-nn 1.65 14.78 0.43, fsrq nimgp-fo 1.49 14.63 0.37
+        psr mgp 0.03 0.3 9.66, psr nimgp 0.03 0.23 9.59
+        psr nimgp-nn 0.06 0.43 9.61, psr nimgp-fo 0.00 0.26 9.71
+        """,
+}
+
+Figures = dict[tuple[str, str, str, str, str], dict[str, float]]
+
+
+def verdict(mean: float, se: float, published: float) -> str:
+    """Say whether a figure, the lower the better, is that of the paper, as exactly as the paper prints it."""
+    if pd.isna(published):
+        return ""
+    last_digit = 10.0 ** -len(str(published).partition(".")[2])
+    above = mean - published - 0.5 * last_digit
+    if above <= 0.0:
+        return "reached"
+    return "within one standard error" if above <= se else "not"
+
+
+def merge(earlier: pd.DataFrame, later: pd.DataFrame) -> pd.DataFrame:
+    """Replace the figures that were measured again, and add new ones."""
+    again = earlier.set_index(KEY).index.isin(later.set_index(KEY).index)
+    both = pd.concat([earlier[~again], later[later["figure"] != "seconds"]])
+    return both.sort_values(KEY, kind="stable")
+
+
+def read() -> Figures:
+    """Return mean, standard error, splits and the paper's figure, by optimiser and so on."""
+    rows = pd.read_csv(RESULTS).to_dict("records")
+    return {(r["benchmark"], r["optimiser"], r["cell"], r["method"], r["figure"]): r for r in rows}
+
+
+def of(figures: Figures, benchmark: str, cell: str, method: str, figure: str) -> dict[str, float] | None:
+    """Return a figure of a method such as ``mgp`` or ``mgp/paper``; None if it was not measured."""
+    name, _, optimiser = method.partition("/")
+    return figures.get((benchmark, optimiser or "project", cell, name, figure))
+
+
+def title(method: str) -> str:
+    """Return the name of a method on the page."""
+    name, _, optimiser = method.partition("/")
+    return NAMES.get(name, name) + (", the paper's optimiser" if optimiser else "")
+
+
+def number(row: dict[str, float] | None, digits: int = 3) -> str:
+    """Return mean and standard error."""
+    if row is None:
+        return ""
+    return " ± ".join(f"{row[name]:.{digits}f}" for name in ("mean", "se") if not pd.isna(row[name]))
+
+
+def one_cell(figures: Figures, benchmark: str, cell: str, methods: list[str]) -> list[list[str]]:
+    """Lay out NLL and error of one cell: a row for each method."""
+    head = ["", "splits", "NLL", "the paper's", "verdict", "error", "the paper's", "verdict"]
+    table = [head]
+    for method in methods:
+        nll, error = (of(figures, benchmark, cell, method, figure) for figure in ("nll", "error"))
+        if nll is None or error is None:
+            continue
+        cells = [title(method), str(int(nll["splits"]))]
+        for row, digits in ((nll, 4), (error, 3)):
+            known = not pd.isna(row["published"])
+            cells += [number(row, digits), f"{row['published']:g}" if known else ""]
+            cells += [verdict(row["mean"], row["se"], row["published"])]
+        table.append(cells)
+    return table
+
+
+def confusion(figures: Figures, benchmark: str, cell: str, methods: list[str]) -> list[list[str]]:
+    """Lay out mean numbers of test rows, with the paper's in brackets: predicted classes by true ones."""
+    lines = re.split(r"[,\n]\s*", PAPERS_COUNTS[cell].strip())
+    papers = {(predicted, name): counts for predicted, name, *counts in map(str.split, lines)}
+    classes = list(dict.fromkeys(predicted for predicted, _ in papers))
+    table = [["predicted", "method", *(f"{true} (true)" for true in classes)]]
+    for predicted in classes:
+        for method in methods:
+            found = [of(figures, benchmark, cell, method, f"count {predicted} {true}") for true in classes]
+            brackets = [f" ({count})" for count in papers.get((predicted, method.partition("/")[0]), [])] or [""] * 3
+            if None not in found:
+                numbers = [f"{row['mean']:.2f}{paper}" for row, paper in zip(found, brackets, strict=True) if row]
+                table.append([predicted, title(method), *numbers])
+    return table
+
+
+def several_cells(
+    figures: Figures, benchmark: str, cells: list[str], figure: str, methods: list[str]
+) -> list[list[str]]:
+    """Lay out a figure: a row for each cell and a column for each method, with the paper's in brackets."""
+    table = [["data/noise", *(title(method) for method in methods)]]
+    with_baselines = benchmark == "uci" and figure == "nll" and "classifier" in methods
+    if with_baselines:
+        table[0].append("best baseline")
+    for cell in cells:
+        rows = [of(figures, benchmark, cell, method, figure) for method in methods]
+        line = [cell]
+        for row in rows:
+            text = number(row)
+            if row is not None and not pd.isna(row["published"]):
+                sign = SIGNS[verdict(row["mean"], row["se"], row["published"])]
+                text = f"{text} ({row['published']:g}) {sign}"
+            line.append(text)
+        if with_baselines:
+            found = [(row["mean"], name) for name in BASELINES if (row := of(figures, benchmark, cell, name, figure))]
+            line.append("{:.3f} ({})".format(*min(found)) if found else "")
+        if any(line[1:]):
+            table.append(line)
+    return table
+
+
+def render(figures: Figures, order: str) -> str:
+    """Return the table that ``BENCHMARK DATASETS FIGURE METHODS`` asks for, in Markdown."""
+    benchmark, data_sets, figure, names = order.split()
+    methods, wanted = names.split(","), data_sets.split(",")
+    if figure == "all":
+        table = one_cell(figures, benchmark, data_sets, methods)
+    elif figure == "confusion":
+        table = confusion(figures, benchmark, data_sets, methods)
+    else:
+        every = dict.fromkeys(cell for bench, _, cell, *_ in figures if bench == benchmark)
+        cells = [cell for name in wanted for cell in every if cell.rpartition("/")[0] == name or cell == name]
+        table = several_cells(figures, benchmark, cells, figure, methods)
+    lines = ["| " + " | ".join(cells) + " |" for cells in table]
+    return "\n".join([lines[0], "| " + " | ".join("---" for _ in table[0]) + " |", *lines[1:]])
+
+
+def fill(page: str, figures: Figures) -> str:
+    """Return the page with its tables made anew."""
+    pattern = re.compile(r"(<!-- table: (.*?) -->\n\n).*?(\n\n<!-- end -->)", re.DOTALL)
+    return pattern.sub(lambda found: found[1] + render(figures, found[2]) + found[3], page)
+
+
+def main() -> None:
+    """Take up the figures of a folder, and write the page."""
+    if len(sys.argv) > 1:
+        from fermiclass.benchmarks.papers import figures_of
+
+        both = merge(pd.read_csv(RESULTS), figures_of(Path(sys.argv[1])))
+        both.to_csv(RESULTS, index=False, float_format="%.7g")
+    PAGE.write_text(fill(PAGE.read_text(), read()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""The main paper's tables are those of the stored figures."""
+
+import sys
+
+import pandas as pd
+import pytest
+
+from tests.conftest import REPOSITORY
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(REPOSITORY / "docs"), *sys.path])
+    return pytest.importorskip("make_paper_tables")
+
+
+def test_no_figure_of_the_page_is_typed(tables):
+    page, figures = tables.PAGE.read_text(), tables.read()
+    assert tables.fill(page, figures) == page
+    assert page.count("<!-- table: ") == page.count("<!-- end -->") >= 8
+    key = ("astro454", "project", "six", "mgp", "nll")
+    figures[key] = figures[key] | {"mean": 0.4242}
+    assert "0.4242" in tables.fill(page, figures)
+
+
+def test_published_figures_are_those_of_the_benchmarks(tables):
+    from fermiclass.benchmarks import make_benchmark
+
+    benchmarks = {name: make_benchmark(name) for name in ("astro454", "synthetic", "uci", "toy")}
+    for (benchmark, _, cell, method, figure), row in tables.read().items():
+        published = benchmarks[benchmark].published.get((cell, method), {}).get(figure)
+        assert row["published"] == published or (published is None and pd.isna(row["published"]))
+
+
+@pytest.mark.parametrize(
+    ("mean", "se", "published", "expected"),
+    [
+        (0.3768, 0.02, 0.377, "reached"),
+        (0.3774, 0.02, 0.377, "reached"),  # as exactly as it is printed
+        (0.39, 0.02, 0.377, "within one standard error"),
+        (0.40, 0.02, 0.377, "not"),
+        (0.39, float("nan"), 0.377, "not"),
+        (0.39, 0.02, float("nan"), ""),
+    ],
+)
+def test_verdicts(tables, mean, se, published, expected):
+    assert tables.verdict(mean, se, published) == expected
+
+
+def test_figures_that_are_measured_again_replace_the_old(tables):
+    def row(cell, mean):
+        return dict.fromkeys(tables.KEY, "a") | {"cell": cell, "figure": "nll", "mean": mean}
+
+    merged = tables.merge(pd.DataFrame([row("x", 1.0), row("y", 2.0)]), pd.DataFrame([row("y", 3.0), row("z", 4.0)]))
+    assert merged.set_index("cell")["mean"].to_dict() == {"x": 1.0, "y": 3.0, "z": 4.0}
