@@ -30,7 +30,7 @@ def test_every_step_makes_its_files(printed):
     candidates = read_table(folder / "candidates.fits")
     assert len(candidates) == 20
     assert abs(candidates["GLAT"]).min() >= 10
-    assert candidates["P_psr"].min() > 0.8
+    assert candidates["Sum_P_psr"].min() > 0.95
     for name in ("first.pdf", "second.pdf", "compared.pdf"):
         assert (folder / name).read_bytes().startswith(b"%PDF")
     assert (folder / "labels.html").stat().st_size > 1e6
