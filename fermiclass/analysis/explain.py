@@ -54,67 +54,34 @@ _DECONVOLUTION_STEPS = 30  # from the observed to the noiseless covariance; with
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Explanation of one source, for C classes and D features.
+    """Explanation of one source, for C classes and D features."""
 
-    Attributes
-    ----------
-    label
-        Row of the source in the label table.
-    classes
-        Names of the C classes.
-    features
-        Names of the D features.
-    value, error
-        (D,) features of the source and their standard deviations, in the units of the features.
-    imputed_value, imputed_uncertainty
-        (D,) masks of the values and uncertainties that the catalogue does not give.
-    expected, expected_error
-        (D,) value and standard deviation of each feature expected from the other features, for no particular class; see
-        :func:`explain`.
-    population
-        (C, 5, D) percentiles `PERCENTILES` of the training sources of each class.
-    centre, scale
-        (D,) mean and standard deviation of the training sources.
-    probabilities
-        (C,) class probabilities.
-    without_feature
-        (D, C) probabilities with one feature replaced by its expected value.
-    without_errors
-        (C,) probabilities without error bars.
-    neighbours
-        The nearest training sources: Source_Name, CLASS, ASSOC1, and DISTANCE in standard deviations of the difference
-        between two sources of one class.
-    trained_on
-        Whether the source is one of the model's training sources.
-    known
-        Class of the source in the catalogue, if it is one of the C classes, or empty.
-    without_kind
-        (C,) probabilities with all features of one kind replaced by their expected values, by kind; and those without
-        the evidence of CLASS2, where there is any.
-    groups
-        Groups of some of the classes, such as both kinds of pulsars, by name. What tells the classes of a group apart
-        is not what tells the group from the rest.
-    """
-
-    label: Row
-    classes: tuple[str, ...]
-    features: tuple[str, ...]
-    value: FloatArray
-    error: FloatArray
-    imputed_value: NDArray[np.bool_]
-    imputed_uncertainty: NDArray[np.bool_]
+    label: Row  #: Row of the source in the label table.
+    classes: tuple[str, ...]  #: Names of the C classes.
+    features: tuple[str, ...]  #: Names of the D features.
+    value: FloatArray  #: (D,) features of the source, in their units.
+    error: FloatArray  #: (D,) their standard deviations.
+    imputed_value: NDArray[np.bool_]  #: (D,) mask of the values that the catalogue does not give.
+    imputed_uncertainty: NDArray[np.bool_]  #: (D,) mask of the uncertainties that it does not give.
+    #: (D,) each feature as expected from the others, for no particular class; see :func:`explain`.
     expected: FloatArray
-    expected_error: FloatArray
-    population: FloatArray
-    centre: FloatArray
-    scale: FloatArray
-    probabilities: FloatArray
-    without_feature: FloatArray
-    without_errors: FloatArray
+    expected_error: FloatArray  #: (D,) standard deviation of the expectation.
+    population: FloatArray  #: (C, 5, D) percentiles `PERCENTILES` of the training sources of each class.
+    centre: FloatArray  #: (D,) mean of the training sources.
+    scale: FloatArray  #: (D,) standard deviation of the training sources.
+    probabilities: FloatArray  #: (C,) class probabilities.
+    without_feature: FloatArray  #: (D, C) probabilities with one feature replaced by its expected value.
+    without_errors: FloatArray  #: (C,) probabilities without error bars.
+    #: The nearest training sources: Source_Name, CLASS, ASSOC1, and DISTANCE in standard deviations of the difference
+    #: between two sources of one class.
     neighbours: Table
-    trained_on: bool
-    known: str = ""
+    trained_on: bool  #: Whether the source is one of the model's training sources.
+    known: str = ""  #: Class of the source in the catalogue, if it is one of the C classes, or empty.
+    #: (C,) probabilities with all features of one kind replaced by their expected values, by kind; and those without
+    #: the evidence of CLASS2, where there is any.
     without_kind: Mapping[str, FloatArray] = field(default_factory=dict)
+    #: Groups of some of the classes, such as both kinds of pulsars, by name. What tells the classes of a group apart is
+    #: not what tells the group from the rest.
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property

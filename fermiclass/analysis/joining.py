@@ -42,12 +42,8 @@ def match(catalog: Catalog, other: OtherList, *, needed: bool = True) -> Matches
     """Match a table with a catalogue by Source_Name, and all other rows by position.
 
     A position matches within the 95 % error ellipse of a source, and within 0.1° of a source without an ellipse. A pair
-    counts if neither of the two has another partner; all other rows are ambiguous.
-
-    Raises
-    ------
-    CatalogError
-        When nothing matches, unless `needed` is False.
+    counts if neither of the two has another partner; all other rows are ambiguous. Raises CatalogError when nothing
+    matches, unless `needed` is False.
     """
     places = [place_of(name) for name in catalog.names.tolist()]
     times = Counter(places)

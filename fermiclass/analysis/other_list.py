@@ -58,11 +58,8 @@ class OtherList:
     ) -> OtherList:
         """Take the columns of a table; those that are not given are found by their usual names.
 
-        Raises
-        ------
-        CatalogError
-            When a column is missing or holds no numbers, a position has another unit than that of an angle or is not
-            on the sky, there is neither a name nor a position, or the radius is not positive.
+        Raises CatalogError when a column is missing or holds no numbers, a position has another unit than that of an
+        angle or is not on the sky, there is neither a name nor a position, or the radius is not positive.
         """
         if not 0 < radius <= 10:
             raise CatalogError(f"radius={radius:g} is not valid: give degrees above 0, at most 10")

@@ -25,42 +25,22 @@ DISC = 3.0
 
 @dataclass(frozen=True, eq=False)
 class Catalog:
-    """A LAT catalogue: a table with standard column names, and the class of each source.
+    """A LAT catalogue: a table with standard column names, and the class of each source."""
 
-    Attributes
-    ----------
-    table
-        All columns, with units, descriptions and ``column.meta["ucd"]``, under their names in 4FGL-DR4.
-    release
-        The release.
-    source
-        Name of the file, or the kind of object that the catalogue was read from.
-    sha256
-        Checksum of the file on disk, or of the content of a table.
-    notes
-        What was taken from where, for sources that are in no catalogue.
-    in_doubt
-        (N,) whether an implausible value of the source was taken as missing; None if none can be.
-    own_labels
-        (N,) labels to learn from in place of the class, '' where there is none: a word of
-        :meth:`ClassGrouping.label_of`, with ``@`` and a weight behind it where that is not 1. None without labels.
-    names
-        (N,) Source_Name.
-    classes
-        (N,) class codes in lower case without padding, '' for unassociated sources.
-    identified
-        (N,) whether the class is an identification (it has upper case) and not only an association.
-    """
-
-    table: Table
-    release: Release
-    source: str
-    sha256: str
-    notes: tuple[str, ...] = ()
+    table: Table  #: All columns, with units, descriptions and ``column.meta["ucd"]``, under their names in 4FGL-DR4.
+    release: Release  #: The release.
+    source: str  #: Name of the file, or the kind of object that the catalogue was read from.
+    sha256: str  #: Checksum of the file on disk, or of the content of a table.
+    notes: tuple[str, ...] = ()  #: What was taken from where, for sources that are in no catalogue.
+    #: (N,) whether an implausible value of the source was taken as missing; None if none can be.
     in_doubt: NDArray[np.bool_] | None = None
+    #: (N,) labels to learn from in place of the class, '' where there is none: a word of
+    #: :meth:`ClassGrouping.label_of`, with ``@`` and a weight behind it where that is not 1. None without labels.
     own_labels: NDArray[np.str_] | None = None
-    names: NDArray[np.str_] = field(init=False)
+    names: NDArray[np.str_] = field(init=False)  #: (N,) Source_Name.
+    #: (N,) class codes in lower case without padding, '' for unassociated sources.
     classes: NDArray[np.str_] = field(init=False)
+    #: (N,) whether the class is an identification (it has upper case) and not only an association.
     identified: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:

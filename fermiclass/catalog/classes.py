@@ -139,27 +139,16 @@ def status_of(codes: ArrayLike) -> NDArray[np.str_]:
 
 @dataclass(frozen=True)
 class ClassGrouping:
-    """A grouping of the catalogue's classes into the C classes to learn.
+    """A grouping of the catalogue's classes into the C classes to learn."""
 
-    Attributes
-    ----------
-    names
-        Names of the C groups, in the order given.
-    members
-        The catalogue's classes in each group. ``other`` has all classes that are in no other group.
-    spec
-        The text of the grouping.
-    sets
-        Labels that stand for several groups, one of which is right, such as ``bll|fsrq``; with the names of these
-        groups. `members` has the catalogue's classes of each label.
-    rest
-        The group, or label of several groups, that has ``other``: what is named nowhere else. '' if there is none.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  #: Names of the C groups, in the order given.
+    #: The catalogue's classes in each group. ``other`` has all classes that are in no other group.
     members: Mapping[str, tuple[str, ...]]
-    spec: str
+    spec: str  #: The text of the grouping.
+    #: Labels that stand for several groups, one of which is right, such as ``bll|fsrq``; with the names of these
+    #: groups. `members` has the catalogue's classes of each label.
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: The group, or label of several groups, that has ``other``: what is named nowhere else. '' if there is none.
     rest: str = ""
 
     @classmethod

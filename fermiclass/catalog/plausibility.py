@@ -67,10 +67,7 @@ _MOST_NAMED = 5
 def convert_units(table: Table, source: str) -> None:
     """Convert columns in other units to the units of the catalogue, in place.
 
-    Raises
-    ------
-    CatalogError
-        When a column does not hold numbers, or has the unit of another quantity.
+    Raises CatalogError when a column does not hold numbers, or has the unit of another quantity.
 
     Warns
     -----

@@ -133,12 +133,8 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike, *, X_var: ArrayLike | None = None) -> BaselineClassifier:
         """Train on inputs (N, D) with labels (N,) and noise variances (N, D).
 
-        Raises
-        ------
-        ValueError
-            When the baseline is unknown or not installed, or it needs uncertainties and `X_var` is missing.
-        ClassError
-            When the baseline needs more rows of a class.
+        Raises ValueError when the baseline is unknown or not installed, or it needs uncertainties and `X_var` is
+        missing. Raises ClassError when the baseline needs more rows of a class.
         """
         if self.baseline not in available_baselines():
             raise ValueError(f"no baseline '{self.baseline}': available are {', '.join(available_baselines())}")

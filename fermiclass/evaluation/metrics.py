@@ -59,10 +59,7 @@ class ReliabilityBin:
 def as_truth(labels: ArrayLike, classes: Sequence[str]) -> Truth:
     """Return the truth (n, C) of labels (n,), each one of the C classes.
 
-    Raises
-    ------
-    ValueError
-        When a label is not a class.
+    Raises ValueError when a label is not a class.
     """
     y = np.asarray(labels)
     truth = y[:, None] == np.asarray(classes)
@@ -75,10 +72,8 @@ def as_truth(labels: ArrayLike, classes: Sequence[str]) -> Truth:
 def label_indices(probabilities: ArrayLike, labels: ArrayLike, classes: Sequence[str]) -> tuple[FloatArray, IntArray]:
     """Check probabilities (n, C) and labels (n,) against the C classes; return both, with labels as indices.
 
-    Raises
-    ------
-    ValueError
-        When shapes differ, there are no sources, a label is not a class, or a row does not hold probabilities.
+    Raises ValueError when shapes differ, there are no sources, a label is not a class, or a row does not hold
+    probabilities.
     """
     p, y = np.asarray(probabilities, dtype=np.float64), np.asarray(labels)
     if p.ndim != 2 or p.shape[1] != len(classes) or y.shape != p.shape[:1]:

@@ -53,18 +53,10 @@ class Result:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Methods on the same targets.
+    """Methods on the same targets."""
 
-    Attributes
-    ----------
-    targets
-        The sources.
-    results
-        What each method says of them, by name.
-    """
-
-    targets: Targets
-    results: Mapping[str, Result]
+    targets: Targets  #: The sources.
+    results: Mapping[str, Result]  #: What each method says of them, by name.
 
     def __len__(self) -> int:
         return len(self.targets.scored)

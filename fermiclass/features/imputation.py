@@ -270,13 +270,7 @@ class Imputation:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Imputation:
-        """Rebuild what `to_dict` returned.
-
-        Raises
-        ------
-        ModelFolderError
-            If a key is missing, unknown or of another type.
-        """
+        """Rebuild what `to_dict` returned. Raises ModelFolderError if a key is missing, unknown or of another type."""
         try:
             features = tuple(feature_from_dict(feature) for feature in state["features"])
             return cls(str(state["catalog"]), float(state["ln_significance"]), features)

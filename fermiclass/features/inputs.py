@@ -56,10 +56,7 @@ class Input(Protocol):
 def float_column(catalog: Catalog, name: str) -> FloatArray:
     """Return column `name` as a contiguous float64 array, NaN for masked entries and numbers beyond `LARGEST`.
 
-    Raises
-    ------
-    FeatureError
-        If the column does not hold numbers.
+    Raises FeatureError if the column does not hold numbers.
     """
     column = catalog.table[name]
     if np.asarray(column).dtype.kind not in "fiub":

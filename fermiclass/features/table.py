@@ -28,40 +28,20 @@ FLAG_VALUE = 2
 
 @dataclass(frozen=True, eq=False)
 class FeatureTable:
-    """Features with variances, classes and names of N sources.
+    """Features with variances, classes and names of N sources."""
 
-    Attributes
-    ----------
-    X
-        (N, D) float64 features, all finite.
-    X_var
-        (N, D) float64 variances of the errors of `X`, all finite and not negative.
-    y
-        (N,) the source's group in the chosen grouping of classes, '' if it has none.
-    names
-        (N,) Source_Name.
-    rows
-        (N,) the sources' rows in the catalogue: ``catalog[table.rows]`` are the sources of the table.
-    features
-        The D features.
-    imputed_uncertainty, imputed_value
-        (N, D) masks of the uncertainties and of the values that were imputed.
-    imputation
-        The policy of the imputation. Give it to `extract_features` to treat another catalogue the same way.
-    meta
-        Provenance: catalog, sha256, release, classes, features.
-    """
-
-    X: FloatArray
-    X_var: FloatArray
-    y: NDArray[np.str_]
-    names: NDArray[np.str_]
+    X: FloatArray  #: (N, D) float64 features, all finite.
+    X_var: FloatArray  #: (N, D) float64 variances of the errors of `X`, all finite and not negative.
+    y: NDArray[np.str_]  #: (N,) the source's group in the chosen grouping of classes, '' if it has none.
+    names: NDArray[np.str_]  #: (N,) Source_Name.
+    #: (N,) the sources' rows in the catalogue: ``catalog[table.rows]`` are the sources of the table.
     rows: NDArray[np.intp]
-    features: tuple[Feature, ...]
-    imputed_uncertainty: BoolArray
-    imputed_value: BoolArray
+    features: tuple[Feature, ...]  #: The D features.
+    imputed_uncertainty: BoolArray  #: (N, D) mask of the uncertainties that were imputed.
+    imputed_value: BoolArray  #: (N, D) mask of the values that were imputed.
+    #: The policy of the imputation. Give it to `extract_features` to treat another catalogue the same way.
     imputation: Imputation
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)  #: Provenance: catalog, sha256, release, classes, features.
 
     @property
     def flags(self) -> NDArray[np.int32]:
@@ -125,10 +105,8 @@ class FeatureTable:
 def known_features(spec: str | Iterable[str | Feature], training: Catalog, targets: Catalog) -> tuple[str, list[str]]:
     """Return the features of `spec` that any of the targets has, separated by commas, and those that none has.
 
-    Raises
-    ------
-    FeatureError
-        If a feature is unknown in both catalogues, the training catalogue lacks it, or the targets have none.
+    Raises FeatureError if a feature is unknown in both catalogues, the training catalogue lacks it, or the targets have
+    none.
     """
     chosen = parse_features(spec, training)
     left_out = [

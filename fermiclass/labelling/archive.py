@@ -137,10 +137,7 @@ def _settings_of(estimator: NIMGPClassifier) -> dict[str, Any]:
 def write_folder(path: str | Path, files: ModelFiles) -> None:
     """Write the files of a model, both or none. They replace those of a model that is already there.
 
-    Raises
-    ------
-    OutputError
-        When the folder cannot be written.
+    Raises OutputError when the folder cannot be written.
     """
     folder = check_model_folder_writable(path)
     entries = {name: value for name, value in vars(files).items() if name != "arrays"}
@@ -174,12 +171,8 @@ def write_folder(path: str | Path, files: ModelFiles) -> None:
 def check_model_folder_writable(path: str | Path) -> Path:
     """Check before any work that a model can be saved in ``path``. Return the path with links resolved.
 
-    It may be a new folder, an empty one, or one that holds a model and nothing else.
-
-    Raises
-    ------
-    OutputError
-        When the folder above is missing, or something else is in the way.
+    It may be a new folder, an empty one, or one that holds a model and nothing else. Raises OutputError when the folder
+    above is missing, or something else is in the way.
     """
     try:
         folder = Path(path).resolve()
@@ -248,10 +241,7 @@ def load_model(path: str | Path, files: ModelFiles | None = None) -> CatalogMode
 def read_model_folder(path: str | Path) -> ModelFiles:
     """Read the files of a model folder, without TensorFlow.
 
-    Raises
-    ------
-    ModelFolderError
-        When a file is missing or damaged, or of another version.
+    Raises ModelFolderError when a file is missing or damaged, or of another version.
     """
     folder = Path(path)
     if not exists(folder / _CONFIG):

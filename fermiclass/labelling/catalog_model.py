@@ -39,10 +39,7 @@ _LOG = logging.getLogger(__name__)
 def targets_of(catalog: Catalog, grouping: ClassGrouping, targets: str) -> NDArray[np.bool_]:
     """Return a mask ``(N,)`` of the sources to label, as :meth:`CatalogModel.label` has them.
 
-    Raises
-    ------
-    CatalogError
-        When there are none.
+    Raises CatalogError when there are none.
     """
     is_target = grouping.is_target(catalog.classes, targets)
     if catalog.own_labels is not None and targets != "all":
@@ -70,35 +67,17 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class CatalogModel:
-    """A classifier with everything that it needs to label any catalogue.
+    """A classifier with everything that it needs to label any catalogue."""
 
-    Attributes
-    ----------
-    estimator
-        The fitted classifier.
-    features
-        Names of the features.
-    grouping
-        Grouping of the catalogue's classes.
-    imputation
-        Replacements of missing values, fitted on the training catalogue.
-    domain
-        Features of the training sources, for the out-of-distribution score.
-    provenance
-        Catalogue, checksum, release, counts, versions.
-    selection
-        Completeness of the associations in the training catalogue.
-    second
-        What CLASS2 says of a source without an association.
-    """
-
-    estimator: NIMGPClassifier
-    features: tuple[str, ...]
-    grouping: ClassGrouping
-    imputation: Imputation
-    domain: TrainingDomain
-    provenance: Provenance = field(default_factory=Provenance)
+    estimator: NIMGPClassifier  #: The fitted classifier.
+    features: tuple[str, ...]  #: Names of the features.
+    grouping: ClassGrouping  #: Grouping of the catalogue's classes.
+    imputation: Imputation  #: Replacements of missing values, fitted on the training catalogue.
+    domain: TrainingDomain  #: Features of the training sources, for the out-of-distribution score.
+    provenance: Provenance = field(default_factory=Provenance)  #: Catalogue, checksum, release, counts, versions.
+    #: Completeness of the associations in the training catalogue.
     selection: SelectionPrior = field(default_factory=SelectionPrior)
+    #: What CLASS2 says of a source without an association.
     second: SecondAssociations = field(default_factory=SecondAssociations)
 
     @property

@@ -42,25 +42,14 @@ _PLACE = "ln_Signif_Avg,asinh_GLAT"
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """Draws of the numbers of sources.
+    """Draws of the numbers of sources."""
 
-    Attributes
-    ----------
-    groups
-        Names of the G groups of sources: unassociated, unassociated low and high (below and from 10 degrees of Galactic
-        latitude), bcu and unk, and given ones, as far as the catalogue has them.
-    sizes
-        Numbers of their sources, ``(G,)``.
-    classes
-        Names of the C classes.
-    draws
-        Numbers of sources of each class, ``(num_draws, G, C)``.
-    """
-
+    #: Names of the G groups of sources: unassociated, unassociated low and high (below and from 10 degrees of Galactic
+    #: latitude), bcu and unk, and given ones, as far as the catalogue has them.
     groups: tuple[str, ...]
-    sizes: tuple[int, ...]
-    classes: tuple[str, ...]
-    draws: NDArray[np.int64]
+    sizes: tuple[int, ...]  #: Numbers of their sources, ``(G,)``.
+    classes: tuple[str, ...]  #: Names of the C classes.
+    draws: NDArray[np.int64]  #: Numbers of sources of each class, ``(num_draws, G, C)``.
 
     def interval(self, group: str, classes: Sequence[str], *, level: float = 0.9) -> tuple[float, float, float]:
         """Return the mean and the ends of the interval of the number of a group's sources of any of the classes.

@@ -74,10 +74,7 @@ class ClassPriors:
 def stated_priors(meta: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Return the given class priors that a label table states, by group of sources and class; {} if there are none.
 
-    Raises
-    ------
-    CatalogError
-        When the metadata are damaged.
+    Raises CatalogError when the metadata are damaged.
     """
     if meta.get(WAY_KEY) != "given":
         return {}

@@ -155,10 +155,7 @@ def label_table(
 def read_labels(path: str | os.PathLike[str]) -> Table:
     """Read a label table. A .csv file has no metadata, so that its version is not known.
 
-    Raises
-    ------
-    CatalogError
-        When the file cannot be read as a table, or its version is another one.
+    Raises CatalogError when the file cannot be read as a table, or its version is another one.
     """
     table = read_table(path)
     version = str(table.meta.get(FORMAT_KEY, FORMAT_VERSION))
@@ -173,12 +170,8 @@ def read_labels(path: str | os.PathLike[str]) -> Table:
 def classes_of(labels: Table) -> list[str]:
     """Return the classes of a label table, those with columns ``P_<class>`` and ``Unc_P_<class>``.
 
-    Their order is that in which the classes were given (``--classes``), as far as the metadata say so.
-
-    Raises
-    ------
-    CatalogError
-        When the table has no classes.
+    Their order is that in which the classes were given (``--classes``), as far as the metadata say so. Raises
+    CatalogError when the table has no classes.
     """
     columns = [name for name in labels.colnames if name.startswith("P_") and f"Unc_{name}" in labels.colnames]
     if not columns:
@@ -247,10 +240,7 @@ def settings_to_meta(estimator: NIMGPClassifier) -> dict[str, Any]:
 def settings_from_meta(meta: Mapping[str, Any]) -> Settings:
     """Return the settings from :func:`settings_to_meta`, where None may be absent.
 
-    Raises
-    ------
-    ValueError
-        When a setting is unknown or not valid.
+    Raises ValueError when a setting is unknown or not valid.
     """
     scalars = {name: plain_setting(meta[name]) for name in FIELDS if name in meta}
     return Settings.from_json(dict.fromkeys(FIELDS) | scalars | json.loads(meta[OPTIONS_KEY]))
