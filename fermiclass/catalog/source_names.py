@@ -46,17 +46,8 @@ def find_source(catalog: Catalog, name: str) -> int:
     first word of all these names. Last, a name of an earlier list, such as ``1FGL J1104.4+3812``, stands for the only
     source within 0.3 degrees of its position, with a `CatalogWarning`.
 
-    Parameters
-    ----------
-    catalog
-        The catalogue.
-    name
-        A name, such as ``4FGL J0534.5+2200``, ``j0534.5+2200``, ``Mkn 421`` or ``3FGL J0007.0+7302``.
-
-    Raises
-    ------
-    SourceError
-        When no source or more than one source has the name. The message gives the nearest names, or all such sources.
+    Raises SourceError when no source or more than one source has the name. The message gives the nearest names, or all
+    such sources.
     """
     wanted = _plain(name)
     if not wanted:

@@ -63,14 +63,8 @@ _ABOUT = {
 def setting_option(name: str, *, flag: str | None = None, **changes: Any) -> Decorator:
     """Return the option of a setting, with the choices and the default of :class:`Settings`.
 
-    Parameters
-    ----------
-    name
-        Name of the setting.
-    flag
-        Name of the option, if it differs from the setting's.
-    changes
-        Arguments of :func:`click.option` that replace those of the setting.
+    `flag` is the name of the option where it differs from the setting's. `changes` are arguments of
+    :func:`click.option` that replace those of the setting.
     """
     setting = FIELDS[name]
     choices = [one for one in setting.metadata["allowed"] if isinstance(one, str)]

@@ -27,15 +27,9 @@ def later_classes(
 ) -> tuple[NDArray[np.intp], NDArray[np.str_], dict[str, int]]:
     """Return the sources that have no class in an earlier release, and their group of classes in a later one.
 
-    Returns
-    -------
-    targets
-        (T,) indices of all sources without a class in the earlier catalogue, rising.
-    y
-        (T,) their group in the later release; '' for sources that are not found, have no class of the grouping, or a
-        class that stands for several groups.
-    counts
-        ``targets`` is T. ``by_position``, ``by_name`` and ``unmatched`` sum to T. ``scored`` are those with a group.
+    Returns their T indices, rising; their groups ``(T,)``, '' for sources that are not found, have no class of the
+    grouping, or a class that stands for several groups; and numbers of sources: ``targets`` is T, ``by_position``,
+    ``by_name`` and ``unmatched`` sum to T, and ``scored`` are those with a group.
     """
     counterpart, by_name = match_sources(earlier, later, radius_deg=radius_deg)
     targets = np.flatnonzero(grouping.is_target(earlier.classes, "uncertain"))
@@ -64,12 +58,8 @@ def match_sources(
     missing. All sources compete, not only those without a class, because the neighbour of a target may be the
     counterpart of a known source.
 
-    Returns
-    -------
-    counterpart
-        (N,) indices in the later catalogue, `UNMATCHED` where there is none.
-    by_name
-        (N,) whether the counterpart was found by name alone.
+    Returns their indices in the later catalogue ``(N,)``, `UNMATCHED` where there is none, and whether they were found
+    by name alone ``(N,)``.
     """
     if not radius_deg > 0:
         raise ValueError(

@@ -47,22 +47,8 @@ class Feature:
 
         var g = Σ_k (∂g/∂q_k)² σ_k², to first order, with independent errors of the quantities.
 
-        Parameters
-        ----------
-        catalog
-            A catalogue with N sources.
-        unknown
-            If True, nothing is known where the catalogue lacks a column, instead of an error.
-
-        Returns
-        -------
-        Reading
-            (N,) values, NaN if unusable. (N,) standard deviations, 0 without a column of uncertainties, NaN if unknown.
-
-        Raises
-        ------
-        FeatureError
-            If the catalogue lacks a column that the feature needs.
+        Raises FeatureError if the catalogue lacks a column that the feature needs; with `unknown`, nothing is known
+        then.
         """
         missing = self.missing(catalog)
         if missing and unknown:

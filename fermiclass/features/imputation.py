@@ -70,18 +70,9 @@ class FeatureImputation:
 
 
 def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach: float = REACH) -> FeatureImputation:
-    """Fit the policy for one feature.
+    """Fit the policy for one feature, from its values before imputation and from ln Signif_Avg, (N,), all finite.
 
-    Parameters
-    ----------
-    name
-        The feature.
-    reading
-        Its (N,) values and standard deviations before imputation.
-    ln_significance
-        (N,) ln Signif_Avg, all finite.
-    reach
-        Largest distance of a value from the median, as a multiple of that of the 1st or 99th percentile.
+    `reach` is the largest distance of a value from the median, as a multiple of that of the 1st or 99th percentile.
     """
     lowest, highest = _limits(reading, reach)
     values = reading.value[(reading.value >= lowest) & (reading.value <= highest)]
@@ -185,25 +176,10 @@ class Imputation:
         catalog: str = "",
         reaches: Sequence[float] | None = None,
     ) -> Imputation:
-        """Fit the policy on all rows of a catalogue.
+        """Fit the policy on all rows of a catalogue. It does not depend on their order.
 
-        Parameters
-        ----------
-        names
-            Names of the D features.
-        readings
-            The D features as `Feature.measure` returns them, (N,) each.
-        significance
-            (N,) Signif_Avg; NaN where unknown.
-        catalog
-            Name of the catalogue, for the record.
-        reaches
-            Reach of each feature's values, as `Transform.reach`; by default 100,000.
-
-        Returns
-        -------
-        Imputation
-            The fitted policy. It does not depend on the order of the rows.
+        `readings` are the D features as `Feature.measure` returns them, (N,) each, and `significance` is Signif_Avg,
+        (N,), NaN where unknown. `reaches` are those of each feature's values, as `Transform.reach`; by default 100,000.
         """
         ln_significance = _ln(significance)
         usable = ln_significance[np.isfinite(ln_significance)]
@@ -222,22 +198,9 @@ class Imputation:
         return tuple(feature.name for feature in self.features)
 
     def apply(self, names: Sequence[str], readings: Sequence[Reading], significance: FloatArray) -> Imputed:
-        """Fill in what is missing. Each row's result depends on that row alone.
+        """Fill in what is missing in any catalogue. Each row's result depends on that row alone.
 
-        Parameters
-        ----------
-        names, readings, significance
-            As in `fit`, for any catalogue.
-
-        Returns
-        -------
-        Imputed
-            (N, D) arrays: finite values, finite variances >= 0, and the two masks.
-
-        Raises
-        ------
-        FeatureError
-            If the features are not those of the fit.
+        Raises FeatureError if the features are not those of the fit.
         """
         if tuple(names) != self.names:
             raise FeatureError(

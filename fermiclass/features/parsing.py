@@ -30,30 +30,15 @@ RAW_COLUMNS: tuple[str, ...] = (
 def parse_features(
     spec: str | Iterable[str | Feature], catalog: Catalog | None = None, *, raw: bool = False
 ) -> tuple[Feature, ...]:
-    """Return the features that `spec` names.
+    """Return the features that `spec` names, in its order: names separated by commas, or an iterable with features too.
 
-    Parameters
-    ----------
-    spec
-        Names separated by commas, or an iterable of names and features. A name is a set (`six`, `paper`,
-        `extended`), a defined feature, or a numeric column of the catalogue, as it is or with `ln_` before it. A raw
-        column takes its uncertainty from `Unc_<column>` if the catalogue has it. Defined features come first:
-        `ln_LP_SigCurv` is the feature of the main paper.
-    catalog
-        If given, all of its columns are known, and a set has those of its features that the catalogue supports, with a
-        `CatalogWarning` that names the others; otherwise the columns of the 4FGL releases (`RAW_COLUMNS`) are known.
-    raw
-        If True, any other name is a column.
+    A name is a set (`six`, `paper`, `extended`), a defined feature, or a numeric column of the catalogue, as it is or
+    with `ln_` before it. A raw column takes its uncertainty from `Unc_<column>` if the catalogue has it. Defined
+    features come first: `ln_LP_SigCurv` is the feature of the main paper.
 
-    Returns
-    -------
-    tuple of Feature
-        In the order given.
-
-    Raises
-    ------
-    FeatureError
-        If a name is unknown or repeated, or nothing is named.
+    All columns of a given catalogue are known, and a set has those of its features that the catalogue supports, with a
+    `CatalogWarning` that names the others; otherwise the columns of the 4FGL releases (`RAW_COLUMNS`) are known. With
+    `raw` any other name is a column. Raises FeatureError if a name is unknown or repeated, or nothing is named.
     """
     items: list[str | Feature] = list(spec.split(",") if isinstance(spec, str) else spec)
     features: list[Feature] = []

@@ -38,14 +38,8 @@ def estimate_priors(
 
         w_c ← (Σ_i r_ic + κ π_c) / (n + κ)
 
-    Parameters
-    ----------
-    probabilities
-        (n, C) probabilities of a calibrated classifier, for one source or more.
-    training
-        (C,) frequencies π of the classes among its training sources, positive.
-    concentration
-        Weight κ of the prior; 0 is maximum likelihood.
+    The probabilities ``(n, C)`` are those of a calibrated classifier, for one source or more; `training` has π,
+    positive; `concentration` is κ, and 0 is maximum likelihood.
     """
     p, pi = np.asarray(probabilities, np.float64), np.asarray(training, np.float64)
     pi = pi / pi.sum()
@@ -73,14 +67,9 @@ def _covariance(ratio: FloatArray, w: FloatArray, prior: FloatArray) -> FloatArr
 def correct_by_status(
     p: FloatArray, training: FloatArray, status: NDArray[np.str_]
 ) -> tuple[FloatArray, dict[str, EstimatedPriors]]:
-    """Correct probabilities (n, C) for class priors that are estimated from all sources of each status (n,).
+    """Correct probabilities (n, C) for class priors w that are estimated from all sources of each status (n,).
 
-    Returns
-    -------
-    corrected
-        Corrected probabilities p_c w_c/π_c, normalised, (n, C).
-    priors
-        Estimated class priors by status.
+    Returns p_c w_c/π_c, normalised, and the estimated priors by status.
     """
     corrected, groups = np.array(p), {}
     for group in np.unique(status).tolist():

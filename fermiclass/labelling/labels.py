@@ -105,29 +105,11 @@ def label_table(
     meta: Mapping[str, Any],
     tops: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Table:
-    """Build the label table of n sources.
+    """Build the label table of the n sources of a catalogue, with units, descriptions and UCDs.
 
-    Parameters
-    ----------
-    catalog
-        Catalogue of these n sources only.
-    classes
-        Names of the C classes, in the order of the prediction's columns.
-    prediction
-        Probabilities and entropies (in nats).
-    feature_flags
-        Bits 1 and 2 of LABEL_FLAGS, ``(n,)``.
-    ood_score
-        From 0 (typical of the training sources) to 1 (unlike any), ``(n,)``.
-    meta
-        Metadata of the table: catalogue, model, settings, versions.
-    tops
-        Top classes, such as agn, with the classes that each contains.
-
-    Returns
-    -------
-    Table
-        With units, descriptions and UCDs (``column.meta["ucd"]``).
+    `classes` are in the order of the prediction's columns. `feature_flags` are bits of LABEL_FLAGS, ``(n,)``. The
+    score is from 0 (typical of the training sources) to 1 (unlike any), ``(n,)``. `tops` are the top classes, such as
+    agn, with the classes that each contains.
     """
     table = Table(meta={FORMAT_KEY: FORMAT_VERSION, **meta})
     for name, description in CATALOGUE_COLUMNS.items():

@@ -37,19 +37,9 @@ JOINED, COLUMNS = "joined", "columns"
 
 
 def check_labels(labels: Table, source: str) -> None:
-    """Check that the metadata of a label table say how it was made.
+    """Check that the metadata of a label table say how it was made; `source` is its name in the message.
 
-    Parameters
-    ----------
-    labels
-        As `fermiclass.classify` returns it, or read from a file.
-    source
-        Name of the table, for the message.
-
-    Raises
-    ------
-    CatalogError
-        When it is not a label table, or lacks metadata that :func:`retrain` needs.
+    Raises CatalogError when it is not a label table, or lacks metadata that :func:`retrain` needs.
     """
     classes_of(labels)
     missing = [key for key in _NEEDED if key not in labels.meta]
@@ -130,10 +120,7 @@ def stored_class2(meta: Mapping[str, Any]) -> bool:
 def stored_class_priors(meta: Mapping[str, Any]) -> str | GroupPriors:
     """Return the class priors of a label table, in the form that :meth:`CatalogModel.label` takes.
 
-    Raises
-    ------
-    CatalogError
-        When the metadata are damaged.
+    Raises CatalogError when the metadata are damaged.
     """
     way = str(meta[WAY_KEY])
     return way if way in WAYS else stated_priors(meta)

@@ -46,19 +46,11 @@ def find_companions(
         p(x_m | x_o) = Σ_k w_k N(x_m | x_k,m + W_mo A⁻¹ (x_o − x_k,o), W_mm − W_mo A⁻¹ W_om),
         w_k ∝ N(x_o | x_k,o, A),
 
-    with the `COMPANIONS` training sources of the largest weights, and of the covariance the diagonal.
+    with the `COMPANIONS` training sources of the largest weights, and of the covariance the diagonal. The domain has
+    the training sources and 2W; X, X_var and `missing`, the mask of what is not known, are ``(n, D)``.
 
-    Parameters
-    ----------
-    domain
-        The training sources, with 2W.
-    X, X_var
-        Features and variances of n sources, ``(n, D)`` each.
-    missing
-        ``(n, D)`` mask of the features that are not known.
-    filled
-        ``(D,)`` values that stand for unknown ones in the training. Training sources with such a value of an unknown
-        feature are no companions, unless there are too few others.
+    `filled` are the ``(D,)`` values that stand for unknown ones in the training. Training sources with such a value of
+    an unknown feature are no companions, unless there are too few others.
     """
     W, K = 0.5 * domain.covariance, min(COMPANIONS, len(domain.X))
     known = np.full(domain.X.shape, True) if filled is None else filled != domain.X

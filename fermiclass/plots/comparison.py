@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 
 def comparison_figure(comparison: Comparison) -> Figure:
-    """Draw our probability of the other list's class or against its probability; ROC curves beside it where it has any.
-
-    Parameters
-    ----------
-    comparison
-        As :func:`fermiclass.analysis.compare.compare` returns it.
-    """
+    """Draw our probability of the other list's class or against its probability, and ROC curves where it has any."""
     from matplotlib.figure import Figure
 
     wide = bool(comparison.roc)

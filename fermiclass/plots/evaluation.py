@@ -46,8 +46,6 @@ def reliability_diagram(
         The C classes, in the order of the columns.
     num_bins
         Largest number of bins.
-    axes
-        Axes to draw on; by default new ones.
 
     Raises
     ------
@@ -85,8 +83,6 @@ def confusion_matrix(y: ArrayLike, predicted: ArrayLike, classes: Sequence[str],
         (n,) true and predicted classes.
     classes
         The C classes in order.
-    axes
-        Axes to draw on; by default new ones.
 
     Raises
     ------

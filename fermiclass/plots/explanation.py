@@ -42,8 +42,6 @@ def feature_strip(
         (C, 5, D) percentiles 2.5, 16, 50, 84 and 97.5 of each class in the same unit.
     features, classes
         Names of the D features and the C classes.
-    axes
-        Axes to draw on; by default new ones.
 
     Raises
     ------
@@ -91,8 +89,6 @@ def feature_effects(
         (D, C) effects, such as ``Explanation.log_odds``.
     features, classes
         Names of the D features and the C classes.
-    axes
-        Axes to draw on; by default new ones.
 
     Raises
     ------

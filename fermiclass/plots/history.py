@@ -31,8 +31,6 @@ def training_history(
         (K,) the objective at K equidistant times, ``objective_`` of a classifier; or several such arrays by name.
     steps
         Total number of training steps, for the axis; None counts the K reports.
-    axes
-        Axes to draw on; by default new ones.
 
     Raises
     ------

@@ -58,8 +58,6 @@ def feature_pair(
         The classes in order, for the legend; by default those that occur.
     size
         Area of a marker in square points.
-    axes
-        Axes to draw on; by default new ones.
 
     Raises
     ------

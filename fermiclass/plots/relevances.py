@@ -112,8 +112,6 @@ def ard_relevances(
         Names of the C classes, one for each latent function; or of the two classes that share one.
     quantity
         Label of the axis.
-    axes
-        Axes to draw on; by default new ones.
 
     Raises
     ------

@@ -45,8 +45,6 @@ def probability_triangle(
         (n,) classes that give the points their colour, such as the true ones; by default the most probable ones.
     size
         Area of a marker in square points.
-    axes
-        Axes to draw on; by default new ones.
 
     Raises
     ------
