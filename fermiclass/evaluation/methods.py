@@ -194,7 +194,7 @@ def peak_features(catalog: Catalog) -> FloatArray:
 
     log10 of Variability_Index, of the peak of E² dN/dE = E² K (E/E₀)^(−α − β ln(E/E₀)) in MeV cm⁻² s⁻¹, and of its
     energy E₀ exp((2 − α)/2β) in GeV, from 0.1 to 1000; and the curvature 2β, from −0.1 to 2 (T. Burnett, the repository
-    tburnett/srcpop). The median stands for a missing value.
+    tburnett/srcpop). The median stands for a missing value, and 0 for a feature that no source has, as in 3FGL.
     """
     pivot, K, alpha, beta, variability = (
         column_or_nan(catalog, name)
@@ -206,6 +206,7 @@ def peak_features(catalog: Catalog) -> FloatArray:
         flux = np.log10(peak**2 * K) - (alpha + beta * x) * x / np.log(10.0)
         found = np.stack([np.log10(variability), flux, np.log10(peak / 1e3), np.clip(2.0 * beta, -0.1, 2.0)], axis=1)
     found[~np.isfinite(found)] = np.nan
+    found[:, np.isnan(found).all(axis=0)] = 0.0
     return np.asarray(np.where(np.isnan(found), np.nanmedian(found, axis=0), found))
 
 

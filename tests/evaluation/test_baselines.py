@@ -100,6 +100,11 @@ def test_peak_features_are_those_of_the_log_parabola(make_catalog):
         np.testing.assert_allclose(found[k, 1:], [sed[best], np.log10(E[best] / 1e3), 2 * beta[k]], atol=1e-4)
     assert found[:, 0].tolist() == [1, 2, 3, 2]
     assert found[3, 2:].tolist() == [3, -0.1]
+    # 3FGL has no LogParabola of all sources.
+    del columns["LP_Flux_Density"], columns["LP_Index"], columns["LP_beta"]
+    alone = peak_features(make_catalog(list("abcd"), np.zeros(4), np.zeros(4), [""] * 4, **columns))
+    assert alone[:, 0].tolist() == [1, 2, 3, 2]
+    assert np.isfinite(alone).all()
 
 
 def test_classes_of_few_rows(blobs):
