@@ -18,8 +18,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+from astropy import units as u
+from astropy.coordinates import SkyCoord
 
 import fermiclass as fc
+from fermiclass.features.inputs import column_or_nan
 from fermiclass.labelling import lasting
 
 HERE = Path(__file__).parent
@@ -27,13 +30,44 @@ FACTS = HERE / "vanished.csv"
 COEFFICIENTS = Path(lasting.__file__).with_name("lasting.json")
 #: Lists that were made anew, and the releases before them.
 PAIRS = {"FL16Y": ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3", "4FGL-DR4"), "4FGL-DR1": ("3FGL",)}
+#: A later source within this separation in degrees, or within so many error radii, is the same source.
+RADIUS_DEG, ERROR_RADII = 0.15, 1.5
+#: The inputs that depend on nothing but significance, error radius, status and release.
+LEAST = ("ln_Signif_Avg", "Signif_Avg^-2", "ln_Conf_95_SemiMajor", "unassociated", "untyped", *lasting.OLDER)
 PENALTY = 0.3  # scikit-learn's C, of standardised inputs: 0.1 to 1 are equally good
 FEWEST = 20  # sources that a bit of Flags needs
 
 
+def has_counterpart(earlier, later):
+    """Return whether a later list has each source: any source within the larger of 0.15 degrees and 1.5 error radii.
+
+    Sources may thus move, and get another name. The error radius is Conf_95_SemiMajor; extended sources have none.
+    """
+    here, there = (
+        SkyCoord(*(column_or_nan(each, name) * u.deg for name in ("RAJ2000", "DEJ2000"))) for each in (earlier, later)
+    )
+    return here.match_to_catalog_sky(there)[1].deg <= matching_radius(earlier)
+
+
+def matching_radius(catalog):
+    """Return the larger of 0.15 degrees and 1.5 error radii, in degrees."""
+    return np.fmax(RADIUS_DEG, ERROR_RADII * column_or_nan(catalog, "Conf_95_SemiMajor"))
+
+
+def far_from_edges(catalog):
+    """Return whether the matching radius of each source lies in its own cell.
+
+    Where it does not, a list of even cells alone cannot say whether the source has a counterpart.
+    """
+    ra, dec = lasting.coordinates(catalog)
+    cell = lasting.CELL
+    across = np.minimum(ra % cell, cell - ra % cell) * np.cos(np.radians(dec - 90.0))
+    return np.minimum(across, np.minimum(dec % cell, cell - dec % cell)) > matching_radius(catalog)
+
+
 def learned_from(catalog):
     """Return the mask of the sources whose fate counts: in even cells, far from their edges."""
-    return (lasting.part_of_sky(catalog) < lasting.PARTS) & lasting.far_from_edges(catalog)
+    return (lasting.part_of_sky(catalog) < lasting.PARTS) & far_from_edges(catalog)
 
 
 def make_facts(later_path):
@@ -43,7 +77,7 @@ def make_facts(later_path):
         catalogue_of_later = fc.read_catalog(later_path) if later == "FL16Y" else slim(later)
         for earlier in releases:
             catalog = slim(earlier)
-            gone = learned_from(catalog) & ~lasting.has_counterpart(catalog, catalogue_of_later)
+            gone = learned_from(catalog) & ~has_counterpart(catalog, catalogue_of_later)
             rows += [(earlier, later, name) for name in catalog.names[gone]]
     with FACTS.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(rows)
@@ -86,12 +120,12 @@ def learn(releases, vanished):
     lasts = ~np.concatenate(gone)
     part = np.concatenate([lasting.part_of_sky(catalog) for catalog in catalogs])
     flags = [name for name in inputs if name.startswith("Flags_") and inputs[name].sum() >= FEWEST]
-    full = (*lasting.LEAST, *(name for name in lasting.SPECTRUM if name in inputs), *flags)
+    full = (*LEAST, *(name for name in lasting.SPECTRUM if name in inputs), *flags)
     return {
         "sources": {name: len(catalog) for name, catalog in zip(releases, catalogs, strict=True)},
         "vanished": {name: int(each.sum()) for name, each in zip(releases, gone, strict=True)},
         "full": fit(inputs, full, lasts, part),
-        "small": fit(inputs, lasting.LEAST, lasts, part),
+        "small": fit(inputs, LEAST, lasts, part),
     }
 
 

@@ -9,6 +9,7 @@ the cells are left out. In even cells, each prediction is from a regression that
 from __future__ import annotations
 
 import argparse
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +20,9 @@ import fermiclass as fc
 from fermiclass.labelling import lasting
 
 CATALOGS = Path(__file__).parents[2] / "catalogs"
+sys.path.append(str(CATALOGS))
+from make_lasting import far_from_edges, has_counterpart  # noqa: E402
+
 EDGES = (0.0, 4.5, 5.0, 6.0, np.inf)
 
 
@@ -48,9 +52,9 @@ def main() -> None:
     later = fc.read_catalog(arguments.later)
     for release in arguments.releases:
         catalog = fc.read_catalog(CATALOGS / f"{release}.fits.gz")
-        p, lasts = lasting.lasting(catalog), lasting.has_counterpart(catalog, later)
+        p, lasts = lasting.lasting(catalog), has_counterpart(catalog, later)
         odd = lasting.part_of_sky(catalog) == lasting.PARTS
-        scored = lasting.far_from_edges(catalog) & ((arguments.cells == "all") | (odd == (arguments.cells == "odd")))
+        scored = far_from_edges(catalog) & ((arguments.cells == "all") | (odd == (arguments.cells == "odd")))
         significance = np.asarray(catalog.table["Signif_Avg"], float)
         groups = {"unassociated": catalog.classes == "", "bcu": catalog.classes == "bcu"}
         groups["others"] = ~groups["unassociated"] & ~groups["bcu"]

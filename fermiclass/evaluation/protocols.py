@@ -26,12 +26,11 @@ from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_featu
 from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.class_priors import default_class_priors
+from fermiclass.labelling.lasting import PARTS, part_of_sky
 from fermiclass.labelling.training import training_table
 
 #: The groups that are told apart in the open world, whose classes are :data:`fermiclass.catalog.NATURES`.
 OPEN_GROUPS: Mapping[str, tuple[str, ...]] = {"agn": ("bll", "fsrq"), "psr": ("psr", "msp"), "other": ("other",)}
-
-_CELL = 15.0  # degrees
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +137,7 @@ def open_world(
     rows = np.flatnonzero(grouping.is_target(earlier.classes, "uncertain"))
     found = counterpart[rows]
     code = np.where((found == UNMATCHED) | by_name[rows], "", later.classes[found])
-    ra, dec = (np.asarray(earlier.table[name], float)[rows] for name in ("RAJ2000", "DEJ2000"))
-    is_odd = (np.floor(ra / _CELL) + np.floor((dec + 90.0) / _CELL)).astype(int) % 2 == 1
+    is_odd = part_of_sky(earlier)[rows] == PARTS
     inside = np.full(len(rows), True) if cells == "all" else is_odd == (cells == "odd")
     status, low = earlier.classes[rows], _low(earlier)[rows]
     two_kinds = has_two_kinds(later.classes)

@@ -21,9 +21,6 @@ from fermiclass.features.definitions import FEATURES
 from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
 
-#: A later source within this separation in degrees, or within so many error radii, is the same source.
-RADIUS_DEG, ERROR_RADII = 0.15, 1.5
-
 #: Features of the regression, beside significance, error radius, the bits of Flags and the status.
 SPECTRUM = (
     *("ln_Flux1000", "ln_Energy_Flux100", "ln_Pivot_Energy", "PL_Index", "LP_Index", "LP_beta"),
@@ -33,16 +30,14 @@ SPECTRUM = (
 #: Releases that differ from 4FGL-DR4 by terms of their own: inputs that are 1 for their sources.
 OLDER = ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3")
 
-#: The inputs that depend on nothing but significance, error radius, status and release.
-LEAST = ("ln_Signif_Avg", "Signif_Avg^-2", "ln_Conf_95_SemiMajor", "unassociated", "untyped", *OLDER)
-
 #: Inputs that also enter as products with ``Signif_Avg^-2``, standardised: they matter more for faint sources.
 PRODUCTS = ("LP_Index", "ln_Flux1000", "ln_Variability_Index", *OLDER)
+
+CELL = 15.0  # degrees
 
 #: Number of parts of the even cells. The regression for a part did not learn from the sources in it.
 PARTS = 5
 
-_CELL = 15.0  # degrees
 _FAINTEST = 3.5  # significance below which 1/S² would become a lever
 _BITS = 15
 _LARGEST_PRODUCT = 5.0
@@ -65,42 +60,13 @@ def lasting(catalog: Catalog) -> FloatArray:
     return np.asarray(1.0 / (1.0 + np.exp(-eta[np.arange(len(catalog)), part_of_sky(catalog)])))
 
 
-def has_counterpart(earlier: Catalog, later: Catalog) -> NDArray[np.bool_]:
-    """Return whether a later list has each source, ``(N,)``: any source within the larger of 0.15° and 1.5 error radii.
-
-    Sources may thus move, and get another name. The error radius is Conf_95_SemiMajor; extended sources have none.
-    """
-    from astropy import units as u
-    from astropy.coordinates import SkyCoord
-
-    here, there = (
-        SkyCoord(*(column_or_nan(each, name) * u.deg for name in ("RAJ2000", "DEJ2000"))) for each in (earlier, later)
-    )
-    return np.asarray(here.match_to_catalog_sky(there)[1].deg <= matching_radius(earlier))
-
-
-def matching_radius(catalog: Catalog) -> FloatArray:
-    """Return the larger of 0.15° and 1.5 error radii, ``(N,)`` in degrees."""
-    return np.fmax(RADIUS_DEG, ERROR_RADII * column_or_nan(catalog, "Conf_95_SemiMajor"))
-
-
 def part_of_sky(catalog: Catalog) -> NDArray[np.intp]:
     """Return a number from 0 to `PARTS` - 1 for sources in even cells, by cell, and `PARTS` in odd ones, ``(N,)``.
 
     Cells are 15° wide: ``i = ⌊RAJ2000/15⌋`` and ``j = ⌊(DEJ2000 + 90)/15⌋``. A cell is even if i + j is.
     """
-    i, j = (np.floor(np.nan_to_num(x) / _CELL).astype(int) for x in _coordinates(catalog))
+    i, j = (np.floor(np.nan_to_num(x) / CELL).astype(int) for x in coordinates(catalog))
     return np.where((i + j) % 2 == 0, (i + 5 * j) // 2 % PARTS, PARTS)
-
-
-def far_from_edges(catalog: Catalog) -> NDArray[np.bool_]:
-    """Return whether the matching radius of each source lies in its own cell, ``(N,)``.
-
-    Where it does not, a list of even cells alone cannot say whether the source has a counterpart.
-    """
-    ra, dec = _coordinates(catalog)
-    across = np.minimum(ra % _CELL, _CELL - ra % _CELL) * np.cos(np.radians(dec - 90.0))
-    return np.asarray(np.minimum(across, np.minimum(dec % _CELL, _CELL - dec % _CELL)) > matching_radius(catalog))
 
 
 def inputs_of(catalog: Catalog) -> dict[str, FloatArray]:
@@ -140,7 +106,7 @@ def design(inputs: Mapping[str, FloatArray], scales: Mapping[str, tuple[float, f
     return np.column_stack([np.ones(len(faint)), *z.values(), *products])
 
 
-def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray]:
+def coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray]:
     """Return right ascension and declination + 90, in degrees."""
     return column_or_nan(catalog, "RAJ2000"), column_or_nan(catalog, "DEJ2000") + 90.0
 

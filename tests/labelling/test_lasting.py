@@ -91,7 +91,7 @@ def test_a_regression_has_not_seen_its_part_of_the_sky(script, dr4):
     inputs, part = lasting.inputs_of(learned), lasting.part_of_sky(learned)
     lasts = ~np.isin(learned.names, script.read_facts()["4FGL-DR4"])
     before, after = (
-        np.array(script.fit(inputs, lasting.LEAST, fate, part)["coefficients"]) for fate in (lasts, lasts ^ (part == 2))
+        np.array(script.fit(inputs, script.LEAST, fate, part)["coefficients"]) for fate in (lasts, lasts ^ (part == 2))
     )
     np.testing.assert_array_equal(before[2], after[2])
     assert np.all(np.any(before != after, axis=1) == (np.arange(6) != 2))
@@ -137,21 +137,21 @@ def test_unknown_values_and_columns(dr4):
     assert np.all(np.isfinite(lasting.lasting(again(unknown))))
 
 
-def test_moved_sources_are_the_same_within_the_larger_radius():
+def test_moved_sources_are_the_same_within_the_larger_radius(script):
     there = places([10.0], [20.0])
     for error, radius in ((0.05, 0.15), (np.nan, 0.15), (0.2, 0.3)):
         for distance, expected in ((0.99 * radius, True), (1.01 * radius, False)):
-            assert lasting.has_counterpart(places([10.0], [20.0 + distance], error), there) == [expected]
+            assert script.has_counterpart(places([10.0], [20.0 + distance], error), there) == [expected]
 
 
-def test_parts_of_the_sky_and_their_edges(dr4):
+def test_parts_of_the_sky_and_their_edges(script, dr4):
     """A source is far from the edges if all places around it are in its cell."""
     few = dr4[np.abs(np.asarray(dr4.table["DEJ2000"])) < 85]
     at = SkyCoord(few.table["RAJ2000"], few.table["DEJ2000"], unit="deg")
-    around = [at.directional_offset_by(a * u.deg, lasting.matching_radius(few) * u.deg) for a in range(0, 360, 10)]
+    around = [at.directional_offset_by(a * u.deg, script.matching_radius(few) * u.deg) for a in range(0, 360, 10)]
     cells = [(x.ra.deg // 15, (x.dec.deg + 90) // 15) for x in (at, *around)]
     inside = np.all([(i == cells[0][0]) & (j == cells[0][1]) for i, j in cells], axis=0)
-    assert np.mean(lasting.far_from_edges(few) == inside) > 0.997  # circles are wider than they are high
+    assert np.mean(script.far_from_edges(few) == inside) > 0.997  # circles are wider than they are high
     even = (cells[0][0] + cells[0][1]) % 2 == 0
     np.testing.assert_array_equal(lasting.part_of_sky(few) < lasting.PARTS, even)
     assert np.bincount(lasting.part_of_sky(few)[even]).min() > 500
