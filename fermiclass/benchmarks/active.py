@@ -73,10 +73,7 @@ class Rows(NamedTuple):
 def load(folder: Path) -> Rows:
     """Read the 1,000 rows of ``folder/uci/waveform``.
 
-    Raises
-    ------
-    BenchmarkError
-        When a file is missing or damaged, or has too few rows.
+    Raises BenchmarkError when a file is missing or damaged, or has too few rows.
     """
     home = folder / "uci" / "waveform"
     needed = NUM_TRAIN + NUM_TEST + NUM_POOL

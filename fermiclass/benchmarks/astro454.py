@@ -72,10 +72,7 @@ class Astro454(Benchmark):
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell: 408 training sources and 46 test sources.
 
-        Raises
-        ------
-        BenchmarkError
-            When the data cannot be read.
+        Raises BenchmarkError when the data cannot be read.
         """
         data, features = _load(self.folder), _FEATURES[cell]
         X, X_var = data.X[:, features], data.X_var[:, features]

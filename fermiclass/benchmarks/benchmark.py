@@ -33,96 +33,58 @@ _RANKED = 1.25  # number of rows that are inspected per wrong label
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Training rows and test rows.
+    """Training rows and test rows."""
 
-    Attributes
-    ----------
-    X, X_var, y
-        Observed inputs, their noise variances, and labels of the training rows: ``(N, D)``, ``(N, D)``, ``(N,)``.
-    X_test, X_var_test, y_test
-        The same for the test rows: ``(n, D)``, ``(n, D)``, ``(n,)``.
-    bayes
-        Probabilities ``(n, C)`` of the Bayes classifier, in the order of the sorted classes. None if they are unknown.
-    wrong
-        Whether the benchmark made a training label wrong, ``(N,)``. None if it made none wrong.
-    """
-
+    #: Observed inputs, their noise variances, and labels of the training rows: ``(N, D)``, ``(N, D)``, ``(N,)``.
     X: FloatArray
     X_var: FloatArray
     y: NDArray[Any]
+    #: The same for the test rows: ``(n, D)``, ``(n, D)``, ``(n,)``.
     X_test: FloatArray
     X_var_test: FloatArray
     y_test: NDArray[Any]
+    #: Probabilities ``(n, C)`` of the Bayes classifier, in the order of the sorted classes. None if they are unknown.
     bayes: FloatArray | None = None
+    #: Whether the benchmark made a training label wrong, ``(N,)``. None if it made none wrong.
     wrong: NDArray[np.bool_] | None = None
 
 
 class PaperTable(NamedTuple):
-    """Cells and methods of tables in the paper.
+    """Cells and methods of tables in the paper."""
 
-    Attributes
-    ----------
-    datasets
-        Data sets; see :meth:`Benchmark.choose_cells`.
-    methods
-        Methods; empty for those of the benchmark.
-    slow
-        Whether the paper's optimiser would take days.
-    """
-
-    datasets: str | None = None
-    methods: Sequence[str] = ()
-    slow: bool = False
+    datasets: str | None = None  #: Data sets; see :meth:`Benchmark.choose_cells`.
+    methods: Sequence[str] = ()  #: Methods; empty for those of the benchmark.
+    slow: bool = False  #: Whether the paper's optimiser would take days.
 
 
 class Benchmark:
     """A table of a paper: methods by cells. Each entry is a mean over splits.
 
     A benchmark of classification needs ``name``, ``cells``, :meth:`problem` and :meth:`settings`.
-
-    Attributes
-    ----------
-    name
-        Name on the command line.
-    cells
-        Names of the cells such as ``glass/0.25``: a data set, and the variance of the added noise, if there is any.
-    default_cells
-        Cells that are run if none are chosen; empty for all.
-    num_splits
-        Number of splits.
-    methods
-        Methods of the paper's table, which are run if none are chosen.
-    published
-        Figures of the paper.
-    tables
-        What a run of all tables of the paper takes of the benchmark, by title.
-    scores
-        Titles of the figures that are printed, and the formats of their numbers. The first is the lower the better.
-    options
-        Options of the command that the benchmark has, beside those of all benchmarks. ``data``, ``openml`` and
-        ``per_round`` are arguments of the constructor.
-    fast
-        Settings that replace the paper's optimiser; None for those of :mod:`fermiclass.benchmarks.methods`.
     """
 
-    name: str
+    name: str  #: Name on the command line.
+    #: Names of the cells such as ``glass/0.25``: a data set, and the variance of the added noise, if there is any.
     cells: Sequence[str]
-    default_cells: Sequence[str] = ()
-    num_splits: int = 10
+    default_cells: Sequence[str] = ()  #: Cells that are run if none are chosen; empty for all.
+    num_splits: int = 10  #: Number of splits.
+    #: Methods of the paper's table, which are run if none are chosen.
     methods: Sequence[str] = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo")
-    published: PublishedFigures = MappingProxyType({})
+    published: PublishedFigures = MappingProxyType({})  #: Figures of the paper.
+    #: What a run of all tables of the paper takes of the benchmark, by title.
     tables: Mapping[str, PaperTable] = MappingProxyType({})
+    #: Titles of the figures that are printed, and the formats of their numbers. The first is the lower the better.
     scores: Mapping[str, tuple[str, str]] = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f")})
+    #: Options of the command that the benchmark has, beside those of all benchmarks. ``data``, ``openml`` and
+    #: ``per_round`` are arguments of the constructor.
     options: Sequence[str] = ("noise", *METHOD_OPTIONS)
+    #: Settings that replace the paper's optimiser; None for those of :mod:`fermiclass.benchmarks.methods`.
     fast: Mapping[str, Any] | None = None
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell. Every call returns the same split.
 
-        Raises
-        ------
-        BenchmarkError
-            When the data cannot be read.
+        Raises BenchmarkError when the data cannot be read.
         """
         raise NotImplementedError
 
@@ -136,13 +98,7 @@ class Benchmark:
         return {}
 
     def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
-        """Return an unfitted estimator.
-
-        Raises
-        ------
-        BenchmarkError
-            When the method is unknown, or cannot have an option.
-        """
+        """Return an unfitted estimator. Raises BenchmarkError when the method is unknown, or cannot have an option."""
         return make_estimator(method, self.settings(cell), options, fast=self.fast)
 
     def run(self, cell: str, estimator: Any, split: int) -> Record:

@@ -48,10 +48,7 @@ class LearningCurve(NamedTuple):
 def learning_curve(records: Iterable[Mapping[str, Any]]) -> LearningCurve:
     """Average the test errors of the repetitions of one method, acquisition and noise.
 
-    Raises
-    ------
-    ValueError
-        When there are no records, or their rounds differ.
+    Raises ValueError when there are no records, or their rounds differ.
     """
     records = list(records)
     if len({tuple(record["added"]) for record in records}) != 1:

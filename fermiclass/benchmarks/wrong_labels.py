@@ -66,13 +66,7 @@ class WrongLabels(Benchmark):
         self.openml = openml
 
     def problem(self, cell: str, split: int) -> Problem:
-        """Return a split of a cell; X_var is zero.
-
-        Raises
-        ------
-        BenchmarkError
-            When the data cannot be read or fetched.
-        """
+        """Return a split of a cell; X_var is zero. Raises BenchmarkError when the data cannot be read or fetched."""
         data_set, _, share = cell.partition("/")
         X, y = load_rows(self.folder, data_set, self.openml, self.name)
         rng = np.random.default_rng((_SEED, split))
