@@ -145,9 +145,13 @@ class UCI(Benchmark):
         return Problem(X[train], zeros[train], data.y[train], X[test], zeros[test], data.y[test])
 
     def settings(self, cell: str) -> Mapping[str, Any]:
-        """Return 1,000 epochs with the step size of the authors' code, and a learned noise variance per feature."""
+        """Return 1,000 epochs with the step size of the authors' code, and a learned noise variance per feature.
+
+        NIMGP starts with half the noise: from nearly none it learns no noise, and stays above table 5 on glass.
+        """
         input_dim = _INPUT_DIM[cell.partition("/")[0]]
-        return {"epochs": 1000, "learning_rate": 1e-3, "noise": "per-feature", **authors_start(input_dim)}
+        start = authors_start(input_dim) | {"inputs": {"units": "noise", "spread": 0.5}}
+        return {"epochs": 1000, "learning_rate": 1e-3, "noise": "per-feature", **start}
 
 
 def standardised(X: FloatArray, train: NDArray[np.int64]) -> FloatArray:
