@@ -12,20 +12,24 @@ from fermiclass.nimgp.errors import TrainingWarning
 
 FloatArray = NDArray[np.float64]
 
-_REACH = 50.0  # values farther from the median, in robust standard deviations, are outliers
+_REACH = 50.0  # values nearer to the median, in robust standard deviations, are no outliers
+_GAP = 30.0  # values nearer than so many times the farthest of these are none either: a long tail is not wild
 _MOST_USUAL = 0.9  # share of values that are no outliers, where there are any
 
 
 def usual_range(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest value of each column of ``X`` (N, D) without its outliers, ``(D,)`` each.
 
-    An outlier is farther from the median than 50 times the standard deviation that a Gaussian with these quartiles has:
-    so far that the features of the LAT catalogues have none. A column has none either where half of the values are
-    equal, or where a tenth or more would be outliers.
+    An outlier is farther from the median than 50 times the standard deviation that a Gaussian with these quartiles has,
+    and than 30 times the farthest value that is nearer. The features of the LAT catalogues have none, and the fluxes
+    themselves, with Vela in them, have none either. A column has none where half of the values are equal, or where a
+    tenth or more would be outliers.
     """
     first, median, third = np.percentile(X, (25, 50, 75), axis=0)
     reach = _REACH * (third - first) / 1.349
-    usual = np.abs(X - median) <= reach
+    distance = np.abs(X - median)
+    usual = distance <= reach
+    usual |= distance <= _GAP * np.where(usual, distance, 0.0).max(axis=0)
     usual |= (reach == 0) | (usual.mean(axis=0) <= _MOST_USUAL)
     return np.where(usual, X, np.inf).min(axis=0), np.where(usual, X, -np.inf).max(axis=0)
 

@@ -16,6 +16,7 @@ from fermiclass import extract_features, read_catalog
 from fermiclass.catalog import CatalogWarning
 from fermiclass.cli.app import main
 from fermiclass.errors import CatalogError, FeatureError
+from fermiclass.features import FEATURE_SETS
 
 NUMBERS = ("Flux1000", "Unc_Flux1000", "LP_Index", "Unc_LP_Index", "LP_beta", "Unc_LP_beta", "Signif_Avg", "PL_Index")
 
@@ -160,10 +161,15 @@ def test_implausible_columns_are_told_of(table, expected, name, change, message)
 
 
 @pytest.mark.parametrize("name", ["Variability_Index", "Flux_Band", "PL_Index", "Energy_Flux100", "PLEC_SigCurv"])
-def test_features_without_their_column_are_refused(table, name):
+def test_features_without_their_column_are_left_out_of_a_set_and_else_refused(table, expected, name):
     table.remove_column(name)
+    with pytest.warns(CatalogWarning, match=f"lacks {name}"):
+        fewer = extract_features(read_catalog(table), "extended")
+    kept = [feature.name for feature in fewer.features]
+    gone = [feature.name for feature in FEATURE_SETS["extended"] if feature.name not in kept]
+    assert gone
     with pytest.raises(FeatureError, match=f"needs column.*{name}"):
-        extract_features(read_catalog(table), "extended")
+        extract_features(read_catalog(table), gone)
 
 
 def test_the_order_of_rows_and_columns_does_not_matter(table, expected):
