@@ -30,35 +30,22 @@ _SYNONYMS = {
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Comparison of two lists, for the sources that are in both.
+    """Comparison of two lists, for the sources that are in both."""
 
-    Attributes
-    ----------
-    table
-        A row for each of the n sources in both lists, the most interesting disagreement first: ``Source_Name``,
-        position, ``STATUS``, ``PRED_CLASS``, ``P_MAX``, ``OTHER_NAME``, ``SEPARATION``, and as far as the other list
-        has them ``OTHER_CLASS``, ``P_OTHER_CLASS``, ``SURPRISE``, ``OTHER_P``, ``DIFFERENCE``.
-    numbers
-        Number of ``labels``, ``others`` (rows of the other list), ``by_name``, ``by_position``, ``unmatched``.
-    agreement
-        For each class of the other list: number, how often PRED_CLASS is such a class, and the mean of the probability.
-    confusion
-        Numbers of sources by class of the other list and PRED_CLASS.
-    unknown
-        Words of the other list that stand for no class of the labels, and their numbers.
-    ranks
-        Rank correlation of two probabilities: Spearman's coefficient ``rho``, and the number of sources ``n``.
-    roc
-        Where the other list is a truth, for each set of classes that it tells: false and true positive rates, area, and
-        numbers.
-    """
-
+    #: A row for each of the n sources in both lists, the most interesting disagreement first: ``Source_Name``,
+    #: position, ``STATUS``, ``PRED_CLASS``, ``P_MAX``, ``OTHER_NAME``, ``SEPARATION``, and as far as the other list has
+    #: them ``OTHER_CLASS``, ``P_OTHER_CLASS``, ``SURPRISE``, ``OTHER_P``, ``DIFFERENCE``.
     table: Table
+    #: Number of ``labels``, ``others`` (rows of the other list), ``by_name``, ``by_position``, ``unmatched``.
     numbers: Mapping[str, int]
+    #: For each class of the other list: number, how often PRED_CLASS is such a class, and the mean of the probability.
     agreement: Mapping[str, Mapping[str, float]]
-    confusion: Mapping[str, Mapping[str, int]]
-    unknown: Mapping[str, int]
+    confusion: Mapping[str, Mapping[str, int]]  #: Numbers of sources by class of the other list and PRED_CLASS.
+    unknown: Mapping[str, int]  #: Words of the other list that stand for no class of the labels, and their numbers.
+    #: Rank correlation of two probabilities: Spearman's coefficient ``rho``, and the number of sources ``n``.
     ranks: Mapping[str, float] | None
+    #: Where the other list is a truth, for each set of classes that it tells: false and true positive rates, area, and
+    #: numbers.
     roc: Mapping[str, Mapping[str, Any]]
 
 

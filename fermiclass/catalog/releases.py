@@ -34,52 +34,28 @@ class UnknownReleaseWarning(CatalogWarning):
 
 @dataclass(frozen=True)
 class Release:
-    """One release of a LAT catalogue.
+    """One release of a LAT catalogue."""
 
-    Attributes
-    ----------
-    name
-        Name, such as 4FGL-DR4.
-    catalogue
-        Value of the header keyword CDS-NAME.
-    versions
-        First and last version of the file (header keyword VERSION).
-    years
-        Years of data; 0 if unknown.
-    sources
-        Number of sources; 0 if unknown.
-    renamed
-        Standard column names (of DR4) by the names in this release, where they differ.
-    units
-        Units that are missing in the released file, by standard column name.
-    reference
-        The paper to cite.
-    soft_galactic_bit
-        Value of the bit in Flags that marks soft sources in the Galactic plane; 0 where there is none.
-    priors
-        Mean and width of the Gaussian priors with which parameters were fitted, by column.
-    required
-        Columns that its catalogues must have, under their standard names.
-    bands
-        Energy bands, as in the names of its columns ``Flux<band>`` and ``Unc_Flux<band>``. They become Flux_Band and
-        Unc_Flux_Band. Empty where the release has these two.
-    of_power_laws
-        Columns that hold for sources whose SpectrumType is PowerLaw only, and the names under which they are kept for
-        these sources; missing for others.
-    """
-
-    name: str
-    catalogue: str
-    versions: tuple[int, int]
-    years: int
-    sources: int
-    reference: str
+    name: str  #: Name, such as 4FGL-DR4.
+    catalogue: str  #: Value of the header keyword CDS-NAME.
+    versions: tuple[int, int]  #: First and last version of the file (header keyword VERSION).
+    years: int  #: Years of data; 0 if unknown.
+    sources: int  #: Number of sources; 0 if unknown.
+    reference: str  #: The paper to cite.
+    #: Standard column names (of DR4) by the names in this release, where they differ.
     renamed: Mapping[str, str] = field(default_factory=dict)
+    #: Units that are missing in the released file, by standard column name.
     units: Mapping[str, str] = field(default_factory=dict)
+    #: Value of the bit in Flags that marks soft sources in the Galactic plane; 0 where there is none.
     soft_galactic_bit: int = 0
+    #: Mean and width of the Gaussian priors with which parameters were fitted, by column.
     priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    required: tuple[str, ...] = REQUIRED_COLUMNS
+    required: tuple[str, ...] = REQUIRED_COLUMNS  #: Columns that its catalogues must have, under their standard names.
+    #: Energy bands, as in the names of its columns ``Flux<band>`` and ``Unc_Flux<band>``. They become Flux_Band and
+    #: Unc_Flux_Band. Empty where the release has these two.
     bands: tuple[str, ...] = ()
+    #: Columns that hold for sources whose SpectrumType is PowerLaw only, and the names under which they are kept for
+    #: these sources; missing for others.
     of_power_laws: Mapping[str, str] = field(default_factory=dict)
 
     def prior_text(self, column: str) -> str:

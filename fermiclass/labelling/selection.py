@@ -51,24 +51,14 @@ class SelectionPrior:
     significance at which an AGN's odds stay as trained, is that of greatest likelihood for the unassociated sources at
     10 degrees and more: they are a mixture of AGN and others, with the densities that the classifier has learned.
     Everything is estimated from the training catalogue.
-
-    Attributes
-    ----------
-    slope
-        Exponent of the significance, at most 0.
-    intercept, gradient
-        Coefficients α and β.
-    norm
-        Mean τ₀.
-    reference
-        Significance S₀.
     """
 
-    slope: float = 0.0
+    slope: float = 0.0  #: Exponent of the significance, at most 0.
+    #: Coefficients α and β.
     intercept: float = -np.inf
     gradient: float = 0.0
-    norm: float = 1.0
-    reference: float = 1.0
+    norm: float = 1.0  #: Mean τ₀.
+    reference: float = 1.0  #: Significance S₀.
 
     @classmethod
     def fit(cls, catalog: Catalog, p_agn: FloatArray, trained_odds: float) -> SelectionPrior:
@@ -137,10 +127,7 @@ class SelectionPrior:
     def from_dict(cls, content: Mapping[str, float]) -> SelectionPrior:
         """Return the prior from the entries of :meth:`to_dict`.
 
-        Raises
-        ------
-        ValueError, TypeError
-            When a name is unknown, or a value is not a finite number in its range.
+        Raises ValueError or TypeError when a name is unknown, or a value is not a finite number in its range.
         """
         prior = cls(**{name: float(value) for name, value in content.items()})
         regression = -100 <= prior.slope <= 0 and prior.intercept <= 100 and abs(prior.gradient) <= 100

@@ -97,10 +97,7 @@ def training_rows(
 ) -> FeatureTable:
     """Return the rows of the sources to learn from in the features of all sources of a catalogue.
 
-    Raises
-    ------
-    ClassError
-        When a class has too few sources to learn from.
+    Raises ClassError when a class has too few sources to learn from.
     """
     grouping = catalog.grouping(classes)
     if min_significance is not None:
