@@ -83,10 +83,7 @@ def flag_summary(labels: Table) -> list[dict[str, Any]]:
 def priors_summary(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the given class priors of each group of sources, as text by class.
 
-    Raises
-    ------
-    CatalogError
-        When the metadata are damaged.
+    Raises CatalogError when the metadata are damaged.
     """
     return [
         {"kind": _GROUPS.get(group, group), "priors": {name: f"{p:.4g}" for name, p in priors.items()}}

@@ -21,25 +21,16 @@ _SETTINGS = ("method", "objective", "likelihood", "kernel", "temperature")
 
 @dataclass(frozen=True)
 class Trust:
-    """The scores of one method.
+    """The scores of one method."""
 
-    Attributes
-    ----------
-    catalog, protocol, method
-        Catalogue and protocol of the evaluation, and name of the method in it.
-    same_method
-        Whether it is the method of the labels, with their features, classes, settings and class priors.
-    classes
-        The C classes.
-    scores
-        Scores by population (``all``; ``unassociated`` if scored): n, nll, nll_se, error, ece, brier, others if known.
-    """
-
+    #: Catalogue and protocol of the evaluation, and name of the method in it.
     catalog: str
     protocol: str
     method: str
+    #: Whether it is the method of the labels, with their features, classes, settings and class priors.
     same_method: bool
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  #: The C classes.
+    #: Scores by population (``all``; ``unassociated`` if scored): n, nll, nll_se, error, ece, brier, others if known.
     scores: Mapping[str, Mapping[str, Any]]
 
     @property
@@ -168,32 +159,21 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Purity and completeness of pulsar candidates.
+    """Purity and completeness of pulsar candidates."""
 
-    Attributes
-    ----------
-    catalog, future
-        The earlier and the later release.
-    found
-        Number of pulsars that the later release finds among the sources without an association.
-    rows
-        By threshold, from 0 for all sources: ``threshold``; ``n``; ``purity``, ``spiders`` (the purity with binaries
-        and globular clusters as pulsars) and ``completeness``, each a fraction and its interval, or None.
-    """
-
+    #: The earlier and the later release.
     catalog: str
     future: str
-    found: int
+    found: int  #: Number of pulsars that the later release finds among the sources without an association.
+    #: By threshold, from 0 for all sources: ``threshold``; ``n``; ``purity``, ``spiders`` (the purity with binaries and
+    #: globular clusters as pulsars) and ``completeness``, each a fraction and its interval, or None.
     rows: tuple[dict[str, Any], ...]
 
 
 def read_candidates(path: str | os.PathLike[str]) -> Candidates:
     """Read an evaluation in the open world.
 
-    Raises
-    ------
-    ReportError
-        When the file cannot be read or does not hold such an evaluation.
+    Raises ReportError when the file cannot be read or does not hold such an evaluation.
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))

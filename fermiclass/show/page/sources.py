@@ -150,10 +150,7 @@ def statuses_of(columns: dict[str, Any]) -> list[str]:
 def catalogue_rows(labels: Table, catalog: Catalog) -> list[int]:
     """Return the catalogue's row of each labelled source; if a name repeats, its rows in their order.
 
-    Raises
-    ------
-    CatalogError
-        When the catalogue has fewer sources of a name than the labels.
+    Raises CatalogError when the catalogue has fewer sources of a name than the labels.
     """
     rows: dict[str, list[int]] = {}
     for row in range(len(catalog) - 1, -1, -1):
@@ -178,10 +175,7 @@ def _text(table: Table, column: str) -> list[str]:
 def floats(table: Table, column: str) -> Any:
     """Return the numbers of a column of a label table, ``(n,)``, NaN where masked or infinite.
 
-    Raises
-    ------
-    CatalogError
-        When the column does not hold one number for each source.
+    Raises CatalogError when the column does not hold one number for each source.
     """
     values = table[column]
     try:
