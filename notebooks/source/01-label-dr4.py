@@ -24,9 +24,10 @@ catalog
 
 # %% [markdown]
 # The catalogue gives each source a class. `bll` and `fsrq` are two kinds of blazars: active
-# galaxies (AGN) whose jet points at us. `psr` and `msp` are pulsars. `bcu` are blazars of
-# uncertain type, `unk` have a counterpart of unknown nature, and `spp` may be supernova
-# remnants or pulsar wind nebulae. Unassociated sources have no class.
+# galaxies (AGN) whose jet points at us. `psr` are pulsars, and `msp` millisecond pulsars.
+# `bcu` are blazars of uncertain type, and `unk` have a counterpart of unknown nature. `spp`
+# overlap with a supernova remnant or a nebula, perhaps by chance. Unassociated sources have
+# no class.
 
 # %%
 codes, counts = np.unique(catalog.classes, return_counts=True)
@@ -59,7 +60,7 @@ pair = [names.index("LP_Index"), names.index("LP_beta")]
 significance = np.asarray(catalog.table["Signif_Avg"])
 faint = (catalog.classes == "") & (significance < 6) & (data.flags == 0)
 faint = np.flatnonzero(faint)[:10]
-classes = ["bll", "fsrq", "psr", "other"]
+classes = ["bll", "fsrq", "psr", "msp", "other"]
 known = np.isin(data.y, classes)
 axes = plots.feature_pair(
     data.X[known][:, pair],
@@ -78,33 +79,34 @@ plt.show()
 # %% [markdown]
 # ## Train and label
 #
-# `train` learns four classes: `bll`, `fsrq`, `psr` (with `msp`) and `other`, which contains
-# remnants, wind nebulae, binaries, clusters and all other kinds. In training, radio
-# galaxies and other AGN count as "`bll` or `fsrq`, unknown which". `label` labels 4186
-# sources: the unassociated ones, `bcu` and `unk`. Both steps together take less than a
-# minute. `fc.classify(catalog)` does both at once.
+# `train` learns five classes: `bll`, `fsrq`, `psr` (pulsars that are not millisecond
+# pulsars), `msp` and `other`: remnants, wind nebulae and all other kinds. Where the
+# catalogue does not say the class, a source teaches what it can be. Radio galaxies and
+# other AGN are "`bll` or `fsrq`". Binaries and globular clusters are "`msp` or `other`",
+# because many of them shine by millisecond pulsars. `label` labels 4186 sources: the
+# unassociated ones, `bcu` and `unk`. Both steps together take less than a minute.
+# `fc.classify(catalog)` does both at once.
 
 # %%
 model = fc.train(catalog)
-labels = model.label(catalog, class_priors="selection")
+labels = model.label(catalog)
 probabilities = [f"P_{name}" for name in classes]
-shown = ["Source_Name", "Signif_Avg", "CLASS1", *probabilities, "Sum_P_agn"]
+shown = ["Source_Name", "Signif_Avg", "CLASS1", *probabilities, "Sum_P_agn", "Sum_P_psr"]
 labels.to_pandas()[shown].head(6)
 
 # %% [markdown]
-# The four probabilities of a row sum to 1. `Sum_P_agn` is the probability of an AGN:
-# `P_bll` + `P_fsrq`.
+# The five probabilities of a row sum to 1. `Sum_P_agn` is the probability of an AGN,
+# `P_bll` + `P_fsrq`. `Sum_P_psr` is that of a pulsar of any kind, `P_psr` + `P_msp`.
 #
-# `class_priors` chooses the class priors: how frequent each class is among the sources that
-# you label. `selection` is the default of `classify`. It corrects for two facts: near the
-# Galactic plane AGN are hard to associate, and nearly every bright AGN is associated
-# already. So a bright unassociated source is less likely to be an AGN. The correction is
-# learned from the catalogue. For an unassociated source it multiplies the odds of an AGN by
-# a factor that changes with the significance as (`Signif_Avg` / 6)^slope. This is the
-# slope:
+# The probabilities depend on the class priors: how frequent each class is among the sources
+# that you label. The default corrects for two facts: near the Galactic plane AGN are hard
+# to associate, and nearly every bright AGN is associated already. So a bright unassociated
+# source is less likely to be an AGN. The correction is learned from the catalogue. For an
+# unassociated source it multiplies the odds of an AGN by a factor that changes with the
+# significance as (`Signif_Avg` / reference)^slope. These are the two numbers:
 
 # %%
-print(f"slope: {model.selection.slope:.2f}")
+print(f"reference: {model.selection.reference:.1f}, slope: {model.selection.slope:.2f}")
 
 # %% [markdown]
 # The sum of a probability over many sources is the expected number of sources of this
@@ -114,7 +116,7 @@ print(f"slope: {model.selection.slope:.2f}")
 # %%
 unassociated = labels[labels["STATUS"] == "unassociated"]
 near = np.abs(unassociated["GLAT"]) < 10
-groups = {"AGN": "Sum_P_agn", "pulsars": "P_psr", "other": "P_other"}
+groups = {"AGN": "Sum_P_agn", "pulsars": "Sum_P_psr", "other": "P_other"}
 pd.DataFrame(
     {
         group: {
@@ -129,9 +131,9 @@ pd.DataFrame(
 # ## On the sky
 #
 # The map shows the most probable class of all labelled sources in Galactic coordinates.
-# Pale points have a low probability. Most sources labelled `other` lie in the Galactic
-# plane, and blazars lie everywhere. The Galactic latitude is a feature of the model; the
-# longitude is not.
+# Pale points have a low probability. Sources labelled `other` or `psr` lie mostly in the
+# Galactic plane, and blazars lie everywhere. The Galactic latitude is a feature of the
+# model; the longitude is not.
 
 # %%
 plots.sky_map(
@@ -159,25 +161,26 @@ plt.show()
 # `explain` shows why a source has its probabilities. On the left you see its features with
 # their errors (black) beside those of each class (bars: 68 and 95 % of the training
 # sources). On the right you see how much each feature, and each kind of feature, moves the
-# log-odds ln(P / (1 − P)) of the classes.
+# log-odds ln(P / (1 − P)) of the classes, and of their groups.
 
 # %%
-explained = fc.explain(model, catalog, "4FGL J0001.6+3503", class_priors="selection")
+explained = fc.explain(model, catalog, "4FGL J0001.6+3503")
 plots.explanation(explained)
 plt.show()
 
 # %% [markdown]
 # ## Choose targets
 #
-# These are the 8 best pulsar candidates at declinations up to 20°, at least 10° from the
-# Galactic plane. `followup` leaves out sources with a warning flag (`docs/labels.md`
-# explains `LABEL_FLAGS`).
+# These are the 8 best candidates for pulsars of any kind at declinations up to 20°, at
+# least 10° from the Galactic plane. `followup` leaves out sources with a warning flag
+# (`docs/labels.md` explains `LABEL_FLAGS`). It ranks by `Sum_P_psr` times `LASTS`, the
+# probability that a later list still has the source.
 
 # %%
 targets = fc.followup(
     labels, want="psr", dec=(-90, 20), abs_glat=(10, 90), status="unassociated", top=8
 )
-shown = ["RANK", "Source_Name", "RAJ2000", "DEJ2000", "Signif_Avg", "P_psr", "OOD_SCORE"]
+shown = ["RANK", "Source_Name", "Signif_Avg", "P_psr", "P_msp", "Sum_P_psr", "LASTS"]
 targets.to_pandas()[shown]
 
 # %% [markdown]

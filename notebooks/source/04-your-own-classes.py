@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Your own classes and features
 #
-# In this notebook you choose your own classes: AGN, young pulsars and millisecond pulsars.
-# You also choose the features, test the classifier, and label the unassociated sources. The
-# classifier itself is the default of `classify`.
+# In this notebook you choose your own classes: AGN as one class, pulsars, millisecond
+# pulsars, and everything else. You also choose the features, test the classifier, and label
+# the unassociated sources. The classifier itself is the default of `classify`.
 
 # %%
 from pathlib import Path
@@ -22,14 +22,18 @@ catalog = fc.read_catalog(Path("../catalogs") / "4FGL-DR4.fits.gz")
 # %% [markdown]
 # ## Classes
 #
-# `agn=bll+fsrq` makes one class, `agn`, of two classes of the catalogue. `psr` and `msp`
-# are classes of the catalogue: here `psr` contains the young pulsars only. The model does
-# not learn from sources of other classes. You can add `other`, which contains every class
-# that is named nowhere else. Without it, a supernova remnant is labelled as a pulsar or an
-# AGN.
+# `agn=bll+fsrq+rdg+...` makes one class, `agn`, of several class codes of the catalogue.
+# `psr` and `msp` are codes: because `msp` is named, `psr` contains the other pulsars only.
+# `other` contains every code that is named nowhere else. Keep it: without it, a supernova
+# remnant is labelled as a pulsar or an AGN. `msp|other=bin+lmb+glc` says that binaries and
+# globular clusters are one of the two, unknown which.
 
 # %%
-CLASSES = "agn=bll+fsrq,psr,msp"
+CLASSES = (
+    "agn=bll+fsrq+rdg+agn+nlsy1+css+ssrq+sey+sbg+gal,psr,msp,other,"
+    "msp|other=bin+lmb+glc,psr|other=spp"
+)
+NAMES = ["agn", "psr", "msp", "other"]
 
 # %% [markdown]
 # ## Features
@@ -57,12 +61,12 @@ print(f"{known.imputed_value.mean():.1%} of the values")
 shown = ["asinh_PLEC_SigCurv", "LP_Index", "ln_Variability_Index"]
 names = [feature.name for feature in data.features]
 columns = [names.index(name) for name in shown]
-grid = plots.feature_pairs(
-    known.X[:, columns], known.y, shown, names=["agn", "psr", "msp"], size=6.0
-)
-grid[0, 0].set_ylim(*np.percentile(known.X[:, columns[1]], [0.2, 99.8]))
+certain = known[np.isin(known.y, NAMES)]
+X = certain.X[:, columns]
+grid = plots.feature_pairs(X, certain.y, shown, names=NAMES, size=6.0)
+grid[0, 0].set_ylim(*np.percentile(X[:, 1], [0.2, 99.8]))
 for axes in grid[:, 0]:
-    axes.set_xlim(*np.percentile(known.X[:, columns[0]], [0.2, 99.8]))
+    axes.set_xlim(*np.percentile(X[:, 0], [0.2, 99.8]))
 
 # %% [markdown]
 # ## Test
@@ -83,9 +87,9 @@ plots.reliability_diagram(P, evaluation.y, evaluation.classes, axes=right)
 pd.DataFrame(evaluation.per_class("default")).T.round(3)
 
 # %% [markdown]
-# The model recognises nearly all AGN. It labels about a tenth of the pulsars as AGN, and
-# confuses young pulsars with millisecond pulsars about as often. These results are too
-# optimistic: the scored sources are brighter than the sources that you will label.
+# The model recognises nearly all AGN. It confuses the two kinds of pulsars more often than
+# pulsars and AGN, and knows little of `other`. These results are too optimistic: the scored
+# sources are brighter than the sources that you will label.
 #
 # ## Relevance of the features
 #
@@ -102,19 +106,20 @@ plt.show()
 # %% [markdown]
 # ## Labels
 #
-# The class priors of these classes are those of the training sources (`trained`).
+# The classes cover all sources, so the class priors are those of the default: the odds of
+# AGN are corrected for how completely they are associated, also by latitude.
 #
-# The model does not know where a source is: the position is not among the features. So the
-# positions are a test. Young pulsars should lie in the Galactic plane, millisecond pulsars
-# also further away from it, and AGN everywhere.
+# The latitude is not among the features, so the model cannot tell the two kinds of pulsars
+# by it. Their positions are a test: `psr` should lie closer to the Galactic plane than
+# `msp`.
 
 # %%
 labels = model.label(catalog, "unassociated")
 latitude = np.asarray(labels["GLAT"], float)
 figure, axes = plt.subplots(figsize=(5.5, 3.2), layout="constrained")
 edges = np.linspace(-1, 1, 21)  # equal areas of the sky
-colours = plots.class_colours(["agn", "psr", "msp"])
-for name in ("agn", "msp", "psr"):
+colours = plots.class_colours(NAMES)
+for name in NAMES:
     density = np.histogram(
         np.sin(np.radians(latitude)), edges, weights=labels[f"P_{name}"]
     )[0]
@@ -133,22 +138,23 @@ axes.legend(frameon=False, fontsize="small")
 plt.show()
 
 # %% [markdown]
-# The expected numbers agree with this. But the numbers of pulsars are too high: without the
-# class `other`, remnants, nebulae and false detections in the plane count as pulsars.
+# The peak of `psr` is narrow, and that of `msp` is wide: their spectra tell the two kinds
+# apart.
 #
 # These are the 8 best candidates for millisecond pulsars at least 10° from the plane,
 # without sources that have a warning flag:
 
 # %%
 best = fc.followup(labels, want="msp", abs_glat=(10, 90), status="unassociated", top=8)
-columns = ["RANK", "Source_Name", "GLON", "GLAT", "Signif_Avg", "P_agn", "P_psr", "P_msp"]
+columns = ["RANK", "Source_Name", "GLAT", "Signif_Avg", "P_agn", "P_psr", "P_msp", "LASTS"]
 best.to_pandas()[columns]
 
 # %% [markdown]
 # These commands do the same:
 #
 #     fermiclass train catalogs/4FGL-DR4.fits.gz -o msp-model \
-#         --classes agn=bll+fsrq,psr,msp --features six,asinh_PLEC_SigCurv,PLEC_IndexS,\
+#         --classes "agn=bll+fsrq+rdg+agn+nlsy1+css+ssrq+sey+sbg+gal,psr,msp,other,\
+#     msp|other=bin+lmb+glc,psr|other=spp" --features six,asinh_PLEC_SigCurv,PLEC_IndexS,\
 #     ln_Variability_Index,ln_Energy_Flux100,HR_45,HR_56,HR_67
 #     fermiclass classify catalogs/4FGL-DR4.fits.gz --model msp-model -o msp.fits \
 #         --targets unassociated

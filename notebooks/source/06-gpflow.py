@@ -43,9 +43,9 @@ labels = model.label(catalog)
 
 # %%
 figure, axes = plt.subplots(figsize=(4, 4))
-axes.plot(named["P_psr"], labels["P_psr"], ".", markersize=2)
-axes.set(xlabel="P(psr), kernel by name", ylabel="P(psr), kernel of GPflow")
-shift = np.abs(named["P_psr"] - labels["P_psr"])
+axes.plot(named["P_msp"], labels["P_msp"], ".", markersize=2)
+axes.set(xlabel="P(msp), kernel by name", ylabel="P(msp), kernel of GPflow")
+shift = np.abs(named["P_msp"] - labels["P_msp"])
 print(f"mean change {np.mean(shift):.4f}")
 
 # %% [markdown]
@@ -54,11 +54,11 @@ print(f"mean change {np.mean(shift):.4f}")
 
 # %%
 found = model.estimator.weights_
-number = list(model.estimator.classes_).index("psr")
+number = list(model.estimator.classes_).index("msp")
 scales = found[f"kernel.kernels[0].kernels[{number}].kernels[0].lengthscales"]
 figure, axes = plt.subplots(figsize=(5, 4))
 axes.barh([feature.name for feature in features], scales)
-axes.set(xlabel="length-scale for psr", title="Rational quadratic kernel")
+axes.set(xlabel="length-scale for msp", title="Rational quadratic kernel")
 figure.tight_layout()
 
 # %% [markdown]
@@ -70,9 +70,9 @@ figure.tight_layout()
 # `MultiClass` and your own likelihoods serve where each label is one class.
 
 # %%
-four = default_estimator(likelihood=gpflow.likelihoods.Softmax(4))
-by_softmax = fc.train(catalog, four).label(catalog)
-print(f"mean change {np.mean(np.abs(named['P_psr'] - by_softmax['P_psr'])):.4f}")
+softmax = default_estimator(likelihood=gpflow.likelihoods.Softmax(5))
+by_softmax = fc.train(catalog, softmax).label(catalog)
+print(f"mean change {np.mean(np.abs(named['P_msp'] - by_softmax['P_msp'])):.4f}")
 
 # %% [markdown]
 # A model with such objects is trained in double precision, which takes longer. It can be
