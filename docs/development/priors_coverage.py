@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from quantification import FLOOR, HeldOut, Predictions, draw_numbers
+from quantification import HeldOut, Predictions, draw_numbers
 from scipy.stats import norm
 
 from fermiclass.features import FeatureTable
 from fermiclass.io.arrays import FloatArray
+from fermiclass.labelling.census import FLOOR
 from fermiclass.labelling.label_shift import estimate_priors
 
 CATALOG = Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz"

@@ -33,9 +33,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
 from fermiclass.io.arrays import FloatArray
-
-#: Smallest probability that counts: a classifier is not trusted to be more certain.
-FLOOR = 1e-4
+from fermiclass.labelling.census import _curvature, _jackknife, _log
 
 #: Standard deviation of the prior of π's coefficients, which is no restriction.
 _WIDE = 10.0
@@ -311,34 +309,9 @@ def fit_odds(
     return best
 
 
-def _curvature(inputs: FloatArray, weights: FloatArray, p: FloatArray, std: FloatArray) -> FloatArray:
-    """Return Σ_i w_i f_i f_iᵀ ⊗ (diag p_i − p_i p_iᵀ) + diag(1/σ²), ``(K C, K C)``."""
-    K, C = inputs.shape[1], p.shape[1]
-    f = inputs * np.sqrt(weights)[:, None]
-    both = (f[:, :, None] * p[:, None, :]).reshape(len(f), K * C)
-    H = -(both.T @ both)
-    for c in range(C):
-        H[c::C, c::C] += f.T @ (f * p[:, c, None])
-    H[np.diag_indices(K * C)] += np.repeat(std, C) ** -2.0
-    return H
-
-
 def _normalised(h: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the softmax of h (n, C), and the logarithm of the sum of the exponentials (n,)."""
     top = h.max(axis=1)
     e = np.exp(h - top[:, None])
     total = e.sum(axis=1)
     return e / total[:, None], top + np.log(total)
-
-
-def _log(p: FloatArray) -> FloatArray:
-    p = np.maximum(p, FLOOR)
-    logs: FloatArray = np.log(p / p.sum(axis=-1, keepdims=True))
-    return logs
-
-
-def _jackknife(refits: FloatArray) -> FloatArray:
-    """Return moves (K, m, C) of ln p; with standard normal factors their sum has the covariance of the jackknife."""
-    logs, K = _log(refits), len(refits)
-    moves: FloatArray = np.sqrt((K - 1.0) / K) * (logs - logs.mean(axis=0))
-    return moves
