@@ -98,19 +98,8 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
 def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:
     """Return a table as a catalogue with standard column names, after checks of its values.
 
-    Parameters
-    ----------
-    table
-        The table, with the keywords of the release in its metadata.
-    source, sha256
-        Name and checksum of the catalogue.
-    shown
-        Name of the catalogue in messages.
-
-    Raises
-    ------
-    CatalogError
-        When columns or rows are missing, or have other types.
+    The metadata of the table have the keywords of the release; `shown` is the catalogue's name in messages. Raises
+    CatalogError when columns or rows are missing, or have other types.
     """
     try:
         plain = plain_table(table)

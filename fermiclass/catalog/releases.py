@@ -156,22 +156,8 @@ def described(header: Mapping[str, object], num_sources: int) -> Release | None:
 def recognise(header: Mapping[str, object], columns: Collection[str], num_sources: int, source: str) -> Release:
     """Find the release of a table from its header, or from its number of sources if it has no CDS-NAME.
 
-    Parameters
-    ----------
-    header
-        Header with the keywords CDS-NAME and VERSION, if there.
-    columns
-        Column names.
-    num_sources
-        Number of sources.
-    source
-        Name of the file, for the warning.
-
-    Returns
-    -------
-    Release
-        The release. For a later version of it, the release with an `UnknownReleaseWarning`. For an unknown one, a
-        release named 'unknown' with the meaning of 4FGL-DR4, also with this warning.
+    A later version of a release is this release, with an `UnknownReleaseWarning` that names the file `source`. An
+    unknown one is named 'unknown' and has the meaning of 4FGL-DR4, also with this warning.
     """
     found = described(header, num_sources)
     if found is not None:
