@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from fermiclass.benchmarks import BENCHMARKS, PAPERS, make_benchmark
 from fermiclass.cli.group import INTERRUPTED
-from fermiclass.cli.options import common_options, kernel_option, seed_option
+from fermiclass.cli.options import FILE, common_options, kernel_option, seed_option
 from fermiclass.io.files import check_figure_place, check_place, os_errors_as_output_errors, write_figure, write_json
 from fermiclass.io.versions import versions
 from fermiclass.nimgp.names import LIKELIHOODS
@@ -60,13 +60,11 @@ _NO_SETTING = {"name", "json_file", "plot", "quiet", "verbose", "log", "debug", 
     help="Whether our methods get the variance of the noise or learn it. [default: as in the paper]",
 )
 @seed_option
-@click.option(
-    "--data", type=click.Path(path_type=Path), default=".", metavar="DIR", help="Folder with astro454/, uci/ and so on."
-)
+@click.option("--data", type=FILE, default=".", metavar="DIR", help="Folder with astro454/, uci/ and so on.")
 @click.option("--openml", is_flag=True, help="Download data sets that are not in DIR from OpenML.")
 @click.option(
     "--results",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Save results in FILE (for all: a folder), split by split. The same command continues where it was stopped.",
 )
@@ -80,10 +78,10 @@ _NO_SETTING = {"name", "json_file", "plot", "quiet", "verbose", "log", "debug", 
     metavar="K",
     help="Number of rows that are labelled before the next training.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="Figure of the results: .png, .pdf or .svg.")
+@click.option("--plot", type=FILE, help="Figure of the results: .png, .pdf or .svg.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Number of processes.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write the results to FILE.")
+@click.option("--json", "json_file", type=FILE, metavar="FILE", help="Write the results to FILE.")
 @common_options
 def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) -> None:
     """Measure methods on known data, and compare the results with published ones.

@@ -10,6 +10,7 @@ import click
 from fermiclass.catalog import read_catalog, read_sources
 from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import (
+    FILE,
     catalog_argument,
     class_priors_option,
     columns_option,
@@ -39,8 +40,8 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
 @click.command()
 @catalog_argument
 @table_option("The label table to write", default="CATALOG-labels.fits")
-@click.option("--model", "model_folder", type=click.Path(path_type=Path), help="Use a model that 'train' saved.")
-@click.option("--train-on", type=click.Path(path_type=Path), metavar="CATALOG", help="Learn from another catalogue.")
+@click.option("--model", "model_folder", type=FILE, help="Use a model that 'train' saved.")
+@click.option("--train-on", type=FILE, metavar="CATALOG", help="Learn from another catalogue.")
 @columns_option
 @join_option
 @labels_option

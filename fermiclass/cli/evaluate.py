@@ -9,6 +9,7 @@ import click
 
 from fermiclass.catalog import read_catalog
 from fermiclass.cli.options import (
+    FILE,
     catalog_argument,
     common_options,
     feature_options,
@@ -29,7 +30,7 @@ _DEFAULT = "default"
 
 
 def _later(about: str, name: str, *flags: str) -> Any:
-    return click.option(*flags, name, type=click.Path(path_type=Path), metavar="LATER", help=about)
+    return click.option(*flags, name, type=FILE, metavar="LATER", help=about)
 
 
 @click.command()
@@ -74,8 +75,8 @@ def _later(about: str, name: str, *flags: str) -> Any:
     "features in three trainings; else each is there with +unc, too.",
 )
 @seed_option
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the results to this file.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Figure of the results: .png, .pdf or .svg.")
+@click.option("--json", "json_file", type=FILE, help="Write the results to this file.")
+@click.option("--plot", type=FILE, help="Figure of the results: .png, .pdf or .svg.")
 @common_options
 def evaluate(
     catalog: Path,

@@ -15,7 +15,7 @@ from fermiclass.analysis.explain import explain as explain_source
 from fermiclass.catalog import Catalog, read_catalog, read_sources
 from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
-from fermiclass.cli.options import class_priors_option, common_options
+from fermiclass.cli.options import FILE, class_priors_option, common_options
 from fermiclass.errors import CatalogError, ModelFolderError
 from fermiclass.io.files import check_figure_place, exists, write_figure
 from fermiclass.labelling.archive import ModelFiles
@@ -39,22 +39,22 @@ _SAME = 1e-3
 
 
 @click.command()
-@click.argument("labels_or_model", type=click.Path(path_type=Path))
+@click.argument("labels_or_model", type=FILE)
 @click.argument("name")
 @click.option(
     "--catalog",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="The catalogue with the source. [default: the catalogue of the labels or of the model, if it is in this "
     "folder or beside them]",
 )
 @click.option(
     "--train-on",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="CATALOG",
     help="The training catalogue, if it is another one. [default: searched for in the same folders]",
 )
 @class_priors_option("Class priors, for a model folder only, as in 'classify'. A label table contains its own.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Figure of the explanation: .png, .pdf or .svg.")
+@click.option("--plot", type=FILE, help="Figure of the explanation: .png, .pdf or .svg.")
 @common_options
 def explain(
     labels_or_model: Path,

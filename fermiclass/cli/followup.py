@@ -9,14 +9,14 @@ import click
 
 from fermiclass.analysis.followup import CRITERIA
 from fermiclass.analysis.followup import followup as rank
-from fermiclass.cli.options import common_options, names, table_option
+from fermiclass.cli.options import FILE, common_options, names, table_option
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.labels import read_labels
 from fermiclass.show.summaries import print_followup
 
 
 @click.command()
-@click.argument("labels", type=click.Path(path_type=Path))
+@click.argument("labels", type=FILE)
 @table_option(default="none")
 @click.option(
     "--by",

@@ -185,7 +185,7 @@ join_option = click.option(
 labels_option = click.option(
     "--labels",
     "own_labels",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Learn from labels of your own in place of classes, by Source_Name or position: columns label and, if you "
     "like, weight. A label is a class of --classes, or several, such as bll|fsrq.",

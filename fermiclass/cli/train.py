@@ -9,6 +9,7 @@ import click
 
 from fermiclass.catalog import THREE_CLASSES, Catalog, read_catalog
 from fermiclass.cli.options import (
+    FILE,
     catalog_argument,
     common_options,
     feature_options,
@@ -38,7 +39,7 @@ _ESTIMATOR_OPTIONS = ("method", "likelihood", "label_noise", "num_inducing", "st
 
 @click.command()
 @catalog_argument
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The model folder to write.")
+@click.option("-o", "--output", type=FILE, required=True, help="The model folder to write.")
 @join_option
 @labels_option
 @feature_options
