@@ -29,9 +29,9 @@ REPOSITORY = DOCS.parent
 CATALOG = "catalogs/4FGL-DR4.fits.gz"
 LABELS = "catalogs/4FGL-DR4-labels.fits.gz"
 EARLIER = "catalogs/4FGL-DR3.fits.gz"
-CLASSES = ("bll", "fsrq", "psr", "other")
-#: What the classes add up to, AGN first; Sum_P_agn is a column of the label table.
-GROUPS = {"agn": ("bll", "fsrq"), "psr": ("psr",), "other": ("other",)}
+CLASSES = ("bll", "fsrq", "psr", "msp", "other")
+#: What the classes add up to, AGN first; Sum_P_agn and Sum_P_psr are columns of the label table.
+GROUPS = {"agn": ("bll", "fsrq"), "psr": ("psr", "msp"), "other": ("other",)}
 
 #: |GLAT| in degrees.
 LATITUDES = (0.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 90.0)
@@ -82,18 +82,18 @@ class Results:
 
 
 def probabilities(table: Table) -> FloatArray:
-    """Return P_<class> of the classes, ``(n, 4)``."""
+    """Return P_<class> of the classes, ``(n, 5)``."""
     return np.array([table[f"P_{name}"] for name in CLASSES], np.float64).T
 
 
 def grouped(table: Table) -> FloatArray:
-    """Return the probabilities of AGN, pulsar and other, ``(n, 3)``; a table of three classes has no other."""
-    agn = np.asarray(table["P_bll"], float) + np.asarray(table["P_fsrq"], float)
-    rest = [
-        np.asarray(table[f"P_{name}"], float) if f"P_{name}" in table.colnames else 0.0 * agn
-        for name in ("psr", "other")
-    ]
-    return np.array([agn, *rest]).T
+    """Return the probabilities of AGN, pulsar and other, ``(n, 3)``; a class that the table lacks counts 0."""
+    P = np.zeros((len(table), len(GROUPS)))
+    for k, names in enumerate(GROUPS.values()):
+        for name in names:
+            if f"P_{name}" in table.colnames:
+                P[:, k] += np.asarray(table[f"P_{name}"], float)
+    return P
 
 
 def compute() -> Results:
@@ -147,35 +147,36 @@ def moved(results: Results) -> FloatArray:
 
 
 def candidates(results: Results, name: str, low: float = EDGE, high: float = np.inf, top: int = 10) -> Table:
-    """Return the unassociated sources of the highest probability of a class that no flag speaks against."""
+    """Return the unassociated sources of the highest probability of a class times LASTS that no flag speaks against."""
     table = results.sources
     good = (np.asarray(table["LABEL_FLAGS"]) & DOUBTFUL == 0) & (latitude(table) >= low) & (latitude(table) < high)
     table = table[good]
-    order = np.lexsort((np.asarray(table["Source_Name"]), -np.asarray(table[f"P_{name}"])))
+    order = np.lexsort((np.asarray(table["Source_Name"]), -np.asarray(table[column_of(name)] * table["LASTS"])))
     return table[order[:top]]
+
+
+def column_of(name: str) -> str:
+    """Return the column of the probability of a class; that of both kinds for pulsars."""
+    return "Sum_P_psr" if name == "psr" else f"P_{name}"
 
 
 def candidates_text(table: Table, name: str) -> str:
     """Return a Markdown table of candidates."""
-    others = [other for other in CLASSES if other != name]
-    head = (
-        f"| source | l, b (deg) | σ | P_{name} | " + " | ".join(f"P_{other}" for other in others) + " | OOD |\n"
-        "| --- |" + " ---: |" * (4 + len(others))
-    )
+    columns = list(dict.fromkeys([column_of(name), *(f"P_{other}" for other in CLASSES), "LASTS"]))
+    head = f"| source | l, b (deg) | σ | {' | '.join(columns)} | OOD |\n| --- |" + " ---: |" * (3 + len(columns))
     rows = [
-        f"| {row['Source_Name']} | {row['GLON']:.2f}, {row['GLAT']:+.2f} | {row['Signif_Avg']:.1f} "
-        f"| {_probability(row[f'P_{name}'], row[f'Unc_P_{name}'])} | "
-        + " | ".join(_probability(row[f"P_{other}"]) for other in others)
+        f"| {row['Source_Name']} | {row['GLON']:.2f}, {row['GLAT']:+.2f} | {row['Signif_Avg']:.1f} | "
+        + " | ".join(_probability(row[column]) for column in columns)
         + f" | {row['OOD_SCORE']:.2f} |"
         for row in table
     ]
     return "\n".join([head, *rows])
 
 
-def _probability(p: float, std: float | None = None) -> str:
+def _probability(p: float) -> str:
     if p >= 0.9995 or p < 0.0005:
         return "> 0.999" if p > 0.5 else "< 0.001"
-    return f"{p:.3f}" if std is None else f"{p:.3f} ± {std:.3f}"
+    return f"{p:.3f}"
 
 
 def latitude_text(results: Results) -> str:
@@ -227,7 +228,7 @@ def numbers(results: Results) -> dict[str, str]:
     good = np.asarray(sources["LABEL_FLAGS"]) & DOUBTFUL == 0
     far = latitude(sources) >= EDGE
     soft = np.asarray(sources["Flags"]) & SOFT > 0
-    sure = np.asarray(sources["P_psr"]) > 0.9
+    sure = np.asarray(sources["Sum_P_psr"]) > 0.9
     half = float(np.median(np.asarray(sources["Signif_Avg"], float)[~far]))
     found: dict[str, str] = {
         "labelled": str(len(labels)),

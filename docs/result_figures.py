@@ -33,10 +33,10 @@ def draw(results: Results, folder: Path) -> None:
 
 def sky(results: Results) -> plt.Figure:
     """Draw the unassociated sources on the sky."""
+    from make_result import CLASSES
+
     table = results.sources
-    axes = plots.sky_map(
-        table["GLON"], table["GLAT"], table["PRED_CLASS"], table["P_MAX"], names=["bll", "fsrq", "psr", "other"]
-    )
+    axes = plots.sky_map(table["GLON"], table["GLAT"], table["PRED_CLASS"], table["P_MAX"], names=CLASSES)
     return axes.figure
 
 
@@ -55,18 +55,18 @@ def latitude(results: Results) -> plt.Figure:
 
     table = results.sources
     below = np.zeros(len(place))
-    for name in ("psr", "other", "bll", "fsrq"):
+    for name in ("psr", "msp", "other", "bll", "fsrq"):
         height = by_bin(table, np.asarray(table[f"P_{name}"], float))
         left.bar(place, height, 0.8, bottom=below, color=colours[name], alpha=0.85, label=name)
         below += height
     left.set_ylabel("unassociated sources")
     left.set_ylim(0.0, 540.0)
-    left.legend(frameon=False, ncols=4, fontsize="small", loc="upper right", columnspacing=1.0, handlelength=1.2)
+    left.legend(frameon=False, ncols=5, fontsize="small", loc="upper right", columnspacing=0.8, handlelength=1.2)
 
     for way, style, colour, label in (
         ("default", "^-", colours["psr"], "the default"),
         ("trained", "--", "0.5", "class priors as trained"),
-        ("three", ":", "0.2", "three classes, estimated class priors"),
+        ("three", ":", "0.2", "three classes, as trained"),
     ):
         p = grouped(results.ways[way])[:, 1]
         share = by_bin(results.ways[way], p) / by_bin(results.ways[way], np.ones(len(p)))
