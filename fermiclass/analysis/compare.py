@@ -50,34 +50,14 @@ class Comparison:
 
 
 def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bool = False) -> Comparison:
-    """Compare a label table with another list of sources.
+    """Compare a label table with another list of sources, where both have them.
 
-    Parameters
-    ----------
-    labels
-        A label table.
-    other
-        Names or positions, with classes or probabilities.
-    of
-        The class that the other list's probability is of, such as ``'psr'``; without a class and a probability, the
-        class of all its sources.
-    truth
-        Whether the other list is a truth that P_<class> is tested against.
+    `of` is the class that the other list's probability is of, such as ``'psr'``; without a class and a probability, the
+    class of all its sources. With `truth`, P_<class> is tested against the other list. A source that disagrees comes
+    the earlier, the less probable its other class is here; without classes, the more the probabilities differ.
 
-    Returns
-    -------
-    Comparison
-        Sources are compared where both lists have them. A source that disagrees comes the earlier, the less probable
-        its other class is here; without classes, the more the probabilities differ.
-
-    Raises
-    ------
-    CatalogError
-        When no source is in both lists.
-    ClassError
-        When no class of the other list is known here.
-    SelectionError
-        When it is not said what is to be compared.
+    Raises CatalogError when no source is in both lists, ClassError when no class of the other list is known here, and
+    SelectionError when it is not said what is to be compared.
     """
     classes = classes_of(labels)
     if of is not None and of not in classes:

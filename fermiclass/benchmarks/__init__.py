@@ -37,18 +37,8 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType({name: of for paper in PAPERS.v
 def make_benchmark(name: str, *, data: Path = Path(), openml: bool = False, per_round: int = 1) -> Benchmark:
     """Make a benchmark, with those of the options that it declares.
 
-    The module is imported here, so that the command line can list the names quickly.
-
-    Parameters
-    ----------
-    name
-        One of `BENCHMARKS`.
-    data
-        Folder of the data, with the layout that each benchmark describes.
-    openml
-        Whether OpenML supplies data sets that are missing.
-    per_round
-        Number of rows that active learning labels in each round.
+    The module is imported here, so that the command line can list the names quickly. `data` is the folder of the data,
+    with the layout that each benchmark describes; with `openml`, OpenML supplies data sets that are missing.
     """
     module, _, kind = BENCHMARKS[name].partition(":")
     made = getattr(import_module(f"fermiclass.benchmarks.{module}"), kind)

@@ -183,14 +183,7 @@ def label_round_by_round(
 class Active(Benchmark):
     """The benchmark ``active``: its cells are ``entropy/0.25`` and so on, and its splits are repetitions.
 
-    The paper has figures only.
-
-    Parameters
-    ----------
-    data
-        Folder that holds ``uci/waveform``.
-    per_round
-        Number of rows that are labelled per round. The paper labels one.
+    The paper has figures only, and labels one row per round. The folder of the data holds ``uci/waveform``.
     """
 
     name = "active"

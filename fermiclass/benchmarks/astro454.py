@@ -46,10 +46,7 @@ class _Data(NamedTuple):
 class Astro454(Benchmark):
     """Sources of DR1 above 30 σ, classes bll, fsrq and psr, input noise from the catalogue's error bars.
 
-    Parameters
-    ----------
-    data
-        Folder that holds ``astro454/``.
+    The folder of the data holds ``astro454/``.
     """
 
     name = "astro454"

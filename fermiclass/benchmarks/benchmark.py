@@ -135,17 +135,9 @@ class Benchmark:
     def choose_cells(self, data_sets: str | None = None, noise: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the cells of some data sets and noise levels, in the benchmark's order.
 
-        Parameters
-        ----------
-        data_sets
-            Data sets such as ``glass,wine`` (the part of a cell before the ``/``), or whole cells; None for all.
-        noise
-            Noise levels such as ``0.1`` or ``0,0.25`` (the part after the ``/``); empty for all.
-
-        Raises
-        ------
-        BenchmarkError
-            When there is no such data set, no such noise, or no cell with both.
+        Data sets are such as ``glass,wine`` (the part of a cell before the ``/``), or whole cells; None for all. Noise
+        levels are such as ``0.1`` or ``0,0.25`` (the part after the ``/``); empty for all. Raises BenchmarkError when
+        there is no such data set, no such noise, or no cell with both.
         """
         if data_sets is None and not noise:
             return tuple(self.default_cells or self.cells)
@@ -181,11 +173,8 @@ class Benchmark:
 def score_labels(y: NDArray[Any], of_known: FloatArray, known: NDArray[Any]) -> Record:
     """Score probabilities ``(n, C)`` of the known classes against labels ``(n,)``. Other classes have probability 0.
 
-    Returns
-    -------
-    dict
-        ``"nll"``, ``"error"``, ``"classes"``, and ``"confusion"``: numbers of test rows, predicted classes by true
-        classes, as in the main paper's table 10.
+    Returns ``"nll"``, ``"error"``, ``"classes"``, and ``"confusion"``: numbers of test rows, predicted classes by true
+    classes, as in the main paper's table 10.
     """
     classes = np.union1d(known, y)
     truth = np.searchsorted(classes, y)

@@ -68,16 +68,8 @@ def toy_figure(
 ) -> Figure:
     """Draw the predicted class probabilities against x̃, with one panel per method.
 
-    Solid lines belong to the method, dashed lines to the Bayes classifier. The bars at the top are the training rows.
-
-    Parameters
-    ----------
-    curves
-        Curves to draw; see :meth:`fermiclass.benchmarks.toy.Toy.curves`.
-    X, y
-        Inputs ``(N, 1)`` and labels 0 … C − 1, ``(N,)``, of the training rows.
-    scores
-        NLL by method, shown in the titles; None for no NLL.
+    Solid lines belong to the method, dashed lines to the Bayes classifier. The bars at the top are the training rows,
+    inputs ``(N, 1)`` and labels 0 … C − 1, ``(N,)``. `scores` are the NLL by method, shown in the titles.
     """
     from matplotlib.figure import Figure
 
@@ -137,10 +129,7 @@ def _finish(panels: Any, num_used: int, xlabel: str, ylabel: str) -> None:
 def active_figure(panels: Mapping[str, Mapping[str, LearningCurve]]) -> Figure:
     """Draw learning curves with their standard errors, as in the main paper's figure 6.
 
-    Parameters
-    ----------
-    panels
-        Learning curves by panel (such as a method) and by line (such as an acquisition).
+    They are given by panel (such as a method) and by line (such as an acquisition).
     """
     from matplotlib.figure import Figure
 

@@ -91,23 +91,10 @@ def draw_problem(
     noise_variance: float,
     half_width: float,
 ) -> Problem:
-    """Draw inputs x uniformly in a box, label them ``argmax_c f_c(x)`` and observe ``x̃ ~ N(x, V I)``.
+    """Draw inputs x uniformly in the box ``[-half_width, half_width]^D``, label them, and observe ``x̃ ~ N(x, V I)``.
 
-    The same generator gives the same rows, and the same noise scaled by ``noise_variance``. Fewer training rows are the
-    first rows of a larger set.
-
-    Parameters
-    ----------
-    functions
-        Latent functions f of the classes.
-    rng
-        Random generator.
-    num_train, num_test
-        N and n.
-    noise_variance
-        V of every input, positive.
-    half_width
-        The box is ``[-half_width, half_width]^D``.
+    The labels are ``argmax_c f_c(x)``. The same generator gives the same rows, and the same noise scaled by
+    ``noise_variance``, V of every input, which is positive. Fewer training rows are the first rows of a larger set.
     """
     input_dim = functions.frequencies.shape[-1]
 
@@ -135,18 +122,8 @@ def bayes_probabilities(
 ) -> FloatArray:
     """Return class probabilities ``p(y | x̃)``, ``(n, C)``, by the best rule for the number of inputs D.
 
-    D = 1: :func:`exact_probabilities`; D = 2: :func:`cell_probabilities`; D > 2: :func:`sampled_probabilities`.
-
-    Parameters
-    ----------
-    functions
-        Latent functions of the classes.
-    X
-        Observed inputs x̃, ``(n, D)``.
-    noise_variance
-        V, positive.
-    half_width
-        The box is ``[-half_width, half_width]^D``.
+    D = 1: :func:`exact_probabilities`; D = 2: :func:`cell_probabilities`; D > 2: :func:`sampled_probabilities`. X has
+    the observed inputs x̃, ``(n, D)``. The others are as for :func:`draw_problem`.
     """
     rules = {1: exact_probabilities, 2: cell_probabilities}
     return rules.get(X.shape[1], sampled_probabilities)(functions, X, noise_variance, half_width)

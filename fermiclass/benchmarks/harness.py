@@ -54,35 +54,15 @@ def run(
     file: RecordFile | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Train and test every estimator on the first splits of its cell.
+    """Train and test every estimator, by cell and method, on the first splits of its cell.
 
-    Parameters
-    ----------
-    benchmark
-        Source of the problems.
-    estimators
-        Unfitted estimators, by cell and method.
-    num_splits
-        Number of splits to run.
-    workers
-        Number of processes. They share the cores equally.
-    dask
-        Address of a Dask scheduler, on whose workers the splits run. Each worker must see the folder of the data.
-    file
-        File that keeps the records. Records that it already has are not made again.
-    progress
-        Called with the numbers of splits done and in total, over all cells and methods.
+    The processes share the cores equally. `dask` is the address of a Dask scheduler, on whose workers the splits run;
+    each worker must see the folder of the data. Records that the file already has are not made again. `progress` is
+    called with the numbers of splits done and in total, over all cells and methods.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each split, by cell, method and split: ``"cell"``, ``"method"``, ``"split"``, the record of
-        :meth:`Benchmark.run`, and ``"settings"``.
-
-    Raises
-    ------
-    BenchmarkError
-        When data cannot be read, or ``file`` has records of other settings.
+    Returns a row for each split, by cell, method and split: ``"cell"``, ``"method"``, ``"split"``, the record of
+    :meth:`Benchmark.run`, and ``"settings"``. Raises BenchmarkError when data cannot be read, or the file has records
+    of other settings.
     """
     done = {(r["cell"], r["method"], r["split"]): r for r in ([] if file is None else file.load())}
     _check_settings(done.values(), estimators)
@@ -185,12 +165,7 @@ def _start_worker(threads: int) -> None:
 class RecordFile:
     """A file of JSON lines: a header for every run that added to it, and a record for every finished split.
 
-    Parameters
-    ----------
-    path
-        The file, which need not exist.
-    header
-        Header of this run, with the name of the ``"benchmark"``.
+    The file need not exist. The header of this run has the name of the ``"benchmark"``.
     """
 
     def __init__(self, path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:

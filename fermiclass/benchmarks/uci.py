@@ -101,12 +101,7 @@ class _Data(NamedTuple):
 class UCI(Benchmark):
     """The benchmark ``uci``: 90 % training rows, features standardised by them, then noise of unknown variance.
 
-    Parameters
-    ----------
-    data
-        Folder that holds ``uci/``.
-    openml
-        Whether to fetch missing data sets from OpenML.
+    The folder of the data holds ``uci/``; `openml` fetches missing data sets from OpenML.
     """
 
     name = "uci"

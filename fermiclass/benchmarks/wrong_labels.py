@@ -38,12 +38,7 @@ _PUBLISHED = {
 class WrongLabels(Benchmark):
     """The benchmark ``rmgpc``.
 
-    Parameters
-    ----------
-    data
-        Folder that holds ``uci/``.
-    openml
-        Whether to fetch missing data sets from OpenML.
+    The folder of the data holds ``uci/``; `openml` fetches missing data sets from OpenML.
     """
 
     name = "rmgpc"

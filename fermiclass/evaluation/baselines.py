@@ -106,23 +106,10 @@ def available_baselines() -> tuple[str, ...]:
 
 
 class BaselineClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier without error bars, with the interface of the classifiers that use them.
+    """One of the `BASELINES`, without error bars, with the interface of the classifiers that use them.
 
-    Parameters
-    ----------
-    baseline
-        A name in `BASELINES`.
-    uncertainties : bool
-        Whether the standard deviations √X_var become D more features. Otherwise they are ignored.
-    seed
-        The same seed gives the same probabilities.
-
-    Attributes
-    ----------
-    classes_ : ndarray (C,)
-        Class labels, sorted.
-    model_
-        The fitted classifier.
+    With `uncertainties` the standard deviations √X_var are D more features; otherwise they are ignored. Fitted,
+    ``classes_`` has the sorted labels, and ``model_`` is the classifier. The same seed gives the same probabilities.
     """
 
     def __init__(self, baseline: str = "logistic", *, uncertainties: bool = False, seed: int = 0) -> None:

@@ -278,16 +278,8 @@ def fit_calibration(
 
         Σ_i w_i [Σ_c t_ic h_ic − ln Σ_c exp(offset_ic + h_ic)] − ½ Σ_kc (a_kc − m_kc)² / σ_k².
 
-    Parameters
-    ----------
-    inputs, weights
-        f ``(n, K)`` and w ``(n,)``.
-    centre, std
-        m ``(K, C)`` and σ ``(K,)``.
-    start
-        Where the search begins, ``(K, C)``.
-    offset, target
-        ``(n, C)`` each; the target is 1 for the known class.
+    The inputs f are ``(n, K)``, the weights w ``(n,)``, the centre m and the start of the search ``(K, C)``, the
+    standard deviations σ ``(K,)``; offset and target t, which is 1 for the known class, are ``(n, C)``.
     """
     curvature = _curvature(inputs, weights, softmax(offset + inputs @ start, axis=1), std)
     L = np.linalg.cholesky(curvature)  # with a = start + L⁻ᵀ φ the search takes few steps

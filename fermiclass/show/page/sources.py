@@ -57,23 +57,11 @@ OTHER_NAMES = {
 def source_columns(labels: Table) -> dict[str, Any]:
     """Return the columns of the page's sources: lists by name with one item for each source, None if unknown.
 
-    Parameters
-    ----------
-    labels
-        A label table of n sources.
-
-    Returns
-    -------
-    dict
-        name, class1, assoc1, status (text), predicted (index of a class), ra, dec, l, b (deg), x, y (on the map), pmax,
-        probability and deviation (a list for each class), sum (a list for each group of classes), entropy, information,
-        noise, ood, lasts, flags, significance. If they are known, flux and fluxError (ph cm-2 s-1), and the error
-        ellipse r95, r95Minor, r95Angle (deg).
-
-    Raises
-    ------
-    CatalogError
-        When `labels` is not a label table, a predicted class is not among its classes,
+    They are name, class1, assoc1, status (text), predicted (index of a class), ra, dec, l, b (deg), x, y (on the map),
+    pmax, probability and deviation (a list for each class), sum (a list for each group of classes), entropy,
+    information, noise, ood, lasts, flags, significance. If they are known, flux and fluxError (ph cm-2 s-1), and the
+    error ellipse r95, r95Minor, r95Angle (deg). Raises CatalogError when `labels` is not a label table, or a predicted
+    class is not among its classes.
     """
     classes = classes_of(labels)
     needed = ("Source_Name", "STATUS", "PRED_CLASS", *(column for column, _, _ in _NUMBERS))
@@ -110,11 +98,8 @@ def source_columns(labels: Table) -> dict[str, Any]:
 def saved_columns(labels: Table) -> list[dict[str, Any]]:
     """Return the columns of the files that the page saves.
 
-    Returns
-    -------
-    list of dict
-        ``name``, ``about``, ``unit``, ``ucd`` and ``type`` ('char', 'int' or 'double') of each column, and ``key``:
-        where the page's sources have it, a name or a name with the number of a class.
+    Each has ``name``, ``about``, ``unit``, ``ucd`` and ``type`` ('char', 'int' or 'double'), and ``key``: where the
+    page's sources have it, a name or a name with the number of a class.
     """
     columns: list[tuple[str, list[Any], str]] = [("Source_Name", ["name"], "char")]
     columns += [(column, [name], "char") for column, name in (*_TEXTS, ("STATUS", "status"))]
