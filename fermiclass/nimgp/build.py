@@ -60,28 +60,9 @@ def build_model(
     dtype: tf.DType = tf.float64,
     labels: LabelTable | None = None,
 ) -> NoisyInputGP:
-    """Compose an untrained model.
+    """Compose an untrained model from the settings; see :func:`compose_model` for the parameters.
 
-    Parameters
-    ----------
-    settings
-        The choices.
-    Z
-        Initial inducing points ``(M, D)``, the same for every class.
-    num_data
-        N.
-    num_classes
-        C.
-    input_prior
-        p(x) of the training inputs; None for a flat one.
-    seed
-        Seed of a network's first weights, and of draws that are made once.
-    jitter
-        Initial jitter, relative to the mean of the diagonal of K(Z, Z).
-    dtype
-        Floating-point type of all parameters and of the arithmetic.
-    labels
-        Meaning of the labels of the training rows; None if each label is a class, with weight 1.
+    `labels` are the meaning of the labels of the training rows; None if each label is a class, with weight 1.
     """
     refuse_after_fork()
     sets = None if labels is None else labels.sets
@@ -122,14 +103,22 @@ def compose_model(
     ----------
     settings
         The other choices; its likelihood, ε and label noise play no part.
-    Z, num_data, input_prior, seed, jitter, dtype
-        As for :func:`build_model`.
+    Z
+        Initial inducing points ``(M, D)``, the same for every latent function.
     likelihood, num_latent
         p(y | f), and L, the number of latent functions that it needs.
     encode
         Inputs of the network of ``'nimgp-nn'`` that represent y.
+    num_data
+        N.
     scales
         Scales of stationary and polynomial kernels.
+    input_prior
+        p(x) of the training inputs; None for a flat one.
+    seed
+        Seed of a network's first weights, and of draws that are made once.
+    jitter
+        Initial jitter, relative to the mean of the diagonal of K(Z, Z).
     """
     input_dim = Z.shape[1]
     return NoisyInputGP(
@@ -213,11 +202,11 @@ def _noise(settings: Settings, input_dim: int, dtype: tf.DType) -> InputNoise:
 
 def weights_of(model: NoisyInputGP) -> dict[str, np.ndarray]:
     """All that prediction needs of a trained model, as float64 arrays by name (``kernel.kernels[0].variance``, …)."""
-    return {
-        path: np.asarray(parameter.numpy(), np.float64)
-        for path, parameter in parameters_of(model).items()
-        if not path.startswith("input_model")
-    }
+    return {name: np.asarray(parameter.numpy(), np.float64) for name, parameter in _for_prediction(model).items()}
+
+
+def _for_prediction(model: NoisyInputGP) -> dict[str, Parameter]:
+    return {name: found for name, found in parameters_of(model).items() if not name.startswith("input_model")}
 
 
 def assign_weights(model: NoisyInputGP, weights: Mapping[str, np.ndarray]) -> None:
@@ -228,9 +217,7 @@ def assign_weights(model: NoisyInputGP, weights: Mapping[str, np.ndarray]) -> No
     ValueError
         When names or shapes are not those of such a model.
     """
-    parameters = {
-        path: parameter for path, parameter in parameters_of(model).items() if not path.startswith("input_model")
-    }
+    parameters = _for_prediction(model)
     if parameters.keys() != weights.keys():
         odd = sorted(parameters.keys() ^ weights.keys())
         raise ValueError(f"the weights do not fit such a model: {', '.join(odd)} differ")

@@ -77,16 +77,12 @@ class EPSettings:
 
     Attributes
     ----------
-    ard
-        Whether each feature has its own γ.
-    latent_noise
-        Whether each class has latent noise ϑ².
+    ard, latent_noise
+        Whether each feature has its own γ, and whether each class has latent noise ϑ².
     starts
         Initial values of γ in units of D, for standardised inputs. The result with the largest evidence is kept.
     max_steps
         Largest number of L-BFGS steps from each start.
-    rules
-        Settings of EP.
     """
 
     ard: bool = False
@@ -98,21 +94,7 @@ class EPSettings:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Result of training.
-
-    Attributes
-    ----------
-    covariance
-        Covariance with the best hyper-parameters.
-    model, found
-        Prior with labels, and the fixed point.
-    log_evidence
-        Logarithm of the evidence at the fixed point.
-    steps
-        Number of L-BFGS steps from the best start.
-    ended
-        Whether L-BFGS found a maximum before `max_steps`.
-    """
+    """Result of training: `steps` are those of L-BFGS from the best start, which `ended` at a maximum or not."""
 
     covariance: Covariance
     model: PriorAndLabels
@@ -130,27 +112,10 @@ def fit_evidence(
     EP starts from the sites of the best hyper-parameters so far. If it finds no fixed point at first, or fails often,
     the search starts again with limited sites; see :class:`fermiclass.nimgp.ep.inference.Rules`.
 
-    Parameters
-    ----------
-    X
-        Standardised inputs, ``(N, D)``.
-    labels
-        Labels of the rows.
-    label_noise
-        Prior of the share of random labels (RMGPC); None if all labels are right (SMGPC).
-    settings
-        Settings of the search.
-
-    Raises
-    ------
-    ValueError
-        When X and labels do not have the same number of rows.
+    Inputs are standardised, ``(N, D)``. `label_noise` is the prior of the share of random labels (RMGPC); None if all
+    labels are right (SMGPC).
     """
     settings = settings or EPSettings()
-    if X.ndim != 2 or len(X) != len(labels.y):
-        raise ValueError(
-            f"inputs have shape {X.shape}, labels ({len(labels.y)},): expected one row of inputs per label"
-        )
     with threadpool_limits(1 if len(X) < _MANY else None):  # several threads are slower on small matrices
         attempts = [_search(X, labels, label_noise, settings, start) for start in settings.starts]
     return max(attempts, key=lambda attempt: attempt.log_evidence)

@@ -27,17 +27,7 @@ class LabelNoise(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Classes of the N rows, and the R = C − 1 other classes of each row. :meth:`of` makes them.
-
-    Attributes
-    ----------
-    y
-        Classes 0 … C − 1, ``(N,)``.
-    others
-        The other classes of each row, ``(N, R)``.
-    num_classes
-        C.
-    """
+    """Classes ``y`` (N,) of the N rows, and the R = C − 1 ``others`` (N, R) of each row. :meth:`of` makes them."""
 
     y: IntArray
     others: IntArray
@@ -45,20 +35,7 @@ class Labels:
 
     @classmethod
     def of(cls, y: IntArray, num_classes: int) -> Labels:
-        """Check labels and find the other classes.
-
-        Raises
-        ------
-        ValueError
-            When there are fewer than two classes, no rows, or labels other than integers from 0 to C − 1.
-        """
-        y = np.asarray(y)
-        if num_classes < 2:
-            raise ValueError(f"num_classes={num_classes} is not valid: expected 2 or more")
-        if y.ndim != 1 or not len(y) or y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= num_classes:
-            raise ValueError(
-                f"found labels {y!r}: expected one or more integers from 0 to {num_classes - 1}, in one dimension"
-            )
+        """Find the other classes of classes 0 … C − 1."""
         return cls(y, (y[:, None] + np.arange(1, num_classes)) % num_classes, num_classes)
 
     @property
@@ -163,18 +140,8 @@ def match_label(
     ``h / (1 − v h)`` and the shift ``(±g + m h) / (1 − v h)``. The precision is negative for a label that is likely to
     be wrong. The site of z has the log-odds ``log c − log Φ(α)`` for any p.
 
-    Parameters
-    ----------
-    mean, var
-        Mean and variance of f_k in the cavity.
-    own_mean, own_var
-        Mean and variance of f_y in the cavity.
-    log_odds
-        Log-odds of z in the cavity, ``log p / (1 − p)``; −∞ for labels that are known to be right.
-    num_classes
-        C.
-    limited
-        Whether negative precisions are set to 0, so that the matched variance is at most that of the cavity.
+    The cavity has means and variances of f_k and f_y, and the log-odds ``log p / (1 − p)`` of z, −∞ for labels that are
+    known to be right. `limited` sets negative precisions to 0, so that the matched variance is at most the cavity's.
     """
     log_c = -np.log(num_classes) / (num_classes - 1.0)
     s = own_var + var

@@ -125,14 +125,7 @@ def find_fixed_point(model: PriorAndLabels, *, start: Sites | None = None, rules
     A round matches all factors in parallel, damps the step, and centres the functions (:func:`centred`). If negative
     precisions leave no Gaussian, the round makes a smaller step. A factor without a Gaussian cavity does not change.
 
-    Parameters
-    ----------
-    model
-        Prior and labels.
-    start
-        Sites of an earlier fixed point. They are ignored if they are not valid with this prior.
-    rules
-        Settings of the search.
+    Sites of an earlier fixed point, `start`, are ignored if they are not valid with this prior.
     """
     rules = rules or Rules()
     sites, posterior = _start(model, start)

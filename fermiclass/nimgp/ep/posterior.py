@@ -51,17 +51,8 @@ class Covariance:
     def gradient(self, X: FloatArray, G: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Convert derivatives with respect to covariances into those with respect to logarithms of hyper-parameters.
 
-        Parameters
-        ----------
-        X
-            Inputs, ``(N, D)``.
-        G
-            Derivatives ``∂/∂K_k`` of a number, ``(C, N, N)``, symmetric.
-
-        Returns
-        -------
-        tuple of ndarray
-            ``∂/∂log γ``, ``(D,)`` or ``(1,)``, and ``∂/∂log ϑ²``, ``(C,)``.
+        ``G`` (C, N, N) are symmetric derivatives ``∂/∂K_k`` of a number, at ``X`` (N, D). The results ``∂/∂log γ`` are
+        ``(D,)`` or ``(1,)``, and ``∂/∂log ϑ²`` are ``(C,)``.
         """
         Q = G.sum(axis=0) * self.smooth(X, X)
         # Σ_nm Q_nm (x_n − x_m)² = 2 Σ_n x_n² Σ_m Q_nm − 2 Σ_nm x_n Q_nm x_m, feature by feature.
@@ -77,33 +68,12 @@ class ImproperError(ArithmeticError):
 class PriorAndLabels:
     """Prior and labels, the input of EP.
 
-    Parameters
-    ----------
-    K
-        Covariances of the latent functions at the rows, ``(C, N, N)``, or ``(1, N, N)`` if all share one.
-    labels
-        Labels of the rows.
-    label_noise
-        Prior of the share of random labels; None if all labels are right (SMGPC).
-
-    Raises
-    ------
-    ValueError
-        When shapes do not fit, or a covariance matrix is not positive definite.
+    The covariances ``K`` (C, N, N) of the latent functions at the rows have the shape ``(1, N, N)`` if all share one.
+    `label_noise` is the prior of the share of random labels; None if all labels are right (SMGPC).
     """
 
     def __init__(self, K: FloatArray, labels: Labels, label_noise: LabelNoise | None) -> None:
-        num = len(labels.y)
-        if K.shape not in ((1, num, num), (labels.num_classes, num, num)):
-            raise ValueError(
-                f"covariances have shape {K.shape}: expected ({labels.num_classes}, {num}, {num}) or (1, {num}, {num})"
-            )
-        if label_noise is not None and not min(label_noise) > 0:
-            raise ValueError(f"found {label_noise}: expected positive parameters of a Beta distribution")
-        try:
-            self.L = np.linalg.cholesky(K)
-        except np.linalg.LinAlgError as error:
-            raise ValueError("a covariance matrix is not positive definite: add noise to its diagonal") from error
+        self.L = np.linalg.cholesky(K)
         self.K, self.labels, self.label_noise = K, labels, label_noise
 
     def times_K(self, a: FloatArray) -> FloatArray:
@@ -148,13 +118,7 @@ class Posterior:
 
     @classmethod
     def of(cls, model: PriorAndLabels, sites: Sites) -> Posterior:
-        """Multiply prior and sites.
-
-        Raises
-        ------
-        ImproperError
-            When the product cannot be normalised.
-        """
+        """Multiply prior and sites; ImproperError when the product cannot be normalised."""
         labels, noise = model.labels, model.label_noise
         a, b = (0.0, 1.0) if noise is None else (noise.a + sites.alpha.sum(), noise.b + sites.beta.sum())
         if noise is not None and not min(a, b) > 0.0:

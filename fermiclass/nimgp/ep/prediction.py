@@ -22,19 +22,7 @@ class LatentMoments(NamedTuple):
 
 
 class EPPredictor(NamedTuple):
-    """Prediction with a trained model.
-
-    Attributes
-    ----------
-    covariance
-        Covariance of the latent functions.
-    X
-        Inputs of the training rows, ``(N, D)``.
-    weights, gain
-        w_k and P_k, ``(C, N)`` and ``(C, N, N)``; see :class:`fermiclass.nimgp.ep.posterior.Posterior`.
-    rate
-        Mean of ρ.
-    """
+    """Prediction with a trained model: its covariance, its N training rows, w_k, P_k and the mean of ρ."""
 
     covariance: Covariance
     X: FloatArray
@@ -64,13 +52,6 @@ def class_probabilities(latent: LatentMoments, rate: float) -> FloatArray:
     """``ρ̄ / C + (1 − ρ̄) ∫ N(u | m_y, v_y) Π_{k≠y} Φ((u − m_k) / √v_k) du`` (RMGPC, equation 19), ``(n, C)``.
 
     The integral is computed by Gauss-Hermite quadrature, and the probabilities are then normalised.
-
-    Parameters
-    ----------
-    latent
-        Moments of the latent functions.
-    rate
-        ρ̄.
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
     mean, scale = latent.mean[:, :, None], np.sqrt(latent.var)[:, :, None]

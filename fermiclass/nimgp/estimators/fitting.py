@@ -33,27 +33,7 @@ _OTHERS = ("mean", "scale", "objective", "temperature", *_PRIOR)
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A trained classifier, which predicts.
-
-    Attributes
-    ----------
-    settings
-        Settings of the training.
-    classes
-        Class labels ``(C,)``, sorted.
-    scaling
-        Mean and scale of the inputs.
-    prior
-        Prior p(x) of the noiseless inputs.
-    temperature
-        Temperature T of the predictions.
-    objective
-        Objective during training.
-    parameters
-        Parameters of the model by name.
-    predictor
-        Predictor with the trained model.
-    """
+    """A trained classifier, which predicts: names as in `Prepared`, and the parameters of the model by name."""
 
     settings: Settings
     classes: np.ndarray
@@ -90,8 +70,7 @@ class Fitted:
         ValueError
             When the arrays do not fit the settings or each other, or have values that are not possible.
         """
-        from fermiclass.nimgp.build import assign_weights, build_model, type_of
-        from fermiclass.nimgp.prediction.predictor import ClassPredictor
+        from fermiclass.nimgp.build import build_model, type_of
 
         missing = [name for name in (*_OTHERS, "posterior.Z") if name not in arrays]
         if missing:
@@ -105,13 +84,23 @@ class Fitted:
         if temperature.shape != () or not temperature > 0:
             raise ValueError(f"the temperature is {temperature}, not one positive number")
         model = build_model(settings, Z[0], num_classes=len(classes), num_data=0, dtype=type_of(settings))
-        assign_weights(model, parameters)
-        predictor = ClassPredictor(model.for_prediction(), input_prior=prior, first_order=settings.first_order)
+        predictor = _predictor(model, parameters, settings, prior)
         scaling = Scaling(mean, scale)
         return cls(settings, classes, scaling, prior, float(temperature), arrays["objective"], parameters, predictor)
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.settings, self.classes, self.to_arrays())
+
+
+def _predictor(
+    model: NoisyInputGP, parameters: Mapping[str, np.ndarray], settings: Settings, prior: InputPrior
+) -> ClassPredictor:
+    """Return the predictor of a model that gets these parameters, so that a restored model is the same."""
+    from fermiclass.nimgp.build import assign_weights
+    from fermiclass.nimgp.prediction.predictor import ClassPredictor
+
+    assign_weights(model, parameters)
+    return ClassPredictor(model.for_prediction(), input_prior=prior, first_order=settings.first_order)
 
 
 def _unpickled(settings: Settings, classes: np.ndarray, arrays: Mapping[str, np.ndarray]) -> Fitted | None:
@@ -142,8 +131,8 @@ def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | 
     if settings.epochs is not None:
         steps = settings.epochs * max(1, round(num_data / min(size or num_data, num_data)))
     options = settings.training
-    rate, natural = settings.learning_rate, options.natural_gradient
-    return Schedule(steps, size, rate, options.decay, options.mean, seed, natural)
+    rate = settings.learning_rate
+    return Schedule(steps, size, rate, options.decay, options.mean, seed, options.natural_gradient)
 
 
 def run_training(
@@ -177,25 +166,11 @@ def fit_prepared(
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Train a classifier.
+    """Train a classifier on standardised sources, from the parameters of `start` if it is given.
 
-    Parameters
-    ----------
-    prepared
-        Settings, meaning of the labels and initial values.
-    data
-        The standardised sources.
-    batch_size
-        Sources in a step, instead of those of the settings.
-    start
-        Classifier whose parameters training starts from; see :func:`check_start`.
-    checkpoint
-        File that keeps the state of training.
-    progress
-        Called with the state of training every few steps.
+    See :meth:`fermiclass.NIMGPClassifier.fit_stream` for `checkpoint` and `progress`, and :func:`check_start`.
     """
     from fermiclass.nimgp.build import assign_weights, build_model, type_of, weights_of
-    from fermiclass.nimgp.prediction.predictor import ClassPredictor
 
     settings, labels = prepared.settings, prepared.labels
     model = build_model(
@@ -213,8 +188,7 @@ def fit_prepared(
     steps = schedule(settings, data.num_data, prepared.seed, batch_size=batch_size)
     objective = run_training(model, data, steps, checkpoint=checkpoint, progress=progress)
     parameters = weights_of(model)
-    assign_weights(model, parameters)  # rounds as a file does, so that a restored model is the same
-    predictor = ClassPredictor(model.for_prediction(), input_prior=prepared.prior, first_order=settings.first_order)
+    predictor = _predictor(model, parameters, settings, prepared.prior)
     return Fitted(
         settings,
         labels.classes,

@@ -58,17 +58,6 @@ def fold_temperature(estimator: Any, X: FloatArray, y: np.ndarray, X_var: FloatA
     It minimises the NLL of ``E_x E_f softmax(f/T)`` over stratified folds. A classifier that was trained on the other
     folds predicts each fold (Guo, Pleiss, Sun & Weinberger 2017, ICML, section 4.2, here inside the expectations).
 
-    Parameters
-    ----------
-    estimator
-        Unfitted classifier.
-    X, X_var
-        Inputs and noise variances, ``(N, D)``.
-    y
-        Labels, ``(N,)``.
-    seed
-        Seed of the folds.
-
     Raises
     ------
     ValueError

@@ -49,12 +49,7 @@ def mean_and_scale(values: np.ndarray, name: str | None = None) -> Scaling:
 def scale_of(mean: np.ndarray, spread: np.ndarray, name: str | None = None) -> np.ndarray:
     """Return the scales of columns: their standard deviations, and 1 for constant columns.
 
-    Parameters
-    ----------
-    mean, spread
-        Mean and standard deviation of each feature, ``(D,)``, or of one column, ``()``.
-    name
-        Name of the column in messages; by default the number of the feature.
+    They are given by mean and spread ``(D,)``, or ``()`` of one column, whose name is for messages.
 
     Raises
     ------
@@ -89,12 +84,8 @@ class Prepared:
 
     Attributes
     ----------
-    settings
-        Settings of the model and its training.
     labels
         Classes that each label stands for.
-    scaling
-        Mean and scale of the inputs.
     X, X_var, y
         Inputs and variances ``(N, D)``, and labels as numbers ``(N,)``.
     Z
@@ -103,8 +94,6 @@ class Prepared:
         Prior p(x) of the noiseless inputs.
     seed
         Seed of initial values, minibatches and draws.
-    temperature
-        Temperature T of the predictions.
     """
 
     settings: Settings
@@ -215,19 +204,10 @@ def inducing_points(settings: Settings, X: np.ndarray, num_data: int, seed: int)
 
 
 def initial_inducing_points(X: np.ndarray, num_inducing: int, method: str, rng: np.random.Generator) -> np.ndarray:
-    """Return up to ``num_inducing`` points ``(M, D)`` that represent ``X`` (N, D).
+    """Return up to ``num_inducing`` points ``(M, D)`` that represent ``X`` (N, D), where duplicates count once.
 
-    Parameters
-    ----------
-    X
-        Inputs, ``(N, D)``. Duplicates count once, so that M may be smaller than `num_inducing`.
-    num_inducing
-        M.
-    method
-        ``'kmeans'`` for cluster centres of at most 20,000 random rows, the same for any seed if there are fewer, and
-        ``'random'`` for a random subset of the rows.
-    rng
-        Random generator.
+    The method ``'kmeans'`` gives cluster centres of at most 20,000 random rows, the same for any seed if there are
+    fewer, and ``'random'`` a random subset of the rows.
     """
     distinct = np.unique(X, axis=0)
     num_inducing = min(num_inducing, len(distinct))

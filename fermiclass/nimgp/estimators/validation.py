@@ -110,18 +110,8 @@ def refuse_odd_labels(y: np.ndarray) -> None:
 def wrong_label_probabilities(right: np.ndarray, y: Any, classes: np.ndarray, rate: float) -> np.ndarray:
     """Return the probabilities ``(n,)`` that labels are wrong, for rows outside the training set.
 
-    See :func:`fermiclass.nimgp.likelihoods.named.probability_of_wrong_label`.
-
-    Parameters
-    ----------
-    right
-        Probabilities ``(n, C)`` of right labels.
-    y
-        Labels, ``(n,)``.
-    classes
-        The C classes, sorted.
-    rate
-        ρ, the probability that a label is wrong.
+    `right` has probabilities ``(n, C)`` of right labels, and `rate` is ρ; see
+    :func:`fermiclass.nimgp.likelihoods.named.probability_of_wrong_label`.
 
     Raises
     ------

@@ -34,16 +34,8 @@ def make_likelihood(
 ) -> Likelihood:
     """Make a likelihood by its name.
 
-    Parameters
-    ----------
-    name
-        One of :data:`fermiclass.nimgp.names.LIKELIHOODS`.
-    num_classes
-        C. Two classes share one latent function.
-    epsilon
-        ε of step, probit and logit: a fixed value, or None to learn it.
-    sets
-        Classes that each label may stand for, ``(K, C)``; None where every label is a class.
+    Two classes share one latent function. None learns the ε of step, probit and logit. `sets` are those of
+    :class:`fermiclass.nimgp.labels.LabelTable`.
     """
     if name in NAMED:
         return NAMED[name](num_classes, sets=sets)
@@ -114,14 +106,8 @@ def probability_of_wrong_label(p: np.ndarray, rate: float, num_classes: int) -> 
     """Return ``P(the label is wrong | label) = (ρ/C) (1 − p) / [ρ/C + (1 − ρ) p]``.
 
     This is P(z = 1 | y), by which the paper ranks, minus the probability that a random label is right. The order is the
-    same.
-
-    Parameters
-    ----------
-    p
-        Predicted probability of each label if it is right, ``(n,)``, from a model that was not trained with it.
-    rate, num_classes
-        ρ and C.
+    same. ``p`` (n,) are predicted probabilities of the labels if they are right, from a model that was not trained with
+    them, and `rate` is ρ.
     """
     guess = rate / num_classes
     return np.asarray(guess * (1.0 - p) / (guess + (1.0 - rate) * p))
