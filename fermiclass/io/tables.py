@@ -96,16 +96,9 @@ def read_table(path: str | os.PathLike[str]) -> Table:
 
 
 def parse_table(content: bytes, path: Path, columns: Collection[str] = ()) -> Table:
-    """Return the table in the content of a file.
+    """Return the table in the content of a file, which may be compressed.
 
-    Parameters
-    ----------
-    content
-        The bytes of the file, which may be compressed.
-    path
-        Name of the file.
-    columns
-        If the file holds several tables, columns of the one that is wanted.
+    If the file holds several tables, `columns` are those of the one that is wanted.
 
     Raises
     ------

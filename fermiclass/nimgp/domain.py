@@ -26,16 +26,8 @@ class TrainingDomain:
     one minus a conformal p-value (Laxhammar & Falkman 2010): uniform for sources like the training sources, 1 for a
     source unlike all of them. Larger error bars never raise it.
 
-    Attributes
-    ----------
-    X
-        Features of the training sources, ``(N, D)``.
-    covariance
-        2W, ``(D, D)``.
-    depths
-        Depths of the training sources, sorted, ``(N,)``.
-    neighbours
-        Number k of the neighbour that defines the depth.
+    `X` are the features of the training sources, ``(N, D)``, `covariance` is 2W, ``(D, D)``, `depths` are those of the
+    training sources, sorted, ``(N,)``, and `neighbours` is k.
     """
 
     X: FloatArray

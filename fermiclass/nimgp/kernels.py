@@ -104,12 +104,7 @@ class Stationary(Module):
     Standardise the inputs: in single precision, distances are lost a thousand length-scales from the origin. ℓ is the
     length-scale of GPflow; the ℓ_j of Villacampa-Calvo et al. (2021), section 2, is its square.
 
-    Parameters
-    ----------
-    profile
-        σ² κ.
-    variance, lengthscales
-        σ² ``(C,)`` and ℓ ``(C, D)``.
+    The variances σ² are ``(C,)``, the length-scales ℓ ``(C, D)``.
     """
 
     def __init__(self, profile: RadialProfile, variance: Parameter, lengthscales: Parameter) -> None:
@@ -197,14 +192,7 @@ class Sum(Module):
 class GPflowKernel(Module):
     """Copies of a kernel of GPflow, one for each latent function.
 
-    Parameters
-    ----------
-    kernel
-        Any object with the interface of ``gpflow.kernels.Kernel``. It is copied.
-    num_functions
-        C.
-    dtype
-        Type of inputs and covariances. The copies compute in the type of GPflow's default, as do their parameters.
+    They compute in the type of GPflow's default, as do their parameters. Inputs and covariances have the type `dtype`.
     """
 
     def __init__(self, kernel: Any, num_functions: int, *, dtype: tf.DType = tf.float64) -> None:

@@ -78,14 +78,7 @@ class LabelTable:
     def of(cls, labels: np.ndarray, sets: Mapping[str, tuple[str, ...]], weights: Mapping[str, float]) -> LabelTable:
         """Return what the distinct labels of training rows stand for.
 
-        Parameters
-        ----------
-        labels
-            Labels that occur, in any order.
-        sets
-            Classes of the labels that stand for sets; those that do not occur are left out.
-        weights
-            Weights of rows by label, 1 by default.
+        `sets` are the classes of labels that stand for sets, of which some may not occur; `weights` are 1 by default.
 
         Raises
         ------
@@ -109,12 +102,8 @@ class LabelTable:
                     )
                 membership[k, position[member]] = 1.0
         weight = np.array([weights.get(str(name), 1.0) for name in names])
-        return cls(
-            classes,
-            names,
-            membership if len(open_labels) else None,
-            weight if np.any(weight != 1.0) else None,
-        )
+        weighted = np.any(weight != 1.0)
+        return cls(classes, names, membership if len(open_labels) else None, weight if weighted else None)
 
     def codes(self, y: np.ndarray) -> np.ndarray:
         """Return the numbers 0 … K − 1 of labels, ``(n,)``, each of which is in `names`."""

@@ -17,16 +17,7 @@ class NoisyInputGP(Module):
 
     Kernel, likelihood, input model and noise are four independent choices.
 
-    Parameters
-    ----------
-    kernel, likelihood, input_model, noise, posterior
-        The parts.
-    num_data
-        N, which scales the terms of a minibatch.
-    objective
-        One of :data:`fermiclass.nimgp.names.OBJECTIVES`; see :meth:`objective`.
-    label_weights
-        Weight ``(K,)`` of a row with each label; None where all weights are 1.
+    `num_data`, N, scales the terms of a minibatch. `label_weights` (K,) are weights of rows by label, or None for ones.
     """
 
     def __init__(

@@ -72,16 +72,7 @@ SIGMOID = Transform(tf.sigmoid, _logit)
 class Parameter(tf.Module):
     """An array that training may change. It can stand where a tensor can.
 
-    Parameters
-    ----------
-    value
-        Initial value.
-    transform
-        Transformation that keeps the value inside its limits.
-    prior
-        Prior of the value; None for maximum likelihood.
-    trainable
-        Whether training changes it.
+    The transform keeps its value inside limits. Without a prior it is found by maximum likelihood.
 
     Raises
     ------

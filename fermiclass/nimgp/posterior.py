@@ -168,14 +168,8 @@ def _with_gradient(
 
     The sum at a point depends on that point alone: one backward pass gives the gradients at all points.
 
-    Parameters
-    ----------
-    covariances
-        Function that returns the covariances of points ``(C, n, D)``.
-    X
-        The points, ``(1, n, D)``.
-    weights
-        w, of a shape that can be broadcast to the covariances; its first axis has length C.
+    `covariances` is a function of points ``(C, n, D)``, the points are ``(1, n, D)``, and w has a first axis of length
+    C and can be broadcast to the covariances.
     """
     of_each = tf.tile(X, [weights.shape[0], 1, 1])
     with tf.GradientTape(watch_accessed_variables=False) as tape:

@@ -14,13 +14,7 @@ def is_broken_fork() -> bool:
 
 
 def refuse_after_fork() -> None:
-    """Raise RuntimeError if :func:`is_broken_fork`.
-
-    Raises
-    ------
-    RuntimeError
-        After a fork; the message says what to do instead.
-    """
+    """Raise RuntimeError if :func:`is_broken_fork`."""
     if _started_before_fork:
         raise RuntimeError(
             "this process is a copy (fork) of one that has used TensorFlow, which does not work in copies. Start "

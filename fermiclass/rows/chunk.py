@@ -27,16 +27,8 @@ _CHANGED = "it has changed since it was opened: start again when it is complete"
 class Chunk(NamedTuple):
     """Some rows, in arrays in memory.
 
-    Attributes
-    ----------
-    X
-        (n, D) features, all finite.
-    X_var
-        (n, D) variances of the errors of `X`, all finite and not negative.
-    y
-        (n,) labels of the file, text or whole numbers; '' means no label. None if the file has no labels.
-    kept
-        Further columns (n,) by name, to copy into the results.
+    ``X`` (n, D) are features, and ``X_var`` (n, D) variances of their errors. ``y`` (n,) are the labels of the file,
+    text or whole numbers, '' for none; None if the file has none. `kept` are further columns, to copy into the results.
     """
 
     X: FloatArray
@@ -60,16 +52,8 @@ class Chunk(NamedTuple):
 class Rows(ABC):
     """Any number of rows in a fixed order. Reading some of them needs memory for these only.
 
-    Attributes
-    ----------
-    num_rows
-        Number of rows, N.
-    columns
-        Names of the D features, their uncertainties, the label, and columns to keep.
-    source
-        Name of the file, as it was given.
-    block_edges
-        (B + 1,) the first row of each of B blocks, then N. A block is always read as a whole.
+    `source` is the name of the file, as it was given. `block_edges` (B + 1,) are the first row of each of B blocks,
+    then N. A block is always read as a whole.
     """
 
     num_rows: int

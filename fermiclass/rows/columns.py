@@ -21,19 +21,7 @@ DEFAULT_LABEL = "CLASS"
 
 @dataclass(frozen=True)
 class Columns:
-    """The roles of columns.
-
-    Attributes
-    ----------
-    features
-        Names of the D features.
-    uncertainties
-        For each feature the name of the column with its standard deviation, or None if it has no error.
-    label
-        Name of the column of labels, or None.
-    keep
-        Names of columns to copy into the results.
-    """
+    """Columns of D features, of their standard deviations (None for no error), of the label, and others to keep."""
 
     features: tuple[str, ...]
     uncertainties: tuple[str | None, ...]

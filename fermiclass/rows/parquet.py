@@ -139,12 +139,7 @@ def check_rows_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[st
 def parquet_writer(path: str | os.PathLike[str], template: Table) -> Iterator[Callable[[Table], None]]:
     """Yield a function that appends rows to a Parquet file, which appears when it is complete, or not at all.
 
-    Parameters
-    ----------
-    path
-        The file.
-    template
-        A table with the columns, their units, descriptions and UCDs; it need not have rows.
+    The template is a table with the columns, their units, descriptions and UCDs; it need not have rows.
 
     Raises
     ------

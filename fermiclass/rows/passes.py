@@ -26,20 +26,18 @@ class RowStatistics:
 
     Attributes
     ----------
-    num_labelled
-        Number of rows to learn from.
     mean, std, extremes
-        (D,) mean and standard deviation, and (2, D) least and largest value of the features of these rows, within the
+        Mean and standard deviation ``(D,)``, and least and largest value ``(2, D)`` of their features, within the
         limits if some were given.
     num_outside
-        (D,) number of these rows outside of the limits.
+        Number of them outside of the limits, ``(D,)``.
     labels
         Distinct labels, sorted; None if there are no labels.
     digest
         Digest of all that training depends on: features and variances of these rows, the labels of all rows, and the
         blocks in which they are stored.
     samples
-        Random samples of the rows to learn from.
+        Random samples of them.
     """
 
     num_labelled: int
@@ -57,15 +55,9 @@ def row_statistics(
 ) -> RowStatistics:
     """Read all rows once.
 
-    Parameters
-    ----------
-    rows
-        The rows.
-    samples
-        Number of rows and seed of each sample to draw, without replacement and in the order of the file. The same seed
-        and rows give the same sample in any format.
-    limits
-        Least and largest value of each feature, (2, D): the mean and the deviation have these instead of others.
+    Each of `samples` is a number of rows and a seed, to be drawn without replacement and in the order of the file. The
+    same seed and rows give the same sample in any format. Within `limits`, least and largest value of each feature
+    ``(2, D)``, values outside are taken as the nearest limit.
 
     Raises
     ------
@@ -158,20 +150,9 @@ def shuffled_minibatches(
     The memory is about that of three pools. A thread reads the next pool while one is in use, until the generator is
     closed or deleted.
 
-    Parameters
-    ----------
-    rows
-        The rows.
-    batch_size
-        Number of rows in a batch.
-    seed
-        Seed. The same seed and numbers of rows give the same batches.
-    pool_rows
-        Least number of rows that are shuffled with each other.
-    chunk_rows
-        Largest number of rows that are read at a time.
-    first
-        Number of the first batch to return. Earlier batches are read, because the later ones depend on them.
+    The same seed and numbers of rows give the same batches. Batches before the number `first` are read, because the
+    later ones depend on them, but not returned. At least `pool_rows` are shuffled with each other, and at most
+    `chunk_rows` are read at a time.
 
     Raises
     ------

@@ -1,19 +1,24 @@
-"""The prior of the latent functions, and the approximate posterior: the product of prior and sites."""
+"""The prior of the latent functions, the product of prior and sites (the approximate posterior), and prediction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.spatial.distance import cdist
+from scipy.special import log_ndtr
 
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.ep.factors import LabelNoise, Labels, Sites
 
 #: Added to the diagonal of every K_k, so that it can be factorised.
 JITTER = 1e-6
+
+_POINTS = 100  # number of quadrature points
+_ROWS_PER_BLOCK = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +27,7 @@ class Covariance:
 
     The amplitude is 1, since it does not affect which latent function is the largest.
 
-    Attributes
-    ----------
-    gamma
-        Squared length-scales, ``(D,)``, or ``(1,)`` if all features share one.
-    noise
-        ϑ², ``(C,)``; zeros for none.
+    The squared length-scales γ are ``(D,)``, or ``(1,)`` if all features share one. ϑ² is ``(C,)``, zeros for none.
     """
 
     gamma: FloatArray
@@ -94,16 +94,12 @@ class Posterior:
     ----------
     mean, var
         Mean and variance of the latent functions at the rows, ``(C, N)``.
-    precision, shift
-        Diagonal of Λ_k, and υ_k, ``(C, N)``.
-    factors
-        V_k, ``(N, N)`` each.
+    precision, shift, factors
+        Diagonal of Λ_k, and υ_k, ``(C, N)``; V_k, ``(N, N)`` each.
     log_det
         ``Σ_k log |I + Λ_k K_k|``.
-    log_odds
-        Log-odds of z, ``(N,)``.
-    a, b
-        Parameters of the Beta distribution of ρ; 0 and 1 if all labels are known to be right.
+    log_odds, a, b
+        Log-odds of z, ``(N,)``; parameters of the Beta distribution of ρ, 0 and 1 if all labels are known to be right.
     """
 
     mean: FloatArray
@@ -158,3 +154,56 @@ class Posterior:
         rows = np.arange(gain.shape[1])
         gain[:, rows, rows] += self.precision
         return gain
+
+
+class LatentMoments(NamedTuple):
+    """Mean and variance of every latent function at n points, ``(C, n)`` each."""
+
+    mean: FloatArray
+    var: FloatArray
+
+
+class EPPredictor(NamedTuple):
+    """Prediction with a trained model: its covariance, its N training rows, w_k, P_k and the mean of ρ."""
+
+    covariance: Covariance
+    X: FloatArray
+    weights: FloatArray
+    gain: FloatArray
+    rate: float
+
+    @classmethod
+    def of(cls, covariance: Covariance, X: FloatArray, posterior: Posterior) -> EPPredictor:
+        """Make the predictor from the posterior at the training rows."""
+        return cls(covariance, X, posterior.weights, posterior.gain, posterior.rate)
+
+    def moments(self, X: FloatArray) -> LatentMoments:
+        """``m_k = k*ᵀ w_k`` and ``v_k = k** − k*ᵀ P_k k*`` at ``X`` (n, D) (RMGPC, equation 20, corrected)."""
+        k = self.covariance.smooth(X, self.X)
+        explained = np.stack([np.einsum("ij,ij->i", k @ gain, k) for gain in self.gain])
+        var = np.maximum(self.covariance.variance()[:, None] - explained, 1e-10)
+        return LatentMoments(self.weights @ k.T, var)
+
+    def probabilities(self, X: FloatArray) -> FloatArray:
+        """Class probabilities at ``X`` (n, D), ``(n, C)``; see :func:`class_probabilities`."""
+        blocks = (X[start : start + _ROWS_PER_BLOCK] for start in range(0, max(len(X), 1), _ROWS_PER_BLOCK))
+        return np.concatenate([class_probabilities(self.moments(block), self.rate) for block in blocks])
+
+
+def class_probabilities(latent: LatentMoments, rate: float) -> FloatArray:
+    """``ρ̄ / C + (1 − ρ̄) ∫ N(u | m_y, v_y) Π_{k≠y} Φ((u − m_k) / √v_k) du`` (RMGPC, equation 19), ``(n, C)``.
+
+    The integral is computed by Gauss-Hermite quadrature, and the probabilities are then normalised.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
+    mean, scale = latent.mean[:, :, None], np.sqrt(latent.var)[:, :, None]
+    num_classes = len(mean)
+    wins = np.empty(latent.mean.shape)
+    for y in range(num_classes):
+        others = np.arange(num_classes) != y
+        u = mean[y] + scale[y] * nodes  # (n, points)
+        below = log_ndtr((u - mean[others]) / scale[others]).sum(axis=0)
+        wins[y] = np.exp(below) @ weights
+    wins /= wins.sum(axis=0)
+    probabilities: FloatArray = rate / num_classes + (1.0 - rate) * wins.T
+    return probabilities

@@ -16,7 +16,7 @@ from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.ep.evidence import EPSettings, Trained, fit_evidence
 from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules
-from fermiclass.nimgp.ep.prediction import EPPredictor
+from fermiclass.nimgp.ep.posterior import EPPredictor
 from fermiclass.nimgp.estimators.preparation import mean_and_scale
 from fermiclass.nimgp.estimators.validation import (
     NoisyClassifierMixin,

@@ -37,14 +37,8 @@ class InputPrior:
     A single component may have a precision of zero, which makes the prior flat. Its precision may also be singular,
     which makes the prior flat along some directions.
 
-    Attributes
-    ----------
-    weights
-        Weights of the components, ``(K,)``, positive with a sum of 1.
-    mean
-        Means, ``(K, D)``.
-    precision
-        Inverse covariances, ``(K, D, D)``, symmetric and positive semi-definite.
+    The weights ``(K,)`` are positive and sum to 1. The means are ``(K, D)``, and the precisions, inverse covariances,
+    ``(K, D, D)``, symmetric and positive semi-definite.
     """
 
     weights: FloatArray
@@ -73,16 +67,8 @@ class InputPrior:
         which prevents a collapse. With several components, the covariance of all inputs also enters each Σ_k with the
         weight of a hundredth of the inputs.
 
-        Parameters
-        ----------
-        X, X_var
-            Observed inputs and their noise variances, ``(N, D)``.
-        components
-            K. It is reduced if there are fewer than ten inputs per component.
-        iterations
-            Number of steps.
-        seed
-            Seed of the initial clusters.
+        The number of components, K, is reduced if there are fewer than ten inputs per component. `seed` is that of the
+        initial clusters.
         """
         # A small variance keeps the covariance invertible if a feature does not vary.
         floor = 1e-6 * np.diag(np.maximum(X.var(axis=0), 1e-6))
@@ -122,10 +108,7 @@ class InputPrior:
 
         No inverse of V is needed: an input without noise is exactly the observed one.
 
-        Parameters
-        ----------
-        X, X_var
-            Observed inputs and their noise variances, ``(n, D)``.
+        The inputs and their noise variances are ``(n, D)``.
         """
         R = np.sqrt(X_var)[:, None, :]
         identity = np.eye(X.shape[1])

@@ -193,10 +193,9 @@ class GPflowLikelihood(Module):
 
     def _moments_given(self, f: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         rows = self._rows(f)
-        moments = (
-            of(rows[:, :0], rows) for of in (self.likelihood.conditional_mean, self.likelihood.conditional_variance)
-        )
-        mean, var = (tf.reshape(a, [f.shape[0], -1, a.shape[-1]]) for a in moments)
+        given = self.likelihood.conditional_mean, self.likelihood.conditional_variance
+        mean, var = (of(rows[:, :0], rows) for of in given)
+        mean, var = (tf.reshape(a, [f.shape[0], -1, a.shape[-1]]) for a in (mean, var))
         return mean, var
 
     def _rows(self, f: tf.Tensor) -> tf.Tensor:
@@ -246,12 +245,7 @@ class OrderedProbit(gpflow.likelihoods.ScalarLikelihood):
     This is the model of ``gpflow.likelihoods.Ordinal``. The probabilities of that class do not sum to one. Those of its
     outermost grades are NaN, because TensorFlow's erf is NaN at infinity (2.19 to 2.21).
 
-    Parameters
-    ----------
-    edges
-        b, ``(K − 1,)``, in increasing order and fixed, with b_{−1} = −∞ and b_{K−1} = ∞.
-    sigma
-        Initial σ. It is learned.
+    The edges b ``(K − 1,)`` are in increasing order and fixed, with b_{−1} = −∞ and b_{K−1} = ∞. σ is learned.
     """
 
     def __init__(self, edges: FloatArray, sigma: float = 1.0) -> None:
@@ -297,15 +291,10 @@ class OrderedProbit(gpflow.likelihoods.ScalarLikelihood):
 
 
 class Softplus(tfp.bijectors.Softplus):
-    """``low + log(1 + exp x)``. Its graphs can be freed.
+    """``low + log(1 + exp x)``, with a `low` in the precision of the parameter, or None for 0. Its graphs can be freed.
 
     The softplus of TensorFlow Probability has a custom gradient. TensorFlow keeps it for ever, and with it the graph
     of every training.
-
-    Parameters
-    ----------
-    low
-        Lower limit, in the precision of the parameter; None for 0.
     """
 
     def __init__(self, low: Any = None) -> None:

@@ -74,13 +74,8 @@ class Contaminated(Module):
         self.sets = sets
         self.likelihood = likelihood
         self.num_classes = likelihood.num_classes
-        self.rate = Parameter(
-            rate,
-            dtype=dtype,
-            transform=SIGMOID,
-            prior=Beta(*PRIOR) if learn_rate else None,
-            trainable=learn_rate,
-        )
+        prior = Beta(*PRIOR) if learn_rate else None
+        self.rate = Parameter(rate, dtype=dtype, transform=SIGMOID, prior=prior, trainable=learn_rate)
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``log[(1 − ρ) exp(E_q log p(y | f)) + ρ/C]``, shape (n,)."""

@@ -49,12 +49,7 @@ def make_output_model(likelihood: str | gpflow.likelihoods.Likelihood, y: FloatA
     ``'bernoulli'`` (0 or 1) and ``'ordinal'`` (grades 0 … K − 1) are probit models. The edges of the grades are fixed:
     the shares of the grades among y decide them.
 
-    Parameters
-    ----------
-    likelihood
-        One of `RESPONSES`, or a likelihood of GPflow.
-    y
-        Training outputs ``(N,)``, standardised if the likelihood is one of `STANDARDISED`.
+    Training outputs ``y`` (N,) are standardised if the likelihood is one of `STANDARDISED`.
 
     Raises
     ------

@@ -7,12 +7,7 @@ from typing import Protocol
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.likelihoods.base import (
-    PredictiveMoments,
-    draws_of_f,
-    moments_of_draws,
-    one_hot,
-)
+from fermiclass.nimgp.likelihoods.base import PredictiveMoments, draws_of_f, moments_of_draws, one_hot
 from fermiclass.nimgp.modules import SIGMOID, Module, Parameter
 from fermiclass.nimgp.posterior import LatentMoments
 
@@ -43,11 +38,6 @@ class Argmax:
     ``P_y = ∫ N(g | mean_y, var_y) Π_{c≠y} Φ((g − mean_c) / √var_c) dg`` (Villacampa-Calvo et al. 2021, equation 13), by
     the trapezoidal rule with 81 points on mean_y ± 5 √var_y, in training and in prediction. P_y is off by less than
     1e-6, 3e-4 and 1e-3 where √var_y is up to 4, 8 and 12 times the smallest √var_c (measured, up to 20 classes).
-
-    Parameters
-    ----------
-    num_classes
-        C.
     """
 
     def __init__(self, num_classes: int) -> None:
@@ -147,12 +137,7 @@ class RobustMax(Module):
         self.rule = rule
         self.num_classes = rule.num_classes
         self.noise = noise
-        self.epsilon = Parameter(
-            epsilon,
-            dtype=dtype,
-            transform=SIGMOID,
-            trainable=learn_epsilon,
-        )
+        self.epsilon = Parameter(epsilon, dtype=dtype, transform=SIGMOID, trainable=learn_epsilon)
 
     def _terms(self, latent: LatentMoments, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """``P_y``, ``1 − p(y | f)`` where the label wins, and ``p(y | f)`` where it does not, for each row or all."""

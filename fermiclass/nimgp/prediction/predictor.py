@@ -212,16 +212,7 @@ class ClassPredictor:
     ) -> tuple[tf.Tensor, ...]:
         """Return ``E ρ`` and ``E ρ²`` (C, n), ``E_x H[E_f ρ]`` and ``E_x E_f H[ρ]`` (n,), for weighted probabilities ρ.
 
-        Parameters
-        ----------
-        num_draws
-            S, the number of draws of each noisy input.
-        weights, mean, factor
-            Weights ``(n, K)``, means ``(n, K, D)`` and factors ``(n, K, D, D)`` of ``p(x | x̃)``.
-        ratio
-            Ratios of the classes, ``(n, C)``.
-        temperature
-            T.
+        `weights` (n, K), `mean` (n, K, D) and `factor` (n, K, D, D) are those of ``p(x | x̃)``; `ratio` is ``(n, C)``.
         """
         if self._first_order:
             latent = first_order_moments(self._functions, mean[:, 0], factor[:, 0])

@@ -35,14 +35,7 @@ class ResponsePredictor:
 
         E y = E_x E_f y,    Var y = E_x Var(y | x) + Var_x E(y | x),    p(y) = E_x E_f p(y | f)
 
-    Parameters
-    ----------
-    model
-        Trained model. It is not copied and must not change.
-    input_prior
-        p(x) of the rows to be predicted; flat by default.
-    first_order
-        Whether input noise becomes noise of the latent functions. p(x) is then not used.
+    The parameters are those of :class:`fermiclass.nimgp.prediction.predictor.ClassPredictor`.
 
     Raises
     ------

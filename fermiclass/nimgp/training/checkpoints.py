@@ -22,14 +22,8 @@ class Checkpoint:
 
     As a context manager it writes the last saved state when Ctrl-C or an error ends training early.
 
-    Parameters
-    ----------
-    path
-        The file. Training resumes from it if it exists.
-    about
-        Settings and sizes of the data, as values that JSON can hold. They must be the same for training to resume.
-    seconds
-        Shortest time between two writes. The last step is always written.
+    Training resumes if the file exists, and if settings and sizes of the data in `about` are the same. Writes are at
+    least `seconds` apart. The last step is always written.
     """
 
     def __init__(self, path: Path, about: Mapping[str, Any], *, seconds: float = 60.0) -> None:

@@ -41,15 +41,7 @@ class Data(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Sources in memory.
-
-    Attributes
-    ----------
-    X, X_var
-        Observed inputs and their noise variances, ``(N, D)``.
-    y
-        Labels 0 … C − 1 as integers, or outputs as floating-point numbers, ``(N,)``.
-    """
+    """Sources in memory: ``X``, ``X_var`` (N, D), and ``y`` (N,), labels 0 … C − 1 or outputs in floating point."""
 
     X: np.ndarray
     X_var: np.ndarray
@@ -73,13 +65,8 @@ class TrainingData:
 class StreamedData:
     """Sources that need not fit into memory.
 
-    Attributes
-    ----------
-    open
-        Function of the first step. It returns an endless iterator of ``(X, X_var, y)`` with shapes ``(B, D)``,
-        ``(B, D)`` and ``(B,)``, where y holds labels 0 … C − 1, or outputs.
-    num_data
-        Number of sources, N.
+    `open` is a function of the first step. It returns an endless iterator of ``(X, X_var, y)`` with shapes ``(B, D)``,
+    ``(B, D)`` and ``(B,)``.
     """
 
     open: Callable[[int], Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]]

@@ -32,25 +32,9 @@ _LOW, _RISE = -2.0, 0.05
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a bound is maximised: by Adam, with natural gradients for q(u) if asked for.
+    """How a bound is maximised: settings of training, see :class:`fermiclass.nimgp.settings.TrainingOptions`.
 
-    Attributes
-    ----------
-    steps
-        Number of steps, at most.
-    batch_size
-        Sources a step; None for all of them.
-    learning_rate
-        Adam's first step size.
-    decay
-        Whether the step size falls to a hundredth of its start along a cosine, or stays.
-    mean
-        Whether the parameters end at their mean over the last 70 % of the steps, which minibatches and draws scatter
-        less than the last step.
-    seed
-        Seed of minibatches and draws.
-    natural_gradient
-        γ of natural gradient steps for m and S of q(u); None for Adam.
+    The step size falls to a hundredth of its start with `decay`. `seed` is that of minibatches and draws.
     """
 
     steps: int = 500
@@ -107,16 +91,7 @@ def maximise(
     - With natural gradients, after a quarter of the steps: the objective is below -2 nats per source and has risen by
       less than a twentieth of the size of its first value.
 
-    Parameters
-    ----------
-    model
-        The model. Training changes its parameters.
-    data
-        The sources.
-    settings
-        Number of steps, minibatch, step size and seed.
-    checkpoint
-        File that keeps the state of training. Training resumes from it.
+    Training changes the parameters of the model. It resumes from a checkpoint, which keeps its state.
 
     Raises
     ------

@@ -32,22 +32,18 @@ class NaturalGradient:
     def __init__(self, posterior: SparsePosterior, gamma: float) -> None:
         self.parameters = posterior.q_mu, posterior.q_sqrt
         self._gamma = gamma
-        self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
+        #: Number of steps done.
+        self.state = tf.Variable(0, dtype=tf.int64, trainable=False)
 
     @property
     def variables(self) -> list[tf.Variable]:
         """The variables that a step changes."""
         return [parameter.unconstrained_variable for parameter in self.parameters]
 
-    @property
-    def state(self) -> tf.Variable:
-        """Number of steps done."""
-        return self._step
-
     def apply_gradients(self, of_mean: tf.Tensor, of_sqrt: tf.Tensor) -> None:
         """Move m and S, given the gradients of the loss with respect to m (C, M) and L (C, M, M)."""
-        self._step.assign_add(1)
-        ramp = tf.minimum(tf.cast(self._step, tf.float64) / _RAMP, 1.0)
+        self.state.assign_add(1)
+        ramp = tf.minimum(tf.cast(self.state, tf.float64) / _RAMP, 1.0)
         q_mu, q_sqrt = self.parameters
         mean, sqrt = natural_step(q_mu, q_sqrt, of_mean, of_sqrt, tf.cast(self._gamma * ramp, q_mu.dtype), _REACH)
         q_mu.assign(mean)
@@ -62,20 +58,10 @@ def natural_step(
     gamma: tf.Tensor | float,
     reach: float | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return m and the Cholesky factor of S after one step. Matrices are inverted in double precision.
+    """Return m ``(C, M)`` and L ``(C, M, M)`` with ``S = L Lᵀ`` after one step of size γ.
 
-    If a coordinate of m would change by more than `reach`, the change of m is made shorter. The change of S is not.
-
-    Parameters
-    ----------
-    mean, sqrt
-        m ``(C, M)`` and a lower triangle L with ``S = L Lᵀ``, ``(C, M, M)``.
-    of_mean, of_sqrt
-        Gradients of the loss with respect to m and L.
-    gamma
-        γ, the step size.
-    reach
-        Largest change of a coordinate of m, in prior standard deviations; None for no limit.
+    Matrices are inverted in double precision. If a coordinate of m would change by more than `reach` prior standard
+    deviations, the change of m is made shorter. The change of S is not.
     """
     m, L, g, G = (tf.convert_to_tensor(a) for a in (mean, sqrt, of_mean, of_sqrt))
     L = tf.linalg.band_part(L, -1, 0)

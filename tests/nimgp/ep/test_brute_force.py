@@ -12,8 +12,7 @@ from scipy.special import expit
 from fermiclass.nimgp.ep.evidence import log_evidence
 from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import find_fixed_point
-from fermiclass.nimgp.ep.posterior import Covariance, PriorAndLabels
-from fermiclass.nimgp.ep.prediction import EPPredictor
+from fermiclass.nimgp.ep.posterior import Covariance, EPPredictor, PriorAndLabels
 
 from .conftest import TIGHT
 from .reference import exact

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fermiclass.nimgp.ep.prediction import EPPredictor, LatentMoments, class_probabilities
+from fermiclass.nimgp.ep.posterior import EPPredictor, LatentMoments, class_probabilities
 
 
 def test_latent_moments(solved):
@@ -57,6 +57,6 @@ def test_many_rows_are_predicted_in_blocks(solved, monkeypatch):
     predictor = EPPredictor.of(covariance, X, found.posterior)
     P = predictor.probabilities(X)
     assert P.shape == (len(X), 3)
-    monkeypatch.setattr("fermiclass.nimgp.ep.prediction._ROWS_PER_BLOCK", 5)
+    monkeypatch.setattr("fermiclass.nimgp.ep.posterior._ROWS_PER_BLOCK", 5)
     np.testing.assert_allclose(predictor.probabilities(X), P, rtol=1e-12)
     assert predictor.probabilities(X[:0]).shape == (0, 3)
