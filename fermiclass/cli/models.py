@@ -31,7 +31,6 @@ def load_rows_model(folder: Path, *, quiet: bool) -> RowsModel:
 
 
 def _read(folder: Path, kind: str) -> ModelFiles:
-
     files = read_model_folder(folder)
     if files.kind != kind:
         command, trained_on = {ROWS: ("classify-rows", "rows"), CATALOGUE: ("classify", "a catalogue")}[files.kind]

@@ -90,7 +90,6 @@ def class_priors_option(about: str) -> Decorator:
 
 
 def _class_priors(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
-
     if text is None or text in WAYS:
         return text
     try:

@@ -64,7 +64,7 @@ class Targets:
     #: For each training, the sources to learn from and those to predict, with their places among the N.
     splits: Sequence[tuple[Split, NDArray[np.intp]]]
     floor: float = 1e-5  #: Smaller probabilities count as this.
-    later: str = ""  #: Name of the one that gives the classes.
+    later: str = ""  #: Name of the catalogue that gives the classes, if it is another one.
     together: tuple[str, ...] = ()  #: Groups of the populations that are counted together, too.
     #: (C,) class frequencies of the training sources, where a protocol also corrects for estimated class priors.
     training_priors: FloatArray | None = None

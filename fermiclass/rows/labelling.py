@@ -104,7 +104,6 @@ def _template(model: RowsModel, rows: Rows) -> Table:
 
 
 def _table(model: RowsModel, chunk: Chunk, prediction: Any) -> Table:
-
     table = Table(dict(chunk.kept))
     add_prediction(table, [str(name) for name in model.estimator.classes_], prediction)
     if model.domain is not None:
