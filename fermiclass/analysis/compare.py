@@ -16,7 +16,7 @@ from fermiclass.analysis.other_list import OtherList
 from fermiclass.catalog import CLASS_TREE, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.labels import classes_of
+from fermiclass.labelling.labels import classes_of, wanted_of
 
 #: Least probability in the surprise −ln P, so that nothing is infinitely surprising.
 _LEAST = 1e-5
@@ -52,16 +52,16 @@ class Comparison:
 def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bool = False) -> Comparison:
     """Compare a label table with another list of sources, where both have them.
 
-    `of` is the class that the other list's probability is of, such as ``'psr'``; without a class and a probability, the
-    class of all its sources. With `truth`, P_<class> is tested against the other list. A source that disagrees comes
-    the earlier, the less probable its other class is here; without classes, the more the probabilities differ.
+    `of` is the class that the other list's probability is of, or group of classes, such as ``'psr'`` for pulsars of any
+    kind; without a class and a probability, the class of all its sources. With `truth`, P_<class> is tested against the
+    other list. A source that disagrees comes the earlier, the less probable its other class is here; without classes,
+    the more the probabilities differ.
 
     Raises CatalogError when no source is in both lists, ClassError when no class of the other list is known here, and
     SelectionError when it is not said what is to be compared.
     """
     classes = classes_of(labels)
-    if of is not None and of not in classes:
-        raise SelectionError(f"'{of}' is not a class of the labels: choose one of {', '.join(classes)}")
+    of_classes, column = ((), "") if of is None else wanted_of(labels, of)
     if of is None and (other.probability is not None or other.classes is None):
         raise SelectionError(
             "it is not known what class the other list is of: give the class of its probabilities, or of all its "
@@ -77,9 +77,16 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
     P = np.array([np.asarray(labels[f"P_{name}"], float)[mine] for name in classes]).T
     said = _one_spelling(other.classes[theirs]) if other.classes is not None else np.full(len(mine), of or "")
     only_probability = other.probability is not None and other.classes is None
-    meant, unknown = ({}, {}) if only_probability else _meant(said, labels, classes)
+    meant: dict[str, list[int]] = {}
+    unknown: dict[str, int] = {}
+    if other.classes is not None:
+        meant, unknown = _meant(said, other.classes, labels, classes)
+    elif of is not None and not only_probability:
+        meant = {of: [classes.index(name) for name in of_classes]}
     agreement, confusion = _agree(table, said, meant, P, classes)
-    ranks = _ranks(table, other, theirs, P[:, classes.index(of)]) if of and other.probability is not None else None
+    ranks = None
+    if of is not None and other.probability is not None:
+        ranks = _ranks(table, other, theirs, np.asarray(labels[column], float)[mine])
     roc = dict(_rocs(labels, classes, mine, said, meant, single=other.classes is None)) if truth else {}
     score = "SURPRISE" if "SURPRISE" in table.colnames else "DIFFERENCE"
     order = np.lexsort((np.asarray(table["Source_Name"]), -np.nan_to_num(np.abs(np.asarray(table[score])), nan=-1.0)))
@@ -109,22 +116,44 @@ def _one_spelling(said: NDArray[np.str_]) -> NDArray[np.str_]:
     return np.array([several.get(word, word) for word in said], dtype=said.dtype)
 
 
-def _meant(said: NDArray[np.str_], labels: Table, classes: list[str]) -> tuple[dict[str, list[int]], dict[str, int]]:
-    """Return the classes, by index, that each word of the other list stands for, and the words that stand for none."""
+def _code(word: str) -> str:
+    """Return the class code that a word of another list stands for, or the word in plain letters."""
+    plain = "".join(letter for letter in word.lower() if letter not in " -._")
+    return _SYNONYMS.get(plain, plain)
+
+
+def _meant(
+    said: NDArray[np.str_], words: NDArray[np.str_], labels: Table, classes: list[str]
+) -> tuple[dict[str, list[int]], dict[str, int]]:
+    """Return the classes, by index, that each word said stands for, and the words that stand for none.
+
+    A pulsar is of any kind if the `words` of the whole list name no millisecond pulsars. A word of which the labels
+    learned that it is one of several classes, such as a binary, stands for these.
+    """
     spec = str(labels.meta.get("classes") or ",".join(classes))
+    members: Mapping[str, tuple[str, ...]] = {name: (name,) for name in classes}
+    sets: Mapping[str, tuple[str, ...]] = {}
     try:
-        members = ClassGrouping.parse(spec).members
+        grouping = ClassGrouping.parse(spec)
+        members, sets = grouping.members, grouping.sets
     except ClassError:
-        members = {name: (name,) for name in classes}
+        pass
+    wide = {"agn": CLASS_TREE["agn"], "bcu": CLASS_TREE["agn"]}
+    if "msp" not in {_code(word) for word in np.unique(words)}:
+        wide["psr"] = CLASS_TREE["psr"]
     meant, unknown = {}, {}
     for word, count in zip(*np.unique(said, return_counts=True), strict=True):
-        plain = "".join(letter for letter in str(word).lower() if letter not in " -._")
-        code = _SYNONYMS.get(plain, plain)
-        inside = set(CLASS_TREE["agn"]) if code in ("agn", "bcu") else {code}
-        found = [c for c, name in enumerate(classes) if name == code or set(members.get(name, ())) & inside]
+        code = _code(str(word))
+        inside = set(wide.get(code, (code,)))
+        several = {name for label, names in sets.items() if code in members[label] for name in names}
+        found = [
+            c
+            for c, name in enumerate(classes)
+            if name == code or name in several or inside & set(members.get(name, ()))
+        ]
         if found:
             meant[str(word)] = found
-        elif plain:
+        elif code:
             unknown[str(word)] = int(count)
     if not meant:
         raise ClassError(

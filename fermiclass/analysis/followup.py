@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError, SelectionError
-from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, SUM_PREFIX, classes_of, groups_of
+from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, wanted_of
 
 #: Columns of the label table by criterion. Sources are ranked by the column, highest first.
 CRITERIA = {
@@ -141,7 +141,7 @@ def followup(
     table = labels.copy()
     for column in _LABEL_COLUMNS:
         _require(table, column)
-    wanted, probability = ((), "P_MAX") if want is None else _wanted(table, want)
+    wanted, probability = ((), "P_MAX") if want is None else wanted_of(table, want)
     by = by or ("information" if want is None else "probability")
     if by not in CRITERIA:
         raise SelectionError(f"by='{by}' is unknown: choose one of {', '.join(CRITERIA)}")
@@ -192,17 +192,6 @@ def followup(
         p, lasts = (np.asarray(table[name], np.float64) for name in (probability, LASTS))
         table.meta["expected"] = f"{np.sum(p):.1f} {want}, {np.sum(p * lasts):.1f} that last"
     return table
-
-
-def _wanted(labels: Table, want: str) -> tuple[tuple[str, ...], str]:
-    """Return the classes that are wanted, and the column of their probability."""
-    classes, groups = classes_of(labels), groups_of(labels)
-    columns = {f"P_{name}": (name,) for name in classes} | {SUM_PREFIX + name: groups[name] for name in groups}
-    for column in (SUM_PREFIX + want, f"P_{want}", want):
-        if column in columns:
-            return columns[column], column
-    known = ", ".join(dict.fromkeys([*classes, *groups]))
-    raise SelectionError(f"'{want}' is not a class of the labels: choose one of {known}")
 
 
 def _limit(

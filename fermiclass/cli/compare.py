@@ -18,7 +18,11 @@ from fermiclass.show.summaries import print_comparison
 @click.argument("labels", type=FILE)
 @click.argument("other", type=FILE)
 @table_option("The table of the sources in both lists, the clearest disagreements first", default="none")
-@click.option("--of", metavar="CLASS", help="Class of all sources in the other list, or of its probabilities.")
+@click.option(
+    "--of",
+    metavar="CLASS",
+    help="Class, or group such as psr, of all sources in the other list, or of its probabilities.",
+)
 @click.option("--class-column", metavar="COLUMN", help="The other list's classes. [default: CLASS, Type or similar]")
 @click.option("--probability", metavar="COLUMN", help="The other list's probability of the class --of.")
 @click.option("--name", metavar="COLUMN", help="The other list's 4FGL names. [default: Source_Name, Name or similar]")

@@ -15,7 +15,7 @@ from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, ClassGrouping, status_of
-from fermiclass.errors import CatalogError, ClassError
+from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
 from fermiclass.io.tables import read_table
 from fermiclass.labelling.lasting import lasting
@@ -191,6 +191,25 @@ class Count:
     def words(self) -> str:
         """The name, of a group with its classes: ``agn (bll + fsrq)``."""
         return self.name if self.classes == (self.name,) else f"{self.name} ({' + '.join(self.classes)})"
+
+
+def wanted_of(labels: Table, want: str) -> tuple[tuple[str, ...], str]:
+    """Return the classes of a label table that a word stands for, and the column of their probability.
+
+    A group comes before a class of the same name: 'psr' is both kinds of pulsars, 'P_psr' one of them.
+
+    Raises
+    ------
+    SelectionError
+        When the table has neither.
+    """
+    classes, groups = classes_of(labels), groups_of(labels)
+    columns = {f"P_{name}": (name,) for name in classes} | {SUM_PREFIX + name: groups[name] for name in groups}
+    for column in (SUM_PREFIX + want, f"P_{want}", want):
+        if column in columns:
+            return columns[column], column
+    known = ", ".join(dict.fromkeys([*classes, *groups]))
+    raise SelectionError(f"'{want}' is not a class of the labels: choose one of {known}")
 
 
 def count_labels(labels: Table) -> list[Count]:

@@ -166,6 +166,24 @@ def test_words_that_may_be_one_class_or_another_are_no_counterexamples(labels, p
     assert (found.roc["psr"]["positive"], found.roc["psr"]["negative"]) == (pulsars, agn)
 
 
+def test_codes_of_several_natures(dr4):
+    """A binary is a millisecond pulsar or other. A pulsar is of any kind, unless the list tells the kinds apart."""
+    classes = "bll,fsrq,psr,msp,other,msp|other=bin+lmb+glc"
+    labels = make_up_labels(dr4[dr4.classes == ""][:40], names=classes.split(",")[:5])
+    labels.meta["classes"] = classes
+    P = {name: np.asarray(labels[f"P_{name}"]) for name in ("psr", "msp", "other")}
+    table = Table({"Name": labels["Source_Name"], "Class": np.resize(["PSR", "bin", "bll"], len(labels))})
+    found = compare(labels, OtherList.of(table), truth=True)
+    assert found.agreement["PSR"]["mean_p"] == pytest.approx((P["psr"] + P["msp"])[::3].mean())
+    assert found.agreement["bin"]["mean_p"] == pytest.approx((P["msp"] + P["other"])[1::3].mean())
+    assert found.unknown == {}
+    table["Class"][2] = "msp"
+    found = compare(labels, OtherList.of(table))
+    assert found.agreement["PSR"]["mean_p"] == pytest.approx(P["psr"][::3].mean())
+    ranked = Table({"Name": labels["Source_Name"], "P": P["psr"] + P["msp"]})
+    assert compare(labels, OtherList.of(ranked, probability="P"), of="psr").ranks["rho"] == pytest.approx(1.0)
+
+
 def test_refusals(labels, published):
     with pytest.raises(SelectionError, match="'gc' is not a class of the labels: choose one of bll, fsrq, psr"):
         compare(labels, OtherList.of(published), of="gc")

@@ -35,7 +35,7 @@ def test_every_step_makes_its_files(printed):
         assert (folder / name).read_bytes().startswith(b"%PDF")
     assert (folder / "labels.html").stat().st_size > 1e6
     compared = next(text for line, text in said.items() if line.startswith("compare"))
-    for name in ("4FGL J1702.7-5655", "4FGL J1120.0-2204"):
+    for name in ("4FGL J2015.3+0758", "4FGL J1147.7-6618"):
         assert name in TEXT
         assert name.removeprefix("4FGL ") in compared
     explained = [shlex.split(line)[2] for line in said if line.startswith("explain")]
@@ -50,7 +50,7 @@ def test_a_list_of_somebody_else(printed):
     list_of_others = labels["Source_Name", "RAJ2000", "DEJ2000"]
     list_of_others.meta.clear()
     list_of_others["Class"] = labels["PRED_CLASS"]
-    list_of_others["Ppsr"] = labels["P_psr"]
+    list_of_others["Ppsr"] = labels["Sum_P_psr"]
     list_of_others.write(folder / "published.fits")
     list_of_others.write(folder / "published.vot", format="votable")
     lines = [line for line in re.findall(r"^ {4}fermiclass (compare .+)$", TEXT, re.MULTILINE) if "published." in line]
