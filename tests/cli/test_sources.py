@@ -103,7 +103,8 @@ def test_explain_a_source_of_another_release(folder):
     assert (done.returncode, done.stderr.count("\n")) == (0, 1)
     assert done.stderr.startswith("fermiclass: warning: 4FGL-DR3 fits LP_beta with no prior")
     assert done.stdout.startswith("4FGL J1104.4+3812: BLL, Mkn 421;")
-    assert probabilities(done.stdout)["bll"] > 0.5
+    p = probabilities(done.stdout)
+    assert max(p, key=p.get) == "bll"
 
 
 @pytest.mark.parametrize(
