@@ -31,11 +31,8 @@ def exists(path: str | os.PathLike[str]) -> bool:
 def check_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
     """Check before any work that a file can be written at ``path``; return the path with links resolved.
 
-    Raises
-    ------
-    OutputError
-        If the folder is missing or not writable; if ``path`` is a folder, a device or read-only; if it is one of
-        ``inputs``, which writing would destroy.
+    Raises OutputError if the folder is missing or not writable; if ``path`` is a folder, a device or read-only; if it
+    is one of ``inputs``, which writing would destroy.
     """
     try:
         target = Path(path).resolve()
@@ -63,10 +60,7 @@ def check_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | 
 def atomic_file(target: Path) -> Iterator[Path]:
     """Yield a temporary file beside ``target`` to write to: :func:`fermiclass.nimgp.files.atomic_file`.
 
-    Raises
-    ------
-    OutputError
-        If that fails. An error of the body stays as it is.
+    Raises OutputError if that fails. An error of the body stays as it is.
     """
     with ExitStack() as stack:
         with os_errors_as_output_errors(target):

@@ -40,12 +40,7 @@ def to_fits_gz(table: Table) -> bytes:
 def from_fits(content: bytes, columns: Collection[str] = ()) -> Table:
     """Return the table of a FITS file that has some columns, or else the first one; keywords are metadata.
 
-    Raises
-    ------
-    ValueError
-        When there is no table, or several have the columns.
-    Exception
-        Any error of astropy for damaged files.
+    Raises ValueError when there is no table, or several have the columns, and any error of astropy for damaged files.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AstropyWarning)
@@ -57,10 +52,7 @@ def from_fits(content: bytes, columns: Collection[str] = ()) -> Table:
 def choose_hdu(hdus: Iterable[Any], columns: Collection[str]) -> fits.BinTableHDU:
     """Return the binary table that has some columns, or else the first of those that have most of them, in any case.
 
-    Raises
-    ------
-    ValueError
-        When there is none, or several have the columns.
+    Raises ValueError when there is none, or several have the columns.
     """
     tables = [hdu for hdu in hdus if isinstance(hdu, fits.BinTableHDU)]
     fitting = [hdu for hdu in tables if set(columns) <= set(hdu.columns.names)]

@@ -15,10 +15,7 @@ _DECOMPRESS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ"
 def read_bytes(path: Path) -> bytes:
     """Return the content of a file.
 
-    Raises
-    ------
-    CatalogError
-        When the file is missing, empty, or cannot be read.
+    Raises CatalogError when the file is missing, empty, or cannot be read.
     """
     try:
         content = path.read_bytes()
@@ -33,13 +30,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def unpack(content: bytes) -> bytes:
-    """Return `content`, unpacked if its first bytes are those of gzip, bzip2 or xz.
-
-    Raises
-    ------
-    Exception
-        Any error of these modules: they have no common one.
-    """
+    """Return `content`, unpacked if it begins like gzip, bzip2 or xz, whose errors have no common class."""
     for magic, decompress in _DECOMPRESS.items():
         if content.startswith(magic):
             return decompress(content)

@@ -31,10 +31,7 @@ def to_parquet(table: Table) -> bytes:
 def from_parquet(content: bytes) -> Table:
     """Return the table of a Parquet file as a plain table, with metadata if fermiclass or astropy wrote it.
 
-    Raises
-    ------
-    Exception
-        Any error of pyarrow for damaged files.
+    Raises any error of pyarrow for damaged files.
     """
     import pyarrow.parquet as pq
 

@@ -16,10 +16,7 @@ from numpy.typing import NDArray
 def plain_table(table: Table) -> Table:
     """Copy a table to columns of bool, int, float and str without masks, and metadata of plain Python types.
 
-    Raises
-    ------
-    TypeError
-        If a column holds anything else.
+    Raises TypeError if a column holds anything else.
     """
     plain = Table(meta={str(key): plain_value(value) for key, value in table.meta.items()})
     for name in table.colnames:
@@ -50,10 +47,7 @@ def _plain_data(column: Any) -> NDArray[Any]:
 def rows_of_numbers(items: list[Any]) -> NDArray[np.float64]:
     """Return lists of numbers as the rows of an array. Shorter lists end in NaN, and None is NaN.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When an item is not a number.
+    Raises TypeError or ValueError when an item is not a number.
     """
     rows = [np.ravel(np.ma.filled(np.ma.asarray([] if x is None else x).astype(np.float64), np.nan)) for x in items]
     filled = np.full((len(rows), max(map(len, rows), default=0)), np.nan)

@@ -20,10 +20,7 @@ _HERE = "127.0.0.1"  # hub and applications are on this machine; no other machin
 def check_sendable(path: str | os.PathLike[str]) -> str:
     """Return the message type for a table's format: table.load.fits or table.load.votable.
 
-    Raises
-    ------
-    MessagingError
-        When a table with the ending of `path` cannot be sent.
+    Raises MessagingError when a table with the ending of `path` cannot be sent.
     """
     for ending, mtype in SENDABLE.items():
         if Path(path).name.lower().endswith(ending):
@@ -36,10 +33,7 @@ def check_sendable(path: str | os.PathLike[str]) -> str:
 def check_hub() -> None:
     """Check that a SAMP hub runs.
 
-    Raises
-    ------
-    MessagingError
-        When no hub answers.
+    Raises MessagingError when no hub answers.
     """
     with _connection():
         pass

@@ -100,10 +100,7 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = ()) -> Ta
 
     If the file holds several tables, `columns` are those of the one that is wanted.
 
-    Raises
-    ------
-    CatalogError
-        If the file is damaged, or does not hold a table.
+    Raises CatalogError if the file is damaged, or does not hold a table.
     """
     try:
         unpacked = unpack(content)
@@ -137,10 +134,7 @@ def _reader(content: bytes, path: Path) -> Callable[[bytes, Collection[str]], Ta
 def check_writable(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
     """Check before any work that a table can be written to `path`; return the path with links resolved.
 
-    Raises
-    ------
-    OutputError
-        If the ending is unknown, and as by :func:`fermiclass.io.files.check_place`.
+    Raises OutputError if the ending is unknown, and as by :func:`fermiclass.io.files.check_place`.
     """
     target = Path(path)
     if not _ending(target):

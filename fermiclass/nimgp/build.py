@@ -212,10 +212,7 @@ def _for_prediction(model: NoisyInputGP) -> dict[str, Parameter]:
 def assign_weights(model: NoisyInputGP, weights: Mapping[str, np.ndarray]) -> None:
     """Set a model's parameters, but for those of its input model, to what :func:`weights_of` returned.
 
-    Raises
-    ------
-    ValueError
-        When names or shapes are not those of such a model.
+    Raises ValueError when names or shapes are not those of such a model.
     """
     parameters = _for_prediction(model)
     if parameters.keys() != weights.keys():

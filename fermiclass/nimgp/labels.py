@@ -38,10 +38,7 @@ def has_label(y: np.ndarray) -> np.ndarray:
 def distinct_labels(y: np.ndarray) -> np.ndarray:
     """Return the distinct labels, sorted.
 
-    Raises
-    ------
-    ValueError
-        When two differ by blanks around them alone.
+    Raises ValueError when two differ by blanks around them alone.
     """
     labels = np.unique(y)
     bare: dict[str, str] = {}
@@ -80,10 +77,7 @@ class LabelTable:
 
         `sets` are the classes of labels that stand for sets, of which some may not occur; `weights` are 1 by default.
 
-        Raises
-        ------
-        ValueError
-            When a set names a class that no row has, or two labels differ by blanks alone.
+        Raises ValueError when a set names a class that no row has, or two labels differ by blanks alone.
         """
         labels = distinct_labels(labels)
         text = np.array([str(label) for label in labels], dtype=str)

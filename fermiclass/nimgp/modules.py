@@ -74,10 +74,7 @@ class Parameter(tf.Module):
 
     The transform keeps its value inside limits. Without a prior it is found by maximum likelihood.
 
-    Raises
-    ------
-    ValueError
-        When a number is outside of the limits of the transform.
+    Raises ValueError when a number is outside of the limits of the transform.
     """
 
     def __init__(

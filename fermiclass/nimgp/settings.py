@@ -97,13 +97,7 @@ def check_setting(name: str, value: Any, *allowed: Any) -> None:
 
 
 class _Checked:
-    """A dataclass that refuses values that are not allowed.
-
-    Raises
-    ------
-    ValueError
-        The message names the setting and what is allowed.
-    """
+    """A dataclass that refuses values that are not allowed: ValueError, which names the setting and what is allowed."""
 
     def __post_init__(self) -> None:
         for each in fields(self):  # type: ignore[arg-type]  # of the dataclasses below
@@ -289,13 +283,7 @@ class Settings(_Checked):
         return found | {name: None for name, default in defaults.items() if found[name] == default}
 
     def to_json(self, *, objects: Callable[[Any], str] | None = None) -> dict[str, Any]:
-        """Return the settings as JSON holds them; `objects` makes texts of what it cannot hold.
-
-        Raises
-        ------
-        TypeError
-            When a setting is an object that JSON cannot hold, and `objects` is None.
-        """
+        """Return the settings as JSON holds them; `objects` makes texts of what it cannot hold, else a TypeError."""
 
         def plain(value: Any) -> Any:
             if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a number of NumPy
@@ -310,13 +298,7 @@ class Settings(_Checked):
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Return the settings from what :meth:`to_json` returned.
-
-        Raises
-        ------
-        ValueError
-            When a setting is unknown, missing or not valid.
-        """
+        """Return the settings of :meth:`to_json`; ValueError where one is unknown, missing or not valid."""
         odd = sorted(content.keys() ^ FIELDS.keys())
         if odd:
             raise ValueError(f"settings are missing or unknown: {', '.join(odd)}")

@@ -70,11 +70,8 @@ class Rows(ABC):
     def read(self, start: int, stop: int) -> Chunk:
         """Return rows `start` to `stop` − 1, counted from 0.
 
-        Raises
-        ------
-        RowsError
-            If there are no such rows, they cannot be read or have changed, or they hold a value that is not finite or
-            a negative uncertainty. The message gives the place.
+        Raises RowsError if there are no such rows, they cannot be read or have changed, or they hold a value that is
+        not finite or a negative uncertainty. The message gives the place.
         """
         try:
             if not 0 <= start <= stop <= self.num_rows:

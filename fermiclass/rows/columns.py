@@ -38,10 +38,7 @@ class Columns:
     ) -> Columns:
         """Return the roles from the names that a user gives.
 
-        Raises
-        ------
-        RowsError
-            If there are no features, a feature is named twice, or the number of uncertainties differs.
+        Raises RowsError if there are no features, a feature is named twice, or the number of uncertainties differs.
         """
         if any(isinstance(names, str) for names in (features, uncertainties, keep)):
             raise RowsError("the columns were given as one text; expected a list of names")
@@ -104,10 +101,7 @@ def refuse(wrong: NDArray[np.bool_], values: NDArray[Any], why: str, start: int,
 def plain_values(values: NDArray[Any], name: str, *, as_label: bool = False) -> NDArray[Any]:
     """Return text without trailing blanks, or numbers in this machine's byte order; a label is text or a whole number.
 
-    Raises
-    ------
-    RowsError
-        If the values are something else.
+    Raises RowsError if the values are something else.
     """
     if values.dtype.kind in "OT" and all(isinstance(value, str) for value in values.tolist()):
         values = values.astype(str)

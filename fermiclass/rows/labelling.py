@@ -157,10 +157,8 @@ def _settings_of_tensorflow() -> Any:
 def connected(address: str) -> Iterator[Any]:
     """Yield a client of the Dask scheduler at ``address`` when it has a worker.
 
-    Raises
-    ------
-    ClusterError
-        When Dask is not installed, the scheduler cannot be reached or has no workers, or one of them is lost.
+    Raises ClusterError when Dask is not installed, the scheduler cannot be reached or has no workers, or one of them is
+    lost.
     """
     try:
         distributed: Any = import_module("distributed")

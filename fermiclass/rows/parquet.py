@@ -141,10 +141,7 @@ def parquet_writer(path: str | os.PathLike[str], template: Table) -> Iterator[Ca
 
     The template is a table with the columns, their units, descriptions and UCDs; it need not have rows.
 
-    Raises
-    ------
-    OutputError
-        If the file cannot be written, or rows do not fit into the columns.
+    Raises OutputError if the file cannot be written, or rows do not fit into the columns.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

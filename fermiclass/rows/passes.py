@@ -59,10 +59,7 @@ def row_statistics(
     same seed and rows give the same sample in any format. Within `limits`, least and largest value of each feature
     ``(2, D)``, values outside are taken as the nearest limit.
 
-    Raises
-    ------
-    RowsError
-        If no row has a label, there are no rows, or there are too many distinct labels.
+    Raises RowsError if no row has a label, there are no rows, or there are too many distinct labels.
     """
     count = 0
     offset = mean = squares = np.zeros(len(rows.columns.features))
@@ -154,10 +151,7 @@ def shuffled_minibatches(
     later ones depend on them, but not returned. At least `pool_rows` are shuffled with each other, and at most
     `chunk_rows` are read at a time.
 
-    Raises
-    ------
-    RowsError
-        If rows cannot be read, or too few have a label.
+    Raises RowsError if rows cannot be read, or too few have a label.
     """
     pools = _pools(rows, batch_size, max(pool_rows, batch_size), chunk_rows, np.random.default_rng(seed))
     with ThreadPoolExecutor(1, thread_name_prefix="read-ahead") as reader:  # its end waits for the current read

@@ -145,7 +145,10 @@ class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator
         from fermiclass.nimgp.expected.regression import fit_starts
         from fermiclass.nimgp.modules import parameters_of
 
-        self._check_parameters()
+        if not isinstance(self.kernel, str) or not set(self.kernel.split("+")) <= set(KERNELS):
+            raise ValueError(f"kernel={self.kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+'")
+        for name, allowed in _ALLOWED.items():
+            check_setting(name, getattr(self, name), *allowed)
         self.__dict__.pop("_solution", None)
         self._fitted_settings = self.get_params(deep=False)
         X_var = align_columns(X, X_var, y=y, y_var=y_var)
@@ -233,12 +236,6 @@ class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator
             hyper_priors=settings["hyper_priors"],
             jitter=settings["jitter"],
         )
-
-    def _check_parameters(self) -> None:
-        if not isinstance(self.kernel, str) or not set(self.kernel.split("+")) <= set(KERNELS):
-            raise ValueError(f"kernel={self.kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+'")
-        for name, allowed in _ALLOWED.items():
-            check_setting(name, getattr(self, name), *allowed)
 
     def _rebuild(self) -> None:
         from fermiclass.nimgp.modules import parameters_of

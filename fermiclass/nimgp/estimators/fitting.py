@@ -65,10 +65,7 @@ class Fitted:
     def from_arrays(cls, settings: Settings, classes: np.ndarray, arrays: Mapping[str, np.ndarray]) -> Fitted:
         """Return the classifier of :meth:`to_arrays`.
 
-        Raises
-        ------
-        ValueError
-            When the arrays do not fit the settings or each other, or have values that are not possible.
+        Raises ValueError when the arrays do not fit the settings or each other, or have values that are not possible.
         """
         from fermiclass.nimgp.build import build_model, type_of
 

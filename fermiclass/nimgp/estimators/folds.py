@@ -58,10 +58,7 @@ def fold_temperature(estimator: Any, X: FloatArray, y: np.ndarray, X_var: FloatA
     It minimises the NLL of ``E_x E_f softmax(f/T)`` over stratified folds. A classifier that was trained on the other
     folds predicts each fold (Guo, Pleiss, Sun & Weinberger 2017, ICML, section 4.2, here inside the expectations).
 
-    Raises
-    ------
-    ValueError
-        When a class has a single source.
+    Raises ValueError when a class has a single source.
     """
     from scipy.optimize import minimize_scalar
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -51,10 +53,7 @@ def scale_of(mean: np.ndarray, spread: np.ndarray, name: str | None = None) -> n
 
     They are given by mean and spread ``(D,)``, or ``()`` of one column, whose name is for messages.
 
-    Raises
-    ------
-    ValueError
-        When the square of a spread overflows, or becomes 0.
+    Raises ValueError when the square of a spread overflows, or becomes 0.
     """
     constant = spread <= 1e-12 * np.abs(mean)
     large = ~((spread < _MOST_SPREAD) & (np.abs(mean) < _MOST_SPREAD))
@@ -108,15 +107,14 @@ class Prepared:
     temperature: float = 1.0
 
 
-def label_meanings(settings: Settings, labels: np.ndarray) -> LabelTable:
-    """Return the classes that each label stands for.
+def label_meanings(
+    settings: Settings, labels: np.ndarray, sets: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+) -> LabelTable:
+    """Return the classes that each label stands for, by `sets` beside those of the settings.
 
-    Raises
-    ------
-    ValueError
-        When a set names a class without rows, or there are fewer than two classes.
+    Raises ValueError when a set names a class without rows, or there are fewer than two classes.
     """
-    table = LabelTable.of(labels, settings.label_sets or {}, settings.label_weights or {})
+    table = LabelTable.of(labels, {**sets, **(settings.label_sets or {})}, settings.label_weights or {})
     if len(table.classes) < 2:
         raise ValueError(f"a classifier needs sources of at least two classes; found only {len(table.classes)} class")
     return table
@@ -125,10 +123,7 @@ def label_meanings(settings: Settings, labels: np.ndarray) -> LabelTable:
 def labelled_rows(settings: Settings, X: np.ndarray, y: np.ndarray, X_var: np.ndarray) -> LabelledRows:
     """Return the rows with a label, in an order that gives all permutations the same sums, minibatches and draws.
 
-    Raises
-    ------
-    ValueError
-        When y has no class labels, or there is only one class, or there are far too many.
+    Raises ValueError when y has no class labels, or there is only one class, or there are far too many.
     """
     refuse_odd_labels(y)
     check_classification_targets(y)

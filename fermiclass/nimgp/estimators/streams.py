@@ -17,6 +17,7 @@ from fermiclass.nimgp.estimators.preparation import (
     Scaling,
     inducing_points,
     input_prior,
+    label_meanings,
     random_seed,
     scale_of,
     takes_expected_inputs,
@@ -124,14 +125,11 @@ def fit_stream(
 
 def _label_table(settings: Settings, statistics: StreamStatistics) -> LabelTable:
     """Return the classes that each label stands for."""
-    sets = {**statistics.label_sets, **(settings.label_sets or {})}
     try:
-        table = LabelTable.of(statistics.labels, sets, settings.label_weights or {})
+        table = label_meanings(settings, statistics.labels, statistics.label_sets)
         check_number_of_classes(table.classes, statistics.num_rows)
     except ValueError as error:
         raise LabelsError(str(error)) from error
-    if len(table.classes) < 2:
-        raise LabelsError(f"a classifier needs rows of at least two classes; found only {len(table.classes)} class")
     if not np.all(table.is_informative()):
         silent = ", ".join(map(str, table.names[~table.is_informative()]))
         raise LabelsError(f"the labels {silent} stand for every class, and have no information: leave these rows out")

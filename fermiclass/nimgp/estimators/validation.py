@@ -59,11 +59,8 @@ class RebuiltModelMixin:
 def new_variances(estimator: Any, X: Any, X_var: Any) -> Any:
     """Return variances of new rows with their columns in the order of X's.
 
-    Raises
-    ------
-    ValueError
-        When names differ; or when variances are missing though scikit-learn was asked to pass them to `fit`: then what
-        it calls next, such as ``cross_val_predict``, has lost them.
+    Raises ValueError when names differ; or when variances are missing though scikit-learn was asked to pass them to
+    `fit`: then what it calls next, such as ``cross_val_predict``, has lost them.
     """
     if X_var is None and get_config()["enable_metadata_routing"]:
         requested = estimator.get_metadata_routing().fit.requests.get("X_var")
@@ -79,10 +76,7 @@ def new_variances(estimator: Any, X: Any, X_var: Any) -> Any:
 def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
     """Return the variances of X; None means zeros.
 
-    Raises
-    ------
-    ValueError
-        When their shape differs from the shape of X, or a variance is negative or not finite.
+    Raises ValueError when their shape differs from the shape of X, or a variance is negative or not finite.
     """
     if X_var is None:
         return np.zeros_like(X)

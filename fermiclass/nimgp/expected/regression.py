@@ -90,10 +90,7 @@ class ExpectedGPR(Module):
     def solve(self) -> Solution:
         """Factorise A for predictions with the current parameters.
 
-        Raises
-        ------
-        TrainingError
-            When A is not positive definite in floating point.
+        Raises TrainingError when A is not positive definite in floating point.
         """
         try:
             L = self._factor()
@@ -198,10 +195,7 @@ def fit_starts(model: ExpectedGPR, *, starts: int, steps: int, rng: np.random.Ge
     The current parameters are the first start, and the logarithms of the other starts are drawn around them. From each
     start L-BFGS makes up to `steps` steps.
 
-    Raises
-    ------
-    TrainingError
-        When the covariance matrix is not positive definite at all starts.
+    Raises TrainingError when the covariance matrix is not positive definite at all starts.
     """
     loss = flat_loss(model)
     variables = [parameter.unconstrained_variable for parameter in model.trainable_parameters]

@@ -22,7 +22,8 @@ from fermiclass.nimgp.posterior import LatentMoments
 
 _POINTS_IN_ALL = 256  # smallest number of points of f for each input
 _NODES = 20  # Gauss-Hermite nodes of a single function
-_FAR = 1e30  # functions that are lower by this have no weight
+#: Functions that are lower by this have no weight.
+FAR = 1e30
 
 
 class PredictiveMoments(NamedTuple):
@@ -116,7 +117,7 @@ class ClassLikelihood(Module):
         own = one_hot(y, self.num_classes, log_p.dtype, self.sets)
         if self.sets is None:
             return tf.reduce_sum(own * log_p, axis=-2)
-        return tf.reduce_logsumexp(log_p - (1.0 - own) * _FAR, axis=-2)
+        return tf.reduce_logsumexp(log_p - (1.0 - own) * FAR, axis=-2)
 
 
 class Predictive:

@@ -21,10 +21,7 @@ def quantiles_of_draws(likelihood: gpflow.likelihoods.Likelihood, f: FloatArray,
     They are those of 32 draws of y for each draw of f. The levels of these draws are evenly spaced from 0 to 1, and
     shifted from one f to the next.
 
-    Raises
-    ------
-    NotImplementedError
-        When y has no order, or the quantiles of the likelihood are not implemented.
+    Raises NotImplementedError when y has no order, or the quantiles of the likelihood are not implemented.
     """
     shift = np.arange(len(f)) * _GOLDEN % 1.0
     uniform = (np.arange(_LEVELS) + np.clip(shift, 1e-6, 1.0 - 1e-6)[:, None]) / _LEVELS
@@ -35,10 +32,7 @@ def quantiles_of_draws(likelihood: gpflow.likelihoods.Likelihood, f: FloatArray,
 def quantile_given(likelihood: gpflow.likelihoods.Likelihood, f: FloatArray, level: FloatArray) -> FloatArray:
     """Return the smallest y with ``P(Y ≤ y | f) ≥ level`` for f ``(..., L, n)`` and levels that fit ``(..., n)``.
 
-    Raises
-    ------
-    NotImplementedError
-        When the quantiles of the likelihood are not implemented.
+    Raises NotImplementedError when the quantiles of the likelihood are not implemented.
     """
     own, one, level = gpflow.likelihoods, f[..., 0, :], np.asarray(level)
 

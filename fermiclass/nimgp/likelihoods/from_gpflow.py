@@ -121,10 +121,7 @@ class GPflowLikelihood(Module):
     def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
         """Quasi-Monte Carlo moments of the class probabilities.
 
-        Raises
-        ------
-        NotImplementedError
-            When y is not a label.
+        Raises NotImplementedError when y is not a label.
         """
         if not self.num_classes:
             raise NotImplementedError(f"{type(self.likelihood).__name__} has no classes: call mean_and_var instead")

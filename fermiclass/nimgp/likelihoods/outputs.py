@@ -51,10 +51,7 @@ def make_output_model(likelihood: str | gpflow.likelihoods.Likelihood, y: FloatA
 
     Training outputs ``y`` (N,) are standardised if the likelihood is one of `STANDARDISED`.
 
-    Raises
-    ------
-    ValueError
-        When the name is unknown, or y is not valid for the likelihood.
+    Raises ValueError when the name is unknown, or y is not valid for the likelihood.
     """
     own = gpflow.likelihoods
     if not isinstance(likelihood, str):
@@ -89,10 +86,8 @@ def make_output_model(likelihood: str | gpflow.likelihoods.Likelihood, y: FloatA
 def check_outputs(likelihood: str, y: FloatArray) -> None:
     """Check that outputs are valid for a likelihood by name.
 
-    Raises
-    ------
-    ValueError
-        When counts or grades are not integers of 0 or more, there are too many grades, or a binary y is not 0 or 1.
+    Raises ValueError when counts or grades are not integers of 0 or more, there are too many grades, or a binary y is
+    not 0 or 1.
     """
     if likelihood in STANDARDISED:
         return

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from fermiclass.nimgp.likelihoods.base import ClassLikelihood, antithetic_draws, both_functions, one_hot
+from fermiclass.nimgp.likelihoods.base import FAR, ClassLikelihood, antithetic_draws, both_functions, one_hot
 from fermiclass.nimgp.posterior import LatentMoments
-
-_FAR = 1e30  # functions that are lower by this have no weight
 
 
 class Softmax(ClassLikelihood):
@@ -43,8 +41,8 @@ class SoftmaxBound(Softmax):
         """
         mean, var = both_functions(latent.mean), both_functions(latent.var)
         own = one_hot(y, self.num_classes, mean.dtype, self.sets)
-        log_w = own * (mean - tf.reduce_logsumexp(mean - (1.0 - own) * _FAR, axis=-2, keepdims=True))
+        log_w = own * (mean - tf.reduce_logsumexp(mean - (1.0 - own) * FAR, axis=-2, keepdims=True))
         w = own * tf.exp(log_w)
         of_set = tf.reduce_sum(w * (log_w - mean) + 0.5 * w**2 * var, axis=-2)
-        of_others = tf.reduce_logsumexp(mean + 0.5 * var - own * _FAR, axis=-2)
+        of_others = tf.reduce_logsumexp(mean + 0.5 * var - own * FAR, axis=-2)
         return -tf.math.softplus(of_set + of_others)

@@ -37,10 +37,7 @@ class ResponsePredictor:
 
     The parameters are those of :class:`fermiclass.nimgp.prediction.predictor.ClassPredictor`.
 
-    Raises
-    ------
-    TypeError
-        When the likelihood is one of classes.
+    Raises TypeError when the likelihood is one of classes.
     """
 
     def __init__(
@@ -76,10 +73,7 @@ class ResponsePredictor:
     ) -> FloatArray:
         """Return quantiles of ``E_x E_f p(y | f(x))``, ``(n, Q)``: the smallest y with ``P(Y ≤ y) ≥ level``.
 
-        Raises
-        ------
-        NotImplementedError
-            When y has no order, or the quantiles of the likelihood are not implemented.
+        Raises NotImplementedError when y has no order, or the quantiles of the likelihood are not implemented.
         """
 
         def of_block(f: FloatArray) -> FloatArray:

@@ -43,10 +43,7 @@ class Checkpoint:
     def restore(self, variables: Sequence[tf.Variable]) -> dict[str, np.ndarray]:
         """Set the variables to the saved values and return the progress. Without a file, return an empty dict.
 
-        Raises
-        ------
-        CheckpointError
-            When the file belongs to another training or version, or is damaged.
+        Raises CheckpointError when the file belongs to another training or version, or is damaged.
         """
         if not self.path.exists():
             return {}
