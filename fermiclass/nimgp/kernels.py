@@ -29,18 +29,12 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True)
 class Scales:
-    """Scales of latent functions. The defaults suit log odds.
+    """Scales of latent functions. The defaults suit log odds."""
 
-    Attributes
-    ----------
-    variance, initial_variance
-        Median of the prior of σ², and initial σ².
-    lengthscale_over_root_d, width
-        Median of the prior of the length-scales divided by √D, and standard deviation of their logarithms.
-    """
-
+    #: Median of the prior of σ², and initial σ².
     variance: float = 10.0
     initial_variance: float = 5.0
+    #: Median of the prior of the length-scales divided by √D, and standard deviation of their logarithms.
     lengthscale_over_root_d: float = 3.0
     width: float = 0.5
 

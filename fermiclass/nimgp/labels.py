@@ -52,24 +52,13 @@ def distinct_labels(y: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class LabelTable:
-    """Meaning of the labels of training rows.
+    """Meaning of the labels of training rows."""
 
-    Attributes
-    ----------
-    classes
-        Class labels ``(C,)``, sorted.
-    names
-        All labels ``(K,)``: the classes, then the labels that stand for sets, sorted.
-    sets
-        Membership ``(K, C)``, 1 where a label may stand for a class; None where every label is a class.
-    weights
-        Weight ``(K,)`` of a row with each label; None where all weights are 1.
-    """
-
-    classes: np.ndarray
-    names: np.ndarray
+    classes: np.ndarray  #: Class labels ``(C,)``, sorted.
+    names: np.ndarray  #: All labels ``(K,)``: the classes, then the labels that stand for sets, sorted.
+    #: Membership ``(K, C)``, 1 where a label may stand for a class; None where every label is a class.
     sets: FloatArray | None = None
-    weights: FloatArray | None = None
+    weights: FloatArray | None = None  #: Weight ``(K,)`` of a row with each label; None where all weights are 1.
 
     @classmethod
     def of(cls, labels: np.ndarray, sets: Mapping[str, tuple[str, ...]], weights: Mapping[str, float]) -> LabelTable:

@@ -7,14 +7,18 @@ on them, and ``labelling`` labels rows, here or on the workers of a cluster.
 
 from fermiclass.rows.arrays import ArrayRows
 from fermiclass.rows.columns import Columns
+from fermiclass.rows.fits import FITSRows
 from fermiclass.rows.labelling import predict_rows
 from fermiclass.rows.opening import open_rows, open_training_rows
-from fermiclass.rows.parquet import parquet_writer
+from fermiclass.rows.parquet import ParquetRows, parquet_writer
+from fermiclass.rows.passes import row_statistics, shuffled_minibatches
 from fermiclass.rows.rows_model import RowsModel, RowsProvenance, fit_rows
 
 __all__ = [
     "ArrayRows",
     "Columns",
+    "FITSRows",
+    "ParquetRows",
     "RowsModel",
     "RowsProvenance",
     "fit_rows",
@@ -22,4 +26,6 @@ __all__ = [
     "open_training_rows",
     "parquet_writer",
     "predict_rows",
+    "row_statistics",
+    "shuffled_minibatches",
 ]

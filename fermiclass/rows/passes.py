@@ -22,32 +22,20 @@ _Pool = tuple[Chunk, NDArray[np.int64]]
 
 @dataclass(frozen=True, eq=False)
 class RowStatistics:
-    """Statistics of the rows to learn from: the rows with a label, or all rows if there are no labels.
-
-    Attributes
-    ----------
-    mean, std, extremes
-        Mean and standard deviation ``(D,)``, and least and largest value ``(2, D)`` of their features, within the
-        limits if some were given.
-    num_outside
-        Number of them outside of the limits, ``(D,)``.
-    labels
-        Distinct labels, sorted; None if there are no labels.
-    digest
-        Digest of all that training depends on: features and variances of these rows, the labels of all rows, and the
-        blocks in which they are stored.
-    samples
-        Random samples of them.
-    """
+    """Statistics of the rows to learn from: the rows with a label, or all rows if there are no labels."""
 
     num_labelled: int
+    #: Mean and standard deviation ``(D,)``, and least and largest value ``(2, D)`` of their features, within the limits
+    #: if some were given.
     mean: FloatArray
     std: FloatArray
     extremes: FloatArray
-    num_outside: NDArray[np.int64]
-    labels: NDArray[Any] | None
+    num_outside: NDArray[np.int64]  #: Number of them outside of the limits, ``(D,)``.
+    labels: NDArray[Any] | None  #: Distinct labels, sorted; None if there are no labels.
+    #: Digest of all that training depends on: features and variances of these rows, the labels of all rows, and the
+    #: blocks in which they are stored.
     digest: str
-    samples: tuple[Chunk, ...]
+    samples: tuple[Chunk, ...]  #: Random samples of them.
 
 
 def row_statistics(

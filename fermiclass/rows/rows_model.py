@@ -31,19 +31,12 @@ _DOMAIN_ROWS = 2000  # rows that others are compared with: more would cost more 
 
 @dataclass(frozen=True)
 class RowsProvenance:
-    """Training rows of a model.
+    """Training rows of a model."""
 
-    Attributes
-    ----------
-    rows, num_rows
-        Name of the file of the training rows, without its folder, and the number of those with a label.
-    versions
-        Versions of the packages.
-    """
-
+    #: Name of the file of the training rows, without its folder, and the number of those with a label.
     rows: str = ""
     num_rows: int = 0
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)  #: Versions of the packages.
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,22 +73,14 @@ _LIMIT_STATUS = 1  # SciPy's status of a search that a limit stopped
 
 @dataclass(frozen=True)
 class EPSettings:
-    """Settings of the search for hyper-parameters.
+    """Settings of the search for hyper-parameters."""
 
-    Attributes
-    ----------
-    ard, latent_noise
-        Whether each feature has its own γ, and whether each class has latent noise ϑ².
-    starts
-        Initial values of γ in units of D, for standardised inputs. The result with the largest evidence is kept.
-    max_steps
-        Largest number of L-BFGS steps from each start.
-    """
-
+    #: Whether each feature has its own γ, and whether each class has latent noise ϑ².
     ard: bool = False
     latent_noise: bool = False
+    #: Initial values of γ in units of D, for standardised inputs. The result with the largest evidence is kept.
     starts: tuple[float, ...] = (0.1, 1.0)
-    max_steps: int = 100
+    max_steps: int = 100  #: Largest number of L-BFGS steps from each start.
     rules: Rules = field(default_factory=Rules)
 
 

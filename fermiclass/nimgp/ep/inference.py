@@ -87,25 +87,14 @@ _SMALLEST_STEP = 1e-3
 
 @dataclass(frozen=True)
 class Rules:
-    """Settings of the search for the fixed point.
+    """Settings of the search for the fixed point."""
 
-    Attributes
-    ----------
-    damping
-        Power ε of the new factor, in (0, 1]. The old factor has the power 1 − ε.
-    tolerance
-        Largest change of a mean, variance or P(z = 1) in a round at the fixed point.
-    max_rounds
-        Largest number of rounds.
-    limited
-        Whether sites must not have negative precisions. EP then has a fixed point where it otherwise cycles: if many
-        labels are ambiguous and the latent functions are smooth. Not all moments are matched, and the evidence is not
-        exactly stationary.
-    """
-
-    damping: float = 0.5
-    tolerance: float = 1e-5
-    max_rounds: int = 200
+    damping: float = 0.5  #: Power ε of the new factor, in (0, 1]. The old factor has the power 1 − ε.
+    tolerance: float = 1e-5  #: Largest change of a mean, variance or P(z = 1) in a round at the fixed point.
+    max_rounds: int = 200  #: Largest number of rounds.
+    #: Whether sites must not have negative precisions. EP then has a fixed point where it otherwise cycles: if many
+    #: labels are ambiguous and the latent functions are smooth. Not all moments are matched, and the evidence is not
+    #: exactly stationary.
     limited: bool = False
 
 

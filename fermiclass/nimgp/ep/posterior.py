@@ -89,25 +89,17 @@ class Posterior:
     With ``K_k = L Lᵀ``, ``A = I + Lᵀ Λ_k L = R Rᵀ`` and ``V_k = R⁻¹ Lᵀ``, the covariance of f_k is
     ``Σ_k = (K_k⁻¹ + Λ_k)⁻¹ = V_kᵀ V_k`` and ``log |I + Λ_k K_k| = log |A|``. No step divides by Λ, whose entries may
     be zero or negative. A has a Cholesky factor if and only if Σ_k is a covariance.
-
-    Attributes
-    ----------
-    mean, var
-        Mean and variance of the latent functions at the rows, ``(C, N)``.
-    precision, shift, factors
-        Diagonal of Λ_k, and υ_k, ``(C, N)``; V_k, ``(N, N)`` each.
-    log_det
-        ``Σ_k log |I + Λ_k K_k|``.
-    log_odds, a, b
-        Log-odds of z, ``(N,)``; parameters of the Beta distribution of ρ, 0 and 1 if all labels are known to be right.
     """
 
+    #: Mean and variance of the latent functions at the rows, ``(C, N)``.
     mean: FloatArray
     var: FloatArray
+    #: Diagonal of Λ_k, and υ_k, ``(C, N)``; V_k, ``(N, N)`` each.
     precision: FloatArray
     shift: FloatArray
     factors: tuple[FloatArray, ...]
-    log_det: float
+    log_det: float  #: ``Σ_k log |I + Λ_k K_k|``.
+    #: Log-odds of z, ``(N,)``; parameters of the Beta distribution of ρ, 0 and 1 if all labels are known to be right.
     log_odds: FloatArray
     a: float
     b: float

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -79,42 +78,29 @@ class LabelledRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """All that training needs, standardised.
-
-    Attributes
-    ----------
-    labels
-        Classes that each label stands for.
-    X, X_var, y
-        Inputs and variances ``(N, D)``, and labels as numbers ``(N,)``.
-    Z
-        Initial inducing points, ``(M, D)``.
-    prior
-        Prior p(x) of the noiseless inputs.
-    seed
-        Seed of initial values, minibatches and draws.
-    """
+    """All that training needs, standardised."""
 
     settings: Settings
-    labels: LabelTable
+    labels: LabelTable  #: Classes that each label stands for.
     scaling: Scaling
+    #: Inputs and variances ``(N, D)``, and labels as numbers ``(N,)``.
     X: np.ndarray
     X_var: np.ndarray
     y: np.ndarray
-    Z: np.ndarray
-    prior: InputPrior
-    seed: int
+    Z: np.ndarray  #: Initial inducing points, ``(M, D)``.
+    prior: InputPrior  #: Prior p(x) of the noiseless inputs.
+    seed: int  #: Seed of initial values, minibatches and draws.
     temperature: float = 1.0
 
 
 def label_meanings(
-    settings: Settings, labels: np.ndarray, sets: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    settings: Settings, labels: np.ndarray, sets: Mapping[str, tuple[str, ...]] | None = None
 ) -> LabelTable:
     """Return the classes that each label stands for, by `sets` beside those of the settings.
 
     Raises ValueError when a set names a class without rows, or there are fewer than two classes.
     """
-    table = LabelTable.of(labels, {**sets, **(settings.label_sets or {})}, settings.label_weights or {})
+    table = LabelTable.of(labels, {**(sets or {}), **(settings.label_sets or {})}, settings.label_weights or {})
     if len(table.classes) < 2:
         raise ValueError(f"a classifier needs sources of at least two classes; found only {len(table.classes)} class")
     return table

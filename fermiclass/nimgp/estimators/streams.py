@@ -37,33 +37,20 @@ Minibatches = Callable[[int, int, int], Iterator[Minibatch]]
 
 @dataclass(frozen=True, eq=False)
 class StreamStatistics:
-    """What has to be known of all rows with a label before training.
+    """What has to be known of all rows with a label before training."""
 
-    Attributes
-    ----------
-    num_rows
-        Number of rows.
-    mean, std
-        Mean and standard deviation of the inputs, ``(D,)``.
-    labels
-        Distinct labels.
-    sample
-        Inputs and variances of a random sample, which give inducing points and p(x).
-    label_sets
-        Classes of labels that stand for sets, beside those of the settings.
-    limits
-        Least and largest value of each feature without outliers, ``(2, D)``; None if there are no outliers.
-    about
-        More that must be the same for training to continue from a checkpoint, such as a digest of the rows.
-    """
-
-    num_rows: int
+    num_rows: int  #: Number of rows.
+    #: Mean and standard deviation of the inputs, ``(D,)``.
     mean: np.ndarray
     std: np.ndarray
-    labels: np.ndarray
+    labels: np.ndarray  #: Distinct labels.
+    #: Inputs and variances of a random sample, which give inducing points and p(x).
     sample: tuple[np.ndarray, np.ndarray]
+    #: Classes of labels that stand for sets, beside those of the settings.
     label_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Least and largest value of each feature without outliers, ``(2, D)``; None if there are no outliers.
     limits: np.ndarray | None = None
+    #: More that must be the same for training to continue from a checkpoint, such as a digest of the rows.
     about: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -22,20 +22,11 @@ _WIDTH = 1.0  # of the log-normal priors, in the logarithm
 
 
 class Sources(NamedTuple):
-    """N sources with Gaussian inputs.
+    """N sources with Gaussian inputs."""
 
-    Attributes
-    ----------
-    mean
-        u, ``(N, D)``.
-    cov
-        Variances ``(N, D)`` or covariances ``(N, D, D)``. N may be 1 if all have the same.
-    observed
-        Inputs that `plain-se` takes as exact, ``(N, D)``; they differ from `mean` at draws of an uncertain input.
-    """
-
-    mean: tf.Tensor
-    cov: tf.Tensor
+    mean: tf.Tensor  #: u, ``(N, D)``.
+    cov: tf.Tensor  #: Variances ``(N, D)`` or covariances ``(N, D, D)``. N may be 1 if all have the same.
+    #: Inputs that `plain-se` takes as exact, ``(N, D)``; they differ from `mean` at draws of an uncertain input.
     observed: tf.Tensor
 
     @classmethod

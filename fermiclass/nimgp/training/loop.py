@@ -48,25 +48,14 @@ class Schedule:
 
 @dataclass(frozen=True)
 class TrainingState:
-    """State of the training, for an observer.
+    """State of the training, for an observer."""
 
-    Attributes
-    ----------
-    step, steps
-        Number of steps done, and number of steps in all.
-    value
-        Mean objective since the state before.
-    attempt
-        Number of restarts so far.
-    history
-        All values since the last restart, ``(states,)``.
-    """
-
+    #: Number of steps done, and number of steps in all.
     step: int
     steps: int
-    value: float
-    attempt: int
-    history: np.ndarray
+    value: float  #: Mean objective since the state before.
+    attempt: int  #: Number of restarts so far.
+    history: np.ndarray  #: All values since the last restart, ``(states,)``.
 
 
 class _DivergedError(Exception):
