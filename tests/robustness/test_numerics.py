@@ -60,6 +60,7 @@ def assert_finite(prediction):
     np.testing.assert_allclose(prediction.probabilities.sum(axis=1), 1.0, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.* is far outside of")
 @pytest.mark.parametrize("method", ["nimgp", "nimgp-fo"])
 @pytest.mark.parametrize("name", HARD)
 def test_nothing_but_numbers_comes_out(name, method):
