@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.catalog import DISC, LATITUDE_EDGE
@@ -152,6 +151,7 @@ def _reference(r: FloatArray, slope: float, p: FloatArray, odds: float) -> float
     ``(a odds f₁ + f₀) / (a odds + 1)`` with ``a = r S₀^−slope``, which is proportional to ``(a p + 1 − p) / (a odds +
     1)``.
     """
+    from scipy.optimize import minimize_scalar  # a quarter of a second, which no other command needs
 
     def loss(ln_s0: float) -> float:
         a = r * np.exp(-slope * ln_s0)
