@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -259,6 +259,10 @@ class ClassGrouping:
             if len(inside) > 1 and self.members.get(top, (top,)) == (top,):
                 found[top] = inside
         return found
+
+    def within(self, top: str, names: Iterable[str]) -> NDArray[np.bool_]:
+        """Return which groups have only classes of a top class of :data:`CLASS_TREE`, ``(C,)``."""
+        return np.array([set(self.members[name]) <= set(CLASS_TREE[top]) for name in names], dtype=bool)
 
     def assign(self, classes: ArrayLike) -> NDArray[np.str_]:
         """Return the group of each class code, (N,), or its label of several groups; '' if it belongs to none."""

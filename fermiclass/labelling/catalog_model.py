@@ -85,6 +85,12 @@ class CatalogModel:
         """The C classes, in the order of the probabilities."""
         return [str(name) for name in self.estimator.classes_]
 
+    @property
+    def training_shares(self) -> FloatArray:
+        """Shares of the C classes among the training sources of one class; NaN if they are not known."""
+        counts = np.array([self.provenance.training_counts.get(name, np.nan) for name in self.classes], float)
+        return np.asarray(counts / counts.sum())
+
     def with_selection(self, catalog: Catalog, table: FeatureTable) -> CatalogModel:
         """Return the same model with what its training catalogue says of associations, if the classes allow it.
 
@@ -94,17 +100,12 @@ class CatalogModel:
         if default_class_priors(self.grouping) != "selection":
             return self
         bare = catalog.classes == ""
-        kinds = {
-            kind: [set(self.grouping.members[name]) <= set(codes) for name in self.classes]
-            for kind, codes in CLASS_TREE.items()
-        }
+        kinds = {kind: self.grouping.within(kind, self.classes) for kind in CLASS_TREE}
         p = self.predict(table[bare]).probabilities
         p_agn = np.zeros(len(catalog))
         p_agn[bare] = p[:, kinds["agn"]].sum(axis=1)
-        counts = np.array([self.provenance.training_counts[name] for name in self.classes], float)
-        selection = SelectionPrior.fit(
-            catalog, p_agn, counts[kinds["agn"]].sum() / counts[~np.array(kinds["agn"])].sum()
-        )
+        of_agn = self.training_shares[kinds["agn"]].sum()
+        selection = SelectionPrior.fit(catalog, p_agn, of_agn / (1.0 - of_agn))
         corrected = p * selection.ratios(catalog[bare], self.grouping, self.classes)
         mean = (corrected / corrected.sum(axis=1, keepdims=True)).mean(axis=0) if len(p) else np.zeros(p.shape[1])
         second = SecondAssociations.fit(catalog, {kind: float(mean[own].sum()) for kind, own in kinds.items()})
@@ -174,8 +175,7 @@ class CatalogModel:
         if sources.in_doubt is not None:
             from fermiclass.labelling.unknown_values import doubted
 
-            counts = np.array([self.provenance.training_counts[name] for name in self.classes], float)
-            prediction = doubted(prediction, sources.in_doubt, counts / counts.sum())
+            prediction = doubted(prediction, sources.in_doubt, self.training_shares)
             flags = flags | FLAG_IN_DOUBT * sources.in_doubt
         return label_table(
             sources,
@@ -226,8 +226,7 @@ class CatalogModel:
 
     def ratios(self, sources: Catalog, priors: ClassPriors, class2: bool = True) -> FloatArray | None:
         """Return the factors of the probabilities, ``(n, C)``: class priors (:class:`ClassPriors`), times CLASS2's."""
-        counts = np.array([self.provenance.training_counts.get(name, np.nan) for name in self.classes], float)
-        ratios = priors.ratios(sources, self.grouping, self.classes, counts / counts.sum())
+        ratios = priors.ratios(sources, self.grouping, self.classes, self.training_shares)
         if not class2 or not self.second.chance:
             return ratios
         evidence = self.second.factors(sources, self.grouping, self.classes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, UNCERTAIN_CLASSES
+from fermiclass.catalog import SOURCE_STATUSES, UNCERTAIN_CLASSES
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.selection import SelectionPrior
@@ -121,5 +121,4 @@ def check_class_priors(chosen: str | GroupPriors | None, classes: Sequence[str])
 
 def default_class_priors(grouping: ClassGrouping) -> str:
     """Return 'selection' if the classes cover all sources, else 'trained'."""
-    of_agn = any(set(grouping.members[name]) <= set(CLASS_TREE["agn"]) for name in grouping.names)
-    return "selection" if of_agn and grouping.covers_all else "trained"
+    return "selection" if grouping.within("agn", grouping.names).any() and grouping.covers_all else "trained"

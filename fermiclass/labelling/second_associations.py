@@ -24,6 +24,9 @@ COLUMN = "CLASS2"
 #: give losses within 0.01 (docs/development/second_associations.py).
 RATIO = 6.0
 
+#: Largest rate by chance. A source of any kind then still has no CLASS2 with a probability of 0.6 or more.
+_MOST = 0.05
+
 
 @dataclass(frozen=True)
 class SecondAssociations:
@@ -41,12 +44,14 @@ class SecondAssociations:
     def fit(cls, catalog: Catalog, fractions: Mapping[str, float]) -> SecondAssociations:
         """Estimate b from a catalogue and the expected fractions m of its unassociated sources by kind.
 
-        It has no effect where the catalogue has no column CLASS2, or no unassociated source.
+        It has no effect where the catalogue has no column CLASS2, or no unassociated source. b is at most
+        :data:`_MOST`: in a catalogue of few sources, all may have CLASS2.
         """
         kind = kinds_of(catalog[catalog.classes == ""])
         if not len(kind) or not np.any(kind):
             return cls()
-        return cls({name: float(np.mean(kind == name)) / (1 + (RATIO - 1) * m) for name, m in fractions.items()})
+        rates = {name: float(np.mean(kind == name)) / (1 + (RATIO - 1) * m) for name, m in fractions.items()}
+        return cls({name: min(b, _MOST) for name, b in rates.items()})
 
     def factors(self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str]) -> FloatArray:
         """Return the likelihood of each class up to a factor of the source, ``(n, C)``; 1 without evidence.
@@ -56,9 +61,7 @@ class SecondAssociations:
         factors = np.ones((len(sources), len(classes)))
         if not self.chance or not sources.has_column(COLUMN):
             return factors
-        of_kind = {
-            name: [set(grouping.members[each]) <= set(CLASS_TREE[name]) for each in classes] for name in self.chance
-        }
+        of_kind = {name: grouping.within(name, classes) for name in self.chance}
         kind, bare = kinds_of(sources), sources.classes == ""
         for name in self.chance:
             factors[bare & (kind == name)] = np.where(of_kind[name], RATIO, 1.0)
@@ -75,7 +78,7 @@ class SecondAssociations:
     def from_dict(cls, content: Mapping[str, float]) -> SecondAssociations:
         """Return what :meth:`to_dict` gave. Raises ValueError when a kind is unknown or a number is out of range."""
         chance = {str(name): float(b) for name, b in content.items()}
-        if not set(chance) <= set(CLASS_TREE) or not all(0 <= b < 1 / RATIO / len(CLASS_TREE) for b in chance.values()):
+        if not set(chance) <= set(CLASS_TREE) or not all(0 <= b <= _MOST for b in chance.values()):
             raise ValueError(f"the rates of second associations are out of range: {dict(content)}")
         return cls(chance)
 

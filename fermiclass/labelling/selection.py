@@ -109,7 +109,7 @@ class SelectionPrior:
         For unassociated sources, the factor of AGN classes is r. For bcu, the factor of fsrq is :data:`UNTYPED_FSRQ`,
         and the factor of classes without AGN is :data:`BCU_NOT_AGN`. All other factors are 1.
         """
-        of_agn = [set(grouping.members[name]) <= set(_AGN) for name in classes]
+        of_agn = grouping.within("agn", classes)
         of_fsrq = [tuple(grouping.members[name]) == ("fsrq",) for name in classes]
         ratios = np.where(of_agn, self.odds(sources)[:, None], 1.0)
         no_agn = [not set(grouping.members[name]) & set(_AGN) for name in classes]

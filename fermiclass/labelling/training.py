@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fermiclass.catalog import CHANCE_CODES, CLASS_TREE, Catalog, ClassGrouping
+from fermiclass.catalog import CHANCE_CODES, Catalog, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features, known_features
 from fermiclass.features.inputs import column_or_nan
@@ -32,16 +33,10 @@ DEFAULT_SETTINGS = {"method": "nimgp-fo", "objective": "predictive"}
 #: and more draws make another seed change less.
 _MINIBATCHES = {"batch_size": 512, "training": {"mean": True, "draw_pairs": 16}}
 
-#: Label of unassociated sources that the catalogue flags as soft Galactic emission. They train the model as "not a
-#: pulsar": most match no known class, and two of the 22 that got a class since DR4 are pulsars. The label cannot be the
-#: name of a group.
-_SOFT = "soft|galactic"
-
-#: Beginning of the labels of chance associations that stand for several classes.
-_CHANCE = "chance "
-
-#: Weight of both labels. They are guesses about sources that are much more alike than those with a class.
-_WEAK = 0.15
+#: Weight of labels that are guesses. Chance associations have what their code can be. Unassociated sources that the
+#: catalogue flags as soft Galactic emission are no pulsars: most match no known class, and two of the 22 that got a
+#: class since DR4 are pulsars. Both are much more alike than the sources with a class.
+_GUESS = 0.15
 
 #: Metadata of a label table: features that no source had.
 LEFT_OUT = "leftout"
@@ -113,29 +108,29 @@ def training_rows(
             )
     if one_class:
         return table[np.isin(table.y, grouping.names)]
-    if grouping.sets and grouping.covers_all:
-        soft = (catalog.soft_galactic & (catalog.classes == ""))[table.rows]
-        by_chance = np.isin(catalog.classes[table.rows], CHANCE_CODES) & np.isin(table.y, list(grouping.sets))
-        y = np.where(by_chance, np.char.add(_CHANCE, table.y), np.where(soft, _SOFT, table.y))
-        own = np.full(len(table), False) if catalog.own_labels is None else (catalog.own_labels != "")[table.rows]
-        table = replace(table, y=np.where(own, table.y, y))
+    table = replace(table, y=_with_guesses(catalog, table, grouping))
     return table[table.labelled]
+
+
+def _with_guesses(catalog: Catalog, table: FeatureTable, grouping: ClassGrouping) -> NDArray[np.str_]:
+    """Return the labels of a table, ``(n,)``, with those that are guesses: classes joined by ``|``, and ``@weight``."""
+    codes = catalog.classes[table.rows]
+    guessed = np.isin(codes, CHANCE_CODES) & np.isin(table.y, list(grouping.sets))
+    soft = catalog.soft_galactic[table.rows] & (codes == "") & bool(grouping.sets and grouping.covers_all)
+    no_pulsar = "|".join(np.array(grouping.names)[~grouping.within("psr", grouping.names)])
+    y = np.where(soft, no_pulsar, table.y)
+    own = np.full(len(table), False) if catalog.own_labels is None else (catalog.own_labels != "")[table.rows]
+    return np.where((guessed | soft) & ~own, np.char.add(y, f"@{_GUESS:g}"), table.y)
 
 
 def with_label_sets(estimator: NIMGPClassifier, grouping: ClassGrouping, table: FeatureTable) -> NIMGPClassifier:
     """Return an unfitted copy of an estimator that knows the labels of a table that stand for sets of classes."""
     from sklearn.base import clone
 
-    sets = dict(grouping.sets)
-    weak = {_CHANCE + label: members for label, members in sets.items() if np.any(table.y == _CHANCE + label)}
-    if np.any(table.y == _SOFT):
-        of_pulsars = set(CLASS_TREE["psr"])
-        weak[_SOFT] = tuple(name for name in grouping.names if not set(grouping.members[name]) <= of_pulsars)
-    sets |= weak
-    weights = dict.fromkeys(weak, _WEAK)
-    for label in {*table.y.tolist()} - {*grouping.names, *sets, ""}:  # of one's own
-        bare, _, weight = label.partition("@")
-        sets[label] = tuple(bare.split("|"))
+    sets, weights = dict(grouping.sets), {}
+    for label in sorted({*table.y.tolist()} - {*grouping.names, *sets, ""}):
+        classes, _, weight = label.partition("@")
+        sets[label] = tuple(classes.split("|"))
         weights |= {label: float(weight)} if weight else {}
     sets |= {label: tuple(members) for label, members in (estimator.label_sets or {}).items()}
     weights |= estimator.label_weights or {}
