@@ -127,7 +127,8 @@ def with_label_sets(estimator: NIMGPClassifier, grouping: ClassGrouping, table: 
     """Return an unfitted copy of an estimator that knows the labels of a table that stand for sets of classes."""
     from sklearn.base import clone
 
-    sets, weights = dict(grouping.sets), {}
+    sets = dict(grouping.sets)
+    weights: dict[str, float] = {}
     for label in sorted({*table.y.tolist()} - {*grouping.names, *sets, ""}):
         classes, _, weight = label.partition("@")
         sets[label] = tuple(classes.split("|"))

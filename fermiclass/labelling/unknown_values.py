@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -96,13 +95,13 @@ def average(weights: FloatArray, prediction: Prediction) -> Prediction:
     )
 
 
-def doubted(prediction: Prediction, in_doubt: NDArray[np.bool_], shares: Sequence[float]) -> Prediction:
+def doubted(prediction: Prediction, in_doubt: NDArray[np.bool_], shares: FloatArray) -> Prediction:
     """Return the prediction where sources ``(n,)`` have an implausible value: no label of them is confident.
 
     Such a source is what it seems with probability 1/2, and else any member of the population with these class shares:
     its other values may be wrong, too.
     """
-    either = 0.5 * prediction.probabilities + 0.5 * np.asarray(shares)
+    either = 0.5 * prediction.probabilities + 0.5 * shares
     P = np.where(in_doubt[:, None], either, prediction.probabilities)
     entropy = np.where(in_doubt, _entropy(P), prediction.entropy)
     return replace(prediction, probabilities=P, entropy=entropy)
