@@ -58,7 +58,7 @@ def test_the_average_of_predictions():
 
 def test_what_is_in_doubt_is_not_confident():
     prediction = Prediction(np.array([[0.99, 0.01], [0.99, 0.01]]), np.zeros((2, 2)), *np.zeros((3, 2)))
-    found = doubted(prediction, np.array([False, True]), [0.6, 0.4])
+    found = doubted(prediction, np.array([False, True]), np.array([0.6, 0.4]))
     np.testing.assert_allclose(found.probabilities, [[0.99, 0.01], [0.795, 0.205]])
     assert found.entropy[1] > found.entropy[0]
 
