@@ -6,7 +6,6 @@ The results of a run are a folder with the records of each benchmark, ``NAME.jso
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -88,7 +87,7 @@ def run_tables(
 
 
 def figures_of(folder: Path) -> pd.DataFrame:
-    """Average the records of a folder.
+    """Average the records of a folder, whose other files are passed over.
 
     Returns
     -------
@@ -99,12 +98,14 @@ def figures_of(folder: Path) -> pd.DataFrame:
         learned variance; ``"seconds"``; and ``"count PREDICTED TRUE"``, the confusion matrix.
     """
     rows = []
+    known = {name for paper in PAPERS.values() for name in paper}
     for path in sorted(folder.glob("*.jsonl")):
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
-        benchmark = make_benchmark(lines[0]["benchmark"])
-        optimiser = "paper" if path.stem.endswith(_ENDINGS[True]) else "project"
-        records = pd.DataFrame([line for line in lines if "split" in line])
-        for (cell, method), group in records.groupby(["cell", "method"], sort=False):
+        name = path.stem.removesuffix(_ENDINGS[True])
+        records = RecordFile(path, {"benchmark": name}).load() if name in known else []
+        if not records:
+            continue
+        benchmark, optimiser = make_benchmark(name), "project" if path.stem == name else "paper"
+        for (cell, method), group in pd.DataFrame(records).groupby(["cell", "method"], sort=False):
             figures = summarise(benchmark, group, len(group))["methods"][method]
             values = {name: figures.get(name) for name in (*benchmark.scores, "excess", "seconds")}
             if "noise" in figures:

@@ -35,7 +35,8 @@ class Missing(WithoutData):
 @pytest.fixture
 def made(monkeypatch):
     """A paper of two benchmarks; returns the work done."""
-    benchmarks = {"missing": Missing(), "fake": Paper()}
+    benchmarks = {"missing": Missing(), "fake": Paper(), "next": Paper()}
+    benchmarks["next"].tables = {}
     monkeypatch.setattr(papers, "PAPERS", {"some": benchmarks})
     monkeypatch.setattr(papers, "make_benchmark", lambda name, **_: benchmarks[name])
     work, done = harness.run_split, []
@@ -65,6 +66,16 @@ def test_a_quick_run_is_part_of_the_whole(made, tmp_path):
     made.clear()
     go(tmp_path)
     assert {work.split for work in made} == set(range(2, 20))
+
+
+def test_other_files_and_torn_lines_are_passed_over(made, tmp_path):
+    """The torn one of a benchmark whose turn comes later: it is made again then."""
+    go(tmp_path, quick=True)
+    expected = figures_of(tmp_path)
+    (tmp_path / "notes.jsonl").write_text("no JSON\n")
+    (tmp_path / "next.jsonl").write_text('{"benchmark": "next"}\n{"cell": "easy/0", "me')
+    go(tmp_path, quick=True)
+    pd.testing.assert_frame_equal(figures_of(tmp_path), expected)
 
 
 def test_figures(made, tmp_path):
