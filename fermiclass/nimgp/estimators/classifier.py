@@ -203,11 +203,18 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         ------
         ValueError
             When shapes differ, values are not finite, a variance is negative, or there is only one class. Also when
-            `start` has other classes, or is another kind of model.
+            `start` has other classes or another number of features, or is another kind of model.
+        NotFittedError
+            When `start` is not trained.
         """
         from fermiclass.nimgp.training.feeds import TrainingData
 
-        known = None if start is None else start.fitted_
+        known = None
+        if start is not None:
+            if not isinstance(start, NIMGPClassifier):
+                raise ValueError(f"start is {type(start).__name__}: expected a trained NIMGPClassifier")
+            check_is_fitted(start)
+            known = start.fitted_
         prepared = self._prepare(X, y, X_var, known)
         data = TrainingData(prepared.X, prepared.X_var, prepared.y)
         return self._adopt(fit_prepared(prepared, data, start=known, progress=progress))
@@ -225,7 +232,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         rows = rows._replace(X=without_outliers(rows.X, getattr(self, "feature_names_in_", None)))
         seed = random_seed(settings)
         if start is not None:
-            check_start(settings, label_meanings(settings, rows.y).classes, start)
+            check_start(settings, label_meanings(settings, rows.y).classes, X.shape[1], start)
         temperature = settings.temperature
         if temperature == FOLDS:
             plain = clone(self).set_params(temperature=1.0, num_draws=min(NUM_DRAWS, settings.num_draws))

@@ -198,12 +198,16 @@ def fit_prepared(
     )
 
 
-def check_start(settings: Settings, classes: np.ndarray, start: Fitted) -> None:
-    """Raise ValueError when training with these settings and classes cannot start from a classifier."""
+def check_start(settings: Settings, classes: np.ndarray, input_dim: int, start: Fitted) -> None:
+    """Raise ValueError when training with these settings, classes and features cannot start from a classifier."""
     for name in ("method", "likelihood", "kernel", "noise"):
         theirs, ours = getattr(start.settings, name), getattr(settings, name)
         if theirs != ours and isinstance(theirs, str) and isinstance(ours, str):  # clones have other objects
             raise ValueError(f"a classifier with {name}={theirs!r} cannot be the start of one with {name}={ours!r}")
+    if len(start.scaling.mean) != input_dim:
+        raise ValueError(
+            f"a classifier of {len(start.scaling.mean)} features cannot be the start of one of {input_dim} features"
+        )
     if not np.array_equal(start.classes, classes):
         raise ValueError(
             f"a classifier of {', '.join(map(str, start.classes))} cannot be the start of one of "

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 
 SMALL = {"steps": 4, "num_inducing": 12, "num_draws": 16, "learning_rate": 0.1, "training": {"precision": "float64"}}
 
@@ -73,3 +75,9 @@ def test_a_start_that_does_not_fit_is_refused():
     others = np.char.add("other-", y.astype(str))
     with pytest.raises(ValueError, match="cannot be the start of one of other-"):
         NIMGPClassifier(**SMALL).fit(X, others, X_var=X_var, start=first)
+    with pytest.raises(ValueError, match=r"of \d features cannot be the start of one of 1 features"):
+        NIMGPClassifier(**SMALL).fit(X[:, :1], y, start=first)
+    with pytest.raises(ValueError, match="start is RobustGPClassifier"):
+        NIMGPClassifier(**SMALL).fit(X, y, start=RobustGPClassifier())
+    with pytest.raises(NotFittedError):
+        NIMGPClassifier(**SMALL).fit(X, y, start=NIMGPClassifier())
