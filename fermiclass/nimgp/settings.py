@@ -189,7 +189,7 @@ class TrainingOptions(_Checked):
     decay
         Whether the step size falls along a cosine, or stays the same.
     mean
-        Whether the parameters end at their mean over the last 70 % of the steps.
+        Whether the parameters end at their mean over the last 70 % of the steps (Polyak & Juditsky 1992).
     draw_pairs
         Number of antithetic pairs of draws of the latent functions for each row and step, where the likelihood needs
         draws.

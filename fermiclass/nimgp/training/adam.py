@@ -1,4 +1,4 @@
-"""Adam by the fused operation of TensorFlow. That of Keras has fifteen operations for each variable."""
+"""Adam by the fused operation of TensorFlow, as that of Keras has fifteen for each variable; and means over steps."""
 
 from __future__ import annotations
 
@@ -26,27 +26,15 @@ class Adam:
     steps
         Number of steps over which the step size falls along a cosine to a hundredth of its first value,
         ``r_t = r [0.01 + 0.99 · ½ (1 + cos(π (t − 1) / steps))]``; None for a constant step size.
-    mean_after
-        Number of steps after which the mean of θ over the later ones is kept for :meth:`take_mean` (Polyak & Juditsky
-        1992, SIAM J. Control Optim. 30, 838); None for no mean.
     """
 
-    def __init__(
-        self,
-        variables: Sequence[tf.Variable],
-        learning_rate: float,
-        *,
-        steps: int | None = None,
-        mean_after: float | None = None,
-    ) -> None:
-        self._of_variables, self._mean_after = variables, mean_after
+    def __init__(self, variables: Sequence[tf.Variable], learning_rate: float, *, steps: int | None = None) -> None:
+        self._of_variables = variables
         self._rate, self._steps = learning_rate, steps
         self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self._m, self._v = ([tf.Variable(tf.zeros_like(x), trainable=False) for x in variables] for _ in range(2))
-        means = variables if mean_after is not None else ()
-        self._mean = [tf.Variable(tf.zeros_like(x), trainable=False) for x in means]
-        #: Number of steps done, the moments m and v, and the mean of θ if it is kept.
-        self.state: list[tf.Variable] = [self._step, *self._m, *self._v, *self._mean]
+        #: Number of steps done, and the moments m and v.
+        self.state: list[tf.Variable] = [self._step, *self._m, *self._v]
 
     def apply_gradients(self, gradients: Sequence[tf.Tensor]) -> None:
         """Make a step, given the gradients of the loss with respect to each variable."""
@@ -72,13 +60,26 @@ class Adam:
                 grad=gradient,
             )
         self._step.assign_add(1)
-        if self._mean:
-            counted = done + 1.0 - tf.constant(self._mean_after, dtype)
-            part = tf.where(counted >= 1.0, 1.0 / tf.maximum(counted, 1.0), tf.zeros((), dtype))
-            for mean, x in zip(self._mean, self._of_variables, strict=True):
-                mean.assign_add(part * (x - mean))
 
-    def take_mean(self) -> None:
-        """Set the variables to their mean, if it is kept."""
-        for mean, x in zip(self._mean, self._of_variables, strict=False):
+
+class RunningMean:
+    """Mean of variables over all steps after some (Polyak & Juditsky 1992, SIAM J. Control Optim. 30, 838)."""
+
+    def __init__(self, variables: Sequence[tf.Variable], after: int) -> None:
+        self._of_variables, self._after = variables, after
+        self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
+        self._mean = [tf.Variable(tf.zeros_like(x), trainable=False) for x in variables]
+        #: Number of steps done, and the mean.
+        self.state: list[tf.Variable] = [self._step, *self._mean]
+
+    def update(self) -> None:
+        """Count a step."""
+        counted = self._step.assign_add(1) - self._after
+        part = tf.where(counted > 0, 1.0 / tf.cast(tf.maximum(counted, 1), tf.float64), 0.0)
+        for mean, x in zip(self._mean, self._of_variables, strict=True):
+            mean.assign_add(tf.cast(part, x.dtype) * (x - mean))
+
+    def take(self) -> None:
+        """Set the variables to their mean."""
+        for mean, x in zip(self._mean, self._of_variables, strict=True):
             x.assign(mean)

@@ -13,7 +13,7 @@ from fermiclass.nimgp.errors import TrainingError, TrainingWarning
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import call_graph, forget_graphs
-from fermiclass.nimgp.training.adam import Adam
+from fermiclass.nimgp.training.adam import Adam, RunningMean
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.nimgp.training.feeds import Data, Tensors
 from fermiclass.nimgp.training.natural_gradient import NaturalGradient
@@ -196,24 +196,23 @@ class _Optimisers:
         self._of_posterior = [] if self._natural is None else self._natural.variables
         self._others = [v for v in model.trainable_variables if not any(v is own for own in self._of_posterior)]
         rate = settings.learning_rate * _SMALLER**attempt
-        self._adam = Adam(
-            self._others,
-            rate,
-            steps=settings.steps if settings.decay else None,
-            mean_after=round(_BEFORE_MEAN * settings.steps) if settings.mean else None,
-        )
+        self._adam = Adam(self._others, rate, steps=settings.steps if settings.decay else None)
+        self._variables = [*self._of_posterior, *self._others]
+        self._mean = RunningMean(self._variables, round(_BEFORE_MEAN * settings.steps)) if settings.mean else None
         #: All variables that training changes.
-        self.state = [*self._of_posterior, *self._others, model.posterior.jitter.unconstrained_variable]
-        self.state += [*self._adam.state, *([] if self._natural is None else [self._natural.state])]
+        self.state = [*self._variables, model.posterior.jitter.unconstrained_variable, *self._adam.state]
+        self.state += [] if self._natural is None else [self._natural.state]
+        self.state += [] if self._mean is None else self._mean.state
 
     def end(self) -> None:
         """Set the parameters to what training ends with."""
-        self._adam.take_mean()
+        if self._mean is not None:
+            self._mean.take()
 
     @tf.autograph.experimental.do_not_convert  # no control flow to convert in here: this halves the time of the trace
     def step(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """Make one step. Return the objective before it, or NaN if the objective or a gradient is not finite."""
-        variables = [*self._of_posterior, *self._others]
+        variables = self._variables
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(variables)
             value = self._model.objective(batch, seed)
@@ -228,6 +227,8 @@ class _Optimisers:
         if self._natural is not None:
             self._natural.apply_gradients(*gradients[:count])
         self._adam.apply_gradients(gradients[count:])
+        if self._mean is not None:
+            self._mean.update()
         return tf.where(usable, value, tf.constant(np.nan, value.dtype))
 
 

@@ -54,6 +54,20 @@ def test_same_seed_same_bits_another_seed_others(problem):
     assert not np.array_equal(first["posterior.q_mu"], other["posterior.q_mu"])
 
 
+@pytest.mark.parametrize("gamma", [None, 0.1])
+@pytest.mark.parametrize(("steps", "left_out"), [(1, 0), (2, 1), (5, 2)])
+def test_all_parameters_end_at_their_mean(problem, steps, left_out, gamma):
+    """That over the later steps, in which they move as without it."""
+
+    def variables(steps, mean):
+        settings = Schedule(steps, 20, 0.05, decay=False, mean=mean, natural_gradient=gamma)
+        return [variable.numpy() for variable in trained(problem, settings, method="nimgp-nn")[0].trainable_variables]
+
+    after_each = [variables(k, False) for k in range(left_out + 1, steps + 1)]
+    for found, *values in zip(variables(steps, True), *after_each, strict=True):
+        np.testing.assert_allclose(found, np.mean(values, axis=0), rtol=1e-9, atol=1e-12)
+
+
 def test_a_bound_that_is_no_number_is_an_error(problem):
     X, X_var, y = problem
     X_var = X_var.copy()
