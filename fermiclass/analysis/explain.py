@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -204,8 +204,6 @@ def explain(
     ClassError
         When the class priors are unknown, or do not fit the model's classes.
     """
-    from fermiclass.nimgp.prediction.predictor import join
-
     row = find_source(catalog, name)
     training_catalog = catalog if train_on is None else train_on
     training = _training_sources(model, training_catalog)
@@ -220,19 +218,21 @@ def explain(
     # Rows: the source, the source without error bars, the source with each feature, or each kind, replaced in turn, and
     # the source without the evidence of CLASS2, which counts as one more kind where there is any.
     replaced = [[j] for j in range(D)] + list(kinds.values())
-    X, X_var = np.tile(x, (2 + len(replaced), 1)), np.tile(x_var, (2 + len(replaced), 1))
+    X, X_var, unknown = (np.tile(each, (2 + len(replaced), 1)) for each in (x, x_var, table.imputed_value[0]))
     X_var[1] = 0.0
     for row_of_X, members in enumerate(replaced, start=2):
         X[row_of_X, members], X_var[row_of_X, members] = expectation(members)
+        unknown[row_of_X, members] = False
     priors = model.priors(class_priors)
     ratio = model.ratios(source, priors, class2)
     ratios = None if ratio is None else np.repeat(ratio, len(X), axis=0)
     if ratios is not None and class2 and str(label["STATUS"]) == "unassociated" and model.second.chance:
         without = model.ratios(source, priors, class2=False)
         ratios = np.vstack([ratios, np.ones_like(ratio) if without is None else without])
-        X, X_var = np.vstack([X, x]), np.vstack([X_var, x_var])
+        X, X_var, unknown = (np.vstack([each, each[0]]) for each in (X, X_var, unknown))
         kinds = {**kinds, CLASS2_KIND: []}
-    prediction = join(list(model.estimator.predict_blocks(X, X_var=X_var, ratio=ratios)))
+    rows = replace(table[np.zeros(len(X), dtype=int)], X=X, X_var=X_var, imputed_value=unknown)
+    prediction = model.predict(rows, ratios=ratios)
     known = [str(name) for name in model.estimator.classes_]
     classes = tuple(sorted(known, key=model.grouping.names.index))
     probabilities = prediction.probabilities[:, [known.index(name) for name in classes]]

@@ -206,18 +206,20 @@ class CatalogModel:
 
     def _completed(self, table: FeatureTable) -> FeatureTable:
         """Return the table with the unknown features as the population has them, given the known ones."""
-        rows = np.flatnonzero(table.imputed_value.any(axis=1))
-        if not len(rows):
-            return table
-        X, X_var = table.X.copy(), table.X_var.copy()
-        X[rows], X_var[rows] = self._companions(table, rows).moments()
+        from fermiclass.labelling.unknown_values import complete
+
+        X, X_var = complete(self.domain, table.X, table.X_var, table.imputed_value, self._filled)
         return replace(table, X=X, X_var=X_var)
+
+    @property
+    def _filled(self) -> FloatArray:
+        """What stands for unknown values in the training, ``(D,)``."""
+        return np.array([feature.median for feature in self.imputation.features])
 
     def _companions(self, table: FeatureTable, rows: NDArray[np.intp]) -> Companions:
         from fermiclass.labelling.unknown_values import find_companions
 
-        filled = np.array([feature.median for feature in self.imputation.features])
-        return find_companions(self.domain, table.X[rows], table.X_var[rows], table.imputed_value[rows], filled)
+        return find_companions(self.domain, table.X[rows], table.X_var[rows], table.imputed_value[rows], self._filled)
 
     def priors(self, chosen: str | GroupPriors | None = None) -> ClassPriors:
         """Return the class priors of the sources to be labelled, as :meth:`label` explains."""

@@ -215,17 +215,11 @@ def _as_population(rows: FeatureTable, domain: TrainingDomain) -> tuple[FloatArr
 
     A feature that many sources lack has, for them, mean and variance of the population with their other features.
     """
-    from fermiclass.labelling.unknown_values import find_companions
+    from fermiclass.labelling.unknown_values import complete
 
     often = rows.imputed_value.mean(axis=0) >= _OFTEN
-    missing = rows.imputed_value & often
-    lacking = np.flatnonzero(missing.any(axis=1))
-    X, X_var = rows.X.copy(), rows.X_var.copy()
-    if len(lacking):
-        filled = np.array([feature.median for feature in rows.imputation.features])
-        found = find_companions(domain, X[lacking], X_var[lacking], missing[lacking], filled)
-        X[lacking], X_var[lacking] = found.moments()
-    return X, X_var
+    filled = np.array([feature.median for feature in rows.imputation.features])
+    return complete(domain, rows.X, rows.X_var, rows.imputed_value & often, filled)
 
 
 def classify(

@@ -71,6 +71,18 @@ def find_companions(
     return Companions(weights / weights.sum(axis=1, keepdims=True), means, variances)
 
 
+def complete(
+    domain: TrainingDomain, X: FloatArray, X_var: FloatArray, missing: NDArray[np.bool_], filled: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return features and variances ``(n, D)`` with mean and variance of :func:`find_companions` where missing."""
+    X, X_var, rows = X.copy(), X_var.copy(), np.flatnonzero(missing.any(axis=1))
+    if len(rows):
+        mean, spread = find_companions(domain, X[rows], X_var[rows], missing[rows], filled).moments()
+        X[rows] = np.where(missing[rows], mean, X[rows])
+        X_var[rows] = np.where(missing[rows], spread, X_var[rows])
+    return X, X_var
+
+
 def average(weights: FloatArray, prediction: Prediction) -> Prediction:
     """Return the prediction of n sources from those of their companions, n · K in order; `weights` is ``(n, K)``.
 

@@ -260,6 +260,22 @@ def test_a_source_of_the_open_world(few, name):
     assert np.all(np.isfinite(found.population))
 
 
+def test_a_source_with_an_unknown_value_is_explained_as_it_is_labelled(few):
+    """Its probabilities average over the unknown value; the known ones keep their errors."""
+    table = few.table.copy()
+    row = int(np.flatnonzero(few.classes == "")[3])
+    table["LP_beta"][row] = table["Unc_LP_beta"][row] = np.nan
+    catalog = Catalog(table, few.release, few.source, few.sha256)
+    model = train(few, default_estimator(steps=40, num_inducing=15), features="six,asinh_GLAT")
+    found = explain(model, catalog, str(catalog.names[row]), train_on=few)
+    label = model.label(catalog[[row]])[0]
+    assert list(found.probabilities) == [label[f"P_{each}"] for each in found.classes]
+    known = [name for name in found.features if name != "LP_beta"]
+    errors = extract_features(catalog[[row]], ",".join(known), imputation=None).X_var[0]
+    np.testing.assert_allclose(found.error[[found.features.index(name) for name in known]] ** 2, errors)
+    assert found.imputed_value[found.features.index("LP_beta")]
+
+
 def test_labels_that_do_not_say_how_they_were_made(model, few):
     labels = model.label(few[:20])
     other = few[:100]
