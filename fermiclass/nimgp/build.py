@@ -146,7 +146,8 @@ def _likelihood(
     else:
         from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, copied_without_leak
 
-        right = GPflowLikelihood(copied_without_leak(settings.likelihood), offset=None, sets=sets)
+        num_draws = 2 * settings.training.draw_pairs
+        right = GPflowLikelihood(copied_without_leak(settings.likelihood), offset=None, sets=sets, num_draws=num_draws)
         num_latent = right.num_functions
         if right.num_classes != num_classes:
             raise ValueError(

@@ -270,7 +270,7 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         return compose_model(
             settings,
             Z,
-            response.adapted(),
+            response.adapted(2 * settings.training.draw_pairs),
             response.num_functions,
             Standardised(float(mean), float(scale)),
             num_data=num_data,

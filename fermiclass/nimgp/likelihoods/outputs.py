@@ -31,9 +31,9 @@ class OutputModel(NamedTuple):
     offset: tuple[float, ...]
     scales: Scales
 
-    def adapted(self) -> GPflowLikelihood:
-        """Return the likelihood in its adapter."""
-        return GPflowLikelihood(self.likelihood, offset=self.offset)
+    def adapted(self, num_draws: int = 8) -> GPflowLikelihood:
+        """Return the likelihood in its adapter, which draws f so many times if the likelihood draws."""
+        return GPflowLikelihood(self.likelihood, offset=self.offset, num_draws=num_draws)
 
     @property
     def num_functions(self) -> int:

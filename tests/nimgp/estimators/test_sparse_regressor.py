@@ -171,6 +171,8 @@ def test_classes_by_gpflow(data, new):
     assert model.log_density(new[0], new[2]["ordinal"], X_var=new[1]).shape == (30,)
     with pytest.raises(NotImplementedError, match="likelihood Softmax has no quantiles"):
         model.predict_quantiles(new[0])
+    other = clone(model).set_params(training={"draw_pairs": 5}).fit(X, y["ordinal"], X_var=X_var)
+    assert np.all(other.weights_["posterior.q_mu"] != model.weights_["posterior.q_mu"])
 
 
 # --- what changes nothing --------------------------------------------------------------------------------------------
