@@ -30,7 +30,7 @@ class RowStatistics:
     mean: FloatArray
     std: FloatArray
     extremes: FloatArray
-    num_outside: NDArray[np.int64]  #: Number of them outside of the limits, ``(D,)``.
+    num_outliers: NDArray[np.int64]  #: Number of outliers among them, ``(D,)``.
     labels: NDArray[Any] | None  #: Distinct labels, sorted; None if there are no labels.
     #: Digest of all that training depends on: features and variances of these rows, the labels of all rows, and the
     #: blocks in which they are stored.
@@ -39,20 +39,20 @@ class RowStatistics:
 
 
 def row_statistics(
-    rows: Rows, samples: Sequence[tuple[int, int]] = (), limits: FloatArray | None = None
+    rows: Rows, samples: Sequence[tuple[int, int]] = (), limits: tuple[FloatArray, FloatArray] | None = None
 ) -> RowStatistics:
     """Read all rows once.
 
     Each of `samples` is a number of rows and a seed, to be drawn without replacement and in the order of the file. The
-    same seed and rows give the same sample in any format. Within `limits`, least and largest value of each feature
-    ``(2, D)``, values outside are taken as the nearest limit.
+    same seed and rows give the same sample in any format. The first of the `limits`, ``(2, D)`` each, are the least and
+    the largest value of each feature, which values outside are taken as. Values outside of the second are outliers.
 
     Raises RowsError if no row has a label, there are no rows, or there are too many distinct labels.
     """
     count = 0
     offset = mean = squares = np.zeros(len(rows.columns.features))
     low, high = np.full(len(offset), np.inf), np.full(len(offset), -np.inf)
-    outside = np.zeros(len(offset), np.int64)
+    outliers = np.zeros(len(offset), np.int64)
     labels: set[Any] = set()
     drawn = [_Sample(rows, num, seed) for num, seed in samples]
     digest = blake2b(rows.block_edges.tobytes(), digest_size=16)
@@ -74,8 +74,9 @@ def row_statistics(
             one.add(chunk)
         if len(X):
             if limits is not None:
-                outside += np.sum((limits[0] > X) | (limits[1] < X), axis=0)
-                X = np.clip(X, *limits)
+                usual, (lower, upper) = limits
+                outliers += np.sum((lower > X) | (upper < X), axis=0)
+                X = np.clip(X, *usual)
             low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
             # Chan, Golub & LeVeque (1979). Squares are about the mean of each chunk, because one sum of squares would
             # cancel. All is relative to the first row, because means of numbers far from zero lose digits.
@@ -95,7 +96,7 @@ def row_statistics(
         offset + mean,
         np.sqrt(squares / count),
         np.stack([low, high]),
-        outside,
+        outliers,
         np.array(sorted(labels)) if has_labels else None,
         digest.hexdigest(),
         tuple(one.kept for one in drawn),
