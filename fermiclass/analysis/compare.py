@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from fermiclass.analysis.other_list import OtherList
+from fermiclass.analysis.other_list import OtherList, Pairs
 from fermiclass.catalog import CLASS_TREE, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io.arrays import FloatArray
@@ -67,7 +67,8 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
             "it is not known what class the other list is of: give the class of its probabilities, or of all its "
             f"sources (--of), one of {', '.join(classes)}; or its column of classes (--class-column)"
         )
-    mine, theirs, separation, by_name = other.match(labels)
+    pairs = _nearest(labels, other)
+    mine, theirs, separation, by_name = pairs.mine, pairs.theirs, pairs.separation, pairs.by_name
     if not len(mine):
         raise CatalogError(
             f"none of {len(other)} sources of '{other.source}' is among the {len(labels)} labelled ones. Check its "
@@ -95,6 +96,15 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
         "by_position": int(np.sum(~by_name)), "unmatched": len(other) - len(np.unique(theirs)),
     }  # fmt: skip
     return Comparison(table[order], numbers, agreement, confusion, unknown, ranks, roc)
+
+
+def _nearest(labels: Table, other: OtherList) -> Pairs:
+    """Return the nearest label of each row of the other list, each label at most once; a name goes before a place."""
+    at = (np.asarray(labels[name], float) for name in ("RAJ2000", "DEJ2000"))
+    found = other.pairs(np.asarray(labels["Source_Name"], str), *at)
+    for side in ("theirs", "mine"):
+        found = found[np.sort(np.unique(getattr(found, side), return_index=True)[1])]
+    return found
 
 
 def _matched(

@@ -8,12 +8,10 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from astropy import units as u
-from astropy.coordinates import SkyCoord
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.analysis.other_list import OtherList, place_of
+from fermiclass.analysis.other_list import OtherList
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.own_sources import error_column
 from fermiclass.errors import CatalogError
@@ -23,8 +21,7 @@ from fermiclass.io.plain import plain_column, plain_table
 _LOG = logging.getLogger(__name__)
 _MOST_SHOWN = 5
 
-#: Radius in degrees for sources without an error ellipse.
-RADIUS = 0.1
+_ELLIPSE = ("Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
 
 
 class Matches(NamedTuple):
@@ -45,28 +42,21 @@ def match(catalog: Catalog, other: OtherList, *, needed: bool = True) -> Matches
     counts if neither of the two has another partner; all other rows are ambiguous. Raises CatalogError when nothing
     matches, unless `needed` is False.
     """
-    places = [place_of(name) for name in catalog.names.tolist()]
-    times = Counter(places)
-    row = {place: k for k, place in enumerate(places) if times[place] == 1}
-    named = np.array([row.get(place_of(name), -1) if name else -1 for name in other.names.tolist()], np.intp)
-    rest = np.flatnonzero((named < 0) & np.isfinite(other.ra) & np.isfinite(other.dec))
-    near_theirs, near_mine = _within_ellipses(catalog, other, rest)
-    theirs = np.concatenate([np.flatnonzero(named >= 0), near_theirs])
-    mine = np.concatenate([named[named >= 0], near_mine])
-    single = (np.bincount(theirs, minlength=len(other))[theirs] == 1) & (np.bincount(mine)[mine] == 1)
-    ambiguous = np.unique(theirs[~single])
+    at = (column_or_nan(catalog, name) for name in ("RAJ2000", "DEJ2000", *_ELLIPSE))
+    pairs = other.pairs(catalog.names, *at)
+    single = (np.bincount(pairs.theirs)[pairs.theirs] == 1) & (np.bincount(pairs.mine)[pairs.mine] == 1)
+    ambiguous = np.unique(pairs.theirs[~single])
     if needed and not np.any(single):
         raise CatalogError(
             f"none of the {len(other)} rows of '{other.source}' is a source of {catalog.source} for certain "
             f"({len(ambiguous)} are ambiguous). Check its names and positions."
         )
-    mine, theirs = mine[single], theirs[single]
-    for i, j in zip(mine, theirs, strict=True):
-        how = "by name" if named[j] >= 0 else "by position"
+    mine, theirs, by_name = pairs.mine[single], pairs.theirs[single], pairs.by_name[single]
+    for i, j, named in zip(mine, theirs, by_name, strict=True):
+        how = "by name" if named else "by position"
         _LOG.info("%s: row %d, '%s', is %s, %s", other.source, j + 1, other.names[j], catalog.names[i], how)
-    by_name = int(np.sum(named[theirs] >= 0))
     notes = [
-        f"'{other.source}': {by_name} rows match sources of {catalog.source} by name, {len(theirs) - by_name} by "
+        f"'{other.source}': {by_name.sum()} rows match sources of {catalog.source} by name, {np.sum(~by_name)} by "
         f"position, {len(other) - len(theirs) - len(ambiguous)} none (-v lists the matches)"
     ]
     if len(ambiguous):
@@ -97,7 +87,7 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
         See `needed`; or if the table has neither names nor positions.
     """
     plain = plain_table(table)
-    matches = match(catalog, OtherList.of(plain, source, radius=RADIUS), needed=needed)
+    matches = match(catalog, OtherList.of(plain, source), needed=needed)
     result = catalog.table.copy()
     brought = []
     for name in plain.colnames:
@@ -138,7 +128,7 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
     column = next((there[name] for name in ("label", "class", "class1", "type") if name in there), None)
     if column is None:
         raise CatalogError(f"'{source}' has no column of labels, named label, class or type; it has {plain.colnames}.")
-    matches = match(catalog, OtherList.of(plain, source, radius=RADIUS, class_column=column), needed=needed)
+    matches = match(catalog, OtherList.of(plain, source, class_column=column), needed=needed)
     weight = next((plain[there[name]] for name in ("weight", "probability") if name in there), np.ones(len(plain)))
     weights = np.asarray(weight, float)
     if not np.all((weights > 0) & (weights <= 1)):
@@ -150,24 +140,3 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
     counts = ", ".join(f"{word} {n}" for word, n in sorted(Counter(words[j] for j in matches.theirs).items()))
     notes = (*catalog.notes, *matches.notes, f"labels of '{source}': {counts or 'none'}")
     return dataclasses.replace(catalog, own_labels=own.astype(str), notes=notes)
-
-
-def _within_ellipses(
-    catalog: Catalog, other: OtherList, rows: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return all pairs of these rows and of sources in whose error ellipse they are."""
-    ra, dec, major, minor, angle = (
-        column_or_nan(catalog, name)
-        for name in ("RAJ2000", "DEJ2000", "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
-    )
-    placed = np.flatnonzero(np.isfinite(ra) & np.isfinite(dec))
-    if not len(rows) or not len(placed):
-        return np.empty(0, np.intp), np.empty(0, np.intp)
-    a = np.where(major > 0, major, RADIUS)
-    b = np.where(minor > 0, minor, a)
-    here, there = SkyCoord(ra[placed], dec[placed], unit="deg"), SkyCoord(other.ra[rows], other.dec[rows], unit="deg")
-    j, i, distance, _ = here.search_around_sky(there, np.max(a[placed]) * u.deg)
-    turn = (here[i].position_angle(there[j]).deg - np.nan_to_num(angle[placed[i]])) * u.deg
-    x, y = distance.deg * np.cos(turn).value / a[placed[i]], distance.deg * np.sin(turn).value / b[placed[i]]
-    inside = x**2 + y**2 <= 1.0
-    return rows[j[inside]], placed[i[inside]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from astropy import units as u
@@ -27,6 +28,23 @@ _PLACE = re.compile(r"J\d{4}\.\d[+-]\d{4}[a-z]?", re.IGNORECASE)
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan", re.IGNORECASE)
 
 
+#: Radius in degrees for sources without an error ellipse.
+RADIUS = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of a source and a row of another list, ``(n,)`` each."""
+
+    mine: NDArray[np.intp]
+    theirs: NDArray[np.intp]
+    separation: FloatArray  #: Degrees, NaN if unknown.
+    by_name: NDArray[np.bool_]
+
+    def __getitem__(self, chosen: NDArray[Any]) -> Pairs:
+        return Pairs(self.mine[chosen], self.theirs[chosen], self.separation[chosen], self.by_name[chosen])
+
+
 @dataclass(frozen=True, eq=False)
 class OtherList:
     """N sources of another list."""
@@ -38,7 +56,7 @@ class OtherList:
     dec: FloatArray
     classes: NDArray[np.str_] | None = None  #: ``(N,)`` words; None without.
     probability: FloatArray | None = None  #: ``(N,)``; None without.
-    radius: float = 0.1  #: Largest separation of two positions of one source, deg.
+    radius: float = RADIUS  #: Largest separation of two positions of one source, deg.
 
     def __len__(self) -> int:
         return len(self.names)
@@ -54,7 +72,7 @@ class OtherList:
         dec: str | None = None,
         class_column: str | None = None,
         probability: str | None = None,
-        radius: float = 0.1,
+        radius: float = RADIUS,
     ) -> OtherList:
         """Take the columns of a table; those that are not given are found by their usual names.
 
@@ -87,30 +105,32 @@ class OtherList:
             radius,
         )
 
-    def match(self, labels: Table) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray, NDArray[np.bool_]]:
-        """Return the rows of the labels and of this list that are one source, their separation, and if by name.
+    def pairs(self, names: NDArray[np.str_], ra: FloatArray, dec: FloatArray, *ellipse: FloatArray) -> Pairs:
+        """Return all pairs of a source and a row of this list that may be one: by name first, the nearest first.
 
-        By name first, then the nearest position within the radius; each label at most once. A name that several labels
-        have is of no use, and neither is a position that is not known.
+        A row matches by its name, unless several sources have it, or else all sources in whose error ellipse it is:
+        semi-axes in degrees and position angle, ``(N,)`` each; a source without one has a circle of `radius`.
         """
-        places = [place_of(str(name)) for name in labels["Source_Name"]]
+        places = [place_of(name) for name in names.tolist()]
         repeats = Counter(places)
         row = {place: k for k, place in enumerate(places) if repeats[place] == 1}
-        mine = np.array([row.get(place_of(str(name)), -1) if name else -1 for name in self.names], np.intp)
-        by_name = mine >= 0
-        here = SkyCoord(*(np.asarray(labels[column], float) * u.deg for column in ("RAJ2000", "DEJ2000")))
-        there = SkyCoord(self.ra * u.deg, self.dec * u.deg)
-        placed = np.flatnonzero(np.isfinite(here.ra) & np.isfinite(here.dec))
-        rest = np.flatnonzero(~by_name & np.isfinite(self.ra) & np.isfinite(self.dec))
+        named = np.array([row.get(place_of(name), -1) if name else -1 for name in self.names.tolist()], np.intp)
+        here, there = SkyCoord(ra, dec, unit="deg"), SkyCoord(self.ra, self.dec, unit="deg")
+        placed = np.flatnonzero(np.isfinite(ra) & np.isfinite(dec))
+        rest = np.flatnonzero((named < 0) & np.isfinite(self.ra) & np.isfinite(self.dec))
+        theirs = np.flatnonzero(named >= 0)
+        mine, by_name = named[theirs], np.ones(len(theirs), bool)
         if len(rest) and len(placed):
-            nearest, distance, _ = there[rest].match_to_catalog_sky(here[placed])
-            mine[rest] = np.where(distance.deg <= self.radius, placed[nearest], -1)
-        theirs = np.flatnonzero(mine >= 0)
-        separation = here[mine[theirs]].separation(there[theirs]).deg
-        order = np.lexsort((np.nan_to_num(separation), ~by_name[theirs]))
-        first = order[np.sort(np.unique(mine[theirs][order], return_index=True)[1])]
-        theirs, separation = theirs[first], separation[first]
-        return mine[theirs], theirs, separation, by_name[theirs]
+            major, minor, angle = (x[placed] for x in ellipse or [np.full(len(ra), np.nan)] * 3)
+            a = np.where(major > 0, major, self.radius)
+            b = np.where(minor > 0, minor, a)
+            j, i, distance, _ = here[placed].search_around_sky(there[rest], np.max(a) * u.deg)
+            turn = here[placed[i]].position_angle(there[rest[j]]).rad - np.radians(np.nan_to_num(angle[i]))
+            inside = np.hypot(np.cos(turn) / a[i], np.sin(turn) / b[i]) * distance.deg <= 1.0
+            mine, theirs = np.append(mine, placed[i[inside]]), np.append(theirs, rest[j[inside]])
+            by_name = np.append(by_name, np.zeros(inside.sum(), bool))
+        separation = here[mine].separation(there[theirs]).deg
+        return Pairs(mine, theirs, separation, by_name)[np.lexsort((np.nan_to_num(separation), ~by_name))]
 
 
 def place_of(name: str) -> str:
