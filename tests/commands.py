@@ -47,6 +47,31 @@ def run_well(*arguments, alone=False, **kwargs):
     return done.stdout
 
 
+def refuses(folder, message, *arguments, command=()):
+    """Run a command that ends with one message on standard error, and changes no file of its folder."""
+    before = set(folder.iterdir())
+    done = run(*command, *arguments, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.search(message, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert set(folder.iterdir()) == before
+
+
+def imported_by(*arguments, cwd=None):
+    """Run a command in a process of its own; return what it prints, and the packages that it has imported."""
+    script = (
+        "import sys; from fermiclass.cli.app import main\n"
+        "try: main(args=sys.argv[1:], prog_name='fermiclass')\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    printed, _, modules = done.stdout.rstrip("\n").rpartition("\n")
+    return printed, set(modules.split())
+
+
 @contextlib.contextmanager
 def _warnings_as_outside_of_tests():
     with warnings.catch_warnings():

@@ -24,6 +24,7 @@ from sklearn.base import clone
 from fermiclass.benchmarks.benchmark import Benchmark, Problem, Record, score_labels
 from fermiclass.benchmarks.figures import active_figure, learning_curve, title_of
 from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions, authors_start
+from fermiclass.benchmarks.uci import load_rows
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
 
@@ -75,18 +76,7 @@ def load(folder: Path) -> Rows:
 
     Raises BenchmarkError when a file is missing or damaged, or has too few rows.
     """
-    home = folder / "uci" / "waveform"
-    needed = NUM_TRAIN + NUM_TEST + NUM_POOL
-    try:
-        rows = Rows(np.loadtxt(home / "X.txt", ndmin=2), np.loadtxt(home / "Y.txt", dtype=np.int64))
-        if len(rows.X) != len(rows.y) or len(rows.y) < needed:
-            raise ValueError(f"{len(rows.X)} rows and {len(rows.y)} classes: expected {needed} of each")
-    except (OSError, ValueError) as error:
-        raise BenchmarkError(
-            f"the data of the benchmark 'active' cannot be read from '{home}' ({error}). Give the folder that holds "
-            "uci/waveform/ with --data."
-        ) from error
-    return rows
+    return Rows(*load_rows(folder, "waveform", False, "active", NUM_TRAIN + NUM_TEST + NUM_POOL))
 
 
 class _Repetition:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, published_figures
 from fermiclass.benchmarks.methods import METHOD_OPTIONS, authors_start
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
@@ -27,11 +27,6 @@ _VALUES, _ERRORS = (0, 2, 3, 4, 6, 8), (1, None, None, 5, 7, None)  # columns of
 
 #: Columns of X in each cell: all six, or all except the significances of detection and curvature (appendix B.4).
 _FEATURES: Mapping[str, list[int]] = MappingProxyType({"six": [0, 1, 2, 3, 4, 5], "four": [0, 2, 3, 4]})
-
-_PUBLISHED = {  # NLL, error: tables 9 and 17
-    "six": {"mgp": (0.377, 0.075), "nimgp": (0.246, 0.088), "nimgp-nn": (0.261, 0.082), "nimgp-fo": (0.292, 0.071)},
-    "four": {"mgp": (0.381, 0.077), "nimgp": (0.268, 0.0811), "nimgp-nn": (0.28, 0.0885), "nimgp-fo": (0.309, 0.0867)},
-}
 
 
 class _Data(NamedTuple):
@@ -54,13 +49,7 @@ class Astro454(Benchmark):
     default_cells = ("six",)
     num_splits = 100
     tables = MappingProxyType({"Tables 9 and 10": PaperTable("six"), "Tables 17 and 18": PaperTable("four")})
-    published = MappingProxyType(
-        {
-            (cell, method): {"nll": nll, "error": error}
-            for cell, row in _PUBLISHED.items()
-            for method, (nll, error) in row.items()
-        }
-    )
+    published = published_figures(name)
     options = ("data", *METHOD_OPTIONS)
 
     def __init__(self, data: Path) -> None:
@@ -74,7 +63,7 @@ class Astro454(Benchmark):
         data, features = _load(self.folder), _FEATURES[cell]
         X, X_var = data.X[:, features], data.X_var[:, features]
         train, test = data.splits[split, :NUM_TRAIN], data.splits[split, NUM_TRAIN:]
-        return Problem(X[train], X_var[train], data.y[train], X[test], X_var[test], data.y[test])
+        return Problem.split(X, X_var, data.y, train, test)
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return inducing points and step size of the authors' code. The text of the paper has a step size of 0.01."""

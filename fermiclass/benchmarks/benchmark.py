@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +29,14 @@ Record = dict[str, Any]
 #: Figures of a paper by cell and method, such as ``{("glass/0", "mgp"): {"nll": 1.63, "error": 0.346}}``.
 PublishedFigures = Mapping[tuple[str, str], Mapping[str, float]]
 
+
+def published_figures(benchmark: str) -> PublishedFigures:
+    """Return the figures of the paper as printed, which are in ``published.csv``."""
+    rows = pd.read_csv(Path(__file__).with_name("published.csv")).query("benchmark == @benchmark")
+    figures = rows.set_index(["cell", "method"]).drop(columns="benchmark")
+    return {(str(cell), str(method)): row.dropna().to_dict() for (cell, method), row in figures.iterrows()}
+
+
 _RANKED = 1.25  # number of rows that are inspected per wrong label
 
 
@@ -47,6 +56,14 @@ class Problem:
     bayes: FloatArray | None = None
     #: Whether the benchmark made a training label wrong, ``(N,)``. None if it made none wrong.
     wrong: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def split(
+        cls, X: FloatArray, X_var: FloatArray | float, y: NDArray[Any], train: NDArray[Any], test: NDArray[Any]
+    ) -> Problem:
+        """Return the problem of some training rows and test rows; `X_var` may be the variance of all inputs."""
+        X_var = np.broadcast_to(X_var, X.shape)
+        return cls(X[train], X_var[train], y[train], X[test], X_var[test], y[test])
 
 
 class PaperTable(NamedTuple):

@@ -60,8 +60,7 @@ class Flights(Benchmark):
         """
         X, y = load()
         test, train = np.split(np.random.default_rng((_SEED, split)).permutation(len(X)), [NUM_TEST])
-        zeros = np.zeros_like(X)
-        return Problem(X[train], zeros[train], y[train], X[test], zeros[test], y[test])
+        return Problem.split(X, 0.0, y, train, test)
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of section IV-A. The initial length-scales are those of the paper's other data."""

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, published_figures
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
@@ -29,13 +29,6 @@ NUM_TEST = 500  # test images out of 5,000
 
 _NOISE_SEED = 7
 _BYTES = 0x08  # code of unsigned bytes, the only type in the files of MNIST
-
-_TABLE_7 = {  # NLL and error by noise
-    "mgp": ((0.0649, 0.0203), (0.0718, 0.0215), (0.0878, 0.0265), (0.1023, 0.029)),
-    "nimgp": ((0.0652, 0.02), (0.0712, 0.0221), (0.0879, 0.0275), (0.1024, 0.0293)),
-    "nimgp-nn": ((0.0630, 0.0196), (0.0704, 0.0215), (0.0852, 0.0253), (0.1005, 0.0284)),
-    "nimgp-fo": ((0.0651, 0.0202), (0.0720, 0.0216), (0.0880, 0.0265), (0.1024, 0.0288)),
-}
 
 
 class Images(NamedTuple):
@@ -56,6 +49,7 @@ class MNIST(Benchmark):
     #: Minibatches as in the paper, since all images in every step would be slower. Fewer and larger steps.
     fast = MappingProxyType({"epochs": 100, "learning_rate": 0.01, "training": {"decay": True}})
     tables = MappingProxyType({"Tables 7 and 8": PaperTable(slow=True)})
+    published = published_figures(name)
     options = ("data", "noise", *METHOD_OPTIONS)
 
     def __init__(self, data: Path) -> None:
@@ -64,11 +58,6 @@ class MNIST(Benchmark):
         self._data_set = "mnist-5000" if self._home is None else "mnist"
         self.cells: Sequence[str] = tuple(f"{self._data_set}/{noise}" for noise in NOISES)
         self.num_splits: int = 10 if self._home is None else 1
-        self.published = {
-            (f"mnist/{noise}", method): {"nll": nll, "error": error}
-            for method, row in _TABLE_7.items()
-            for noise, (nll, error) in zip(NOISES, row, strict=True)
-        }
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split, standardised by the training rows, with the noise of the cell.
@@ -83,8 +72,7 @@ class MNIST(Benchmark):
         varies = spread > 0
         X = np.where(varies, (images.X - mean) / np.where(varies, spread, 1.0), 0.0)
         X += np.sqrt(noise_variance) * np.random.default_rng((_NOISE_SEED, split)).standard_normal(X.shape)
-        zeros = np.zeros_like(X)
-        return Problem(X[train], zeros[train], images.y[train], X[test], zeros[test], images.y[test])
+        return Problem.split(X, 0.0, images.y, train, test)
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of section 5.4. Degree, learning rate and initial noise are from the authors' code."""

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, published_figures
 from fermiclass.benchmarks.figures import ClassCurves, toy_figure
 from fermiclass.benchmarks.gp_draws import LatentFunctions, bayes_probabilities, draw_problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
@@ -44,14 +44,7 @@ class Toy(Benchmark):
     cells = (CELL,)
     num_splits = 10
     tables = MappingProxyType({"Table 1": PaperTable()})
-    published = MappingProxyType(
-        {
-            (CELL, "mgp"): {"nll": 0.884, "error": 0.125},
-            (CELL, "nimgp"): {"nll": 0.286, "error": 0.129},
-            (CELL, "nimgp-nn"): {"nll": 0.347, "error": 0.125},
-            (CELL, "nimgp-fo"): {"nll": 0.495, "error": 0.128},
-        }
-    )
+    published = published_figures(name)
     options = ("plot", *METHOD_OPTIONS)
 
     def __init__(self) -> None:

@@ -11,12 +11,13 @@ has 319 rows; that of LIBSVM has 391.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
-from fermiclass.benchmarks.benchmark import Benchmark, Problem
+from fermiclass.benchmarks.benchmark import Benchmark, Problem, published_figures
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.benchmarks.uci import load_rows, standardised
 
@@ -26,13 +27,7 @@ _TRAIN = 2 / 3
 _SEED = 17
 _METHODS = ("rmgpc", "smgpc")
 
-# By data set: a row for each method, in %, with the columns of SHARES.
-_PUBLISHED = {
-    "new-thyroid": ((94.2, 92.7, 92.3, 89.5), (93.9, 90.7, 89.0, 85.9)),
-    "wine": ((98.0, 97.5, 97.0, 96.6), (98.0, 97.3, 96.4, 95.5)),
-    "glass": ((65.2, 63.5, 63.9, 59.7), (60.6, 58.9, 58.0, 55.5)),
-    "svmguide2": ((76.3, 75.6, 74.9, 72.8), (74.6, 73.8, 72.8, 71.4)),
-}
+_DATA_SETS = ("new-thyroid", "wine", "glass", "svmguide2")
 
 
 class WrongLabels(Benchmark):
@@ -42,16 +37,9 @@ class WrongLabels(Benchmark):
     """
 
     name = "rmgpc"
-    cells = tuple(f"{data_set}/{share}" for data_set in _PUBLISHED for share in SHARES)
+    cells = tuple(f"{data_set}/{share}" for data_set in _DATA_SETS for share in SHARES)
     num_splits = 100
-    published = MappingProxyType(
-        {
-            (f"{data_set}/{share}", method): {"bcr": rate / 100}
-            for data_set, rows in _PUBLISHED.items()
-            for method, rates in zip(_METHODS, rows, strict=True)
-            for share, rate in zip(SHARES, rates, strict=True)
-        }
-    )
+    published = published_figures(name)
     methods = _METHODS
     scores = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f"), "bcr": ("BCR", ".3f")})
     options = ("data", "openml", "noise", *METHOD_OPTIONS)
@@ -71,5 +59,4 @@ class WrongLabels(Benchmark):
         replaced = order[: round(float(share) * len(train))]
         labels = y[train].copy()
         labels[replaced] = drawn[replaced]
-        zeros = np.zeros_like(X)
-        return Problem(X[train], zeros[train], labels, X[test], zeros[test], y[test], wrong=labels != y[train])
+        return replace(Problem.split(X, 0.0, y, train, test), y=labels, wrong=labels != y[train])

@@ -17,7 +17,7 @@ from fermiclass.catalog import Catalog
 from fermiclass.catalog.catalog import DISC
 from fermiclass.errors import FeatureError
 from fermiclass.features.inputs import Band, Column, Input, Reading, describe
-from fermiclass.features.transforms import Asinh, AsinhDistance, HardnessRatio, Identity, Log, RoundedLog, Transform
+from fermiclass.features.transforms import ASINH, HARDNESS_RATIO, IDENTITY, LOG, ROUNDED_LOG, Transform, asinh_distance
 
 
 @dataclass(frozen=True)
@@ -100,26 +100,26 @@ def _exact(name: str, column: str, transform: Transform, about: str, ucd: str) -
 
 _FLUX = "phot.flux;em.gamma"
 
-_LN_FLUX = _measured("ln_Flux1000", "Flux1000", Log(), "ln of Flux1000 / (ph cm-2 s-1), 1 to 100 GeV", _FLUX)
-_LN_SIGNIF = _exact("ln_Signif_Avg", "Signif_Avg", Log(), "ln of Signif_Avg", "stat.snr")
-_LN_PIVOT = _exact("ln_Pivot_Energy", "Pivot_Energy", Log(), "ln of Pivot_Energy / MeV", "em.energy")
-_LP_INDEX = _measured("LP_Index", "LP_Index", Identity(), "LogParabola: photon index at Pivot_Energy", "spect.index")
-_LP_BETA = _measured("LP_beta", "LP_beta", Identity(), "LogParabola: curvature beta", "spect.index")
-_ASINH_CURV = _exact("asinh_LP_SigCurv", "LP_SigCurv", Asinh(), "LogParabola: asinh of LP_SigCurv", "stat.snr")
-_FLUX1000 = _measured("Flux1000", "Flux1000", Identity(), "Photon flux, 1 to 100 GeV", _FLUX, unit="ph cm-2 s-1")
-_LN_CURV = _exact("ln_LP_SigCurv", "LP_SigCurv", RoundedLog(), "ln of LP_SigCurv to 0.01, 0 made 0.1", "stat.snr")
-_LN_VARIABILITY = _exact("ln_Variability_Index", "Variability_Index", Log(), "ln of Variability_Index", "src.var.index")
+_LN_FLUX = _measured("ln_Flux1000", "Flux1000", LOG, "ln of Flux1000 / (ph cm-2 s-1), 1 to 100 GeV", _FLUX)
+_LN_SIGNIF = _exact("ln_Signif_Avg", "Signif_Avg", LOG, "ln of Signif_Avg", "stat.snr")
+_LN_PIVOT = _exact("ln_Pivot_Energy", "Pivot_Energy", LOG, "ln of Pivot_Energy / MeV", "em.energy")
+_LP_INDEX = _measured("LP_Index", "LP_Index", IDENTITY, "LogParabola: photon index at Pivot_Energy", "spect.index")
+_LP_BETA = _measured("LP_beta", "LP_beta", IDENTITY, "LogParabola: curvature beta", "spect.index")
+_ASINH_CURV = _exact("asinh_LP_SigCurv", "LP_SigCurv", ASINH, "LogParabola: asinh of LP_SigCurv", "stat.snr")
+_FLUX1000 = _measured("Flux1000", "Flux1000", IDENTITY, "Photon flux, 1 to 100 GeV", _FLUX, unit="ph cm-2 s-1")
+_LN_CURV = _exact("ln_LP_SigCurv", "LP_SigCurv", ROUNDED_LOG, "ln of LP_SigCurv to 0.01, 0 made 0.1", "stat.snr")
+_LN_VARIABILITY = _exact("ln_Variability_Index", "Variability_Index", LOG, "ln of Variability_Index", "src.var.index")
 # An error of 10 means that the fractional variability is not constrained (9.999999 in DR1).
 _FRAC_VARIABILITY = _measured(
-    "Frac_Variability", "Frac_Variability", Identity(), "Fractional variability", "src.var.amplitude", cap=9.99
+    "Frac_Variability", "Frac_Variability", IDENTITY, "Fractional variability", "src.var.amplitude", cap=9.99
 )
 _ASINH_PLEC = _exact(
-    "asinh_PLEC_SigCurv", "PLEC_SigCurv", Asinh(), "Exponential cutoff: asinh of PLEC_SigCurv", "stat.snr"
+    "asinh_PLEC_SigCurv", "PLEC_SigCurv", ASINH, "Exponential cutoff: asinh of PLEC_SigCurv", "stat.snr"
 )
 _LN_ENERGY_FLUX = _measured(
-    "ln_Energy_Flux100", "Energy_Flux100", Log(), "ln of Energy_Flux100 / (erg cm-2 s-1), 0.1 to 100 GeV", _FLUX
+    "ln_Energy_Flux100", "Energy_Flux100", LOG, "ln of Energy_Flux100 / (erg cm-2 s-1), 0.1 to 100 GeV", _FLUX
 )
-_PL_INDEX = _measured("PL_Index", "PL_Index", Identity(), "Power law: photon index", "spect.index")
+_PL_INDEX = _measured("PL_Index", "PL_Index", IDENTITY, "Power law: photon index", "spect.index")
 
 #: The six features of the main paper, in a form that suits faint sources.
 SIX_FEATURES: tuple[Feature, ...] = (_LN_FLUX, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _ASINH_CURV)
@@ -132,7 +132,7 @@ def _hardness(number: int, low: float, high: float, labels: tuple[str, str]) -> 
     return Feature(
         f"HR_{number}{number + 1}",
         (Band(low), Band(high)),
-        HardnessRatio(),
+        HARDNESS_RATIO,
         f"Hardness ratio (b - a)/(b + a) of nuFnu in a = {labels[0]} and b = {labels[1]}",
         "",
         "phot.flux;em.gamma;arith.ratio",
@@ -166,7 +166,7 @@ EXTENDED_FEATURES: tuple[Feature, ...] = (
     *HARDNESS_FEATURES,
 )
 
-_ASINH_GLAT = _exact("asinh_GLAT", "GLAT", AsinhDistance(DISC), f"asinh of |GLAT| / {DISC:g} deg", "pos.galactic.lat")
+_ASINH_GLAT = _exact("asinh_GLAT", "GLAT", asinh_distance(DISC), f"asinh of |GLAT| / {DISC:g} deg", "pos.galactic.lat")
 
 #: The extended set, and how far a source lies from the Galactic plane: the default.
 GALACTIC_FEATURES: tuple[Feature, ...] = (*EXTENDED_FEATURES, _ASINH_GLAT)

@@ -10,7 +10,7 @@ from fermiclass.catalog import Catalog, CatalogWarning
 from fermiclass.errors import FeatureError
 from fermiclass.features.definitions import FEATURE_SETS, FEATURES, Feature
 from fermiclass.features.inputs import Column, describe
-from fermiclass.features.transforms import Identity, Log
+from fermiclass.features.transforms import IDENTITY, LOG
 
 #: Numeric columns of the 4FGL releases with one number a source. They are known without a catalogue.
 RAW_COLUMNS: tuple[str, ...] = (
@@ -79,8 +79,8 @@ def raw_feature(name: str) -> Feature:
     column = name.removeprefix("ln_")
     quantity = Column(column, f"Unc_{column}", optional=True)
     if column != name:
-        return Feature(name, (quantity,), Log(), f"ln of the catalogue's {column}")
-    return Feature(name, (quantity,), Identity(), f"The catalogue's {column}")
+        return Feature(name, (quantity,), LOG, f"ln of the catalogue's {column}")
+    return Feature(name, (quantity,), IDENTITY, f"The catalogue's {column}")
 
 
 def _resolve(name: str, catalog: Catalog | None, raw: bool) -> tuple[Feature, ...]:

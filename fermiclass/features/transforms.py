@@ -11,148 +11,100 @@ such as a flux of zero for the logarithm, give NaN. `fermiclass.features.imputat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from fermiclass.io.arrays import FloatArray
-
-
-class Transform(Protocol):
-    """A transformation: a value and its gradient."""
-
-    @property
-    def reach(self) -> float:
-        """Largest distance of a value from the median, as a multiple of that of the 1st or 99th percentile."""
-        ...
-
-    def value(self, q: FloatArray) -> FloatArray:
-        """Return g(q), shape (N,), for quantities `q` of shape (K, N); NaN outside the domain."""
-        ...
-
-    def gradient(self, q: FloatArray) -> FloatArray:
-        """Return ∂g/∂q, shape (K, N), for quantities `q` of shape (K, N)."""
-        ...
-
 
 #: The flux density of Vela is 8600 times as far from the median as the 99th percentile. Logarithms of possible values
 #: stay within 3 times the distance of the percentile.
 REACH, REACH_OF_LOGARITHM = 1e5, 10.0
 
 
-@dataclass(frozen=True)
-class Identity:
-    """g(q) = q, for one quantity."""
+class Transform(NamedTuple):
+    """A transformation of quantities ``q`` (K, N): one for all but the hardness ratio, which has two."""
 
-    reach: ClassVar[float] = REACH
-
-    def value(self, q: FloatArray) -> FloatArray:
-        """Return q."""
-        return np.array(q[0])
-
-    def gradient(self, q: FloatArray) -> FloatArray:
-        """Return 1."""
-        return np.ones_like(q)
-
-
-@dataclass(frozen=True)
-class Log:
-    """g(q) = ln q, for one quantity; dg/dq = 1/q. The variance of ln q is the squared relative error (σ/q)²."""
-
-    reach: ClassVar[float] = REACH_OF_LOGARITHM
-
-    def value(self, q: FloatArray) -> FloatArray:
-        """Return ln q, NaN where q is not positive."""
-        return np.log(_positive(q[0]))
-
-    def gradient(self, q: FloatArray) -> FloatArray:
-        """Return 1/q, NaN where q is not positive."""
-        return 1.0 / _positive(q)
-
-
-@dataclass(frozen=True)
-class Asinh:
-    """g(q) = asinh q, for one quantity: q near 0 and ln 2q for large q; dg/dq = 1/√(1 + q²)."""
-
-    reach: ClassVar[float] = REACH_OF_LOGARITHM
-
-    def value(self, q: FloatArray) -> FloatArray:
-        """Return asinh q."""
-        return np.arcsinh(q[0])
-
-    def gradient(self, q: FloatArray) -> FloatArray:
-        """Return 1/√(1 + q²)."""
-        return 1.0 / np.sqrt(1.0 + q**2)
-
-
-@dataclass(frozen=True)
-class AsinhDistance:
-    """g(q) = asinh(|q| / scale), for one quantity: distance from 0, fine near it and coarse far from it.
-
-    dg/dq = sign(q) / √(scale² + q²).
-    """
-
-    scale: float
-    reach: ClassVar[float] = REACH_OF_LOGARITHM
-
-    def value(self, q: FloatArray) -> FloatArray:
-        """Return asinh(|q| / scale)."""
-        return np.arcsinh(np.abs(q[0]) / self.scale)
-
-    def gradient(self, q: FloatArray) -> FloatArray:
-        """Return sign(q) / √(scale² + q²)."""
-        return np.sign(q) / np.sqrt(self.scale**2 + q**2)
-
-
-@dataclass(frozen=True)
-class RoundedLog:
-    """g(q) = ln r(q), where r rounds to `decimals` and replaces 0 by `zero`, as the main paper does with LP_SigCurv.
-
-    The gradient is that of ln q at the rounded quantity. It ignores the steps of the rounding.
-    """
-
-    decimals: int = 2
-    zero: float = 0.1
-    reach: ClassVar[float] = REACH_OF_LOGARITHM
-
-    def _rounded(self, q: FloatArray) -> FloatArray:
-        rounded = np.round(q, self.decimals)
-        return np.where(rounded == 0.0, self.zero, rounded)
-
-    def value(self, q: FloatArray) -> FloatArray:
-        """Return ln r(q), NaN where q is negative."""
-        return np.log(_positive(self._rounded(q[0])))
-
-    def gradient(self, q: FloatArray) -> FloatArray:
-        """Return 1/r(q), NaN where q is negative."""
-        return 1.0 / _positive(self._rounded(q))
-
-
-@dataclass(frozen=True)
-class HardnessRatio:
-    """g(a, b) = (b − a)/(b + a), for two fluxes a (softer) and b (harder), in −1 ... 1.
-
-    ∂g/∂a = −2b/(a + b)² and ∂g/∂b = 2a/(a + b)².
-    """
-
-    reach: ClassVar[float] = REACH
-
-    def value(self, q: FloatArray) -> FloatArray:
-        """Return (b − a)/(b + a), NaN where the sum is not positive."""
-        a, b = q
-        ratio: FloatArray = (b - a) / _positive(a + b)
-        return ratio
-
-    def gradient(self, q: FloatArray) -> FloatArray:
-        """Return the two partial derivatives, shape (2, N)."""
-        a, b = q
-        # Two divisions, not one by the square: the square of a band flux of 1e-17 is too small for float32.
-        total = _positive(a + b)
-        gradient: FloatArray = np.stack([-2.0 * (b / total) / total, 2.0 * (a / total) / total])
-        return gradient
+    value: Callable[[FloatArray], FloatArray]  #: g(q), (N,); NaN outside the domain.
+    gradient: Callable[[FloatArray], FloatArray]  #: ∂g/∂q, (K, N).
+    #: Largest distance of a value from the median, as a multiple of that of the 1st or 99th percentile.
+    reach: float = REACH_OF_LOGARITHM
 
 
 def _positive(values: FloatArray) -> FloatArray:
     """Replace values that are not positive by NaN, so that logarithms and quotients give no warnings."""
     return np.where(values > 0.0, values, np.nan)
+
+
+def _first(q: FloatArray) -> FloatArray:
+    return np.array(q[0])
+
+
+def _log(q: FloatArray) -> FloatArray:
+    return np.log(_positive(q[0]))
+
+
+def _inverse(q: FloatArray) -> FloatArray:
+    return 1.0 / _positive(q)
+
+
+def _asinh(q: FloatArray) -> FloatArray:
+    return np.arcsinh(q[0])
+
+
+def _slope_of_asinh(q: FloatArray) -> FloatArray:
+    return 1.0 / np.sqrt(1.0 + q**2)
+
+
+def _asinh_distance(scale: float, q: FloatArray) -> FloatArray:
+    return np.arcsinh(np.abs(q[0]) / scale)
+
+
+def _slope_of_distance(scale: float, q: FloatArray) -> FloatArray:
+    return np.sign(q) / np.sqrt(scale**2 + q**2)
+
+
+def _rounded(q: FloatArray) -> FloatArray:
+    rounded = np.round(q, 2)
+    return np.where(rounded == 0.0, 0.1, rounded)
+
+
+def _log_rounded(q: FloatArray) -> FloatArray:
+    return _log(_rounded(q))
+
+
+def _inverse_rounded(q: FloatArray) -> FloatArray:
+    return _inverse(_rounded(q))
+
+
+def _ratio(q: FloatArray) -> FloatArray:
+    a, b = q
+    return np.asarray((b - a) / _positive(a + b))
+
+
+def _slopes_of_ratio(q: FloatArray) -> FloatArray:
+    a, b = q
+    # Two divisions, not one by the square: the square of a band flux of 1e-17 is too small for float32.
+    total = _positive(a + b)
+    return np.stack([-2.0 * (b / total) / total, 2.0 * (a / total) / total])
+
+
+#: g(q) = q.
+IDENTITY = Transform(_first, np.ones_like, REACH)
+#: g(q) = ln q; dg/dq = 1/q. The variance of ln q is the squared relative error (σ/q)².
+LOG = Transform(_log, _inverse)
+#: g(q) = asinh q: q near 0 and ln 2q for large q; dg/dq = 1/√(1 + q²).
+ASINH = Transform(_asinh, _slope_of_asinh)
+#: g(q) = ln r(q), where r rounds to 0.01 and replaces 0 by 0.1, as the main paper does with LP_SigCurv. The gradient is
+#: that of ln q at the rounded quantity. It ignores the steps of the rounding.
+ROUNDED_LOG = Transform(_log_rounded, _inverse_rounded)
+#: g(a, b) = (b − a)/(b + a), for two fluxes a (softer) and b (harder), in −1 ... 1; ∂g/∂a = −2b/(a + b)² and
+#: ∂g/∂b = 2a/(a + b)².
+HARDNESS_RATIO = Transform(_ratio, _slopes_of_ratio, REACH)
+
+
+def asinh_distance(scale: float) -> Transform:
+    """Return g(q) = asinh(|q| / scale), a distance from 0, fine near it; dg/dq = sign(q) / √(scale² + q²)."""
+    return Transform(partial(_asinh_distance, scale), partial(_slope_of_distance, scale))

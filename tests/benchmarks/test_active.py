@@ -169,7 +169,7 @@ def test_the_data_are_read(tmp_path, data):
     ("X", "Y", "message"),
     [
         (None, None, "X.txt"),
-        (999, 999, "999 rows and 999 classes: expected 1000"),
+        (999, 999, "999 rows and 999 classes: expected as many of both, at least 1000"),
         (1000, 999, "1000 rows and 999 classes"),
     ],
 )
@@ -179,7 +179,7 @@ def test_data_that_cannot_be_read_are_refused(tmp_path, X, Y, message):
     if X is not None:
         np.savetxt(home / "X.txt", np.zeros((X, 2)))
         np.savetxt(home / "Y.txt", np.zeros(Y), fmt="%d")
-    with pytest.raises(BenchmarkError, match=rf"'active' cannot be read from .*{message}.*uci/waveform/ with --data"):
+    with pytest.raises(BenchmarkError, match=rf"'active' cannot be read from .*{message}.*uci/ with --data"):
         active.load(tmp_path)
 
 

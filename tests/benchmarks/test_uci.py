@@ -104,7 +104,7 @@ def test_rows_that_do_not_fit(tmp_path):
     home.mkdir(parents=True)
     np.savetxt(home / "X.txt", np.ones((5, 2)))
     np.savetxt(home / "Y.txt", np.arange(4), fmt="%d")
-    with pytest.raises(BenchmarkError, match="5 rows, 4 classes"):
+    with pytest.raises(BenchmarkError, match="5 rows and 4 classes"):
         UCI(tmp_path).problem("glass/0", 0)
 
 

@@ -3,15 +3,13 @@
 import json
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 
 from fermiclass.benchmarks import harness
 from fermiclass.benchmarks.benchmark import Benchmark
 from fermiclass.errors import BenchmarkError
-from tests.commands import run, run_well
+from tests.commands import refuses, run, run_well
 from tests.conftest import REPOSITORY
 
 _MEANS = ("nll", "error", "seconds", "fit_seconds", "predict_seconds")
@@ -120,12 +118,7 @@ def words_of(plot):
     ],
 )
 def test_bad_arguments(tmp_path, arguments, message):
-    done = run("benchmark", *arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert re.search(message, done.stderr)
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-    assert list(tmp_path.iterdir()) == []
+    refuses(tmp_path, message, "benchmark", *arguments)
 
 
 @pytest.mark.parametrize("command", documented(), ids=lambda command: command[:60])
@@ -142,15 +135,3 @@ def test_documented_commands_are_understood(monkeypatch, tmp_path, command):
     (tmp_path / "docs" / "figures").mkdir(parents=True)
     run("benchmark", *shlex.split(command), "--quiet", cwd=tmp_path)
     assert planned
-
-
-def test_the_help_of_benchmarks_is_light():
-    script = (
-        "import sys; sys.argv = ['fermiclass', 'benchmark', '--help']\n"
-        "from fermiclass.cli.app import main\n"
-        "try: main()\n"
-        "except SystemExit as stop: assert not stop.code\n"
-        "assert not {'tensorflow', 'gpflow', 'pandas', 'sklearn'} & set(sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from fermiclass.cli.classify import _stem, classify
 from fermiclass.features import FEATURE_SETS, extract_features
 from fermiclass.io.tables import read_table, table_endings
 from fermiclass.labelling.class_priors import read_priors
-from tests.commands import run, run_well
+from tests.commands import imported_by, refuses, run, run_well
 from tests.conftest import RELEASES, slim_path
 
 DR4 = slim_path("4FGL-DR4")
@@ -46,28 +45,14 @@ def model_folder(tmp_path_factory):
 
 
 def test_the_help_of_all_commands_imports_none_of_them():
-    script = (
-        "import sys; sys.argv = ['fermiclass', '--help']\n"
-        "from fermiclass.cli.app import main\n"
-        "try: main()\n"
-        "except SystemExit as stop: assert not stop.code\n"
-        "assert not {'astropy', 'numpy', 'sklearn', 'fermiclass.cli.info'} & set(sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert all(f"\n  {name} " in done.stdout for name in ("info", "train-rows", "benchmark"))
+    printed, modules = imported_by("--help")
+    assert not {"astropy", "numpy", "sklearn", "fermiclass.cli.info"} & modules
+    assert all(f"\n  {name} " in printed for name in ("info", "train-rows", "benchmark"))
 
 
-def test_help_and_info_do_without_tensorflow():
-    script = (
-        "import sys; sys.argv = ['fermiclass', 'info', sys.argv[1]]\n"
-        "from fermiclass.cli.app import main\n"
-        "try: main()\n"
-        "except SystemExit as stop: assert not stop.code\n"
-        "assert not {'tensorflow', 'gpflow', 'pandas', 'sklearn'} & set(sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", script, str(DR4)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("arguments", [("info", DR4), ("benchmark", "--help")])
+def test_help_and_info_do_without_tensorflow(arguments):
+    assert not {"tensorflow", "gpflow", "pandas", "sklearn"} & imported_by(*arguments)[1]
 
 
 def test_the_help_of_class_priors_shows_a_file_that_can_be_read():
@@ -104,26 +89,13 @@ def test_features_in_every_format(tmp_path, ending):
 
 
 def test_the_papers_features(tmp_path, shared_data):
-    """On DR1 and above 30 σ the table has the 454 sources of the main paper's data, and their values."""
+    """On DR1 and above 30 σ the table has the 454 sources of the main paper's data."""
     output = tmp_path / "paper.csv"
     run_well("features", slim_path("4FGL-DR1"), "--paper", "--min-significance", "30", "-o", output)
     table = read_table(output)
-    table = table[table["CLASS"] != ""]
-    theirs = Table.read(shared_data / "data" / "astro454" / "features.csv")
     names = Table.read(shared_data / "data" / "astro454" / "sources.csv")
-    assert sorted(names["Source_Name"]) == sorted(table["Source_Name"])
-    table.add_index("Source_Name")
-    rows = table.loc[list(names["Source_Name"])]
-    for ours, column in (
-        ("Flux1000", "flux1000"),
-        ("Unc_Flux1000", "unc_flux1000"),
-        ("ln_Signif_Avg", "ln_signif_avg"),
-        ("ln_Pivot_Energy", "ln_pivot_energy"),
-        ("LP_Index", "lp_index"),
-        ("ln_LP_SigCurv", "ln_lp_sigcurv"),
-    ):
-        np.testing.assert_allclose(rows[ours], theirs[column], rtol=1e-4)
-    np.testing.assert_array_equal(rows["CLASS"], names["class"])
+    assert sorted(names["Source_Name"]) == sorted(table["Source_Name"][table["CLASS"] != ""])
+    assert table.colnames[2::2] == [*(feature.name for feature in FEATURE_SETS["paper"]), "FEATURE_FLAGS"]
 
 
 def test_classify_labels_every_source_that_has_no_class(labels):
@@ -264,11 +236,7 @@ def test_labels_are_called_by_the_catalogue(ending):
     ],
 )
 def test_bad_arguments(tmp_path, arguments, message):
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert re.search(message, done.stderr)
-    assert "Traceback" not in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    refuses(tmp_path, message, *arguments)
 
 
 @pytest.mark.parametrize("command", ["info", "features", "classify", "train"])
@@ -276,21 +244,7 @@ def test_a_damaged_catalogue_leaves_nothing_behind(tmp_path, command):
     path = tmp_path / "truncated.fits"
     path.write_bytes(gzip.decompress(DR4.read_bytes())[:2_000_000])
     output = () if command == "info" else ("-o", tmp_path / "output.fits")
-    done = run(command, path, *output, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert re.search(r"fermiclass: error: .*truncated\.fits' cannot be read", done.stderr)
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_damaged_model_folder(tmp_path, model_folder):
-    broken = tmp_path / "broken"
-    shutil.copytree(model_folder, broken)
-    weights = broken / "weights.npz"
-    weights.write_bytes(weights.read_bytes()[:500])
-    done = run("classify", DR4, "--model", broken, "-o", tmp_path / "labels.fits")
-    assert done.returncode == 2
-    assert "cannot be read" in done.stderr
-    assert not (tmp_path / "labels.fits").exists()
+    refuses(tmp_path, r"fermiclass: error: .*truncated\.fits' cannot be read", command, path, *output)
 
 
 def test_debug_shows_the_traceback(tmp_path):

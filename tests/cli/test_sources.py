@@ -11,7 +11,7 @@ from astropy.io import fits
 
 from fermiclass.cli.explain import _compare
 from fermiclass.io.tables import read_table
-from tests.commands import run, run_well
+from tests.commands import refuses, run, run_well
 from tests.conftest import slim_path
 from tests.plots.pictures import explanation as made_up_explanation
 
@@ -126,13 +126,7 @@ def test_explain_a_source_of_another_release(folder):
     ],
 )
 def test_explain_refuses(folder, arguments, message):
-    before = set(folder.iterdir())
-    done = run("explain", *arguments, cwd=folder)
-    assert done.returncode == 2
-    assert re.search(message, done.stderr)
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-    assert set(folder.iterdir()) == before
+    refuses(folder, message, "explain", *arguments)
 
 
 def test_explain_needs_the_catalogue(folder, tmp_path):
@@ -197,9 +191,4 @@ def test_followup_of_pulsars(folder, tmp_path):
     ],
 )
 def test_followup_refuses(folder, arguments, message):
-    before = set(folder.iterdir())
-    done = run("followup", *arguments, cwd=folder)
-    assert done.returncode == 2
-    assert re.search(message, done.stderr)
-    assert "Traceback" not in done.stderr
-    assert set(folder.iterdir()) == before
+    refuses(folder, message, "followup", *arguments)

@@ -1,7 +1,6 @@
 """Models on disk: the same model comes back, nothing is half written, nothing is run, and damage is named."""
 
 import json
-import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -345,28 +344,3 @@ def test_damage_anywhere_in_the_weights_is_found(folder):
             for name in found.keys() & arrays.keys():
                 np.testing.assert_array_equal(found[name], arrays[name])
     assert refused > 200
-
-
-class Trap:
-    """Unpickled, it would leave a file behind."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return (Path.touch, (self.path,))
-
-
-@pytest.mark.parametrize("how", ["array", "file"])
-def test_loading_runs_no_code(folder, tmp_path, how):
-    sprung = tmp_path / "sprung"
-    pickle.loads(pickle.dumps(Trap(sprung)))
-    assert sprung.exists()  # the trap works
-    sprung.unlink()
-    if how == "array":
-        change_arrays(folder, lambda arrays: arrays.update({"domain/X": np.array([Trap(sprung)], dtype=object)}))
-    else:
-        (folder / "weights.npz").write_bytes(pickle.dumps(Trap(sprung)))
-    with pytest.raises(ModelFolderError, match="cannot be read"):
-        load_model(folder)
-    assert not sprung.exists()
