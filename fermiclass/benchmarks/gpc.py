@@ -36,8 +36,8 @@ _INPUT_DIM = {"letter": 16, "magic": 10, "mushroom": 21, "penbased": 16, "ring":
 _SEVERAL_CLASSES = ("letter", "penbased", "satimage")
 _WITH_NOISE = ("penbased", "satimage")
 
-# p(x) of the noiseless inputs, fitted to the noisy inputs. With the flat p(x) of the main paper, predictions are as
-# wide as the noise.
+# p(x) of the noiseless inputs, fitted to the noisy inputs. With the broad p(x) of the main paper (variance 1000),
+# predictions are as wide as the noise.
 _PRIOR: dict[str, Any] = {"prior": "mixture", "prior_variance": 1.0}
 # penbased has ten digits; on training rows of satimage, three components are better than ten
 _COMPONENTS = {"penbased": 10, "satimage": 3}

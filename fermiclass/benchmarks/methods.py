@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
 from fermiclass.labelling.training import default_settings
@@ -25,7 +27,7 @@ FAST_OPTIMISER: Mapping[str, Any] = MappingProxyType(
         "steps": 350,
         "learning_rate": 0.03,
         "training": {"decay": True, "inducing": "kmeans"},
-        "hyper": {"lengthscale": None, "white": 0.01},
+        "hyper": {"lengthscale": None, "variance": None, "white": 0.01},
         "inputs": {"units": "noise", "spread": 0.5},
     }
 )
@@ -75,11 +77,11 @@ METHOD_OPTIONS = tuple(field.name for field in fields(MethodOptions))
 def authors_start(input_dim: int) -> dict[str, Any]:
     """Return the initial values in the authors' published code, which the paper does not state.
 
-    The squared length-scale is the median distance between two inputs, about √(2D) for standardised inputs. White noise
-    is only a jitter. A q(x) is N(μ, v) with a v that is nearly zero.
+    The squared length-scale is the median distance between two inputs, about √(2D) for standardised inputs. The
+    variance of f is e. White noise is only a jitter. A q(x) is N(μ, v) with a v that is nearly zero.
     """
     return {
-        "hyper": {"lengthscale": float((2.0 * input_dim) ** 0.25), "white": 1e-8},
+        "hyper": {"lengthscale": float((2.0 * input_dim) ** 0.25), "variance": float(np.e), "white": 1e-8},
         "training": {"inducing": "random"},
         "inputs": {"units": "inputs", "spread": 1e-5},
     }

@@ -82,7 +82,7 @@ class Synthetic(Benchmark):
             "steps": 2000,
             "learning_rate": 0.01,
             "training": {"decay": True, "inducing": "kmeans"},
-            "hyper": {"white": 0.01},
+            "hyper": {"variance": None, "white": 0.01},
             "inputs": {"units": "noise", "spread": 0.5},
         }
     )

@@ -183,7 +183,8 @@ def _kernel(settings: Settings, num_latent: int, input_dim: int, scales: Scales,
             kernels.append(Linear(parameter([num_latent], _SLOPE_VARIANCE, _SLOPE_VARIANCE, _NARROW)))
             continue
         transform = EXP if name == "polynomial" else SOFTPLUS
-        variance = parameter([num_latent], scales.initial_variance, scales.variance, _WIDE, transform)
+        start = settings.hyper.variance or scales.initial_variance
+        variance = parameter([num_latent], start, scales.variance, _WIDE, transform)
         start = settings.hyper.lengthscale or lengthscale
         lengthscales = parameter([num_latent, input_dim], start, lengthscale, scales.width, SOFTPLUS)
         if name == "polynomial":

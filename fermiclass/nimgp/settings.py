@@ -158,6 +158,8 @@ class HyperOptions(_Checked):
     ----------
     lengthscale
         Initial length-scale for standardised inputs; None for the median of its prior.
+    variance
+        Initial variance σ² of each kernel but 'linear'; None for that of the likelihood.
     white
         Initial variance of the white noise of the latent functions.
     noise
@@ -171,6 +173,7 @@ class HyperOptions(_Checked):
     """
 
     lengthscale: float | None = _setting(None, _POSITIVE, None)
+    variance: float | None = _setting(None, _POSITIVE, None)
     white: float = _setting(0.01, _POSITIVE)
     noise: float = _setting(0.1, _POSITIVE)
     epsilon: float | None = _setting(None, _FRACTION, None)

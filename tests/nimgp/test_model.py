@@ -120,7 +120,9 @@ def test_settings_reach_the_parts(rng):
         Z = rng.normal(size=(M, D))
         return build_model(Settings(**settings), Z, num_classes=C, num_data=N, jitter=jitter)
 
-    assert build(kernel="polynomial", hyper={"degree": 4}).kernel.kernels[0].degree == 4
+    polynomial = build(kernel="polynomial", hyper={"degree": 4, "variance": 0.02}).kernel.kernels[0]
+    assert polynomial.degree == 4
+    np.testing.assert_allclose(polynomial.variance, 0.02, rtol=1e-6)
     assert build(jitter=0.5).posterior.jitter.numpy() == 0.5
     assert build(likelihood="logit").likelihood.noise == 2.897
     fixed = build(likelihood="step", hyper={"epsilon": 1e-3}).likelihood.epsilon

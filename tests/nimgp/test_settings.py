@@ -39,7 +39,7 @@ REFUSED_OPTIONS = {
         "hidden": (50, (), (0,), (3.5,), (10_001,), (1,) * 101),
     },
     "hyper": {
-        **dict.fromkeys(("lengthscale", "white", "noise"), NO_NUMBER),
+        **dict.fromkeys(("lengthscale", "variance", "white", "noise"), NO_NUMBER),
         "epsilon": (*NO_NUMBER, 1),
         "degree": (*NOT_WHOLE, 101),
         "priors": (1, "yes", None),
