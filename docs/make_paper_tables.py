@@ -3,8 +3,8 @@
     fermiclass benchmark all --papers main --data DATA --results FOLDER
     python docs/make_paper_tables.py FOLDER
 
-Figures of FOLDER replace those of the same benchmark, optimiser, cell and method. Without FOLDER only the page is
-written. Each table stands between ``<!-- table: BENCHMARK DATASETS FIGURE METHODS -->`` and ``<!-- end -->``. A method
+Figures of FOLDER replace those of the same benchmark, optimiser, cell and method that are means over as many splits or
+fewer. Without FOLDER only the page is written. Each table stands between ``<!-- table: BENCHMARK DATASETS FIGURE METHODS -->`` and ``<!-- end -->``. A method
 may end in ``/paper``: it was trained with the paper's optimiser.
 """
 
@@ -63,10 +63,10 @@ def verdict(mean: float, se: float, published: float) -> str:
 
 
 def merge(earlier: pd.DataFrame, later: pd.DataFrame) -> pd.DataFrame:
-    """Replace the figures that were measured again, and add new ones."""
-    again = earlier.set_index(KEY).index.isin(later.set_index(KEY).index)
-    both = pd.concat([earlier[~again], later[later["figure"] != "seconds"]])
-    return both.sort_values(KEY, kind="stable")
+    """Replace the figures that were measured again on as many splits or more, and add new ones."""
+    both = pd.concat([later[later["figure"] != "seconds"], earlier])
+    most = both.groupby(KEY)["splits"].transform("max")
+    return both[both["splits"] == most].drop_duplicates([*KEY, "figure"]).sort_values(KEY, kind="stable")
 
 
 def read() -> Figures:

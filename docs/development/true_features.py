@@ -1,18 +1,19 @@
-"""Are features given their error bars and the population nearer to the truth than the catalogue's values?
+"""Are a source's features, given error bars and population, nearer to the truth than the catalogue's values.
 
-    python docs/development/true_features.py DR2 DR3
-    python docs/development/true_features.py DR4 --plot docs/figures/true-features.png
+    python docs/development/true_features.py DR2 DR3 DR4 --plot docs/figures/true-features.png
 
 The noiseless features x of a source of DR1 have the posterior p(x | x̃) ∝ N(x̃ | x, V) p(x), as in NIMGP. p(x) is the
-population of all sources of DR1, or a sum of the classes' populations with the probabilities of the source's label. A later
-release has another value z of the same feature, with the error variance W < V, from photons of which the first are those of
-DR1. Its error then follows that of DR1, with the covariance W, so that z given x and x̃ is
+population of all sources of DR1; that of each feature alone; or a sum of the classes' populations with the
+probabilities of the source's label. A later release has another value z of the same feature, with the error variance
+W < V, from photons of which the first are those of DR1. Its error then follows that of DR1, with the covariance W, so
+that z given x and x̃ is
 
     N((1 - r) x + r x̃, W (1 - r)),    r = W / V,
 
-and with a flat p(x) z given x̃ is N(x̃, V - W). The script prints for faint sources of DR1 the root mean square of z minus the
-mean, the part of the sources whose z is inside the central 68 %, and the mean log density. The index of a log-parabola belongs
-to the pivot energy, which changes; z is for the one of DR1.
+and with a flat p(x) z given x̃ is N(x̃, V - W). For faint sources of DR1 the script prints the root mean square of z
+minus the mean of x, in standard deviations of the feature among all sources; the parts of the sources whose z is inside
+the central 68 % and 90 %; and the mean log density of z. The index of a log-parabola belongs to the pivot energy, which
+changes; z is for the one of DR1.
 """
 
 from __future__ import annotations
@@ -29,7 +30,17 @@ from fermiclass.features.inputs import column_or_nan
 from fermiclass.nimgp.inputs.prior import InputPosterior, InputPrior
 
 CATALOGS = Path(__file__).parents[2] / "catalogs"
-FEATURES = ("PL_Index", "LP_Index", "LP_beta", "ln_Flux1000", "ln_Energy_Flux100", "Frac_Variability", "HR_34", "HR_45", "HR_56")
+FEATURES = (
+    "PL_Index",
+    "LP_Index",
+    "LP_beta",
+    "ln_Flux1000",
+    "ln_Energy_Flux100",
+    "Frac_Variability",
+    "HR_34",
+    "HR_45",
+    "HR_56",
+)
 FAINT = 8.0  # largest significance in DR1
 
 
@@ -67,6 +78,11 @@ def main() -> None:
     of_class = [table.y == name for name in model.classes]
     own = [InputPrior.population(X[rows], V[rows], components=min(options.components, 3)) for rows in of_class]
     P = np.where(np.isin(table.y, model.classes)[:, None], np.stack(of_class, axis=1), P)
+    alone = [
+        InputPrior.population(X[:, [j]], V[:, [j]], components=2).moments(X[:, [j]], V[:, [j]])
+        for j in range(X.shape[1])
+    ]
+    posteriors["this feature alone"] = tuple(np.concatenate(a, axis=1) for a in zip(*alone, strict=True))
     posteriors["population of the class"] = class_posterior([prior.condition(X, V) for prior in own], P)
     names = [feature.name for feature in table.features]
     significance = column_or_nan(first, "Signif_Avg")
@@ -82,17 +98,20 @@ def main() -> None:
         for name in FEATURES:
             j = names.index(name)
             z = z_index if name == "LP_Index" else other.X[:, j]
-            W = other.X_var[:, j] / scale[j] ** 2
+            w = other.X_var[:, j] / scale[j] ** 2
             z, x, v = (z - center[j]) / scale[j], X[rows, j], V[rows, j]
-            good = ~table.imputed_value[rows, j] & ~other.imputed_value[:, j] & (W > 0) & (W < 0.95 * v) & np.isfinite(z)
-            z, x, v, W = z[good], x[good], v[good], W[good]
-            r = W / v
+            good = (
+                ~table.imputed_value[rows, j] & ~other.imputed_value[:, j] & (w > 0) & (w < 0.95 * v) & np.isfinite(z)
+            )
+            z, x, v, w = z[good], x[good], v[good], w[good]
+            r = w / v
             cells = []
             for m, s in [(x, v), *((m[rows, j][good], s[rows, j][good]) for m, s in posteriors.values())]:
-                mean, var = (1 - r) * m + r * x, (1 - r) ** 2 * s + W * (1 - r)
+                mean, var = (1 - r) * m + r * x, (1 - r) ** 2 * s + w * (1 - r)
                 t = (z - mean) / np.sqrt(var)
                 log_p = norm.logpdf(z, mean, np.sqrt(var)).mean()
-                cells.append(f"{np.sqrt(np.mean((z - m) ** 2)):8.3f} {np.mean(np.abs(t) < 1):6.2f} {np.mean(np.abs(t) < 1.645):6.2f} {log_p:8.3f}")
+                rms, (inner, outer) = np.sqrt(np.mean((z - m) ** 2)), (np.mean(np.abs(t) < k) for k in (1.0, 1.645))
+                cells.append(f"{rms:8.3f} {inner:6.2f} {outer:6.2f} {log_p:8.3f}")
             print(f"{name:18s} {good.sum():5d} " + " ".join(f"{cell:>32s}" for cell in cells))
 
 

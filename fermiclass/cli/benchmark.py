@@ -69,7 +69,7 @@ _NO_SETTING = {"name", "json_file", "plot", "quiet", "verbose", "log", "debug", 
     help="Save results in FILE (for all: a folder), split by split. The same command continues where it was stopped.",
 )
 @click.option("--papers", type=click.Choice(list(PAPERS)), help="For all: the paper.")
-@click.option("--quick", is_flag=True, help="For all: a tenth of the splits.")
+@click.option("--quick", is_flag=True, help="For all: one split, our optimiser, and no slow tables.")
 @click.option(
     "--per-round",
     type=click.IntRange(min=1, max=100),

@@ -48,8 +48,11 @@ def test_verdicts(tables, mean, se, published, expected):
 
 
 def test_figures_that_are_measured_again_replace_the_old(tables):
-    def row(cell, mean):
-        return dict.fromkeys(tables.KEY, "a") | {"cell": cell, "figure": "nll", "mean": mean}
+    """Unless they are means over fewer splits."""
 
-    merged = tables.merge(pd.DataFrame([row("x", 1.0), row("y", 2.0)]), pd.DataFrame([row("y", 3.0), row("z", 4.0)]))
-    assert merged.set_index("cell")["mean"].to_dict() == {"x": 1.0, "y": 3.0, "z": 4.0}
+    def row(cell, mean, splits=20):
+        return dict.fromkeys(tables.KEY, "a") | {"cell": cell, "figure": "nll", "mean": mean, "splits": splits}
+
+    earlier = pd.DataFrame([row("x", 1.0), row("y", 2.0), row("z", 2.5)])
+    merged = tables.merge(earlier, pd.DataFrame([row("y", 3.0), row("z", 5.0, splits=1), row("new", 4.0)]))
+    assert merged.set_index("cell")["mean"].to_dict() == {"x": 1.0, "y": 3.0, "z": 2.5, "new": 4.0}
