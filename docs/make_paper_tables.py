@@ -4,8 +4,8 @@
     python docs/make_paper_tables.py FOLDER
 
 Figures of FOLDER replace those of the same benchmark, optimiser, cell and method that are means over as many splits or
-fewer. Without FOLDER only the page is written. Each table stands between ``<!-- table: BENCHMARK DATASETS FIGURE METHODS -->`` and ``<!-- end -->``. A method
-may end in ``/paper``: it was trained with the paper's optimiser.
+fewer. Without FOLDER only the page is written. Each table stands between ``<!-- table: BENCHMARK DATASETS FIGURE
+METHODS -->`` and ``<!-- end -->``. A method may end in ``/paper``: it was trained with the paper's optimiser.
 """
 
 from __future__ import annotations
