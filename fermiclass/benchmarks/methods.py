@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
@@ -81,7 +80,7 @@ def authors_start(input_dim: int) -> dict[str, Any]:
     variance of f is e. White noise is only a jitter. A q(x) is N(μ, v) with a v that is nearly zero.
     """
     return {
-        "hyper": {"lengthscale": float((2.0 * input_dim) ** 0.25), "variance": float(np.e), "white": 1e-8},
+        "hyper": {"lengthscale": float((2.0 * input_dim) ** 0.25), "variance": math.e, "white": 1e-8},
         "training": {"inducing": "random"},
         "inputs": {"units": "inputs", "spread": 1e-5},
     }
