@@ -25,7 +25,7 @@ def outlier_limits(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     themselves, with Vela in them, have none either. A column has none, and infinite limits, where half of the values
     are equal, or where a tenth or more would be outliers.
     """
-    first, median, third = np.percentile(X, (25, 50, 75), axis=0)
+    first, median, third = np.nanpercentile(X, (25, 50, 75), axis=0)
     reach = _REACH * (third - first) / 1.349
     distance = np.abs(X - median)
     cut = np.maximum(reach, _GAP * np.where(distance <= reach, distance, 0.0).max(axis=0))

@@ -93,6 +93,14 @@ class LabelTable:
         order = np.argsort(self.names, kind="stable")
         return np.asarray(order[np.searchsorted(self.names, y, sorter=order)])
 
+    def weighted(self, codes: np.ndarray, weights: np.ndarray) -> tuple[LabelTable, np.ndarray]:
+        """Return a table with a label for each pair of a label and a weight of rows ``(n,)``, and the rows' numbers."""
+        both = weights if self.weights is None else weights * self.weights[codes]
+        pairs, numbers = np.unique(np.stack([codes, both]), axis=1, return_inverse=True)
+        own = pairs[0].astype(int)
+        sets = np.eye(len(self.classes))[own] if self.sets is None else self.sets[own]
+        return LabelTable(self.classes, self.names[own], sets, pairs[1]), numbers.ravel()
+
     def is_informative(self) -> np.ndarray:
         """Return which labels ``(K,)`` rule out a class; a label that may stand for every class says nothing."""
         if self.sets is None:

@@ -30,6 +30,8 @@ INDUCING = ("kmeans", "random")
 PRECISIONS = ("float32", "float64")
 #: Functions that training maximises.
 OBJECTIVES = ("elbo", "predictive")
+#: What the name of a column of standard deviations begins with: Unc_x beside x.
+UNCERTAINTY_PREFIX = "Unc_"
 #: A number that is to be learned.
 LEARNED = "learned"
 

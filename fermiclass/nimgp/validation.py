@@ -7,6 +7,38 @@ from typing import Any
 
 import numpy as np
 
+from fermiclass.nimgp.names import UNCERTAINTY_PREFIX
+
+
+def part_frame(X: Any, X_var: Any = None) -> tuple[Any, Any, list[str]]:
+    """Return the values of a frame, their variances, and the names of its columns of standard deviations.
+
+    Column Unc_x has the standard deviations of column x; a column without such a one is exact. What has no such columns
+    is returned as it is, with `X_var`.
+
+    Raises ValueError when there is Unc_x without x, a standard deviation is negative, or `X_var` is given too.
+    """
+    columns = list(getattr(X, "columns", ()))
+    errors = [name for name in columns if isinstance(name, str) and name.startswith(UNCERTAINTY_PREFIX)]
+    if not errors:
+        return X, X_var, errors
+    names = [name for name in columns if name not in errors]
+    lost = [name for name in errors if name.removeprefix(UNCERTAINTY_PREFIX) not in names]
+    if lost:
+        raise ValueError(f"X has a column {lost[0]} of standard deviations, but not their column of values: rename it")
+    if X_var is not None:
+        raise ValueError(f"X has standard deviations ({errors[0]}), and X_var is given: give errors once")
+    variances = np.zeros((len(X), len(names)))
+    for name in errors:
+        deviations = np.asarray(X[name], np.float64)
+        if np.any(deviations < 0):
+            raise ValueError(
+                f"{name} is negative in row {np.argmax(deviations < 0)}, and is a standard deviation: does a step "
+                "before rescale the columns? The estimator standardises values and errors itself, leave such a step out"
+            )
+        variances[:, names.index(name.removeprefix(UNCERTAINTY_PREFIX))] = deviations**2
+    return X[names], variances, errors
+
 
 def align_columns(X: Any, X_var: Any = None, *, features: Iterable[str] | None = None, **beside: Any) -> Any:
     """Return the variances of X with their columns in the order of X's.

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
 from fermiclass.io.arrays import FloatArray
+from fermiclass.nimgp.names import UNCERTAINTY_PREFIX as UNCERTAINTY_PREFIX
 
-#: Prefix of the column with a feature's standard deviation, as in the catalogue.
-UNCERTAINTY_PREFIX = "Unc_"
 #: Column of the label in the feature tables that ``fermiclass features`` writes.
 DEFAULT_LABEL = "CLASS"
 

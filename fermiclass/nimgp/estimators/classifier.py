@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.estimators.fitting import Fitted, check_start, fit_prepared
@@ -25,7 +25,8 @@ from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, f
 from fermiclass.nimgp.estimators.validation import (
     NoisyClassifierMixin,
     check_variances,
-    new_variances,
+    new_rows,
+    training_rows,
     wrong_label_probabilities,
 )
 from fermiclass.nimgp.processes import refuse_after_fork
@@ -175,6 +176,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         y: Any,
         *,
         X_var: Any = None,
+        sample_weight: Any = None,
         start: NIMGPClassifier | None = None,
         progress: Callable[[TrainingState], None] | None = None,
     ) -> NIMGPClassifier:
@@ -183,12 +185,15 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X
-            Observed inputs, ``(N, D)``.
+            Observed inputs, ``(N, D)``; NaN is a value that is not known. Or a data frame with values and their errors:
+            column ``Unc_x`` has the standard deviations of column ``x``, and is no feature.
         y
             Labels, ``(N,)``. A label may stand for a set of classes (see `label_sets`). Rows whose label is the empty
-            string are left out.
+            string are left out; −1 is a class like any other.
         X_var
-            Noise variances of X, ``(N, D)``, non-negative; None for noiseless inputs.
+            Noise variances of X, ``(N, D)``, non-negative; None for noiseless inputs, or a frame with errors.
+        sample_weight
+            Weights of rows, ``(N,)``: they multiply a row's term of the objective. Rows of weight 0 are left out.
         start
             Trained classifier of the same kind and classes. Training starts from its parameters and standardisation.
         progress
@@ -202,7 +207,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When shapes differ, values are not finite, a variance is negative, or there is only one class. Also when
+            When shapes differ, values are infinite, a variance is negative, or there is only one class. Also when
             `start` has other classes or another number of features, or is another kind of model.
         NotFittedError
             When `start` is not trained.
@@ -215,26 +220,32 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
                 raise ValueError(f"start is {type(start).__name__}: expected a trained NIMGPClassifier")
             check_is_fitted(start)
             known = start.fitted_
-        prepared = self._prepare(X, y, X_var, known)
+        prepared = self._prepare(X, y, X_var, sample_weight, known)
         data = TrainingData(prepared.X, prepared.X_var, prepared.y)
         return self._adopt(fit_prepared(prepared, data, start=known, progress=progress))
 
     def _settings(self) -> Settings:
         return Settings(**self.get_params(deep=False))
 
-    def _prepare(self, X: Any, y: Any, X_var: Any, start: Fitted | None) -> Prepared:
+    def _prepare(self, X: Any, y: Any, X_var: Any, weight: Any, start: Fitted | None) -> Prepared:
         """Check and standardise training data, and drop the results of an earlier fit."""
         settings = self._settings()
         self.__dict__.pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
-        X_var = align_columns(X, X_var, y=y)
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
-        rows = labelled_rows(settings, X, y, check_variances(X, X_var))
+        X, X_var = training_rows(self, X, X_var, y=y)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
+        if weight is not None:
+            weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
+        rows = labelled_rows(settings, X, y, check_variances(X, X_var), weight)
+        if np.any(nowhere := np.isnan(rows.X).all(axis=0)):
+            raise ValueError(f"feature {np.argmax(nowhere)} (counted from 0) is NaN in every row: leave it out")
         rows = rows._replace(X=without_outliers(rows.X, getattr(self, "feature_names_in_", None)))
         seed = random_seed(settings)
         if start is not None:
             check_start(settings, label_meanings(settings, rows.y).classes, X.shape[1], start)
         temperature = settings.temperature
         if temperature == FOLDS:
+            if weight is not None:
+                raise ValueError("temperature='folds' takes no sample_weight: give a number")
             plain = clone(self).set_params(temperature=1.0, num_draws=min(NUM_DRAWS, settings.num_draws))
             temperature = fold_temperature(plain, rows.X, rows.y, rows.X_var, seed=seed)
         return prepare(
@@ -354,7 +365,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X
-            Observed inputs, ``(n, D)``.
+            Observed inputs, ``(n, D)``, NaN where not known; or a data frame with columns ``Unc_x``, as in :meth:`fit`.
         X_var
             Noise variances of X, ``(n, D)``; None for noiseless inputs.
 
@@ -367,7 +378,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When shapes differ, values are not finite, or a variance is negative.
+            When shapes differ, values are infinite, or a variance is negative.
         PredictionError
             When probabilities are NaN or infinite.
         """
@@ -383,9 +394,14 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         """
         refuse_after_fork()
         check_is_fitted(self)
-        X_var = new_variances(self, X, X_var)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        X, X_var = new_rows(self, X, X_var)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite="allow-nan")
         return self.fitted_.predict(X, check_variances(X, X_var), ratio)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")  # the last thing that fit sets
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

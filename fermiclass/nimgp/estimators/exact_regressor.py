@@ -17,13 +17,13 @@ from fermiclass.nimgp.estimators.validation import (
     NoisyRegressorMixin,
     RebuiltModelMixin,
     check_variances,
-    new_variances,
+    new_rows,
+    training_rows,
 )
 from fermiclass.nimgp.expected import KERNELS
 from fermiclass.nimgp.names import LEARNED
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import Number, check_setting
-from fermiclass.nimgp.validation import align_columns
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.expected.kernels import Sources
@@ -151,7 +151,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator
             check_setting(name, getattr(self, name), *allowed)
         self.__dict__.pop("_solution", None)
         self._fitted_settings = self.get_params(deep=False)
-        X_var = align_columns(X, X_var, y=y, y_var=y_var)
+        X, X_var = training_rows(self, X, X_var, y=y, y_var=y_var)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, np.float64)
         noise = check_input_noise(X, X_var)
@@ -207,7 +207,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator
         """
         refuse_after_fork()
         check_is_fitted(self)
-        X_var = new_variances(self, X, X_var)
+        X, X_var = new_rows(self, X, X_var)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         new = self._standardised(X, check_input_noise(X, X_var))
         mean = self.y_mean_ + self.y_scale_ * self._model.predict_mean(new, self._solution)

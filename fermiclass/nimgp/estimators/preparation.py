@@ -32,7 +32,8 @@ class Scaling(NamedTuple):
 
     def apply(self, X: np.ndarray, X_var: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
         """Return standardised inputs and variances, within the limits of the settings."""
-        X, X_var = (X - self.mean) / self.scale, X_var / self.scale**2
+        unknown = np.isnan(X)  # they get mean and variance of all rows
+        X, X_var = np.where(unknown, 0.0, (X - self.mean) / self.scale), np.where(unknown, 1.0, X_var / self.scale**2)
         if settings.inputs.clip is not None:
             X = np.clip(X, -settings.inputs.clip, settings.inputs.clip)
         if settings.inputs.max_noise is not None:
@@ -42,8 +43,9 @@ class Scaling(NamedTuple):
 
 def mean_and_scale(values: np.ndarray, name: str | None = None) -> Scaling:
     """Return means and scales of one or more columns; see :func:`scale_of`."""
+    mean_of, std_of = (np.nanmean, np.nanstd) if np.isnan(values).any() else (np.mean, np.std)
     with np.errstate(over="ignore", invalid="ignore"):  # `scale_of` refuses infinite values
-        mean, spread = values.mean(axis=0), values.std(axis=0)
+        mean, spread = mean_of(values, axis=0), std_of(values, axis=0)
     return Scaling(mean, scale_of(mean, spread, name))
 
 
@@ -69,11 +71,12 @@ def scale_of(mean: np.ndarray, spread: np.ndarray, name: str | None = None) -> n
 
 
 class LabelledRows(NamedTuple):
-    """Training rows in an order that does not depend on the order of the input: X, X_var (N, D) and y (N,)."""
+    """Training rows in an order that does not depend on the order of the input: X, X_var (N, D), y and weights (N,)."""
 
     X: np.ndarray
     X_var: np.ndarray
     y: np.ndarray
+    weight: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,24 +109,22 @@ def label_meanings(
     return table
 
 
-def labelled_rows(settings: Settings, X: np.ndarray, y: np.ndarray, X_var: np.ndarray) -> LabelledRows:
-    """Return the rows with a label, in an order that gives all permutations the same sums, minibatches and draws.
+def labelled_rows(
+    settings: Settings, X: np.ndarray, y: np.ndarray, X_var: np.ndarray, weight: np.ndarray | None = None
+) -> LabelledRows:
+    """Return the rows with a label and a weight, in an order that gives all permutations the same sums and draws.
 
     Raises ValueError when y has no class labels, or there is only one class, or there are far too many.
     """
     refuse_odd_labels(y)
     check_classification_targets(y)
-    labelled = has_label(y)
-    if not np.all(labelled):
-        X, y, X_var = X[labelled], y[labelled], X_var[labelled]
-    table = label_meanings(settings, y)
-    classes, labels = table.classes, table.codes(y)
-    informative = table.is_informative()[labels]
-    if not np.all(informative):
-        X, y, X_var, labels = X[informative], y[informative], X_var[informative], labels[informative]
-    check_number_of_classes(classes, len(y))
-    order = np.lexsort((*X_var.T, *X.T, labels))
-    return LabelledRows(X[order], X_var[order], y[order])
+    used = np.flatnonzero(has_label(y) & (True if weight is None else weight > 0))
+    table = label_meanings(settings, y[used])
+    used = used[table.is_informative()[table.codes(y[used])]]
+    check_number_of_classes(table.classes, len(used))
+    weights = () if weight is None else (weight[used],)
+    order = used[np.lexsort((*weights, *X_var[used].T, *X[used].T, table.codes(y[used])))]
+    return LabelledRows(X[order], X_var[order], y[order], None if weight is None else weight[order])
 
 
 def random_seed(settings: Settings) -> int:
@@ -147,7 +148,10 @@ def prepare(
     prior = input_prior(settings, X, X_var, seed)
     X, X_var = expected_inputs(settings, prior, X, X_var)
     Z = inducing_points(settings, X, len(X), seed) if Z is None else Z
-    return Prepared(settings, table, scaling, X, X_var, table.codes(rows.y), Z, prior, seed, temperature)
+    y = table.codes(rows.y)
+    if rows.weight is not None:
+        table, y = table.weighted(y, rows.weight)
+    return Prepared(settings, table, scaling, X, X_var, y, Z, prior, seed, temperature)
 
 
 def input_prior(settings: Settings, X: np.ndarray, X_var: np.ndarray, seed: int) -> InputPrior:

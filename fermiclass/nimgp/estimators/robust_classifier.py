@@ -21,8 +21,9 @@ from fermiclass.nimgp.estimators.preparation import mean_and_scale
 from fermiclass.nimgp.estimators.validation import (
     NoisyClassifierMixin,
     check_variances,
-    new_variances,
+    new_rows,
     refuse_odd_labels,
+    training_rows,
     wrong_label_probabilities,
 )
 from fermiclass.nimgp.labels import check_number_of_classes, distinct_labels, has_label
@@ -147,7 +148,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         """
         prior, settings = _read(self)
         self.__dict__.pop("_predictor", None)
-        X_var = align_columns(X, X_var, y=y)
+        X, X_var = training_rows(self, X, X_var, y=y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_variances(X, X_var)
         refuse_odd_labels(y)
@@ -195,7 +196,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
             Noise variances of X, not used; see :meth:`fit`.
         """
         check_is_fitted(self)
-        X_var = new_variances(self, X, X_var)
+        X, X_var = new_rows(self, X, X_var)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         check_variances(X, X_var)
         return self._predictor.probabilities((X - self.mean_) / self.scale_)

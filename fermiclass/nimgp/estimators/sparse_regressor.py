@@ -22,12 +22,13 @@ from fermiclass.nimgp.estimators.validation import (
     NoisyRegressorMixin,
     RebuiltModelMixin,
     check_variances,
-    new_variances,
+    new_rows,
+    training_rows,
 )
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import HyperOptions, InputOptions, Settings, TrainingOptions
-from fermiclass.nimgp.validation import align_columns
+from fermiclass.nimgp.validation import align_columns, part_frame
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import TrainingState
@@ -136,7 +137,7 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         for name in ("_predictor", "weights_"):  # a failing fit leaves nothing of an earlier fit
             self.__dict__.pop(name, None)
         self._fitted_likelihood = self.likelihood
-        X_var = align_columns(X, X_var, y=y)
+        X, X_var = training_rows(self, X, X_var, y=y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         y, X_var = np.asarray(y, np.float64), check_variances(X, X_var)
         order = np.lexsort((*X_var.T, *X.T, y))  # one order for all permutations of the same rows
@@ -229,7 +230,7 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
 
         check_is_fitted(self)
         align_columns(X, y=y)
-        _, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True, reset=False)
+        _, y = validate_data(self, part_frame(X, X_var)[0], y, dtype=np.float64, order="C", y_numeric=True, reset=False)
         y = np.asarray(y, np.float64)
         likelihood = self._fitted_likelihood
         if isinstance(likelihood, str):
@@ -242,7 +243,7 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
     def _predict(self, what: str, X: Any, X_var: Any, *rest: np.ndarray) -> Any:
         refuse_after_fork()
         check_is_fitted(self)
-        X_var = new_variances(self, X, X_var)
+        X, X_var = new_rows(self, X, X_var)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         X_var = check_variances(X, X_var)
         settings = self._fitted_settings

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_array
 
 from fermiclass.nimgp.processes import is_broken_fork
-from fermiclass.nimgp.validation import align_columns
+from fermiclass.nimgp.validation import align_columns, part_frame
 
 
 class NoisyClassifierMixin(ClassifierMixin):
@@ -56,21 +56,45 @@ class RebuiltModelMixin:
             self._rebuild()
 
 
-def new_variances(estimator: Any, X: Any, X_var: Any) -> Any:
-    """Return variances of new rows with their columns in the order of X's.
+def training_rows(estimator: Any, X: Any, X_var: Any, **beside: Any) -> tuple[Any, Any]:
+    """Return values and variances of training rows, of a frame that has both or of X and X_var, with aligned columns.
 
-    Raises ValueError when names differ; or when variances are missing though scikit-learn was asked to pass them to
-    `fit`: then what it calls next, such as ``cross_val_predict``, has lost them.
+    The estimator keeps the names of the columns of standard deviations as ``uncertainties_in_``. Raises ValueError as
+    :func:`part_frame` and :func:`align_columns`, and when values were standardised and their variances were not.
     """
+    X, X_var, estimator.uncertainties_in_ = part_frame(X, X_var)
+    X_var = align_columns(X, X_var, **beside)
+    if X_var is not None and np.shape(X_var) == np.shape(X):
+        values, V = (np.asarray(a, np.float64) for a in (X, X_var))
+        exactly = np.allclose(values.mean(axis=0), 0.0, atol=1e-9) and np.allclose(values.std(axis=0), 1.0, atol=1e-9)
+        if exactly and np.any(np.median(V, axis=0) > 1.0):
+            raise ValueError(
+                "X is standardised, and most variances in a column of X_var are larger than 1, that of the values: was "
+                "X rescaled without X_var? The estimator standardises both, leave such a step out"
+            )
+    return X, X_var
+
+
+def new_rows(estimator: Any, X: Any, X_var: Any) -> tuple[Any, Any]:
+    """Return values and variances of new rows as :func:`training_rows`, with columns in the order of X's.
+
+    Raises ValueError when names differ; when columns of standard deviations are missing that the training had; or when
+    variances are missing though scikit-learn was asked to pass them to `fit`: then what it calls next, such as
+    ``cross_val_predict``, has lost them.
+    """
+    given = X_var is not None
+    X, X_var, errors = part_frame(X, X_var)
+    missing = [name for name in getattr(estimator, "uncertainties_in_", ()) if name not in errors]
+    if missing and not given:
+        raise ValueError(f"X lacks {', '.join(missing)}, which the training had: give it, or zeros for exact values")
     if X_var is None and get_config()["enable_metadata_routing"]:
         requested = estimator.get_metadata_routing().fit.requests.get("X_var")
         if requested not in (None, False):
             raise ValueError(
                 "X_var is requested in fit, but did not come to the prediction. cross_val_predict and scorers pass "
-                "none on: use cross_validate or GridSearchCV after set_score_request(X_var=True), or predict with "
-                "X_var, zeros for exact inputs"
+                "none on: give X as a frame with columns Unc_x, or predict with X_var, zeros for exact inputs"
             )
-    return align_columns(X, X_var, features=getattr(estimator, "feature_names_in_", None))
+    return X, align_columns(X, X_var, features=getattr(estimator, "feature_names_in_", None))
 
 
 def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
