@@ -36,7 +36,8 @@ class Comparison:
     #: position, ``STATUS``, ``PRED_CLASS``, ``P_MAX``, ``OTHER_NAME``, ``SEPARATION``, and as far as the other list has
     #: them ``OTHER_CLASS``, ``P_OTHER_CLASS``, ``SURPRISE``, ``OTHER_P``, ``DIFFERENCE``.
     table: Table
-    #: Number of ``labels``, ``others`` (rows of the other list), ``by_name``, ``by_position``, ``unmatched``.
+    #: Number of ``labels``, ``others`` (rows of the other list), ``by_name``, ``by_position``, ``unmatched``;
+    #: and ``no_news``: bcu that the other list takes for an AGN without a type. They have no OTHER_CLASS.
     numbers: Mapping[str, int]
     #: For each class of the other list: number, how often PRED_CLASS is such a class, and the mean of the probability.
     agreement: Mapping[str, Mapping[str, float]]
@@ -78,6 +79,11 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
     P = np.array([np.asarray(labels[f"P_{name}"], float)[mine] for name in classes]).T
     said = _one_spelling(other.classes[theirs]) if other.classes is not None else np.full(len(mine), of or "")
     only_probability = other.probability is not None and other.classes is None
+    no_news = np.zeros(len(mine), bool)
+    if "STATUS" in table.colnames:
+        is_agn = np.array([_code(word) in ("bcu", "agn") for word in said.tolist()], bool)
+        no_news = (np.asarray(table["STATUS"], str) == "bcu") & is_agn
+        said = np.where(no_news, "", said)
     meant: dict[str, list[int]] = {}
     unknown: dict[str, int] = {}
     if other.classes is not None:
@@ -94,6 +100,7 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
     numbers = {
         "labels": len(labels), "others": len(other), "by_name": int(by_name.sum()),
         "by_position": int(np.sum(~by_name)), "unmatched": len(other) - len(np.unique(theirs)),
+        "no_news": int(no_news.sum()),
     }  # fmt: skip
     return Comparison(table[order], numbers, agreement, confusion, unknown, ranks, roc)
 

@@ -75,7 +75,7 @@ THREE_CLASSES = "bll,fsrq,psr"
 UNCERTAIN_CLASSES = ("bcu", "unk")
 
 #: Choices of the sources to label.
-TARGETS = ("unassociated", "uncertain", "all")
+TARGETS = ("unassociated", "bcu", "uncertain", "all")
 
 #: Letters of a class's name at most: the names of columns made of it fit into a card of FITS, of 68 letters.
 MOST_LETTERS = 60
@@ -264,6 +264,14 @@ class ClassGrouping:
         """Return which groups have only classes of a top class of :data:`CLASS_TREE`, ``(C,)``."""
         return np.array([set(self.members[name]) <= set(CLASS_TREE[top]) for name in names], dtype=bool)
 
+    def of_agn(self, names: Iterable[str]) -> NDArray[np.bool_]:
+        """Return which groups count as AGN, ``(C,)``: those of AGN only, and those with bll or fsrq.
+
+        These two are most of the sources with a class.
+        """
+        mostly = np.array([not {"bll", "fsrq"}.isdisjoint(self.members[name]) for name in names], dtype=bool)
+        return mostly | self.within("agn", names)
+
     def assign(self, classes: ArrayLike) -> NDArray[np.str_]:
         """Return the group of each class code, (N,), or its label of several groups; '' if it belongs to none."""
         codes = np.asarray(classes, dtype=str)
@@ -297,14 +305,13 @@ class ClassGrouping:
     def is_target(self, classes: ArrayLike, targets: str = "uncertain") -> NDArray[np.bool_]:
         """Return a mask (N,) of the sources to label.
 
-        ``'unassociated'``: sources without a class. ``'uncertain'``: also bcu and unk, unless the grouping has them.
-        ``'all'``: every source.
+        ``'unassociated'``: sources without a class. ``'bcu'``: blazars of uncertain type. ``'uncertain'``: both, and
+        unk. A bcu or unk that the grouping learns from is none. ``'all'``: every source.
         """
         codes = np.asarray(classes, dtype=str)
-        if targets == "unassociated":
-            return np.asarray(codes == "")
-        if targets == "uncertain":
-            return np.isin(codes, ("", *UNCERTAIN_CLASSES)) & (self.assign(codes) == "")
         if targets == "all":
             return np.ones(codes.shape, dtype=bool)
+        chosen = {"unassociated": ("",), "bcu": ("bcu",), "uncertain": ("", *UNCERTAIN_CLASSES)}
+        if targets in chosen:
+            return np.isin(codes, chosen[targets]) & (self.assign(codes) == "")
         raise ClassError(f"targets='{targets}' is unknown: choose one of {', '.join(TARGETS)}")

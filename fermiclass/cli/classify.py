@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fermiclass.catalog import read_catalog, read_sources
+from fermiclass.catalog import TARGETS, read_catalog, read_sources
 from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import (
     FILE,
@@ -47,7 +47,7 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
 @labels_option
 @click.option(
     "--targets",
-    type=click.Choice(["unassociated", "uncertain", "all"]),
+    type=click.Choice(TARGETS),
     default="uncertain",
     show_default=True,
     help="Sources to label; 'uncertain' means unassociated, bcu and unk.",
@@ -57,7 +57,7 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
     "a JSON file with the prior of each class by group, such as "
     '{"unassociated": {"bll": 0.4, "fsrq": 0.2, "psr": 0.1, "msp": 0.1, "other": 0.2}}. Groups are unassociated, '
     "bcu and unk; a group that is not in the file has the priors of the training. [default: selection; trained with "
-    "--paper or if the classes do not cover all sources]"
+    "--paper]"
 )
 @click.option("--no-class2", is_flag=True, help="Do not take the class of a low-probability association as evidence.")
 @click.option("--send", is_flag=True, help="Send the table to TOPCAT, Aladin and others by SAMP; .fits or .vot.")
@@ -114,8 +114,8 @@ def classify(
             training, chosen, quiet, class_priors, None if train_on is None else loaded
         )
         table = features if train_on is None else None
-    if class_priors is None and chosen["paper"]:
-        class_priors = "trained"
+    if chosen["paper"]:
+        class_priors, no_class2 = class_priors or "trained", True
     with progress_bar("labelling", quiet=quiet) as progress:
         labels = model.label(
             loaded, targets, class_priors=class_priors, class2=not no_class2, table=table, progress=progress

@@ -51,6 +51,13 @@ def _later(about: str, name: str, *flags: str) -> Any:
     "--folds", type=click.IntRange(min=2), metavar="K", help="Score by K-fold cross-validation. [default: 10]"
 )
 @click.option(
+    "--targets",
+    type=click.Choice(["unassociated", "bcu"]),
+    default="unassociated",
+    show_default=True,
+    help="With --open: score unassociated sources, or bcu that the later release calls bll or fsrq.",
+)
+@click.option(
     "--cells",
     type=click.Choice(["all", "even", "odd"]),
     default="all",
@@ -84,6 +91,7 @@ def evaluate(
     future: Path | None,
     faint: float | None,
     folds: int | None,
+    targets: str,
     cells: str,
     methods: str,
     likelihood: str | None,
@@ -101,6 +109,7 @@ def evaluate(
     \b
     Example:
       fermiclass evaluate 4FGL-DR1.fits --open 4FGL-DR4.fits --baselines
+      fermiclass evaluate 4FGL-DR1.fits --open 4FGL-DR4.fits --targets bcu
       fermiclass evaluate 4FGL-DR1.fits --future 4FGL-DR4.fits
       fermiclass evaluate 4FGL-DR1.fits --faint 0.5 --methods nimgp,mgp,forest --plot results.pdf
       fermiclass evaluate 4FGL-DR4.fits --folds 5 --json results.json
@@ -111,8 +120,8 @@ def evaluate(
 
     if sum(way is not None for way in (open_world, future, faint, folds)) > 1:
         raise click.UsageError("--open, --future, --faint and --folds cannot be combined: give one of them")
-    if cells != "all" and open_world is None:
-        raise click.UsageError("--cells is for --open: give it a later release")
+    if (cells, targets) != ("all", "unassociated") and open_world is None:
+        raise click.UsageError("--cells and --targets are for --open: give it a later release")
     later = open_world or future
     if json_file is not None:
         check_place(json_file, catalog, later)
@@ -125,19 +134,19 @@ def evaluate(
     }
     earlier = read_catalog(catalog)
     if open_world is not None:
-        targets = evaluation.open_world(earlier, read_catalog(open_world), cells=cells, **what)
+        scored = evaluation.open_world(earlier, read_catalog(open_world), targets=targets, cells=cells, **what)
     elif future is not None:
-        targets = evaluation.later_release(earlier, read_catalog(future), **what)
+        scored = evaluation.later_release(earlier, read_catalog(future), **what)
     elif faint is not None:
-        targets = evaluation.bright_to_faint(earlier, faint, **what)
+        scored = evaluation.bright_to_faint(earlier, faint, **what)
     else:
-        targets = evaluation.folds(earlier, folds or 10, seed=seed, **what)
+        scored = evaluation.folds(earlier, folds or 10, seed=seed, **what)
     chosen = names(methods)
     if not set(chosen).isdisjoint((_DEFAULT, *METHODS)):
         load_tensorflow(quiet=quiet)
     picked = _methods(chosen, likelihood, open_world is not None, baselines, seed)
     with stages("methods", quiet=quiet) as progress:
-        result = evaluation.evaluate(targets, picked, progress=lambda name, done, total: progress(done, total, name))
+        result = evaluation.evaluate(scored, picked, progress=lambda name, done, total: progress(done, total, name))
     if json_file is not None:
         write_json(json_file, result.to_dict())
     if plot is not None:

@@ -19,7 +19,7 @@ from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, avail
 from fermiclass.features import FeatureTable
 from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.class_priors import default_class_priors
+from fermiclass.labelling.class_priors import DEFAULT_WAY
 from fermiclass.labelling.training import default_estimator, train
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ def model_method(name: str, estimator: NIMGPClassifier) -> Method:
         model = train(
             learned, estimator, features=split.features, classes=classes, min_significance=split.min_significance
         )
-        priors = split.class_priors or default_class_priors(split.grouping)
-        labels = model.label(split.catalog[split.rows], "all", class_priors=priors)
+        labels = model.label(split.catalog[split.rows], "all", class_priors=split.class_priors or DEFAULT_WAY)
         p = np.stack([np.asarray(labels[f"P_{each}"], float) for each in split.grouping.names], axis=1)
         return p @ open_classes(split.grouping) if split.open_world else p
 

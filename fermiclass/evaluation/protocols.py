@@ -25,7 +25,7 @@ from fermiclass.evaluation.metrics import Truth, known
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
 from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.class_priors import default_class_priors
+from fermiclass.labelling.class_priors import DEFAULT_WAY
 from fermiclass.labelling.lasting import PARTS, part_of_sky
 from fermiclass.labelling.training import training_table
 
@@ -100,6 +100,7 @@ def open_world(
     classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     class_priors: str | None = None,
+    targets: str = "unassociated",
     cells: str = "all",
     radius_deg: float = 0.15,
 ) -> Targets:
@@ -119,6 +120,8 @@ def open_world(
         Two releases.
     features, classes, min_significance, class_priors
         As for :func:`fermiclass.labelling.training.classify`.
+    targets
+        ``'unassociated'`` sources, or ``'bcu'`` that the later release calls bll or fsrq.
     cells
         ``'all'`` of the sky, or the ``'even'`` or ``'odd'`` ones of a chessboard with cells of 15 degrees,
         ``(⌊RAJ2000/15⌋ + ⌊(DEJ2000 + 90)/15⌋) mod 2``: half of the sky to choose a method on, half to test it on.
@@ -128,8 +131,10 @@ def open_world(
     Raises
     ------
     CatalogError
-        When no source has a later class, or the cells are unknown.
+        When no source has a later class, or the targets or cells are unknown.
     """
+    if targets not in ("unassociated", "bcu"):
+        raise CatalogError(f"targets='{targets}' cannot be scored: choose one of unassociated, bcu")
     if cells not in ("all", "even", "odd"):
         raise CatalogError(f"cells='{cells}' is unknown: choose one of all, even, odd")
     grouping = earlier.grouping(classes)
@@ -145,7 +150,7 @@ def open_world(
     ambiguous, other = _ambiguous(truth)[:, None], np.isin(NATURES, "other")
     face = np.where(ambiguous, other, truth)
     spiders = np.where(ambiguous & ~np.isin(code, CHANCE_CODES)[:, None], truth & ~other, face)
-    bare = (status == "") & inside
+    bare = (status == ("bcu" if targets == "bcu" else "")) & inside
     agn_or_psr = {name: OPEN_GROUPS[name] for name in ("agn", "psr")}
     typed = (status == "bcu") & inside & np.isin(code, ("bll", "fsrq"))
     kinds = bare & np.isin(code, ("psr", "msp")) & (two_kinds and {"psr", "msp"} <= set(grouping.names))
@@ -164,9 +169,15 @@ def open_world(
         "psr_or_msp": Population(kinds, {"psr": ("psr",), "msp": ("msp",)}, "psr, msp"),
         "bll_or_fsrq": Population(typed, {"bll": ("bll",), "fsrq": ("fsrq",)}, "typed bcu"),
     }
-    if not np.any(bare & known(truth)):
+    about = f"its sources without an association{{}} that {later.source} gives any class but unk"
+    if targets == "bcu":
+        types = populations["bll_or_fsrq"].groups
+        parts = {"all": ("all", typed), "low": (f"< {LATITUDE_EDGE:g}°", typed & low), "high": (far, typed & ~low)}
+        populations = {name: Population(mask, types, heading) for name, (heading, mask) in parts.items()}
+        about = f"its bcu{{}} that {later.source} calls bll or fsrq"
+    if not np.any(populations["all"].mask & known(truth)):
         raise CatalogError(
-            f"{later.source} gives a class to no source that {earlier.source} leaves unassociated: give a later release"
+            f"{later.source} gives a class to no source that is {targets} in {earlier.source}: give a later release"
         )
     split = _split(
         earlier, np.full(len(earlier), True), rows, features, grouping, min_significance, class_priors, open_world=True
@@ -175,7 +186,7 @@ def open_world(
     return _targets(
         earlier,
         "open",
-        f"its sources without an association{where} that {later.source} gives any class but unk",
+        about.format(where),
         NATURES,
         truth,
         rows,
@@ -185,6 +196,7 @@ def open_world(
         later=str(later.source),
         together=("psr", "other"),
         meta={
+            "targets": targets,
             "cells": cells,
             "radius_deg": radius_deg,
             "moved": int(np.sum(bare & by_name[rows])),
@@ -394,7 +406,7 @@ def _targets(
         "features": [feature.name for feature in split.extract(split.features, str(split.grouping)).features],
         "grouping": str(split.grouping),
         "min_significance": split.min_significance,
-        "class_priors": split.class_priors or default_class_priors(split.grouping),
+        "class_priors": split.class_priors or DEFAULT_WAY,
         **about.pop("meta", {}),
     }
     return Targets(

@@ -20,7 +20,7 @@ from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.features.inputs import describe
 from fermiclass.io.arrays import FloatArray
 from fermiclass.io.plain import plain_value
-from fermiclass.labelling.class_priors import ClassPriors, GroupPriors, check_class_priors, default_class_priors
+from fermiclass.labelling.class_priors import DEFAULT_WAY, ClassPriors, GroupPriors, check_class_priors
 from fermiclass.labelling.labels import CLASS2_KEY, FLAG_IN_DOUBT, label_table, settings_to_meta
 from fermiclass.labelling.second_associations import SecondAssociations
 from fermiclass.labelling.selection import SelectionPrior
@@ -92,20 +92,22 @@ class CatalogModel:
         return np.asarray(counts / counts.sum())
 
     def with_selection(self, catalog: Catalog, table: FeatureTable) -> CatalogModel:
-        """Return the same model with what its training catalogue says of associations, if the classes allow it.
+        """Return the same model with what its training catalogue says of associations.
 
-        That is the selection prior, and the likelihood of CLASS2. `table` has the features of all sources of the
+        That is the selection prior, and the likelihood of CLASS2. Neither changes the odds of AGN among themselves, or
+        of other sources: without classes of both it is not learned. `table` has the features of all sources of the
         catalogue.
         """
-        if default_class_priors(self.grouping) != "selection":
+        of_agn = self.grouping.of_agn(self.classes)
+        if of_agn.all() or not of_agn.any():
             return self
         bare = catalog.classes == ""
         kinds = {kind: self.grouping.within(kind, self.classes) for kind in CLASS_TREE}
         p = self.predict(table[bare]).probabilities
         p_agn = np.zeros(len(catalog))
-        p_agn[bare] = p[:, kinds["agn"]].sum(axis=1)
-        of_agn = self.training_shares[kinds["agn"]].sum()
-        selection = SelectionPrior.fit(catalog, p_agn, of_agn / (1.0 - of_agn))
+        p_agn[bare] = p[:, of_agn].sum(axis=1)
+        share = self.training_shares[of_agn].sum()
+        selection = SelectionPrior.fit(catalog, p_agn, share / (1.0 - share))
         corrected = p * selection.ratios(catalog[bare], self.grouping, self.classes)
         mean = (corrected / corrected.sum(axis=1, keepdims=True)).mean(axis=0) if len(p) else np.zeros(p.shape[1])
         second = SecondAssociations.fit(catalog, {kind: float(mean[own].sum()) for kind, own in kinds.items()})
@@ -128,13 +130,12 @@ class CatalogModel:
         catalog
             A catalogue of any release that has the model's features.
         targets
-            ``'unassociated'``, ``'uncertain'`` (also bcu and unk, except training sources) or ``'all'``.
+            ``'unassociated'``, ``'bcu'``, ``'uncertain'`` (these and unk, except training sources) or ``'all'``.
         class_priors
-            Class priors of the sources to be labelled. ``'selection'``: corrected for the selection of AGN
-            (:class:`fermiclass.labelling.selection.SelectionPrior`); the default if the classes include AGN and
-            cover all sources. ``'trained'``: as among the training sources; the default for other classes. Or numbers
-            by group, such as ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; the groups are
-            unassociated, bcu and unk, and a group without numbers keeps the priors of the training.
+            Class priors of the sources to be labelled. ``'selection'``, the default: corrected for the selection of AGN
+            (:class:`fermiclass.labelling.selection.SelectionPrior`). ``'trained'``: as among the training sources. Or
+            numbers by group, such as ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; the
+            groups are unassociated, bcu and unk, and a group without numbers keeps the priors of the training.
         class2
             Whether the class of a low-probability association, CLASS2, counts as evidence
             (:class:`fermiclass.labelling.second_associations.SecondAssociations`).
@@ -224,7 +225,7 @@ class CatalogModel:
     def priors(self, chosen: str | GroupPriors | None = None) -> ClassPriors:
         """Return the class priors of the sources to be labelled, as :meth:`label` explains."""
         check_class_priors(chosen, self.classes)
-        return ClassPriors.choose(default_class_priors(self.grouping) if chosen is None else chosen, self.selection)
+        return ClassPriors.choose(DEFAULT_WAY if chosen is None else chosen, self.selection)
 
     def ratios(self, sources: Catalog, priors: ClassPriors, class2: bool = True) -> FloatArray | None:
         """Return the factors of the probabilities, ``(n, C)``: class priors (:class:`ClassPriors`), times CLASS2's."""

@@ -23,6 +23,9 @@ GROUPS = (SOURCE_STATUSES[0], *UNCERTAIN_CLASSES)
 #: Named ways to choose the class priors.
 WAYS = ("trained", "selection")
 
+#: The way where none is chosen.
+DEFAULT_WAY = "selection"
+
 #: Class priors as numbers by group of sources and class.
 GroupPriors = Mapping[str, Mapping[str, float]]
 
@@ -117,8 +120,3 @@ def check_class_priors(chosen: str | GroupPriors | None, classes: Sequence[str])
     for group, priors in chosen.items():
         if set(priors) != set(classes) or not all(0 < p < np.inf for p in priors.values()):
             raise ClassError(f"the class priors of '{group}' do not fit ({dict(priors)}): {expected}")
-
-
-def default_class_priors(grouping: ClassGrouping) -> str:
-    """Return 'selection' if the classes cover all sources, else 'trained'."""
-    return "selection" if grouping.within("agn", grouping.names).any() and grouping.covers_all else "trained"

@@ -106,14 +106,15 @@ class SelectionPrior:
     def ratios(self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str]) -> FloatArray:
         """Return the factors of the probabilities, ``(n, C)``.
 
-        For unassociated sources, the factor of AGN classes is r. For bcu, the factor of fsrq is :data:`UNTYPED_FSRQ`,
-        and the factor of classes without AGN is :data:`BCU_NOT_AGN`. All other factors are 1.
+        For unassociated sources, the factor of AGN classes (:meth:`ClassGrouping.of_agn`) is r. For bcu, the factor of
+        fsrq without bll is :data:`UNTYPED_FSRQ`, and the factor of classes that are not of AGN :data:`BCU_NOT_AGN`. All
+        other factors are 1. They do not depend on what the other classes are: labels of fewer classes are those of the
+        default classes, restricted to them.
         """
-        of_agn = grouping.within("agn", classes)
-        of_fsrq = [tuple(grouping.members[name]) == ("fsrq",) for name in classes]
+        of_agn = grouping.of_agn(classes)
+        of_fsrq = [{"bll", "fsrq"} & set(grouping.members[name]) == {"fsrq"} for name in classes]
         ratios = np.where(of_agn, self.odds(sources)[:, None], 1.0)
-        no_agn = [not set(grouping.members[name]) & set(_AGN) for name in classes]
-        of_bcu = np.where(of_fsrq, UNTYPED_FSRQ, np.where(no_agn, BCU_NOT_AGN, 1.0))
+        of_bcu = np.where(of_fsrq, UNTYPED_FSRQ, np.where(of_agn, 1.0, BCU_NOT_AGN))
         return np.where((sources.classes == "bcu")[:, None], of_bcu, ratios)
 
     def to_dict(self) -> dict[str, float]:

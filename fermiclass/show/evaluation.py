@@ -158,9 +158,9 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
         f"{number} feature{'s' if number > 1 else ''}."
     )
     if targets.protocol == "open":
-        radius, gone, moved = (targets.meta[key] for key in ("radius_deg", "gone", "moved"))
+        radius, gone, moved, which = (targets.meta[key] for key in ("radius_deg", "gone", "moved", "targets"))
         say(
-            f"The same source is the nearest one within {radius:g} deg of both lists. {gone} unassociated sources have "
+            f"The same source is the nearest one within {radius:g} deg of both lists. {gone} {which} sources have "
             f"none; {moved} have one by name that is further off, and do not count."
         )
     console.print(methods_table(evaluation))
@@ -181,7 +181,7 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
     say(f"True classes and the most probable ones by {best}; expected: the sum of its probabilities.")
     console.print(confusion_table(evaluation.confusion(best).tolist(), evaluation.classes))
     console.print(classes_table(evaluation, best))
-    if targets.protocol == "open":
+    if set(_READINGS) <= set(targets.populations):
         say(
             "Average precision is over all unassociated sources; those without a later class count as negatives.\n"
             "Pulsar candidates are n sources with at least this probability of a pulsar of any kind. Purity: fraction "

@@ -221,6 +221,8 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
     if comparison.unknown:
         words = ", ".join(f"{word} ({count})" for word, count in comparison.unknown.items())
         console.print(f"Classes of the list that the labels do not have are left out: {words}.")
+    if n["no_news"]:
+        console.print(f"{n['no_news']} bcu are left out that the list calls bcu or AGN: this is no news.")
     if comparison.agreement:
         console.print(_agreement_table(comparison))
         console.print(

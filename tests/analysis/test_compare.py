@@ -37,7 +37,8 @@ def published(labels):
 def test_classes(labels, published):
     found = compare(labels, OtherList.of(published))
     n = len(published)
-    assert found.numbers == {"labels": len(labels), "others": n, "by_name": n, "by_position": 0, "unmatched": 0}
+    expected = {"labels": len(labels), "others": n, "by_name": n, "by_position": 0, "unmatched": 0, "no_news": 0}
+    assert found.numbers == expected
     assert found.unknown == {}
     for word, name in {"BL Lac": "bll", "FSRQ": "fsrq", "PSR": "psr"}.items():
         rows = np.asarray(published["Class"]) == word
@@ -49,6 +50,19 @@ def test_classes(labels, published):
     assert np.all(np.diff(p) >= 0)  # the surest disagreement first
     np.testing.assert_allclose(found.table["SURPRISE"], -np.log(np.maximum(p, 1e-5)))
     assert found.table["SEPARATION"].max() < 1e-4
+
+
+def test_a_bcu_that_is_still_one_agrees_with_nothing(dr4):
+    """What the list says of other sources, and of bcu that got a type, counts as ever."""
+    labels = make_up_labels(dr4[np.isin(dr4.classes, ["", "bcu"])][::20])
+    is_bcu = np.asarray(labels["STATUS"]) == "bcu"
+    said = np.where(np.arange(len(labels)) % 3 == 0, "FSRQ", np.where(np.arange(len(labels)) % 2 == 0, "bcu", "AGN"))
+    other = OtherList.of(Table({"Name": labels["Source_Name"], "Class": said}))
+    found = compare(labels, other, truth=True)
+    assert found.numbers["no_news"] == np.sum(is_bcu & (said != "FSRQ")) > 0
+    for word in ("FSRQ", "bcu", "AGN"):
+        assert found.agreement[word]["n"] == np.sum((said == word) & ((word == "FSRQ") | ~is_bcu))
+    assert np.isnan(found.table["SURPRISE"]).sum() == found.numbers["no_news"]
 
 
 def spelt(names, way):

@@ -148,6 +148,8 @@ def test_faults_are_named(spec, message):
     [
         ("bll,fsrq,psr", "unassociated", [0, 0, 0, 0, 0, 0, 0, 1]),
         ("bll,fsrq,psr", "uncertain", [0, 0, 0, 0, 0, 1, 1, 1]),
+        ("bll,fsrq,psr", "bcu", [0, 0, 0, 0, 0, 1, 0, 0]),
+        ("bll,bcu", "bcu", [0, 0, 0, 0, 0, 0, 0, 0]),
         ("bll,bcu", "uncertain", [0, 0, 0, 0, 0, 0, 1, 1]),
         ("bll,other", "uncertain", [0, 0, 0, 0, 0, 1, 1, 1]),
         ("bll,psr", "all", [1, 1, 1, 1, 1, 1, 1, 1]),

@@ -216,6 +216,17 @@ def test_open_world(releases):
     assert found["bll_or_fsrq"] == [[False, True], [True, False]]
 
 
+def test_bcu_that_get_a_type(releases):
+    """They are scored as bll or fsrq, as in the population of the open world."""
+    targets = open_world(*releases, targets="bcu", features="asinh_GLAT")
+    found = {name: targets.truth_of(name)[each.mask].tolist() for name, each in targets.populations.items()}
+    assert found["all"] == [[False, True], [True, False]] == found["low"] + found["high"]
+    assert set(targets.status[targets.scored]) == {"bcu"}
+    for which, message in (("bcu", "no source that is bcu"), ("unk", "choose one of unassociated, bcu")):
+        with pytest.raises(CatalogError, match=message):
+            open_world(releases[0], releases[0], targets=which, features="asinh_GLAT")
+
+
 def test_cells_of_the_sky_are_a_chessboard(releases):
     # Declinations of 20 degrees are in row 7; right ascensions of 6 to 14 degrees are in column 0, which makes 7: odd.
     odd = open_world(*releases, cells="odd", features="asinh_GLAT")

@@ -5,9 +5,9 @@ import pytest
 from astropy.table import Table
 
 from fermiclass import NIMGPClassifier, classify, read_catalog, train
-from fermiclass.catalog import CLASS_TREE, RELEASES, THREE_CLASSES, Catalog, ClassGrouping, default_classes
+from fermiclass.catalog import RELEASES, THREE_CLASSES, Catalog, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError
-from fermiclass.labelling.class_priors import WAYS, ClassPriors, check_class_priors, default_class_priors, stated_priors
+from fermiclass.labelling.class_priors import WAYS, ClassPriors, check_class_priors, stated_priors
 from fermiclass.labelling.retraining import stored_class_priors
 from fermiclass.labelling.selection import SelectionPrior
 from tests.conftest import slim_path
@@ -82,19 +82,6 @@ def test_given_priors_have_no_scale():
     np.testing.assert_allclose(one, other)
 
 
-@pytest.mark.parametrize(
-    ("classes", "expected"),
-    [(default_classes([]), "selection"), (default_classes(["psr", "msp"] * 5), "selection"),
-     ("agn=bll+fsrq+bcu,other", "selection"),
-     ("rest=other,bll,fsrq,psr", "selection"), ("agn=" + "+".join(CLASS_TREE["agn"]) + ",psr,g="
-     + "+".join(CLASS_TREE["other"]), "selection"), ("other=snr,bll,psr", "trained"), (THREE_CLASSES, "trained"),
-     ("psr,other", "trained"), ("mixed=bll+snr,psr,other", "trained")],
-)  # fmt: skip
-def test_the_default(classes, expected):
-    assert default_class_priors(ClassGrouping.parse(classes)) == expected
-    assert expected in WAYS
-
-
 @pytest.fixture(scope="module")
 def trained():
     """A quick model of DR1, and the catalogue."""
@@ -106,7 +93,7 @@ def trained():
 def test_labels_for_given_priors(trained):
     """Probabilities are p_c w_c/π_c, normalised, in the group alone; entropies belong to them."""
     model, catalog = trained
-    plain, labels = model.label(catalog), model.label(catalog, class_priors={"bcu": GIVEN["bcu"]})
+    plain, labels = (model.label(catalog, class_priors=way) for way in ("trained", {"bcu": GIVEN["bcu"]}))
     bcu = np.asarray(labels["STATUS"]) == "bcu"
     P, corrected = (np.stack([table[f"P_{name}"] for name in CLASSES], axis=1) for table in (plain, labels))
     counts = np.array([model.provenance.training_counts[name] for name in CLASSES])
@@ -115,3 +102,17 @@ def test_labels_for_given_priors(trained):
     np.testing.assert_array_equal(corrected[~bcu], P[~bcu])
     entropy = -np.sum(corrected * np.log(np.maximum(corrected, 1e-300)), axis=1)
     np.testing.assert_allclose(labels["ENTROPY"], entropy, atol=1e-9)
+
+
+@pytest.mark.parametrize("classes", ["bll,fsrq", "agn=bll+fsrq,psr", "psr,other"])
+def test_one_rule_holds_for_all_classes(trained, classes):
+    """The odds of the selection, which is learned where there are AGN and others; they keep the classes' own odds."""
+    _, catalog = trained
+    model = train(catalog, NIMGPClassifier(steps=5, num_inducing=10), classes=classes, features="six")
+    labels, plain = model.label(catalog), model.label(catalog, class_priors="trained")
+    assert labels.meta["class_priors"] == "selection"
+    assert (model.selection == SelectionPrior()) == (classes == "bll,fsrq")
+    one, other = (np.array([table[f"P_{name}"] for name in model.classes], float) for table in (labels, plain))
+    odds = (one[0] / one[1]) / (other[0] / other[1])
+    factors = model.selection.ratios(catalog[model.grouping.is_target(catalog.classes)], model.grouping, model.classes)
+    np.testing.assert_allclose(odds, factors[:, 0] / factors[:, 1], rtol=1e-4)

@@ -150,13 +150,21 @@ def test_ratios_of_the_default():
     np.testing.assert_array_equal(back, ratios[:, ::-1])
 
 
-def test_ratios_of_other_groupings():
-    """Groups of AGN alone get the odds; one that is fsrq and more has no odds of fsrq among the bcu."""
+@pytest.mark.parametrize("spec", ["bll,fsrq", "fsrq,psr", "bll,fsrq,psr", "psr,bll,snr"])
+def test_fewer_classes_have_the_same_odds(spec):
+    sources = catalogue([5.0, 9.0, 5.0], [2.0, 40.0, 2.0], ["", "", "bcu"])
+    classes = list(ClassGrouping.parse(spec).names)
+    ratios = PRIOR.ratios(sources, ClassGrouping.parse(spec), classes)
+    default = ["other" if name == "snr" else name for name in classes]
+    np.testing.assert_array_equal(ratios, PRIOR.ratios(sources, ClassGrouping.parse(default_classes([])), default))
+
+
+def test_groups_with_most_of_the_agn_count_as_agn():
     sources = catalogue([5.0, 5.0], [2.0, 2.0], ["", "bcu"])
     r = PRIOR.odds(sources)[0]
-    grouping = ClassGrouping.parse("agn=bll+fsrq,mixed=rdg+snr,psr,other")
-    of_bcu = [1, 1, BCU_NOT_AGN, 1]  # groups with some AGN in them keep their odds
-    np.testing.assert_array_equal(PRIOR.ratios(sources, grouping, list(grouping.names)), [[r, 1, 1, 1], of_bcu])
+    grouping = ClassGrouping.parse("quasars=fsrq+ssrq+snr,radio=rdg,mixed=sey+pwn,psr,other")
+    of_bcu = [UNTYPED_FSRQ, 1, BCU_NOT_AGN, BCU_NOT_AGN, 1]  # other has bll
+    np.testing.assert_array_equal(PRIOR.ratios(sources, grouping, list(grouping.names)), [[r, r, 1, 1, r], of_bcu])
 
 
 # --- on disk ---------------------------------------------------------------------------------------------------------
