@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing
-from fermiclass.catalog.reading import USUAL, add_galactic, digest, join_bands, read_catalog
+from fermiclass.catalog.reading import (
+    KEY_COLUMNS,
+    USUAL,
+    add_galactic,
+    catalog_of_file,
+    digest,
+    join_bands,
+    read_catalog,
+)
 from fermiclass.catalog.releases import REQUIRED_COLUMNS, CatalogWarning, Release
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.inputs import read_bytes
@@ -98,16 +106,17 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None) -> Catal
     CatalogError
         When there is no table, no known column, a column of `columns` is missing, or a column holds something else.
     """
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
+    path = Path(source) if isinstance(source, str | os.PathLike) else None
+    if path is not None:
         content = read_bytes(path)
         known = {name for usual in NAMES.values() for name in usual}
-        table, shown, sha256 = parse_table(content, path, known), path.name, hashlib.sha256(content).hexdigest()
+        table, shown = parse_table(content, path, KEY_COLUMNS, known), path.name
+        sha256 = hashlib.sha256(content).hexdigest()
     else:
         table, shown, sha256 = _as_table(source), f"<{type(source).__name__}>", ""
     of_release = set(REQUIRED_COLUMNS) <= set(table.colnames) or "cds-name" in map(str.lower, map(str, table.meta))
-    if of_release and not columns and (sha256 or isinstance(source, Table)):
-        return read_catalog(source)
+    if of_release and not columns and (path is not None or isinstance(source, Table)):
+        return read_catalog(table) if path is None else catalog_of_file(path, table, sha256)
     if not len(table):
         raise CatalogError(f"{shown} has no rows.")
     try:

@@ -32,7 +32,7 @@ from fermiclass.io.tables import parse_table
 _LOG = logging.getLogger(__name__)
 
 #: Of the tables in a catalogue's file, only that of the sources has both columns.
-_KEY_COLUMNS = ("Source_Name", "Signif_Avg")
+KEY_COLUMNS = ("Source_Name", "Signif_Avg")
 
 #: Unit and UCD of the columns that identify a source, in case a format or a tool has lost them.
 USUAL = {
@@ -77,10 +77,7 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         content = read_bytes(path)
-        table = parse_table(content, path, _KEY_COLUMNS)
-        catalog = _as_catalog(table, path.name, hashlib.sha256(content).hexdigest(), f"'{path.name}'")
-        _LOG.info("read '%s': %s, %d sources", path, catalog.release.name, len(catalog))
-        return catalog
+        return catalog_of_file(path, parse_table(content, path, KEY_COLUMNS), hashlib.sha256(content).hexdigest())
     if isinstance(source, Table):
         return _as_catalog(source, "<Table>", digest(source), "<Table>")
     if not isinstance(source, fits.HDUList | fits.BinTableHDU):
@@ -89,10 +86,17 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
             "a data frame into a table with astropy.table.Table.from_pandas."
         )
     try:
-        table = hdu_table(choose_hdu(source if isinstance(source, fits.HDUList) else [source], _KEY_COLUMNS))
+        table = hdu_table(choose_hdu(source if isinstance(source, fits.HDUList) else [source], KEY_COLUMNS))
     except ValueError as error:
         raise CatalogError(f"the HDU list is not a catalogue: {error}. {_REMEDY}") from error
     return _as_catalog(table, "<HDUList>", digest(table), "<HDUList>")
+
+
+def catalog_of_file(path: Path, table: Table, sha256: str) -> Catalog:
+    """Return the catalogue of a table that was read from a file with this checksum; see :func:`read_catalog`."""
+    catalog = _as_catalog(table, path.name, sha256, f"'{path.name}'")
+    _LOG.info("read '%s': %s, %d sources", path, catalog.release.name, len(catalog))
+    return catalog
 
 
 def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:

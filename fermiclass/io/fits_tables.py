@@ -37,8 +37,8 @@ def to_fits_gz(table: Table) -> bytes:
     return gzip.compress(to_fits(table), compresslevel=6, mtime=0)
 
 
-def from_fits(content: bytes, columns: Collection[str] = ()) -> Table:
-    """Return the table of a FITS file that has some columns, or else the first one; keywords are metadata.
+def from_fits(content: bytes, columns: Collection[str] = (), usual: Collection[str] = ()) -> Table:
+    """Return the table of a FITS file that :func:`choose_hdu` chooses; keywords are metadata.
 
     Raises ValueError when there is no table, or several have the columns, and any error of astropy for damaged files.
     """
@@ -46,11 +46,11 @@ def from_fits(content: bytes, columns: Collection[str] = ()) -> Table:
         warnings.simplefilter("ignore", AstropyWarning)
         warnings.filterwarnings("error", ".*truncated", AstropyUserWarning)
         with fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False, character_as_bytes=True) as hdus:
-            return hdu_table(choose_hdu(hdus, columns))
+            return hdu_table(choose_hdu(hdus, columns, usual))
 
 
-def choose_hdu(hdus: Iterable[Any], columns: Collection[str]) -> fits.BinTableHDU:
-    """Return the binary table that has some columns, or else the first of those that have most of them, in any case.
+def choose_hdu(hdus: Iterable[Any], columns: Collection[str], usual: Collection[str] = ()) -> fits.BinTableHDU:
+    """Return the binary table that has some columns, or else the first with most of the usual ones, in small letters.
 
     Raises ValueError when there is none, or several have the columns.
     """
@@ -60,19 +60,21 @@ def choose_hdu(hdus: Iterable[Any], columns: Collection[str]) -> fits.BinTableHD
         raise ValueError("it has no table")
     if columns and len(fitting) > 1:
         raise ValueError(f"it has {len(fitting)} tables with the columns {', '.join(columns)}: keep only one of them")
-    return (fitting or sorted(tables, key=lambda hdu: -sum(name.lower() in columns for name in hdu.columns.names)))[0]
+    return (fitting or sorted(tables, key=lambda hdu: -sum(name.lower() in usual for name in hdu.columns.names)))[0]
 
 
 def hdu_table(hdu: fits.BinTableHDU) -> Table:
     """Return a binary table as a plain table, with its keywords as metadata."""
     header = hdu.header
-    table = Table.read(hdu, unit_parse_strict="silent", mask_invalid=False)
+    table = Table.read(hdu, format="fits", unit_parse_strict="silent", mask_invalid=False)
     for number, column in enumerate(hdu.columns, start=1):
         found = table[column.name]
         if found.dtype.kind in "SU":  # a text ends at its first NUL; astropy decodes texts of an open file if it can
-            nul = b"\0" if found.dtype.kind == "S" else "\0"
-            texts = [text.partition(nul)[0] for text in np.asarray(found).ravel().tolist()]
-            found[:] = np.array(texts, found.dtype).reshape(found.shape)
+            letters = np.ascontiguousarray(found).view("u1" if found.dtype.kind == "S" else "u4")
+            if np.any((letters[..., :-1] == 0) & (letters[..., 1:] != 0)):
+                nul = b"\0" if found.dtype.kind == "S" else "\0"
+                texts = [text.partition(nul)[0] for text in np.asarray(found).ravel().tolist()]
+                found[:] = np.array(texts, found.dtype).reshape(found.shape)
         if column.null is not None:  # a number before TSCAL and TZERO, which astropy compares after them
             found.mask = hdu.data.view(np.ndarray)[column.name] == column.null
         found.description = header.get(f"TCOMM{number}") or header.comments[f"TTYPE{number}"].strip() or None

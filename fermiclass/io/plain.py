@@ -38,7 +38,10 @@ def _plain_data(column: Any) -> NDArray[Any]:
             return rows_of_numbers(items)
         return np.array([_text(item) for item in items], dtype=str)
     if data.dtype.kind == "S":
-        data = np.char.decode(data, "utf-8", "replace")
+        try:
+            data = data.astype(str)  # ASCII, ten times faster
+        except UnicodeDecodeError:
+            data = np.char.decode(data, "utf-8", "replace")
     if mask.any():
         data = np.where(mask, "" if data.dtype.kind == "U" else np.nan, data)
     return data.astype(data.dtype.newbyteorder("="))

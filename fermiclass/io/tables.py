@@ -95,16 +95,16 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     return parse_table(read_bytes(source), source)
 
 
-def parse_table(content: bytes, path: Path, columns: Collection[str] = ()) -> Table:
+def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual: Collection[str] = ()) -> Table:
     """Return the table in the content of a file, which may be compressed.
 
-    If the file holds several tables, `columns` are those of the one that is wanted.
+    If the file holds several tables, `columns` are those of the one that is wanted, or else `usual` ones in FITS.
 
     Raises CatalogError if the file is damaged, or does not hold a table.
     """
     try:
         unpacked = unpack(content)
-        table = _reader(unpacked, path)(unpacked, columns)
+        table = _reader(unpacked, path, usual)(unpacked, columns)
         if not table.colnames:
             raise ValueError("it has no columns")
         return table
@@ -116,9 +116,9 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = ()) -> Ta
         ) from error
 
 
-def _reader(content: bytes, path: Path) -> Callable[[bytes, Collection[str]], Table]:
+def _reader(content: bytes, path: Path, usual: Collection[str]) -> Callable[[bytes, Collection[str]], Table]:
     if content.startswith(b"SIMPLE  ="):
-        return from_fits
+        return lambda content, columns: from_fits(content, columns, usual)
     start = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"<") and re.search(rb"<(\w+:)?VOTABLE\b", start):
         return from_votable

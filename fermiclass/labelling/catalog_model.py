@@ -61,7 +61,9 @@ class Provenance:
     sha256: str = ""
     release: str = ""
     min_significance: float | None = None  #: Lower limit of the training sources' Signif_Avg; None for no limit.
-    training_counts: Mapping[str, int] = field(default_factory=dict)  #: Number of training sources of each class.
+    #: Number of training sources of each class, and of each label that stands for several (``bll|fsrq``, and its weight
+    #: behind ``@``).
+    training_counts: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)  #: Versions of the packages.
 
 
@@ -277,10 +279,7 @@ class CatalogModel:
     def _metadata(self, catalog: Catalog, targets: str, priors: ClassPriors, class2: bool) -> dict[str, Any]:
         """Return the metadata of the label table. What is None is absent.
 
-        Warns
-        -----
-        CatalogWarning
-            When the training catalogue was fitted with other priors than this one.
+        Warns with CatalogWarning when the training catalogue was fitted with other priors than this one.
         """
         about = self.provenance
         warn_of_other_priors(about.release, catalog.release, self.features)

@@ -189,6 +189,7 @@ def train(
     table = extract_features(catalog, features, grouping) if table is None else table
     rows = training_rows(catalog, table, grouping, min_significance=min_significance)
     unfitted = with_label_sets(default_estimator() if estimator is None else estimator, grouping, rows)
+    learned = (*grouping.names, *sorted({*rows.y.tolist()} - {*grouping.names}))
     has_class = np.isin(rows.y, grouping.names)
     domain = TrainingDomain.fit(rows.X[has_class], rows.X_var[has_class], rows.y[has_class])
     X, X_var = _as_population(rows, domain)
@@ -203,7 +204,7 @@ def train(
             sha256=str(catalog.sha256),
             release=catalog.release.name,
             min_significance=min_significance,
-            training_counts={name: int(np.sum(rows.y == name)) for name in grouping.names},
+            training_counts={label: int(np.sum(rows.y == label)) for label in learned},
             versions=versions(),
         ),
     )

@@ -93,9 +93,15 @@ def print_sources(catalog: Catalog, left_out: Sequence[str]) -> None:
 
 def print_training(model: CatalogModel, folder: Path) -> None:
     """Print the training sources of a model and its folder."""
-    counts = ", ".join(f"{count} {name}" for name, count in model.provenance.training_counts.items())
     console = console_for_tables()
-    console.print(f"Trained {model.estimator.method} on {counts} of {model.provenance.catalog}: {folder}")
+    console.print(f"Trained {model.estimator.method} on {_learned(model)}: {folder}")
+
+
+def _learned(model: CatalogModel) -> str:
+    """Return from how many sources of each label a model learned, in words."""
+    counts = model.provenance.training_counts
+    words = (f"{n} {label.replace('|', ' or ').replace('@', ' of weight ')}" for label, n in counts.items())
+    return f"{sum(counts.values())} sources of {model.provenance.catalog} ({', '.join(words)})"
 
 
 def print_rows_training(model: RowsModel, folder: Path) -> None:
@@ -145,11 +151,7 @@ def print_outliers(outliers: Table, path: Path) -> None:
 def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
     """Print numbers of labelled sources by class, and of confident labels, the class priors, and the flags."""
     console = console_for_tables()
-    learned = model.provenance.training_counts
-    console.print(
-        f"Trained on {sum(learned.values())} sources of {model.provenance.catalog} "
-        f"({', '.join(f'{count} {name}' for name, count in learned.items())})."
-    )
+    console.print(f"Trained on {_learned(model)}.")
     table = rich_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", "that last", right=(1, 2, 3, 4))
     for count in count_labels(labels):
         numbers = (count.best, count.confident, round(count.expected), round(count.lasting))
