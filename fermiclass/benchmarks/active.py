@@ -132,30 +132,19 @@ def label_round_by_round(
 ) -> Record:
     """Run active learning for one repetition.
 
-    Parameters
-    ----------
-    data
-        The rows; see :func:`load`.
-    estimator
-        Settings of the classifiers, whose ``fit`` must have ``start``.
-    acquisition
-        One of :data:`ACQUISITIONS`: ``'entropy'`` of the predicted label, ``'bald'`` (the mutual information of the
-        label and the latent functions), or ``'random'``.
-    noise
-        Variance of the noise that is added to all inputs.
-    repetition
-        Number of the repetition. It gives a division of the rows, the same for every method, acquisition and noise.
-    rounds, per_round
-        Number of rounds, and number of rows that are labelled in each.
-    refit
-        Settings that change when training continues, such as fewer epochs. The paper changes none.
+    `data`: the rows; see :func:`load`.
+    `estimator`: settings of the classifiers, whose ``fit`` must have ``start``.
+    `acquisition`: one of :data:`ACQUISITIONS`: ``'entropy'`` of the predicted label, ``'bald'`` (the mutual information
+    of the label and the latent functions), or ``'random'``.
+    `noise`: variance of the noise that is added to all inputs.
+    `repetition`: number of the repetition. It gives a division of the rows, the same for every method, acquisition and
+    noise.
+    `rounds`, `per_round`: number of rounds, and number of rows that are labelled in each.
+    `refit`: settings that change when training continues, such as fewer epochs. The paper changes none.
 
-    Returns
-    -------
-    dict
-        ``"error"`` and ``"nll"`` on the test rows after the last round, ``"classes"`` and ``"confusion"``, and
-        ``"curves"``: the numbers of rows labelled so far ``"added"``, ``"error"`` and ``"nll"``, lists of length
-        ``rounds + 1``.
+    Returns ``"error"`` and ``"nll"`` on the test rows after the last round, ``"classes"`` and ``"confusion"``, and
+    ``"curves"``: the numbers of rows labelled so far ``"added"``, ``"error"`` and ``"nll"``, lists of length ``rounds +
+    1``.
     """
     state = _Repetition(data, noise, repetition)
     again = clone(estimator).set_params(**refit)

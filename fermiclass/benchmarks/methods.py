@@ -91,23 +91,14 @@ def make_estimator(
 ) -> Any:
     """Make an unfitted estimator.
 
-    Parameters
-    ----------
-    name
-        Name such as ``nimgp``, ``default``, ``classifier:nimgp-nn`` or ``logistic``. The name after an @, as in
-        ``nimgp@probit``, is the likelihood of the method, a key of :data:`LIKELIHOOD_SETTINGS`.
-    settings
-        The paper's settings for this cell. Only the methods of the paper use them.
-    options
-        Settings that all methods share.
-    fast
-        Settings that replace the paper's optimiser, by default :data:`FAST_OPTIMISER`.
+    `name`: name such as ``nimgp``, ``default``, ``classifier:nimgp-nn`` or ``logistic``. The name after an @, as in
+    ``nimgp@probit``, is the likelihood of the method, a key of :data:`LIKELIHOOD_SETTINGS`.
+    `settings`: the paper's settings for this cell. Only the methods of the paper use them.
+    `options`: settings that all methods share.
+    `fast`: settings that replace the paper's optimiser, by default :data:`FAST_OPTIMISER`.
 
-    Raises
-    ------
-    BenchmarkError
-        When the method or its likelihood is unknown, given noise is requested but unknown, or the method cannot have
-        the likelihood or the kernel.
+    Raises BenchmarkError when the method or its likelihood is unknown, given noise is requested but unknown, or the
+    method cannot have the likelihood or the kernel.
     """
     method, at, likelihood = name.partition("@")
     base, colon, input_model = method.partition(":")

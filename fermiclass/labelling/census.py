@@ -200,23 +200,15 @@ def draw_numbers(
     (Newton & Raftery 1994, J. R. Stat. Soc. B 56, 3) gives draws a of it. The calibration is an error of either sign:
     a draw of the numbers uses t â + (a − â) with t from N(0, 1), so that they lie about the probabilities as given.
 
-    Parameters
-    ----------
-    held_out, y
-        Predictions of training sources by models that have not seen them, and the index of their class, ``(n,)``.
-    sources
-        Predictions of the sources to count, as trained.
-    groups
-        Masks of the sources of each group, ``(m,)`` each.
-    rng
-        Generator of the draws.
-    refits
-        Probabilities of the m sources by the K models that made `held_out`, ``(K, m, C)``, each trained without a K-th
-        part of the training sources. Their scatter (jackknife) is the classifier's own uncertainty.
-    ratios
-        Factors of the probabilities by the class priors, ``(m, C)``.
-    num_draws
-        Number of draws.
+    `held_out`, `y`: predictions of training sources by models that have not seen them, and the index of their class,
+    ``(n,)``.
+    `sources`: predictions of the sources to count, as trained.
+    `groups`: masks of the sources of each group, ``(m,)`` each.
+    `rng`: generator of the draws.
+    `refits`: probabilities of the m sources by the K models that made `held_out`, ``(K, m, C)``, each trained without a
+    K-th part of the training sources. Their scatter (jackknife) is the classifier's own uncertainty.
+    `ratios`: factors of the probabilities by the class priors, ``(m, C)``.
+    `num_draws`: number of draws.
     """
     n, num_classes = held_out.p.shape
     logs, new_logs = _log(held_out.p), _log(sources.p)

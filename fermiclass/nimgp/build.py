@@ -99,26 +99,15 @@ def compose_model(
 ) -> NoisyInputGP:
     """Compose an untrained model with any likelihood, such as one of GPflow's.
 
-    Parameters
-    ----------
-    settings
-        The other choices; its likelihood, ε and label noise play no part.
-    Z
-        Initial inducing points ``(M, D)``, the same for every latent function.
-    likelihood, num_latent
-        p(y | f), and L, the number of latent functions that it needs.
-    encode
-        Inputs of the network of ``'nimgp-nn'`` that represent y.
-    num_data
-        N.
-    scales
-        Scales of stationary and polynomial kernels.
-    input_prior
-        p(x) of the training inputs; None for a flat one.
-    seed
-        Seed of a network's first weights, and of draws that are made once.
-    jitter
-        Initial jitter, relative to the mean of the diagonal of K(Z, Z).
+    `settings`: the other choices; its likelihood, ε and label noise play no part.
+    `Z`: initial inducing points ``(M, D)``, the same for every latent function.
+    `likelihood`, `num_latent`: p(y | f), and L, the number of latent functions that it needs.
+    `encode`: inputs of the network of ``'nimgp-nn'`` that represent y.
+    `num_data`: N.
+    `scales`: scales of stationary and polynomial kernels.
+    `input_prior`: p(x) of the training inputs; None for a flat one.
+    `seed`: seed of a network's first weights, and of draws that are made once.
+    `jitter`: initial jitter, relative to the mean of the diagonal of K(Z, Z).
     """
     input_dim = Z.shape[1]
     return NoisyInputGP(

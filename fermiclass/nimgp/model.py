@@ -50,12 +50,8 @@ class NoisyInputGP(Module):
         objective ``'predictive'``, ``log E_q(f) p(y_i | f(x_i))`` replaces the expected logarithm, and the sum is not
         a bound (see :class:`~fermiclass.nimgp.likelihoods.base.Predictive`).
 
-        Parameters
-        ----------
-        batch
-            B of the N sources.
-        seed
-            Seed of all draws in this estimate, int32 (2,).
+        `batch`: B of the N sources.
+        `seed`: seed of all draws in this estimate, int32 (2,).
         """
         batch = batch._replace(X_var=self.noise.variances(batch.X_var))
         functions = self.posterior.functions(self.kernel)

@@ -30,7 +30,7 @@ class LatentMoments(NamedTuple):
     var: tf.Tensor
 
 
-class LatentFunctions(Protocol):
+class Functions(Protocol):
     """Latent functions that can be evaluated anywhere."""
 
     def moments(self, X: tf.Tensor) -> LatentMoments:
@@ -46,12 +46,9 @@ class LatentFunctions(Protocol):
 class SparsePosterior(Module):
     """``q(v_c) = N(m_c, S_c)`` for C latent functions, with trainable inducing points.
 
-    Parameters
-    ----------
-    Z
-        Initial inducing points, ``(C, M, D)``.
-    jitter
-        Number that is added to the diagonal of K(Z, Z), relative to the mean of the diagonal. Training may raise it.
+    `Z`: initial inducing points, ``(C, M, D)``.
+    `jitter`: number that is added to the diagonal of K(Z, Z), relative to the mean of the diagonal. Training may raise
+    it.
     """
 
     def __init__(self, Z: np.ndarray, *, jitter: float, dtype: tf.DType = tf.float64) -> None:

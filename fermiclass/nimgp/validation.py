@@ -46,21 +46,13 @@ def align_columns(X: Any, X_var: Any = None, *, features: Iterable[str] | None =
     Columns go by their names where both have names, else by position. Rows go by position: they must have the same
     names (index) where both have them.
 
-    Parameters
-    ----------
-    X
-        Inputs, ``(N, D)``: an array, or a frame of pandas or Polars.
-    X_var
-        Their variances, or None.
-    features
-        Names of X's columns where X itself has none.
-    beside
-        Other values by row, such as y.
+    `X`: inputs, ``(N, D)``: an array, or a frame of pandas or Polars.
+    `X_var`: their variances, or None.
+    `features`: names of X's columns where X itself has none.
+    `beside`: other values by row, such as y.
 
-    Raises
-    ------
-    ValueError
-        When a value is masked or has a unit, an object among `beside` is missing, or names of columns or rows differ.
+    Raises ValueError when a value is masked or has a unit, an object among `beside` is missing, or names of columns or
+    rows differ.
     """
     for name, values in {"X": X, "X_var": X_var, **beside}.items():
         refuse_masked(values, name)

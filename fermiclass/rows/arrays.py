@@ -20,21 +20,12 @@ from fermiclass.rows.columns import DEFAULT_LABEL, UNCERTAINTY_PREFIX, Columns, 
 class ArrayRows(Rows):
     """Rows of arrays.
 
-    Parameters
-    ----------
-    X
-        Features ``(N, D)``: an array, a frame, or the path of a .npy file. Only rows that are read come into memory.
-    y
-        Labels ``(N,)``, text or whole numbers, '' for none; an array or a path. None if there are no labels.
-    X_var
-        Variances ``(N, D)`` of the errors of `X`, an array or a path; None for zeros.
-    feature_names
-        D names; by default x0, x1, ...
+    `X`: features ``(N, D)``: an array, a frame, or the path of a .npy file. Only rows that are read come into memory.
+    `y`: labels ``(N,)``, text or whole numbers, '' for none; an array or a path. None if there are no labels.
+    `X_var`: variances ``(N, D)`` of the errors of `X`, an array or a path; None for zeros.
+    `feature_names`: D names; by default x0, x1, ...
 
-    Raises
-    ------
-    RowsError
-        If a file is missing or damaged, or shapes, types or names do not fit.
+    Raises RowsError if a file is missing or damaged, or shapes, types or names do not fit.
     """
 
     def __init__(self, X: Any, y: Any = None, *, X_var: Any = None, feature_names: Sequence[str] | None = None):

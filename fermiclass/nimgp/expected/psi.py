@@ -23,21 +23,12 @@ def expected_moments(
 
     The computation is in double precision, as the terms of the variance are far larger than their sum.
 
-    Parameters
-    ----------
-    kernel
-        A squared exponential, linear or white kernel, or a sum of such kernels.
-    Z
-        Inducing points, ``(C, M, D)``.
-    weights, precision
-        α ``(C, M)`` and P ``(C, M, M)``.
-    mean, var
-        ``(n, D)``.
+    `kernel`: a squared exponential, linear or white kernel, or a sum of such kernels.
+    `Z`: inducing points, ``(C, M, D)``.
+    `weights`, `precision`: α ``(C, M)`` and P ``(C, M, M)``.
+    `mean`, `var`: ``(n, D)``.
 
-    Raises
-    ------
-    NotImplementedError
-        When the expectations of a kernel are not implemented.
+    Raises NotImplementedError when the expectations of a kernel are not implemented.
     """
     dtype, double = mean.dtype, tf.float64
     Z, weights, precision, mean, var = (tf.cast(a, double) for a in (Z, weights, precision, mean, var))

@@ -37,16 +37,10 @@ class ExpectedGPR(Module):
 
     This is the model of Dallaire, Besse & Chaib-draa (2011), sections 2.1 and 3.
 
-    Parameters
-    ----------
-    kernel, sources, y
-        Kernel, the N training sources, and their outputs ``(N,)`` with a mean near zero.
-    y_var
-        Known variances σ_y² of the outputs, ``(N,)``; None for zeros.
-    noise_variance, hyper_priors
-        σ_ε² of the white noise; None to learn it, with a prior or without.
-    jitter
-        Number that is added to the diagonal, relative to the mean of the diagonal.
+    `kernel`, `sources`, `y`: kernel, the N training sources, and their outputs ``(N,)`` with a mean near zero.
+    `y_var`: known variances σ_y² of the outputs, ``(N,)``; None for zeros.
+    `noise_variance`, `hyper_priors`: σ_ε² of the white noise; None to learn it, with a prior or without.
+    `jitter`: number that is added to the diagonal, relative to the mean of the diagonal.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ import tensorflow as tf
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.likelihoods.base import Likelihood, normal_by_row
 from fermiclass.nimgp.modules import EXP, Module, Parameter, Prior
-from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments
+from fermiclass.nimgp.posterior import Functions, LatentMoments
 from fermiclass.nimgp.settings import Settings
 
 _LOG_VARIANCE_RANGE = 8.0  # variances of ξ from a network are between e⁻⁸ and e⁸
@@ -46,7 +46,7 @@ class InputModel(Protocol):
     """Model of the input noise in the bound."""
 
     def source_terms(
-        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
     ) -> tf.Tensor:
         """Terms of each source in the bound, shape ``(B,)``."""
 
@@ -55,7 +55,7 @@ class ObservedInputs(Module):
     """MGP, which ignores noise: the latent functions are evaluated at x̃."""
 
     def source_terms(
-        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
     ) -> tf.Tensor:
         """``E_q log p(y | f(x̃))``."""
         return likelihood.variational_expectations(functions.moments(batch.X), batch.y, seed)
@@ -65,7 +65,7 @@ class SampledInputs(Module):
     """MGP (sampling): the latent functions are evaluated at a new draw from N(x̃, V) in every step."""
 
     def source_terms(
-        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
     ) -> tf.Tensor:
         """``E_q log p(y | f(x̃ + √V ξ))`` for a draw ξ ~ N(0, I)."""
         input_seed, seed = split(seed)
@@ -76,14 +76,9 @@ class SampledInputs(Module):
 class AugmentedInputs(Module):
     """MGP (aug.): each source enters once as observed, and several times as a fixed draw from N(x̃, V).
 
-    Parameters
-    ----------
-    num_data, input_dim
-        N and D.
-    copies
-        Number of draws of each source. The paper has 2.
-    seed
-        Seed of the draws.
+    `num_data`, `input_dim`: N and D.
+    `copies`: number of draws of each source. The paper has 2.
+    `seed`: seed of the draws.
     """
 
     def __init__(
@@ -95,7 +90,7 @@ class AugmentedInputs(Module):
         self._draws = tf.transpose(draws, [1, 0, 2])
 
     def source_terms(
-        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
     ) -> tf.Tensor:
         """``Σ_k E_q log p(y | f(x_k))`` over the observed input and its copies."""
         scale = tf.sqrt(batch.X_var)
@@ -112,14 +107,10 @@ class FirstOrderInputs(Module):
     ``var_c(x̃) + ∇mean_c(x̃)ᵀ V ∇mean_c(x̃)`` (Villacampa-Calvo et al. 2021, equation 16). This is exact if the
     mean is linear.
 
-    Parameters
-    ----------
-    marginal
-        Whether the average over the noise is inside the logarithm, ``E_q log E_noise p(y | f + noise)``. Otherwise it
-        is outside, as in the paper. Outside the logarithm, noise never raises the bound, so that a learned V goes to
-        zero.
-    num_draws
-        Number of draws of f for each source and step if `marginal`; an even number.
+    `marginal`: whether the average over the noise is inside the logarithm, ``E_q log E_noise p(y | f + noise)``.
+    Otherwise it is outside, as in the paper. Outside the logarithm, noise never raises the bound, so that a learned V
+    goes to zero.
+    `num_draws`: number of draws of f for each source and step if `marginal`; an even number.
     """
 
     def __init__(self, *, marginal: bool = False, num_draws: int = 4) -> None:
@@ -128,7 +119,7 @@ class FirstOrderInputs(Module):
         self.num_draws = num_draws
 
     def source_terms(
-        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
     ) -> tf.Tensor:
         """``E_q log p(y | f)`` with the larger variance, or with the average inside the logarithm."""
         latent, gradient = functions.moments_and_gradient(batch.X)
@@ -154,23 +145,16 @@ class PerSourceInputs(Module):
     ``E_q log N(x̃ | x, V) − KL(q(x) ‖ p(x)) = −KL(q(ξ) ‖ N(0, I)) + E_q log p(x)``
     (Villacampa-Calvo et al. 2021, equation 10). Each step evaluates the latent functions at one draw of x.
 
-    Parameters
-    ----------
-    shape
-        ``(N, D)``.
-    spread
-        Initial s: q(x) starts at N(x̃, spread · V).
-    in_units_of_noise
-        Whether the free parameters are m and s. Otherwise they are those of the paper, μ_i and v_i, and q(x) starts at
-        N(x̃, spread · I). For given V this is the same family of q(x), but another path of the optimiser. For
-        learned V the m and s follow V, whereas μ_i and v_i hold it where they are.
-    prior
-        p(x); None for a flat prior. The paper takes N(0, 1000 · I).
-    analytic
-        Whether the moments of each latent function over q(x) are computed in closed form instead of at a draw. For a
-        Gaussian likelihood, whose logarithm is quadratic in f, this gives the same bound without the noise of the
-        draws. For other likelihoods it is an approximation and not a bound: it treats f as Gaussian, and functions
-        that share one x as independent.
+    `shape`: ``(N, D)``.
+    `spread`: initial s: q(x) starts at N(x̃, spread · V).
+    `in_units_of_noise`: whether the free parameters are m and s. Otherwise they are those of the paper, μ_i and v_i,
+    and q(x) starts at N(x̃, spread · I). For given V this is the same family of q(x), but another path of the
+    optimiser. For learned V the m and s follow V, whereas μ_i and v_i hold it where they are.
+    `prior`: p(x); None for a flat prior. The paper takes N(0, 1000 · I).
+    `analytic`: whether the moments of each latent function over q(x) are computed in closed form instead of at a draw.
+    For a Gaussian likelihood, whose logarithm is quadratic in f, this gives the same bound without the noise of the
+    draws. For other likelihoods it is an approximation and not a bound: it treats f as Gaussian, and functions that
+    share one x as independent.
     """
 
     def __init__(
@@ -191,7 +175,7 @@ class PerSourceInputs(Module):
         self.analytic = analytic
 
     def source_terms(
-        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
     ) -> tf.Tensor:
         """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
         m, s = tf.convert_to_tensor(self.mean), tf.convert_to_tensor(self.variance)
@@ -208,7 +192,7 @@ def terms_of_gaussian(
     m: tf.Tensor,
     s: tf.Tensor,
     prior: InputPrior | None,
-    functions: LatentFunctions,
+    functions: Functions,
     likelihood: Likelihood,
     batch: Batch,
     seed: tf.Tensor,
@@ -280,20 +264,12 @@ class AmortisedInputs(Module):
     (Villacampa-Calvo et al. 2021, section 3.2). The terms of a source in the bound are those of
     :class:`PerSourceInputs`.
 
-    Parameters
-    ----------
-    input_dim
-        D.
-    encode
-        Encoding of y: :class:`OneHot` for labels, :class:`Standardised` for outputs.
-    hidden
-        Number of units of each hidden layer.
-    sees_noise
-        Whether √V is an input of the network. It need not be if V is the same for all sources.
-    prior
-        p(x); None for a flat prior.
-    seed
-        Seed of the initial weights.
+    `input_dim`: D.
+    `encode`: encoding of y: :class:`OneHot` for labels, :class:`Standardised` for outputs.
+    `hidden`: number of units of each hidden layer.
+    `sees_noise`: whether √V is an input of the network. It need not be if V is the same for all sources.
+    `prior`: p(x); None for a flat prior.
+    `seed`: seed of the initial weights.
     """
 
     def __init__(
@@ -330,7 +306,7 @@ class AmortisedInputs(Module):
         return m, tf.exp(tf.clip_by_value(log_s, -_LOG_VARIANCE_RANGE, _LOG_VARIANCE_RANGE))
 
     def source_terms(
-        self, functions: LatentFunctions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
+        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
     ) -> tf.Tensor:
         """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
         m, s = self.moments(batch)
@@ -397,17 +373,10 @@ def expected_log_prior(mean: tf.Tensor, var: tf.Tensor, prior: InputPrior) -> tf
     Let ``e_k = −½ [(mean − m_k)ᵀ P_k (mean − m_k) + Σ_j P_k,jj var_j]``. Up to a constant the result is e_1 for one
     Gaussian, and ``log Σ_k w_k |P_k|^½ exp e_k`` for a mixture, by Jensen's inequality.
 
-    Parameters
-    ----------
-    mean, var
-        Mean and variance of x, ``(B, D)``.
-    prior
-        p(x).
+    `mean`, `var`: mean and variance of x, ``(B, D)``.
+    `prior`: p(x).
 
-    Returns
-    -------
-    tf.Tensor
-        Expected log density, ``(B,)``.
+    Returns expected log density, ``(B,)``.
     """
     P, centre = tf.constant(prior.precision, mean.dtype), tf.constant(prior.mean, mean.dtype)
     offset = mean - centre[:, None, :]  # (K, B, D)
@@ -438,14 +407,9 @@ class GivenNoise(Module):
 class LearnedNoise(Module):
     """One V for all sources, a hyper-parameter of the bound (Villacampa-Calvo et al. 2021, section 3.4).
 
-    Parameters
-    ----------
-    size
-        D for one variance per feature, 1 for one common variance.
-    variance
-        Initial variance.
-    prior
-        Prior; None for maximum likelihood.
+    `size`: D for one variance per feature, 1 for one common variance.
+    `variance`: initial variance.
+    `prior`: prior; None for maximum likelihood.
     """
 
     def __init__(self, size: int, *, variance: float, prior: Prior | None = None, dtype: tf.DType = tf.float64) -> None:

@@ -62,17 +62,11 @@ class ClassLikelihood(Module):
     Training takes expectations over one function by quadrature, over several by antithetic draws, new in every step.
     Prediction uses quasi-Monte Carlo points that are the same for every source.
 
-    Parameters
-    ----------
-    num_classes
-        C.
-    sets
-        Classes that each label may stand for, ``(K, C)``; None where every label is a class. The likelihood of a set S
-        is ``Σ_{c in S} p(c | f)``.
-    num_draws
-        Number of draws of f for each source and step, an even number.
-    num_points
-        Quasi-Monte Carlo points of f in prediction for each draw of a noisy input, a power of 2.
+    `num_classes`: C.
+    `sets`: classes that each label may stand for, ``(K, C)``; None where every label is a class. The likelihood of a
+    set S is ``Σ_{c in S} p(c | f)``.
+    `num_draws`: number of draws of f for each source and step, an even number.
+    `num_points`: quasi-Monte Carlo points of f in prediction for each draw of a noisy input, a power of 2.
     """
 
     def __init__(

@@ -34,26 +34,16 @@ class GPflowLikelihood(Module):
     only ``p(y | f)`` is used, at draws that a seed decides. Each row has one output y. Numbers are in double
     precision, as in GPflow.
 
-    Parameters
-    ----------
-    likelihood
-        Any GPflow likelihood whose ``p(y | f)`` does not depend on x. It is not copied, and training changes it.
-        :class:`OrderedProbit` with the same edges replaces Ordinal.
-    offset
-        Initial b, ``(L,)`` or one number for all. It is learned, so that f may have a prior mean of zero; None for a b
-        of zero that is not.
-    sets
-        Classes that each label may stand for, ``(K, C)``; None where every label is a class.
-    num_draws
-        Number of draws of f for each source and step, if the likelihood draws; an even number.
-    num_points
-        Number of quasi-Monte Carlo points of f in prediction for each draw of a noisy input; a power of 2.
+    `likelihood`: any GPflow likelihood whose ``p(y | f)`` does not depend on x. It is not copied, and training changes
+    it. :class:`OrderedProbit` with the same edges replaces Ordinal.
+    `offset`: initial b, ``(L,)`` or one number for all. It is learned, so that f may have a prior mean of zero; None
+    for a b of zero that is not.
+    `sets`: classes that each label may stand for, ``(K, C)``; None where every label is a class.
+    `num_draws`: number of draws of f for each source and step, if the likelihood draws; an even number.
+    `num_points`: number of quasi-Monte Carlo points of f in prediction for each draw of a noisy input; a power of 2.
 
-    Raises
-    ------
-    ValueError
-        When the likelihood is not one of GPflow, needs x, has several outputs per row, or does not draw and there are
-        sets.
+    Raises ValueError when the likelihood is not one of GPflow, needs x, has several outputs per row, or does not draw
+    and there are sets.
     """
 
     def __init__(

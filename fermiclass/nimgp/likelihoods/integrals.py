@@ -24,12 +24,8 @@ def log_expectation(log_p: LogDensity, num_rows: tf.Tensor) -> tf.Tensor:
     ``N(t) p(y | t)`` and that of ``p(y | t)``. Those of a centre are evenly spaced in the logarithm of the distance
     from it, on both sides. The integrand is split into two smooth functions, each nearly all of it close to its centre.
 
-    Parameters
-    ----------
-    log_p
-        ``log p(y | t)`` of each row. Where it is NaN, as infinity less infinity, p is taken as 0.
-    num_rows
-        n.
+    `log_p`: ``log p(y | t)`` of each row. Where it is NaN, as infinity less infinity, p is taken as 0.
+    `num_rows`: n.
     """
 
     def density(t: tf.Tensor) -> tf.Tensor:

@@ -50,15 +50,10 @@ class Contaminated(Module):
 
     See "Wrong labels" in ``docs/mathematics.md``. Predictions are of the classes, not of the labels.
 
-    Parameters
-    ----------
-    likelihood
-        p(y | f) of right labels.
-    rate, learn_rate
-        Initial ρ in (0, 1), by default the mean of its prior Beta(1, 9), and whether ρ is learned.
-    sets
-        Classes that each label may stand for, ``(K, C)``; None where every label is a class. A wrong label is a set of
-        s classes with probability s/C.
+    `likelihood`: p(y | f) of right labels.
+    `rate`, `learn_rate`: initial ρ in (0, 1), by default the mean of its prior Beta(1, 9), and whether ρ is learned.
+    `sets`: classes that each label may stand for, ``(K, C)``; None where every label is a class. A wrong label is a set
+    of s classes with probability s/C.
     """
 
     def __init__(

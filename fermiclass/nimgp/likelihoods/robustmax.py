@@ -107,19 +107,14 @@ class RobustMax(Module):
     2021, equations 2 and 18). The noise is in the bound as in Liu et al., "Scalable GP classification with additive
     noise", equations 8 and 18. For two classes ε is their δ.
 
-    Parameters
-    ----------
-    rule
-        Rule that decides which class wins: :class:`Argmax` of C functions, or :class:`Sign` of one function.
-    noise
-        a: 0 for the step likelihood, 1 for the (multinomial) probit, 2.897 for the logit. It is not learned, because
-        the bound always prefers 0.
-    epsilon, learn_epsilon
-        Initial ε in (0, 1), and whether it is learned. The paper fixes ε = 10⁻³, which makes the model over-confident.
-    sets
-        Classes that each label may stand for, ``(K, C)``; None where every label is a class. With the probability
-        ``P_S = Σ_{c in S} P_c`` that one of a set of s classes wins, the likelihood of the set is
-        ``1 − ε + (s − 1) ε/(C − 1)`` where one wins, and ``s ε/(C − 1)`` elsewhere.
+    `rule`: rule that decides which class wins: :class:`Argmax` of C functions, or :class:`Sign` of one function.
+    `noise`: a: 0 for the step likelihood, 1 for the (multinomial) probit, 2.897 for the logit. It is not learned,
+    because the bound always prefers 0.
+    `epsilon`, `learn_epsilon`: initial ε in (0, 1), and whether it is learned. The paper fixes ε = 10⁻³, which makes
+    the model over-confident.
+    `sets`: classes that each label may stand for, ``(K, C)``; None where every label is a class. With the probability
+    ``P_S = Σ_{c in S} P_c`` that one of a set of s classes wins, the likelihood of the set is ``1 − ε + (s − 1) ε/(C −
+    1)`` where one wins, and ``s ε/(C − 1)`` elsewhere.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.likelihoods.base import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import call_graph
-from fermiclass.nimgp.posterior import LatentFunctions, LatentMoments
+from fermiclass.nimgp.posterior import Functions, LatentMoments
 
 _POINTS_PER_BLOCK = 4096  # input points of one block: enough to keep the cores busy, few enough for the cache
 _MATRICES_PER_BLOCK = 2**23  # size of the matrices of the inputs of one block: 64 MB
@@ -57,7 +57,7 @@ class Prediction:
         return Prediction(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-def first_order_moments(functions: LatentFunctions, X: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
+def first_order_moments(functions: Functions, X: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
     """Return moments with ``var_c + |Fᵀ ∇mean_c|²`` at ``X`` (n, D), for noise of covariance F Fᵀ, F (n, D, D)."""
     latent, gradient = functions.moments_and_gradient(X)  # (C, n, D)
     noise = tf.reduce_sum(tf.square(tf.einsum("cni,nij->cnj", gradient, factor)), axis=-1)
@@ -84,16 +84,11 @@ def draw_inputs(num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.
 class ClassPredictor:
     """Prediction of class probabilities with a trained model. Terms of the model alone are computed once.
 
-    Parameters
-    ----------
-    model
-        Trained model. It is not copied and must not change.
-    input_prior
-        p(x) of the sources to be predicted; flat by default. The noiseless input of a source has the distribution
-        ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)``.
-    first_order
-        Whether input noise becomes noise of the latent functions, ``var_c + ∇mean_cᵀ V ∇mean_c`` at the observed input.
-        p(x) is then not used.
+    `model`: trained model. It is not copied and must not change.
+    `input_prior`: p(x) of the sources to be predicted; flat by default. The noiseless input of a source has the
+    distribution ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)``.
+    `first_order`: whether input noise becomes noise of the latent functions, ``var_c + ∇mean_cᵀ V ∇mean_c`` at the
+    observed input. p(x) is then not used.
     """
 
     def __init__(
@@ -128,29 +123,16 @@ class ClassPredictor:
     ) -> Iterator[Prediction]:
         """Predict sources block by block. This integrates over x* ~ p(x* | x̃*) and over the latent functions.
 
-        Parameters
-        ----------
-        X, X_var
-            Observed inputs and their noise variances, ``(n, D)``.
-        num_draws
-            Number of draws of each noisy input, preferably a power of 2. An input without noise has one draw.
-        ratio
-            Positive weights of the classes for each source, ``(n, C)``. Probabilities are multiplied by them and
-            normalised. An example is the ratio of class priors in the group of the source and in training (label
-            shift). Draws of f and x have the same weights, so that all of `Prediction` belongs to the corrected
-            probabilities.
-        temperature
-            T, by which latent functions are divided. A T above 1 softens ``softmax(f/T)``.
+        `X`, `X_var`: observed inputs and their noise variances, ``(n, D)``.
+        `num_draws`: number of draws of each noisy input, preferably a power of 2. An input without noise has one draw.
+        `ratio`: positive weights of the classes for each source, ``(n, C)``. Probabilities are multiplied by them and
+        normalised. An example is the ratio of class priors in the group of the source and in training (label shift).
+        Draws of f and x have the same weights, so that all of `Prediction` belongs to the corrected probabilities.
+        `temperature`: T, by which latent functions are divided. A T above 1 softens ``softmax(f/T)``.
 
-        Yields
-        ------
-        Prediction
-            Prediction of the next sources, in order.
+        Yields prediction of the next sources, in order.
 
-        Raises
-        ------
-        PredictionError
-            When probabilities are NaN or infinite.
+        Raises PredictionError when probabilities are NaN or infinite.
         """
         num_draws = 1 if self._first_order else num_draws
         block_size = rows_per_block(X.shape[1], num_draws)

@@ -54,12 +54,8 @@ class ResponsePredictor:
     def moments(self, X: FloatArray, X_var: FloatArray, *, num_draws: int = 128) -> tuple[FloatArray, FloatArray]:
         """Return mean and variance of y, each ``(n, P)``. P is 1, or C for class probabilities.
 
-        Parameters
-        ----------
-        X, X_var
-            Observed inputs and their noise variances, ``(n, D)``.
-        num_draws
-            Number of draws of each noisy input, preferably a power of 2. An input without noise has one draw.
+        `X`, `X_var`: observed inputs and their noise variances, ``(n, D)``.
+        `num_draws`: number of draws of each noisy input, preferably a power of 2. An input without noise has one draw.
         """
         mean, var = self._run("moments", self._moments, num_draws, X, X_var)
         return mean, var

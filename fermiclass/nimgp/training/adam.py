@@ -17,15 +17,10 @@ class Adam:
     With the gradient g of the loss, ``m ← β₁ m + (1 − β₁) g``, ``v ← β₂ v + (1 − β₂) g²`` and
     ``θ ← θ − r √(1 − β₂ᵗ) / (1 − β₁ᵗ) m / (√v + ε)``, t = 1, 2, …; β₁ = 0.9, β₂ = 0.999, ε = 10⁻⁷.
 
-    Parameters
-    ----------
-    variables
-        Variables θ that steps change, of one floating-point type.
-    learning_rate
-        Step size r of the first step.
-    steps
-        Number of steps over which the step size falls along a cosine to a hundredth of its first value,
-        ``r_t = r [0.01 + 0.99 · ½ (1 + cos(π (t − 1) / steps))]``; None for a constant step size.
+    `variables`: variables θ that steps change, of one floating-point type.
+    `learning_rate`: step size r of the first step.
+    `steps`: number of steps over which the step size falls along a cosine to a hundredth of its first value, ``r_t = r
+    [0.01 + 0.99 · ½ (1 + cos(π (t − 1) / steps))]``; None for a constant step size.
     """
 
     def __init__(self, variables: Sequence[tf.Variable], learning_rate: float, *, steps: int | None = None) -> None:

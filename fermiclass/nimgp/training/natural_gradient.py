@@ -20,13 +20,9 @@ class NaturalGradient:
     ``S_new = L [I + γ (Φ + Φᵀ)]⁻¹ Lᵀ = (L U⁻ᵀ)(L U⁻ᵀ)ᵀ``, where ``U Uᵀ`` is the bracket and U an upper triangle.
     ``L U⁻ᵀ`` is then the new lower triangle.
 
-    Parameters
-    ----------
-    posterior
-        The posterior. Steps change its `q_mu` and `q_sqrt`.
-    gamma
-        γ in (0, 1], reached after 50 steps. A step is shorter if a matrix would otherwise lose its positive
-        definiteness, or if a mean would otherwise move by more than a standard deviation of p(v) = N(0, I).
+    `posterior`: the posterior. Steps change its `q_mu` and `q_sqrt`.
+    `gamma`: γ in (0, 1], reached after 50 steps. A step is shorter if a matrix would otherwise lose its positive
+    definiteness, or if a mean would otherwise move by more than a standard deviation of p(v) = N(0, I).
     """
 
     def __init__(self, posterior: SparsePosterior, gamma: float) -> None:

@@ -23,26 +23,15 @@ RANGE = (16.0, 50.0, 84.0)
 def feature_columns(labels: Table, catalog: Catalog) -> dict[str, Any]:
     """Return D features of the n labelled sources, and of the m catalogue sources that have one of the classes.
 
-    Parameters
-    ----------
-    labels
-        A label table. Its metadata name the features and classes; without metadata, the default features are used.
-    catalog
-        The catalogue that was labelled.
+    `labels`: a label table. Its metadata name the features and classes; without metadata, the default features are
+    used.
+    `catalog`: the catalogue that was labelled.
 
-    Returns
-    -------
-    dict
-        ``names`` and ``about`` (D). ``values`` and ``errors`` (D), each the codes of n numbers. ``imputed``: lists of
-        imputed features by source. ``centre`` and ``scale`` (D) of the sources of known class. ``ranges`` (C, D, 3):
-        percentiles `RANGE` by class. ``known``: ``classes`` (m indices), ``values``, ``errors``.
+    Returns ``names`` and ``about`` (D). ``values`` and ``errors`` (D), each the codes of n numbers. ``imputed``: lists
+    of imputed features by source. ``centre`` and ``scale`` (D) of the sources of known class. ``ranges`` (C, D, 3):
+    percentiles `RANGE` by class. ``known``: ``classes`` (m indices), ``values``, ``errors``.
 
-    Raises
-    ------
-    CatalogError
-        When the catalogue lacks a labelled source.
-    FeatureError
-        When the catalogue lacks a feature.
+    Raises CatalogError when the catalogue lacks a labelled source, FeatureError when the catalogue lacks a feature.
     """
     classes = classes_of(labels)
     grouping = ClassGrouping.parse(str(labels.meta.get("classes") or ",".join(classes)))
