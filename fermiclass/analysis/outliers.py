@@ -118,12 +118,7 @@ def find_outliers(
         **{key: str(value) for key, value in sorted(fitted[0].get_params().items())},
     }
     result = label_table(
-        sources,
-        names,
-        prediction,
-        feature_flags=table.flags,
-        ood_score=domain.score(table.X, table.X_var),
-        meta=meta,
+        sources, names, prediction, feature_flags=table.flags, ood_score=domain.score(table.X, table.X_var), meta=meta
     )
     _add_association(result, sources, table.y, wrong)
     _add_neighbours(result, domain, table)
@@ -140,11 +135,7 @@ def default_estimator(**settings: Any) -> NIMGPClassifier:
 
 
 def hold_out(
-    table: FeatureTable,
-    estimator: Estimator,
-    folds: int,
-    seed: int,
-    progress: Callable[[int, int], None] | None = None,
+    table: FeatureTable, estimator: Estimator, folds: int, seed: int, progress: Callable[[int, int], None] | None = None
 ) -> tuple[list[Estimator], Prediction, FloatArray]:
     """Return the classifiers of the folds, and each source's prediction and P_WRONG by the classifier without it."""
     from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier

@@ -50,13 +50,7 @@ ACQUISITIONS: Mapping[str, Callable[[Prediction], FloatArray] | None] = MappingP
 
 #: The paper's settings of the estimator, without the method.
 SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {
-        "num_inducing": 50,
-        "epochs": 1000,
-        "batch_size": 50,
-        "learning_rate": 1e-3,
-        "noise": "per-feature",
-    }
+    {"num_inducing": 50, "epochs": 1000, "batch_size": 50, "learning_rate": 1e-3, "noise": "per-feature"}
 )
 
 

@@ -16,12 +16,7 @@ from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
-from fermiclass.catalog.plausibility import (
-    check_values,
-    convert_units,
-    warn_of_repeated_names,
-    warn_of_unknown_classes,
-)
+from fermiclass.catalog.plausibility import check_values, convert_units, warn_of_repeated_names, warn_of_unknown_classes
 from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, Release, described, recognise
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.fits_tables import choose_hdu, hdu_table

@@ -111,9 +111,7 @@ kernel_option = click.option(
 seed_option = click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
 
 common_options = _options(
-    click.option("--quiet", is_flag=True, help="Print errors and warnings only."),
-    log_options,
-    debug_option,
+    click.option("--quiet", is_flag=True, help="Print errors and warnings only."), log_options, debug_option
 )
 
 classes_option = click.option(
@@ -216,13 +214,7 @@ def table_option(what: str = "The table to write", *, default: str | None = None
     """Return ``-o`` for a table of any format; without a default it is required."""
     formats = ".fits, .fits.gz, .ecsv, .vot, .csv or .parquet"
     ending = "." if default is None else f". [default: {default}]"
-    return click.option(
-        "-o",
-        "--output",
-        type=FILE,
-        required=default is None,
-        help=f"{what}: {formats}{ending}",
-    )
+    return click.option("-o", "--output", type=FILE, required=default is None, help=f"{what}: {formats}{ending}")
 
 
 rows_argument = click.argument("rows", type=FILE)

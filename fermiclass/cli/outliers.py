@@ -80,14 +80,7 @@ def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **
     else:
         estimator = default_estimator(**given, random_state=seed)
     with progress_bar("training", quiet=quiet) as progress:
-        found = find_outliers(
-            loaded,
-            estimator,
-            **data,
-            folds=folds,
-            seed=seed,
-            progress=progress,
-        )
+        found = find_outliers(loaded, estimator, **data, folds=folds, seed=seed, progress=progress)
     write_table(found, output)
     if not quiet:
         print_outliers(found, output)

@@ -30,12 +30,7 @@ from fermiclass.show.page import check_page_place, read_candidates, read_metrics
 )
 @common_options
 def report(
-    labels: Path,
-    output: Path | None,
-    catalog: Path | None,
-    metrics: Path | None,
-    open_world: Path | None,
-    quiet: bool,
+    labels: Path, output: Path | None, catalog: Path | None, metrics: Path | None, open_world: Path | None, quiet: bool
 ) -> None:
     """Write a self-contained HTML page of labelled sources: table, sky, features, reliability, provenance.
 

@@ -96,10 +96,7 @@ def train_rows(
     try:
         with progress_bar("training", quiet=quiet) as progress:
             model = fit_rows(
-                estimator,
-                opened,
-                checkpoint=checkpoint,
-                progress=lambda state: progress(state.step, state.steps),
+                estimator, opened, checkpoint=checkpoint, progress=lambda state: progress(state.step, state.steps)
             )
     except KeyboardInterrupt:
         if checkpoint is None or not checkpoint.exists():

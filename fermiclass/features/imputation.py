@@ -125,13 +125,7 @@ def _regress(
             b = st / ss
         a = t_mean - b * s_mean - c * x_mean
     return replace(
-        start,
-        intercept=a,
-        significance_slope=b,
-        value_slope=c,
-        ln_sigma_min=low,
-        ln_sigma_max=high,
-        n_known=n,
+        start, intercept=a, significance_slope=b, value_slope=c, ln_sigma_min=low, ln_sigma_max=high, n_known=n
     )
 
 

@@ -156,11 +156,7 @@ def _parts(catalog: Catalog) -> dict[str, NDArray[np.bool_]]:
 
 
 def _held_out(
-    fitted: Sequence[NIMGPClassifier],
-    splits: Sequence[Split],
-    table: FeatureTable,
-    names: list[str],
-    place: FloatArray,
+    fitted: Sequence[NIMGPClassifier], splits: Sequence[Split], table: FeatureTable, names: list[str], place: FloatArray
 ) -> tuple[Predictions, NDArray[np.intp]]:
     """Return the predictions of the sources of one class by the model without their part, and their classes."""
     p = np.empty((len(table), len(names)))

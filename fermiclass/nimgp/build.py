@@ -11,14 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.inputs.models import (
-    Encoding,
-    GivenNoise,
-    InputNoise,
-    LearnedNoise,
-    OneHot,
-    make_input_model,
-)
+from fermiclass.nimgp.inputs.models import Encoding, GivenNoise, InputNoise, LearnedNoise, OneHot, make_input_model
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Kernel, Linear, Polynomial, Scales, Stationary, Sum, White
 from fermiclass.nimgp.labels import LabelTable

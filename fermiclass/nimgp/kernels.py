@@ -85,11 +85,7 @@ def matern52(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
 
 
 #: Profiles by the name of the kernel; :data:`fermiclass.nimgp.names.KERNELS` lists the names for commands.
-PROFILES: Mapping[str, RadialProfile] = {
-    "se": squared_exponential,
-    "matern32": matern32,
-    "matern52": matern52,
-}
+PROFILES: Mapping[str, RadialProfile] = {"se": squared_exponential, "matern32": matern32, "matern52": matern52}
 
 
 class Stationary(Module):

@@ -116,10 +116,7 @@ def test_explain_a_source_of_another_release(folder):
         ),
         (("labels.fits", "Crab Nebula"), r"can be 2 sources: 4FGL J0534\.5\+2201i \(pwn, Crab Nebula\); 4FGL"),
         (("nothing", SOURCE), "there is no label table or model folder 'nothing'"),
-        (
-            ("labels.fits", SOURCE, "--catalog", DR3),
-            r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but the labels were",
-        ),
+        (("labels.fits", SOURCE, "--catalog", DR3), r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but the labels were"),
         (("labels.fits", SOURCE, "--class-priors", "trained"), "leave out --class-priors"),
         (("model", SOURCE, "--class-priors", "nothing.json"), r"the class priors cannot be read from 'nothing\.json'"),
         (("model",), "Missing argument 'NAME'"),

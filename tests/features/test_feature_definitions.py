@@ -7,12 +7,7 @@ import pytest
 from astropy.io.votable.ucd import check_ucd
 
 from fermiclass.errors import FeatureError
-from fermiclass.features import (
-    FEATURES,
-    parse_features,
-    supported_features,
-    transforms,
-)
+from fermiclass.features import FEATURES, parse_features, supported_features, transforms
 from fermiclass.features.inputs import BAND_EDGES, Band
 
 # Each transformation with quantities (K, N) inside its domain and a step for central differences; the rounded one needs

@@ -85,10 +85,7 @@ def test_the_same_labels_come_back(model, folder, few):
     ("settings", "choice"),
     [
         ({"likelihood": "step", "training": TrainingOptions(precision="float64")}, {"classes": "agn=bll+fsrq,psr"}),
-        (
-            {"method": "mgp", "steps": np.int64(5), "inputs": InputOptions(clip=None)},
-            {"features": "LP_beta,ln_Npred"},
-        ),
+        ({"method": "mgp", "steps": np.int64(5), "inputs": InputOptions(clip=None)}, {"features": "LP_beta,ln_Npred"}),
         ({"inputs": InputOptions("population", max_noise=None), "random_state": None, "steps": 5}, {}),
         ({"inputs": InputOptions(prior_variance=None), "kernel": "se", "temperature": 1.5}, {}),
         ({"method": "nimgp-nn", "noise": "per-feature", "inputs": InputOptions("mixture"), "likelihood": "probit"}, {}),

@@ -52,11 +52,7 @@ def answer_of_a_copy(ask):
 def test_a_copy_refuses(fitted, name):
     estimator, (make, y) = fitted[name], MAKE[name]
     stored = pickle.dumps(estimator)
-    for ask in (
-        lambda: estimator.predict(X),
-        lambda: make().fit(X, y),
-        lambda: pickle.loads(stored).predict(X),
-    ):
+    for ask in (lambda: estimator.predict(X), lambda: make().fit(X, y), lambda: pickle.loads(stored).predict(X)):
         answer = answer_of_a_copy(ask)
         assert answer.startswith("RuntimeError: this process is a copy (fork) of one that has used TensorFlow")
         assert "get_context('spawn'), or with joblib's backend 'loky'" in answer

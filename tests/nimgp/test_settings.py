@@ -44,12 +44,7 @@ REFUSED_OPTIONS = {
         "degree": (*NOT_WHOLE, 101),
         "priors": (1, "yes", None),
     },
-    "training": {
-        "inducing": ("grid",),
-        "decay": (1,),
-        "natural_gradient": (0.0, 1.5),
-        "precision": ("float16",),
-    },
+    "training": {"inducing": ("grid",), "decay": (1,), "natural_gradient": (0.0, 1.5), "precision": ("float16",)},
 }
 
 

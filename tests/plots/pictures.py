@@ -99,13 +99,7 @@ def _explanation():
     return plots.explanation(explanation())[0].figure
 
 
-PICTURES = {
-    "sky": _sky,
-    "triangle": _triangle,
-    "pairs": _pairs,
-    "metrics": _metrics,
-    "explanation": _explanation,
-}
+PICTURES = {"sky": _sky, "triangle": _triangle, "pairs": _pairs, "metrics": _metrics, "explanation": _explanation}
 
 
 def draw(name, path, change=None):

@@ -45,18 +45,14 @@ class Batch(NamedTuple):
 class InputModel(Protocol):
     """Model of the input noise in the bound."""
 
-    def source_terms(
-        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
-    ) -> tf.Tensor:
+    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """Terms of each source in the bound, shape ``(B,)``."""
 
 
 class ObservedInputs(Module):
     """MGP, which ignores noise: the latent functions are evaluated at x̃."""
 
-    def source_terms(
-        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
-    ) -> tf.Tensor:
+    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f(x̃))``."""
         return likelihood.variational_expectations(functions.moments(batch.X), batch.y, seed)
 
@@ -64,9 +60,7 @@ class ObservedInputs(Module):
 class SampledInputs(Module):
     """MGP (sampling): the latent functions are evaluated at a new draw from N(x̃, V) in every step."""
 
-    def source_terms(
-        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
-    ) -> tf.Tensor:
+    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f(x̃ + √V ξ))`` for a draw ξ ~ N(0, I)."""
         input_seed, seed = split(seed)
         x = batch.X + tf.sqrt(batch.X_var) * noise_like(batch.X, input_seed)
@@ -89,9 +83,7 @@ class AugmentedInputs(Module):
         draws = tf.random.stateless_normal([num_data, copies, input_dim], [seed, 1], dtype=dtype)
         self._draws = tf.transpose(draws, [1, 0, 2])
 
-    def source_terms(
-        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
-    ) -> tf.Tensor:
+    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``Σ_k E_q log p(y | f(x_k))`` over the observed input and its copies."""
         scale = tf.sqrt(batch.X_var)
         total = likelihood.variational_expectations(functions.moments(batch.X), batch.y, seed)
@@ -118,9 +110,7 @@ class FirstOrderInputs(Module):
         self.marginal = marginal
         self.num_draws = num_draws
 
-    def source_terms(
-        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
-    ) -> tf.Tensor:
+    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f)`` with the larger variance, or with the average inside the logarithm."""
         latent, gradient = functions.moments_and_gradient(batch.X)
         noise = tf.reduce_sum(tf.square(gradient) * batch.X_var, axis=-1)
@@ -174,9 +164,7 @@ class PerSourceInputs(Module):
         self.prior = prior
         self.analytic = analytic
 
-    def source_terms(
-        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
-    ) -> tf.Tensor:
+    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
         m, s = tf.convert_to_tensor(self.mean), tf.convert_to_tensor(self.variance)
         if batch.rows is not None:
@@ -305,21 +293,14 @@ class AmortisedInputs(Module):
         m, log_s = tf.split(layer, 2, axis=-1)
         return m, tf.exp(tf.clip_by_value(log_s, -_LOG_VARIANCE_RANGE, _LOG_VARIANCE_RANGE))
 
-    def source_terms(
-        self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor
-    ) -> tf.Tensor:
+    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
         m, s = self.moments(batch)
         return terms_of_gaussian(m, s, self.prior, functions, likelihood, batch, seed)
 
 
 def make_input_model(
-    settings: Settings,
-    sizes: tuple[int, int],
-    encode: Encoding,
-    prior: InputPrior | None,
-    seed: int,
-    dtype: tf.DType,
+    settings: Settings, sizes: tuple[int, int], encode: Encoding, prior: InputPrior | None, seed: int, dtype: tf.DType
 ) -> InputModel:
     """Return the input model of the settings for N and D."""
     num_data, input_dim = sizes

@@ -11,13 +11,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from fermiclass.nimgp.arrays import FloatArray
-from fermiclass.nimgp.likelihoods.base import (
-    PredictiveMoments,
-    antithetic_draws,
-    draws_of_f,
-    moments_of_draws,
-    one_hot,
-)
+from fermiclass.nimgp.likelihoods.base import PredictiveMoments, antithetic_draws, draws_of_f, moments_of_draws, one_hot
 from fermiclass.nimgp.likelihoods.integrals import log_expectation
 from fermiclass.nimgp.modules import Module, Parameter, copied, parameters_of
 from fermiclass.nimgp.posterior import LatentMoments

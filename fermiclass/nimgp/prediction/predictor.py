@@ -150,13 +150,7 @@ class ClassPredictor:
                 yield _choose(noisy, *both)
 
     def _block(
-        self,
-        block_size: int,
-        num_draws: int,
-        X: np.ndarray,
-        X_var: np.ndarray,
-        ratio: np.ndarray,
-        temperature: float,
+        self, block_size: int, num_draws: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray, temperature: float
     ) -> Prediction:
         count = len(X)
         conditional = self._input_prior.condition(X, X_var)

@@ -68,11 +68,7 @@ def write_report(
 
 
 def report_page(
-    labels: Table,
-    *,
-    catalog: Catalog | None = None,
-    trust: Trust | None = None,
-    candidates: Candidates | None = None,
+    labels: Table, *, catalog: Catalog | None = None, trust: Trust | None = None, candidates: Candidates | None = None
 ) -> str:
     """Return one self-contained HTML page of labelled sources, which needs no network.
 

@@ -75,11 +75,7 @@ def test_without_noise_they_are_the_moments_there(model, inputs):
 def test_single_precision(inputs, rng):
     """What is lost is what the moments at a point lose, too."""
     model = build_model(
-        Settings("nimgp", kernel="se+linear"),
-        rng.normal(size=(40, D)),
-        num_data=n,
-        num_classes=C,
-        dtype=tf.float32,
+        Settings("nimgp", kernel="se+linear"), rng.normal(size=(40, D)), num_data=n, num_classes=C, dtype=tf.float32
     )
     model.posterior.q_mu.assign(rng.normal(size=(C, 40)))
     functions = in_training(model)
@@ -92,13 +88,7 @@ def test_single_precision(inputs, rng):
 def regression(method, rng):
     likelihood = GPflowLikelihood(gpflow.likelihoods.Gaussian(0.3))
     model = compose_model(
-        Settings(method),
-        rng.normal(size=(M, D)),
-        likelihood,
-        1,
-        Standardised(0.0, 1.0),
-        num_data=n,
-        scales=Scales(),
+        Settings(method), rng.normal(size=(M, D)), likelihood, 1, Standardised(0.0, 1.0), num_data=n, scales=Scales()
     )
     return perturbed(model, rng, 0.1)
 

@@ -31,10 +31,7 @@ def test_it_is_a_network_of_rectified_units(data, rng):
 def test_its_terms_are_those_of_its_moments(data, rng):
     """As if every source had the network's m and s for its own."""
     prior = mixture(rng)
-    model, own = (
-        perturbed(AmortisedInputs(D, OneHot(C), prior=prior), rng),
-        PerSourceInputs((N, D), prior=prior),
-    )
+    model, own = (perturbed(AmortisedInputs(D, OneHot(C), prior=prior), rng), PerSourceInputs((N, D), prior=prior))
     batch = batch_of(*data)
     for parameter, value in zip((own.mean, own.variance), model.moments(batch), strict=True):
         parameter.assign(value)

@@ -14,12 +14,7 @@ from fermiclass.show.page import read_metrics
 from fermiclass.show.page.features import feature_columns, linear_codes, log_codes
 from fermiclass.show.page.headline import FLAG_ADVICE, class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, class_marks, contrast
-from fermiclass.show.page.sources import (
-    catalogue_rows,
-    project,
-    saved_columns,
-    source_columns,
-)
+from fermiclass.show.page.sources import catalogue_rows, project, saved_columns, source_columns
 
 from .conftest import CLASSES, EVALUATION, FEATURES, make_up_labels
 
