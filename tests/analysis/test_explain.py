@@ -47,6 +47,12 @@ def explained(model, few, name):
     return explain(model, few, name)
 
 
+@pytest.fixture(scope="module")
+def open_world(few):
+    """A model of the default classes."""
+    return train(few, default_estimator(steps=40, num_inducing=15), features="six,asinh_GLAT")
+
+
 def features_of(model, catalog):
     return extract_features(catalog, model.features, model.grouping, imputation=model.imputation)
 
@@ -69,20 +75,30 @@ def test_features_and_percentiles(explained, model, few, name):
     np.testing.assert_allclose(explained.population[c], np.percentile(pulsars, PERCENTILES, axis=0))
 
 
-def test_expectations_are_those_of_a_source_with_one_feature_unmeasured(explained, model, few):
-    """As p(x | x̃) with an error of feature j without bounds, another formula of another module."""
+@pytest.fixture
+def unmeasured(explained, model, few):
+    """Mean and variance of some features as p(x | x̃) with errors of theirs without bounds, of another module."""
     table = features_of(model, few)
     table = table[table.labelled]
     centre, scale = model.estimator.mean_, model.estimator.scale_
     population = InputPrior.population((table.X - centre) / scale, table.X_var / scale**2, iterations=30)
-    x, variance = (explained.value - centre) / scale, (explained.error / scale) ** 2
-    for j in range(len(x)):
-        V = variance.copy()
-        V[j] = 1e9
+
+    def moments(features):
+        x, V = (explained.value - centre) / scale, (explained.error / scale) ** 2
+        V[features] = 1e9
         given = population.condition(x[None], V[None])
-        factor = given.factor[0, 0]
-        np.testing.assert_allclose((explained.expected[j] - centre[j]) / scale[j], given.mean[0, 0, j], atol=1e-5)
-        np.testing.assert_allclose((explained.expected_error[j] / scale[j]) ** 2, (factor @ factor.T)[j, j], rtol=1e-5)
+        x[features] = given.mean[0, 0, features]
+        V[features] = np.diag(given.factor[0, 0] @ given.factor[0, 0].T)[features]
+        return x * scale + centre, V * scale**2
+
+    return moments
+
+
+def test_expectations_are_those_of_a_source_with_one_feature_unmeasured(explained, unmeasured, model):
+    for j in range(len(explained.value)):
+        x, V = unmeasured([j])
+        assert explained.expected[j] == pytest.approx(x[j], abs=1e-5 * model.estimator.scale_[j])
+        assert explained.expected_error[j] ** 2 == pytest.approx(V[j], rel=1e-5)
 
 
 def test_effects_are_differences_of_predictions(explained, model):
@@ -105,21 +121,13 @@ def test_effects_are_differences_of_predictions(explained, model):
     assert sizes.max() > 0.02
 
 
-def test_all_features_of_one_kind_are_replaced_together(explained, model, few):
-    """By their expectation from all others, as p(x | x̃) with errors of theirs without bounds."""
+def test_all_features_of_one_kind_are_replaced_together(explained, unmeasured, model):
+    """By their expectation from all others."""
     assert model.features == tuple(feature.name for feature in SIX_FEATURES)
     assert feature_kinds(model.features) == {"brightness": [0, 1], "spectral shape": [2, 3, 4, 5]}
-    table = features_of(model, few)
-    table = table[table.labelled]
-    centre, scale = model.estimator.mean_, model.estimator.scale_
-    population = InputPrior.population((table.X - centre) / scale, table.X_var / scale**2, iterations=30)
     for kind, members in feature_kinds(model.features).items():
-        x, V = (explained.value - centre) / scale, (explained.error / scale) ** 2
-        V[members] = 1e9
-        given = population.condition(x[None], V[None])
-        x[members] = given.mean[0, 0, members]
-        V[members] = np.diag(given.factor[0, 0] @ given.factor[0, 0].T)[members]
-        p = model.estimator.predict_proba((x * scale + centre)[None], X_var=(V * scale**2)[None])[0]
+        x, V = unmeasured(members)
+        p = model.estimator.predict_proba(x[None], X_var=V[None])[0]
         np.testing.assert_allclose(explained.without_kind[kind], p, atol=1e-4)
         np.testing.assert_allclose(
             explained.kinds[kind][:3],
@@ -235,9 +243,9 @@ def test_the_model_of_a_label_table(model, few, tmp_path, ending):
         assert again.estimator.get_params() == model.estimator.get_params()
 
 
-def test_the_model_of_a_label_table_of_the_open_world(few):
+def test_the_model_of_a_label_table_of_the_open_world(open_world, few):
     """Label sets and weights come back, and what the selection does is estimated again."""
-    model = train(few, default_estimator(steps=40, num_inducing=15), features="six,asinh_GLAT")
+    model = open_world
     labels = model.label(few, class_priors="selection")
     again = retrain(labels, few)
     assert settings_to_meta(again.estimator) == settings_to_meta(model.estimator)
@@ -249,26 +257,24 @@ def test_the_model_of_a_label_table_of_the_open_world(few):
     np.testing.assert_allclose(found.probabilities[found.classes.index("other")], labels["P_other"][0], atol=1e-6)
 
 
-def test_a_source_of_the_open_world(few, name):
+def test_a_source_of_the_open_world(open_world, few, name):
     """All that is compared with are sources of one class; labels of several classes teach, but are no example."""
-    model = train(few, default_estimator(steps=40, num_inducing=15), features="six,asinh_GLAT")
-    found = explain(model, few, name, class_priors="selection")
-    label = model.label(few[few.names == name], "all", class_priors="selection")[0]
+    found = explain(open_world, few, name, class_priors="selection")
+    label = open_world.label(few[few.names == name], "all", class_priors="selection")[0]
     assert found.classes == ("bll", "fsrq", "psr", "msp", "other")
     assert list(found.probabilities) == [label[f"P_{each}"] for each in found.classes]
     assert set(found.neighbours["CLASS"]) <= set(found.classes)
     assert np.all(np.isfinite(found.population))
 
 
-def test_a_source_with_an_unknown_value_is_explained_as_it_is_labelled(few):
+def test_a_source_with_an_unknown_value_is_explained_as_it_is_labelled(open_world, few):
     """Its probabilities average over the unknown value; the known ones keep their errors."""
     table = few.table.copy()
     row = int(np.flatnonzero(few.classes == "")[3])
     table["LP_beta"][row] = table["Unc_LP_beta"][row] = np.nan
     catalog = Catalog(table, few.release, few.source, few.sha256)
-    model = train(few, default_estimator(steps=40, num_inducing=15), features="six,asinh_GLAT")
-    found = explain(model, catalog, str(catalog.names[row]), train_on=few)
-    label = model.label(catalog[[row]])[0]
+    found = explain(open_world, catalog, str(catalog.names[row]), train_on=few)
+    label = open_world.label(catalog[[row]])[0]
     assert list(found.probabilities) == [label[f"P_{each}"] for each in found.classes]
     known = [name for name in found.features if name != "LP_beta"]
     errors = extract_features(catalog[[row]], ",".join(known), imputation=None).X_var[0]

@@ -55,19 +55,6 @@ def test_a_row_for_each_row_here_and_on_a_cluster(features, model, tmp_path):
     assert np.mean(np.asarray(labels["PRED_CLASS"] == given["CLASS"])[known]) > 0.8
 
 
-def test_training_goes_on_from_a_checkpoint(features, tmp_path):
-    """The last step is kept, so that the same command has nothing left to do; another one is refused."""
-    arguments = ("train-rows", features, *QUICK, "--checkpoint", tmp_path / "training.npz")
-    run_well(*arguments, "-o", tmp_path / "one")
-    run_well(*arguments, "-o", tmp_path / "two", "--quiet")
-    with np.load(tmp_path / "one" / "weights.npz") as one, np.load(tmp_path / "two" / "weights.npz") as two:
-        np.testing.assert_array_equal(one["weights/posterior.q_mu"], two["weights/posterior.q_mu"])
-    done = run(*arguments, "-o", tmp_path / "three", "--steps", "300")
-    assert done.returncode == 2
-    assert "a checkpoint of another training, with steps=" in done.stderr
-    assert not (tmp_path / "three").exists()
-
-
 #: Ctrl-C at a known moment: when so many steps are done.
 INTERRUPTED = """
 import os, signal, sys

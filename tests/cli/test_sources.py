@@ -84,29 +84,6 @@ def test_explain_says_where_labels_and_model_differ(folder):
     _compare(labels, made_up_explanation())  # not in the table
 
 
-@pytest.mark.slow
-def test_explain_in_the_open_world_says_what_classify_says(folder):
-    """By labels of the default classes, whose priors are those of the selection."""
-    settings = (*QUICK[:4], "--features", "six,asinh_GLAT")
-    run_well("classify", DR4.name, *settings, "-o", "open.fits", cwd=folder)
-    labels = read_table(folder / "open.fits")
-    assert labels.meta["class_priors"] == "selection"
-    row = labels[labels["Source_Name"] == SOURCE][0]
-    printed = run_well("explain", "open.fits", SOURCE, cwd=folder)
-    found = {name: float(p) for name, p in re.findall(r"^ (bll|fsrq|other|psr) +(\d\.\d{3}) ", printed, re.MULTILINE)}
-    assert found == {name: round(row[f"P_{name}"], 3) for name in ("bll", "fsrq", "other", "psr")}
-    (folder / "open.fits").unlink()
-
-
-def test_explain_a_source_of_another_release(folder):
-    done = run("explain", "model", "Mkn 421", "--catalog", DR3, "--class-priors", "trained", cwd=folder)
-    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
-    assert done.stderr.startswith("fermiclass: warning: 4FGL-DR3 fits LP_beta with no prior")
-    assert done.stdout.startswith("4FGL J1104.4+3812: BLL, Mkn 421;")
-    p = probabilities(done.stdout)
-    assert max(p, key=p.get) == "bll"
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

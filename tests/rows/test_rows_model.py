@@ -203,15 +203,6 @@ def test_no_rows_to_label(model, tmp_path):
     assert len(fc.read_table(tmp_path / "labels.parquet")) == 0
 
 
-def test_labels_by_the_workers_of_a_cluster(model, rows, tmp_path):
-    distributed = pytest.importorskip("distributed")
-    alone, together = tmp_path / "alone.parquet", tmp_path / "together.parquet"
-    fc.predict_rows(model, rows, alone, block_rows=100)
-    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
-        fc.predict_rows(model, rows, together, block_rows=100, client=client)
-    assert alone.read_bytes() == together.read_bytes()
-
-
 def test_rows_unlike_the_training_rows_are_flagged(model, tmp_path):
     X = model.estimator.mean_ + np.array([[-2.0, 2.0, 0.0], [2.0, -2.0, 0.0], [60.0, 0.0, 0.0]])
     rows = ArrayRows(X, X_var=np.full((3, 3), 0.1))
