@@ -1,4 +1,4 @@
-"""The pictures of ``docs/plots.md`` and ``docs/notebooks.md``: every function of ``fermiclass.plots`` on 4FGL-DR4.
+"""The pictures of ``docs/notebooks.md``: every function of ``fermiclass.plots`` on 4FGL-DR4.
 
     python docs/build.py gallery
 

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import REPOSITORY
 
 PACKAGE = REPOSITORY / "fermiclass"
-PAGE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## The flow")[0]
+PAGE = (REPOSITORY / "docs" / "development" / "architecture.md").read_text(encoding="utf-8").partition("## The flow")[0]
 
 #: The rooms from the top to the bottom, as the page has them: a room imports rooms below it.
 ROOMS = re.findall(r"^\| `(\w+)` \|", PAGE, flags=re.MULTILINE)

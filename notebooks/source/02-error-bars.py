@@ -148,7 +148,7 @@ evaluation.table[["nll", "nll_se", "error", "ece"]].round(3)
 # The error bars lower the NLL. The next picture shows the difference by significance. Error
 # bars help faint sources, and most unassociated sources are faint. They cost a little for
 # bright sources. This test uses six features. With 17 features the gain is smaller
-# (`docs/benchmarks.md`).
+# (`docs/development/benchmarks.md`).
 
 # %%
 gain = evaluation.by_significance("nimgp", "mgp")

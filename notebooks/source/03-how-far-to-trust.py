@@ -185,8 +185,8 @@ pd.DataFrame(
 #
 # - The open world is the test of the labels that `classify` writes.
 # - Compare the purity of candidates with that of all scored sources.
-# - Expected numbers depend on which sources get a class. `docs/limitations.md` explains
-#   this. The later list FL16Y gives a class to more AGN (`docs/benchmarks.md`).
+# - Expected numbers depend on which sources get a class. `docs/trust.md` explains
+#   this. The later list FL16Y gives a class to more AGN (`docs/development/benchmarks.md`).
 # - A closed world makes all methods look better than they are.
 #
 # These commands do the two tests, with more baselines:

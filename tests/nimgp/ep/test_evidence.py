@@ -56,7 +56,7 @@ def paper(model, found):
     ("num_classes", "evidence", "wrong"), [(3, 0.325, 0.081), (4, 0.240, 0.066), (10, 0.092, 0.029)]
 )
 def test_a_row_alone_is_not_exact(num_classes, evidence, wrong):
-    """Exact are 1/C and the prior's 0.1. The numbers are those of docs/limitations.md."""
+    """Exact are 1/C and the prior's 0.1. The numbers are those of docs/development/approximations.md."""
     _, model = make_model(np.zeros((1, 2)), np.zeros(1, int), LabelNoise(1.0, 9.0), num_classes=num_classes)
     found = find_fixed_point(model, rules=TIGHT)
     assert np.exp(log_evidence(model, found)) == pytest.approx(evidence, abs=5e-4)

@@ -1,0 +1,399 @@
+"""The numbers of README, index, trust, in-a-paper and paper.md: measured, filled into tables, and checked in sentences.
+
+    python docs/check_numbers.py                              check sentences and tables; exit status 1 if one is wrong
+    python docs/check_numbers.py --write                      fill the tables
+    python docs/check_numbers.py --measure FL16Y.fits OPEN    measure again: writes docs/measured.json
+
+OPEN is the folder of ``docs/development/open_world.py FL16Y.fits --cells even --output OPEN``. A sentence that is
+checked is a template here, with facts in braces; the page must contain it. --all prints sentences with other numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DOCS = Path(__file__).parent
+REPOSITORY = DOCS.parent
+MEASURED = DOCS / "measured.json"
+LATEST = "DR4 to FL16Y"
+PAIRS = ("DR1 to DR4", "DR2 to DR4", "DR3 to DR4", LATEST)
+#: Edges of the probability of a label.
+EDGES = (0.0, 0.6, 0.8, 0.9, 1.0)
+#: What the endings of the names of baselines mean.
+ENDINGS = {"": "codes at face value", "clear": "clear codes", "spiders": "binaries as pulsars"}
+NAMES = {
+    "mlps": "five neural networks",
+    "xgboost": "XGBoost",
+    "forest": "random forest",
+    "logistic": "logistic regression",
+}
+
+#: Sentences with numbers, by page.
+SENTENCES = {
+    "README.md": [
+        "What are the {unassociated} unassociated gamma-ray sources",
+        "gives a class to {scored} sources in one half of the sky that 4FGL-DR4 leaves unassociated. {clear} "
+        "of these classes",
+        "with a probability of 0.9 or more, {c90_n} unassociated sources of DR1 have a class in DR4. "
+        "{c90_psr} of them ({c90_face} %) are pulsars by their code, and {c90_spiders_n} ({c90_spiders} %) "
+        "with binaries",
+        "Without any choice it is {base_face} % and {base_spiders} %",
+        "labels the {labelled} sources of 4FGL-DR4",
+    ],
+    "docs/index.md": [
+        "What are the {unassociated} unassociated gamma-ray sources",
+    ],
+    "docs/trust.md": [
+        "gives a class to {scored} sources in one half of the sky",
+        "{right_share} % of the labels are right, and {sure_right} of the {sure} with a probability of 0.9 or more",
+        "with a probability of 0.9 or more that have a class in DR4 are pulsars in {c90_face_range} %, and "
+        "{c90_spiders_range} % with binaries",
+        "Of the {scored} sources of the test, {clear} have a code",
+        "{agn_share} % would be right if all were called AGN",
+        "{dr1_psr} of {dr1_n} sources are pulsars",
+        "It expects {dr1_agn} AGN among the {dr1_n}, where DR4 has {dr1_agn_found}, and {dr1_rest} pulsars "
+        "and others together, where DR4 has {dr1_rest_found}",
+        "learned it from {other} associated sources",
+    ],
+    "docs/in-a-paper.md": [
+        "The model learned from {learned} associated sources of 4FGL-DR4 whose class is one of five: {bll} BL"
+        " Lac objects, {fsrq} flat-spectrum radio quasars, {psr} pulsars that are not millisecond pulsars, "
+        "{msp} millisecond pulsars and {other} others",
+        "{agn_of_other_types} AGN of other types",
+        "{binaries} binaries and globular clusters",
+        "{spp} chance overlaps",
+        "{soft} unassociated sources that the catalogue flags as soft Galactic emission",
+    ],
+    "paper.md": [
+        "labels of the {labelled} unassociated and uncertain sources",
+    ],
+}
+
+
+def measure(later: Path, folder: Path) -> dict[str, Any]:
+    """Test the default on four pairs of lists, and sum up what open_world.py measured."""
+    import fermiclass as fc
+    from fermiclass import evaluation
+
+    catalogs = {
+        name: fc.read_catalog(REPOSITORY / "catalogs" / f"4FGL-{name}.fits.gz") for name in ("DR1", "DR2", "DR3", "DR4")
+    }
+    found: dict[str, Any] = {"pairs": {}, "open": {}}
+    for pair in PAIRS:
+        earlier, _, last = pair.partition(" to ")
+        newer, cells = (catalogs["DR4"], "all") if last == "DR4" else (fc.read_catalog(later), "even")
+        result = evaluation.evaluate(
+            evaluation.open_world(catalogs[earlier], newer, cells=cells), [evaluation.default_method()]
+        )
+        default = result.to_dict()["methods"]["default"]
+        found["pairs"][pair] = {
+            "n": len(result),
+            "per_class": default["per_class"],
+            "candidates": {reading: default[reading]["candidates"]["psr"] for reading in ("face", "spiders")},
+        }
+    clear = result.truth.sum(axis=1) == 1
+    P, truth = result.probabilities("default")[clear], result.truth[clear].argmax(axis=1)
+    found["calibration"] = [
+        {
+            "low": low,
+            "n": int(rows.sum()),
+            "right": int((P.argmax(axis=1) == truth)[rows].sum()),
+            "P": float(P.max(axis=1)[rows].mean()),
+        }
+        for low, high in pairwise(EDGES)
+        for rows in [(P.max(axis=1) >= low) & (P.max(axis=1) < high + (high == 1.0))]
+    ]
+    found["confusion"] = default["unambiguous"]["confusion"]
+    found["open"] = {
+        path.stem: open_figures(json.loads(path.read_text(encoding="utf-8")))
+        for path in sorted(folder.glob("DR?.json"))
+    }
+    return found
+
+
+def open_figures(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the losses of the default and the best baseline, expected numbers, and rows of README's table."""
+    from open_world import FIGURES, best, of
+
+    own = result["methods"]["default"]
+    losses = {}
+    for label, (population, figure) in FIGURES.items():
+        name, other = best(result, lambda scores, p=population, f=figure: float(of(scores, p)[f]))
+        losses[label] = {"default": of(own, population)[figure], "best": other, "name": name}
+    baselines = {name: scores for name, scores in result["methods"].items() if scores["is_baseline"]}
+    kinds = {}
+    for kind in NAMES:
+        name = min(
+            (n for n in baselines if re.fullmatch(rf"{kind}(\+lat)?(:.*)?", n)), key=lambda n: baselines[n]["nll"]
+        )
+        kinds[name] = baselines[name]
+    rows = {
+        name: [scores["nll"], scores["nll_se"], scores["unambiguous"]["nll"], scores["agn_or_psr"]["nll"]]
+        for name, scores in {"default": own, **kinds}.items()
+    }
+    return {
+        "n": result["n"],
+        "losses": losses,
+        "difference": own["versus_baselines"]["all"],
+        "frequencies": result["nll_of_constants"],
+        "expected": {place: own[place]["per_class"] for place in ("high", "low")},
+        "rows": rows,
+    }
+
+
+def facts(measured: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts of the sentences, from the label table, the catalogue and what was measured."""
+    import fermiclass as fc
+
+    labels = fc.read_table(REPOSITORY / "catalogs" / "4FGL-DR4-labels.fits.gz")
+    codes = fc.read_catalog(REPOSITORY / "catalogs" / "4FGL-DR4.fits.gz").classes
+    counts = dict(part.split("=") for part in labels.meta["counts"].split(","))
+    bins, first, last = measured["calibration"], measured["pairs"][PAIRS[0]], measured["pairs"][LATEST]
+    clear = sum(row["n"] for row in bins)
+    at = {
+        (pair, reading): candidates_at(measured, pair, reading, 0.9)
+        for pair in PAIRS
+        for reading in ("face", "spiders")
+    }
+    base = {reading: candidates_at(measured, PAIRS[0], reading, 0.0) for reading in ("face", "spiders")}
+    rest, agn = first["per_class"]["psr|other"], first["per_class"]["agn"]
+
+    def percent(value: float) -> str:
+        return f"{100 * value:.0f}"
+
+    def spread(reading: str) -> str:
+        values = sorted(at[pair, reading]["purity"] for pair in PAIRS[:3])
+        return f"{percent(values[0])} to {percent(values[-1])}"
+
+    status = np.asarray(labels["STATUS"])
+    return {
+        "unassociated": int(np.sum(status == "unassociated")),
+        "labelled": len(labels),
+        "scored": last["n"],
+        "clear": clear,
+        "right_share": percent(sum(row["right"] for row in bins) / clear),
+        "sure": bins[-1]["n"],
+        "sure_right": bins[-1]["right"],
+        "agn_share": percent(sum(measured["confusion"][0]) / clear),
+        "c90_n": at[PAIRS[0], "face"]["n"],
+        "c90_face": percent(at[PAIRS[0], "face"]["purity"]),
+        "c90_psr": round(at[PAIRS[0], "face"]["n"] * at[PAIRS[0], "face"]["purity"]),
+        "c90_spiders": percent(at[PAIRS[0], "spiders"]["purity"]),
+        "c90_spiders_n": round(at[PAIRS[0], "spiders"]["n"] * at[PAIRS[0], "spiders"]["purity"]),
+        "c90_face_range": spread("face"),
+        "c90_spiders_range": spread("spiders"),
+        "base_face": percent(base["face"]["purity"]),
+        "base_spiders": percent(base["spiders"]["purity"]),
+        "dr1_n": first["n"],
+        "dr1_psr": first["per_class"]["psr"]["n"],
+        "dr1_agn": f"{agn['expected']:.1f} ± {agn['expected_se']:.1f}",
+        "dr1_agn_found": agn["n"],
+        "dr1_rest": f"{rest['expected']:.1f} ± {rest['expected_se']:.1f}",
+        "dr1_rest_found": rest["n"],
+        "learned": sum(map(int, counts.values())),
+        **counts,
+        "agn_of_other_types": int(np.isin(codes, ["rdg", "agn", "nlsy1", "css", "ssrq", "sey", "sbg", "gal"]).sum()),
+        "binaries": int(np.isin(codes, ["bin", "lmb", "glc"]).sum()),
+        "spp": int(np.sum(codes == "spp")),
+        "soft": int(np.sum((status == "unassociated") & (np.asarray(labels["Flags"]) & (1 << 13) > 0))),
+    }
+
+
+def candidates_at(measured: dict[str, Any], pair: str, reading: str, limit: float) -> dict[str, Any]:
+    """Return number and purity of pulsar candidates from a limit on."""
+    rows = measured["pairs"][pair]["candidates"][reading]
+    return next(row for row in rows if row["threshold"] == limit)
+
+
+def tables(measured: dict[str, Any]) -> dict[str, str]:
+    """Return the Markdown tables, by the name of their region."""
+    return {
+        "calibration": calibration_table(measured),
+        "confusion": confusion_table(measured),
+        "results": results_table(measured),
+        "ratios": ratios_table(measured),
+        "expected": expected_table(measured),
+        "candidates": candidates_table(measured),
+        "rows": best_rows(),
+    }
+
+
+def markdown(head: list[str], rows: list[list[str]], left: int = 1) -> str:
+    """Return a table; the first `left` columns are text."""
+    rule = ["---"] * left + ["---:"] * (len(head) - left)
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, rule, *rows])
+
+
+def calibration_table(measured: dict[str, Any]) -> str:
+    """Return how often labels are right, by their probability."""
+    bins = measured["calibration"]
+    names = ["below 0.6", "0.6 to 0.8", "0.8 to 0.9", "0.9 and more"]
+    rows = [[name, str(row["n"]), str(row["right"]), f"{row['P']:.2f}"] for name, row in zip(names, bins, strict=True)]
+    n, right = sum(row["n"] for row in bins), sum(row["right"] for row in bins)
+    mean = sum(row["n"] * row["P"] for row in bins) / n
+    rows.append(["all", str(n), f"{right} ({right / n:.0%})".replace("%", " %"), f"{mean:.2f}"])
+    return markdown(["P of the label", "sources", "right", "mean P"], rows)
+
+
+def confusion_table(measured: dict[str, Any]) -> str:
+    """Return numbers by true group and label."""
+    names = ("AGN", "pulsars", "others")
+    rows = [[f"{sum(row)} {name}", *map(str, row)] for name, row in zip(names, measured["confusion"], strict=True)]
+    return markdown(["class in FL16Y", "labelled AGN", "pulsar", "other"], rows)
+
+
+def results_table(measured: dict[str, Any]) -> str:
+    """Return losses of the default and of the best baseline of each kind."""
+    head = ["method", "AGN, pulsar or other", "clear codes only", "AGN or pulsar"]
+    rows = []
+    for name, (nll, error, clear, pair) in sorted(measured["open"]["DR4"]["rows"].items(), key=lambda row: row[1][0]):
+        bold = "**" if name == "default" else ""
+        what = "**fermiclass, default**" if bold else f"baseline: {described(name)}"
+        rows.append(
+            [what, f"{bold}{nll:.3f}{bold} ± {error:.3f}", f"{bold}{clear:.3f}{bold}", f"{bold}{pair:.3f}{bold}"]
+        )
+    rows.append(["class frequencies, known", f"{measured['open']['DR4']['frequencies']:.3f}", "", ""])
+    return markdown(head, rows)
+
+
+def described(name: str) -> str:
+    """Return the words for the name of a baseline."""
+    method, _, training = name.partition(":")
+    kind, _, latitude = method.partition("+")
+    return ", ".join([NAMES[kind], *(["latitude"] if latitude else []), ENDINGS[training]])
+
+
+def ratios_table(measured: dict[str, Any]) -> str:
+    """Return losses of the default over the best baseline, in each release."""
+    releases = measured["open"]
+    rows = []
+    for label in releases["DR4"]["losses"]:
+        cells = [releases[name]["losses"][label] for name in releases]
+        rows.append(
+            [label, *(f"{c['default']:.3f} / {c['best']:.3f} = **{c['default'] / c['best']:.2f}**" for c in cells)]
+        )
+    versus = [release["difference"] for release in releases.values()]
+    rows.append(
+        ["default − best baseline, first row", *(f"{v['mean']:+.3f} ± {v['se']:.3f}".replace("-", "−") for v in versus)]
+    )
+    rows.append(["class frequencies, first row", *(f"{release['frequencies']:.3f}" for release in releases.values())])
+    head = ["", *(f"{name}, {release['n']} sources" for name, release in releases.items())]
+    return markdown(head, rows)
+
+
+def expected_table(measured: dict[str, Any]) -> str:
+    """Return expected numbers and numbers found, in each release."""
+    groups = {"agn": "AGN", "psr|other": "pulsars and other", "psr": "pulsars", "other": "other"}
+    rows = []
+    for place, where in (("high", "10° and more"), ("low", "closer")):
+        for key, group in groups.items():
+            numbers = [release["expected"][place][key] for release in measured["open"].values()]
+            rows.append(
+                [f"{where}: {group}", *(f"{n['expected']:.1f} ± {n['expected_se']:.1f} / {n['n']}" for n in numbers)]
+            )
+    return markdown(["", *measured["open"]], rows)
+
+
+def candidates_table(measured: dict[str, Any]) -> str:
+    """Return the purity of pulsar candidates in two readings, by limit and pair of lists."""
+    rows = []
+    for row in measured["pairs"][LATEST]["candidates"]["face"]:
+        limit = row["threshold"]
+        rows.append([f"{limit:g}" if limit else "all", *(candidates_cell(measured, pair, limit) for pair in PAIRS)])
+    return markdown(["limit", *PAIRS], rows)
+
+
+def candidates_cell(measured: dict[str, Any], pair: str, limit: float) -> str:
+    """Return number and purities of the candidates."""
+    face, spiders = (candidates_at(measured, pair, reading, limit) for reading in ("face", "spiders"))
+    if not face["n"]:
+        return "0"
+    low, high = spiders["purity_interval"]
+    return (
+        f"{face['n']}: {100 * face['purity']:.0f}, {100 * spiders['purity']:.0f} % ({100 * low:.0f}–{100 * high:.0f})"
+    )
+
+
+def best_rows() -> str:
+    """Return five rows of the label table: the best pulsar candidates far from the plane."""
+    import fermiclass as fc
+
+    labels = fc.read_table(REPOSITORY / "catalogs" / "4FGL-DR4-labels.fits.gz")
+    best = fc.followup(labels, want="psr", status="unassociated", abs_glat=(10, 90), top=5)
+    names = ["Source_Name", "RAJ2000", "DEJ2000", "Signif_Avg", "Sum_P_psr", "P_msp", "LASTS", "OOD_SCORE"]
+    digits = [None, 2, 2, 1, 3, 3, 3, 2]
+    rows = [
+        [str(row[name]) if d is None else f"{row[name]:.{d}f}" for name, d in zip(names, digits, strict=True)]
+        for row in best
+    ]
+    return markdown([f"`{name}`" for name in names], rows)
+
+
+def filled(text: str, found: dict[str, str]) -> str:
+    """Return a page with its tables filled in."""
+    for name, table in found.items():
+        text = re.sub(
+            rf"(<!-- {name} -->\n)(?:.*?\n)?(<!-- /{name} -->)",
+            lambda m, t=table: f"{m[1]}\n{t}\n\n{m[2]}",
+            text,
+            flags=re.DOTALL,
+        )
+    return text
+
+
+def wrong_sentences(page: str, text: str, known: dict[str, Any]) -> Iterator[str]:
+    """Yield the sentences that the page does not have with these facts."""
+    flat = " ".join(text.split())
+    for template in SENTENCES[page]:
+        if (sentence := template.format(**known)) not in flat:
+            yield f"{page} does not say: {sentence}"
+
+
+def uncovered(page: str, text: str, known: dict[str, Any]) -> Iterator[str]:
+    """Yield lines with numbers outside tables, code and the sentences that are checked."""
+    flat = " ".join(line for line in text.splitlines() if not line.startswith(("|", "    ", "!")))
+    for template in SENTENCES[page]:
+        flat = flat.replace(template.format(**known), "")
+    flat = re.sub(r"\]\([^)]*\)|`[^`]*`|4FGL[-\w.+]*|FL16Y|FL8Y|3FGL|DR\d|J\d{4}[\d.+-]*", "", flat)
+    for sentence in re.split(r"(?<=[.:|]) ", flat):
+        if re.search(r"\d", sentence):
+            yield f"{page}: {sentence.strip()}"
+
+
+def main() -> int:
+    """Measure, write or check."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--measure", nargs=2, type=Path, metavar=("FL16Y", "OPEN"))
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--all", action="store_true", help="print the numbers that no sentence covers, too")
+    arguments = parser.parse_args()
+    sys.path.insert(0, str(DOCS / "development"))
+    if arguments.measure:
+        MEASURED.write_text(json.dumps(measure(*arguments.measure), indent=1) + "\n", encoding="utf-8")
+    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    known, found, wrong = facts(measured), tables(measured), []
+    for page in SENTENCES:
+        path = REPOSITORY / page
+        text = path.read_text(encoding="utf-8")
+        if arguments.write:
+            path.write_text(text := filled(text, found), encoding="utf-8")
+        elif filled(text, found) != text:
+            wrong.append(f"{page}: a table differs from what was measured; run with --write")
+        wrong.extend(wrong_sentences(page, text, known))
+        if arguments.all:
+            print(*uncovered(page, text, known), sep="\n")
+    print(*wrong, sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
