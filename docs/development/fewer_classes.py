@@ -10,6 +10,7 @@ import numpy as np
 import fermiclass as fc
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.evaluation import match_sources
+from fermiclass.labelling.catalog_model import CatalogModel
 
 GROUPINGS = ("bll,fsrq,psr", "agn=bll+fsrq,psr", "bll,fsrq,psr,other", "psr,other")
 WAYS = ("trained", "selection")
@@ -24,38 +25,38 @@ def main() -> None:
         found, by_name = match_sources(catalog, later)
         code = np.where((found < 0) | by_name, "", later.classes[found])
         bcu = (catalog.classes == "bcu") & np.isin(code, ["bll", "fsrq"])
-        compare(f"{release}, bcu: fsrq", catalog, bcu, code[bcu] == "fsrq", "fsrq", ("bll,fsrq",))
+        default = fc.train(catalog)
+        compare(f"{release}, bcu: fsrq", default, "bll,fsrq", catalog, bcu, code[bcu] == "fsrq")
         for grouping in GROUPINGS:
             known = [*CLASS_TREE["agn"], *CLASS_TREE["psr"], *(CLASS_TREE["other"] if "other" in grouping else ())]
             bare = (catalog.classes == "") & np.isin(code, known)
-            compare(f"{release}: pulsars", catalog, bare, np.isin(code[bare], CLASS_TREE["psr"]), "psr", (grouping,))
+            compare(f"{release}: pulsars", default, grouping, catalog, bare, np.isin(code[bare], CLASS_TREE["psr"]))
 
 
-def compare(what: str, catalog: fc.Catalog, mask: np.ndarray, truth: np.ndarray, name: str, groupings: tuple) -> None:
-    """Print the losses of the classes of a grouping and of the default, between `name` and all other classes."""
-    sources = catalog[mask]
-    default = fc.train(catalog)
-    for grouping in groupings:
-        model = fc.train(catalog, classes=grouping)
-        kept = {code for each in model.classes for code in model.grouping.members[each]}
-        wanted = [each for each in default.classes if set(default.grouping.members[each]) & kept]
-        losses, expected = {}, {}
-        for way in WAYS:
-            for one, classes in ((model, model.classes), (default, wanted)):
-                labels = one.label(sources, "all", class_priors=way)
-                parts = {"psr": [each for each in classes if each in ("psr", "msp")]}.get(name, [name])
-                of_name, total = (sum(np.asarray(labels[f"P_{each}"], float) for each in c) for c in (parts, classes))
-                p = of_name / total
-                losses[one, way] = -np.log(np.clip(np.where(truth, p, 1.0 - p), 1e-5, 1.0))
-                expected[one, way] = p.sum()
-        for (one, way), loss in losses.items():
-            shown = grouping if one is model else f"default, in {grouping}"
-            apart = loss - losses[default, "selection"]
-            print(
-                f"{what + ', ' + shown + ', ' + way:72}{len(truth):5}{truth.sum():6}{expected[one, way]:8.1f}"
-                f"{loss.mean():8.3f}  {apart.mean():+.3f} ± {apart.std() / np.sqrt(len(apart)):.3f}",
-                flush=True,
-            )
+def compare(
+    what: str, default: CatalogModel, grouping: str, catalog: fc.Catalog, mask: np.ndarray, truth: np.ndarray
+) -> None:
+    """Print the losses of the classes of a grouping and of the default: fsrq or not, or pulsar or not."""
+    model = fc.train(catalog, classes=grouping)
+    kept = {code for each in model.classes for code in model.grouping.members[each]}
+    wanted = [each for each in default.classes if set(default.grouping.members[each]) & kept]
+    losses, expected = {}, {}
+    for way in WAYS:
+        for one, classes in ((model, model.classes), (default, wanted)):
+            labels = one.label(catalog[mask], "all", class_priors=way)
+            positive = [each for each in classes if each in (("psr", "msp") if "psr" in classes else ("fsrq",))]
+            of_these, total = (sum(np.asarray(labels[f"P_{each}"], float) for each in c) for c in (positive, classes))
+            p = of_these / total
+            losses[one, way] = -np.log(np.clip(np.where(truth, p, 1.0 - p), 1e-5, 1.0))
+            expected[one, way] = p.sum()
+    for (one, way), loss in losses.items():
+        name = grouping if one is model else f"default, in {grouping}"
+        apart = loss - losses[default, "selection"]
+        print(
+            f"{what + ', ' + name + ', ' + way:72}{len(truth):5}{truth.sum():6}{expected[one, way]:8.1f}"
+            f"{loss.mean():8.3f}  {apart.mean():+.3f} ± {apart.std() / np.sqrt(len(apart)):.3f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

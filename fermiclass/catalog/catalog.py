@@ -77,6 +77,14 @@ class Catalog:
         in_doubt, own = (None if each is None else each[index] for each in (self.in_doubt, self.own_labels))
         return replace(self, table=self.table[index], in_doubt=in_doubt, own_labels=own)
 
+    def is_target(self, grouping: ClassGrouping, targets: str = "uncertain") -> NDArray[np.bool_]:
+        """Return which sources to label, ``(N,)``, as :meth:`ClassGrouping.is_target` says.
+
+        Those with a label of one's own are among them with `targets` 'all' only.
+        """
+        chosen = grouping.is_target(self.classes, targets)
+        return chosen if self.own_labels is None or targets == "all" else chosen & (self.own_labels == "")
+
     def labels(self, grouping: ClassGrouping) -> NDArray[np.str_]:
         """Return the label of each source in a grouping, ``(N,)``, as :meth:`ClassGrouping.assign` or its own."""
         assigned = grouping.assign(self.classes)

@@ -13,13 +13,18 @@ from fermiclass.cli.options import (
     catalog_argument,
     common_options,
     feature_options,
+    join_all,
+    join_option,
+    labels_option,
     names,
+    relabel_with,
     seed_option,
     setting_option,
 )
 from fermiclass.errors import BenchmarkError
 from fermiclass.features import DEFAULT_FEATURE_SET
 from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
+from fermiclass.labelling.retraining import JOINED
 from fermiclass.nimgp.names import METHODS
 from fermiclass.show.terminal import load_tensorflow, stages
 
@@ -64,6 +69,8 @@ def _later(about: str, name: str, *flags: str) -> Any:
     show_default=True,
     help="With --open: score the whole sky, or the even or odd cells of a chessboard of 15 degrees.",
 )
+@join_option
+@labels_option
 @feature_options
 @click.option(
     "--methods",
@@ -93,6 +100,8 @@ def evaluate(
     folds: int | None,
     targets: str,
     cells: str,
+    joined: tuple[Path, ...],
+    own_labels: Path | None,
     methods: str,
     likelihood: str | None,
     baselines: bool,
@@ -124,15 +133,15 @@ def evaluate(
         raise click.UsageError("--cells and --targets are for --open: give it a later release")
     later = open_world or future
     if json_file is not None:
-        check_place(json_file, catalog, later)
+        check_place(json_file, catalog, later, *joined, own_labels)
     if plot is not None:
-        check_figure_place(plot, catalog, later)
+        check_figure_place(plot, catalog, later, *joined, own_labels)
     what: dict[str, Any] = {
         "features": features or DEFAULT_FEATURE_SET,
         "classes": classes,
         "min_significance": min_significance,
     }
-    earlier = read_catalog(catalog)
+    earlier = relabel_with(join_all(read_catalog(catalog), joined), own_labels)
     if open_world is not None:
         scored = evaluation.open_world(earlier, read_catalog(open_world), targets=targets, cells=cells, **what)
     elif future is not None:
@@ -148,7 +157,8 @@ def evaluate(
     with stages("methods", quiet=quiet) as progress:
         result = evaluation.evaluate(scored, picked, progress=lambda name, done, total: progress(done, total, name))
     if json_file is not None:
-        write_json(json_file, result.to_dict())
+        files = [path.name for path in (*joined, own_labels) if path is not None]
+        write_json(json_file, result.to_dict() | ({JOINED: files} if files else {}))
     if plot is not None:
         write_figure(plot, evaluation_figure(result))
     if not quiet:

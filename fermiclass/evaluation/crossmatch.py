@@ -32,7 +32,7 @@ def later_classes(
     ``by_name`` and ``unmatched`` sum to T, and ``scored`` are those with a group.
     """
     counterpart, by_name = match_sources(earlier, later, radius_deg=radius_deg)
-    targets = np.flatnonzero(grouping.is_target(earlier.classes, "uncertain"))
+    targets = np.flatnonzero(earlier.is_target(grouping))
     found, named = counterpart[targets], by_name[targets]
     group = np.where(found == UNMATCHED, "", grouping.assign(later.classes)[found])
     y = np.where(np.isin(group, grouping.names), group, "")

@@ -139,7 +139,7 @@ def open_world(
         raise CatalogError(f"cells='{cells}' is unknown: choose one of all, even, odd")
     grouping = earlier.grouping(classes)
     counterpart, by_name = match_sources(earlier, later, radius_deg=radius_deg)
-    rows = np.flatnonzero(grouping.is_target(earlier.classes, "uncertain"))
+    rows = np.flatnonzero(earlier.is_target(grouping))
     found = counterpart[rows]
     code = np.where((found == UNMATCHED) | by_name[rows], "", later.classes[found])
     is_odd = part_of_sky(earlier)[rows] == PARTS

@@ -41,9 +41,7 @@ def targets_of(catalog: Catalog, grouping: ClassGrouping, targets: str) -> NDArr
 
     Raises CatalogError when there are none.
     """
-    is_target = grouping.is_target(catalog.classes, targets)
-    if catalog.own_labels is not None and targets != "all":
-        is_target &= catalog.own_labels == ""
+    is_target = catalog.is_target(grouping, targets)
     if not np.any(is_target):
         raise CatalogError(
             f"{describe(catalog)} has nothing to label: none of its {len(catalog)} sources is {targets}, by CLASS1. "

@@ -118,7 +118,7 @@ def take_census(
     held_out = _held_out(fitted, splits, table, names, place[table.rows])
 
     parts = _parts(catalog) | dict(groups or {})
-    is_target = model.grouping.is_target(catalog.classes, "uncertain")
+    is_target = catalog.is_target(model.grouping)
     drawn: dict[str, NDArray[np.int64]] = {}
     for status in ("", *UNCERTAIN_CLASSES):
         chosen = is_target & (catalog.classes == status)

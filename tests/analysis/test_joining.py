@@ -1,5 +1,6 @@
 """Columns of another table: matches by name and by position, what is ambiguous, made-up X-ray fluxes."""
 
+import json
 import logging
 
 import astropy.units as u
@@ -101,6 +102,22 @@ def test_a_feature_that_a_third_of_the_sources_has(dr4, xray):
     assert np.mean(nll["with"][has]) < np.mean(nll["without"][has]) - 0.02
     assert np.mean(nll["with"][~has]) < np.mean(nll["without"][~has]) + 0.02
     assert extract_features(joined, names).imputed_value[:, -1].mean() == pytest.approx(2 / 3, abs=0.05)
+
+
+def test_columns_and_labels_are_evaluated(xray, dr4, tmp_path):
+    """Another column helps, in a classifier of another library too; sources with a label of one's own are scored."""
+    spiders = Table({"Source_Name": dr4.names[dr4.classes == "lmb"]})
+    spiders["label"] = "psr"
+    spiders.write(tmp_path / "own.csv")
+    found = {}
+    for features, more in (("six", ()), ("six,ln_XFLUX", ("--join", xray[0], "--labels", tmp_path / "own.csv"))):
+        command = ("evaluate", slim_path("4FGL-DR4"), "--folds", "2", "--methods", "logistic", "--features", features)
+        run_well(*command, "--classes", "bll,fsrq,psr", *more, "--json", tmp_path / "e.json")
+        found[features] = json.loads((tmp_path / "e.json").read_text())
+    plain, own = found.values()
+    assert own["methods"]["logistic"]["nll"] < plain["methods"]["logistic"]["nll"]
+    assert own["found"]["psr"] == plain["found"]["psr"] + len(spiders)
+    assert (own["joined"], "joined" in plain) == ([xray[0].name, "own.csv"], False)
 
 
 def test_the_command(xray, tmp_path):

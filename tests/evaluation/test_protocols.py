@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
-from fermiclass import NIMGPClassifier
+from fermiclass import NIMGPClassifier, relabel
 from fermiclass.catalog import CLASS_CODES, CLASS_TREE, NATURES, THREE_CLASSES, ClassGrouping, default_classes
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation import (
@@ -214,6 +214,12 @@ def test_open_world(releases):
     assert found["agn_or_psr"] == [[True, False], [False, True], [False, True]]
     assert found["agn_or_psr_high"] == [[False, True]]
     assert found["bll_or_fsrq"] == [[False, True], [True, False]]
+
+
+def test_sources_to_learn_from_are_not_scored(releases):
+    earlier, later = releases
+    own = relabel(earlier, Table({"RA": [6.0, 8.0], "DEC": [20.0, 20.0], "label": ["psr", "bll"]}))
+    assert open_world(own, later, features="asinh_GLAT").names[:4].tolist() == earlier.names[2:6].tolist()
 
 
 def test_bcu_that_get_a_type(releases):
