@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from fermiclass.errors import ModelFolderError
-from fermiclass.labelling.archive import CATALOGUE, ROWS, ModelFiles, load_model, read_model_folder
+from fermiclass.labelling.archive import CATALOGUE, ESTIMATOR, ROWS, ModelFiles, load_model, read_model_folder
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.rows import RowsModel
 from fermiclass.show.terminal import load_tensorflow
@@ -33,8 +33,12 @@ def load_rows_model(folder: Path, *, quiet: bool) -> RowsModel:
 def _read(folder: Path, kind: str) -> ModelFiles:
     files = read_model_folder(folder)
     if files.kind != kind:
-        command, trained_on = {ROWS: ("classify-rows", "rows"), CATALOGUE: ("classify", "a catalogue")}[files.kind]
+        trained_on, use = {
+            ROWS: ("rows", "'fermiclass classify-rows'"),
+            CATALOGUE: ("a catalogue", "'fermiclass classify'"),
+            ESTIMATOR: ("arrays", "fermiclass.load_model in Python"),
+        }[files.kind]
         raise ModelFolderError(
-            f"the model in '{folder}' was trained on {trained_on}: use 'fermiclass {command}', or give another model."
+            f"the model in '{folder}' was trained on {trained_on}: use {use}, or give another model."
         )
     return files

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FORMAT, FORMAT_VERSION = "fermiclass model", 11
 
 #: Kinds of models.
-CATALOGUE, ROWS = "catalogue", "rows"
+CATALOGUE, ROWS, ESTIMATOR = "catalogue", "rows", "estimator"
 
 _CONFIG, _WEIGHTS = "config.json", "weights.npz"
 _SCRATCH = ".fermiclass-model."
@@ -74,10 +74,18 @@ class _RowsEntries:
 
 
 @dataclass(frozen=True)
+class _EstimatorEntries:
+    """What ``config.json`` says of a classifier alone: names of columns of the training, if they had names."""
+
+    features: list[str] | None
+    uncertainties: list[str]
+
+
+@dataclass(frozen=True)
 class ModelFiles:
     """The content of a model folder."""
 
-    kind: str  #: :data:`CATALOGUE` or :data:`ROWS`.
+    kind: str  #: :data:`CATALOGUE`, :data:`ROWS` or :data:`ESTIMATOR`.
     estimator: dict[str, Any]  #: Settings of the classifier.
     classes: list[Any]  #: Its classes.
     neighbours: int | None  #: Setting of the domain of the training rows; None without a domain.
@@ -88,17 +96,30 @@ class ModelFiles:
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def save_model(model: CatalogModel | RowsModel, path: str | Path) -> None:
-    """Save a model, whole or not at all. It replaces a model that is already there.
+def save_model(model: CatalogModel | RowsModel | NIMGPClassifier, path: str | Path) -> None:
+    """Save a model or a fitted classifier, whole or not at all. It replaces a model that is already there.
 
     Raises
     ------
     OutputError
-        When the folder cannot be written, or a setting of the estimator is not one that a file can hold.
+        When the folder cannot be written; when a setting of the estimator is not one that a file can hold, such as a
+        kernel with a prior of its own, or its classes are neither texts nor whole numbers; for any other estimator.
+    NotFittedError
+        When the classifier is not fitted.
     """
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
     check_model_folder_writable(path)
-    entries: _CatalogEntries | _RowsEntries
-    if isinstance(model, CatalogModel):
+    entries: _CatalogEntries | _RowsEntries | _EstimatorEntries
+    if isinstance(model, NIMGPClassifier):
+        estimator, domain, kind = model, None, ESTIMATOR
+        names = getattr(model, "feature_names_in_", None)
+        entries = _EstimatorEntries(
+            None if names is None else names.tolist(), list(getattr(model, "uncertainties_in_", ()))
+        )
+    elif not isinstance(model, CatalogModel | RowsModel):
+        raise OutputError(f"a {type(model).__name__} cannot be saved in a folder, only classifiers can: pickle it.")
+    elif isinstance(model, CatalogModel):
         entries = _CatalogEntries(
             features=list(model.features),
             grouping=str(model.grouping),
@@ -107,24 +128,32 @@ def save_model(model: CatalogModel | RowsModel, path: str | Path) -> None:
             selection=model.selection.to_dict(),
             second=model.second.to_dict(),
         )
+        kind = CATALOGUE
     else:
-        columns = model.columns
+        columns, kind = model.columns, ROWS
         entries = _RowsEntries(
             list(columns.features), list(columns.uncertainties), columns.label, asdict(model.provenance)
         )
-    estimator, domain = model.estimator, model.domain
+    if not isinstance(model, NIMGPClassifier):
+        estimator, domain = model.estimator, model.domain
     arrays = {f"weights/{name}": array for name, array in estimator.weights_.items()}
+    if not _storable(classes := estimator.classes_.tolist()):
+        raise OutputError(f"classes such as {classes[0]!r} cannot be saved in a folder: give texts or whole numbers.")
     if domain is not None:
         arrays |= {f"domain/{name}": getattr(domain, name) for name in _DOMAIN}
     files = ModelFiles(
-        kind=CATALOGUE if isinstance(model, CatalogModel) else ROWS,
+        kind=kind,
         estimator=_settings_of(estimator),
-        classes=estimator.classes_.tolist(),
+        classes=classes,
         neighbours=None if domain is None else domain.neighbours,
         model=asdict(entries),
         arrays=arrays,
     )
     write_folder(path, files)
+
+
+def _storable(classes: list[Any]) -> bool:
+    return {type(name) for name in classes} in ({str}, {int}) and classes == sorted(set(classes))
 
 
 def _settings_of(estimator: NIMGPClassifier) -> dict[str, Any]:
@@ -213,8 +242,8 @@ def _declares_model(folder: Path) -> bool:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def load_model(path: str | Path, files: ModelFiles | None = None) -> CatalogModel | RowsModel:
-    """Load a model that :func:`save_model` saved.
+def load_model(path: str | Path, files: ModelFiles | None = None) -> CatalogModel | RowsModel | NIMGPClassifier:
+    """Load a model or classifier that :func:`save_model` saved.
 
     Parameters
     ----------
@@ -230,7 +259,7 @@ def load_model(path: str | Path, files: ModelFiles | None = None) -> CatalogMode
     """
     files = read_model_folder(path) if files is None else files
     try:
-        return _catalog_model(files) if files.kind == CATALOGUE else _rows_model(files)
+        return {CATALOGUE: _catalog_model, ROWS: _rows_model, ESTIMATOR: _classifier}[files.kind](files)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, FermiclassError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ModelFolderError(
@@ -256,7 +285,7 @@ def read_model_folder(path: str | Path) -> ModelFiles:
         if version != FORMAT_VERSION:
             raise ValueError(f"it has format version {version!r}; this fermiclass reads version {FORMAT_VERSION}")
         files = ModelFiles(**config, arrays=_read_arrays(folder / _WEIGHTS))
-        if files.kind not in (CATALOGUE, ROWS):
+        if files.kind not in (CATALOGUE, ROWS, ESTIMATOR):
             raise ValueError(f"it has a model of unknown kind, {files.kind!r}")
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise ModelFolderError(f"the model in '{folder}' cannot be read: {error}. Train it again.") from error
@@ -307,12 +336,21 @@ def _rows_model(files: ModelFiles) -> RowsModel:
     )
 
 
+def _classifier(files: ModelFiles) -> NIMGPClassifier:
+    entries = _EstimatorEntries(**files.model)
+    estimator = _estimator(files, len(files.arrays["weights/mean"]))
+    estimator.uncertainties_in_ = entries.uncertainties
+    if entries.features is not None:
+        estimator.feature_names_in_ = np.array(entries.features, dtype=object)
+    return estimator
+
+
 def _estimator(files: ModelFiles, num_features: int) -> NIMGPClassifier:
     """Return the classifier, fitted."""
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
     estimator = NIMGPClassifier(**Settings.from_json(files.estimator).params())
-    if {type(name) for name in files.classes} not in ({str}, {int}) or files.classes != sorted(set(files.classes)):
+    if not _storable(files.classes):
         raise ValueError("its classes are not a sorted list of texts or whole numbers")
     if num_functions(len(files.classes)) != len(files.arrays["weights/posterior.Z"]):
         raise ValueError(f"its weights are not those of {len(files.classes)} classes")

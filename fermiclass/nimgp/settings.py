@@ -286,11 +286,18 @@ class Settings(_Checked):
         return found | {name: None for name, default in defaults.items() if found[name] == default}
 
     def to_json(self, *, objects: Callable[[Any], str] | None = None) -> dict[str, Any]:
-        """Return the settings as JSON holds them; `objects` makes texts of what it cannot hold, else a TypeError."""
+        """Return the settings as JSON holds them; `objects` makes texts of what it cannot hold.
+
+        Without it, objects of GPflow are described in full, and other objects raise a TypeError.
+        """
 
         def plain(value: Any) -> Any:
             if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a number of NumPy
                 return value.item()
+            if objects is None and (_GPFLOW_KERNEL.accepts(value) or _GPFLOW_LIKELIHOOD.accepts(value)):
+                from fermiclass.nimgp.gpflow_objects import to_plain
+
+                return to_plain(value)
             if objects is None:
                 raise TypeError(f"a {type(value).__name__} cannot be stored as text: pickle the model, or use names")
             return objects(value)
@@ -305,6 +312,11 @@ class Settings(_Checked):
         odd = sorted(content.keys() ^ FIELDS.keys())
         if odd:
             raise ValueError(f"settings are missing or unknown: {', '.join(odd)}")
+        described = {name: content[name] for name in ("kernel", "likelihood") if isinstance(content[name], Mapping)}
+        if described:
+            from fermiclass.nimgp.gpflow_objects import from_plain
+
+            content = {**content, **{name: from_plain(value) for name, value in described.items()}}
         return cls(**content)
 
 

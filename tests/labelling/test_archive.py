@@ -4,11 +4,15 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import gpflow
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from fermiclass import NIMGPClassifier, load_model, save_model, train
+from fermiclass import NIMGPClassifier, NIMGPRegressor, load_model, save_model, train
 from fermiclass.catalog import THREE_CLASSES
+from fermiclass.cli.models import read_catalogue_model
 from fermiclass.errors import ModelFolderError, OutputError
 from fermiclass.labelling.archive import FORMAT_VERSION, check_model_folder_writable, read_model_folder
 from fermiclass.labelling.selection import SelectionPrior
@@ -115,6 +119,31 @@ def test_the_default_comes_back(open_world, few, tmp_path):
     one, other = (model.label(few, class_priors="selection") for model in (open_world, back))
     np.testing.assert_array_equal(one["P_other"], other["P_other"])
     assert one.meta == other.meta
+
+
+@pytest.mark.parametrize("kernel", ["se", gpflow.kernels.RBF() + gpflow.kernels.Linear(active_dims=[1])])
+def test_a_classifier_alone_comes_back(kernel, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"u": rng.normal(size=50), "Unc_u": 0.1, "v": rng.normal(size=50)})
+    classifier = NIMGPClassifier("nimgp-fo", kernel=kernel, steps=5, num_inducing=5).fit(frame, frame["u"] > frame["v"])
+    with pytest.raises(OutputError, match="classes"):
+        save_model(classifier, tmp_path / "model")
+    classifier.fit(frame, np.where(frame["u"] > frame["v"], "a", "b"))
+    save_model(classifier, tmp_path / "model")
+    back = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(back.predict_proba(frame), classifier.predict_proba(frame))
+    with pytest.raises(ValueError, match="Unc_u"):
+        back.predict_proba(frame[["u", "v"]])
+    with pytest.raises(ModelFolderError, match="load_model"):
+        read_catalogue_model(tmp_path / "model")
+
+
+def test_other_estimators_are_refused(tmp_path):
+    with pytest.raises(OutputError, match="NIMGPRegressor"):
+        save_model(NIMGPRegressor(), tmp_path / "model")
+    with pytest.raises(NotFittedError):
+        save_model(NIMGPClassifier(), tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 # --- saving ----------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Kernels and likelihoods of GPflow in the estimators."""
 
+import json
 import pickle
 
 import gpflow
@@ -136,9 +137,42 @@ def test_what_is_refused(settings, word, data):
         NIMGPClassifier(**{**FEW, **settings}).fit(X, y)
 
 
-def test_files_hold_names_only():
-    settings = Settings(kernel=composed(), likelihood=own.Softmax(3))
-    with pytest.raises(TypeError, match="pickle the model, or use names"):
-        settings.to_json()
+@pytest.mark.parametrize("fixed", [False, True])
+def test_files_hold_objects_of_gpflow(fixed, data):
+    kernel, likelihood = composed(), own.MultiClass(3, invlink=own.RobustMax(3, epsilon=0.02))
+    kernel.kernels[0].kernels[0].lengthscales.assign(2.5)
+    gpflow.set_trainable(kernel.kernels[1], not fixed)
+    settings = Settings(kernel=kernel, likelihood=likelihood)
+    back = Settings.from_json(json.loads(json.dumps(settings.to_json())))
+    np.testing.assert_allclose(back.kernel.K(data[0]), kernel.K(data[0]))
+    for ours, theirs in ((back.kernel, kernel), (back.likelihood, likelihood)):
+        np.testing.assert_equal(*map(gpflow.utilities.read_values, (ours, theirs)))
+        assert len(ours.trainable_parameters) == len(theirs.trainable_parameters)
     text = settings.to_json(objects=described)
-    assert (text["kernel"], text["likelihood"]) == ("((SquaredExponential * Linear) + Periodic + Matern32)", "Softmax")
+    assert (text["kernel"], text["likelihood"]) == (
+        "((SquaredExponential * Linear) + Periodic + Matern32)",
+        "MultiClass",
+    )
+
+
+def bound():
+    kernel = gpflow.kernels.RBF()
+    kernel.variance.prior = tfp.distributions.Gamma(np.float64(2.0), np.float64(3.0))
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"kernel": bound()}, "variance"),
+        ({"kernel": type("Own", (gpflow.kernels.RBF,), {})()}, "Own"),
+        ({"likelihood": own.Bernoulli(invlink=np.tanh)}, "pickle"),
+    ],
+)
+def test_what_files_cannot_hold(settings, word):
+    with pytest.raises(TypeError, match=word):
+        Settings(**settings).to_json()
+    damaged = Settings(kernel=gpflow.kernels.RBF()).to_json()
+    damaged["kernel"]["class"] = "Kernels"
+    with pytest.raises(ValueError, match="damaged"):
+        Settings.from_json(damaged)
