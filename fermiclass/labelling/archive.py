@@ -113,10 +113,8 @@ def save_model(model: CatalogModel | RowsModel | NIMGPClassifier, path: str | Pa
     entries: _CatalogEntries | _RowsEntries | _EstimatorEntries
     if isinstance(model, NIMGPClassifier):
         estimator, domain, kind = model, None, ESTIMATOR
-        names = getattr(model, "feature_names_in_", None)
-        entries = _EstimatorEntries(
-            None if names is None else names.tolist(), list(getattr(model, "uncertainties_in_", ()))
-        )
+        names, errors = (getattr(model, name, None) for name in ("feature_names_in_", "uncertainties_in_"))
+        entries = _EstimatorEntries(None if names is None else names.tolist(), errors or [])
     elif not isinstance(model, CatalogModel | RowsModel):
         raise OutputError(f"a {type(model).__name__} cannot be saved in a folder, only classifiers can: pickle it.")
     elif isinstance(model, CatalogModel):
@@ -259,7 +257,9 @@ def load_model(path: str | Path, files: ModelFiles | None = None) -> CatalogMode
     """
     files = read_model_folder(path) if files is None else files
     try:
-        return {CATALOGUE: _catalog_model, ROWS: _rows_model, ESTIMATOR: _classifier}[files.kind](files)
+        if files.kind == ESTIMATOR:
+            return _classifier(files)
+        return _catalog_model(files) if files.kind == CATALOGUE else _rows_model(files)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, FermiclassError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ModelFolderError(

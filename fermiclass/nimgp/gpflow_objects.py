@@ -1,4 +1,4 @@
-"""Kernels and likelihoods of GPflow as JSON holds them. Reading makes objects of GPflow's own classes, and runs no code."""
+"""Kernels and likelihoods of GPflow as JSON holds them. Reading makes objects of GPflow's classes, and runs no code."""
 
 from __future__ import annotations
 

@@ -113,6 +113,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Class labels, sorted.
     n_features_in_ : int
         Number of features, D.
+    uncertainties_in_ : list of str
+        Columns of standard deviations of the training frame; empty if it had none.
     mean_, scale_ : ndarray (D,)
         Mean and scale by which inputs are standardised.
     weights_ : dict of ndarray
@@ -126,6 +128,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
     objective_ : ndarray
         Objective during training, by default the evidence lower bound.
     """
+
+    uncertainties_in_: list[str]
 
     def __init__(
         self,
