@@ -47,14 +47,16 @@ napoleon_attr_annotations = False
 PAGES = {"catalogs": "catalogs/README.md", "contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
 #: Links of pages that are read in the repository too, and where they lead on the site.
 LINKS = {
-    "](../README.md": "](/index.md",
-    "](../CONTRIBUTING.md": "](/generated/contributing.md",
-    "](../CHANGELOG.md": "](/generated/changelog.md",
-    "](../notebooks/": "](/generated/",
-    "](../catalogs/README.md": "](/generated/catalogs.md",
-    "](catalogs/README.md": "](/generated/catalogs.md",
-    "](../docs/": "](/",
-    "](docs/": "](/",
+    up + path: page
+    for up in ("](", "](../", "](../../")
+    for path, page in {
+        "README.md": "](/index.md",
+        "CONTRIBUTING.md": "](/generated/contributing.md",
+        "CHANGELOG.md": "](/generated/changelog.md",
+        "notebooks/": "](/generated/",
+        "catalogs/README.md": "](/generated/catalogs.md",
+        "docs/": "](/",
+    }.items()
 }
 
 

@@ -49,7 +49,7 @@ def test_python_of_the_pages_compiles(path):
 
 def links_of(path):
     """Relative links of a page, without code."""
-    text = re.sub(r"^( {4}.*|```.*?^```)$", "", text_of(path), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^( {4}[^\n]*|```.*?^```)$", "", text_of(path), flags=re.DOTALL | re.MULTILINE)
     return [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in link]
 
 
