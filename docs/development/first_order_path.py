@@ -53,9 +53,7 @@ def gaussians(p, x, V, whitened):
     gradient = (tf.matmul(weights, p["Z"]) - x * tf.reduce_sum(weights, -1, keepdims=True)) / ell
     var += tf.reduce_sum(gradient**2 * V[:, None], -1)
     log_det = tf.reduce_sum(tf.math.log(tf.linalg.diag_part(kl[1])), [1, 2])
-    kl = 0.5 * tf.reduce_sum(kl[0] ** 2, [1, 2, 3]) + 0.5 * tf.reduce_sum(
-        kl[1] ** 2 - tf.eye(NUM_INDUCING) / 1.0, [1, 2, 3]
-    )
+    kl = 0.5 * sum(tf.reduce_sum(part, [1, 2, 3]) for part in (kl[0] ** 2, kl[1] ** 2 - tf.eye(NUM_INDUCING)))
     return mean, var, kl - log_det
 
 

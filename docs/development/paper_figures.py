@@ -53,19 +53,11 @@ def figure_1(options: argparse.Namespace) -> Figure:
         for c, (m, s) in enumerate(zip(mean, std, strict=True)):
             panel.fill_between(x[:, 0], m - s, m + s, color=PALETTE[c], alpha=0.25, lw=0)
             panel.plot(x[:, 0], m, color=PALETTE[c], lw=1.4, label=f"f of class {c + 1}")
-            at = inducing(estimator)[c, :, 0]
-            panel.plot(
-                at,
-                np.full_like(at, -0.02 - 0.03 * c),
-                "|",
-                color=PALETTE[c],
-                ms=5,
-                transform=panel.get_xaxis_transform(),
-                clip_on=False,
-            )
+            at, height = inducing(estimator)[c, :, 0], 0.03 + 0.035 * c
+            panel.plot(at, np.full_like(at, height), "|", color=PALETTE[c], ms=5, transform=panel.get_xaxis_transform())
         panel.set_title(title, fontsize="medium", loc="left")
-        panel.set_xlabel("x", labelpad=8)
-    axes[0].legend(frameon=False, fontsize="small")
+        panel.set(xlabel="x", xlim=(-3.5, 3.5), ylim=(-6.0, 5.5))
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize="small")
     return figure
 
 
