@@ -135,7 +135,8 @@ def main():
             q = (1 - EPSILON) * q + (1 - q) * EPSILON / (C - 1)
             nll = -np.log(np.take_along_axis(q, y_test[:, None], 1)[:, 0])
             wrong = q.argmax(1) != y_test
-            print(f"pass {epoch + 1}: NLL {nll.mean():.4f}, error {wrong.mean():.4f}", flush=True)
+            sigma = np.exp(p["sigma"]).mean()
+            print(f"pass {epoch + 1}: NLL {nll.mean():.4f}, error {wrong.mean():.4f}, σ² {sigma:.1f}", flush=True)
     for split, (a, b) in enumerate(zip(nll.mean(1), wrong.mean(1), strict=True), options.first):
         print(f"{split} {a:.4f} {b:.4f}")
 
