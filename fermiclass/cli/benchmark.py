@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,13 @@ import click
 from click.core import ParameterSource
 
 from fermiclass.benchmarks import BENCHMARKS, PAPERS, make_benchmark
-from fermiclass.cli.group import INTERRUPTED
 from fermiclass.cli.options import FILE, common_options, kernel_option, seed_option
 from fermiclass.io.files import check_figure_place, check_place, os_errors_as_output_errors, write_figure, write_json
 from fermiclass.io.versions import versions
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.show.terminal import progress_bar
+
+_CONTINUES = "the same command continues from here"
 
 #: The name for all tables of a paper, and the options that it has.
 ALL = "all"
@@ -99,7 +99,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
       fermiclass benchmark cartpole --plot cartpole.png
       fermiclass benchmark all --papers main --data DIR --results FOLDER --quick
     """  # noqa: D301
-    from fermiclass.benchmarks.harness import PACKAGES, RecordFile, machine, run
+    from fermiclass.benchmarks.harness import RecordFile, run
     from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions
     from fermiclass.benchmarks.tables import print_results, summarise
 
@@ -117,8 +117,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
     for file in (json_file, plot):
         if file is not None:
             (check_place if file is json_file else check_figure_place)(file, options["results"])
-    values = {flag.lstrip("-"): options[parameter] for parameter, flag in given.items() if parameter not in _NO_SETTING}
-    head = {"command": {"name": name} | values, "versions": versions(PACKAGES), "machine": machine()}
+    head = _head(name, given, options)
     records = None if options["results"] is None else RecordFile(options["results"], {"benchmark": name, **head})
     methods = _names(options["methods"]) or chosen.methods
     of_methods = MethodOptions(**{option: options[option] for option in METHOD_OPTIONS})
@@ -137,10 +136,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
                 progress=progress,
             )
     except KeyboardInterrupt:
-        if records is None:
-            raise
-        click.echo("fermiclass: interrupted; the same command continues from here", err=True)
-        sys.exit(INTERRUPTED)
+        raise KeyboardInterrupt("" if records is None else _CONTINUES) from None
     if plot is not None:
         write_figure(plot, chosen.figure(estimators, found))
     results = summarise(chosen, found, splits or chosen.num_splits)
@@ -151,7 +147,6 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
 
 
 def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
-    from fermiclass.benchmarks.harness import PACKAGES, machine
     from fermiclass.benchmarks.papers import run_tables
     from fermiclass.benchmarks.tables import print_results
 
@@ -161,8 +156,7 @@ def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
     with os_errors_as_output_errors(folder):
         folder.mkdir(exist_ok=True)
     check_place(folder / "results.csv")
-    values = {flag.lstrip("-"): options[parameter] for parameter, flag in given.items() if parameter not in _NO_SETTING}
-    head = {"command": {"name": ALL} | values, "versions": versions(PACKAGES), "machine": machine()}
+    head = _head(ALL, given, options)
     how = {option: options[option] for option in ("data", "openml", "seed", "quick", "workers", "dask")}
     try:
         with progress_bar("splits", quiet=quiet) as progress:
@@ -178,8 +172,15 @@ def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
                     click.echo(f"\n{title}\n")
                     print_results(benchmark, results)
     except KeyboardInterrupt:
-        click.echo("fermiclass: interrupted; the same command continues from here", err=True)
-        sys.exit(INTERRUPTED)
+        raise KeyboardInterrupt(_CONTINUES) from None
+
+
+def _head(name: str, given: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what says how results were made: the command, versions, and the machine."""
+    from fermiclass.benchmarks.harness import PACKAGES, machine
+
+    values = {flag.lstrip("-"): options[parameter] for parameter, flag in given.items() if parameter not in _NO_SETTING}
+    return {"command": {"name": name} | values, "versions": versions(PACKAGES), "machine": machine()}
 
 
 def _given(name: str, known: Collection[str]) -> dict[str, str]:

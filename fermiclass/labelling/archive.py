@@ -5,10 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import struct
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +22,7 @@ from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.labelling.second_associations import SecondAssociations
 from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.nimgp.domain import TrainingDomain
-from fermiclass.nimgp.files import move_into_place
+from fermiclass.nimgp.files import move_into_place, read_arrays
 from fermiclass.nimgp.names import num_functions
 from fermiclass.nimgp.settings import Settings
 from fermiclass.rows import Columns, RowsModel, RowsProvenance
@@ -41,12 +38,6 @@ CATALOGUE, ROWS, ESTIMATOR = "catalogue", "rows", "estimator"
 _CONFIG, _WEIGHTS = "config.json", "weights.npz"
 _SCRATCH = ".fermiclass-model."
 _DOMAIN = ("X", "covariance", "depths")
-
-#: What NumPy and zipfile raise for damaged archives, besides OSError and ValueError.
-_DAMAGED = (
-    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError, TypeError,
-    struct.error, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
 
 Arrays = Mapping[str, NDArray[np.float64]]
 
@@ -294,11 +285,7 @@ def read_model_folder(path: str | Path) -> ModelFiles:
 
 def _read_arrays(path: Path) -> Arrays:
     """Return the arrays. Raises OSError or ValueError."""
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            arrays = dict(stored)
-    except _DAMAGED as error:
-        raise ValueError(f"{path.name} is no archive of arrays, or damaged ({error})") from error
+    arrays = read_arrays(path)
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not np.all(np.isfinite(array)):
             raise ValueError(f"{name} holds values that are not finite or not doubles")

@@ -39,7 +39,12 @@ class FITSRows(TableRows):
         def column(name: str) -> NDArray[Any]:
             try:
                 values, null = np.asarray(rows.field(name)), rows.columns[name].null
-            except Exception as error:  # astropy's, at scaled integers of 64 bits or without sign
+            except (
+                NameError,
+                TypeError,
+                ValueError,
+                OverflowError,
+            ) as error:  # of scaled 64 bits
                 raise RowsError(f"the column '{name}' cannot be read ({in_one_line(error)}): write doubles") from error
             if null not in (None, "") and values.dtype.kind in "iuf":
                 # astropy takes the null value as a number. It is one before TSCAL and TZERO.

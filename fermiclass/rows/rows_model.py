@@ -41,23 +41,12 @@ class RowsProvenance:
 
 @dataclass(frozen=True, eq=False)
 class RowsModel:
-    """A classifier that labels rows in files of any size.
+    """A classifier that labels rows in files of any size."""
 
-    Attributes
-    ----------
-    estimator
-        The fitted classifier.
-    columns
-        Columns of features, uncertainties and label.
-    provenance
-        Training file, its number of rows with a label, and versions of the packages.
-    domain
-        A sample of the training rows, which others are compared with; None for labels without ``OOD_SCORE``.
-    """
-
-    estimator: NIMGPClassifier
-    columns: Columns
+    estimator: NIMGPClassifier  #: The fitted classifier.
+    columns: Columns  #: Columns of features, uncertainties and label.
     provenance: RowsProvenance = field(default_factory=RowsProvenance)
+    #: A sample of the training rows, which others are compared with; None for labels without ``OOD_SCORE``.
     domain: TrainingDomain | None = None
 
     def open(self, path: str | os.PathLike[str], *, keep: Sequence[str] = (), hdu: int | str = 1) -> Rows:

@@ -225,9 +225,6 @@ def test_two_classes_and_other_likelihoods(few, name):
     np.testing.assert_allclose(found.probabilities, found.without_errors)  # MGP knows no error bars
 
 
-# --- from a label table ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("ending", [".fits", ".ecsv", ".vot", ".parquet"])
 def test_the_model_of_a_label_table(model, few, tmp_path, ending):
     given = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}}
@@ -295,9 +292,6 @@ def test_labels_that_do_not_say_how_they_were_made(model, few):
         check_labels(labels, "l.csv")
     with pytest.raises(CatalogError, match="it is not a label table"):
         check_labels(few.table, "c.fits")
-
-
-# --- as text ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

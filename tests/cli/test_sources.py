@@ -44,9 +44,6 @@ def label_of(folder, source):
     return labels[labels["Source_Name"] == source][0]
 
 
-# --- explain ---------------------------------------------------------------------------------------------------------
-
-
 def test_explain_by_a_model_says_what_classify_says(folder):
     printed = run_well("explain", "model", "j0000.3-7355", "--plot", "e.png", cwd=folder, env=NARROW)
     row = label_of(folder, SOURCE)
@@ -114,9 +111,6 @@ def test_explain_needs_the_catalogue(folder, tmp_path):
     done = run("explain", "model", SOURCE, cwd=tmp_path)
     assert done.returncode == 2
     assert re.search(r"is needed, but '.*4FGL-DR4\.fits\.gz' is another file\. Give it: --catalog FILE", done.stderr)
-
-
-# --- followup --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ending", [".fits.gz", ".csv"])  # all of them in test_ranking

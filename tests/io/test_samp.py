@@ -106,9 +106,6 @@ def test_no_hub(lockfile, labels):
             attempt()
 
 
-# --- the command -----------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """Every eighth source of DR4, as VOTable."""

@@ -70,9 +70,6 @@ def change_arrays(folder, change):
     np.savez(folder / "weights.npz", **arrays)
 
 
-# --- round trip ------------------------------------------------------------------------------------------------------
-
-
 def test_the_same_labels_come_back(model, folder, few):
     assert sorted(content(folder)) == ["config.json", "weights.npz"]
     back = load_model(folder)
@@ -144,9 +141,6 @@ def test_other_estimators_are_refused(tmp_path):
     with pytest.raises(NotFittedError):
         save_model(NIMGPClassifier(), tmp_path / "model")
     assert not (tmp_path / "model").exists()
-
-
-# --- saving ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_model_is_replaced_and_nothing_left_behind(folder, few, tmp_path):
@@ -237,9 +231,6 @@ def test_places_where_no_model_is_saved(model, tmp_path, make, name, message):
         with pytest.raises(OutputError, match=message):
             check(tmp_path / name)
     assert {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")} == before
-
-
-# --- loading what is damaged -----------------------------------------------------------------------------------------
 
 
 def remove(name):

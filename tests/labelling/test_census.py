@@ -92,9 +92,6 @@ def test_significance_and_latitude_are_needed(few):
         take_census(type(few)(table, few.release, few.source, few.sha256), TINY, **SIX)
 
 
-# --- calibration and draws -------------------------------------------------------------------------------------------
-
-
 def objective(a, inputs, weights, centre, std, offset, target):
     """The log posterior of a, source by source."""
     total = 0.0

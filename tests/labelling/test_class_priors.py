@@ -44,9 +44,6 @@ def test_damaged_metadata_are_refused(damaged):
         stated_priors({"class_priors": "given", "priors": damaged})
 
 
-# --- what they do ----------------------------------------------------------------------------------------------------
-
-
 def test_trained_priors_do_nothing():
     assert ClassPriors().ratios(sources(["", "bcu"]), ClassGrouping.parse(THREE_CLASSES), CLASSES, PI) is None
 

@@ -37,9 +37,6 @@ def labels(model, few):
     return model.label(few, "all", class_priors="trained")
 
 
-# --- what teaches ----------------------------------------------------------------------------------------------------
-
-
 def test_every_source_of_a_known_kind_teaches(few):
     table = training_table(few, features="six")
     soft = (few.classes == "") & few.soft_galactic
@@ -135,9 +132,6 @@ def test_soft_sources_teach_that_they_are_no_pulsars(few):
     with_flag = train(few, default_estimator(**TINY), features="six")
     p, q = (np.asarray(model.label(few[soft], "all")["Sum_P_psr"]) for model in (with_flag, without))
     assert p.mean() < q.mean() - 0.02
-
-
-# --- what comes out --------------------------------------------------------------------------------------------------
 
 
 def test_the_default_is_the_open_world():

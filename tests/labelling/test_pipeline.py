@@ -53,9 +53,6 @@ def with_columns(catalog, **columns):
     return Catalog(table, catalog.release, catalog.source, catalog.sha256)
 
 
-# --- training --------------------------------------------------------------------------------------------------------
-
-
 def test_what_a_model_is_made_of(model, few):
     assert isinstance(model, CatalogModel)
     codes = few.classes
@@ -100,9 +97,6 @@ def test_how_few_is_too_few(dr4):
     assert len(training_table(dr4[rows], classes=THREE_CLASSES)) == 15
     with pytest.raises(ClassError, match=r"has 4 sources of class 'psr' .*bll 5, fsrq 5, psr 4"):
         training_table(dr4[rows[:-1]], classes=THREE_CLASSES)
-
-
-# --- labelling -------------------------------------------------------------------------------------------------------
 
 
 def test_labels_make_sense(labels, few):
@@ -197,9 +191,6 @@ def test_masked_text_and_missing_columns(model, few, labels):
     assert "Flags" not in made.colnames
     for name in ("CLASS1", "P_bll", "P_fsrq", "P_psr", "OOD_SCORE"):
         np.testing.assert_array_equal(made[name], labels[name], err_msg=name)
-
-
-# --- the whole way ---------------------------------------------------------------------------------------------------
 
 
 def test_classify_is_train_and_label(model, few):

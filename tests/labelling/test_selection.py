@@ -76,9 +76,6 @@ def test_faint_agn_are_never_made_rarer():
     assert prior.gradient < 0.0
 
 
-# --- too little to learn from ----------------------------------------------------------------------------------------
-
-
 def few_of(catalog, p_agn, chosen, count):
     """The catalogue with only some of the chosen sources."""
     rows = np.concatenate([np.flatnonzero(~chosen), np.flatnonzero(chosen)[:count]])
@@ -121,9 +118,6 @@ def test_sources_of_unknown_place_or_significance_are_left_out():
     np.testing.assert_array_equal(PRIOR.odds(spoilt)[~known], 1.0)
 
 
-# --- odds ------------------------------------------------------------------------------------------------------------
-
-
 def test_odds_are_the_formula():
     significance, latitude = np.array([REFERENCE, 2 * REFERENCE, 4.0, 100.0]), np.array([0.0, -3.0, 20.0, 90.0])
     near = np.arcsinh(np.abs(latitude) / 3.0)
@@ -133,9 +127,6 @@ def test_odds_are_the_formula():
 
 def test_sources_with_an_association_keep_their_odds():
     np.testing.assert_array_equal(PRIOR.odds(catalogue([4.0] * 4, [0.0] * 4, ["bcu", "unk", "psr", "bll"])), 1.0)
-
-
-# --- ratios ----------------------------------------------------------------------------------------------------------
 
 
 def test_ratios_of_the_default():

@@ -29,9 +29,6 @@ def legend_of(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-# --- colours ---------------------------------------------------------------------------------------------------------
-
-
 def test_a_class_has_its_colour_whatever_the_others():
     for classes in (CLASSES, ("psr", "other", "bll"), ("psr", "blazar"), ("snr", "pwn", "psr")):
         assert plots.class_colours(classes)["psr"] == "#009E73"
@@ -39,9 +36,6 @@ def test_a_class_has_its_colour_whatever_the_others():
         assert len(set(plots.class_markers(classes).values())) == len(classes)
     assert plots.class_colours(["snr", "pwn"]) == {"snr": plots.PALETTE[0], "pwn": plots.PALETTE[1]}
     assert len(plots.class_colours([f"c{k}" for k in range(12)])) == 12
-
-
-# --- sky -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("projection", ["aitoff", "mollweide", "hammer"])
@@ -64,9 +58,6 @@ def test_longitude_increases_to_the_left():
     assert np.all(np.diff(x) > 0)
 
 
-# --- triangle --------------------------------------------------------------------------------------------------------
-
-
 def test_triangle_has_classes_in_its_corners():
     axes = plots.probability_triangle(np.vstack([np.eye(3), np.full((1, 3), 1 / 3)]), CLASSES)
     height = np.sqrt(0.75)
@@ -76,9 +67,6 @@ def test_triangle_has_classes_in_its_corners():
     names = {text.get_text(): text for text in axes.texts if text.get_text() in CLASSES}
     assert names["psr"].get_position()[1] > height
     assert names["bll"].get_position()[0] < 0 < 1 < names["fsrq"].get_position()[0]
-
-
-# --- metrics ---------------------------------------------------------------------------------------------------------
 
 
 def test_reliability_diagram():
@@ -115,9 +103,6 @@ def test_confusion_of_a_class_without_sources():
         plots.confusion_matrix(["gc"], ["bll"], CLASSES)
     with pytest.raises(ValueError, match=r"shapes \(1,\) and \(2,\) are not pairs"):
         plots.confusion_matrix(["bll"], ["bll", "bll"], CLASSES)
-
-
-# --- features --------------------------------------------------------------------------------------------------------
 
 
 def test_feature_pair_has_points_and_ellipses():
@@ -192,9 +177,6 @@ def test_a_sure_source_has_bars():
     assert np.abs(moved["psr"]).min() > 1.0
 
 
-# --- models ----------------------------------------------------------------------------------------------------------
-
-
 def test_training_history():
     axes = plots.training_history([-300.0, -100.0, -90.0, -80.0, -75.0], steps=100)
     np.testing.assert_allclose(axes.lines[0].get_xdata(), [20, 40, 60, 80, 100])
@@ -262,9 +244,6 @@ def test_kernel_slopes_refuses():
         plots.kernel_slopes({}, "polynomial")
     with pytest.raises(ValueError, match="the kernel 'linear'"):
         plots.kernel_slopes({}, "linear")
-
-
-# --- as a whole ------------------------------------------------------------------------------------------------------
 
 
 def test_plots_do_without_tensorflow_and_a_screen():

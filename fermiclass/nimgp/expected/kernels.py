@@ -8,9 +8,8 @@ is not the product of the expectations.
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -46,23 +45,22 @@ class Sources(NamedTuple):
         return self.cov if len(self.cov.shape) == 2 else tf.linalg.diag_part(self.cov)
 
 
-class ExpectedKernel(Module, abc.ABC):
-    """A kernel of sources."""
+class ExpectedKernel(Protocol):
+    """Interface of a kernel of sources."""
 
-    def covariance(self, sources: Sources) -> tf.Tensor:
-        """Return the covariance matrix of sources, ``(N, N)``."""
-        return tf.linalg.set_diag(self.between(sources, sources), self.variance_of(sources))
-
-    @abc.abstractmethod
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
         """``E k(x_i, x_j)`` with independent x_i and x_j, ``(N, N')``: no source is in both sets."""
 
-    @abc.abstractmethod
     def variance_of(self, sources: Sources) -> tf.Tensor:
         """``E k(x_i, x_i)``, ``(N,)``."""
 
 
-class Sum(ExpectedKernel):
+def covariance(kernel: ExpectedKernel, sources: Sources) -> tf.Tensor:
+    """Return the covariance matrix of sources, ``(N, N)``."""
+    return tf.linalg.set_diag(kernel.between(sources, sources), kernel.variance_of(sources))
+
+
+class Sum(Module):
     """Sum of kernels."""
 
     def __init__(self, kernels: Sequence[ExpectedKernel]) -> None:
@@ -78,7 +76,7 @@ class Sum(ExpectedKernel):
         return tf.add_n([kernel.variance_of(sources) for kernel in self.kernels])
 
 
-class ExpectedSquaredExponential(ExpectedKernel):
+class ExpectedSquaredExponential(Module):
     """Expectation of ``σ² exp(−½ Σ_d (x_d − x'_d)²/ℓ_d²)``.
 
     With ``W = diag ℓ²`` it is (equation 17)
@@ -119,7 +117,7 @@ class ExpectedSquaredExponential(ExpectedKernel):
         return sources._replace(mean=sources.observed, cov=tf.zeros_like(sources.observed)) if self._plain else sources
 
 
-class ExpectedLinear(ExpectedKernel):
+class ExpectedLinear(Module):
     """Expectation of ``Σ_d s_d x_d x'_d + σ_b²``: ``Σ_d s_d (u_id u_jd + δ_ij Σ_i,dd) + σ_b²`` (equation 14).
 
     The variance s is one number for all inputs, or ``(D,)``; the paper has s = 1. The offset is σ_b².

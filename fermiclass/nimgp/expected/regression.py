@@ -10,7 +10,7 @@ import scipy.optimize
 import tensorflow as tf
 
 from fermiclass.nimgp.errors import TrainingError
-from fermiclass.nimgp.expected.kernels import ExpectedKernel, Sources, hyper_parameter, make_kernel
+from fermiclass.nimgp.expected.kernels import ExpectedKernel, Sources, covariance, hyper_parameter, make_kernel
 from fermiclass.nimgp.likelihoods.base import gaussian_points
 from fermiclass.nimgp.modules import Module, Parameter, call_graph
 from fermiclass.nimgp.processes import refuse_after_fork
@@ -138,7 +138,7 @@ class ExpectedGPR(Module):
         return tf.linalg.matvec(k, solution.alpha, transpose_a=True), variance
 
     def _factor(self) -> tf.Tensor:
-        K = self.kernel.covariance(self._sources)
+        K = covariance(self.kernel, self._sources)
         diagonal = tf.linalg.diag_part(K)
         added = self.noise_variance + self._y_var + self._jitter * tf.reduce_mean(diagonal)
         return tf.linalg.cholesky(tf.linalg.set_diag(K, diagonal + added))

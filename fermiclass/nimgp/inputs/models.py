@@ -24,22 +24,12 @@ _LOG_VARIANCE_RANGE = 8.0  # variances of ξ from a network are between e⁻⁸ 
 
 
 class Batch(NamedTuple):
-    """A minibatch of B sources.
+    """A minibatch of B sources."""
 
-    Attributes
-    ----------
-    rows
-        Row numbers of the sources, ``(B,)``; None for all sources in order.
-    X, X_var
-        Observed inputs and their noise variances, ``(B, D)``.
-    y
-        Labels 0 … C − 1, or outputs, ``(B,)``.
-    """
-
-    rows: tf.Tensor | None
-    X: tf.Tensor
-    X_var: tf.Tensor
-    y: tf.Tensor
+    rows: tf.Tensor | None  #: Row numbers of the sources, ``(B,)``; None for all sources in order.
+    X: tf.Tensor  #: Observed inputs, ``(B, D)``.
+    X_var: tf.Tensor  #: Their noise variances, ``(B, D)``.
+    y: tf.Tensor  #: Labels 0 … C − 1, or outputs, ``(B,)``.
 
 
 class InputModel(Protocol):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -28,28 +29,17 @@ _MATRICES_PER_BLOCK = 2**23  # size of the matrices of the inputs of one block: 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Prediction of n sources. Entropies are in nats.
+    """Prediction of n sources. Entropies are in nats."""
 
-    Attributes
-    ----------
-    probabilities
-        ``E_x E_f p(y | f(x))``, ``(n, C)``. Rows sum to 1.
-    std
-        Standard deviation of ``p(y | f(x))`` over f and x, ``(n, C)``.
-    entropy
-        Entropy of ``probabilities``, ``(n,)``. It is the sum of the next two quantities and of a rest that no knowledge
-        of f or x removes.
-    information
-        ``E_x { H[E_f p] − E_f H[p] }``, the mutual information of label and latent functions (BALD), ``(n,)``.
-    noise_entropy
-        ``H[E_x E_f p] − E_x H[E_f p]``, the mutual information of label and noiseless input, ``(n,)``. It is zero for
-        first-order methods: their input noise is noise of f, and its part is in `information`.
-    """
-
-    probabilities: np.ndarray
-    std: np.ndarray
+    probabilities: np.ndarray  #: ``E_x E_f p(y | f(x))``, ``(n, C)``. Rows sum to 1.
+    std: np.ndarray  #: Standard deviation of ``p(y | f(x))`` over f and x, ``(n, C)``.
+    #: Entropy of ``probabilities``, ``(n,)``. It is the sum of the next two quantities and of a rest that no knowledge
+    #: of f or x removes.
     entropy: np.ndarray
+    #: ``E_x { H[E_f p] − E_f H[p] }``, the mutual information of label and latent functions (BALD), ``(n,)``.
     information: np.ndarray
+    #: ``H[E_x E_f p] − E_x H[E_f p]``, the mutual information of label and noiseless input, ``(n,)``. It is zero for
+    #: first-order methods: their input noise is noise of f, and its part is in `information`.
     noise_entropy: np.ndarray
 
     def take(self, rows: np.ndarray) -> Prediction:
@@ -100,17 +90,9 @@ class ClassPredictor:
         self._first_order = first_order
         self._traced: dict[int, Callable[..., tuple[tf.Tensor, ...]]] = {}
 
-    def predict(
-        self,
-        X: np.ndarray,
-        X_var: np.ndarray,
-        *,
-        num_draws: int = 256,
-        ratio: np.ndarray | None = None,
-        temperature: float = 1.0,
-    ) -> Prediction:
-        """Predict n sources at once; see :meth:`blocks` for the parameters."""
-        return join(list(self.blocks(X, X_var, num_draws=num_draws, ratio=ratio, temperature=temperature)))
+    def predict(self, X: np.ndarray, X_var: np.ndarray, **options: Any) -> Prediction:
+        """Predict n sources at once; see :meth:`blocks` for the options."""
+        return join(list(self.blocks(X, X_var, **options)))
 
     def blocks(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.errors import CheckpointError
-from fermiclass.nimgp.files import atomic_file
+from fermiclass.nimgp.files import atomic_file, read_arrays
 
 _PROGRESS = "progress_"
 _FORMAT = 2  # raised when the variables or the progress that training saves change
@@ -50,15 +50,12 @@ class Checkpoint:
         if not self.path.is_file():  # reading a pipe or a device could wait for ever, or never end
             raise CheckpointError(f"'{self.path}' is not a regular file: name another file")
         try:
-            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                saved = dict(stored)
+            saved = read_arrays(self.path)
             about = dict(zip(saved["names"].tolist(), saved["values"].tolist(), strict=True))
             progress = {name[len(_PROGRESS) :]: saved[name] for name in saved if name.startswith(_PROGRESS)}
             values = [saved[f"variable{k}"] for k in range(sum(name.startswith("variable") for name in saved))]
             version = int(saved.get("format", 1))
-        except MemoryError:
-            raise
-        except Exception as error:  # NumPy and zipfile have many unrelated exceptions
+        except (OSError, ValueError, LookupError, AttributeError, TypeError) as error:
             raise CheckpointError(f"'{self.path}' is not a checkpoint, or is damaged ({error}): remove it") from error
         if version != _FORMAT:
             raise CheckpointError(f"'{self.path}' is a checkpoint of another version of fermiclass: name another file")

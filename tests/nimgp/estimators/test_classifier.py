@@ -96,9 +96,6 @@ def same_prediction(one, other):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
-# --- what comes out --------------------------------------------------------------------------------------------------
-
-
 def test_it_learns(fitted, data):
     X, y, _ = data
     assert fitted.score(X, y) > 0.9
@@ -134,9 +131,6 @@ def test_noise_makes_less_sure(usual, new):
     assert unsure.noise_entropy.mean() > 0.05
 
 
-# --- a source's result is its own ------------------------------------------------------------------------------------
-
-
 def test_a_row_alone_is_the_row_among_others(fitted, new):
     X, X_var = new
     whole = fitted.predict_distribution(X, X_var=X_var)
@@ -160,9 +154,6 @@ def test_blocks_are_the_whole(usual, new):
     assert [len(block.entropy) for block in blocks] == [256, 44]
     whole = usual.predict_proba(X, X_var=X_var)
     np.testing.assert_array_equal(np.concatenate([block.probabilities for block in blocks]), whole)
-
-
-# --- training: what changes nothing ----------------------------------------------------------------------------------
 
 
 def test_the_order_of_training_rows_changes_no_bit(fitted, data, new):
@@ -259,17 +250,11 @@ def test_training_data_are_not_changed(data):
         np.testing.assert_array_equal(after, before)
 
 
-# --- copies ----------------------------------------------------------------------------------------------------------
-
-
 def test_pickle_round_trip(fitted, new):
     X, X_var = new
     back = pickle.loads(pickle.dumps(fitted))
     same_weights(fitted, back)
     same_prediction(back.predict_distribution(X, X_var=X_var), fitted.predict_distribution(X, X_var=X_var))
-
-
-# --- settings --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -331,9 +316,6 @@ def test_fixed_and_learned_epsilon(data):
     learned = NIMGPClassifier("mgp", likelihood="step", **FEW).fit(X, y, X_var=X_var)
     assert fixed.weights_["likelihood.epsilon"] == pytest.approx(1e-3, rel=1e-4)
     assert learned.weights_["likelihood.epsilon"] != pytest.approx(0.05, rel=1e-3)
-
-
-# --- what is refused -------------------------------------------------------------------------------------------------
 
 
 def changed(V, value):

@@ -58,9 +58,6 @@ def as_matrices(variances):
     return variances[:, :, None] * np.eye(variances.shape[1])
 
 
-# --- what comes out --------------------------------------------------------------------------------------------------
-
-
 def test_it_learns(usual):
     x = np.column_stack([np.linspace(-2.5, 2.5, 50), np.zeros(50)])
     mean, std = usual.predict(x, return_std=True)
@@ -79,9 +76,6 @@ def test_noisy_outputs_count_less(data, new):
     distrusted[::4] = 1e8
     estimator = fit((X, wrong, X_var, distrusted))
     assert np.abs(estimator.predict(new[0]) - fit(data).predict(new[0])).max() < 1.5
-
-
-# --- what changes nothing --------------------------------------------------------------------------------------------
 
 
 def test_a_row_alone_is_the_row_among_others(fitted, new):

@@ -21,9 +21,6 @@ def test_the_schedule_counts_passes():
     assert (replaced.steps, replaced.batch_size, replaced.seed) == (6, 50, 5)
 
 
-# --- inputs ----------------------------------------------------------------------------------------------------------
-
-
 def standardise(X, X_var, **settings):
     return Scaling(X.mean(axis=0), X.std(axis=0)).apply(X, X_var, Settings(**settings))
 
@@ -54,9 +51,6 @@ def test_variances_that_are_none_are_zero(X):
         check_variances(X, X[:, 1:] ** 2)
     with pytest.raises(ValueError, match=r"X_var is negative in row \d+, column 0: variances are zero or positive"):
         check_variances(X, X)
-
-
-# --- p(x) ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("kind", "components"), [("isotropic", 1), ("population", 1), ("mixture", 2)])

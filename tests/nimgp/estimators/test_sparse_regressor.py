@@ -70,9 +70,6 @@ def _predicting_eagerly(eagerly, unchecked):
     """A graph for every question costs more than the answer."""
 
 
-# --- what comes out --------------------------------------------------------------------------------------------------
-
-
 def test_it_predicts(fitted, new):
     X, X_var, y = new
     y = y[fitted.likelihood]
@@ -175,9 +172,6 @@ def test_classes_by_gpflow(data, new):
     assert np.all(other.weights_["posterior.q_mu"] != model.weights_["posterior.q_mu"])
 
 
-# --- what changes nothing --------------------------------------------------------------------------------------------
-
-
 def test_the_order_of_rows(data, new):
     X, X_var, y = data
     order = np.random.default_rng(5).permutation(N)
@@ -194,9 +188,6 @@ def test_a_row_alone_is_the_row_among_others(fitted, new):
         row = slice(i, i + 1)
         np.testing.assert_array_equal(fitted.log_density(X[row], y[row], X_var=X_var[row]), whole[0][row])
         np.testing.assert_array_equal(fitted.predict(X[row], X_var=X_var[row]), whole[1][row])
-
-
-# --- what is refused -------------------------------------------------------------------------------------------------
 
 
 def test_odd_data_are_refused(data, new):

@@ -28,9 +28,6 @@ def terms_alone(model, X, X_var):
     return model.source_terms(Coordinates(), Recorder(), batch_of(X, X_var, np.zeros(len(X))), SEED).numpy()
 
 
-# --- q(x) of every source --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("components", [1, 3])
 def test_per_source_terms_against_monte_carlo(data, rng, components):
     """Up to constants, ``E_q log N(x̃|x,V) − KL(q‖p) = E_q [log N(x̃|x,V) + log p(x) − log q(x)]`` of Gaussians in x.
@@ -105,9 +102,6 @@ def test_the_papers_parameters_are_the_same_q(data, rng):
     assert all(np.all(np.isfinite(slope)) for slope in tape.gradient(terms, own.trainable_variables))
 
 
-# --- draws from the noise --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("model", [SampledInputs(), AugmentedInputs(200_000, D, copies=2)], ids=["sampling", "aug"])
 def test_draws_have_the_moments_of_the_noise(model):
     count = 200_000
@@ -143,9 +137,6 @@ def test_augmented_inputs_go_with_their_sources(data):
     model.source_terms(Coordinates(), part, batch_of(X, X_var, y, rows), SEED)
     for a, b in zip(whole.asked, part.asked, strict=True):
         np.testing.assert_array_equal(a.mean.numpy()[:, rows], b.mean)
-
-
-# --- noise to first order --------------------------------------------------------------------------------------------
 
 
 def test_first_order_variance_is_that_of_the_slopes(make_model, data):
@@ -210,9 +201,6 @@ def test_marginal_first_order_against_monte_carlo(rng, noise):
     outside = np.mean(np.where(g.argmax(axis=-1) == y, np.log(0.9), np.log(0.05)))
     np.testing.assert_allclose(plain, outside, atol=0.02)
     assert marginal.mean() > plain + 0.05
-
-
-# --- limits ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)

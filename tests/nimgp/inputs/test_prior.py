@@ -24,9 +24,6 @@ def covariances(conditional):
     return conditional.factor @ conditional.factor.swapaxes(-1, -2)
 
 
-# --- given what was observed -----------------------------------------------------------------------------------------
-
-
 def test_posterior_of_each_component_is_the_textbooks(several, rng):
     """Precisions add: (V⁻¹ + P)⁻¹, with the mean weighed by them."""
     X, X_var = rng.normal(size=(5, D)), rng.uniform(0.05, 3.0, (5, D))
@@ -127,9 +124,6 @@ def test_widened_covariance(several):
     np.testing.assert_allclose(np.linalg.inv(wide.precision), 4.0 * np.linalg.inv(several.precision))
     np.testing.assert_array_equal(wide.weights, several.weights)
     np.testing.assert_array_equal(wide.mean, several.mean)
-
-
-# --- the population --------------------------------------------------------------------------------------------------
 
 
 def test_population_is_found_behind_noise_of_all_sizes(rng):

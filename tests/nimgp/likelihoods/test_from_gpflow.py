@@ -284,9 +284,6 @@ def on_a_grid(adapted, mean, var, y):
     return logsumexp(log_prob(adapted, f, y) + (log_weights - logsumexp(log_weights))[:, None], axis=0)
 
 
-# --- what is refused -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("likelihood", "message"),
     [

@@ -101,9 +101,6 @@ def test_every_input_model_takes_them(kind, method):
         assert model.objective(batch._replace(y=tf.constant(Y[[0, 1, 2, 3, 3]])), SEED) != value
 
 
-# --- the table of labels ---------------------------------------------------------------------------------------------
-
-
 def test_table_of_labels():
     sets = {"bcu": ("bll", "fsrq"), "agn": ("bll", "fsrq"), "unk": ("bll", "fsrq", "psr")}
     table = LabelTable.of(np.array(["psr", "bcu", "fsrq", "unk", "bll"]), sets, {"bcu": 0.5})

@@ -92,9 +92,6 @@ def test_probabilities_sum_to_one_and_permute_with_the_classes(kind, latent):
     np.testing.assert_allclose(permuted.mean, tf.gather(moments.mean, order), atol=6e-3)
 
 
-# --- argmax ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("noise", NOISES)
 def test_argmax_of_two_classes_in_closed_form(rng, noise):
     mean, var = rng.normal(size=(2, n)), rng.uniform(0.2, 2.0, (2, n))
@@ -162,9 +159,6 @@ def test_argmax_is_finite_far_into_the_tails(noise, epsilon, var):
         assert np.all(np.isfinite(values))
 
 
-# --- softmax ---------------------------------------------------------------------------------------------------------
-
-
 def test_few_draws_of_the_softmax_give_a_lower_log_predictive(latent):
     exact = made("softmax").log_predictive(latent, tf.constant(Y), SEED).numpy()
     repeated = LatentMoments(*(tf.repeat(a, 5000, axis=1) for a in latent))
@@ -194,9 +188,6 @@ def test_draws_of_f_do_not_depend_on_how_many_sources_follow(latent):
     longer = LatentMoments(*(tf.concat([a, a[:, :2]], axis=1) for a in latent))
     alone, filled = antithetic_draws(latent, 8, SEED), antithetic_draws(longer, 8, SEED)
     np.testing.assert_array_equal(filled[..., :n], alone)
-
-
-# --- its bound -------------------------------------------------------------------------------------------------------
 
 
 def test_softmax_bound_is_equation_25(latent):
@@ -229,9 +220,6 @@ def test_softmax_bound_is_finite_far_from_zero():
             value = SoftmaxBound(3).variational_expectations(latent, tf.constant([y]), SEED)
         assert np.all(np.isfinite(value))
         assert np.all(np.isfinite(tape.gradient(value, latent.mean)))
-
-
-# --- all of them -----------------------------------------------------------------------------------------------------
 
 
 def test_draws_of_one_input_cover_f_together(latent, rng):

@@ -72,9 +72,6 @@ def entropy(p):
     return -np.sum(p * np.log(p), axis=-1)
 
 
-# --- against brute force ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 def test_against_brute_force(make_steep, targets, rng, likelihood):
     model = make_steep("nimgp", likelihood)
@@ -141,9 +138,6 @@ def test_first_order_knows_no_prior_of_the_inputs(make_steep, targets, rng):
     assert {Settings(m).first_order for m in FIRST_ORDER} == {True}
 
 
-# --- what a result depends on ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("components", [0, 2])
 @pytest.mark.parametrize("likelihood", ["softmax", "step", pytest.param("probit", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("method", ["nimgp", "nimgp-fo"])
@@ -158,9 +152,6 @@ def test_a_source_does_not_depend_on_the_others(make_model, targets, rng, method
     for rows in (order, slice(17, 18), slice(101)):
         some = predictor.predict(X[rows], X_var[rows], num_draws=64).probabilities
         np.testing.assert_allclose(some, whole[rows], atol=1e-10)
-
-
-# --- what it means ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("likelihood", ["softmax", "step", "logit"])

@@ -79,9 +79,6 @@ def test_a_bound_that_is_no_number_is_an_error(problem):
         trained((X, X_var, y), Schedule(steps=20))
 
 
-# --- inducing points -------------------------------------------------------------------------------------------------
-
-
 def test_inducing_points(rng):
     X = np.repeat(rng.normal(size=(30, 2)), 2, axis=0)
     for method in ("kmeans", "random"):
@@ -101,9 +98,6 @@ def test_kmeans_of_many_rows_takes_a_part(rng, monkeypatch):
     assert not np.array_equal(np.sort(Z, axis=0), np.sort(whole, axis=0))
     np.testing.assert_allclose(np.sort(Z, axis=0), np.sort(whole, axis=0), atol=1.0)
     assert initial_inducing_points(X, 80, "kmeans", np.random.default_rng(0)).shape == (80, 2)
-
-
-# --- streams, stopping, jitter ---------------------------------------------------------------------------------------
 
 
 def test_a_stream_of_the_same_batches_trains_the_same_model(problem):

@@ -23,9 +23,6 @@ def codes_of(coded):
     return np.frombuffer(base64.b64decode(coded["codes"]), "<u2").astype(float)
 
 
-# --- codes -----------------------------------------------------------------------------------------------------------
-
-
 def test_linear_codes_keep_values_to_half_a_step():
     x = np.random.default_rng(0).normal(5.0, 30.0, 1000)
     x[3], x[4] = np.nan, np.inf
@@ -55,9 +52,6 @@ def test_codes_of_few_values(code):
     assert code([])["codes"] == ""
 
 
-# --- colours and the sky ---------------------------------------------------------------------------------------------
-
-
 def test_contrast_is_that_of_the_guidelines():
     assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # the well-known grey that just fails 4.5
@@ -82,9 +76,6 @@ def test_projection_is_aitoffs():
     alpha = np.arccos(np.cos(phi) * np.cos(lam / 2))
     expected = (2 * np.cos(phi) * np.sin(lam / 2), np.sin(phi)) / np.sinc(alpha / np.pi)
     np.testing.assert_allclose((x[5], y[5]), expected)
-
-
-# --- sources and features --------------------------------------------------------------------------------------------
 
 
 def test_columns_are_those_of_the_labels(labels, targets):
@@ -191,9 +182,6 @@ def test_labelled_sources_with_a_class_are_known_too(dr4):
     assert len(found["known"]["classes"]) == 2630
 
 
-# --- headline --------------------------------------------------------------------------------------------------------
-
-
 def test_meanings_of_classes(labels):
     meanings = class_meanings(labels)
     assert list(meanings) == list(CLASSES)
@@ -213,9 +201,6 @@ def test_provenance_leaves_nothing_out(labels):
     assert priors_summary(labels.meta) == [
         {"kind": "unassociated sources", "priors": {"bll": "0.3", "fsrq": "0.2", "psr": "0.5"}}
     ]
-
-
-# --- metrics ---------------------------------------------------------------------------------------------------------
 
 
 def written(tmp_path, content):
