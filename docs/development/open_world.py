@@ -3,8 +3,8 @@
     python docs/development/open_world.py LATER.fits [--cells even] [--output FOLDER] [--releases DR1 DR4]
     python docs/development/open_world.py LATER.fits --baselines realmlp --output realmlp
 
-LATER is FL16Y (gll_psc_16year). The script writes DR1.json and so on, and prints the tables of docs/development/benchmarks.md. A
-file that is there is read, not made again.
+LATER is FL16Y (gll_psc_16year). The script writes DR1.json and so on, and prints the tables of
+docs/development/benchmarks.md. A file that is there is read, not made again.
 """
 
 from __future__ import annotations
