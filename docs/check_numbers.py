@@ -332,10 +332,15 @@ def best_rows() -> str:
     names = ["Source_Name", "RAJ2000", "DEJ2000", "Signif_Avg", "Sum_P_psr", "P_msp", "LASTS", "OOD_SCORE"]
     digits = [None, 2, 2, 1, 3, 3, 3, 2]
     rows = [
-        [str(row[name]) if d is None else f"{row[name]:.{d}f}" for name, d in zip(names, digits, strict=True)]
+        [str(row[name]) if d is None else shown(row[name], d) for name, d in zip(names, digits, strict=True)]
         for row in best
     ]
     return markdown([f"`{name}`" for name in names], rows)
+
+
+def shown(value: float, digits: int) -> str:
+    """Return a number as text; one that rounds to 1 is below it."""
+    return "> 0.999" if digits == 3 and value >= 0.9995 else f"{value:.{digits}f}"
 
 
 def filled(text: str, found: dict[str, str]) -> str:
@@ -350,9 +355,14 @@ def filled(text: str, found: dict[str, str]) -> str:
     return text
 
 
+def in_one_line(text: str) -> str:
+    """Return a text without line breaks and marks of quotations."""
+    return " ".join(re.sub(r"^> ", "", text, flags=re.MULTILINE).split())
+
+
 def wrong_sentences(page: str, text: str, known: dict[str, Any]) -> Iterator[str]:
     """Yield the sentences that the page does not have with these facts."""
-    flat = " ".join(text.split())
+    flat = in_one_line(text)
     for template in SENTENCES[page]:
         if (sentence := template.format(**known)) not in flat:
             yield f"{page} does not say: {sentence}"
@@ -360,7 +370,7 @@ def wrong_sentences(page: str, text: str, known: dict[str, Any]) -> Iterator[str
 
 def uncovered(page: str, text: str, known: dict[str, Any]) -> Iterator[str]:
     """Yield lines with numbers outside tables, code and the sentences that are checked."""
-    flat = " ".join(line for line in text.splitlines() if not line.startswith(("|", "    ", "!")))
+    flat = in_one_line("\n".join(line for line in text.splitlines() if not line.startswith(("|", "    ", "!"))))
     for template in SENTENCES[page]:
         flat = flat.replace(template.format(**known), "")
     flat = re.sub(r"\]\([^)]*\)|`[^`]*`|4FGL[-\w.+]*|FL16Y|FL8Y|3FGL|DR\d|J\d{4}[\d.+-]*", "", flat)
