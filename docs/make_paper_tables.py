@@ -131,13 +131,14 @@ def several_cells(
     figures: Figures, benchmark: str, cells: list[str], figure: str, methods: list[str]
 ) -> list[list[str]]:
     """Lay out a figure: a row for each cell and a column for each method, with the paper's in brackets."""
-    table = [["data/noise", *(title(method) for method in methods)]]
+    table = [["data/noise", "splits", *(title(method) for method in methods)]]
     with_baselines = benchmark == "uci" and figure == "nll" and "classifier" in methods
     if with_baselines:
         table[0].append("best baseline")
     for cell in cells:
         rows = [of(figures, benchmark, cell, method, figure) for method in methods]
-        line = [cell]
+        splits = {int(row["splits"]) for row in rows if row is not None}
+        line = [cell, " to ".join(map(str, sorted({min(splits), max(splits)}))) if splits else ""]
         for row in rows:
             text = number(row)
             if row is not None and not pd.isna(row["published"]):
@@ -147,7 +148,7 @@ def several_cells(
         if with_baselines:
             found = [(row["mean"], name) for name in BASELINES if (row := of(figures, benchmark, cell, name, figure))]
             line.append("{:.3f} ({})".format(*min(found)) if found else "")
-        if any(line[1:]):
+        if any(line[2:]):
             table.append(line)
     return table
 
