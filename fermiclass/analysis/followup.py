@@ -9,8 +9,13 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
+from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, past_candidates
+from fermiclass.analysis.joining import same_sources
+from fermiclass.analysis.other_list import OtherList
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError, SelectionError
+from fermiclass.io.prediction_columns import add_column
+from fermiclass.io.target_lists import sexagesimal
 from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, wanted_of
 
 #: Columns of the label table by criterion. Sources are ranked by the column, highest first.
@@ -41,6 +46,16 @@ DOUBTFUL_FLAGS = (4, 8)
 
 #: Least probability of a candidate: of two such sources one is of the class, or more.
 LEAST_PROBABILITY = 0.5
+
+#: Columns that a follow-up list has beyond RANK and those of the labels: description and UCD.
+ADDED = {
+    "RA_HMS": ("Right ascension, J2000, hours", "pos.eq.ra"),
+    "DEC_DMS": ("Declination, J2000, degrees", "pos.eq.dec"),
+    "FIRST_LIST": ("Oldest list of the LAT that has the source", "meta.dataset"),
+    "KNOWN": ("What others say of the source, and who", "meta.note"),
+}
+
+_MOST_NAMED = 5
 
 Range = tuple[float, float]
 
@@ -76,6 +91,7 @@ def followup(
     min_lasts: float | None = None,
     status: str | Sequence[str] | None = None,
     flags: Sequence[int] | None = None,
+    exclude: Table | OtherList | Sequence[str | OtherList] = (),
     top: int | None = None,
 ) -> Table:
     """Rank labelled sources for observers, the most valuable first.
@@ -119,6 +135,11 @@ def followup(
     flags
         Bits of LABEL_FLAGS; sources with any of them are left out. By default :data:`DOUBTFUL_FLAGS` with a wanted
         class, else none. Bit 1, an imputed uncertainty, is no reason for doubt: most pulsars have it.
+    exclude
+        Sources to leave out, such as known pulsars or targets observed: a table with names or positions, or names. A
+        name is that in 4FGL, of the counterpart, or in an earlier catalogue. All other rows exclude the sources within
+        :data:`fermiclass.analysis.joining.REACH` error ellipses, by their position or that in a name such as
+        'PSR J1539-3323'.
     top
         Number of sources to keep.
 
@@ -128,8 +149,11 @@ def followup(
         The selected rows of `labels` in the order of observation, with RANK from 1.
         The metadata of `labels` have more keys. ``rankedby`` is the column of the ranking, with `` * LASTS`` if it is
         multiplied by it, and ``selected`` gives the number of sources after each constraint. With a wanted class,
-        ``expected`` gives its expected number Σ P in the rows, and that of sources that last, Σ P · LASTS. Sources of
-        equal rank are in the order of their names.
+        ``expected`` gives its expected number Σ P in the rows, and that of sources that last, Σ P · LASTS. ``excluded``
+        says what `exclude` did. ``past`` has what became of the pulsars that the same choice gave in earlier releases
+        (:func:`fermiclass.analysis.facts.past_candidates`). Sources of equal rank are in the order of their names.
+        The rows also have coordinates in hours and degrees, ``RA_HMS`` and ``DEC_DMS``, the oldest list of the LAT that
+        has the source, ``FIRST_LIST``, and what others say of it, ``KNOWN``: :mod:`fermiclass.analysis.facts`.
 
     Raises
     ------
@@ -139,6 +163,7 @@ def followup(
         When a column is missing.
     """
     table = labels.copy()
+    table.remove_columns([name for name in ("RANK", *ADDED) if name in table.colnames])  # of an earlier ranking
     for column in _LABEL_COLUMNS:
         _require(table, column)
     wanted, probability = ((), "P_MAX") if want is None else wanted_of(table, want)
@@ -171,27 +196,82 @@ def followup(
     if wanted and by != "probability":
         likely = f"most probably {' or '.join(wanted)}"
         constraints.insert(0, Constraint(likely, "PRED_CLASS", lambda names: np.isin(names, wanted)))
-    selected = [f"all {len(table)}"]
+    weighted = by in WEIGHTED
+    selected, excluded = [f"all {len(table)}"], []
     for constraint in constraints:
         table = table[constraint.met_by(table)]
         selected.append(f"{constraint.text} {len(table)}")
+    for other in _lists_of(exclude):
+        table, note = _without(table, other, labels)
+        selected.append(f"not in {other.source} {len(table)}")
+        excluded.append(note)
+    table = _ranked(table, score, weighted)[:top]
+    past = {}
+    if score == PAST_SCORE and (min_probability or 0) >= LEAST_PROBABILITY and {*(flags or ())} >= {*DOUBTFUL_FLAGS}:
 
-    worth = np.asarray(table[score], np.float64)
-    if by in WEIGHTED:
-        worth, score = worth * np.asarray(table[LASTS], np.float64), f"{score} * {LASTS}"
-    order = np.lexsort((np.asarray(table["Source_Name"]), -np.where(np.isnan(worth), -np.inf, worth)))[:top]
-    table = table[order]
-    description = f"Rank by {score}, highest first"
-    rank = Column(np.arange(1, len(table) + 1), description=description, meta={"ucd": "meta.number"})
-    if "RANK" in table.colnames:  # from an earlier ranking
-        table.remove_column("RANK")
+        def choose(earlier: Table) -> Table:
+            for constraint in constraints:
+                earlier = earlier[constraint.met_by(earlier)]
+            return _ranked(earlier, score, weighted)[:top]
+
+        past = past_candidates(choose, str(labels.meta.get("release", "")))
+
+    score = f"{score} * {LASTS}" if weighted else score
+    rank = Column(
+        np.arange(1, len(table) + 1), description=f"Rank by {score}, highest first", meta={"ucd": "meta.number"}
+    )
     table.add_column(rank, name="RANK", index=0)
+    for (name, about), texts in zip(
+        ADDED.items(), (*sexagesimal(table), first_list_of(table), known_as(table)), strict=True
+    ):
+        add_column(table, name, np.array(texts, str), *about)
     table.meta["rankedby"] = score
     table.meta["selected"] = "; ".join(selected)
+    if excluded:
+        table.meta["excluded"] = " ".join(excluded)
+    if past:
+        table.meta["past"] = past
     if want is not None:
         p, lasts = (np.asarray(table[name], np.float64) for name in (probability, LASTS))
         table.meta["expected"] = f"{np.sum(p):.1f} {want}, {np.sum(p * lasts):.1f} that last"
     return table
+
+
+def _ranked(table: Table, score: str, weighted: bool) -> Table:
+    """Return the rows with the highest score first, times LASTS if it is weighted; those of equal rank by name."""
+    worth = np.asarray(table[score], np.float64) * (np.asarray(table[LASTS], np.float64) if weighted else 1.0)
+    return table[np.lexsort((np.asarray(table["Source_Name"]), -np.where(np.isnan(worth), -np.inf, worth)))]
+
+
+def _lists_of(exclude: Table | OtherList | Sequence[str | OtherList]) -> list[OtherList]:
+    """Return the lists to exclude; names are one list."""
+    if isinstance(exclude, Table):
+        return [OtherList.of(exclude)]
+    given = [exclude] if isinstance(exclude, str | OtherList) else list(exclude)
+    names = [item for item in given if isinstance(item, str)]
+    lists = [item for item in given if isinstance(item, OtherList)]
+    return [*lists, *([OtherList.of(Table({"name": names}), "the names")] if names else [])]
+
+
+def _without(table: Table, other: OtherList, labels: Table) -> tuple[Table, str]:
+    """Return the rows that are not in another list, and a sentence on what is left out."""
+    mine, theirs = same_sources(labels, other)
+    gone = np.isin(np.asarray(table["Source_Name"]), np.asarray(labels["Source_Name"])[mine])
+    row, times = np.unique(theirs, return_counts=True)
+    several = [str(name) for name in other.names[row[times > 1]]]
+    missing = np.delete(other.names, row).tolist()
+    note = f"{other.source} leaves out {gone.sum()} sources{_named(table['Source_Name'][gone].tolist())}."
+    if several:
+        note += f" {len(several)} of its {len(other)} rows can be several sources, and exclude all{_named(several)}."
+    if missing:
+        note += f" {len(missing)} are no labelled source{_named(missing)}."
+    return table[~gone], note
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return the first of some names in brackets."""
+    shown = [str(name) for name in names[:_MOST_NAMED] if name]
+    return f" ({', '.join(shown)}{', ...' if len(names) > _MOST_NAMED else ''})" if shown else ""
 
 
 def _limit(

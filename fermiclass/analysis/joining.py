@@ -11,16 +11,23 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.analysis.other_list import OtherList
+from fermiclass.analysis.other_list import RADIUS, OtherList, place_of
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.own_sources import error_column
+from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError
 from fermiclass.features.inputs import column_or_nan
+from fermiclass.io.target_lists import angles
 from fermiclass.io.plain import plain_column, plain_table
 
 _LOG = logging.getLogger(__name__)
 _MOST_SHOWN = 5
 
+#: Error ellipses within which a position may be that of a source. They have 97 % of the pulsars of the third LAT pulsar
+#: catalogue; the 95 % ellipses themselves have 90 % (docs/development/exclusion_radius.py).
+REACH = 1.5
+
+_NAME_COLUMNS = ("Source_Name", "ASSOC_4FGL", "ASSOC_FGL", "ASSOC1")
 _ELLIPSE = ("Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
 
 
@@ -140,3 +147,35 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
     counts = ", ".join(f"{word} {n}" for word, n in sorted(Counter(words[j] for j in matches.theirs).items()))
     notes = (*catalog.notes, *matches.notes, f"labels of '{source}': {counts or 'none'}")
     return dataclasses.replace(catalog, own_labels=own.astype(str), notes=notes)
+
+
+def same_sources(labels: Table, other: OtherList) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return all pairs of a labelled source and a row of another list that can be one source, ``(n,)`` rows of both.
+
+    They have a name in common, that of a counterpart and those in earlier catalogues included. A row without such a
+    name has a position within :data:`REACH` error ellipses, its own or that in its name.
+    """
+    rows: dict[str, set[int]] = {}
+    for column in (column for column in _NAME_COLUMNS if column in labels.colnames):
+        for row, name in enumerate(np.asarray(labels[column]).astype(str).tolist()):
+            rows.setdefault(place_of(name), set()).add(row)
+    rows.pop("", None)
+    named = [sorted(rows.get(place_of(name), ())) for name in other.names.tolist()]
+    mine = [np.array([row for found in named for row in found], np.intp)]
+    theirs = [np.repeat(np.arange(len(other)), [len(found) for found in named])]
+
+    ra, dec, major, minor, angle = (
+        angles(labels, name, 90.0 if name == "DEJ2000" else 360.0) for name in ("RAJ2000", "DEJ2000", *_ELLIPSE)
+    )
+    placed = np.isfinite(other.ra) & np.isfinite(other.dec)
+    inside = np.array([position_in_name(name) or (np.nan,) * 3 for name in other.names.tolist()]).reshape(-1, 3)
+    given = np.column_stack([other.ra, other.dec, np.zeros(len(other))])
+    for chosen, place in ((placed, given), (~placed & np.isfinite(inside[:, 0]), inside)):
+        some = np.setdiff1d(np.flatnonzero(chosen), theirs[0])
+        if len(some):
+            reach = place[some, 2].max()
+            there = OtherList(other.source, np.full(len(some), ""), *place[some, :2].T, radius=RADIUS + reach)
+            pairs = there.pairs(np.array([], str), ra, dec, REACH * major + reach, REACH * minor + reach, angle)
+            mine.append(pairs.mine)
+            theirs.append(some[pairs.theirs])
+    return np.concatenate(mine), np.concatenate(theirs)

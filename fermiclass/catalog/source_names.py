@@ -32,8 +32,10 @@ _SPELLINGS = (("markarian", "mkn"), ("mrk", "mkn"))
 #: Dashes and minus signs, which papers have in place of the hyphen of a name.
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"), "-")
 
-#: Names of earlier lists of the LAT and of AGILE hold a position, such as ``2FGL J0534.5+2201``.
-_EARLIER_NAME = re.compile(r"(?:[0-3]fgl|[1-3]fhl|[12]agl)j(\d{2})(\d{2}(?:\.\d)?)([+-]\d{2})(\d{2})[a-z]?")
+#: Names of earlier lists of the LAT and of AGILE, such as ``2FGL J0534.5+2201``.
+_EARLIER_NAME = re.compile(r"(?:[0-3]fgl|[1-3]fhl|[12]agl)j.*")
+#: A position at the end of a name: hours and minutes, degrees and arcminutes. Pulsars in one cluster have more letters.
+_POSITION = re.compile(r"j(\d{2})(\d{2})(\.\d)?([+-])(\d{2})(\d{2})[a-z]{0,2}")
 _RADIUS = 0.3  # degrees: positions of 1FGL and 4FGL seldom differ by more
 
 
@@ -106,16 +108,29 @@ def _rows_of_name(catalog: Catalog, wanted: str) -> NDArray[np.intp]:
 
 def _rows_at(catalog: Catalog, wanted: str) -> NDArray[np.intp]:
     """Return the rows near the position in a name of an earlier list."""
-    match = _EARLIER_NAME.fullmatch(wanted)
-    if match is None:
+    place = position_in_name(wanted) if _EARLIER_NAME.fullmatch(wanted) else None
+    if place is None:
         return np.empty(0, np.intp)
-    hours, minutes, degrees, arcminutes = match.groups()
-    alpha = np.radians(15.0 * (int(hours) + float(minutes) / 60.0))
-    sign = -1.0 if degrees.startswith("-") else 1.0
-    delta = np.radians(sign * (abs(int(degrees)) + int(arcminutes) / 60.0))
+    alpha, delta = np.radians(place[:2])
     ra, dec = (np.radians(np.asarray(catalog.table[column], float)) for column in ("RAJ2000", "DEJ2000"))
     half = np.sin((dec - delta) / 2) ** 2 + np.cos(dec) * np.cos(delta) * np.sin((ra - alpha) / 2) ** 2
     return np.flatnonzero(half < np.sin(np.radians(_RADIUS) / 2) ** 2)
+
+
+def position_in_name(name: str) -> tuple[float, float, float] | None:
+    """Return the position in a name such as ``PSR J1539-3323``, and how far off it can be at most, in degrees.
+
+    Names have the first digits of a position, without rounding. None for names without a position of J2000.
+    """
+    match = _POSITION.search(_plain(name))
+    if match is None:
+        return None
+    hours, minutes, tenth, sign, degrees, arcminutes = match.groups()
+    step = 1.0 if tenth is None else 0.1  # of the minutes
+    ra = 15.0 * (int(hours) + (float(minutes + (tenth or "")) + 0.5 * step) / 60.0)
+    dec = int(degrees) + (int(arcminutes) + 0.5) / 60.0
+    reach = float(np.hypot(7.5 * step * np.cos(np.radians(dec)), 0.5)) / 60.0
+    return ra, -dec if sign == "-" else dec, reach
 
 
 def _first_words(catalog: Catalog, column: str) -> NDArray[np.str_]:

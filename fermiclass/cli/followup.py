@@ -9,15 +9,33 @@ import click
 
 from fermiclass.analysis.followup import CRITERIA
 from fermiclass.analysis.followup import followup as rank
-from fermiclass.cli.options import FILE, common_options, names, table_option
-from fermiclass.io.tables import check_writable, write_table
+from fermiclass.analysis.other_list import OtherList
+from fermiclass.cli.options import FILE, common_options, names
+from fermiclass.io.target_lists import check_targets, read_list, write_targets
 from fermiclass.labelling.labels import read_labels
 from fermiclass.show.summaries import print_followup
 
 
 @click.command()
 @click.argument("labels", type=FILE)
-@table_option(default="none")
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    type=FILE,
+    multiple=True,
+    help="A file to write, can be repeated: a table (.fits, .fits.gz, .ecsv, .vot, .csv or .parquet), regions of ds9 "
+    "(.reg), or a list of names and coordinates (.txt). [default: none]",
+)
+@click.option(
+    "--exclude",
+    "excluded",
+    type=FILE,
+    multiple=True,
+    metavar="FILE",
+    help="Leave out the sources of another list, such as known pulsars or targets observed, by name or position; can "
+    "be repeated. A table with names or positions, or a .txt file with a name in each line.",
+)
 @click.option(
     "--by",
     type=click.Choice(list(CRITERIA)),
@@ -64,7 +82,8 @@ from fermiclass.show.summaries import print_followup
 @common_options
 def followup(
     labels: Path,
-    output: Path | None,
+    outputs: tuple[Path, ...],
+    excluded: tuple[Path, ...],
     status: str | None,
     flags: str | None,
     quiet: bool,
@@ -76,20 +95,21 @@ def followup(
     Example:
       fermiclass followup labels.fits --top 50 -o targets.vot
       fermiclass followup labels.fits --want psr --dec -30 90 --abs-glat 10 90 --status unassociated -o pulsars.csv
-      fermiclass followup labels.fits --want psr --min-p 0.9 --max-error 0.1
+      fermiclass followup labels.fits --want psr --exclude observed.txt --top 30 -o targets.csv -o targets.reg
     """  # noqa: D301
-    if output is not None:
-        check_writable(output, labels)
+    for output in outputs:
+        check_targets(output, labels, *excluded)
     ranking = rank(
         read_labels(labels),
         status=None if status is None else names(status),
         flags=None if flags is None else _bits(flags),
+        exclude=[OtherList.of(read_list(path), path.name) for path in excluded],
         **chosen,
     )
-    if output is not None:
-        write_table(ranking, output)
+    for output in outputs:
+        write_targets(ranking, output)
     if not quiet:
-        print_followup(ranking, output)
+        print_followup(ranking, outputs, rows=chosen["top"] or 10)
 
 
 def _bits(text: str) -> tuple[int, ...]:

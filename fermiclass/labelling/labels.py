@@ -75,6 +75,9 @@ CATALOGUE_COLUMNS = {
     "Unc_Flux1000": "1 sigma error of Flux1000",
     "CLASS1": "Class of the counterpart, upper case if identified, empty if there is none",
     "ASSOC1": "Name of the counterpart, empty if there is none",
+    "DataRelease": "Release of 4FGL that had the source first",
+    "ASSOC_4FGL": "Name in an earlier release of 4FGL",
+    "ASSOC_FGL": "Name in an earlier catalogue, 0FGL to 3FGL",
     "ASSOC_PROB_BAY": "Probability of the association, Bayesian method",
     "ASSOC_PROB_LR": "Probability of the association, likelihood ratio method",
     "RA_Counterpart": "Right ascension of the counterpart, J2000",
@@ -87,6 +90,9 @@ _TEXT_COLUMNS = ("CLASS1", "ASSOC1")
 
 #: UCDs in place of the releases' own that break the standard.
 _UCDS = {
+    "DataRelease": "meta.version",
+    "ASSOC_4FGL": "meta.id.cross",
+    "ASSOC_FGL": "meta.id.cross",
     "Conf_95_SemiMajor": "stat.error;pos",
     "Conf_95_SemiMinor": "stat.error;pos",
     "Conf_95_PosAng": "pos.posAng",

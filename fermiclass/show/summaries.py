@@ -23,6 +23,7 @@ from fermiclass.features import (
     parse_features,
     supported_features,
 )
+from fermiclass.io.target_lists import sexagesimal
 from fermiclass.labelling.class_priors import WAY_KEY, stated_priors
 from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, SUM_PREFIX, classes_of, count_labels
 
@@ -178,38 +179,58 @@ def _print_class_priors(console: Console, classes: Sequence[str], meta: Mapping[
         console.print(sentence)
 
 
-def print_followup(ranking: Table, path: Path | None, *, rows: int = 10) -> None:
-    """Print the number of sources left by each constraint, the first `rows` sources, and the file of all."""
-    import astropy.units as u
-    from astropy.coordinates import SkyCoord
-
+def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10) -> None:
+    """Print the number of sources left by each constraint, the first `rows` sources, and what is known of them."""
     console = console_for_tables()
     score = ranking.meta["rankedby"]
     console.print(f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:")
+    if "excluded" in ranking.meta:
+        console.print(ranking.meta["excluded"])
     if "expected" in ranking.meta:
         console.print(f"Expected among these {len(ranking)} sources: {ranking.meta['expected']} ({LASTS}).")
     score = score.removesuffix(f" * {LASTS}")
     by_class, by_group = score.startswith("P_") and score != "P_MAX", score.startswith(SUM_PREFIX)
     is_probability = score.startswith(("P_", SUM_PREFIX))
-    columns = ["source", "RA J2000", "Dec", "b, deg", "σ", "class", "P", *([] if is_probability else ["score"])]
-    table = rich_table(*columns, "lasts", "flags", right=(3, 4, 6, 7, 8, 9))
+    columns = [
+        "source",
+        "RA J2000",
+        "Dec",
+        "r95, '",
+        "b, deg",
+        "σ",
+        "class",
+        "P",
+        *([] if is_probability else ["score"]),
+    ]
+    table = rich_table(*columns, "lasts", "flags", "since", right=(3, 4, 5, 7, 8, 9, 10))
     table.padding = (0, 1, 0, 0)  # to fit into 80 columns
     first = ranking[:rows]
-    right_ascension, declination = (np.asarray(first[name], float) for name in ("RAJ2000", "DEJ2000"))
-    right_ascension = np.where(np.isfinite(right_ascension), right_ascension, np.nan)
-    declination = np.where(np.abs(declination) <= 90.0, declination, np.nan)  # there are no positions beyond the poles
-    at = SkyCoord(right_ascension * u.deg, declination * u.deg)
-    ra = at.ra.to_string(u.hour, sep=":", precision=0, pad=True)
-    dec = at.dec.to_string(u.deg, sep=":", pad=True, fields=2, alwayssign=True)
-    for k, row in enumerate(first):
+    for row, ra, dec in zip(first, *sexagesimal(first, short=True), strict=True):
         name = score[2:] if by_class else str(row["PRED_CLASS"])
         probability = row[score] if by_class or by_group else row["P_MAX"]
-        cells = [str(row["Source_Name"]), ra[k], dec[k], f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
+        radius = 60.0 * row["Conf_95_SemiMajor"] if "Conf_95_SemiMajor" in ranking.colnames else np.nan
+        cells = [str(row["Source_Name"]), ra, dec, f"{radius:.1f}", f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
         cells += [name, f"{probability:.3f}", *([] if is_probability else [f"{row[score]:.3f}"])]
-        table.add_row(*cells, f"{row[LASTS]:.2f}", str(row["LABEL_FLAGS"]))
+        table.add_row(*cells, f"{row[LASTS]:.2f}", str(row["LABEL_FLAGS"]), str(row["FIRST_LIST"]))
     console.print(table)
-    if path is not None:
+    for row in first[np.asarray(first["KNOWN"]) != ""]:
+        console.print(f"Known: {row['Source_Name']}: {row['KNOWN']}.")
+    if ranking.meta.get("past"):
+        _print_past(console, ranking.meta["past"])
+    for path in paths:
         console.print(f"{len(ranking)} sources: {path}", highlight=False, soft_wrap=True)
+
+
+def _print_past(console: Console, past: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print what became of the pulsar candidates of earlier releases."""
+    console.print("What the same choice gave in earlier releases, and what 4FGL-DR4 says of those sources:")
+    columns = ("release", "sources", "expected", "that last", "psr, msp", "spiders", "others", "no class", "gone")
+    table = rich_table(*columns, right=range(1, len(columns)))
+    for release, numbers in past.items():
+        counts = (numbers[name] for name in ("sources", "expected", "lasting", "pulsars", "spiders", "others"))
+        table.add_row(release, *map(str, (*counts, numbers["unassociated"], numbers["gone"])))
+    console.print(table)
+    console.print("spiders: bin, lmb, glc. A source without a class may be a pulsar that nobody has found.")
 
 
 def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: int = 10) -> None:

@@ -1,0 +1,103 @@
+"""What is known of sources beyond their labels: by whom, since which list, and what became of earlier candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from astropy.table import Table
+from numpy.typing import NDArray
+
+from fermiclass.analysis.joining import same_sources
+from fermiclass.analysis.other_list import OtherList
+from fermiclass.catalog import CLASS_TREE
+from fermiclass.catalog.classes import CODE_NATURES
+
+_HERE = Path(__file__).parent
+#: Tables of facts. ``catalogs/make_known.py`` makes the first two, ``docs/development/past_candidates.py`` the third.
+KNOWN, FIRST_LISTS, PAST = (_HERE / f"{name}.csv" for name in ("known", "first_lists", "past_candidates"))
+
+#: The lists of the LAT by which a source can be known first; those of 4FGL by the number in DataRelease.
+LISTS = {"0FGL": 2009, "1FGL": 2010, "2FGL": 2012, "3FGL": 2015, "DR1": 2019, "DR2": 2020, "DR3": 2022, "DR4": 2023}
+
+#: Release that says what became of the earlier candidates.
+JUDGE = "4FGL-DR4"
+GONE = "gone"
+
+#: The column of their probability: of a pulsar of any kind.
+PAST_SCORE = "Sum_P_psr"
+
+
+def known_as(labels: Table) -> NDArray[np.str_]:
+    """Return what others say of each source, with a reference, ``(n,)``; '' where nothing is known to fermiclass."""
+    facts = _read(KNOWN)
+    said: list[list[str]] = [[] for _ in range(len(labels))]
+    mine, theirs = same_sources(labels, OtherList.of(facts))
+    for i, j in sorted(zip(mine.tolist(), theirs.tolist(), strict=True)):
+        said[i].append(f"{facts['known'][j]} ({facts['reference'][j]})")
+    return np.array(["; ".join(texts) for texts in said], str)
+
+
+def first_list_of(labels: Table) -> NDArray[np.str_]:
+    """Return the oldest of :data:`LISTS` that has each source, ``(n,)``; '' where the labels do not say.
+
+    It follows from ASSOC_FGL, and from the names that 3FGL gives; else from DataRelease.
+    """
+    nothing = np.full(len(labels), "")
+    older = dict(_read(FIRST_LISTS).iterrows())
+    earlier, release = (
+        np.asarray(labels[name]).astype(str) if name in labels.colnames else nothing
+        for name in ("ASSOC_FGL", "DataRelease")
+    )
+    if "DataRelease" not in labels.colnames and str(labels.meta.get("release", "")) == "4FGL-DR1":
+        release = np.full(len(labels), "1")
+    found = [
+        older.get(name.strip(), name.strip()[:4]) if name.strip() else f"DR{number}"
+        for name, number in zip(earlier, release, strict=True)
+    ]
+    return np.array([name if name in LISTS else "" for name in found], str)
+
+
+def past_candidates(chosen: Callable[[Table], Table], before: str) -> dict[str, dict[str, Any]]:
+    """Return what became of the pulsar candidates of the releases before one, by release.
+
+    `chosen` takes some of those of a release. They have no association, none of the flags 4 and 8, and a probability of
+    0.5 or more, by the default model that learned from that release (:data:`PAST_SCORE`). The numbers are those of
+    ``sources``, the ``expected`` pulsars Σ P, those that last, Σ P · LASTS (``lasting``),
+    and how many :data:`JUDGE` calls ``pulsars``, ``spiders`` (bin, lmb, glc), ``others``, ``unassociated``, or does not
+    have (``gone``).
+    """
+    table = _read(PAST)
+    spiders = [code for code, natures in CODE_NATURES.items() if natures == ("msp", "other")]
+    found = {}
+    for release in dict.fromkeys(table["release"].tolist()):
+        if release == before:
+            break
+        some = chosen(table[table["release"] == release])
+        later, p = np.asarray(some["later"], str), np.asarray(some[PAST_SCORE], float)
+        counts = {
+            "pulsars": np.isin(later, CLASS_TREE["psr"]),
+            "spiders": np.isin(later, spiders),
+            "unassociated": later == "",
+            "gone": later == GONE,
+        }
+        numbers = {name: int(mask.sum()) for name, mask in counts.items()}
+        others = len(some) - sum(numbers.values())
+        sums = {"expected": float(p.sum()), "lasting": float(p @ np.asarray(some["LASTS"], float))}
+        found[release] = {
+            "sources": len(some),
+            **{k: round(x, 1) for k, x in sums.items()},
+            **numbers,
+            "others": others,
+        }
+    return found
+
+
+def _read(path: Path) -> Table:
+    table = Table.read(path, format="ascii.csv")
+    for name in table.colnames:
+        if np.ma.is_masked(table[name]):
+            table[name] = table[name].filled("" if table[name].dtype.kind == "U" else np.nan)
+    return table

@@ -1,0 +1,99 @@
+"""Lists of targets for observers: regions of ds9, and names with sexagesimal coordinates."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+from astropy import units as u
+from astropy.coordinates import SkyCoord
+from astropy.table import Table
+
+from fermiclass.io.files import check_place, write_bytes
+from fermiclass.io.inputs import read_bytes
+from fermiclass.io.tables import check_writable, read_table, write_table
+
+_HEADER = "# name"
+_BRACES = re.compile(r"[{}\s]+")
+_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def sexagesimal(table: Table, *, short: bool = False) -> tuple[list[str], list[str]]:
+    """Return RAJ2000 as 21:12:32.1 and DEJ2000 as -30:43:38, or shorter by the last digits; nan where unknown."""
+    ra, dec = (np.ma.filled(np.ma.asarray(table[name], float), np.nan) for name in ("RAJ2000", "DEJ2000"))
+    ra = np.where(np.isfinite(ra), ra, np.nan)
+    dec = np.where(np.abs(dec) <= 90.0, dec, np.nan)  # there are no positions beyond the poles
+    at = SkyCoord(ra * u.deg, dec * u.deg)
+    right_ascension = at.ra.to_string(u.hour, sep=":", precision=0 if short else 1, pad=True)
+    declination = at.dec.to_string(
+        u.deg, sep=":", pad=True, alwayssign=True, fields=2 if short else 3, precision=None if short else 0
+    )
+    return list(map(str, np.atleast_1d(right_ascension))), list(map(str, np.atleast_1d(declination)))
+
+
+def to_regions(table: Table) -> bytes:
+    """Return the 95 % error ellipses of sources as a region file of ds9; a source without an ellipse is a point.
+
+    ds9 counts angles from the west to the north, so that of the semi-major axis is its position angle and 90 degrees.
+    """
+    lines = ["# Region file format: DS9 version 4.1", "global color=green", "icrs"]
+    for row in table:
+        ra, dec, major, minor, angle = (
+            float(row[name]) if name in table.colnames else np.nan
+            for name in ("RAJ2000", "DEJ2000", "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
+        )
+        if not (np.isfinite(ra) and np.isfinite(dec)):
+            continue
+        shape = f"point({ra:.5f},{dec:.5f}) # point=cross"
+        if major > 0 and minor > 0:
+            shape = f"ellipse({ra:.5f},{dec:.5f},{major:.5f}d,{minor:.5f}d,{(np.nan_to_num(angle) + 90) % 360:.2f}) #"
+        lines.append(f"{shape} text={{{_BRACES.sub(' ', _NO_TEXT.sub(' ', str(row['Source_Name'])))}}}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def to_list(table: Table) -> bytes:
+    """Return a line for each source: its name with underscores for blanks, right ascension and declination, J2000."""
+    names = ["_".join(_NO_TEXT.sub(" ", str(name)).split()) or "?" for name in table["Source_Name"]]
+    width = max(map(len, (*names, _HEADER)))
+    columns = zip(("ra", "dec"), sexagesimal(table), strict=True)
+    rows = zip((_HEADER, *names), *((title, *texts) for title, texts in columns), strict=True)
+    return "".join(f"{name:{width}}  {ra:10}  {dec}\n" for name, ra, dec in rows).encode()
+
+
+_WRITERS = {".reg": to_regions, ".txt": to_list}
+
+
+def check_targets(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
+    """Check before any work that targets can be written to `path`; return the path with links resolved.
+
+    Raises OutputError if the ending is none of a table, .reg or .txt, and as by
+    :func:`fermiclass.io.files.check_place`.
+    """
+    return (check_place if Path(path).suffix.lower() in _WRITERS else check_writable)(path, *inputs)
+
+
+def write_targets(table: Table, path: str | os.PathLike[str]) -> None:
+    """Write sources as a table, as regions of ds9 (.reg) or as a list of names and coordinates (.txt)."""
+    target = check_targets(path)
+    writer = _WRITERS.get(target.suffix.lower())
+    if writer is None:
+        write_table(table, path)
+    else:
+        write_bytes(target, writer(table))
+
+
+def read_list(path: str | os.PathLike[str]) -> Table:
+    """Read a table, or a plain list in a .txt file: names, one a line, or what :func:`write_targets` wrote.
+
+    Raises CatalogError as :func:`fermiclass.io.tables.read_table`.
+    """
+    if Path(path).suffix.lower() != ".txt":
+        return read_table(path)
+    text = read_bytes(Path(path)).decode("utf-8", "replace")
+    if text.partition("\n")[0].split() == [*_HEADER.split(), "ra", "dec"]:
+        rows = [(*line.split(), "", "")[:3] for line in text.splitlines()[1:]]
+        return Table(rows=[row for row in rows if row[0]], names=["name", "ra", "dec"], dtype=[str, str, str])
+    lines = (line.partition("#")[0].strip() for line in text.splitlines())
+    return Table({"name": np.array([line for line in lines if line], str)})
