@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from astropy.table import Table
@@ -60,7 +59,7 @@ def first_list_of(labels: Table) -> NDArray[np.str_]:
     return np.array([name if name in LISTS else "" for name in found], str)
 
 
-def past_candidates(chosen: Callable[[Table], Table], before: str) -> dict[str, dict[str, Any]]:
+def past_candidates(chosen: Callable[[Table], Table], before: str) -> dict[str, dict[str, float]]:
     """Return what became of the pulsar candidates of the releases before one, by release.
 
     `chosen` takes some of those of a release. They have no association, none of the flags 4 and 8, and a probability of
@@ -71,27 +70,23 @@ def past_candidates(chosen: Callable[[Table], Table], before: str) -> dict[str, 
     """
     table = _read(PAST)
     spiders = [code for code, natures in CODE_NATURES.items() if natures == ("msp", "other")]
-    found = {}
+    found: dict[str, dict[str, float]] = {}
     for release in dict.fromkeys(table["release"].tolist()):
         if release == before:
             break
         some = chosen(table[table["release"] == release])
-        later, p = np.asarray(some["later"], str), np.asarray(some[PAST_SCORE], float)
+        later = np.asarray(some["later"], str)
         counts = {
             "pulsars": np.isin(later, CLASS_TREE["psr"]),
             "spiders": np.isin(later, spiders),
             "unassociated": later == "",
             "gone": later == GONE,
         }
-        numbers = {name: int(mask.sum()) for name, mask in counts.items()}
+        p, lasts = (np.asarray(some[name], float) for name in (PAST_SCORE, "LASTS"))
+        sums = {"expected": round(float(p.sum()), 1), "lasting": round(float(p @ lasts), 1)}
+        numbers: dict[str, float] = {name: int(mask.sum()) for name, mask in counts.items()}
         others = len(some) - sum(numbers.values())
-        sums = {"expected": float(p.sum()), "lasting": float(p @ np.asarray(some["LASTS"], float))}
-        found[release] = {
-            "sources": len(some),
-            **{k: round(x, 1) for k, x in sums.items()},
-            **numbers,
-            "others": others,
-        }
+        found[release] = {"sources": len(some), **sums, **numbers, "others": others}
     return found
 
 

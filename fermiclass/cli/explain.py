@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -14,7 +13,7 @@ from fermiclass.analysis.explain import Explanation
 from fermiclass.analysis.explain import explain as explain_source
 from fermiclass.catalog import Catalog, read_catalog, read_sources
 from fermiclass.catalog.source_names import find_source
-from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
+from fermiclass.cli.models import load_catalogue_model, look_for, read_catalogue_model
 from fermiclass.cli.options import FILE, class_priors_option, common_options
 from fermiclass.errors import CatalogError, ModelFolderError
 from fermiclass.io.files import check_figure_place, exists, write_figure
@@ -97,7 +96,7 @@ def explain(
         pairs = (pair.partition("=") for pair in str(labels.meta.get(COLUMNS, "")).split(",") if pair)
         columns = {standard: own for standard, _, own in pairs}
     if catalog is None:
-        loaded = _look_for(*made_of, labels_or_model, "--catalog", columns)
+        loaded = look_for(*made_of, labels_or_model, "--catalog", columns)
     else:
         loaded = read_sources(catalog, columns)
     if labels is not None:
@@ -107,7 +106,7 @@ def explain(
         training = read_catalog(train_on)
     else:
         is_same = loaded.sha256 == trained_on[1]
-        training = loaded if is_same else _look_for(*trained_on, labels_or_model, "--train-on")
+        training = loaded if is_same else look_for(*trained_on, labels_or_model, "--train-on")
     if files is not None:
         model = load_catalogue_model(labels_or_model, files, quiet=quiet)
     else:
@@ -140,19 +139,6 @@ def _trained_again(labels: Table, catalog: Catalog, path: Path, quiet: bool) -> 
     load_tensorflow(quiet=quiet)
     with progress_bar("training again", quiet=quiet) as progress:
         return retrain(labels, catalog, source=str(path), progress=lambda state: progress(state.step, state.steps))
-
-
-def _look_for(name: str, sha256: str, beside: Path, option: str, columns: Mapping[str, str] | None = None) -> Catalog:
-    """Return the catalogue with this file name and checksum, from this folder or the folder of the labels or model."""
-    folders = dict.fromkeys(folder.resolve() for folder in (Path(), beside.parent))
-    there = [path for path in (folder / Path(name).name for folder in folders) if path.is_file()]
-    for path in there:
-        found = read_sources(path, columns)
-        if found.sha256 == sha256:
-            return found
-    where = " and ".join(f"'{folder}'" for folder in folders)
-    what = f"'{there[0]}' is another file" if there else f"it is not in {where}"
-    raise CatalogError(f"the catalogue {name} with SHA-256 {sha256} is needed, but {what}. Give it: {option} FILE.")
 
 
 def _compare(labels: Table, explained: Explanation) -> None:

@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+from astropy.table import Table
 
 from fermiclass.analysis.followup import CRITERIA
 from fermiclass.analysis.followup import followup as rank
 from fermiclass.analysis.other_list import OtherList
+from fermiclass.catalog import Catalog, read_sources
+from fermiclass.cli.models import look_for
 from fermiclass.cli.options import FILE, common_options, names
+from fermiclass.errors import CatalogError
+from fermiclass.io.files import check_pages_place, write_pages
 from fermiclass.io.target_lists import check_targets, read_list, write_targets
 from fermiclass.labelling.labels import read_labels
 from fermiclass.show.summaries import print_followup
@@ -79,11 +84,21 @@ from fermiclass.show.summaries import print_followup
     help="Maximum semi-major axis of the position's 95 % error ellipse.",
 )
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Keep only the first N sources.")
+@click.option(
+    "--charts", type=FILE, metavar="FILE.pdf", help="Finder charts: error ellipses, and the catalogue's sources around."
+)
+@click.option(
+    "--catalog",
+    type=FILE,
+    help="The catalogue for the charts. [default: that of the labels, if it is in this folder or beside them]",
+)
 @common_options
 def followup(
     labels: Path,
     outputs: tuple[Path, ...],
     excluded: tuple[Path, ...],
+    charts: Path | None,
+    catalog: Path | None,
     status: str | None,
     flags: str | None,
     quiet: bool,
@@ -98,9 +113,13 @@ def followup(
       fermiclass followup labels.fits --want psr --exclude observed.txt --top 30 -o targets.csv -o targets.reg
     """  # noqa: D301
     for output in outputs:
-        check_targets(output, labels, *excluded)
+        check_targets(output, labels, catalog, *excluded)
+    if charts is not None:
+        check_pages_place(charts, labels, catalog, *excluded)
+    table = read_labels(labels)
+    around = None if charts is None else _catalogue_of(table, labels, catalog)
     ranking = rank(
-        read_labels(labels),
+        table,
         status=None if status is None else names(status),
         flags=None if flags is None else _bits(flags),
         exclude=[OtherList.of(read_list(path), path.name) for path in excluded],
@@ -108,8 +127,21 @@ def followup(
     )
     for output in outputs:
         write_targets(ranking, output)
+    if charts is not None and around is not None:
+        from fermiclass.plots.finder import finder_pages
+
+        write_pages(charts, finder_pages(ranking, around.table))
     if not quiet:
-        print_followup(ranking, outputs, rows=chosen["top"] or 10)
+        print_followup(ranking, [*outputs, *filter(None, [charts])], rows=chosen["top"] or 10)
+
+
+def _catalogue_of(labels: Table, path: Path, given: Path | None) -> Catalog:
+    """Return the given catalogue, or that which was labelled."""
+    if given is not None:
+        return read_sources(given)
+    if not {"catalog", "sha256"} <= labels.meta.keys():
+        raise CatalogError(f"'{path}' does not name its catalogue. Give it: --catalog FILE.")
+    return look_for(str(labels.meta["catalog"]), str(labels.meta["sha256"]), path, "--catalog")
 
 
 def _bits(text: str) -> tuple[int, ...]:

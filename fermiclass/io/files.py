@@ -6,7 +6,7 @@ import io
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,6 +105,24 @@ def check_figure_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[
             "Rename it."
         )
     return check_place(path, *inputs)
+
+
+def check_pages_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
+    """Check the ending of ``path``, which is .pdf, and that pages can be written there: :func:`check_place`."""
+    if Path(path).suffix.lower() != ".pdf":
+        raise OutputError(f"'{path}' does not end in .pdf, the format of several pages. Rename it.")
+    return check_place(path, *inputs)
+
+
+def write_pages(path: str | os.PathLike[str], pages: Iterable[Figure]) -> None:
+    """Write figures as the pages of a PDF file, which appears when it is complete, or not at all."""
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    target, stream = check_pages_place(path), io.BytesIO()
+    with PdfPages(stream, metadata={"CreationDate": None}) as file:
+        for page in pages:
+            file.savefig(page)
+    write_bytes(target, stream.getvalue())
 
 
 def write_figure(path: str | os.PathLike[str], figure: Figure) -> None:

@@ -11,6 +11,7 @@ from astropy import units as u
 from astropy.coordinates import SkyCoord
 from astropy.table import Table
 
+from fermiclass.io.arrays import FloatArray
 from fermiclass.io.files import check_place, write_bytes
 from fermiclass.io.inputs import read_bytes
 from fermiclass.io.tables import check_writable, read_table, write_table
@@ -22,15 +23,19 @@ _NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 def sexagesimal(table: Table, *, short: bool = False) -> tuple[list[str], list[str]]:
     """Return RAJ2000 as 21:12:32.1 and DEJ2000 as -30:43:38, or shorter by the last digits; nan where unknown."""
-    ra, dec = (np.ma.filled(np.ma.asarray(table[name], float), np.nan) for name in ("RAJ2000", "DEJ2000"))
-    ra = np.where(np.isfinite(ra), ra, np.nan)
-    dec = np.where(np.abs(dec) <= 90.0, dec, np.nan)  # there are no positions beyond the poles
+    ra, dec = (_angles(table, name, most) for name, most in (("RAJ2000", 360.0), ("DEJ2000", 90.0)))
     at = SkyCoord(ra * u.deg, dec * u.deg)
     right_ascension = at.ra.to_string(u.hour, sep=":", precision=0 if short else 1, pad=True)
     declination = at.dec.to_string(
         u.deg, sep=":", pad=True, alwayssign=True, fields=2 if short else 3, precision=None if short else 0
     )
     return list(map(str, np.atleast_1d(right_ascension))), list(map(str, np.atleast_1d(declination)))
+
+
+def _angles(table: Table, name: str, most: float) -> FloatArray:
+    """Return a column of angles in degrees, NaN for what is unknown or beyond `most`."""
+    angles: FloatArray = np.ma.filled(np.ma.asarray(table[name], float), np.nan)
+    return np.where(np.abs(angles) <= most, angles, np.nan)
 
 
 def to_regions(table: Table) -> bytes:

@@ -88,11 +88,10 @@ CATALOGUE_COLUMNS = {
 
 _TEXT_COLUMNS = ("CLASS1", "ASSOC1")
 
-#: UCDs in place of the releases' own that break the standard.
+#: UCDs in place of the releases' own that break the standard, or are missing.
 _UCDS = {
     "DataRelease": "meta.version",
     "ASSOC_4FGL": "meta.id.cross",
-    "ASSOC_FGL": "meta.id.cross",
     "Conf_95_SemiMajor": "stat.error;pos",
     "Conf_95_SemiMinor": "stat.error;pos",
     "Conf_95_PosAng": "pos.posAng",

@@ -6,6 +6,7 @@ all plots; the marker is for readers who do not see the colour. TensorFlow is no
 
 from fermiclass.plots.evaluation import confusion_matrix, evaluation_figure, reliability_diagram
 from fermiclass.plots.explanation import explanation, explanation_size, feature_effects, feature_strip
+from fermiclass.plots.finder import finder_chart, finder_pages
 from fermiclass.plots.history import training_history
 from fermiclass.plots.pairs import feature_labels, feature_pair, feature_pairs
 from fermiclass.plots.relevances import ard_relevances, kernel_slopes, log_odds_slopes
@@ -28,6 +29,8 @@ __all__ = [
     "feature_pair",
     "feature_pairs",
     "feature_strip",
+    "finder_chart",
+    "finder_pages",
     "kernel_slopes",
     "log_odds_slopes",
     "probability_triangle",

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from fermiclass.analysis.facts import JUDGE
 from fermiclass.catalog import CLASS_CODES
 from fermiclass.features import (
     DEFAULT_FEATURE_SET,
@@ -191,19 +192,9 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
     score = score.removesuffix(f" * {LASTS}")
     by_class, by_group = score.startswith("P_") and score != "P_MAX", score.startswith(SUM_PREFIX)
     is_probability = score.startswith(("P_", SUM_PREFIX))
-    columns = [
-        "source",
-        "RA J2000",
-        "Dec",
-        "r95, '",
-        "b, deg",
-        "σ",
-        "class",
-        "P",
-        *([] if is_probability else ["score"]),
-    ]
-    table = rich_table(*columns, "lasts", "flags", "since", right=(3, 4, 5, 7, 8, 9, 10))
-    table.padding = (0, 1, 0, 0)  # to fit into 80 columns
+    columns = ["source", "RA J2000", "Dec", "r95'", "b", "σ", "class", "P", *([] if is_probability else ["score"])]
+    table = rich_table(*columns, "last", "flag", "since", right=(3, 4, 5, 7, 8, 9, 10, 11))
+    table.padding = 0  # to fit into 80 columns
     first = ranking[:rows]
     for row, ra, dec in zip(first, *sexagesimal(first, short=True), strict=True):
         name = score[2:] if by_class else str(row["PRED_CLASS"])
@@ -223,14 +214,20 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
 
 def _print_past(console: Console, past: Mapping[str, Mapping[str, Any]]) -> None:
     """Print what became of the pulsar candidates of earlier releases."""
-    console.print("What the same choice gave in earlier releases, and what 4FGL-DR4 says of those sources:")
-    columns = ("release", "sources", "expected", "that last", "psr, msp", "spiders", "others", "no class", "gone")
+    console.print(
+        f"What the same choice gave of the unassociated sources of earlier releases, and what {JUDGE} says of them:"
+    )
+    columns = ("release", "sources", "expected", "that last", "pulsars", "spiders", "others", "no class", "gone")
     table = rich_table(*columns, right=range(1, len(columns)))
+    table.padding = 0  # to fit into 80 columns
     for release, numbers in past.items():
         counts = (numbers[name] for name in ("sources", "expected", "lasting", "pulsars", "spiders", "others"))
         table.add_row(release, *map(str, (*counts, numbers["unassociated"], numbers["gone"])))
     console.print(table)
-    console.print("spiders: bin, lmb, glc. A source without a class may be a pulsar that nobody has found.")
+    console.print(
+        "expected: pulsars, by the default model trained on that release. spiders: bin, lmb, glc. A source without a "
+        "class may still be a pulsar."
+    )
 
 
 def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: int = 10) -> None:

@@ -3,12 +3,16 @@
 import re
 from types import SimpleNamespace
 
+import astropy.units as u
 import numpy as np
 import pytest
-from astropy.table import MaskedColumn
+from astropy.coordinates import SkyCoord
+from astropy.table import MaskedColumn, Table, vstack
 
 from fermiclass import followup
-from fermiclass.analysis.followup import CRITERIA
+from fermiclass.analysis.facts import past_candidates
+from fermiclass.analysis.followup import ADDED, CRITERIA
+from fermiclass.analysis.other_list import OtherList
 from fermiclass.errors import CatalogError, FermiclassError, SelectionError
 from fermiclass.labelling.labels import classes_of, label_table
 
@@ -48,7 +52,7 @@ def test_the_highest_come_first(labels, by):
     assert np.all(np.diff(score) <= 0)
     np.testing.assert_array_equal(ranking["RANK"], np.arange(1, len(labels) + 1))
     assert sorted(ranking["Source_Name"]) == sorted(labels["Source_Name"])
-    assert ranking.colnames == ["RANK", *labels.colnames]
+    assert ranking.colnames == ["RANK", *labels.colnames, *ADDED]
     assert ranking.meta["rankedby"] == CRITERIA[by] + " * LASTS" * weighted
     assert ranking.meta["selected"] == f"all {len(labels)}"
     assert ranking.meta["creator"] == "fermiclass"
@@ -153,7 +157,7 @@ def test_the_order_of_the_rows_does_not_matter(labels):
 
 def test_a_ranking_can_be_ranked_again(labels):
     again = followup(followup(labels, by="ood", top=100), by="entropy")
-    assert again.colnames == ["RANK", *labels.colnames]
+    assert again.colnames == ["RANK", *labels.colnames, *ADDED]
     np.testing.assert_array_equal(again["RANK"], np.arange(1, 101))
     assert np.all(np.diff(again["ENTROPY"]) <= 0)
 
@@ -162,8 +166,88 @@ def test_top_and_nothing_left(labels):
     np.testing.assert_array_equal(followup(labels, top=7)["Source_Name"], followup(labels)["Source_Name"][:7])
     none = followup(labels, dec=(89.9, 90.0))
     assert len(none) == 0
-    assert none.colnames == ["RANK", *labels.colnames]
+    assert none.colnames == ["RANK", *labels.colnames, *ADDED]
     assert none.meta["selected"].endswith("Dec 89.9 to 90 deg 0")
+
+
+# --- other lists -----------------------------------------------------------------------------------------------------
+
+
+def place(labels, row, axis="Conf_95_SemiMajor", fraction=0.0):
+    """A position at a fraction of an axis of the error ellipse of a source."""
+    source = labels[row]
+    angle = source["Conf_95_PosAng"] + (90 if axis == "Conf_95_SemiMinor" else 0)
+    here = SkyCoord(source["RAJ2000"], source["DEJ2000"], unit="deg")
+    at = here.directional_offset_by(angle * u.deg, fraction * source[axis] * u.deg)
+    return at.ra.deg, at.dec.deg
+
+
+def left_out(labels, exclude):
+    """Rows of the labels that a list excludes."""
+    ranking = followup(labels, exclude=exclude)
+    return np.flatnonzero(~np.isin(labels["Source_Name"], ranking["Source_Name"])).tolist(), ranking.meta["excluded"]
+
+
+def test_other_lists_exclude_by_name_and_by_position(labels):
+    rows = [("", *place(labels, 3, fraction=1.4)), ("", *place(labels, 4, "Conf_95_SemiMinor", 1.6))]
+    rows += [("PSR J9", *place(labels, 5)), (labels["Source_Name"][6].removeprefix("4FGL "), np.nan, np.nan)]
+    gone, note = left_out(labels, Table(rows=rows, names=("name", "ra", "dec")))
+    assert gone == [3, 5, 6]
+    assert "leaves out 3 sources" in note
+    assert "1 are no labelled source" in note
+    gone, _ = left_out(labels, [OtherList.of(Table({"name": [labels["Source_Name"][k]]})) for k in (7, 8)])
+    assert gone == [7, 8]
+
+
+def test_names_of_earlier_catalogues_and_of_counterparts_exclude(labels):
+    row = {name: np.flatnonzero(labels[name] != "")[2] for name in ("ASSOC_FGL", "ASSOC1")}
+    gone, note = left_out(labels, [labels[name][k] for name, k in row.items()] + ["PSR J0000-8959"])
+    assert gone == sorted(set(row.values()))
+    assert "(PSR J0000-8959)" in note
+
+
+def test_the_position_in_a_name_excludes(labels):
+    k = int(np.argmin(np.abs(labels["DEJ2000"] + 30.0)))
+    at = SkyCoord(labels["RAJ2000"][k], labels["DEJ2000"][k], unit="deg")
+    digits = (
+        at.ra.to_string("hour", sep="", fields=2, pad=True),
+        at.dec.to_string(sep="", fields=2, pad=True, alwayssign=True),
+    )
+    assert left_out(labels, [f"PSR J{''.join(digits)}"])[0] == [k]
+
+
+def test_rows_that_can_be_several_sources_exclude_all(labels):
+    two = vstack([labels[:2], labels[:1]], metadata_conflicts="silent")
+    two["Source_Name"][2] = "twin"
+    gone, note = left_out(two, Table({"name": ["here"], "ra": [two["RAJ2000"][0]], "dec": [two["DEJ2000"][0]]}))
+    assert gone == [0, 2]
+    assert "1 of its 1 rows can be several sources, and exclude all (here)" in note
+
+
+def test_what_others_say_and_since_when(dr4, labels):
+    named = dr4[np.isin(dr4.names, ["4FGL J2112.5-3043", "4FGL J0212.1+5321"])]
+    ranking = followup(labelled(named), by="significance")
+    assert "debated" in ranking["KNOWN"][0]
+    assert "PSR J0212+5321" in ranking["KNOWN"][1]
+    assert ranking["FIRST_LIST"][0] == "1FGL"  # by way of 3FGL
+    lists = dict(followup(labels)["Source_Name", "FIRST_LIST"].iterrows())
+    for name, fgl, release in labels["Source_Name", "ASSOC_FGL", "DataRelease"].iterrows():
+        assert lists[name] == f"DR{release}" if not fgl else lists[name] <= fgl[:4]
+
+
+def test_what_became_of_earlier_candidates(labels):
+    table = labels.copy()
+    table["Sum_P_psr"], table["P_msp"], table["Unc_P_msp"] = table["P_psr"], 0.0, 0.0
+    past = followup(table, want="psr", top=20).meta["past"]
+    assert list(past) == ["4FGL-DR1", "4FGL-DR2", "4FGL-DR3"]
+    for numbers in past.values():
+        assert numbers["sources"] == 20 >= numbers["expected"] >= numbers["lasting"] > 15
+        assert sum(numbers[name] for name in ("pulsars", "spiders", "others", "unassociated", "gone")) == 20
+    assert past["4FGL-DR1"]["pulsars"] > past["4FGL-DR3"]["pulsars"]  # DR1 has been searched for longer
+    high = followup(table, want="psr", abs_glat=(80, 90)).meta["past"]
+    assert high["4FGL-DR1"]["sources"] < 20
+    assert "past" not in followup(table, want="psr", min_probability=0.3).meta  # the table begins at 0.5
+    assert list(past_candidates(lambda some: some[:5], before="4FGL-DR2")) == ["4FGL-DR1"]
 
 
 @pytest.mark.parametrize(

@@ -150,9 +150,25 @@ def test_followup_of_pulsars(folder, tmp_path):
     assert re.search(r"^\d+ sources: ", printed, re.MULTILINE)
 
 
+def test_followup_writes_what_observers_need(folder, tmp_path):
+    (tmp_path / "known.txt").write_text("PSR J1539-3323\nPSR J0000-8959\n")
+    files = [tmp_path / name for name in ("t.csv", "t.reg", "t.txt", "charts.pdf")]
+    printed = " ".join(run_well(
+        "followup", folder / "labels.fits", "--want", "psr", "--min-p", "0.2", "--exclude", tmp_path / "known.txt",
+        "--top", 4, *(item for file in files[:3] for item in ("-o", file)), "--charts", files[3],
+    ).split())  # fmt: skip
+    names = read_table(files[0])["Source_Name"]
+    assert "4FGL J1539.4-3323" not in names
+    assert "are no labelled source (" in printed
+    assert [file.read_text().count("4FGL") for file in files[1:3]] == [4, 4]
+    assert files[3].read_bytes().count(b"/Type /Page ") == 2  # three targets on a page
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("labels.fits", "--charts", "charts.png"), "does not end in .pdf"),
+        (("labels.fits", "--exclude", "none.txt"), "none.txt"),
         (("labels.fits", "--flags", "four"), "'four' is neither 'none' nor bits such as 4,8"),
         (("labels.fits", "--by", "beauty"), "Invalid value for '--by'"),
         (("4FGL-DR4.fits.gz", "-o", "t.fits"), "has no column"),

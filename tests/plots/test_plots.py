@@ -5,8 +5,10 @@ import json
 import subprocess
 import sys
 
+import astropy.units as u
 import numpy as np
 import pytest
+from astropy.coordinates import SkyCoord
 from matplotlib.collections import EllipseCollection, PathCollection
 from matplotlib.colors import to_rgba
 from sklearn.metrics import confusion_matrix
@@ -48,6 +50,25 @@ def test_sky_map_has_every_source_in_its_place(projection):
     labels = [text.get_text() for artist in axes.artists for text in artist.get_texts()]
     assert labels == [f"{name} ({np.sum(y == name)})" for name in CLASSES]
     assert legend_of(axes) == ["0.33", "0.56", "0.78", "1.00"]
+
+
+def test_finder_charts_have_north_up_and_east_left():
+    """The ends of the axes of the ellipse are where the position angle says; the neighbour is inside its field only."""
+    source = SkyCoord(10.0, 60.0, unit="deg")
+    major, minor, angle = 0.05, 0.02, 30.0
+    ends = [source.directional_offset_by((angle + turn) * u.deg, a * u.deg) for turn, a in ((0, major), (90, minor))]
+    places = [(at.ra.deg, at.dec.deg) for at in (source, *ends)]
+    axes = plots.finder_chart(places, [(major, minor, angle), *2 * [(np.nan,) * 3]], ["", "a", "b"], width=0.4)
+    (ellipse,) = axes.patches
+    crosses = np.array([line.get_xydata()[0] for line in axes.lines if line.get_marker() == "+"])
+    seen = axes.transData.transform(crosses)
+    assert seen[1, 0] < seen[0, 0] < seen[2, 0]  # to the east, and the other end to the west of north
+    assert seen[1, 1] > seen[0, 1]
+    unit = np.linalg.norm(ellipse.get_patch_transform().inverted().transform(crosses[1:]), axis=1)
+    np.testing.assert_allclose(unit, 1.0, atol=1e-3)
+    assert {text.get_text() for text in axes.texts} >= {"a", "b", "N", "E", "5'"}
+    few = plots.finder_chart([*places[:1], (12.0, 60.0)], np.ones((2, 3)), ["", "far"], width=0.4)
+    assert "far" not in {text.get_text() for text in few.texts}
 
 
 def test_longitude_increases_to_the_left():

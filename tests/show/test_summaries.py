@@ -28,7 +28,7 @@ def test_what_looks_like_markup_is_shown(dr4, labels, capsys):
     for expected in ("[/b] ", "[v2] ", ":ok: ", "from <Table>"):
         assert expected in printed
     labels["Source_Name"] = np.full(len(labels), "[/b] :ok:")
-    print_followup(followup(labels), Path("out[v2].fits"))
+    print_followup(followup(labels), [Path("out[v2].fits")])
     printed = capsys.readouterr().out
     assert "[/b] :ok:" in printed
     assert ": out[v2].fits" in printed
@@ -42,7 +42,7 @@ def test_what_looks_like_markup_is_shown(dr4, labels, capsys):
 def test_a_position_that_is_none(labels, capsys):
     labels["RAJ2000"][0] = np.inf
     labels["DEJ2000"][:4] = [91.0, -1e30, np.inf, np.nan]
-    print_followup(followup(labels[:4]), None)
+    print_followup(followup(labels[:4]))
     assert capsys.readouterr().out.count(" nan ") == 5  # a right ascension and four declinations
 
 

@@ -1,0 +1,191 @@
+"""Finder charts: the error ellipse of a source, and the sources of the catalogue around it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from astropy.table import Table
+from numpy.typing import ArrayLike
+
+from fermiclass.io.arrays import FloatArray
+from fermiclass.io.target_lists import sexagesimal
+from fermiclass.plots.style import SMALL, array_of, axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_TARGET, _OTHERS, _COUNTERPART = "#D55E00", "#333333", "#0072B2"
+_ELLIPSE = ("Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
+_LEAST_WIDTH = 0.2  # deg, of the close field
+_WIDE = (2.0, 4.0)  # deg, the least and the largest width of the field around it
+_NEIGHBOURS = 12  # for which there is room in it
+_ON_A_PAGE = 3
+_TOO_SMALL = 0.03  # fraction of the field: there is no room for a cross in such an ellipse
+_BARS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0)  # arcmin
+
+
+def finder_chart(
+    places: ArrayLike,
+    ellipses: ArrayLike,
+    names: Sequence[str],
+    *,
+    width: float,
+    counterpart: tuple[float, float] | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw the error ellipses around a source in the tangential plane, north up and east to the left.
+
+    Parameters
+    ----------
+    places
+        (n, 2) right ascension and declination in degrees; the first is the source, in the middle.
+    ellipses
+        (n, 3) semi-major and semi-minor axis, and position angle from north to east, in degrees; NaN without one.
+    names
+        The n names. That of the source is not drawn.
+    width
+        Width of the field in degrees.
+    counterpart
+        Position of its counterpart, if there is one.
+    axes
+        Axes to draw on; by default new ones.
+
+    Raises
+    ------
+    ValueError
+        When the shapes of the arrays differ.
+    """
+    from matplotlib.patches import Ellipse
+
+    n = len(names)
+    positions, shapes = array_of((n, 2), places, "places"), array_of((n, 3), ellipses, "ellipses")
+    axes = axes_or_new(axes, (4.0, 4.0))
+    half = 30.0 * width  # arcmin
+    axes.set(xlim=(half, -half), ylim=(-half, half), aspect="equal")
+    offsets = 60.0 * _tangential(positions, positions[0])
+    for k in range(n):
+        x, y = offsets[k]
+        if not (np.abs(offsets[k]) <= half).all():  # NaN is in no field
+            continue
+        colour, strength = (_OTHERS, 0.8) if k else (_TARGET, 1.8)
+        major, minor, angle = shapes[k]
+        if not 60.0 * major < _TOO_SMALL * half:
+            axes.plot(x, y, "+", color=colour, markersize=6 if k else 9, markeredgewidth=strength)
+        if major > 0 and minor > 0:
+            axes.add_patch(
+                Ellipse(
+                    (x, y), 120.0 * major, 120.0 * minor, angle=90.0 - np.nan_to_num(angle), fill=False, color=colour,
+                    lw=strength,
+                )
+            )  # fmt: skip
+        if k:
+            _write(axes, names[k], x, y, half)
+    if counterpart is not None:
+        x, y = 60.0 * _tangential(np.array([counterpart]), positions[0])[0]
+        axes.plot(x, y, "x", color=_COUNTERPART, markersize=7)
+    _scale_and_directions(axes, half)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    return axes
+
+
+def finder_pages(targets: Table, around: Table) -> Iterator[Figure]:
+    """Yield pages of A4 with the charts of a follow-up list, three on each: the ellipse, and the field around it.
+
+    `around` has the catalogue's sources. Targets without a position have no chart.
+    """
+    from matplotlib.figure import Figure
+
+    placed = np.flatnonzero(np.isfinite(_columns(targets, ("RAJ2000", "DEJ2000"))).all(axis=1))
+    for first in range(0, len(placed), _ON_A_PAGE):
+        page = Figure(figsize=(8.27, 11.69))
+        for k, row in enumerate(placed[first : first + _ON_A_PAGE]):
+            _draw_target(page, k, targets[row : row + 1], around)
+        yield page
+
+
+def _draw_target(page: Figure, k: int, target: Table, around: Table) -> None:
+    """Draw the close and the wide field of one target in the row `k` of a page, below its name and numbers."""
+    others = around[np.asarray(around["Source_Name"]).astype(str) != str(target["Source_Name"][0])]
+    places, ellipses = (
+        np.concatenate([_columns(target, names), _columns(others, names)])
+        for names in (("RAJ2000", "DEJ2000"), _ELLIPSE)
+    )
+    names = [""] * (1 + len(others))
+    for j, (name, code) in enumerate(zip(others["Source_Name"], others["CLASS1"], strict=True), start=1):
+        names[j] = f"{str(name).removeprefix('4FGL ')} {str(code).strip()}".strip()
+    counterpart = _columns(target, ("RA_Counterpart", "DEC_Counterpart"))[0]
+    known = tuple(counterpart) if np.isfinite(counterpart).all() else None
+    close = max(_LEAST_WIDTH, 6.0 * float(np.nan_to_num(ellipses[0, 0])))
+    away = np.sort(np.abs(_tangential(places, places[0])).max(axis=1))  # NaN, on the far side, is last
+    wide = float(np.clip(2.0 * np.append(away, [np.inf] * _NEIGHBOURS)[_NEIGHBOURS], *_WIDE))
+    top = 0.975 - 0.325 * k
+    page.text(0.07, top, _title(target), va="top", weight="bold", parse_math=False)
+    page.text(0.07, top - 0.018, _about(target), va="top", fontsize=SMALL, linespacing=1.3, parse_math=False)
+    for left, width in ((0.07, close), (0.53, wide)):
+        axes = page.add_axes((left, top - 0.297, 0.4, 0.4 * 8.27 / 11.69 * 0.83), anchor="W")
+        finder_chart(places, ellipses, names, width=width, counterpart=known, axes=axes)
+    axes.indicate_inset((30.0 * close, -30.0 * close, -60.0 * close, 60.0 * close), edgecolor=_TARGET)
+
+
+def _title(target: Table) -> str:
+    row, (ra, dec) = target[0], (texts[0] for texts in sexagesimal(target))
+    rank = f"{row['RANK']}. " if "RANK" in target.colnames else ""
+    return f"{rank}{row['Source_Name']}   {ra} {dec} (J2000)"
+
+
+def _about(target: Table) -> str:
+    """Return what is known of a target in a few lines."""
+    row = target[0]
+    major, minor, angle = _columns(target, _ELLIPSE)[0]
+    ellipse = f"95 % ellipse {60 * major:.1f}' × {60 * minor:.1f}', PA {angle % 180:.0f}°"
+    wanted = str(target.meta.get("rankedby", "")).removesuffix(" * LASTS")
+    wanted = wanted if wanted.startswith(("P_", "Sum_P_")) else "P_MAX"
+    facts = [f"l {row['GLON']:.3f}°, b {row['GLAT']:+.3f}°", ellipse if major > 0 else "no error ellipse"]
+    facts += [f"{row['Signif_Avg']:.1f} σ", f"{wanted} {row[wanted]:.3f}", f"most probably {row['PRED_CLASS']}"]
+    said = (("since", "FIRST_LIST"), ("counterpart", "ASSOC1"), ("known:", "KNOWN"))
+    facts += [f"{word} {row[name]}" for word, name in said if str(row[name]).strip()]
+    return "\n".join(textwrap.wrap("; ".join(facts), 112, max_lines=2))
+
+
+def _columns(table: Table, names: Sequence[str]) -> FloatArray:
+    """Return columns as (n, k), NaN for what is masked or missing."""
+    unknown = np.full(len(table), np.nan)
+    columns = [np.ma.asarray(table[name] if name in table.colnames else unknown, np.float64) for name in names]
+    return np.column_stack([np.ma.filled(column, np.nan) for column in columns])
+
+
+def _tangential(places: FloatArray, centre: FloatArray) -> FloatArray:
+    """Return the gnomonic projection to east and north of positions, ``(n, 2)`` in degrees; NaN on the far side."""
+    (ra, dec), (ra0, dec0) = np.radians(places).T, np.radians(centre)
+    depth = np.sin(dec0) * np.sin(dec) + np.cos(dec0) * np.cos(dec) * np.cos(ra - ra0)
+    depth = np.where(depth > 0, depth, np.nan)
+    east = np.cos(dec) * np.sin(ra - ra0) / depth
+    north = (np.cos(dec0) * np.sin(dec) - np.sin(dec0) * np.cos(dec) * np.cos(ra - ra0)) / depth
+    return np.degrees(np.column_stack([east, north]))
+
+
+def _write(axes: Axes, name: str, x: float, y: float, half: float) -> None:
+    """Write a name beside its source, on the side that has room."""
+    right, up = x > 0, y < 0.9 * half
+    style: dict[str, Any] = {"ha": "left" if right else "right", "va": "bottom" if up else "top", "parse_math": False}
+    at = (4 if right else -4, 2 if up else -2)
+    axes.annotate(name, (x, y), at, textcoords="offset points", fontsize=6, annotation_clip=True, **style)
+
+
+def _scale_and_directions(axes: Axes, half: float) -> None:
+    """Draw a scale bar below the field, and arrows to north and east in its lower right corner."""
+    length = max(bar for bar in _BARS if bar <= 0.7 * half)
+    axes.plot([half, half - length], [-1.07 * half] * 2, color="black", lw=2.0, solid_capstyle="butt", clip_on=False)
+    text = f"{length:g}'" if length < 60 else f"{length / 60:g}°"
+    axes.text(0.97 * half - length, -1.07 * half, text, ha="left", va="center", fontsize=SMALL)
+    arrow = {"arrowstyle": "-|>", "color": "black", "lw": 1.0, "shrinkA": 0.0, "shrinkB": 0.0}
+    corner = (-0.88 * half, -0.9 * half)
+    for letter, step in (("N", (0.0, 0.2 * half)), ("E", (0.2 * half, 0.0))):
+        tip = (corner[0] + step[0], corner[1] + step[1])
+        axes.annotate("", tip, corner, arrowprops=arrow)
+        axes.text(tip[0] + 0.3 * step[0], tip[1] + 0.3 * step[1], letter, ha="center", va="center", fontsize=SMALL)
