@@ -1,0 +1,29 @@
+"""How far pulsars are from the gamma-ray sources that they are, in error ellipses.
+
+    python docs/development/exclusion_radius.py 3pc.csv
+
+The table has the pulsars of the third LAT pulsar catalogue with `Source_Name`, `ra` and `dec`. `followup --exclude`
+takes a position for that of a source within `REACH` ellipses.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from astropy.table import Table
+
+import fermiclass as fc
+from fermiclass.analysis.joining import REACH, _within_ellipses
+from fermiclass.analysis.other_list import OtherList
+
+catalog = fc.read_catalog(Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz")
+pulsars = Table.read(sys.argv[1], format="ascii.csv")
+row = {name: k for k, name in enumerate(catalog.names.tolist())}
+sized = np.isfinite(np.asarray(catalog.table["Conf_95_SemiMajor"], float))
+pulsars = pulsars[[name in row and sized[row[name]] for name in pulsars["Source_Name"].tolist()]]
+own = np.array([row[name] for name in pulsars["Source_Name"].tolist()])
+for scale in (1.0, 1.25, REACH, 2.0):
+    mine, theirs = _within_ellipses(catalog.table, OtherList.of(pulsars), np.arange(len(pulsars)), scale)
+    right = mine == own[theirs]
+    print(f"within {scale} ellipses: {right.sum() / len(own):.3f} of {len(own)} pulsars;")
+    print(f"  other sources there: {np.sum(~right)}")
