@@ -60,7 +60,7 @@ def first_list_of(labels: Table) -> NDArray[np.str_]:
 
 
 def past_candidates(chosen: Callable[[Table], Table], before: str) -> dict[str, dict[str, float]]:
-    """Return what became of the pulsar candidates of the releases before one, by release.
+    """Return what became of the pulsar candidates of the releases of 4FGL before one, by release.
 
     `chosen` takes some of those of a release. They have no association, none of the flags 4 and 8, and a probability of
     0.5 or more, by the default model that learned from that release (:data:`PAST_SCORE`). The numbers are those of
@@ -68,7 +68,7 @@ def past_candidates(chosen: Callable[[Table], Table], before: str) -> dict[str, 
     and how many :data:`JUDGE` calls ``pulsars``, ``spiders`` (bin, lmb, glc), ``others``, ``unassociated``, or does not
     have (``gone``).
     """
-    table = _read(PAST)
+    table = _read(PAST) if before.startswith(("4FGL", "FL16Y")) else _read(PAST)[:0]
     spiders = [code for code, natures in CODE_NATURES.items() if natures == ("msp", "other")]
     found: dict[str, dict[str, float]] = {}
     for release in dict.fromkeys(table["release"].tolist()):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from astropy.table import Column, Table
+from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, past_candidates
@@ -55,6 +55,7 @@ ADDED = {
     "KNOWN": ("What others say of the source, and who", "meta.note"),
 }
 
+_SAID = ("rankedby", "selected", "excluded", "past", "expected")  # metadata
 _MOST_NAMED = 5
 
 Range = tuple[float, float]
@@ -91,7 +92,7 @@ def followup(
     min_lasts: float | None = None,
     status: str | Sequence[str] | None = None,
     flags: Sequence[int] | None = None,
-    exclude: Table | OtherList | Sequence[str | OtherList] = (),
+    exclude: Table | Sequence[str | OtherList] = (),
     top: int | None = None,
 ) -> Table:
     """Rank labelled sources for observers, the most valuable first.
@@ -163,7 +164,10 @@ def followup(
         When a column is missing.
     """
     table = labels.copy()
-    table.remove_columns([name for name in ("RANK", *ADDED) if name in table.colnames])  # of an earlier ranking
+    for name in ("RANK", *ADDED, *_SAID):  # of an earlier ranking
+        table.meta.pop(name, None)
+        if name in table.colnames:
+            table.remove_column(name)
     for column in _LABEL_COLUMNS:
         _require(table, column)
     wanted, probability = ((), "P_MAX") if want is None else wanted_of(table, want)
@@ -206,31 +210,24 @@ def followup(
         selected.append(f"not in {other.source} {len(table)}")
         excluded.append(note)
     table = _ranked(table, score, weighted)[:top]
-    past = {}
     if score == PAST_SCORE and (min_probability or 0) >= LEAST_PROBABILITY and {*(flags or ())} >= {*DOUBTFUL_FLAGS}:
 
         def choose(earlier: Table) -> Table:
             for constraint in constraints:
                 earlier = earlier[constraint.met_by(earlier)]
-            return _ranked(earlier, score, weighted)[:top]
+            return _ranked(earlier, PAST_SCORE, weighted)[:top]
 
-        past = past_candidates(choose, str(labels.meta.get("release", "")))
+        if past := past_candidates(choose, str(labels.meta.get("release", ""))):
+            table.meta["past"] = past
 
     score = f"{score} * {LASTS}" if weighted else score
-    rank = Column(
-        np.arange(1, len(table) + 1), description=f"Rank by {score}, highest first", meta={"ucd": "meta.number"}
-    )
-    table.add_column(rank, name="RANK", index=0)
-    for (name, about), texts in zip(
-        ADDED.items(), (*sexagesimal(table), first_list_of(table), known_as(table)), strict=True
-    ):
-        add_column(table, name, np.array(texts, str), *about)
-    table.meta["rankedby"] = score
-    table.meta["selected"] = "; ".join(selected)
+    add_column(table, "RANK", np.arange(1, len(table) + 1), f"Rank by {score}, highest first", "meta.number", 0)
+    facts = zip(ADDED, (*sexagesimal(table), first_list_of(table), known_as(table)), strict=True)
+    for name, texts in facts:
+        add_column(table, name, np.array(texts, str), *ADDED[name])
+    table.meta |= {"rankedby": score, "selected": "; ".join(selected)}
     if excluded:
         table.meta["excluded"] = " ".join(excluded)
-    if past:
-        table.meta["past"] = past
     if want is not None:
         p, lasts = (np.asarray(table[name], np.float64) for name in (probability, LASTS))
         table.meta["expected"] = f"{np.sum(p):.1f} {want}, {np.sum(p * lasts):.1f} that last"
@@ -243,13 +240,12 @@ def _ranked(table: Table, score: str, weighted: bool) -> Table:
     return table[np.lexsort((np.asarray(table["Source_Name"]), -np.where(np.isnan(worth), -np.inf, worth)))]
 
 
-def _lists_of(exclude: Table | OtherList | Sequence[str | OtherList]) -> list[OtherList]:
+def _lists_of(exclude: Table | Sequence[str | OtherList]) -> list[OtherList]:
     """Return the lists to exclude; names are one list."""
     if isinstance(exclude, Table):
         return [OtherList.of(exclude)]
-    given = [exclude] if isinstance(exclude, str | OtherList) else list(exclude)
-    names = [item for item in given if isinstance(item, str)]
-    lists = [item for item in given if isinstance(item, OtherList)]
+    names = [item for item in exclude if isinstance(item, str)]
+    lists = [item for item in exclude if isinstance(item, OtherList)]
     return [*lists, *([OtherList.of(Table({"name": names}), "the names")] if names else [])]
 
 

@@ -15,7 +15,7 @@ from fermiclass.catalog import Catalog, read_sources
 from fermiclass.cli.models import look_for
 from fermiclass.cli.options import FILE, common_options, names
 from fermiclass.errors import CatalogError
-from fermiclass.io.files import check_pages_place, write_pages
+from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.target_lists import check_targets, read_list, write_targets
 from fermiclass.labelling.labels import read_labels
 from fermiclass.show.summaries import print_followup
@@ -85,7 +85,9 @@ from fermiclass.show.summaries import print_followup
 )
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Keep only the first N sources.")
 @click.option(
-    "--charts", type=FILE, metavar="FILE.pdf", help="Finder charts: error ellipses, and the catalogue's sources around."
+    "--charts",
+    type=FILE,
+    help="Finder charts: error ellipses, and the sources around. A .pdf file; three fit on a .png or .svg.",
 )
 @click.option(
     "--catalog",
@@ -115,7 +117,7 @@ def followup(
     for output in outputs:
         check_targets(output, labels, catalog, *excluded)
     if charts is not None:
-        check_pages_place(charts, labels, catalog, *excluded)
+        check_figure_place(charts, labels, catalog, *excluded)
     table = read_labels(labels)
     around = None if charts is None else _catalogue_of(table, labels, catalog)
     ranking = rank(
@@ -125,14 +127,14 @@ def followup(
         exclude=[OtherList.of(read_list(path), path.name) for path in excluded],
         **chosen,
     )
-    for output in outputs:
-        write_targets(ranking, output)
     if charts is not None and around is not None:
         from fermiclass.plots.finder import finder_pages
 
-        write_pages(charts, finder_pages(ranking, around.table))
+        write_figure(charts, *finder_pages(ranking, around.table))
+    for output in outputs:
+        write_targets(ranking, output)
     if not quiet:
-        print_followup(ranking, [*outputs, *filter(None, [charts])], rows=chosen["top"] or 10)
+        print_followup(ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10)
 
 
 def _catalogue_of(labels: Table, path: Path, given: Path | None) -> Catalog:

@@ -6,7 +6,7 @@ import io
 import json
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,27 +107,21 @@ def check_figure_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[
     return check_place(path, *inputs)
 
 
-def check_pages_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
-    """Check the ending of ``path``, which is .pdf, and that pages can be written there: :func:`check_place`."""
-    if Path(path).suffix.lower() != ".pdf":
-        raise OutputError(f"'{path}' does not end in .pdf, the format of several pages. Rename it.")
-    return check_place(path, *inputs)
+def write_figure(path: str | os.PathLike[str], *pages: Figure) -> None:
+    """Write a figure in the format of the ending of ``path``; the file appears when it is complete, or not at all.
 
-
-def write_pages(path: str | os.PathLike[str], pages: Iterable[Figure]) -> None:
-    """Write figures as the pages of a PDF file, which appears when it is complete, or not at all."""
-    from matplotlib.backends.backend_pdf import PdfPages
-
-    target, stream = check_pages_place(path), io.BytesIO()
-    with PdfPages(stream, metadata={"CreationDate": None}) as file:
-        for page in pages:
-            file.savefig(page)
-    write_bytes(target, stream.getvalue())
-
-
-def write_figure(path: str | os.PathLike[str], figure: Figure) -> None:
-    """Write a figure in the format of the ending of ``path``; the file appears when it is complete, or not at all."""
+    Several figures are the pages of a PDF file. Raises OutputError when they are to be another one.
+    """
     target = check_figure_place(path)
-    stream = io.BytesIO()
-    figure.savefig(stream, format=target.suffix.lower()[1:], dpi=150)
+    stream, ending = io.BytesIO(), target.suffix.lower()[1:]
+    if ending == "pdf" and len(pages) > 1:
+        from matplotlib.backends.backend_pdf import PdfPages
+
+        with PdfPages(stream) as file:
+            for page in pages:
+                file.savefig(page)
+    elif len(pages) > 1:
+        raise OutputError(f"'{path}' has room for one page, and these are {len(pages)}. Write a .pdf file.")
+    else:
+        pages[0].savefig(stream, format=ending, dpi=150)
     write_bytes(target, stream.getvalue())

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_TARGET, _OTHERS, _COUNTERPART = "#D55E00", "#333333", "#0072B2"
+_TARGET, _OTHERS = "#D55E00", "#333333"
+_PLACE = ("RAJ2000", "DEJ2000")
 _ELLIPSE = ("Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
 _LEAST_WIDTH = 0.2  # deg, of the close field
 _WIDE = (2.0, 4.0)  # deg, the least and the largest width of the field around it
@@ -34,62 +35,37 @@ def finder_chart(
     names: Sequence[str],
     *,
     width: float,
-    counterpart: tuple[float, float] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
     """Draw the error ellipses around a source in the tangential plane, north up and east to the left.
 
-    Parameters
-    ----------
-    places
-        (n, 2) right ascension and declination in degrees; the first is the source, in the middle.
-    ellipses
-        (n, 3) semi-major and semi-minor axis, and position angle from north to east, in degrees; NaN without one.
-    names
-        The n names. That of the source is not drawn.
-    width
-        Width of the field in degrees.
-    counterpart
-        Position of its counterpart, if there is one.
-    axes
-        Axes to draw on; by default new ones.
-
-    Raises
-    ------
-    ValueError
-        When the shapes of the arrays differ.
+    `places` has right ascension and declination, ``(n, 2)``; the source is the first, and in the middle of a field of
+    this width. `ellipses` has semi-major and semi-minor axis and position angle from north to east, ``(n, 3)``, NaN
+    without one. All are in degrees. The first of the n names is not drawn. Raises ValueError when shapes differ.
     """
     from matplotlib.patches import Ellipse
 
-    n = len(names)
-    positions, shapes = array_of((n, 2), places, "places"), array_of((n, 3), ellipses, "ellipses")
+    positions, shapes = (
+        array_of((len(names), k), x, what) for k, x, what in ((2, places, "places"), (3, ellipses, "ellipses"))
+    )
     axes = axes_or_new(axes, (4.0, 4.0))
     half = 30.0 * width  # arcmin
-    axes.set(xlim=(half, -half), ylim=(-half, half), aspect="equal")
+    axes.set(xlim=(half, -half), ylim=(-half, half), aspect="equal", xticks=[], yticks=[])
     offsets = 60.0 * _tangential(positions, positions[0])
-    for k in range(n):
-        x, y = offsets[k]
-        if not (np.abs(offsets[k]) <= half).all():  # NaN is in no field
-            continue
-        colour, strength = (_OTHERS, 0.8) if k else (_TARGET, 1.8)
-        major, minor, angle = shapes[k]
+    for k in np.flatnonzero((np.abs(offsets) <= half).all(axis=1)):  # NaN is in no field
+        (x, y), (major, minor, angle) = offsets[k], shapes[k]
+        style: dict[str, Any] = {"color": _OTHERS if k else _TARGET, "lw": 0.8 if k else 1.8}
         if not 60.0 * major < _TOO_SMALL * half:
-            axes.plot(x, y, "+", color=colour, markersize=6 if k else 9, markeredgewidth=strength)
+            axes.plot(x, y, "+", markersize=6 if k else 9, markeredgewidth=style["lw"], color=style["color"])
         if major > 0 and minor > 0:
-            axes.add_patch(
-                Ellipse(
-                    (x, y), 120.0 * major, 120.0 * minor, angle=90.0 - np.nan_to_num(angle), fill=False, color=colour,
-                    lw=strength,
-                )
-            )  # fmt: skip
+            turn = 90.0 - np.nan_to_num(angle)  # from the axis to the east
+            axes.add_patch(Ellipse((x, y), 120.0 * major, 120.0 * minor, angle=turn, fill=False, **style))
+        right, up = x > 0, y < 0.9 * half  # where there is room for the name
+        place: dict[str, Any] = {"ha": "left" if right else "right", "va": "bottom" if up else "top", "fontsize": 6}
+        beside = (4 if right else -4, 2 if up else -2)
         if k:
-            _write(axes, names[k], x, y, half)
-    if counterpart is not None:
-        x, y = 60.0 * _tangential(np.array([counterpart]), positions[0])[0]
-        axes.plot(x, y, "x", color=_COUNTERPART, markersize=7)
+            axes.annotate(names[int(k)], (x, y), beside, textcoords="offset points", parse_math=False, **place)
     _scale_and_directions(axes, half)
-    axes.set_xticks([])
-    axes.set_yticks([])
     return axes
 
 
@@ -100,50 +76,38 @@ def finder_pages(targets: Table, around: Table) -> Iterator[Figure]:
     """
     from matplotlib.figure import Figure
 
-    placed = np.flatnonzero(np.isfinite(_columns(targets, ("RAJ2000", "DEJ2000"))).all(axis=1))
-    for first in range(0, len(placed), _ON_A_PAGE):
+    placed = np.flatnonzero(np.isfinite(_columns(targets, _PLACE)).all(axis=1))
+    for first in range(0, max(1, len(placed)), _ON_A_PAGE):
         page = Figure(figsize=(8.27, 11.69))
         for k, row in enumerate(placed[first : first + _ON_A_PAGE]):
-            _draw_target(page, k, targets[row : row + 1], around)
+            _draw_target(page, 0.975 - 0.325 * k, targets[row : row + 1], around)
         yield page
 
 
-def _draw_target(page: Figure, k: int, target: Table, around: Table) -> None:
-    """Draw the close and the wide field of one target in the row `k` of a page, below its name and numbers."""
+def _draw_target(page: Figure, top: float, target: Table, around: Table) -> None:
+    """Draw the close and the wide field of one target, below its name and what is known of it."""
     others = around[np.asarray(around["Source_Name"]).astype(str) != str(target["Source_Name"][0])]
-    places, ellipses = (
-        np.concatenate([_columns(target, names), _columns(others, names)])
-        for names in (("RAJ2000", "DEJ2000"), _ELLIPSE)
-    )
-    names = [""] * (1 + len(others))
-    for j, (name, code) in enumerate(zip(others["Source_Name"], others["CLASS1"], strict=True), start=1):
-        names[j] = f"{str(name).removeprefix('4FGL ')} {str(code).strip()}".strip()
-    counterpart = _columns(target, ("RA_Counterpart", "DEC_Counterpart"))[0]
-    known = tuple(counterpart) if np.isfinite(counterpart).all() else None
+    places, ellipses = (np.concatenate([_columns(t, names) for t in (target, others)]) for names in (_PLACE, _ELLIPSE))
+    codes = zip(others["Source_Name"], others["CLASS1"], strict=True)
+    names = ["", *(f"{str(name).removeprefix('4FGL ')} {str(code).strip()}" for name, code in codes)]
     close = max(_LEAST_WIDTH, 6.0 * float(np.nan_to_num(ellipses[0, 0])))
     away = np.sort(np.abs(_tangential(places, places[0])).max(axis=1))  # NaN, on the far side, is last
     wide = float(np.clip(2.0 * np.append(away, [np.inf] * _NEIGHBOURS)[_NEIGHBOURS], *_WIDE))
-    top = 0.975 - 0.325 * k
-    page.text(0.07, top, _title(target), va="top", weight="bold", parse_math=False)
+    row, (ra, dec) = target[0], (texts[0] for texts in sexagesimal(target))
+    title = f"{row['RANK']}. {row['Source_Name']}   {ra} {dec} (J2000)"
+    page.text(0.07, top, title, va="top", weight="bold", parse_math=False)
     page.text(0.07, top - 0.018, _about(target), va="top", fontsize=SMALL, linespacing=1.3, parse_math=False)
     for left, width in ((0.07, close), (0.53, wide)):
-        axes = page.add_axes((left, top - 0.297, 0.4, 0.4 * 8.27 / 11.69 * 0.83), anchor="W")
-        finder_chart(places, ellipses, names, width=width, counterpart=known, axes=axes)
+        axes = page.add_axes((left, top - 0.297, 0.4, 0.235), anchor="W")
+        finder_chart(places, ellipses, names, width=width, axes=axes)
     axes.indicate_inset((30.0 * close, -30.0 * close, -60.0 * close, 60.0 * close), edgecolor=_TARGET)
-
-
-def _title(target: Table) -> str:
-    row, (ra, dec) = target[0], (texts[0] for texts in sexagesimal(target))
-    rank = f"{row['RANK']}. " if "RANK" in target.colnames else ""
-    return f"{rank}{row['Source_Name']}   {ra} {dec} (J2000)"
 
 
 def _about(target: Table) -> str:
     """Return what is known of a target in a few lines."""
-    row = target[0]
-    major, minor, angle = _columns(target, _ELLIPSE)[0]
+    row, (major, minor, angle) = target[0], _columns(target, _ELLIPSE)[0]
     ellipse = f"95 % ellipse {60 * major:.1f}' × {60 * minor:.1f}', PA {angle % 180:.0f}°"
-    wanted = str(target.meta.get("rankedby", "")).removesuffix(" * LASTS")
+    wanted = str(target.meta["rankedby"]).removesuffix(" * LASTS")
     wanted = wanted if wanted.startswith(("P_", "Sum_P_")) else "P_MAX"
     facts = [f"l {row['GLON']:.3f}°, b {row['GLAT']:+.3f}°", ellipse if major > 0 else "no error ellipse"]
     facts += [f"{row['Signif_Avg']:.1f} σ", f"{wanted} {row[wanted]:.3f}", f"most probably {row['PRED_CLASS']}"]
@@ -167,14 +131,6 @@ def _tangential(places: FloatArray, centre: FloatArray) -> FloatArray:
     east = np.cos(dec) * np.sin(ra - ra0) / depth
     north = (np.cos(dec0) * np.sin(dec) - np.sin(dec0) * np.cos(dec) * np.cos(ra - ra0)) / depth
     return np.degrees(np.column_stack([east, north]))
-
-
-def _write(axes: Axes, name: str, x: float, y: float, half: float) -> None:
-    """Write a name beside its source, on the side that has room."""
-    right, up = x > 0, y < 0.9 * half
-    style: dict[str, Any] = {"ha": "left" if right else "right", "va": "bottom" if up else "top", "parse_math": False}
-    at = (4 if right else -4, 2 if up else -2)
-    axes.annotate(name, (x, y), at, textcoords="offset points", fontsize=6, annotation_clip=True, **style)
 
 
 def _scale_and_directions(axes: Axes, half: float) -> None:

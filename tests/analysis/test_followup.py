@@ -238,6 +238,7 @@ def test_what_others_say_and_since_when(dr4, labels):
 def test_what_became_of_earlier_candidates(labels):
     table = labels.copy()
     table["Sum_P_psr"], table["P_msp"], table["Unc_P_msp"] = table["P_psr"], 0.0, 0.0
+    table.meta["release"] = "4FGL-DR4"
     past = followup(table, want="psr", top=20).meta["past"]
     assert list(past) == ["4FGL-DR1", "4FGL-DR2", "4FGL-DR3"]
     for numbers in past.values():

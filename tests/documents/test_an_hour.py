@@ -17,6 +17,8 @@ def printed(tmp_path_factory):
     """What each command prints, and the folder with the files."""
     folder = tmp_path_factory.mktemp("hour")
     (folder / "catalogs").symlink_to(REPOSITORY / "catalogs")
+    observed = re.search(r"in a file such as `observed.txt`:\n\n(( {4}.+\n)+)", TEXT)
+    (folder / "observed.txt").write_text(re.sub("^ +", "", observed[1], flags=re.MULTILINE))
     said = {}
     for line in re.findall(r"^ {4}fermiclass (.+)$", TEXT, re.MULTILINE):
         if "published." not in line:  # a table of somebody else
@@ -31,7 +33,12 @@ def test_every_step_makes_its_files(printed):
     assert len(candidates) == 20
     assert abs(candidates["GLAT"]).min() >= 10
     assert candidates["Sum_P_psr"].min() > 0.95
-    for name in ("first.pdf", "second.pdf", "compared.pdf"):
+    assert len(read_table(folder / "targets.csv")) == (folder / "targets.reg").read_text().count("ellipse") == 30
+    past = re.findall(r"^ (4FGL-DR\d +30 .+?) *$", TEXT, re.MULTILINE)
+    followed = next(text for line, text in said.items() if "--charts" in line)
+    assert len(past) == 3
+    assert all(" ".join(row.split()) in followed for row in past)
+    for name in ("charts.pdf", "first.pdf", "second.pdf", "compared.pdf"):
         assert (folder / name).read_bytes().startswith(b"%PDF")
     assert (folder / "labels.html").stat().st_size > 1e6
     compared = next(text for line, text in said.items() if line.startswith("compare"))
@@ -44,7 +51,7 @@ def test_every_step_makes_its_files(printed):
 
 @pytest.mark.slow
 def test_a_list_of_somebody_else(printed):
-    """The last commands of step 5, on a list as VizieR gives it."""
+    """The last commands of step 6, on a list as VizieR gives it."""
     _, folder = printed
     labels = read_table(folder / "labels.fits")[::7]
     list_of_others = labels["Source_Name", "RAJ2000", "DEJ2000"]
