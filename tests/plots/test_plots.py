@@ -62,8 +62,8 @@ def test_finder_charts_have_north_up_and_east_left():
     (ellipse,) = axes.patches
     crosses = np.array([line.get_xydata()[0] for line in axes.lines if line.get_marker() == "+"])
     seen = axes.transData.transform(crosses)
-    assert seen[1, 0] < seen[0, 0] < seen[2, 0]  # to the east, and the other end to the west of north
-    assert seen[1, 1] > seen[0, 1]
+    assert np.all(seen[1:, 0] < seen[0, 0])  # both to the east,
+    assert seen[1, 1] > seen[0, 1] > seen[2, 1]  # to the north and to the south
     unit = np.linalg.norm(ellipse.get_patch_transform().inverted().transform(crosses[1:]), axis=1)
     np.testing.assert_allclose(unit, 1.0, atol=1e-3)
     assert {text.get_text() for text in axes.texts} >= {"a", "b", "N", "E", "5'"}
