@@ -17,8 +17,8 @@ from fermiclass.catalog.own_sources import error_column
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError
 from fermiclass.features.inputs import column_or_nan
-from fermiclass.io.target_lists import angles
 from fermiclass.io.plain import plain_column, plain_table
+from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
 _LOG = logging.getLogger(__name__)
 _MOST_SHOWN = 5
@@ -28,7 +28,6 @@ _MOST_SHOWN = 5
 REACH = 1.5
 
 _NAME_COLUMNS = ("Source_Name", "ASSOC_4FGL", "ASSOC_FGL", "ASSOC1")
-_ELLIPSE = ("Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
 
 
 class Matches(NamedTuple):
@@ -49,7 +48,7 @@ def match(catalog: Catalog, other: OtherList, *, needed: bool = True) -> Matches
     counts if neither of the two has another partner; all other rows are ambiguous. Raises CatalogError when nothing
     matches, unless `needed` is False.
     """
-    at = (column_or_nan(catalog, name) for name in ("RAJ2000", "DEJ2000", *_ELLIPSE))
+    at = (column_or_nan(catalog, name) for name in (*PLACE, *ELLIPSE))
     pairs = other.pairs(catalog.names, *at)
     single = (np.bincount(pairs.theirs)[pairs.theirs] == 1) & (np.bincount(pairs.mine)[pairs.mine] == 1)
     ambiguous = np.unique(pairs.theirs[~single])
@@ -165,7 +164,7 @@ def same_sources(labels: Table, other: OtherList) -> tuple[NDArray[np.intp], NDA
     theirs = [np.repeat(np.arange(len(other)), [len(found) for found in named])]
 
     ra, dec, major, minor, angle = (
-        angles(labels, name, 90.0 if name == "DEJ2000" else 360.0) for name in ("RAJ2000", "DEJ2000", *_ELLIPSE)
+        angles(labels, name, 90.0 if name == "DEJ2000" else 360.0) for name in (*PLACE, *ELLIPSE)
     )
     placed = np.isfinite(other.ra) & np.isfinite(other.dec)
     inside = np.array([position_in_name(name) or (np.nan,) * 3 for name in other.names.tolist()]).reshape(-1, 3)
@@ -174,7 +173,8 @@ def same_sources(labels: Table, other: OtherList) -> tuple[NDArray[np.intp], NDA
         some = np.setdiff1d(np.flatnonzero(chosen), theirs[0])
         if len(some):
             reach = place[some, 2].max()
-            there = OtherList(other.source, np.full(len(some), ""), *place[some, :2].T, radius=RADIUS + reach)
+            nameless = np.full(len(some), "")
+            there = OtherList(other.source, nameless, place[some, 0], place[some, 1], radius=RADIUS + reach)
             pairs = there.pairs(np.array([], str), ra, dec, REACH * major + reach, REACH * minor + reach, angle)
             mine.append(pairs.mine)
             theirs.append(some[pairs.theirs])

@@ -16,6 +16,9 @@ from fermiclass.io.files import check_place, write_bytes
 from fermiclass.io.inputs import read_bytes
 from fermiclass.io.tables import check_writable, read_table, write_table
 
+PLACE = ("RAJ2000", "DEJ2000")
+ELLIPSE = ("Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
+
 _HEADER = "# name"
 _BRACES = re.compile(r"[{}\s]+")
 _NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -23,7 +26,7 @@ _NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 def sexagesimal(table: Table, *, short: bool = False) -> tuple[list[str], list[str]]:
     """Return RAJ2000 as 21:12:32.1 and DEJ2000 as -30:43:38, or shorter by the last digits; nan where unknown."""
-    ra, dec = (_angles(table, name, most) for name, most in (("RAJ2000", 360.0), ("DEJ2000", 90.0)))
+    ra, dec = (angles(table, name, most) for name, most in zip(PLACE, (360.0, 90.0), strict=True))
     at = SkyCoord(ra * u.deg, dec * u.deg)
     right_ascension = at.ra.to_string(u.hour, sep=":", precision=0 if short else 1, pad=True)
     declination = at.dec.to_string(
@@ -32,10 +35,11 @@ def sexagesimal(table: Table, *, short: bool = False) -> tuple[list[str], list[s
     return list(map(str, np.atleast_1d(right_ascension))), list(map(str, np.atleast_1d(declination)))
 
 
-def _angles(table: Table, name: str, most: float) -> FloatArray:
-    """Return a column of angles in degrees, NaN for what is unknown or beyond `most`."""
-    angles: FloatArray = np.ma.filled(np.ma.asarray(table[name], float), np.nan)
-    return np.where(np.abs(angles) <= most, angles, np.nan)
+def angles(table: Table, name: str, most: float = 360.0) -> FloatArray:
+    """Return a column of angles in degrees, NaN for what is unknown or beyond `most`, or if there is no such column."""
+    values = table[name] if name in table.colnames else np.full(len(table), np.nan)
+    numbers: FloatArray = np.ma.filled(np.ma.asarray(values, float), np.nan)
+    return np.where(np.abs(numbers) <= most, numbers, np.nan)
 
 
 def to_regions(table: Table) -> bytes:
@@ -44,17 +48,14 @@ def to_regions(table: Table) -> bytes:
     ds9 counts angles from the west to the north, so that of the semi-major axis is its position angle and 90 degrees.
     """
     lines = ["# Region file format: DS9 version 4.1", "global color=green", "icrs"]
-    for row in table:
-        ra, dec, major, minor, angle = (
-            float(row[name]) if name in table.colnames else np.nan
-            for name in ("RAJ2000", "DEJ2000", "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
-        )
+    columns = zip(*(angles(table, name) for name in (*PLACE, *ELLIPSE)), strict=True)
+    for name, (ra, dec, major, minor, angle) in zip(table["Source_Name"], columns, strict=True):
         if not (np.isfinite(ra) and np.isfinite(dec)):
             continue
         shape = f"point({ra:.5f},{dec:.5f}) # point=cross"
         if major > 0 and minor > 0:
             shape = f"ellipse({ra:.5f},{dec:.5f},{major:.5f}d,{minor:.5f}d,{(np.nan_to_num(angle) + 90) % 360:.2f}) #"
-        lines.append(f"{shape} text={{{_BRACES.sub(' ', _NO_TEXT.sub(' ', str(row['Source_Name'])))}}}")
+        lines.append(f"{shape} text={{{_BRACES.sub(' ', _NO_TEXT.sub(' ', str(name)))}}}")
     return ("\n".join(lines) + "\n").encode()
 
 

@@ -11,7 +11,7 @@ from astropy.table import Table
 from numpy.typing import ArrayLike
 
 from fermiclass.io.arrays import FloatArray
-from fermiclass.io.target_lists import sexagesimal
+from fermiclass.io.target_lists import ELLIPSE, PLACE, angles, sexagesimal
 from fermiclass.plots.style import SMALL, array_of, axes_or_new
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TARGET, _OTHERS = "#D55E00", "#333333"
-_PLACE = ("RAJ2000", "DEJ2000")
-_ELLIPSE = ("Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
 _LEAST_WIDTH = 0.2  # deg, of the close field
 _WIDE = (2.0, 4.0)  # deg, the least and the largest width of the field around it
 _NEIGHBOURS = 12  # for which there is room in it
@@ -76,7 +74,7 @@ def finder_pages(targets: Table, around: Table) -> Iterator[Figure]:
     """
     from matplotlib.figure import Figure
 
-    placed = np.flatnonzero(np.isfinite(_columns(targets, _PLACE)).all(axis=1))
+    placed = np.flatnonzero(np.isfinite(_columns(targets, PLACE)).all(axis=1))
     for first in range(0, max(1, len(placed)), _ON_A_PAGE):
         page = Figure(figsize=(8.27, 11.69))
         for k, row in enumerate(placed[first : first + _ON_A_PAGE]):
@@ -87,7 +85,7 @@ def finder_pages(targets: Table, around: Table) -> Iterator[Figure]:
 def _draw_target(page: Figure, top: float, target: Table, around: Table) -> None:
     """Draw the close and the wide field of one target, below its name and what is known of it."""
     others = around[np.asarray(around["Source_Name"]).astype(str) != str(target["Source_Name"][0])]
-    places, ellipses = (np.concatenate([_columns(t, names) for t in (target, others)]) for names in (_PLACE, _ELLIPSE))
+    places, ellipses = (np.concatenate([_columns(t, names) for t in (target, others)]) for names in (PLACE, ELLIPSE))
     codes = zip(others["Source_Name"], others["CLASS1"], strict=True)
     names = ["", *(f"{str(name).removeprefix('4FGL ')} {str(code).strip()}" for name, code in codes)]
     close = max(_LEAST_WIDTH, 6.0 * float(np.nan_to_num(ellipses[0, 0])))
@@ -105,7 +103,7 @@ def _draw_target(page: Figure, top: float, target: Table, around: Table) -> None
 
 def _about(target: Table) -> str:
     """Return what is known of a target in a few lines."""
-    row, (major, minor, angle) = target[0], _columns(target, _ELLIPSE)[0]
+    row, (major, minor, angle) = target[0], _columns(target, ELLIPSE)[0]
     ellipse = f"95 % ellipse {60 * major:.1f}' × {60 * minor:.1f}', PA {angle % 180:.0f}°"
     wanted = str(target.meta["rankedby"]).removesuffix(" * LASTS")
     wanted = wanted if wanted.startswith(("P_", "Sum_P_")) else "P_MAX"
@@ -117,10 +115,7 @@ def _about(target: Table) -> str:
 
 
 def _columns(table: Table, names: Sequence[str]) -> FloatArray:
-    """Return columns as (n, k), NaN for what is masked or missing."""
-    unknown = np.full(len(table), np.nan)
-    columns = [np.ma.asarray(table[name] if name in table.colnames else unknown, np.float64) for name in names]
-    return np.column_stack([np.ma.filled(column, np.nan) for column in columns])
+    return np.column_stack([angles(table, name) for name in names])
 
 
 def _tangential(places: FloatArray, centre: FloatArray) -> FloatArray:
