@@ -50,6 +50,8 @@ _MORE_CLASSES = tuple(_MAIN._replace(num_classes=c) for c in (4, 5, 6, 7))
 _DATA_SETS = (_MAIN, _MAIN._replace(learned=True), *(size for size in _SIZES if size != _MAIN), *_MORE_CLASSES)
 
 
+_CELLS = {f"{data_set}/{noise}": (data_set, float(noise)) for data_set in _DATA_SETS for noise in NOISES}
+
 # Published figures are means over 100 problems. Tables 11 and 12 print n1000-d2-c3 again, with other values and
 # misprints (0.0256 for 0.256). Therefore its figures are from tables 13c and 14c.
 
@@ -62,7 +64,7 @@ class Synthetic(Benchmark):
     """
 
     name = "synthetic"
-    cells = tuple(f"{data_set}/{noise}" for data_set in _DATA_SETS for noise in NOISES)
+    cells = tuple(_CELLS)
     default_cells = tuple(f"{_MAIN}/{noise}" for noise in NOISES)
     num_splits = 100
     tables = MappingProxyType(
@@ -132,11 +134,9 @@ def _unknown_noise(problem: Problem) -> dict[str, Any]:
 
 
 def _parse(cell: str) -> tuple[DataSet, float]:
-    for data_set in _DATA_SETS:
-        for noise in NOISES:
-            if cell == f"{data_set}/{noise}":
-                return data_set, float(noise)
-    raise BenchmarkError(
-        f"the benchmark 'synthetic' has no cell '{cell}': its data sets are {', '.join(map(str, _DATA_SETS))}, "
-        f"its noises {', '.join(NOISES)}"
-    )
+    if cell not in _CELLS:
+        raise BenchmarkError(
+            f"the benchmark 'synthetic' has no cell '{cell}': its data sets are {', '.join(map(str, _DATA_SETS))}, "
+            f"its noises {', '.join(NOISES)}"
+        )
+    return _CELLS[cell]

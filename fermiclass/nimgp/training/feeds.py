@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -15,14 +15,11 @@ from fermiclass.nimgp.inputs.models import Batch
 Tensors = tuple[tf.Tensor, ...]
 
 
-class Feed(Protocol):
-    """Supplies minibatches to a TensorFlow graph, for several steps at a time."""
+class Feed(NamedTuple):
+    """Minibatches for a TensorFlow graph, for several steps at a time."""
 
-    def take(self, steps: int) -> Tensors:
-        """Return the tensors that the graph needs for the next steps, stacked along the first axis."""
-
-    def batch(self, taken: Tensors, step: tf.Tensor) -> Batch:
-        """Return the minibatch of one of these steps. This runs inside the graph."""
+    take: Callable[[int], Tensors]  #: Tensors that the graph needs for the next steps, stacked along the first axis.
+    batch: Callable[[Tensors, tf.Tensor], Batch]  #: The minibatch of one of these steps, from inside the graph.
 
 
 class Data(Protocol):
@@ -54,11 +51,20 @@ class TrainingData:
 
     def feed(self, batch_size: int | None, seed: int, dtype: tf.DType, *, first: int = 0) -> Feed:
         """Return a feed of all sources in every step, or of each source at most once per epoch."""
-        arrays = tf.constant(self.X, dtype), tf.constant(self.X_var, dtype), _targets(self.y, dtype)
-        if batch_size is None or batch_size >= self.num_data:
-            return _AllSources(Batch(None, *arrays))
-        order = _minibatches(self.num_data, batch_size, np.random.default_rng([seed, 2]))
-        return _Minibatches(arrays, islice(order, first, None))
+        whole = Batch(None, tf.constant(self.X, dtype), tf.constant(self.X_var, dtype), _targets(self.y, dtype))
+        every_step = batch_size is None or batch_size >= self.num_data
+        order = islice(_minibatches(self.num_data, batch_size or 1, np.random.default_rng([seed, 2])), first, None)
+
+        def take(steps: int) -> Tensors:
+            return () if every_step else (tf.constant(np.stack(list(islice(order, steps))).astype(np.int32)),)
+
+        def batch(taken: Tensors, step: tf.Tensor) -> Batch:
+            if every_step:
+                return whole
+            rows = taken[0][step]
+            return Batch(rows, *(tf.gather(a, rows) for a in whole[1:]))
+
+        return Feed(take, batch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,41 +80,16 @@ class StreamedData:
 
     def feed(self, batch_size: int | None, seed: int, dtype: tf.DType, *, first: int = 0) -> Feed:
         """Return the batches of the stream. The stream decides their size and order."""
-        return _Stream(self.open(first), dtype)
+        batches = self.open(first)
 
+        def take(steps: int) -> Tensors:
+            X, X_var, y = (np.stack(parts) for parts in zip(*(next(batches) for _ in range(steps)), strict=True))
+            return tf.constant(X, dtype), tf.constant(X_var, dtype), _targets(y, dtype)
 
-class _AllSources(NamedTuple):
-    whole: Batch
+        def batch(taken: Tensors, step: tf.Tensor) -> Batch:
+            return Batch(None, *(a[step] for a in taken))
 
-    def take(self, steps: int) -> Tensors:
-        return ()
-
-    def batch(self, taken: Tensors, step: tf.Tensor) -> Batch:
-        return self.whole
-
-
-class _Minibatches(NamedTuple):
-    arrays: Tensors
-    order: Iterator[np.ndarray]
-
-    def take(self, steps: int) -> Tensors:
-        return (tf.constant(np.stack(list(islice(self.order, steps))).astype(np.int32)),)
-
-    def batch(self, taken: Tensors, step: tf.Tensor) -> Batch:
-        rows = taken[0][step]
-        return Batch(rows, *(tf.gather(a, rows) for a in self.arrays))
-
-
-class _Stream(NamedTuple):
-    batches: Iterator[Any]
-    dtype: tf.DType
-
-    def take(self, steps: int) -> Tensors:
-        X, X_var, y = (np.stack(parts) for parts in zip(*(next(self.batches) for _ in range(steps)), strict=True))
-        return tf.constant(X, self.dtype), tf.constant(X_var, self.dtype), _targets(y, self.dtype)
-
-    def batch(self, taken: Tensors, step: tf.Tensor) -> Batch:
-        return Batch(None, *(a[step] for a in taken))
+        return Feed(take, batch)
 
 
 def _targets(y: np.ndarray, dtype: tf.DType) -> tf.Tensor:
