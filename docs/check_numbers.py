@@ -49,9 +49,7 @@ SENTENCES = {
         "Without any choice it is {base_face} % and {base_spiders} %",
         "labels the {labelled} sources of 4FGL-DR4",
     ],
-    "docs/index.md": [
-        "What are the {unassociated} unassociated gamma-ray sources",
-    ],
+    "docs/index.md": ["What are the {unassociated} unassociated gamma-ray sources"],
     "docs/trust.md": [
         "gives a class to {scored} sources in one half of the sky",
         "{right_share} % of the labels are right, and {sure_right} of the {sure} with a probability of 0.9 or more",
@@ -73,9 +71,7 @@ SENTENCES = {
         "{spp} chance overlaps",
         "{soft} unassociated sources that the catalogue flags as soft Galactic emission",
     ],
-    "paper.md": [
-        "labels of the {labelled} unassociated and uncertain sources",
-    ],
+    "paper.md": ["labels of the {labelled} unassociated and uncertain sources"],
 }
 
 

@@ -62,10 +62,7 @@ def benchmark_rows(data: Path, cell: str, split: int) -> tuple[Rows, Rows]:
     if not of_gpc:
         V, V_test = (np.full_like(a, float(cell.partition("/")[2])) for a in (V, V_test))
     _, y = np.unique(np.concatenate([p.y, p.y_test]), return_inverse=True)
-    return (
-        {"X": p.X, "X_var": V, "y": y[: len(p.y)]},
-        {"X": p.X_test, "X_var": V_test, "y": y[len(p.y) :]},
-    )
+    return ({"X": p.X, "X_var": V, "y": y[: len(p.y)]}, {"X": p.X_test, "X_var": V_test, "y": y[len(p.y) :]})
 
 
 def _ours(train: Rows, test: Rows, **settings: Any) -> np.ndarray:

@@ -25,11 +25,7 @@ from fermiclass.nimgp.inputs.prior import InputPrior
 CATALOGS = Path(__file__).parents[2] / "catalogs"
 DRAWS, COMPONENTS = 16, 5
 #: Features that more photons, or a better spectrum, would measure.
-GROUPS = {
-    "flux": ("Flux",),
-    "spectrum": ("Index", "beta", "HR_", "Pivot", "SigCurv"),
-    "variability": ("Variability",),
-}
+GROUPS = {"flux": ("Flux",), "spectrum": ("Index", "beta", "HR_", "Pivot", "SigCurv"), "variability": ("Variability",)}
 
 
 def entropy(P: np.ndarray) -> np.ndarray:

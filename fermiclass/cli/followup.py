@@ -78,10 +78,7 @@ from fermiclass.show.summaries import print_followup
 @click.option("--min-significance", type=float, metavar="S", help="Minimum Signif_Avg.")
 @click.option("--min-flux", type=float, metavar="F", help="Minimum Flux1000 in ph cm-2 s-1.")
 @click.option(
-    "--max-error",
-    type=float,
-    metavar="DEG",
-    help="Maximum semi-major axis of the position's 95 % error ellipse.",
+    "--max-error", type=float, metavar="DEG", help="Maximum semi-major axis of the position's 95 % error ellipse."
 )
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Keep only the first N sources.")
 @click.option(

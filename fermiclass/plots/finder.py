@@ -28,12 +28,7 @@ _BARS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0)  # arcmin
 
 
 def finder_chart(
-    places: ArrayLike,
-    ellipses: ArrayLike,
-    names: Sequence[str],
-    *,
-    width: float,
-    axes: Axes | None = None,
+    places: ArrayLike, ellipses: ArrayLike, names: Sequence[str], *, width: float, axes: Axes | None = None
 ) -> Axes:
     """Draw the error ellipses around a source in the tangential plane, north up and east to the left.
 

@@ -39,12 +39,7 @@ class FITSRows(TableRows):
         def column(name: str) -> NDArray[Any]:
             try:
                 values, null = np.asarray(rows.field(name)), rows.columns[name].null
-            except (
-                NameError,
-                TypeError,
-                ValueError,
-                OverflowError,
-            ) as error:  # of scaled 64 bits
+            except (NameError, TypeError, ValueError, OverflowError) as error:  # of scaled 64 bits
                 raise RowsError(f"the column '{name}' cannot be read ({in_one_line(error)}): write doubles") from error
             if null not in (None, "") and values.dtype.kind in "iuf":
                 # astropy takes the null value as a number. It is one before TSCAL and TZERO.

@@ -14,13 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.estimators.fitting import Fitted, check_start, fit_prepared
 from fermiclass.nimgp.estimators.folds import NUM_DRAWS, fold_temperature
-from fermiclass.nimgp.estimators.preparation import (
-    Prepared,
-    label_meanings,
-    labelled_rows,
-    prepare,
-    random_seed,
-)
+from fermiclass.nimgp.estimators.preparation import Prepared, label_meanings, labelled_rows, prepare, random_seed
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
 from fermiclass.nimgp.estimators.validation import (
     NoisyClassifierMixin,

@@ -11,13 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.estimators.fitting import run_training, schedule
-from fermiclass.nimgp.estimators.preparation import (
-    Scaling,
-    inducing_points,
-    input_prior,
-    mean_and_scale,
-    random_seed,
-)
+from fermiclass.nimgp.estimators.preparation import Scaling, inducing_points, input_prior, mean_and_scale, random_seed
 from fermiclass.nimgp.estimators.validation import (
     NoisyRegressorMixin,
     RebuiltModelMixin,
