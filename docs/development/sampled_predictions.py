@@ -2,8 +2,8 @@
 
     python docs/development/sampled_predictions.py --splits 2
 
-Trained with fresh draws of N(x̃, V) in every step, it predicts at x̃, or a mean over a few draws of N(x̃, V). The script prints
-means of NLL and error over the problems.
+Trained with fresh draws of N(x̃, V) in every step, it predicts at x̃, or a mean over a few draws of N(x̃, V). The script
+prints means of NLL and error over the problems.
 """
 
 from __future__ import annotations
