@@ -18,6 +18,8 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from fermiclass._version import __version__
+from fermiclass.analysis.facts import first_list_of, known_as
+from fermiclass.analysis.followup import ADDED
 from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.catalog.source_names import gamma_ray_names
 from fermiclass.errors import OutputError
@@ -28,7 +30,15 @@ from fermiclass.show.page.features import feature_columns
 from fermiclass.show.page.headline import class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
 from fermiclass.show.page.metrics import Candidates, Trust
-from fermiclass.show.page.sources import OTHER_NAMES, catalogue_rows, grid, saved_columns, source_columns, statuses_of
+from fermiclass.show.page.sources import (
+    OTHER_NAMES,
+    catalogue_rows,
+    grid,
+    saved_columns,
+    source_columns,
+    statuses_of,
+    text_column,
+)
 from fermiclass.show.summaries import flag_caveat, lasting_caveat, prior_caveats
 
 _ENDINGS = (".html", ".htm")
@@ -146,7 +156,10 @@ def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[s
         features = feature_columns(labels, catalog)
         names = gamma_ray_names(catalog)
         sources["others"] = [names[row] for row in catalogue_rows(labels, catalog)]
-        saved.insert(1, OTHER_NAMES)
+        saved.insert(1, text_column("OTHER_NAMES", "others", OTHER_NAMES, "meta.id.cross"))
+    for column, key, texts in (("FIRST_LIST", "since", first_list_of(labels)), ("KNOWN", "known", known_as(labels))):
+        sources[key] = texts.tolist()
+        saved.append(text_column(column, key, *ADDED[column]))
     groups = [{"name": top, "classes": [classes.index(c) for c in inside]} for top, inside in groups_of(labels).items()]
     return {
         "classes": [asdict(mark) for mark in class_marks(classes)],

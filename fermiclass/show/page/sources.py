@@ -43,15 +43,8 @@ _MEASURED = (
     ("Conf_95_PosAng", "r95Angle"),
 )
 
-#: The column of saved files with the names in other catalogues, which the label table does not have.
-OTHER_NAMES = {
-    "name": "OTHER_NAMES",
-    "key": ["others"],
-    "type": "char",
-    "about": "Names in earlier and other gamma-ray catalogues",
-    "unit": "",
-    "ucd": "meta.id.cross",
-}
+#: Names in other catalogues, which the label table does not have.
+OTHER_NAMES = "Names in earlier and other gamma-ray catalogues"
 
 
 def source_columns(labels: Table) -> dict[str, Any]:
@@ -121,6 +114,11 @@ def saved_columns(labels: Table) -> list[dict[str, Any]]:
         for column, key, kind in columns
         if column in labels.colnames
     ]
+
+
+def text_column(name: str, key: str, about: str, ucd: str) -> dict[str, Any]:
+    """Return a column of saved files, of texts that the label table does not have."""
+    return {"name": name, "key": [key], "type": "char", "about": about, "unit": "", "ucd": ucd}
 
 
 def statuses_of(columns: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from fermiclass import followup
 from fermiclass.errors import CatalogError, FeatureError, OutputError
 from fermiclass.io.tables import read_table, write_table
 from fermiclass.show.page import read_metrics, report_page, write_report
@@ -124,6 +125,10 @@ def test_both_kinds_of_pulsars_are_one_group(targets, dr4):
         found = {str(targets.table[column][row]) for column in ("ASSOC_FGL", "ASSOC_4FGL", "ASSOC_FHL", "ASSOC_GAM1")}
         assert {*names.split(", ")} == found - {"", labels["Source_Name"][row]} or not names
     assert any("3FGL" in names for names in data["sources"]["others"])
+    listed = followup(labels, by="significance")
+    for row, name in enumerate(labels["Source_Name"]):
+        there = listed[listed["Source_Name"] == name][0]
+        assert [data["sources"][key][row] for key in ("since", "known")] == [there["FIRST_LIST"], there["KNOWN"]]
 
 
 def test_labels_without_metadata(targets, dr4, tmp_path):

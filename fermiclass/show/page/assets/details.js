@@ -49,6 +49,8 @@ function showDetails() {
     ...definition("Most probably", markElement(sources.predicted[i]), ` ${data.classes[sources.predicted[i]].name}, P ${fixed(sources.pmax[i], 3)}`),
     ...definition("In the catalogue", [sources.class1[i], sources.assoc1[i]].filter(Boolean).join(", ") || "unassociated"),
     ...(sources.others?.[i] ? definition("Other names", sources.others[i]) : []),
+    ...(sources.known[i] ? definition("Known", sources.known[i]) : []),
+    ...(sources.since[i] ? definition("Oldest list of the LAT", sources.since[i]) : []),
     ...definition("RA, Dec (J2000)", `${fixed(sources.ra[i], 4)}°, ${fixed(sources.dec[i], 4)}°`),
     ...definition("l, b", `${fixed(sources.l[i], 2)}°, ${fixed(sources.b[i], 2)}°`),
     ...(sources.r95 ? definition("95 % ellipse", ellipseWords(i)) : []),
