@@ -60,12 +60,11 @@ def to_regions(table: Table) -> bytes:
 
 
 def to_list(table: Table) -> bytes:
-    """Return a line for each source: its name with underscores for blanks, right ascension and declination, J2000."""
+    """Return a line for each source with a position: name with underscores for blanks, RA and declination, J2000."""
     names = ["_".join(_NO_TEXT.sub(" ", str(name)).split()) or "?" for name in table["Source_Name"]]
     width = max(map(len, (*names, _HEADER)))
-    columns = zip(("ra", "dec"), sexagesimal(table), strict=True)
-    rows = zip((_HEADER, *names), *((title, *texts) for title, texts in columns), strict=True)
-    return "".join(f"{name:{width}}  {ra:10}  {dec}\n" for name, ra, dec in rows).encode()
+    rows = [(_HEADER, "ra", "dec"), *zip(names, *sexagesimal(table), strict=True)]
+    return "".join(f"{name:{width}}  {ra:10}  {dec}\n" for name, ra, dec in rows if "nan" not in (ra, dec)).encode()
 
 
 _WRITERS = {".reg": to_regions, ".txt": to_list}
