@@ -38,29 +38,16 @@ def run_tables(
 ) -> Iterator[tuple[str, Benchmark, dict[str, Any]]]:
     """Fill all tables of a paper, each cell once, and write ``folder/results.csv`` after each.
 
-    Parameters
-    ----------
-    paper
-        One of :data:`fermiclass.benchmarks.PAPERS`.
-    folder
-        Folder of the results, which exists. Records that it already has are not made again.
-    head
-        Header of the files of records.
-    quick
-        Whether to take one split of each cell, with the project's optimiser and without slow tables.
-    data, openml
-        See :func:`fermiclass.benchmarks.make_benchmark`.
-    seed
-        Seed of the methods.
-    leave_out
-        Called with the error if the data of a table cannot be read; the other tables follow.
-    how
-        Arguments of :func:`fermiclass.benchmarks.harness.run`, such as ``workers``.
+    `paper`: one of :data:`fermiclass.benchmarks.PAPERS`.
+    `folder`: folder of the results, which exists. Records that it already has are not made again.
+    `head`: header of the files of records.
+    `quick`: whether to take one split of each cell, with the project's optimiser and without slow tables.
+    `data`, `openml`: see :func:`fermiclass.benchmarks.make_benchmark`.
+    `seed`: seed of the methods.
+    `leave_out`: called with the error if the data of a table cannot be read; the other tables follow.
+    `how`: arguments of :func:`fermiclass.benchmarks.harness.run`, such as ``workers``.
 
-    Yields
-    ------
-    tuple
-        Title of the table, its benchmark, and its summary; see :func:`fermiclass.benchmarks.tables.summarise`.
+    Yields title of the table, its benchmark, and its summary; see :func:`fermiclass.benchmarks.tables.summarise`.
     """
     for name in PAPERS[paper]:
         benchmark = make_benchmark(name, data=data, openml=openml)
@@ -91,13 +78,10 @@ def run_tables(
 def figures_of(folder: Path) -> pd.DataFrame:
     """Average the records of a folder, whose other files are passed over.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each figure, in the order of the files: ``"benchmark"``, ``"optimiser"`` (``"paper"`` or
-        ``"project"``), ``"cell"``, ``"method"``, ``"splits"``, ``"figure"``, ``"mean"``, ``"se"``, and ``"published"``.
-        Figures are the scores of the benchmark; ``"excess"``; ``"noise"``, the median over the splits of the mean
-        learned variance; ``"seconds"``; and ``"count PREDICTED TRUE"``, the confusion matrix.
+    Returns a row for each figure, in the order of the files: ``"benchmark"``, ``"optimiser"`` (``"paper"`` or
+    ``"project"``), ``"cell"``, ``"method"``, ``"splits"``, ``"figure"``, ``"mean"``, ``"se"``, and ``"published"``.
+    Figures are the scores of the benchmark; ``"excess"``; ``"noise"``, the median over the splits of the mean learned
+    variance; ``"seconds"``; and ``"count PREDICTED TRUE"``, the confusion matrix.
     """
     rows = []
     known = {name for paper in PAPERS.values() for name in paper}

@@ -69,10 +69,7 @@ def convert_units(table: Table, source: str) -> None:
 
     Raises CatalogError when a column does not hold numbers, or has the unit of another quantity.
 
-    Warns
-    -----
-    CatalogWarning
-        When a column is converted, or its unit is unknown.
+    Warns with CatalogWarning when a column is converted, or its unit is unknown.
     """
     for name in (name for name in EXPECTED if name in table.colnames):
         if table[name].dtype.kind not in "fiub":

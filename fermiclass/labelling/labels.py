@@ -203,10 +203,7 @@ def wanted_of(labels: Table, want: str) -> tuple[tuple[str, ...], str]:
 
     A group comes before a class of the same name: 'psr' is both kinds of pulsars, 'P_psr' one of them.
 
-    Raises
-    ------
-    SelectionError
-        When the table has neither.
+    Raises SelectionError when the table has neither.
     """
     classes, groups = classes_of(labels), groups_of(labels)
     columns = {f"P_{name}": (name,) for name in classes} | {SUM_PREFIX + name: groups[name] for name in groups}

@@ -63,14 +63,9 @@ class SelectionPrior:
     def fit(cls, catalog: Catalog, p_agn: FloatArray, trained_odds: float) -> SelectionPrior:
         """Estimate the prior from a catalogue. With too few sources, or without GLAT, the prior has no effect.
 
-        Parameters
-        ----------
-        catalog
-            The training catalogue, N sources.
-        p_agn
-            Probability, as trained, that each source is an AGN, ``(N,)``. Only unassociated sources count.
-        trained_odds
-            Odds of an AGN among the training sources.
+        `catalog`: the training catalogue, N sources.
+        `p_agn`: probability, as trained, that each source is an AGN, ``(N,)``. Only unassociated sources count.
+        `trained_odds`: odds of an AGN among the training sources.
         """
         if not catalog.has_column("GLAT"):
             return cls()
