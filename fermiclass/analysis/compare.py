@@ -18,8 +18,7 @@ from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.labels import classes_of, wanted_of
 
-#: Least probability in the surprise −ln P, so that nothing is infinitely surprising.
-_LEAST = 1e-5
+_LEAST = 1e-5  #: Least probability in the surprise −ln P, so that nothing is infinitely surprising.
 
 #: Words of others for classes that the catalogue has a code for, in lower case without spaces, hyphens and points.
 _SYNONYMS = {

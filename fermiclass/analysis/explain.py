@@ -23,14 +23,11 @@ if TYPE_CHECKING:
     from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.labelling.class_priors import GroupPriors
 
-#: Percentiles that describe the features of each class.
-PERCENTILES = (2.5, 16.0, 50.0, 84.0, 97.5)
+PERCENTILES = (2.5, 16.0, 50.0, 84.0, 97.5)  #: Percentiles that describe the features of each class.
 
-#: Least probability of a class whose log-odds are shown, besides the two most probable ones.
-LEAST_CONSIDERED = 0.01
+LEAST_CONSIDERED = 0.01  #: Least probability of a class whose log-odds are shown, besides the two most probable ones.
 
-#: Stands behind a value that is imputed, or has an imputed error.
-IMPUTED_MARK = "*"
+IMPUTED_MARK = "*"  #: Stands behind a value that is imputed, or has an imputed error.
 
 #: Catalogue columns of each kind. The columns of bands, of the hardness ratios, belong to the spectral shape.
 _COLUMNS = {
@@ -45,8 +42,7 @@ _COLUMNS = {
 
 _KINDS = {column: kind for kind, columns in _COLUMNS.items() for column in columns}
 
-#: The evidence of CLASS2, as one more kind of features.
-CLASS2_KIND = "CLASS2"
+CLASS2_KIND = "CLASS2"  #: The evidence of CLASS2, as one more kind of features.
 
 _LEAST_PROBABILITY = 1e-12  # rounding makes smaller ones meaningless
 _DECONVOLUTION_STEPS = 30  # from the observed to the noiseless covariance; with 100 it differs by a few percent

@@ -25,8 +25,7 @@ LISTS = {"0FGL": 2009, "1FGL": 2010, "2FGL": 2012, "3FGL": 2015, "DR1": 2019, "D
 JUDGE = "4FGL-DR4"
 GONE = "gone"
 
-#: The column of their probability: of a pulsar of any kind.
-PAST_SCORE = "Sum_P_psr"
+PAST_SCORE = "Sum_P_psr"  #: The column of their probability: of a pulsar of any kind.
 
 
 def known_as(labels: Table) -> NDArray[np.str_]:

@@ -44,8 +44,7 @@ _LABEL_COLUMNS = (
 #: Bits of LABEL_FLAGS with which a source is no candidate: outside the training domain, flagged by the catalogue.
 DOUBTFUL_FLAGS = (4, 8)
 
-#: Least probability of a candidate: of two such sources one is of the class, or more.
-LEAST_PROBABILITY = 0.5
+LEAST_PROBABILITY = 0.5  #: Least probability of a candidate: of two such sources one is of the class, or more.
 
 #: Columns that a follow-up list has beyond RANK and those of the labels: description and UCD.
 ADDED = {

@@ -28,8 +28,7 @@ _PLACE = re.compile(r"J\d{4}\.\d[+-]\d{4}[a-z]?", re.IGNORECASE)
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan", re.IGNORECASE)
 
 
-#: Radius in degrees for sources without an error ellipse.
-RADIUS = 0.1
+RADIUS = 0.1  #: Radius in degrees for sources without an error ellipse.
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
     Estimator = NIMGPClassifier | RobustGPClassifier
 
-#: The catalogue's own probabilities of an association.
-ASSOCIATION_COLUMNS = ("ASSOC_PROB_BAY", "ASSOC_PROB_LR")
+ASSOCIATION_COLUMNS = ("ASSOC_PROB_BAY", "ASSOC_PROB_LR")  #: The catalogue's own probabilities of an association.
 
-#: Number of nearest sources in the result.
-NEIGHBOURS = 5
+NEIGHBOURS = 5  #: Number of nearest sources in the result.
 
 #: Largest number of sources for expectation propagation. Its time grows with the cube of the number.
 MOST_FOR_EP = 1000

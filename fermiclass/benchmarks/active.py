@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 NOISES = ("0", "0.1", "0.25", "0.5")
 NUM_ADDED = 100
 NUM_TRAIN, NUM_TEST, NUM_POOL = 100, 500, 400
-#: Number of steps when training continues with the fast optimiser. Only a few rows are new.
-_REFIT = {"steps": 100}
+_REFIT = {"steps": 100}  #: Number of steps when training continues with the fast optimiser. Only a few rows are new.
 
 #: Scores of the rows of the pool from their prediction. The row with the largest score is labelled next.
 ACQUISITIONS: Mapping[str, Callable[[Prediction], FloatArray] | None] = MappingProxyType(

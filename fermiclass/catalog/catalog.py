@@ -16,8 +16,7 @@ from fermiclass.catalog.releases import Release
 if TYPE_CHECKING:
     import pandas as pd
 
-#: |GLAT| in degrees from which a source is far from the plane.
-LATITUDE_EDGE = 10.0
+LATITUDE_EDGE = 10.0  #: |GLAT| in degrees from which a source is far from the plane.
 
 #: Scale height of the Galactic disc on the sky, in degrees: latitude matters below it, and hardly far above.
 DISC = 3.0

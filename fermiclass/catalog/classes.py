@@ -39,8 +39,7 @@ CLASS_CODES: Mapping[str, str] = {
     "unk": "counterpart of unknown nature",
 }
 
-#: Natures: what a source can be. Class codes tell less, or more.
-NATURES = ("bll", "fsrq", "psr", "msp", "other")
+NATURES = ("bll", "fsrq", "psr", "msp", "other")  #: Natures: what a source can be. Class codes tell less, or more.
 
 _AGN = ("bll", "fsrq")  # one of them, unknown which
 #: The natures that a source with each class code can have. An AGN without a type is either. Binaries and globular
@@ -58,8 +57,7 @@ CODE_NATURES: Mapping[str, tuple[str, ...]] = {
     "unk": NATURES,
 }
 
-#: Codes whose sources lie beside something by chance: what they can be is a guess.
-CHANCE_CODES = ("spp",)
+CHANCE_CODES = ("spp",)  #: Codes whose sources lie beside something by chance: what they can be is a guess.
 
 #: The tree of classes: each top class with the catalogue's classes below it. All classes but ``unk`` have a place.
 CLASS_TREE: Mapping[str, tuple[str, ...]] = {
@@ -68,19 +66,15 @@ CLASS_TREE: Mapping[str, tuple[str, ...]] = {
     "other": tuple(code for code, natures in CODE_NATURES.items() if "other" in natures and code != "unk"),
 }
 
-#: The three classes of the main paper, which leave no place for other sources.
-THREE_CLASSES = "bll,fsrq,psr"
+THREE_CLASSES = "bll,fsrq,psr"  #: The three classes of the main paper, which leave no place for other sources.
 
-#: Classes of associated sources whose nature is uncertain.
-UNCERTAIN_CLASSES = ("bcu", "unk")
+UNCERTAIN_CLASSES = ("bcu", "unk")  #: Classes of associated sources whose nature is uncertain.
 
-#: Choices of the sources to label.
-TARGETS = ("unassociated", "bcu", "uncertain", "all")
+TARGETS = ("unassociated", "bcu", "uncertain", "all")  #: Choices of the sources to label.
 
 #: Letters of a class's name at most: the names of columns made of it fit into a card of FITS, of 68 letters.
 MOST_LETTERS = 60
-#: Values of :func:`status_of`.
-SOURCE_STATUSES = ("unassociated", *UNCERTAIN_CLASSES, "associated", "identified")
+SOURCE_STATUSES = ("unassociated", *UNCERTAIN_CLASSES, "associated", "identified")  #: Values of :func:`status_of`.
 
 _OTHER = "other"
 _OR = "|"  # between groups of which one is right

@@ -26,8 +26,7 @@ _GAMMA_RAY_NAMES = ("ASSOC_4FGL", "ASSOC_FGL", "ASSOC_FHL", "ASSOC_GAM1")
 _PREFIXES = ("4fgl", "fl8y")
 _MOST_SHOWN = 8
 
-#: The catalogues write Markarian's galaxies in several ways.
-_SPELLINGS = (("markarian", "mkn"), ("mrk", "mkn"))
+_SPELLINGS = (("markarian", "mkn"), ("mrk", "mkn"))  #: The catalogues write Markarian's galaxies in several ways.
 
 #: Dashes and minus signs, which papers have in place of the hyphen of a name.
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"), "-")

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.io.arrays import FloatArray
 
-#: Columns that give the name of the same source in an earlier release.
-NAME_COLUMNS = ("ASSOC_4FGL", "ASSOC_FGL")
+NAME_COLUMNS = ("ASSOC_4FGL", "ASSOC_FGL")  #: Columns that give the name of the same source in an earlier release.
 
-#: Index that stands for "no counterpart".
-UNMATCHED = -1
+UNMATCHED = -1  #: Index that stands for "no counterpart".
 
 _SAME_POSITION_DEG = 1e-4  # a third of an arcsecond, finer than the precision of the catalogue's positions
 

@@ -25,8 +25,7 @@ from fermiclass.labelling.training import default_estimator, train
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
-#: Suffix of the name of a baseline that gets the uncertainties as extra features.
-UNCERTAINTIES_SUFFIX = "+unc"
+UNCERTAINTIES_SUFFIX = "+unc"  #: Suffix of the name of a baseline that gets the uncertainties as extra features.
 
 _AGN = f"agn={'+'.join(code for code in CLASS_TREE['agn'] if code != 'bcu')}"
 _CLEAR = f"other={'+'.join(code for code, natures in CODE_NATURES.items() if natures == ('other',))}"
@@ -44,8 +43,7 @@ OPEN_TRAININGS: Mapping[str, str] = {
 #: distance from the Galactic plane, and :func:`peak_features`.
 OPEN_INPUTS: Mapping[str, str] = {"": "extended", "+lat": "galactic", "-four": ""}
 
-#: Baselines that have the features of the suffix ``-four``, too.
-_OF_FOUR = ("svm", "mlps")
+_OF_FOUR = ("svm", "mlps")  #: Baselines that have the features of the suffix ``-four``, too.
 
 _NAME = re.compile(
     f"({'|'.join(BASELINES)})({re.escape(UNCERTAINTIES_SUFFIX)})?"

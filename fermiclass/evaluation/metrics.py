@@ -22,14 +22,12 @@ from fermiclass.io.arrays import FloatArray
 IntArray = NDArray[np.intp]
 Truth = NDArray[np.bool_]
 
-#: Number of bins, of equal count, that compare confidence with accuracy.
-NUM_BINS = 10
+NUM_BINS = 10  #: Number of bins, of equal count, that compare confidence with accuracy.
 
 #: Probabilities from which on a source is a candidate. All sources are the first: their purity is the base rate.
 THRESHOLDS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95)
 
-#: Probability of the binomial intervals.
-LEVEL = 0.9
+LEVEL = 0.9  #: Probability of the binomial intervals.
 
 _FLOOR = 1e-5
 

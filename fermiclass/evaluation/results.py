@@ -21,11 +21,9 @@ from fermiclass.labelling.label_shift import EstimatedPriors, correct_by_status
 #: Suffix of the name of a method whose probabilities are corrected for estimated class priors of the targets.
 ESTIMATED_SUFFIX = "+estimated"
 
-#: Name of the mean of all baselines of a variant, before its suffix.
-MEAN = "mean"
+MEAN = "mean"  #: Name of the mean of all baselines of a variant, before its suffix.
 
-#: Edges of the bins of Signif_Avg.
-SIGNIFICANCE_EDGES = (0.0, 5.0, 7.0, 10.0, 20.0, np.inf)
+SIGNIFICANCE_EDGES = (0.0, 5.0, 7.0, 10.0, 20.0, np.inf)  #: Edges of the bins of Signif_Avg.
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,9 @@ from fermiclass.io.arrays import FloatArray
 
 BoolArray = NDArray[np.bool_]
 
-#: Least number of known uncertainties for a regression.
-MIN_KNOWN = 20
+MIN_KNOWN = 20  #: Least number of known uncertainties for a regression.
 
-#: Least number of values for limits of the values.
-_MIN_VALUES = 100
+_MIN_VALUES = 100  #: Least number of values for limits of the values.
 
 #: ln of the factor below the expected uncertainty from which an uncertainty is absurdly small.
 LN_ABSURD = math.log(10.0)

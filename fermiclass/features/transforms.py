@@ -91,12 +91,9 @@ def _slopes_of_ratio(q: FloatArray) -> FloatArray:
     return np.stack([-2.0 * (b / total) / total, 2.0 * (a / total) / total])
 
 
-#: g(q) = q.
-IDENTITY = Transform(_first, np.ones_like, REACH)
-#: g(q) = ln q; dg/dq = 1/q. The variance of ln q is the squared relative error (σ/q)².
-LOG = Transform(_log, _inverse)
-#: g(q) = asinh q: q near 0 and ln 2q for large q; dg/dq = 1/√(1 + q²).
-ASINH = Transform(_asinh, _slope_of_asinh)
+IDENTITY = Transform(_first, np.ones_like, REACH)  #: g(q) = q.
+LOG = Transform(_log, _inverse)  #: g(q) = ln q; dg/dq = 1/q. The variance of ln q is the squared relative error (σ/q)².
+ASINH = Transform(_asinh, _slope_of_asinh)  #: g(q) = asinh q: q near 0 and ln 2q for large q; dg/dq = 1/√(1 + q²).
 #: g(q) = ln r(q), where r rounds to 0.01 and replaces 0 by 0.1, as the main paper does with LP_SigCurv. The gradient is
 #: that of ln q at the rounded quantity. It ignores the steps of the rounding.
 ROUNDED_LOG = Transform(_log_rounded, _inverse_rounded)

@@ -44,8 +44,7 @@ _WRITERS: dict[str, Callable[[Table], bytes]] = {
     ".parquet": to_parquet,
 }
 
-#: The endings of files that `write_table` accepts.
-table_endings: tuple[str, ...] = tuple(_WRITERS)
+table_endings: tuple[str, ...] = tuple(_WRITERS)  #: The endings of files that `write_table` accepts.
 
 
 def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:

@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
-#: Number of parts of the training sources. Each is held out once.
-FOLDS = 5
+FOLDS = 5  #: Number of parts of the training sources. Each is held out once.
 
-#: Smallest probability that counts: a classifier is not trusted to be more certain.
-FLOOR = 1e-4
+FLOOR = 1e-4  #: Smallest probability that counts: a classifier is not trusted to be more certain.
 
 #: Standard deviations of the Gaussian priors about "well calibrated": of the coefficients of the place, and of the
 #: slopes in the logarithms of the probabilities.

@@ -17,17 +17,13 @@ from fermiclass.labelling.selection import SelectionPrior
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog, ClassGrouping
 
-#: Groups of sources that can have class priors of their own.
-GROUPS = (SOURCE_STATUSES[0], *UNCERTAIN_CLASSES)
+GROUPS = (SOURCE_STATUSES[0], *UNCERTAIN_CLASSES)  #: Groups of sources that can have class priors of their own.
 
-#: Named ways to choose the class priors.
-WAYS = ("trained", "selection")
+WAYS = ("trained", "selection")  #: Named ways to choose the class priors.
 
-#: The way where none is chosen.
-DEFAULT_WAY = "selection"
+DEFAULT_WAY = "selection"  #: The way where none is chosen.
 
-#: Class priors as numbers by group of sources and class.
-GroupPriors = Mapping[str, Mapping[str, float]]
+GroupPriors = Mapping[str, Mapping[str, float]]  #: Class priors as numbers by group of sources and class.
 
 #: Keys of a label table's metadata: the way, and the numbers as JSON.
 WAY_KEY, NUMBERS_KEY = "class_priors", "priors"

@@ -29,14 +29,11 @@ if TYPE_CHECKING:
 #: Version of the label table, in its metadata.
 FORMAT_KEY, FORMAT_VERSION = "labelfmt", 5
 
-#: Metadata of the settings that are no single number or text, as JSON.
-OPTIONS_KEY = "options"
+OPTIONS_KEY = "options"  #: Metadata of the settings that are no single number or text, as JSON.
 
-#: Metadata of how often CLASS2 is of a kind by chance, as JSON; {} where CLASS2 was not used.
-CLASS2_KEY = "class2"
+CLASS2_KEY = "class2"  #: Metadata of how often CLASS2 is of a kind by chance, as JSON; {} where CLASS2 was not used.
 
-#: A label is confident if its probability is at least this.
-CONFIDENT = 0.9
+CONFIDENT = 0.9  #: A label is confident if its probability is at least this.
 
 #: Bits of LABEL_FLAGS; the first two are those of `FeatureTable.flags`.
 FLAG_UNCERTAINTY_IMPUTED, FLAG_FEATURE_IMPUTED, FLAG_CATALOGUE, FLAG_IN_DOUBT = 1, 2, 8, 16
@@ -57,8 +54,7 @@ SUM_PREFIX = "Sum_P_"
 #: The column with `SOURCE_STATUSES`. Unlike CLASS1 it is never empty: some readers take empty text for missing.
 STATUS = "STATUS"
 
-#: The column with the probability that a later list has the source.
-LASTS = "LASTS"
+LASTS = "LASTS"  #: The column with the probability that a later list has the source.
 
 #: Columns that are copied from the catalogue if it has them, and their meaning.
 CATALOGUE_COLUMNS = {

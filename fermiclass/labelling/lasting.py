@@ -35,8 +35,7 @@ PRODUCTS = ("LP_Index", "ln_Flux1000", "ln_Variability_Index", *OLDER)
 
 CELL = 15.0  # degrees
 
-#: Number of parts of the even cells. The regression for a part did not learn from the sources in it.
-PARTS = 5
+PARTS = 5  #: Number of parts of the even cells. The regression for a part did not learn from the sources in it.
 
 _FAINTEST = 3.5  # significance below which 1/S² would become a lever
 _BITS = 15

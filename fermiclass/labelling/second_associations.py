@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.io.arrays import FloatArray
 
-#: The column.
-COLUMN = "CLASS2"
+COLUMN = "CLASS2"  #: The column.
 
 #: How much more often a source of a kind has a second association of this kind than other sources have one by chance.
 #: Of the sources that 4FGL leaves unassociated and FL16Y classifies in the even cells of the sky, 24 % of the AGN and

@@ -38,14 +38,12 @@ _MINIBATCHES = {"batch_size": 512, "training": {"mean": True, "draw_pairs": 16}}
 #: class since DR4 are pulsars. Both are much more alike than the sources with a class.
 _GUESS = 0.15
 
-#: Metadata of a label table: features that no source had.
-LEFT_OUT = "leftout"
+LEFT_OUT = "leftout"  #: Metadata of a label table: features that no source had.
 
 #: Part of the training sources that lack a feature, from which on the median with the variance of all is no good value.
 _OFTEN = 0.01
 
-#: Least number of training sources of a class.
-MIN_PER_CLASS = 5
+MIN_PER_CLASS = 5  #: Least number of training sources of a class.
 
 
 def default_settings(**given: Any) -> dict[str, Any]:

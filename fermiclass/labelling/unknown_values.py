@@ -12,8 +12,7 @@ from fermiclass.io.arrays import FloatArray
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.prediction.predictor import Prediction
 
-#: Number of training sources that stand for the population.
-COMPANIONS = 32
+COMPANIONS = 32  #: Number of training sources that stand for the population.
 
 
 class Companions(NamedTuple):

@@ -32,8 +32,7 @@ from fermiclass.nimgp.settings import Settings
 _SLOPE_VARIANCE, _WHITE = 0.1, 0.01
 _WIDE, _NARROW = 1.0, 0.5  # standard deviations of logarithms
 
-#: Jitter that single precision needs.
-JITTER = 1e-3
+JITTER = 1e-3  #: Jitter that single precision needs.
 
 
 def type_of(settings: Settings) -> tf.DType:

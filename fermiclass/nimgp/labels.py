@@ -13,8 +13,7 @@ import numpy as np
 
 from fermiclass.nimgp.arrays import FloatArray
 
-#: More distinct labels than this are names or measurements, and would take minutes and gigabytes.
-MOST_CLASSES = 1000
+MOST_CLASSES = 1000  #: More distinct labels than this are names or measurements, and would take minutes and gigabytes.
 _MANY_CLASSES, _ROWS_PER_CLASS = 100, 5  # with more classes, each needs this number of rows on average
 
 

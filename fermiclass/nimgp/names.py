@@ -15,8 +15,7 @@ AVERAGING = ("nimgp", "nimgp-psi", "nimgp-nn")
 PER_SOURCE = ("nimgp", "nimgp-psi", "mgp-aug")
 #: Methods of :mod:`fermiclass.nimgp.ep`, which have no input model: robust to wrong labels, and not robust.
 EP_METHODS = ("rmgpc", "smgpc")
-#: Likelihoods of classes.
-LIKELIHOODS = ("softmax", "softmax-bound", "step", "probit", "logit")
+LIKELIHOODS = ("softmax", "softmax-bound", "step", "probit", "logit")  #: Likelihoods of classes.
 #: Kernels whose expectations over a Gaussian input are known, which the method nimgp-psi needs.
 WITH_EXPECTATIONS = ("se", "linear")
 #: Likelihoods of outputs in regression; any other likelihood of GPflow may be given as an object.
@@ -28,12 +27,9 @@ INPUT_PRIORS = ("isotropic", "population", "mixture")
 #: Choices of the inducing points.
 INDUCING = ("kmeans", "random")
 PRECISIONS = ("float32", "float64")
-#: Functions that training maximises.
-OBJECTIVES = ("elbo", "predictive")
-#: What the name of a column of standard deviations begins with: Unc_x beside x.
-UNCERTAINTY_PREFIX = "Unc_"
-#: A number that is to be learned.
-LEARNED = "learned"
+OBJECTIVES = ("elbo", "predictive")  #: Functions that training maximises.
+UNCERTAINTY_PREFIX = "Unc_"  #: What the name of a column of standard deviations begins with: Unc_x beside x.
+LEARNED = "learned"  #: A number that is to be learned.
 
 #: Estimator settings of the main paper (Villacampa-Calvo et al. 2021, section 5), beside the method.
 PAPER_ESTIMATOR: Mapping[str, Any] = {

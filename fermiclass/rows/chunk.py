@@ -17,8 +17,7 @@ from fermiclass.errors import RowsError
 from fermiclass.io.arrays import FloatArray
 from fermiclass.rows.columns import Columns, as_floats, as_variances, plain_values, refuse
 
-#: Number of rows that a pass in order reads at a time.
-CHUNK_ROWS = 65536
+CHUNK_ROWS = 65536  #: Number of rows that a pass in order reads at a time.
 
 
 _CHANGED = "it has changed since it was opened: start again when it is complete"

@@ -14,8 +14,7 @@ from fermiclass.errors import RowsError
 from fermiclass.io.arrays import FloatArray
 from fermiclass.nimgp.names import UNCERTAINTY_PREFIX as UNCERTAINTY_PREFIX
 
-#: Column of the label in the feature tables that ``fermiclass features`` writes.
-DEFAULT_LABEL = "CLASS"
+DEFAULT_LABEL = "CLASS"  #: Column of the label in the feature tables that ``fermiclass features`` writes.
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 _CANDIDATES = "psr"
 _READINGS = {"face": "face value", "spiders": "spiders"}
 
-#: Baselines that are printed, the best ones.
-_MOST_BASELINES = 5
+_MOST_BASELINES = 5  #: Baselines that are printed, the best ones.
 
 #: A method that uses the error bars, and the same model without them.
 _NOISY, _NOISELESS = "nimgp", "mgp"

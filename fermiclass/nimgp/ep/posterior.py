@@ -14,8 +14,7 @@ from scipy.special import log_ndtr
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.ep.factors import LabelNoise, Labels, Sites
 
-#: Added to the diagonal of every K_k, so that it can be factorised.
-JITTER = 1e-6
+JITTER = 1e-6  #: Added to the diagonal of every K_k, so that it can be factorised.
 
 _POINTS = 100  # number of quadrature points
 _ROWS_PER_BLOCK = 1000

@@ -12,8 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from fermiclass.nimgp.arrays import FloatArray
 
-#: Rows to train on, and rows that are held out.
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]  #: Rows to train on, and rows that are held out.
 
 
 def stratified_folds(y: NDArray[Any], number: int, seed: int) -> list[Split]:
@@ -48,8 +47,7 @@ _LN_RANGE = np.log(4.0)  # temperatures from 1/4 to 4
 _LN_TOLERANCE = 0.01
 _LEAST = 1e-5  # least probability, so that its logarithm is finite
 
-#: Number of draws of each noisy input. It is enough for a mean over all sources.
-NUM_DRAWS = 64
+NUM_DRAWS = 64  #: Number of draws of each noisy input. It is enough for a mean over all sources.
 
 
 def fold_temperature(estimator: Any, X: FloatArray, y: np.ndarray, X_var: FloatArray, *, seed: int) -> float:

@@ -26,8 +26,7 @@ from fermiclass.nimgp.labels import LabelTable, check_number_of_classes
 from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.nimgp.settings import FOLDS, Settings
 
-#: Number of rows in a step, if the settings do not give one.
-BATCH_SIZE = 1024
+BATCH_SIZE = 1024  #: Number of rows in a step, if the settings do not give one.
 
 #: Inputs, their variances (n, D), and labels (n,), as for `NIMGPClassifier.fit`.
 Minibatch = tuple[np.ndarray, np.ndarray, np.ndarray]

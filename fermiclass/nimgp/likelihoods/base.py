@@ -22,8 +22,7 @@ from fermiclass.nimgp.posterior import LatentMoments
 
 _POINTS_IN_ALL = 256  # smallest number of points of f for each input
 _NODES = 20  # Gauss-Hermite nodes of a single function
-#: Functions that are lower by this have no weight.
-FAR = 1e30
+FAR = 1e30  #: Functions that are lower by this have no weight.
 
 
 class PredictiveMoments(NamedTuple):

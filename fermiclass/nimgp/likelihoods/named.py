@@ -20,8 +20,7 @@ NOISE_VARIANCE = {"step": 0.0, "probit": 1.0, "logit": 2.897}
 #: Likelihoods that need no other parameters; :data:`fermiclass.nimgp.names.LIKELIHOODS` lists all names for commands.
 NAMED: Mapping[str, Callable[..., Likelihood]] = {"softmax": Softmax, "softmax-bound": SoftmaxBound}
 
-#: Parameters of the Beta prior of ρ (Hernández-Lobato et al. 2011, section 2).
-PRIOR = (1.0, 9.0)
+PRIOR = (1.0, 9.0)  #: Parameters of the Beta prior of ρ (Hernández-Lobato et al. 2011, section 2).
 
 
 def make_likelihood(

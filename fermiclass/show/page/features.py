@@ -16,8 +16,7 @@ from fermiclass.show.page.sources import catalogue_rows
 if TYPE_CHECKING:
     from astropy.table import Table
 
-#: Percentiles of a class that the page shows as its range and median.
-RANGE = (16.0, 50.0, 84.0)
+RANGE = (16.0, 50.0, 84.0)  #: Percentiles of a class that the page shows as its range and median.
 
 
 def feature_columns(labels: Table, catalog: Catalog) -> dict[str, Any]:

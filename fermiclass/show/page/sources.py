@@ -187,8 +187,7 @@ def _list(values: Any) -> list[Any]:
     return [value if known else None for value, known in zip(values.tolist(), np.isfinite(values), strict=True)]
 
 
-#: Half the width and half the height of the whole sky.
-EXTENT = (float(np.pi), float(np.pi / 2))
+EXTENT = (float(np.pi), float(np.pi / 2))  #: Half the width and half the height of the whole sky.
 
 _STEPS = 91  # number of points in a line of the grid
 _LEFT = 179.999  # deg, the map's left edge; 180 is its right edge
