@@ -255,12 +255,11 @@ def _without(table: Table, other: OtherList, labels: Table) -> tuple[Table, str]
     row, times = np.unique(theirs, return_counts=True)
     several = [str(name) for name in other.names[row[times > 1]]]
     missing = np.delete(other.names, row).tolist()
-    note = f"{other.source} leaves out {gone.sum()} sources{_named(table['Source_Name'][gone].tolist())}."
-    if several:
-        note += f" {len(several)} of its {len(other)} rows can be several sources, and exclude all{_named(several)}."
-    if missing:
-        note += f" {len(missing)} are no labelled source{_named(missing)}."
-    return table[~gone], note
+    said = {f"{other.source} leaves out": table["Source_Name"][gone].tolist()}
+    said |= {"rows that can be several sources and exclude all": several} if several else {}
+    said |= {"rows that are no labelled source": missing} if missing else {}
+    note = "; ".join(f"{what}: {len(names)}{_named(names)}" for what, names in said.items())
+    return table[~gone], f"{note}."
 
 
 def _named(names: Sequence[str]) -> str:

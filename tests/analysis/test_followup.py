@@ -193,8 +193,8 @@ def test_other_lists_exclude_by_name_and_by_position(labels):
     rows += [("PSR J9", *place(labels, 5)), (labels["Source_Name"][6].removeprefix("4FGL "), np.nan, np.nan)]
     gone, note = left_out(labels, Table(rows=rows, names=("name", "ra", "dec")))
     assert gone == [3, 5, 6]
-    assert "leaves out 3 sources" in note
-    assert "1 are no labelled source" in note
+    assert "leaves out: 3 (" in note
+    assert "no labelled source: 1" in note
     gone, _ = left_out(labels, [OtherList.of(Table({"name": [labels["Source_Name"][k]]})) for k in (7, 8)])
     assert gone == [7, 8]
 
@@ -221,7 +221,7 @@ def test_rows_that_can_be_several_sources_exclude_all(labels):
     two["Source_Name"][2] = "twin"
     gone, note = left_out(two, Table({"name": ["here"], "ra": [two["RAJ2000"][0]], "dec": [two["DEJ2000"][0]]}))
     assert gone == [0, 2]
-    assert "1 of its 1 rows can be several sources, and exclude all (here)" in note
+    assert "several sources and exclude all: 1 (here)" in note
 
 
 def test_what_others_say_and_since_when(dr4, labels):

@@ -159,7 +159,7 @@ def test_followup_writes_what_observers_need(folder, tmp_path):
     ).split())  # fmt: skip
     names = read_table(files[0])["Source_Name"]
     assert "4FGL J1539.4-3323" not in names
-    assert "are no labelled source (" in printed
+    assert "are no labelled source: 1 (" in printed
     assert [file.read_text().count("4FGL") for file in files[1:3]] == [4, 4]
     assert files[3].read_bytes().count(b"/Type /Page ") == 2  # three targets on a page
 
