@@ -12,7 +12,7 @@ from fermiclass.catalog import CLASS_TREE
 from fermiclass.evaluation import match_sources
 from fermiclass.labelling.catalog_model import CatalogModel
 
-GROUPINGS = ("bll,fsrq,psr", "agn=bll+fsrq,psr", "bll,fsrq,psr,other", "psr,other")
+GROUPINGS = ("bll,fsrq,psr", "psr,other")
 WAYS = ("trained", "selection")
 
 

@@ -33,7 +33,7 @@ def main() -> None:
         model = fc.train(catalog)
         rows = targets.splits[0][0].rows
         labels = model.label(catalog[rows], "all")
-        P = np.stack([np.asarray(labels[f"P_{name}"], float) for name in model.classes], axis=1)
+        P = np.stack([np.asarray(labels[f"P_{name}"], float) for name in model.grouping.names], axis=1)
         may = (targets.truth @ (open_classes(model.grouping) > 0).T) > 0
         bare = targets.populations["all"].mask
         known = bare & ~targets.truth_of("all").all(axis=1)
@@ -49,7 +49,8 @@ def main() -> None:
                     f"{sets.sum(axis=1).mean():.2f} classes; of all unassociated {mean_size(P[bare], level):.2f}",
                     flush=True,
                 )
-            of_agn, of_psr = model.grouping.of_agn(model.classes), model.grouping.within("psr", model.classes)
+            grouping, names = model.grouping, model.grouping.names
+            of_agn, of_psr = grouping.of_agn(names), grouping.within("psr", names)
             for group, inside in {"agn": of_agn, "psr": of_psr, "other": ~of_agn & ~of_psr}.items():
                 p, q = P[:, inside].sum(axis=1), Q[:, inside].sum(axis=1)
                 is_one = of_class[:, inside].any(axis=1)
@@ -76,7 +77,7 @@ def held_out(catalog: fc.Catalog, model: fc.CatalogModel) -> tuple[np.ndarray, n
     sources = catalog[[row[name] for name in targets.names.tolist()]]
     table = sources.table.copy()
     table["CLASS1"] = ""
-    ratios = model.selection.ratios(dataclasses.replace(sources, table=table), model.grouping, model.classes)
+    ratios = model.selection.ratios(dataclasses.replace(sources, table=table), model.grouping, model.grouping.names)
     q = p * ratios
     weight = (ratios * targets.truth).sum(axis=1)
     return q / q.sum(axis=1, keepdims=True), weight, targets.truth

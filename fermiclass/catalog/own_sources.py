@@ -191,8 +191,13 @@ def _find(given: Iterable[str], columns: Mapping[str, str], shown: str) -> dict[
 
 
 def error_column(name: str, columns: Iterable[str]) -> str:
-    """Return ``Unc_X`` if a column has the form of an error, such as X_err, of another column X; else its name."""
+    """Return ``Unc_X`` if a column has the form of an error, such as X_err, of another column X; else its name.
+
+    Of a column of upper limits, such as X_ul, it is ``X_UL``.
+    """
     for other in columns:
+        if name.lower() == f"{other.lower()}_ul":
+            return f"{other}_UL"
         if name.lower() in [form.format(other.lower()) for form in _ERROR_NAMES]:
             return f"Unc_{other}"
     return name

@@ -60,15 +60,17 @@ class Feature:
         q = np.stack([reading.value for reading in readings])
         measured = any(reading.measured for reading in readings)
         value = self.transform.value(q)
+        limits = readings[0].upper if len(readings) == 1 else None  # all functions of one quantity rise
+        upper = None if limits is None else self.transform.value(limits[None])
         if not measured:
-            return Reading(value, np.zeros_like(value), False)
+            return Reading(value, np.zeros_like(value), False, upper)
         sigmas = np.stack([reading.sigma for reading in readings])
         # The sum goes term by term: one row has the same operations as the whole catalogue, and so the same bits.
         variance = np.zeros_like(value)
         with np.errstate(over="ignore", invalid="ignore"):  # a result that is not finite is unknown
             for slope, sigma in zip(self.transform.gradient(q), sigmas, strict=True):
                 variance = variance + (slope * sigma) ** 2
-        return Reading(value, np.sqrt(variance), True)
+        return Reading(value, np.sqrt(variance), True, upper)
 
 
 def _missing_message(feature: Feature, missing: Iterable[str], catalog: Catalog) -> str:

@@ -27,6 +27,9 @@ BAND_EDGES: dict[int, tuple[float, ...]] = {
     8: (50.0, 1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 1e5, 1e6),
 }
 
+#: What the name of a column of upper limits ends with, behind that of the quantity.
+LIMIT = "_UL"
+
 
 class Reading(NamedTuple):
     """A quantity of every source."""
@@ -34,6 +37,8 @@ class Reading(NamedTuple):
     value: FloatArray  #: (N,) the quantity, NaN where the catalogue has none.
     sigma: FloatArray  #: (N,) its standard deviation; 0 if `measured` is False, NaN where it is unknown.
     measured: bool  #: Whether the catalogue has uncertainties of this quantity.
+    #: (N,) upper limit where there is one in place of a value, NaN elsewhere; None without any.
+    upper: FloatArray | None = None
 
 
 class Input(Protocol):
@@ -79,7 +84,10 @@ def describe(catalog: Catalog) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """One scalar column and, if it has one, the column of its standard deviation."""
+    """One scalar column and, if it has one, the column of its standard deviation.
+
+    A column ``X_UL`` of the catalogue has upper limits of the column X, for sources without a value.
+    """
 
     name: str
     uncertainty: str | None = None  #: The column of its standard deviation, or None if there is none.
@@ -104,10 +112,13 @@ class Column:
                 f"column '{self.name}' of {describe(catalog)} has {value.shape[1:]} numbers for each source, expected "
                 f"one. Choose a column with one number for each source."
             )
+        limit, upper = f"{self.name}{LIMIT}", None
+        if catalog.has_column(limit):
+            upper = np.where(np.isnan(value), float_column(catalog, limit), np.nan)
         if self.uncertainty is None or (self.optional and not catalog.has_column(self.uncertainty)):
-            return Reading(value, np.zeros_like(value), False)
+            return Reading(value, np.zeros_like(value), False, upper)
         sigma = float_column(catalog, self.uncertainty)
-        return Reading(value, np.where((sigma > 0.0) & (sigma < self.cap), sigma, np.nan), True)
+        return Reading(value, np.where((sigma > 0.0) & (sigma < self.cap), sigma, np.nan), True, upper)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import FeatureError
 from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature
 from fermiclass.features.imputation import BoolArray, Imputation
-from fermiclass.features.inputs import column_or_nan, describe
+from fermiclass.features.inputs import Reading, column_or_nan, describe
 from fermiclass.features.parsing import parse_features
 from fermiclass.io.arrays import FloatArray
 
@@ -39,6 +39,7 @@ class FeatureTable:
     features: tuple[Feature, ...]  #: The D features.
     imputed_uncertainty: BoolArray  #: (N, D) mask of the uncertainties that were imputed.
     imputed_value: BoolArray  #: (N, D) mask of the values that were imputed.
+    upper: FloatArray  #: (N, D) upper limits of imputed values, infinite where there is none.
     #: The policy of the imputation. Give it to `extract_features` to treat another catalogue the same way.
     imputation: Imputation
     meta: Mapping[str, Any] = field(default_factory=dict)  #: Provenance: catalog, sha256, release, classes, features.
@@ -70,6 +71,7 @@ class FeatureTable:
             rows=self.rows[chosen],
             imputed_uncertainty=self.imputed_uncertainty[chosen],
             imputed_value=self.imputed_value[chosen],
+            upper=self.upper[chosen],
         )
 
     def to_table(self) -> Table:
@@ -109,9 +111,9 @@ def known_features(spec: str | Iterable[str | Feature], training: Catalog, targe
     none.
     """
     chosen = parse_features(spec, training)
-    left_out = [
-        feature.name for feature in chosen if not np.any(np.isfinite(feature.measure(targets, unknown=True).value))
-    ]
+    readings = {feature.name: feature.measure(targets, unknown=True) for feature in chosen}
+    known = {name: np.isfinite(each.value) | np.isfinite(_upper(each)) for name, each in readings.items()}
+    left_out = [name for name, mask in known.items() if not np.any(mask)]
     names = [feature.name for feature in chosen if feature.name not in left_out]
     if not names:
         raise FeatureError(
@@ -119,6 +121,12 @@ def known_features(spec: str | Iterable[str | Feature], training: Catalog, targe
             "choose other features (--features)."
         )
     return ",".join(names), left_out
+
+
+def _upper(reading: Reading) -> FloatArray:
+    """Return the upper limits of a reading, infinite where there is none, ``(N,)``."""
+    limits = np.full(len(reading.value), np.nan) if reading.upper is None else reading.upper
+    return np.where(np.isfinite(limits), limits, np.inf)
 
 
 def extract_features(
@@ -180,6 +188,7 @@ def extract_features(
         features=chosen,
         imputed_uncertainty=imputed.imputed_uncertainty,
         imputed_value=imputed.imputed_value,
+        upper=np.stack([_upper(reading) for reading in readings], axis=1),
         imputation=imputation,
         meta={
             "catalog": str(catalog.source),

@@ -209,7 +209,7 @@ class CatalogModel:
         """Return the table with the unknown features as the population has them, given the known ones."""
         from fermiclass.labelling.unknown_values import complete
 
-        X, X_var = complete(self.domain, table.X, table.X_var, table.imputed_value, self._filled)
+        X, X_var = complete(self.domain, table.X, table.X_var, table.imputed_value, self._filled, table.upper)
         return replace(table, X=X, X_var=X_var)
 
     @property
@@ -220,7 +220,8 @@ class CatalogModel:
     def _companions(self, table: FeatureTable, rows: NDArray[np.intp]) -> Companions:
         from fermiclass.labelling.unknown_values import find_companions
 
-        return find_companions(self.domain, table.X[rows], table.X_var[rows], table.imputed_value[rows], self._filled)
+        some = table[rows]
+        return find_companions(self.domain, some.X, some.X_var, some.imputed_value, self._filled, some.upper)
 
     def priors(self, chosen: str | GroupPriors | None = None) -> ClassPriors:
         """Return the class priors of the sources to be labelled, as :meth:`label` explains."""

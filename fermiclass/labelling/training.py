@@ -212,13 +212,15 @@ def train(
 def _as_population(rows: FeatureTable, domain: TrainingDomain) -> tuple[FloatArray, FloatArray]:
     """Return features and variances of training sources, ``(N, D)`` each.
 
-    A feature that many sources lack has, for them, mean and variance of the population with their other features.
+    A feature that many sources lack, or of which one has an upper limit, has, for them, mean and variance of the
+    population with their other features.
     """
     from fermiclass.labelling.unknown_values import complete
 
     often = rows.imputed_value.mean(axis=0) >= _OFTEN
     filled = np.array([feature.median for feature in rows.imputation.features])
-    return complete(domain, rows.X, rows.X_var, rows.imputed_value & often, filled)
+    missing = rows.imputed_value & (often | np.isfinite(rows.upper))
+    return complete(domain, rows.X, rows.X_var, missing, filled, rows.upper)
 
 
 def classify(

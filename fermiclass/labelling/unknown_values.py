@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from fermiclass.io.arrays import FloatArray
 from fermiclass.nimgp.domain import TrainingDomain
@@ -35,6 +36,7 @@ def find_companions(
     X_var: FloatArray,
     missing: NDArray[np.bool_],
     filled: FloatArray | None = None,
+    upper: FloatArray | None = None,
 ) -> Companions:
     """Return the distribution of the unknown features of sources, given their known ones.
 
@@ -49,9 +51,14 @@ def find_companions(
 
     `filled` are the ``(D,)`` values that stand for unknown ones in the training. Training sources with such a value of
     an unknown feature are no companions, unless there are too few others.
+
+    `upper` are ``(n, D)`` upper limits u of unknown features, infinite where there is none. Each Gaussian is then cut
+    off at u: its weight is multiplied by the part below, Φ((u − mean)/σ), and it has the mean and the variance of this
+    part (:func:`below`).
     """
     W, K = 0.5 * domain.covariance, min(COMPANIONS, len(domain.X))
     known = np.full(domain.X.shape, True) if filled is None else filled != domain.X
+    limits = np.full(X.shape, np.inf) if upper is None else upper
     weights, means = np.empty((len(X), K)), np.repeat(X[:, None], K, axis=1)
     variances = np.repeat(X_var[:, None], K, axis=1)
     for i, unknown in enumerate(missing):
@@ -63,20 +70,44 @@ def find_companions(
         if usable.sum() >= K:
             distance[~usable] = np.inf
         nearest = np.argsort(distance, kind="stable")[:K]
-        weights[i] = np.exp(-0.5 * (distance[nearest] - distance[nearest[0]]))
+        ln_weight = -0.5 * distance[nearest]
         slope = np.linalg.solve(A, W[np.ix_(o, m)])
         means[i][:, m] = domain.X[np.ix_(nearest, m)] + offset[nearest] @ slope
         variances[i][:, m] = np.maximum(np.diag(W)[m] - np.sum(slope * W[np.ix_(o, m)], axis=0), 0.0)
+        for j in m[np.isfinite(limits[i, m])]:
+            ln_part, means[i][:, j], variances[i][:, j] = below(limits[i, j], means[i][:, j], variances[i][:, j])
+            ln_weight = ln_weight + ln_part
+        weights[i] = np.exp(ln_weight - ln_weight.max())
     return Companions(weights / weights.sum(axis=1, keepdims=True), means, variances)
 
 
+def below(limit: float, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the logarithm of the part of Gaussians below a limit, and mean and variance of this part, ``(K,)`` each.
+
+    With z = (limit − mean)/σ and λ = φ(z)/Φ(z), the part is Φ(z), its mean is ``mean − σ λ``, and its variance ``σ² (1
+    − z λ − λ²)``. A variance below 10⁻¹² counts as this.
+    """
+    sigma = np.sqrt(np.maximum(variance, 1e-12))
+    z = np.maximum((limit - mean) / sigma, -1e4)
+    ln_part = log_ndtr(z)
+    ratio = np.exp(-0.5 * z**2 - 0.5 * np.log(2.0 * np.pi) - ln_part)
+    spread = np.where(z < -50.0, 1.0 / np.maximum(z**2, 1.0), 1.0 - z * ratio - ratio**2)  # far off, an exponential
+    return ln_part, np.minimum(mean - sigma * ratio, limit), sigma**2 * np.clip(spread, 0.0, 1.0)
+
+
 def complete(
-    domain: TrainingDomain, X: FloatArray, X_var: FloatArray, missing: NDArray[np.bool_], filled: FloatArray
+    domain: TrainingDomain,
+    X: FloatArray,
+    X_var: FloatArray,
+    missing: NDArray[np.bool_],
+    filled: FloatArray,
+    upper: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return features and variances ``(n, D)`` with mean and variance of :func:`find_companions` where missing."""
     X, X_var, rows = X.copy(), X_var.copy(), np.flatnonzero(missing.any(axis=1))
     if len(rows):
-        mean, spread = find_companions(domain, X[rows], X_var[rows], missing[rows], filled).moments()
+        limits = None if upper is None else upper[rows]
+        mean, spread = find_companions(domain, X[rows], X_var[rows], missing[rows], filled, limits).moments()
         X[rows] = np.where(missing[rows], mean, X[rows])
         X_var[rows] = np.where(missing[rows], spread, X_var[rows])
     return X, X_var

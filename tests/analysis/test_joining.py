@@ -12,6 +12,7 @@ from astropy.table import Table
 from fermiclass import NIMGPClassifier, extract_features, join, train
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.errors import CatalogError
+from fermiclass.features import known_features
 from tests.commands import run, run_well
 from tests.conftest import slim_path
 
@@ -102,6 +103,24 @@ def test_a_feature_that_a_third_of_the_sources_has(dr4, xray):
     assert np.mean(nll["with"][has]) < np.mean(nll["without"][has]) - 0.02
     assert np.mean(nll["with"][~has]) < np.mean(nll["without"][~has]) + 0.02
     assert extract_features(joined, names).imputed_value[:, -1].mean() == pytest.approx(2 / 3, abs=0.05)
+
+
+def test_an_upper_limit_is_below_what_is_seen(dr4):
+    """Alike sources have a smaller flux if a limit says so, and a limit above all fluxes says nothing."""
+    catalog, rng = dr4[::5], np.random.default_rng(0)
+    flux = np.exp(rng.normal(0.0, 1.0, len(catalog)))
+    table = Table({"Source_Name": catalog.names, "XFLUX": np.where(np.arange(len(flux)) % 2, flux, np.nan)})
+    found = {}
+    for limit in (np.nan, 1e3, 0.5):
+        table["XFLUX_ul"] = limit
+        joined = join(catalog, table)
+        model = train(joined, NIMGPClassifier(steps=5, num_inducing=10), features="six,ln_XFLUX", classes=THREE_CLASSES)
+        found[limit] = model.features_of(joined).X[::2, -1]
+    assert "XFLUX_UL" in joined.table.colnames
+    np.testing.assert_allclose(found[1e3], found[np.nan], atol=1e-3)
+    assert np.all(found[0.5] < np.minimum(found[np.nan], np.log(0.5)))
+    known, left_out = known_features("ln_XFLUX", joined, joined[::2])
+    assert (known, left_out) == ("ln_XFLUX", [])  # limits are enough
 
 
 def test_columns_and_labels_are_evaluated(xray, dr4, tmp_path):

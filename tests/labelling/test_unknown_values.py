@@ -8,7 +8,7 @@ from fermiclass import CatalogModel, NIMGPClassifier, classify, read_sources, tr
 from fermiclass.catalog import THREE_CLASSES, CatalogWarning
 from fermiclass.errors import FeatureError
 from fermiclass.labelling.training import LEFT_OUT
-from fermiclass.labelling.unknown_values import average, doubted, find_companions
+from fermiclass.labelling.unknown_values import average, below, doubted, find_companions
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.prediction.predictor import Prediction
 
@@ -25,22 +25,37 @@ def model(few):
     return train(few, NIMGPClassifier(steps=150, num_inducing=20), **SIX)
 
 
-def test_companions_are_the_population_given_the_known_features():
-    """Mean and variance by quadrature over the kernel estimate and the noise of the known feature."""
+@pytest.mark.parametrize("limit", [np.inf, 1.0, -2.0])
+def test_companions_are_the_population_given_the_known_features(limit):
+    """Mean and variance by quadrature over the kernel estimate and the noise of the known feature, below the limit."""
     W = np.array([[0.5, 0.2], [0.2, 0.3]])
     sources = np.array([[0.0, 0.0], [1.0, 2.0], [-1.0, 1.0], [2.0, -1.0]])
     domain = TrainingDomain(sources, 2 * W, np.empty(0), 1)
     observed, noise = 0.7, 0.4
-    grid = np.linspace(-8, 10, 601)
+    grid = np.linspace(-8, 10, 601) - 0.015  # a limit lies between two points
     first, second = np.meshgrid(grid, grid, indexing="ij")
     density = sum(multivariate_normal(x, W).pdf(np.stack([first, second], axis=-1)) for x in sources)
     of_second = np.sum(density * norm(first, np.sqrt(noise)).pdf(observed), axis=0)
-    of_second /= of_second.sum()
+    of_second = np.where(grid <= limit, of_second, 0.0) / np.sum(of_second[grid <= limit])
     mean = np.sum(of_second * grid)
-    found = find_companions(domain, np.array([[observed, 99.0]]), np.array([[noise, 99.0]]), np.array([[False, True]]))
+    row, unknown = np.array([[observed, 99.0], [noise, 99.0]]), np.array([[False, True]])
+    found = find_companions(domain, row[:1], row[1:], unknown, upper=np.array([[-5.0, limit]]))
     X, X_var = found.moments()
-    assert X[0] == pytest.approx([observed, mean], abs=1e-4)
+    assert X[0] == pytest.approx([observed, mean], abs=5e-4)
     assert X_var[0] == pytest.approx([noise, np.sum(of_second * (grid - mean) ** 2)], abs=1e-4)
+
+
+@pytest.mark.parametrize("z", [-2000.0, -30.0, -1.0, 0.5, 40.0])
+def test_the_part_of_a_gaussian_below_a_limit(z):
+    mean, variance = np.array([3.0]), np.array([4.0])
+    ln_part, of_part, variance_of_part = below(3.0 + 2.0 * z, mean, variance)
+    deepest = 40.0 / max(1.0, -z) + max(z + 10.0, 0.0)
+    depth = (np.arange(400_000) + 0.5) / 400_000 * deepest  # below the limit, in units of σ
+    weight = np.exp(norm.logpdf(z - depth) - norm.logpdf(min(z, 0.0)))
+    x = mean + 2.0 * (z - depth)
+    assert ln_part == pytest.approx(norm.logcdf(z))
+    assert of_part == pytest.approx(np.average(x, weights=weight), rel=1e-4)
+    assert variance_of_part == pytest.approx(np.average((x - of_part) ** 2, weights=weight), rel=1e-2)
 
 
 def test_the_average_of_predictions():
