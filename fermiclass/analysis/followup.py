@@ -81,6 +81,7 @@ def followup(
     by: str | None = None,
     want: str | None = None,
     min_probability: float | None = None,
+    contamination: float | None = None,
     ra: Range | None = None,
     dec: Range | None = None,
     abs_glat: Range | None = None,
@@ -115,6 +116,9 @@ def followup(
     min_probability
         Least probability of the wanted class, or of the most probable one. By default :data:`LEAST_PROBABILITY` where
         candidates of a wanted class are ranked by their probability.
+    contamination
+        In place of a least probability: expected fraction of the candidates that are not of the wanted class, at most.
+        The probability has the limit of :func:`limit_of`.
     ra, dec
         Ranges of right ascension and declination, J2000, in degrees. Right ascension may run through 0.
     abs_glat
@@ -177,7 +181,9 @@ def followup(
         raise SelectionError(f"top={top} is not valid: give 1 or more")
     if want is not None and flags is None:
         flags = DOUBTFUL_FLAGS
-    if want is not None and by == "probability" and min_probability is None:
+    if contamination is not None and (want is None or min_probability is not None):
+        raise SelectionError("a contamination needs a wanted class, and no least probability (--want, --min-p)")
+    if want is not None and by == "probability" and min_probability is contamination is None:
         min_probability = LEAST_PROBABILITY
     score = probability if by == "probability" else CRITERIA[by]
     if by == "noise" and len(table) and not np.any(np.asarray(table[score], np.float64) > LEAST_NOISE_ENTROPY):
@@ -208,6 +214,11 @@ def followup(
         table, note = _without(table, other, labels)
         selected.append(f"not in {other.source} {len(table)}")
         excluded.append(note)
+    if contamination is not None:
+        p = np.ma.filled(np.ma.asarray(table[probability], np.float64), np.nan)
+        limit = limit_of(p, _number("contamination", contamination, 0.0, 1.0))
+        table = table[p >= limit]
+        selected.append(f"{probability} >= {limit:.3f}, for a contamination of {contamination:g}, {len(table)}")
     table = _ranked(table, score, weighted)[:top]
     if score == PAST_SCORE and (min_probability or 0) >= LEAST_PROBABILITY and {*(flags or ())} >= {*DOUBTFUL_FLAGS}:
 
@@ -231,6 +242,16 @@ def followup(
         p, lasts = (np.asarray(table[name], np.float64) for name in (probability, LASTS))
         table.meta["expected"] = f"{np.sum(p):.1f} {want}, {np.sum(p * lasts):.1f} that last"
     return table
+
+
+def limit_of(p: NDArray[np.float64], contamination: float) -> float:
+    """Return the smallest limit of probabilities ``(n,)`` from which on the mean of 1 − p is at most `contamination`.
+
+    It is infinite if there is none. What is not known (NaN) does not count.
+    """
+    falling = np.sort(p[np.isfinite(p)])[::-1]
+    good = np.flatnonzero(np.cumsum(1.0 - falling) <= contamination * np.arange(1, len(falling) + 1))
+    return float(falling[good[-1]]) if len(good) else np.inf
 
 
 def _ranked(table: Table, score: str, weighted: bool) -> Table:

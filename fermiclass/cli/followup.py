@@ -61,6 +61,13 @@ from fermiclass.show.summaries import print_followup
     "by probability]",
 )
 @click.option(
+    "--contamination",
+    type=float,
+    metavar="F",
+    help="In place of --min-p: the longest list of which a fraction F, such as 0.05, or less is expected not to be of "
+    "the class --want, by its probabilities.",
+)
+@click.option(
     "--status",
     metavar="a,b",
     help="Keep sources of these kinds: unassociated, bcu, unk, associated, identified. [default: all]",

@@ -56,6 +56,9 @@ STATUS = "STATUS"
 
 LASTS = "LASTS"  #: The column with the probability that a later list has the source.
 
+#: The column with the fewest classes of which the source is one with this probability or more.
+CLASS_SET, SET_PROBABILITY = "CLASS_SET", 0.95
+
 #: Columns that are copied from the catalogue if it has them, and their meaning.
 CATALOGUE_COLUMNS = {
     "Source_Name": "Name in the catalogue",
@@ -126,6 +129,9 @@ def label_table(
     for top, inside in (tops or {}).items():
         total = sum(np.asarray(table[f"P_{name}"]) for name in inside)
         add_column(table, f"{SUM_PREFIX}{top}", total, f"Probability of {' or '.join(inside)}", "stat.probability")
+    sets = class_sets(prediction.probabilities, classes)
+    about = f"Fewest classes whose probabilities sum to {SET_PROBABILITY:g} or more"
+    add_column(table, CLASS_SET, sets, about, "src.class")
     bits = feature_flags
     if catalog.has_column("Flags"):
         # A masked value of Flags becomes NaN. An unknown value is no warning.
@@ -133,6 +139,18 @@ def label_table(
     add_domain(table, ood_score, bits, LABEL_FLAGS)
     add_column(table, LASTS, lasting(catalog), "Probability that a later list has the source", "stat.probability")
     return table
+
+
+def class_sets(P: NDArray[np.float64], classes: Sequence[str], least: float = SET_PROBABILITY) -> NDArray[np.str_]:
+    """Return the fewest classes whose probabilities ``(n, C)`` sum to `least`, such as ``psr|msp``, ``(n,)``.
+
+    They are in the order of `classes`, the C names.
+    """
+    order = np.argsort(-P, axis=1, kind="stable")
+    falling = np.take_along_axis(P, order, axis=1)
+    inside = np.zeros(P.shape, dtype=bool)
+    np.put_along_axis(inside, order, np.cumsum(falling, axis=1) - falling < least, axis=1)
+    return np.array(["|".join(np.array(classes)[row]) for row in inside], dtype=str)
 
 
 def read_labels(path: str | os.PathLike[str]) -> Table:

@@ -85,6 +85,17 @@ def test_a_wanted_class(labels):
     assert np.all(followup(labels, min_probability=0.9)["P_MAX"] >= 0.9)
 
 
+@pytest.mark.parametrize("contamination", [0.05, 0.3, 1.0])
+def test_the_longest_list_of_a_contamination(labels, contamination):
+    """One candidate more and it would expect too many others."""
+    ranking = followup(labels, want="psr", contamination=contamination, flags=(), by="probability")
+    p, every = np.asarray(ranking["P_psr"]), np.sort(np.asarray(labels["P_psr"]))[::-1]
+    assert np.mean(1.0 - p) <= contamination
+    np.testing.assert_array_equal(np.sort(p)[::-1], every[: len(p)])
+    assert len(p) == len(every) or np.mean(1.0 - every[: len(p) + 1]) > contamination
+    assert "past" not in ranking.meta
+
+
 def test_a_wanted_group(labels):
     """Both kinds of pulsars are wanted together, or one of them."""
     table = labels.copy()
@@ -262,6 +273,9 @@ def test_what_became_of_earlier_candidates(labels):
         ({"max_ood": 2.0}, "max_ood=2 is not valid: give a number from 0 to 1"),
         ({"status": "known"}, "status='known' is unknown: choose some of unassociated, bcu, unk, associated, ident"),
         ({"flags": (4, 5)}, "flags=5 is no bit of LABEL_FLAGS: choose some of 1, 2, 4, 8"),
+        ({"contamination": 0.1}, "needs a wanted class"),
+        ({"contamination": 0.1, "want": "psr", "min_probability": 0.5}, "no least probability"),
+        ({"contamination": 2.0, "want": "psr"}, "contamination=2 is not valid: give a number from 0 to 1"),
         ({"top": 0}, "top=0 is not valid: give 1 or more"),
     ],
 )

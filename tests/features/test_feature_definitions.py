@@ -109,7 +109,7 @@ def test_upper_limit_counts_as_anything_from_zero_to_the_limit(make_catalog):
     catalog = make_catalog(2)
     catalog.table["Flux_Band"][:, 2] = 1e-13
     catalog.table["Unc_Flux_Band"][:, 2] = [np.nan, 2e-10]
-    value, sigma, _ = Band(3e2).read(catalog)
+    value, sigma, *_ = Band(3e2).read(catalog)
     limit = (1e-13 + 2 * 2e-10) * 300 * 1000 / 700
     np.testing.assert_allclose(value, limit / 2)
     np.testing.assert_allclose(sigma, limit / np.sqrt(12))

@@ -15,6 +15,7 @@ from fermiclass.labelling.labels import (
     CATALOGUE_COLUMNS,
     FORMAT_KEY,
     FORMAT_VERSION,
+    class_sets,
     count_labels,
     label_table,
     read_labels,
@@ -35,7 +36,8 @@ COMPUTED = [
     "STATUS",
     *(f"P_{name}" for name in CLASSES),
     *(f"Unc_P_{name}" for name in CLASSES),
-    *("PRED_CLASS", "P_MAX", "ENTROPY", "INFORMATION", "NOISE_ENTROPY", "OOD_SCORE", "LABEL_FLAGS", "LASTS"),
+    *("PRED_CLASS", "P_MAX", "ENTROPY", "INFORMATION", "NOISE_ENTROPY"),
+    *("CLASS_SET", "OOD_SCORE", "LABEL_FLAGS", "LASTS"),
 ]
 META = {
     "creator": "fermiclass",
@@ -46,6 +48,18 @@ META = {
     "random_state": "0",
     "epsilon": "None",
 }
+
+
+def test_no_smaller_set_of_classes_is_as_probable():
+    """By trying all sets of four classes."""
+    names = np.array(["a", "b", "c", "d"])
+    every = (np.arange(1, 16)[:, None] >> np.arange(4)) % 2 == 1
+    P = np.random.default_rng(2).dirichlet(np.full(4, 0.4), 200)
+    found = class_sets(P, names, 0.9)
+    for p, words in zip(P, found, strict=True):
+        enough = every[p @ every.T >= 0.9]
+        best = enough[np.lexsort((-(enough @ p), enough.sum(axis=1)))[0]]
+        assert words == "|".join(names[best])
 
 
 def prediction_of(n, seed=0):
