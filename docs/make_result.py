@@ -162,13 +162,16 @@ def column_of(name: str) -> str:
 
 def candidates_text(table: Table, name: str) -> str:
     """Return a Markdown table of candidates."""
+    from fermiclass.analysis.facts import first_list_of, known_as
+
     columns = list(dict.fromkeys([column_of(name), *(f"P_{other}" for other in CLASSES), "LASTS"]))
-    head = f"| source | l, b (deg) | σ | {' | '.join(columns)} | OOD |\n| --- |" + " ---: |" * (3 + len(columns))
+    numbers = " ---: |" * (3 + len(columns))
+    head = f"| source | l, b (deg) | σ | {' | '.join(columns)} | OOD | since | known |\n| --- |{numbers} --- | --- |"
     rows = [
         f"| {row['Source_Name']} | {row['GLON']:.2f}, {row['GLAT']:+.2f} | {row['Signif_Avg']:.1f} | "
         + " | ".join(_probability(row[column]) for column in columns)
-        + f" | {row['OOD_SCORE']:.2f} |"
-        for row in table
+        + f" | {row['OOD_SCORE']:.2f} | {since} | {known} |"
+        for row, since, known in zip(table, first_list_of(table), known_as(table), strict=True)
     ]
     return "\n".join([head, *rows])
 
