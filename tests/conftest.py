@@ -72,6 +72,21 @@ def dr4():
     return read_catalog(slim_path("4FGL-DR4"))
 
 
+@pytest.fixture(scope="session")
+def few(dr4):
+    """600 sources of all kinds, 242 of them with one of the three classes."""
+    return dr4[::12]
+
+
+@pytest.fixture(scope="session")
+def model(few):
+    """Of three classes and six features, hardly trained."""
+    from fermiclass import NIMGPClassifier, train
+    from fermiclass.catalog import THREE_CLASSES
+
+    return train(few, NIMGPClassifier(steps=40, num_inducing=15), features="six", classes=THREE_CLASSES)
+
+
 @pytest.fixture
 def eagerly():
     """No graphs: to trace one costs more than to run it for a few steps or sources."""

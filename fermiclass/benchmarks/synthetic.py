@@ -112,7 +112,9 @@ class Synthetic(Benchmark):
             )
             if len(np.unique(problem.y)) > 1:
                 bayes = bayes_probabilities(functions, problem.X_test, noise_variance, HALF_WIDTH)
-                return replace(problem, bayes=bayes, **(_unknown_noise(problem) if data_set.learned else {}))
+                known = 0.0 if data_set.learned else 1.0
+                X_var, X_var_test = known * problem.X_var, known * problem.X_var_test
+                return replace(problem, bayes=bayes, X_var=X_var, X_var_test=X_var_test)
             attempt += 1
 
     def settings(self, cell: str) -> Mapping[str, Any]:
@@ -127,10 +129,6 @@ class Synthetic(Benchmark):
                 "noise": "shared" if data_set.learned else "given",
             },
         )
-
-
-def _unknown_noise(problem: Problem) -> dict[str, Any]:
-    return {"X_var": np.zeros_like(problem.X_var), "X_var_test": np.zeros_like(problem.X_var_test)}
 
 
 def _parse(cell: str) -> tuple[DataSet, float]:

@@ -94,7 +94,7 @@ def describe_source(catalog: Catalog, row: int) -> str:
 
 def _rows_of_name(catalog: Catalog, wanted: str) -> NDArray[np.intp]:
     """Return the rows of the first group of names that has the name."""
-    found = np.flatnonzero(_without_prefix(catalog.names) == _strip(wanted))
+    found = _rows([np.array([_strip(_plain(str(name))) for name in catalog.names])], _strip(wanted))
     for group in _OTHER_NAMES:
         if not len(found):
             found = _rows([_plain_column(catalog, column) for column in group if catalog.has_column(column)], wanted)
@@ -157,10 +157,6 @@ def _plain_column(catalog: Catalog, column: str) -> NDArray[np.str_]:
 
 def _strip(name: str) -> str:
     return next((name[len(prefix) :] for prefix in _PREFIXES if name.startswith(prefix)), name)
-
-
-def _without_prefix(names: NDArray[np.str_]) -> NDArray[np.str_]:
-    return np.array([_strip(_plain(str(name))) for name in names])
 
 
 def _rows(columns: Sequence[NDArray[np.str_]], wanted: str) -> NDArray[np.intp]:

@@ -11,14 +11,13 @@ from astropy.table import Table
 
 from fermiclass.analysis.explain import Explanation
 from fermiclass.analysis.explain import explain as explain_source
-from fermiclass.catalog import Catalog, read_catalog, read_sources
+from fermiclass.catalog import read_catalog, read_sources
 from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.models import load_catalogue_model, look_for, read_catalogue_model
 from fermiclass.cli.options import FILE, class_priors_option, common_options
 from fermiclass.errors import CatalogError, ModelFolderError
 from fermiclass.io.files import check_figure_place, exists, write_figure
 from fermiclass.labelling.archive import ModelFiles
-from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.labelling.labels import read_labels
 from fermiclass.labelling.retraining import (
@@ -112,7 +111,10 @@ def explain(
     else:
         assert labels is not None
         check_sha256(training, *trained_on)
-        model = _trained_again(labels, training, labels_or_model, quiet)
+        load_tensorflow(quiet=quiet)
+        with progress_bar("training again", quiet=quiet) as show:
+            path = str(labels_or_model)
+            model = retrain(labels, training, source=path, progress=lambda state: show(state.step, state.steps))
         class_priors, class2 = stored_class_priors(labels.meta), stored_class2(labels.meta)
     explained = explain_source(model, loaded, found, train_on=training, class_priors=class_priors, class2=class2)
     if labels is not None:
@@ -133,12 +135,6 @@ def _training_catalogue(files: ModelFiles, folder: Path) -> tuple[str, str]:
     if not isinstance(provenance, dict) or not {"catalog", "sha256"} <= provenance.keys():
         raise ModelFolderError(f"the model in '{folder}' does not name its training catalogue. Train it again.")
     return str(provenance["catalog"]), str(provenance["sha256"])
-
-
-def _trained_again(labels: Table, catalog: Catalog, path: Path, quiet: bool) -> CatalogModel:
-    load_tensorflow(quiet=quiet)
-    with progress_bar("training again", quiet=quiet) as progress:
-        return retrain(labels, catalog, source=str(path), progress=lambda state: progress(state.step, state.steps))
 
 
 def _compare(labels: Table, explained: Explanation) -> None:

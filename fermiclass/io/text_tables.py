@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from typing import Any
 
 import numpy as np
 from astropy.table import Table
@@ -51,9 +50,5 @@ def _to_text(table: Table, format_name: str) -> bytes:
     # Numbers in single precision have the digits of single precision.
     single = [name for name in table.colnames if table[name].dtype == np.float32 and table[name].ndim == 1]
     stream = io.StringIO(newline="")
-    clean.write(stream, format=format_name, formats=dict.fromkeys(single, _single_text))
+    clean.write(stream, format=format_name, formats=dict.fromkeys(single, lambda value: str(np.float32(value))))
     return stream.getvalue().encode("utf-8")
-
-
-def _single_text(value: Any) -> str:
-    return str(np.float32(value))

@@ -55,18 +55,10 @@ class Transform(NamedTuple):
     inverse: Callable[[np.ndarray], np.ndarray]
 
 
-def _inverse_softplus(y: np.ndarray) -> np.ndarray:
-    return y + np.log(-np.expm1(-y))
-
-
-def _logit(p: np.ndarray) -> np.ndarray:
-    return np.log(p) - np.log1p(-p)
-
-
 IDENTITY = Transform(tf.identity, np.asarray)
 EXP = Transform(tf.exp, np.log)
-SOFTPLUS = Transform(tf.math.softplus, _inverse_softplus)
-SIGMOID = Transform(tf.sigmoid, _logit)
+SOFTPLUS = Transform(tf.math.softplus, lambda y: y + np.log(-np.expm1(-y)))
+SIGMOID = Transform(tf.sigmoid, lambda p: np.log(p) - np.log1p(-p))
 
 
 class Parameter(tf.Module):

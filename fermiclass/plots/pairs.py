@@ -143,7 +143,9 @@ def feature_pairs(
             grid[i, j].tick_params(labelsize="x-small")
             for label in (grid[i, j].xaxis.label, grid[i, j].yaxis.label):
                 label.set_fontsize(SMALL)
-    _legend(grid)
+    home, place = (grid[0, 1], "upper left") if len(grid) > 1 else (grid[0, 0], "best")
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    home.legend(handles, labels, loc=place, frameon=False, fontsize=SMALL, markerscale=2.0)
     return grid
 
 
@@ -174,9 +176,3 @@ def _add_ellipses(axes: Axes, X: FloatArray, X_var: FloatArray) -> None:
     corners = np.concatenate([X - np.sqrt(X_var), X + np.sqrt(X_var)])
     axes.update_datalim(corners)
     axes.autoscale_view()
-
-
-def _legend(grid: NDArray[Any]) -> None:
-    home, place = (grid[0, 1], "upper left") if len(grid) > 1 else (grid[0, 0], "best")
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    home.legend(handles, labels, loc=place, frameon=False, fontsize=SMALL, markerscale=2.0)

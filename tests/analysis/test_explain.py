@@ -23,17 +23,7 @@ from tests.conftest import slim_path
 from tests.plots.pictures import explanation as made_up_explanation
 
 TINY = NIMGPClassifier(steps=40, num_inducing=15)
-
-
-@pytest.fixture(scope="module")
-def few(dr4):
-    """600 sources of all kinds."""
-    return dr4[::12]
-
-
-@pytest.fixture(scope="module")
-def model(few):
-    return train(few, TINY, features="six", classes=THREE_CLASSES)
+AS_TRAINED = {"class_priors": "trained", "class2": False}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +34,8 @@ def name(few):
 
 @pytest.fixture(scope="module")
 def explained(model, few, name):
-    return explain(model, few, name)
+    """With the model's own probabilities."""
+    return explain(model, few, name, **AS_TRAINED)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +49,7 @@ def features_of(model, catalog):
 
 
 def test_it_is_the_label(explained, model, few, name):
-    label = model.label(few[few.names == name], "all")[0]
+    label = model.label(few[few.names == name], "all", **AS_TRAINED)[0]
     assert explained.name == name
     for c, each in enumerate(explained.classes):
         assert explained.probabilities[c] == label[f"P_{each}"] == explained.label[f"P_{each}"]

@@ -30,6 +30,14 @@ def said(*command, cwd=None):
     return done.returncode, done.stdout + done.stderr
 
 
+def follow(recipe, folder):
+    tool("stilts")
+    status, text = said(*shlex.split(recipe), cwd=folder)
+    if NO_READER in text:
+        pytest.skip("this STILTS does not read the format")
+    assert status == 0, text
+
+
 @pytest.fixture(scope="module")
 def labels():
     return read_table(ROOT / "catalogs" / "4FGL-DR4-labels.fits.gz")
@@ -58,15 +66,9 @@ def recipes():
     return {re.search(r"out=(\S+)", command)[1]: command for command in commands}
 
 
-@pytest.mark.parametrize("name", ["labels.fits", "features.fits"])
+@pytest.mark.parametrize("name", ["labels.fits", "features.fits", ROOT / "catalogs" / "4FGL-DR4-labels.fits.gz"])
 def test_fitsverify_finds_nothing(folder, name):
     status, text = said(tool("fitsverify"), folder / name)
-    assert status == 0, text
-    assert "**** Verification found 0 warning(s) and 0 error(s). ****" in text
-
-
-def test_fitsverify_of_the_file_in_the_repository():
-    status, text = said(tool("fitsverify"), ROOT / "catalogs" / "4FGL-DR4-labels.fits.gz")
     assert status == 0, text
     assert "**** Verification found 0 warning(s) and 0 error(s). ****" in text
 
@@ -86,12 +88,8 @@ def test_votlint_finds_what_is_wrong(folder):
 @pytest.mark.parametrize("ending", FORMATS)
 def test_the_recipe_that_selects(folder, recipes, labels, ending):
     """The same rows as with astropy, from every format that this STILTS reads."""
-    tool("stilts")
     command = recipes["pulsars.fits"].replace("in=labels.fits", f"in=labels.{ending}{FORMATS[ending]}")
-    status, text = said(*shlex.split(command), cwd=folder)
-    if NO_READER in text:
-        pytest.skip(f"this STILTS does not read {ending}")
-    assert status == 0, text
+    follow(command, folder)
     found = Table.read(folder / "pulsars.fits")
     undoubted = np.asarray(labels["LABEL_FLAGS"]) & 12 == 0
     expected = labels[(labels["STATUS"] == "unassociated") & (labels["Sum_P_psr"] > 0.5) & undoubted]
@@ -103,14 +101,10 @@ def test_the_recipe_that_selects(folder, recipes, labels, ending):
 
 @pytest.mark.parametrize("ending", FORMATS)
 def test_the_recipe_that_matches_positions(folder, recipes, labels, ending):
-    tool("stilts")
     command = recipes["near.fits"].replace(
         "in1=labels.fits", f"in1=labels.{ending}{FORMATS[ending].replace('ifmt', 'ifmt1')}"
     )
-    status, text = said(*shlex.split(command), cwd=folder)
-    if NO_READER in text:
-        pytest.skip(f"this STILTS does not read {ending}")
-    assert status == 0, text
+    follow(command, folder)
     found = Table.read(folder / "near.fits")
     candidates = Table.read(folder / "candidates.csv")
     at = SkyCoord(candidates["ra"], candidates["dec"], unit="deg")
@@ -125,7 +119,5 @@ def test_the_recipe_that_matches_positions(folder, recipes, labels, ending):
 
 
 def test_the_recipe_that_matches_names(folder, recipes, labels):
-    tool("stilts")
-    status, text = said(*shlex.split(recipes["named.fits"]), cwd=folder)
-    assert status == 0, text
+    follow(recipes["named.fits"], folder)
     assert set(Table.read(folder / "named.fits")["Source_Name"]) == set(labels["Source_Name"][::10])

@@ -17,12 +17,6 @@ FREQUENCIES = np.array([0.5, 0.3, 0.2])
 
 
 @pytest.fixture(scope="module")
-def few(dr4):
-    """600 sources of all kinds."""
-    return dr4[::12]
-
-
-@pytest.fixture(scope="module")
 def bright(few):
     """A group of sources of every status, with and without a class."""
     return np.asarray(few.table["Signif_Avg"]) > 8.0
@@ -192,13 +186,8 @@ def test_miscalibration_is_an_error_about_the_probabilities_as_given():
 
     def numbers(bias):
         biased = [softmax(np.log(x) + np.array([0.0, 0.0, bias]), axis=1) for x in (p, q)]
-        drawn = draw_numbers(
-            Predictions(biased[0], place),
-            y,
-            Predictions(biased[1], there),
-            [np.ones(300, bool)],
-            np.random.default_rng(0),
-        )
+        held_out, new = Predictions(biased[0], place), Predictions(biased[1], there)
+        drawn = draw_numbers(held_out, y, new, [np.ones(300, bool)], np.random.default_rng(0))
         return biased[1].sum(axis=0)[2], drawn[:, 0, 2].mean(), drawn[:, 0, 2].std()
 
     right = q.sum(axis=0)[2]

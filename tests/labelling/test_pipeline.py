@@ -20,17 +20,6 @@ THREE = {"classes": THREE_CLASSES, "features": "six"}
 
 
 @pytest.fixture(scope="module")
-def few(dr4):
-    """600 sources of all kinds, 242 of them with one of the three classes."""
-    return dr4[::12]
-
-
-@pytest.fixture(scope="module")
-def model(few):
-    return train(few, TINY, **THREE)
-
-
-@pytest.fixture(scope="module")
 def labels(model, few):
     return model.label(few, "all")
 

@@ -28,7 +28,8 @@ def log_evidence(model: PriorAndLabels, found: FixedPoint) -> float:
     """
     posterior = found.posterior
     matches = match(model, found.sites, posterior)
-    total = _of_latent(posterior) + float(_A_z(posterior.log_odds).sum() + matches.label.log_mean.sum())
+    of_latent = 0.5 * (float(np.sum(posterior.shift * posterior.mean)) - posterior.log_det)
+    total = of_latent + float(_A_z(posterior.log_odds).sum() + matches.label.log_mean.sum())
     labels, cavity = model.labels, matches.cavity
     total += float(np.sum(_A_z(cavity.log_odds) - _A_z(posterior.log_odds)[:, None]))
     for k, mean, var in ((labels.others, cavity.mean, cavity.var), (labels.own, cavity.own_mean, cavity.own_var)):
@@ -50,10 +51,6 @@ def covariance_gradient(posterior: Posterior) -> FloatArray:
     w = posterior.weights
     gradient: FloatArray = 0.5 * (w[:, :, None] * w[:, None, :] - posterior.gain)
     return gradient
-
-
-def _of_latent(posterior: Posterior) -> float:
-    return 0.5 * (float(np.sum(posterior.shift * posterior.mean)) - posterior.log_det)
 
 
 def _A_f(mean: FloatArray, var: FloatArray) -> FloatArray:

@@ -95,7 +95,8 @@ class ExpectedSquaredExponential(Module):
 
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
         """Return equation 17 for different sources."""
-        one, other = (self._seen(sources) for sources in (one, other))
+        if self._plain:
+            one, other = (s._replace(mean=s.observed, cov=tf.zeros_like(s.observed)) for s in (one, other))
         variance, lengthscales = tf.convert_to_tensor(self.variance), tf.convert_to_tensor(self.lengthscales)
         d = one.mean[:, None] - other.mean
         # With −½ log|S| this is the determinant's −½ log|I + W⁻¹(Σ_i + Σ_j)|.
@@ -112,9 +113,6 @@ class ExpectedSquaredExponential(Module):
     def variance_of(self, sources: Sources) -> tf.Tensor:
         """Return σ²."""
         return tf.fill([tf.shape(sources.mean)[0]], tf.convert_to_tensor(self.variance))
-
-    def _seen(self, sources: Sources) -> Sources:
-        return sources._replace(mean=sources.observed, cov=tf.zeros_like(sources.observed)) if self._plain else sources
 
 
 class ExpectedLinear(Module):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -107,6 +106,7 @@ def report_page(
     marks = class_marks(classes)
     first, settings = provenance(labels.meta)
     data = _data(labels, catalog, trust)
+    flags = [bits or 0 for bits in data["sources"]["flags"]]
     style = _style(marks)
     scripts = [*(_text("vendor", name) for name in _LIBRARIES), _script()]
     environment = Environment(
@@ -122,14 +122,14 @@ def report_page(
         # Only these parts are not escaped: they are ours and the libraries', never the catalogue's.
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
-        data=htmlsafe_json_dumps(data, dumps=_dumps),
+        data=htmlsafe_json_dumps(data, allow_nan=False, separators=(",", ":")),
         backgrounds=BACKGROUNDS,
         version=__version__,
         catalog_name=_catalog_name(labels),
         classes=classes,
         marks=marks,
         num_sources=len(labels),
-        caveats=_caveats(labels, data),
+        caveats=[*prior_caveats(labels.meta), lasting_caveat(labels), flag_caveat(flags)],
         statuses=statuses_of(data["sources"]),
         groups=["+".join(inside) for inside in groups_of(labels).values()],
         wanted=[classes[c] for c in data["wanted"]],
@@ -177,18 +177,9 @@ def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[s
     }
 
 
-def _caveats(labels: Table, data: dict[str, Any]) -> list[str]:
-    flags = [bits or 0 for bits in data["sources"]["flags"]]
-    return [*prior_caveats(labels.meta), lasting_caveat(labels), flag_caveat(flags)]
-
-
 def _catalog_name(labels: Table) -> str:
     release = str(labels.meta.get("release", ""))
     return release if release not in ("", "unknown") else str(labels.meta.get("catalog") or "an unnamed catalogue")
-
-
-def _dumps(content: Any, **options: Any) -> str:
-    return json.dumps(content, allow_nan=False, separators=(",", ":"), **options)
 
 
 def _text(folder: str, name: str) -> str:
