@@ -188,8 +188,10 @@ def train(
     rows = training_rows(catalog, table, grouping, min_significance=min_significance)
     unfitted = with_label_sets(default_estimator() if estimator is None else estimator, grouping, rows)
     learned = (*grouping.names, *sorted({*rows.y.tolist()} - {*grouping.names}))
-    has_class = np.isin(rows.y, grouping.names)
-    domain = TrainingDomain.fit(rows.X[has_class], rows.X_var[has_class], rows.y[has_class])
+    domain = _domain(rows, grouping)
+    if np.any(np.isfinite(rows.upper)):
+        rows = _within_limits(rows, domain)
+        domain = _domain(rows, grouping)
     X, X_var = _as_population(rows, domain)
     model = CatalogModel(
         estimator=unfitted.fit(X, rows.y, X_var=X_var, progress=progress),
@@ -209,18 +211,36 @@ def train(
     return model.with_selection(catalog, table)
 
 
+def _domain(rows: FeatureTable, grouping: ClassGrouping) -> TrainingDomain:
+    has_class = np.isin(rows.y, grouping.names)
+    return TrainingDomain.fit(rows.X[has_class], rows.X_var[has_class], rows.y[has_class])
+
+
+def _within_limits(rows: FeatureTable, domain: TrainingDomain) -> FeatureTable:
+    """Return the table with mean and variance below it in place of each upper limit.
+
+    These values are known from then on: what nobody looked for is like sources with limits, too.
+    """
+    from fermiclass.labelling.unknown_values import complete
+
+    limited = np.isfinite(rows.upper)
+    X, X_var = complete(domain, rows.X, rows.X_var, limited, _filled(rows), rows.upper)
+    return replace(rows, X=X, X_var=X_var, imputed_value=rows.imputed_value & ~limited)
+
+
+def _filled(rows: FeatureTable) -> FloatArray:
+    return np.array([feature.median for feature in rows.imputation.features])
+
+
 def _as_population(rows: FeatureTable, domain: TrainingDomain) -> tuple[FloatArray, FloatArray]:
     """Return features and variances of training sources, ``(N, D)`` each.
 
-    A feature that many sources lack, or of which one has an upper limit, has, for them, mean and variance of the
-    population with their other features.
+    A feature that many sources lack has, for them, mean and variance of the population with their other features.
     """
     from fermiclass.labelling.unknown_values import complete
 
     often = rows.imputed_value.mean(axis=0) >= _OFTEN
-    filled = np.array([feature.median for feature in rows.imputation.features])
-    missing = rows.imputed_value & (often | np.isfinite(rows.upper))
-    return complete(domain, rows.X, rows.X_var, missing, filled, rows.upper)
+    return complete(domain, rows.X, rows.X_var, rows.imputed_value & often, _filled(rows))
 
 
 def classify(

@@ -106,21 +106,27 @@ def test_a_feature_that_a_third_of_the_sources_has(dr4, xray):
 
 
 def test_an_upper_limit_is_below_what_is_seen(dr4):
-    """Alike sources have a smaller flux if a limit says so, and a limit above all fluxes says nothing."""
+    """One above all fluxes says nothing; one below makes the flux smaller, also that of sources not observed."""
     catalog, rng = dr4[::5], np.random.default_rng(0)
-    flux = np.exp(rng.normal(0.0, 1.0, len(catalog)))
-    table = Table({"Source_Name": catalog.names, "XFLUX": np.where(np.arange(len(flux)) % 2, flux, np.nan)})
-    found = {}
-    for limit in (np.nan, 1e3, 0.5):
-        table["XFLUX_ul"] = limit
-        joined = join(catalog, table)
-        model = train(joined, NIMGPClassifier(steps=5, num_inducing=10), features="six,ln_XFLUX", classes=THREE_CLASSES)
-        found[limit] = model.features_of(joined).X[::2, -1]
-    assert "XFLUX_UL" in joined.table.colnames
-    np.testing.assert_allclose(found[1e3], found[np.nan], atol=1e-3)
-    assert np.all(found[0.5] < np.minimum(found[np.nan], np.log(0.5)))
-    known, left_out = known_features("ln_XFLUX", joined, joined[::2])
-    assert (known, left_out) == ("ln_XFLUX", [])  # limits are enough
+    flux, row = np.exp(rng.normal(0.0, 1.0, len(catalog))), np.arange(len(catalog)) % 3
+    table = Table({"Source_Name": catalog.names, "XFLUX": np.where(row == 0, flux, np.nan)})
+
+    def with_limit(limit, rows):
+        table["XFLUX_ul"] = np.where(rows, limit, np.nan)
+        return join(catalog, table)
+
+    def trained(joined):
+        return train(joined, NIMGPClassifier(steps=5, num_inducing=10), features="six,ln_XFLUX", classes=THREE_CLASSES)
+
+    model, limited = trained(with_limit(np.nan, row == 1)), with_limit(0.5, row == 1)
+    without, far, near = (
+        model.features_of(with_limit(limit, row == 1)).X[row == 1, -1] for limit in (np.nan, 1e3, 0.5)
+    )
+    np.testing.assert_allclose(far, without, atol=1e-3)
+    assert np.all(near < np.minimum(without, np.log(0.5)))
+    not_observed = [each.features_of(limited).X[row == 2, -1].mean() for each in (model, trained(limited))]
+    assert not_observed[1] < not_observed[0] - 0.3
+    assert known_features("ln_XFLUX", limited, limited[row == 1]) == ("ln_XFLUX", [])  # limits are enough
 
 
 def test_columns_and_labels_are_evaluated(xray, dr4, tmp_path):
