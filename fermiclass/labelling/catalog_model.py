@@ -29,7 +29,6 @@ from fermiclass.nimgp.domain import TrainingDomain
 if TYPE_CHECKING:
     from astropy.table import Table
 
-    from fermiclass.labelling.unknown_values import Companions
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.prediction.predictor import Prediction
 
@@ -217,12 +216,6 @@ class CatalogModel:
         """What stands for unknown values in the training, ``(D,)``."""
         return np.array([feature.median for feature in self.imputation.features])
 
-    def _companions(self, table: FeatureTable, rows: NDArray[np.intp]) -> Companions:
-        from fermiclass.labelling.unknown_values import find_companions
-
-        some = table[rows]
-        return find_companions(self.domain, some.X, some.X_var, some.imputed_value, self._filled, some.upper)
-
     def priors(self, chosen: str | GroupPriors | None = None) -> ClassPriors:
         """Return the class priors of the sources to be labelled, as :meth:`label` explains."""
         check_class_priors(chosen, self.classes)
@@ -244,6 +237,7 @@ class CatalogModel:
         progress: Callable[[int, int], None] | None = None,
     ) -> Prediction:
         """Predict the sources of a feature table, with factors of their probabilities, ``(n, C)``."""
+        from fermiclass.labelling.unknown_values import find_companions
         from fermiclass.nimgp.prediction.predictor import Prediction, join
 
         if not len(table):
@@ -253,7 +247,8 @@ class CatalogModel:
         rows, complete = np.flatnonzero(unknown), np.flatnonzero(~unknown)
         X, X_var, of = table.X[complete], table.X_var[complete], complete
         if len(rows):
-            companions = self._companions(table, rows)
+            some = table[rows]
+            companions = find_companions(self.domain, some.X, some.X_var, some.imputed_value, self._filled, some.upper)
             K = companions.weights.shape[1]
             X, X_var = (
                 np.concatenate([known, of_companions.reshape(len(rows) * K, -1)])
