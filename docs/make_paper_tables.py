@@ -23,7 +23,7 @@ KEY = ["benchmark", "optimiser", "cell", "method"]
 BASELINES = ("logistic", "svm", "forest")
 NAMES = {"mgp": "MGP", "nimgp": "NIMGP", "nimgp-nn": "NIMGP_NN", "nimgp-fo": "NIMGP_FO"} | {
     "nimgp-fo-marginal": "NIMGP_FO, marginal",
-    "classifier": "NIMGPClassifier",
+    "classifier": "NIMGP softmax",
     "logistic": "logistic regression",
 }
 SIGNS = {"reached": "✓", "within one standard error": "≈", "not": "✗", "": ""}

@@ -1,11 +1,11 @@
-"""Compare settings of ``NIMGPClassifier`` on the four tests that the default was chosen with.
+"""Compare settings of ``NIMGPClassifier``, from ``FULL_BATCH`` on, on the four tests that the default was chosen with.
 
     python docs/development/compare_settings.py
     python docs/development/compare_settings.py kernel=se
     python docs/development/compare_settings.py method=nimgp-fo objective=predictive --features six
 
-Each NAME=VALUE is a parameter of ``NIMGPClassifier``. The script prints the NLL of the four tests, for the tests across
-releases as trained and with the class priors estimated.
+Each NAME=VALUE is a parameter of ``NIMGPClassifier``, in place of that of ``FULL_BATCH``. The script prints the NLL of
+the four tests, for the tests across releases as trained and with the class priors estimated.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import fermiclass as fc
 from fermiclass.evaluation import bright_to_faint, estimator_method, evaluate, later_release
+from fermiclass.nimgp.names import FULL_BATCH
 
 CATALOGS = Path(__file__).parents[2] / "catalogs"
 
@@ -35,7 +36,7 @@ def value_of(text: str) -> Any:
 def losses(features: str, settings: dict[str, Any]) -> dict[str, list[float]]:
     """Return the NLL of each test: as trained, and with estimated class priors where the test has them."""
     dr1, dr2, dr3 = (fc.read_catalog(CATALOGS / f"4FGL-{name}.fits.gz") for name in ("DR1", "DR2", "DR3"))
-    method = estimator_method("it", fc.NIMGPClassifier(**settings))
+    method = estimator_method("it", fc.NIMGPClassifier(**{**FULL_BATCH, **settings}))
     about = {"features": features, "classes": CLASSES}
     tests = {
         "fainter half": bright_to_faint(dr1, 0.5, **about),

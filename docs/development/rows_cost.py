@@ -28,6 +28,7 @@ from astropy.table import Table
 from step_cost import CALL, seconds_of, svgp_steps
 
 import fermiclass as fc
+from fermiclass.nimgp.names import FULL_BATCH
 from fermiclass.rows import fit_rows, open_rows, parquet_writer, predict_rows
 from fermiclass.show.terminal import load_tensorflow
 
@@ -63,7 +64,8 @@ def ours(path: Path, steps: int, method: str) -> dict[str, float]:
     """Train on the rows, then label all of them."""
     load_tensorflow(quiet=True, large=True)
     rows, times = rows_of(path), [time.perf_counter()]
-    estimator = fc.NIMGPClassifier(method, kernel="se", num_inducing=M, batch_size=B, steps=steps, num_draws=16)
+    own = {"method": method, "kernel": "se", "num_inducing": M, "batch_size": B, "steps": steps, "num_draws": 16}
+    estimator = fc.NIMGPClassifier(**{**FULL_BATCH, **own})
     model = fit_rows(estimator, rows, progress=lambda _: times.append(time.perf_counter()))
     calls = np.diff(times)
     step = float(np.median(calls[1:])) / CALL if len(calls) > 1 else float(calls[0]) / steps

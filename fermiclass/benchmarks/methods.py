@@ -11,10 +11,18 @@ from typing import Any
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
 from fermiclass.labelling.training import default_settings
-from fermiclass.nimgp.names import EP_METHODS, LEARNED, LIKELIHOODS, METHODS, PAPER_ESTIMATOR, WITH_EXPECTATIONS
+from fermiclass.nimgp.names import (
+    EP_METHODS,
+    FULL_BATCH,
+    LEARNED,
+    LIKELIHOODS,
+    METHODS,
+    PAPER_ESTIMATOR,
+    WITH_EXPECTATIONS,
+)
 from fermiclass.nimgp.settings import join_settings
 
-#: The estimator with which ``classify`` labels, and ``NIMGPClassifier`` with its own defaults.
+#: The estimator with which ``classify`` labels, and one that maximises the evidence lower bound with all rows.
 DEFAULT, CLASSIFIER = "default", "classifier"
 
 #: Settings that replace the paper's optimiser and initial values, unless the protocol of the paper is requested. The
@@ -115,7 +123,7 @@ def make_estimator(
             chosen = join_settings(chosen, {**FAST_OPTIMISER, "steps": steps} if fast is None else fast)
     elif base in (DEFAULT, CLASSIFIER) and (not colon or input_model in METHODS):
         given = {"method": input_model} if colon else {}
-        chosen |= default_settings(**given) if base == DEFAULT else given
+        chosen |= default_settings(**given) if base == DEFAULT else {**FULL_BATCH, **given}
     else:
         known = (*METHODS, DEFAULT, CLASSIFIER, f"{DEFAULT}:METHOD", f"{CLASSIFIER}:METHOD", *others)
         raise BenchmarkError(f"the method '{method}' is unknown: choose among {', '.join(known)} (--methods)")

@@ -35,7 +35,7 @@ _NO_SETTING = {"name", "json_file", "plot", "quiet", "verbose", "log", "debug", 
     "--methods",
     metavar="a,b",
     help="Methods: mgp, nimgp, nimgp-nn, nimgp-fo, mgp-aug, mgp-sampling (as in the paper); default (with which "
-    "classify labels); classifier (NIMGPClassifier without settings); default:nimgp-nn, classifier:nimgp-nn and so on "
+    "classify labels); classifier (nimgp, softmax, all rows a step); default:nimgp-nn, classifier:nimgp-nn and so on "
     "(the same with another treatment of input noise); rmgpc and smgpc (expectation propagation, robust to wrong "
     "labels or not); baselines such as logistic. All our methods except rmgpc and smgpc accept a likelihood after @, "
     f"such as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed (label noise of 0.001, "

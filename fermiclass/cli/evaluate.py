@@ -25,7 +25,7 @@ from fermiclass.errors import BenchmarkError
 from fermiclass.features import DEFAULT_FEATURE_SET
 from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
 from fermiclass.labelling.retraining import JOINED
-from fermiclass.nimgp.names import METHODS
+from fermiclass.nimgp.names import FULL_BATCH, METHODS
 from fermiclass.show.terminal import load_tensorflow, stages
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _later(about: str, name: str, *flags: str) -> Any:
     metavar="a,b",
     help=f"'{_DEFAULT}', the model of classify with its classes and class priors; {', '.join(METHODS)}; or baselines "
     f"by name, also with +unc: with the error bars as features. With --open a named method is '{_DEFAULT}' with that "
-    "treatment of input noise; else it has its own defaults, and learns from sources of one class.",
+    "treatment of input noise; else it maximises the evidence lower bound, and learns from sources of one class.",
 )
 @setting_option("likelihood", help="Likelihood of the methods that are named.")
 @click.option(
@@ -181,7 +181,11 @@ def _methods(chosen: list[str], likelihood: str | None, open_world: bool, baseli
         elif name in METHODS:
             from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
-            methods.append(evaluation.estimator_method(name, NIMGPClassifier(name, random_state=seed, **given)))
+            methods.append(
+                evaluation.estimator_method(
+                    name, NIMGPClassifier(**{**FULL_BATCH, "method": name}, random_state=seed, **given)
+                )
+            )
         elif evaluation.is_baseline(name):
             method = evaluation.baseline_method(name, seed)
             if method.variant and not open_world and not name.endswith("+unc"):

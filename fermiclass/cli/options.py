@@ -69,10 +69,10 @@ def setting_option(name: str, *, flag: str | None = None, **changes: Any) -> Dec
     setting = FIELDS[name]
     choices = [one for one in setting.metadata["allowed"] if isinstance(one, str)]
     attributes: dict[str, Any] = {"help": f"{_ABOUT[name]}. [default: {setting.default}]"}
-    if choices:
-        attributes["type"] = click.Choice(choices)
-    elif "int" in str(setting.type) or name == "num_inducing":
+    if "int" in str(setting.type) or name == "num_inducing":
         attributes["type"] = click.IntRange(min=1)
+    elif choices:
+        attributes["type"] = click.Choice(choices)
     return click.option(flag or f"--{name.replace('_', '-')}", name, **attributes | changes)
 
 
@@ -141,7 +141,7 @@ model_options = _options(
     setting_option("likelihood"),
     label_noise_option,
     setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M"),
-    setting_option("steps"),
+    setting_option("steps", help=f"{_ABOUT['steps']}. [default: 500]"),
     setting_option("epochs", help=f"{_ABOUT['epochs']}."),
     click.option(
         "--temperature", is_flag=True, help="Adjust the sharpness of the probabilities on held-out sources; slower."

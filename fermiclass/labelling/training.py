@@ -18,7 +18,7 @@ from fermiclass.io.versions import versions
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance, targets_of
 from fermiclass.labelling.class_priors import GroupPriors, check_class_priors
 from fermiclass.nimgp.domain import TrainingDomain
-from fermiclass.nimgp.names import PER_SOURCE
+from fermiclass.nimgp.names import FULL_BATCH, PER_SOURCE
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.training.loop import TrainingState
 
-#: Settings of the estimator for catalogues that differ from the defaults of :class:`NIMGPClassifier`.
-DEFAULT_SETTINGS = {"method": "nimgp-fo", "objective": "predictive"}
+#: Settings of the estimator for catalogues, whatever the defaults of :class:`NIMGPClassifier`.
+DEFAULT_SETTINGS = {"method": "nimgp-fo", "objective": "predictive", "steps": 500, "learning_rate": 0.03}
 
 #: Minibatches end at the same objective as all sources in every step, in a quarter of the time. The mean of the steps
 #: and more draws make another seed change less.
 _MINIBATCHES = {"batch_size": 512, "training": {"mean": True, "draw_pairs": 16}}
+_ALL_ROWS = {name: FULL_BATCH[name] for name in _MINIBATCHES}
 
 #: Weight of labels that are guesses. Chance associations have what their code can be. Unassociated sources that the
 #: catalogue flags as soft Galactic emission are no pulsars: most match no known class, and two of the 22 that got a
@@ -52,7 +53,7 @@ def default_settings(**given: Any) -> dict[str, Any]:
     It learns from minibatches, except with methods that have parameters for every source.
     """
     settings = {**DEFAULT_SETTINGS, **given}
-    return settings if settings["method"] in PER_SOURCE else {**_MINIBATCHES, **settings}
+    return {**(_ALL_ROWS if settings["method"] in PER_SOURCE else _MINIBATCHES), **settings}
 
 
 def default_estimator(**settings: Any) -> NIMGPClassifier:

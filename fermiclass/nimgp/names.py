@@ -31,8 +31,20 @@ OBJECTIVES = ("elbo", "predictive")  #: Functions that training maximises.
 UNCERTAINTY_PREFIX = "Unc_"  #: What the name of a column of standard deviations begins with: Unc_x beside x.
 LEARNED = "learned"  #: A number that is to be learned.
 
-#: Estimator settings of the main paper (Villacampa-Calvo et al. 2021, section 5), beside the method.
+#: Estimator settings of the evidence lower bound with all sources in every step.
+FULL_BATCH: Mapping[str, Any] = {
+    "method": "nimgp",
+    "objective": "elbo",
+    "batch_size": None,
+    "steps": 500,
+    "learning_rate": 0.03,
+    "training": {"mean": False, "draw_pairs": 4},
+}
+
+#: Estimator settings of the main paper (Villacampa-Calvo et al. 2021, section 5).
 PAPER_ESTIMATOR: Mapping[str, Any] = {
+    "method": "nimgp",
+    "objective": "elbo",
     "likelihood": "step",
     "kernel": "se",
     "num_inducing": 0.05,
@@ -42,7 +54,7 @@ PAPER_ESTIMATOR: Mapping[str, Any] = {
     "num_draws": 300,
     "inputs": {"prior": "isotropic", "prior_variance": 1000.0, "clip": None, "max_noise": None},
     "hyper": {"epsilon": 1e-3, "priors": False},
-    "training": {"decay": False},
+    "training": {"decay": False, "mean": False, "draw_pairs": 4},
 }
 
 

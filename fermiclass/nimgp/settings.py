@@ -26,6 +26,8 @@ from fermiclass.nimgp.names import (
     WITH_EXPECTATIONS,
 )
 
+#: Chosen by method and number of rows.
+AUTO = "auto"
 #: Found on held-out sources.
 FOLDS = "folds"
 _LONGEST_KERNEL = 200  # letters; more would be an attack on memory
@@ -206,8 +208,8 @@ class TrainingOptions(_Checked):
 
     inducing: str = _setting("kmeans", *INDUCING)
     decay: bool = _setting(True, bool)
-    mean: bool = _setting(False, bool)
-    draw_pairs: int = _setting(4, Number(high=1 << 12, whole=True))
+    mean: bool = _setting(True, bool)
+    draw_pairs: int = _setting(16, Number(high=1 << 12, whole=True))
     natural_gradient: float | None = _setting(None, Number(high=1), None)
     precision: str = _setting("float32", *PRECISIONS)
 
@@ -223,19 +225,19 @@ class Settings(_Checked):
     sets and no label weights.
     """
 
-    method: str = _setting("nimgp", *METHODS)
+    method: str = _setting("nimgp-fo", *METHODS)
     likelihood: Any = _setting("softmax", *LIKELIHOODS, _GPFLOW_LIKELIHOOD)  # noqa: RUF009 (an immutable default)
     kernel: Any = "se+linear"
-    objective: str = _setting("elbo", *OBJECTIVES)
+    objective: str = _setting("predictive", *OBJECTIVES)
     noise: str = _setting("given", *NOISES)
     label_noise: float | str = _setting(0.0, Number(high=1, low_counts=True, high_counts=False), LEARNED)
     label_sets: Mapping[str, tuple[str, ...]] | None = None
     label_weights: Mapping[str, float] | None = None
     num_inducing: float = _setting(60, _WHOLE, _FRACTION)
-    steps: int = _setting(500, _WHOLE)
+    steps: int | str = _setting(AUTO, _WHOLE, AUTO)
     epochs: int | None = _setting(None, _WHOLE, None)
-    batch_size: int | None = _setting(None, _WHOLE, None)
-    learning_rate: float = _setting(0.03, _POSITIVE)
+    batch_size: int | str | None = _setting(AUTO, _WHOLE, None, AUTO)
+    learning_rate: float = _setting(0.1, _POSITIVE)
     num_draws: int = _setting(256, Number(high=1 << 20, whole=True))
     temperature: float | str = _setting(1.0, _POSITIVE, FOLDS)
     inputs: InputOptions = None  # type: ignore[assignment]

@@ -15,8 +15,12 @@ import pandas as pd
 
 import fermiclass as fc
 from fermiclass import plots
+from fermiclass.show.terminal import load_tensorflow
 
-CATALOGS = Path("../catalogs")
+load_tensorflow(quiet=True)  # it prints nothing
+
+PLACES = (Path.cwd(), *Path.cwd().parents, *Path(fc.__file__).parents)
+CATALOGS = next(place / "catalogs" for place in PLACES if (place / "catalogs").is_dir())
 pd.set_option("display.float_format", "{:.3f}".format)
 
 catalog = fc.read_catalog(CATALOGS / "4FGL-DR4.fits.gz")

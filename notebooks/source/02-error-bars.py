@@ -19,8 +19,12 @@ import pandas as pd
 
 import fermiclass as fc
 from fermiclass import plots
+from fermiclass.show.terminal import load_tensorflow
 
-CATALOGS = Path("../catalogs")
+load_tensorflow(quiet=True)  # it prints nothing
+
+PLACES = (Path.cwd(), *Path.cwd().parents, *Path(fc.__file__).parents)
+CATALOGS = next(place / "catalogs" for place in PLACES if (place / "catalogs").is_dir())
 CLASSES = ["bll", "fsrq", "psr"]
 
 catalog = fc.read_catalog(CATALOGS / "4FGL-DR4.fits.gz")
@@ -64,13 +68,14 @@ print(f"median error, unassociated: {np.median(error[unknown]):.3f}")
 # ## Train with and without error bars
 #
 # `nimgp` uses the error bars, and `mgp` ignores them. All other settings are equal: both
-# models maximise the evidence lower bound, while `classify` maximises the predictive log
-# probability. `class_priors="trained"` takes the class priors from the training sources,
-# without a correction.
+# models maximise the evidence lower bound, with all sources in every step, while `classify`
+# maximises the predictive log probability. `class_priors="trained"` takes the class priors
+# from the training sources, without a correction.
 
 # %%
-nimgp = fc.train(catalog, fc.NIMGPClassifier("nimgp"), **choices)
-mgp = fc.train(catalog, fc.NIMGPClassifier("mgp"), **choices)
+BOUND = {"objective": "elbo", "batch_size": None, "learning_rate": 0.03}
+nimgp = fc.train(catalog, fc.NIMGPClassifier("nimgp", **BOUND), **choices)
+mgp = fc.train(catalog, fc.NIMGPClassifier("mgp", **BOUND), **choices)
 labels_nimgp = nimgp.label(catalog, class_priors="trained")
 labels_mgp = mgp.label(catalog, class_priors="trained")
 
@@ -140,7 +145,9 @@ plt.show()
 from fermiclass.evaluation import bright_to_faint, estimator_method, evaluate
 
 dr1 = fc.read_catalog(CATALOGS / "4FGL-DR1.fits.gz")
-methods = [estimator_method(name, fc.NIMGPClassifier(name)) for name in ("nimgp", "mgp")]
+methods = [
+    estimator_method(name, fc.NIMGPClassifier(name, **BOUND)) for name in ("nimgp", "mgp")
+]
 evaluation = evaluate(bright_to_faint(dr1, features="six", classes="bll,fsrq,psr"), methods)
 evaluation.table[["nll", "nll_se", "error", "ece"]].round(3)
 

@@ -29,8 +29,11 @@ from fermiclass.evaluation import (
     later_release,
     open_world,
 )
+from fermiclass.show.terminal import load_tensorflow
 
-CATALOGS = Path("../catalogs")
+load_tensorflow(quiet=True)  # it prints nothing
+PLACES = (Path.cwd(), *Path.cwd().parents, *Path(fc.__file__).parents)
+CATALOGS = next(place / "catalogs" for place in PLACES if (place / "catalogs").is_dir())
 
 dr1 = fc.read_catalog(CATALOGS / "4FGL-DR1.fits.gz")
 dr4 = fc.read_catalog(CATALOGS / "4FGL-DR4.fits.gz")
@@ -137,9 +140,10 @@ pd.DataFrame(
 # priors that are estimated from the sources to label.
 
 # %%
+bound = {"objective": "elbo", "batch_size": None, "learning_rate": 0.03}
 methods = [
-    estimator_method("nimgp", fc.NIMGPClassifier("nimgp")),
-    estimator_method("mgp", fc.NIMGPClassifier("mgp")),
+    estimator_method("nimgp", fc.NIMGPClassifier("nimgp", **bound)),
+    estimator_method("mgp", fc.NIMGPClassifier("mgp", **bound)),
     *baseline_methods(["logistic", "forest"]),
 ]
 closed = later_release(dr1, dr4, features="extended", classes="bll,fsrq,psr")

@@ -15,9 +15,14 @@ import pandas as pd
 import fermiclass as fc
 from fermiclass import plots
 from fermiclass.evaluation import default_method, evaluate, folds
+from fermiclass.show.terminal import load_tensorflow
+
+load_tensorflow(quiet=True)  # it prints nothing
 
 pd.set_option("display.float_format", "{:.3f}".format)
-catalog = fc.read_catalog(Path("../catalogs") / "4FGL-DR4.fits.gz")
+PLACES = (Path.cwd(), *Path.cwd().parents, *Path(fc.__file__).parents)
+CATALOGS = next(place / "catalogs" for place in PLACES if (place / "catalogs").is_dir())
+catalog = fc.read_catalog(CATALOGS / "4FGL-DR4.fits.gz")
 
 # %% [markdown]
 # ## Classes

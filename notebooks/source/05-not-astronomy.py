@@ -2,8 +2,7 @@
 # # Other data: pandas and scikit-learn
 #
 # `NIMGPClassifier` is a scikit-learn estimator. It needs features and the variances of
-# their errors, and knows nothing of astronomy. Its default method is `nimgp`, trained with
-# the evidence lower bound; `classify` has another default, which was chosen for catalogues.
+# their errors, and knows nothing of astronomy.
 #
 # The example is the Wisconsin breast cancer data. For each of 569 tissue samples they give
 # ten properties of the cell nuclei: the mean over many nuclei, *and the standard error of
@@ -13,17 +12,18 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from sklearn import set_config
-from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import fermiclass as fc
 from fermiclass import plots
+from fermiclass.show.terminal import load_tensorflow
+
+load_tensorflow(quiet=True)  # it prints nothing
 
 frame = load_breast_cancer(as_frame=True).frame
 frame["diagnosis"] = np.where(frame["target"] == 1, "benign", "malignant")
@@ -34,21 +34,19 @@ frame[[means[0], errors[0], means[1], errors[1], "diagnosis"]].head(4)
 # %% [markdown]
 # ## Fit and predict
 #
-# `fit` takes `X`, `y` and `X_var`, the squares of the errors. `X_var` has the shape of `X`,
-# and its units squared. The classifier standardises both itself.
+# `fit` takes a frame with values and their errors: the column `Unc_x` has the errors of the
+# column `x`. Or it takes `X` and `X_var`, the squares of the errors, as two arrays. The
+# classifier standardises values and errors itself.
 
 # %%
+both = frame[[*means, *errors]].rename(
+    columns={error: f"Unc_{mean}" for mean, error in zip(means, errors, strict=True)}
+)
 train, test = train_test_split(
     frame, test_size=0.4, stratify=frame["diagnosis"], random_state=0
 )
-model = fc.NIMGPClassifier().fit(
-    train[means], train["diagnosis"], X_var=(train[errors] ** 2).to_numpy()
-)
-P = pd.DataFrame(
-    model.predict_proba(test[means], X_var=(test[errors] ** 2).to_numpy()),
-    test.index,
-    model.classes_,
-)
+model = fc.NIMGPClassifier().fit(both.loc[train.index], train["diagnosis"])
+P = pd.DataFrame(model.predict_proba(both.loc[test.index]), test.index, model.classes_)
 P.join(test["diagnosis"]).head(5).round(3)
 
 # %% [markdown]
@@ -72,22 +70,17 @@ axes.legend(frameon=False)
 plt.show()
 
 # %% [markdown]
-# ## In a pipeline
+# ## Cross-validation, calibration, searches
 #
-# scikit-learn's metadata routing passes `X_var` through a pipeline to the classifier. The
-# pipeline does not transform `X_var`: it must be the variances of the columns that reach
-# the classifier. A step before the classifier may select columns, but must not rescale
+# All tools of scikit-learn divide the frame by rows, so that a value keeps its error. A
+# step of a pipeline before the classifier may select rows or columns, but must not rescale
 # them.
 
 # %%
-set_config(enable_metadata_routing=True)
-pipeline = make_pipeline(
-    make_column_transformer(("passthrough", means)),
-    fc.NIMGPClassifier().set_fit_request(X_var=True).set_predict_proba_request(X_var=True),
+scored = cross_val_score(
+    fc.NIMGPClassifier(), both, frame["diagnosis"], cv=3, scoring="neg_log_loss"
 )
-pipeline.fit(train, train["diagnosis"], X_var=(train[errors] ** 2).to_numpy())
-same = pipeline.predict_proba(test, X_var=(test[errors] ** 2).to_numpy())
-print("the same probabilities as before:", bool(np.allclose(same, P, atol=1e-5)))
+print(f"NLL of three folds: {-scored.mean():.3f}")
 
 # %% [markdown]
 # ## When do error bars matter?
@@ -103,7 +96,7 @@ print("the same probabilities as before:", bool(np.allclose(same, P, atol=1e-5))
 # variance of the feature. `inputs={"max_noise": None}` switches this off.
 
 # %%
-nimgp = fc.NIMGPClassifier(inputs={"max_noise": None}).fit(
+nimgp = fc.NIMGPClassifier("nimgp", inputs={"max_noise": None}).fit(
     train[means], train["diagnosis"], X_var=(train[errors] ** 2).to_numpy()
 )
 mgp = fc.NIMGPClassifier("mgp").fit(train[means], train["diagnosis"])
@@ -160,7 +153,7 @@ plt.show()
 # NLL is the mean of −ln P(true class); lower is better. The dotted line is the NLL of a
 # model that gives every sample the class frequencies of the training samples. With errors
 # ten times as large, logistic regression is far worse than this line, because it gives high
-# probabilities to wrong classes. MGP is about as good as the line. NIMGP is better.
+# probabilities to wrong classes. MGP is better than the line, and NIMGP better still.
 #
 # The next picture shows how the probabilities of one test sample change when only its
 # errors change.
@@ -191,5 +184,4 @@ plt.show()
 # `docs/other-data.md`.
 
 # %%
-set_config(enable_metadata_routing=False)
 plt.close("all")

@@ -15,8 +15,13 @@ import tensorflow_probability as tfp
 
 import fermiclass as fc
 from fermiclass.labelling.training import default_estimator
+from fermiclass.show.terminal import load_tensorflow
 
-catalog = fc.read_catalog(Path("../catalogs") / "4FGL-DR4.fits.gz")
+load_tensorflow(quiet=True)  # it prints nothing
+
+PLACES = (Path.cwd(), *Path.cwd().parents, *Path(fc.__file__).parents)
+CATALOGS = next(place / "catalogs" for place in PLACES if (place / "catalogs").is_dir())
+catalog = fc.read_catalog(CATALOGS / "4FGL-DR4.fits.gz")
 named = fc.train(catalog, default_estimator()).label(catalog)
 
 # %% [markdown]

@@ -1,5 +1,7 @@
 """Methods by name."""
 
+from functools import partial
+
 import pytest
 
 from fermiclass.benchmarks import methods
@@ -8,7 +10,7 @@ from fermiclass.errors import BenchmarkError
 from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-from fermiclass.nimgp.names import LIKELIHOODS, PAPER_ESTIMATOR
+from fermiclass.nimgp.names import FULL_BATCH, LIKELIHOODS, PAPER_ESTIMATOR
 from fermiclass.nimgp.settings import join_settings
 
 
@@ -44,7 +46,9 @@ def test_without_it_only_the_optimiser_differs(monkeypatch):
     assert fast["num_inducing"] == 8
 
 
-@pytest.mark.parametrize(("name", "make"), [("default", default_estimator), ("classifier", NIMGPClassifier)])
+@pytest.mark.parametrize(
+    ("name", "make"), [("default", default_estimator), ("classifier", partial(NIMGPClassifier, **FULL_BATCH))]
+)
 def test_neither_the_default_nor_the_classifier_has_settings_of_the_paper(name, make):
     settings = {"epochs": 3, "noise": "per-feature"}
     assert made(name, settings, paper=True) == make().get_params()

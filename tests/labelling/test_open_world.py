@@ -137,7 +137,7 @@ def test_soft_sources_teach_that_they_are_no_pulsars(few):
 def test_the_default_is_the_open_world():
     assert [feature.name for feature in FEATURE_SETS["galactic"]][-1] == "asinh_GLAT"
     settings = default_estimator(steps=3).get_params()
-    assert {**NIMGPClassifier(**default_settings(), steps=3).get_params()} == settings
+    assert {**NIMGPClassifier(**default_settings(steps=3)).get_params()} == settings
     assert (settings["method"], settings["objective"]) == ("nimgp-fo", "predictive")
 
 

@@ -41,7 +41,7 @@ class Recorded(gpflow.Module):
 def built(method="mgp", likelihood="step", kernel="se", noise="given", prior=None):
     """A model by name, its parameters moved."""
     rng = np.random.default_rng(5)
-    settings = Settings(method, likelihood, kernel, noise=noise, hyper={"priors": False})
+    settings = Settings(method, likelihood, kernel, noise=noise, objective="elbo", hyper={"priors": False})
     Z = rng.normal(size=(M, D))
     return perturbed(build_model(settings, Z, num_classes=C, num_data=N, input_prior=prior), rng, 0.2)
 

@@ -41,7 +41,11 @@ def test_bound_is_below_the_evidence(rng, num_classes):
 
     X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([0, 1, 0])
     model = build_model(
-        Settings("mgp", "step", hyper={"epsilon": 0.1}), X, num_classes=num_classes, num_data=3, jitter=1e-6
+        Settings("mgp", "step", objective="elbo", hyper={"epsilon": 0.1}),
+        X,
+        num_classes=num_classes,
+        num_data=3,
+        jitter=1e-6,
     )
     for parameter in (*model.kernel.trainable_parameters, model.posterior.Z):
         gpflow.set_trainable(parameter, False)
@@ -118,7 +122,13 @@ def test_weights_that_do_not_fit_are_refused(make_model):
 def test_settings_reach_the_parts(rng):
     def build(jitter=1e-3, **settings):
         Z = rng.normal(size=(M, D))
-        return build_model(Settings(**settings), Z, num_classes=C, num_data=N, jitter=jitter)
+        return build_model(
+            Settings(**{"method": "nimgp", "objective": "elbo", **settings}),
+            Z,
+            num_classes=C,
+            num_data=N,
+            jitter=jitter,
+        )
 
     polynomial = build(kernel="polynomial", hyper={"degree": 4, "variance": 0.02}).kernel.kernels[0]
     assert polynomial.degree == 4

@@ -58,9 +58,9 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         such as ``gpflow.kernels.RBF() + gpflow.kernels.Linear()``, is copied for each class, with its priors. It acts
         on standardised inputs. With an object the model is in double precision.
     objective : str
-        Function that training maximises. 'elbo' is the evidence lower bound. 'predictive' has ``log E p(y | f)``
-        instead of ``E log p(y | f)`` (:class:`fermiclass.nimgp.likelihoods.base.Predictive`). It is often better with
-        many labels, and makes 'nimgp-fo-marginal' the same as 'nimgp-fo'.
+        Function that training maximises. 'predictive' has ``log E p(y | f)`` instead of ``E log p(y | f)``
+        (:class:`fermiclass.nimgp.likelihoods.base.Predictive`), and makes 'nimgp-fo-marginal' the same as 'nimgp-fo'.
+        'elbo' is the evidence lower bound.
     noise : str
         Noise variances V of the inputs: 'given' with every source, or learned and the same for all sources, with one
         variance for each feature ('per-feature') or one for all standardised features ('shared').
@@ -76,12 +76,13 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
     num_inducing : int or float
         Number of inducing points for each class, never more than there are distinct training inputs. A fraction is
         relative to the number of training sources, with at most 100 points (the paper's rule is 0.05).
-    steps : int
-        Number of training steps.
+    steps : int or 'auto'
+        Number of training steps. 'auto' is 500, or as many as ten passes over the sources take, up to 10,000.
     epochs : int or None
         Number of passes over the training sources, instead of `steps`.
-    batch_size : int or None
-        Number of sources in a step; None for all.
+    batch_size : int, None or 'auto'
+        Number of sources in a step; None for all. 'auto' is 512, and all with a method that has parameters for every
+        source ('nimgp', 'nimgp-psi', 'mgp-aug').
     learning_rate : float
         First step size of Adam.
     num_draws : int
@@ -120,27 +121,27 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
     label_noise_ : float
         Probability ρ that a label is wrong, given or learned.
     objective_ : ndarray
-        Objective during training, by default the evidence lower bound.
+        Objective during training.
     """
 
     uncertainties_in_: list[str]
 
     def __init__(
         self,
-        method: str = "nimgp",
+        method: str = "nimgp-fo",
         *,
         likelihood: Any = "softmax",
         kernel: Any = "se+linear",
-        objective: str = "elbo",
+        objective: str = "predictive",
         noise: str = "given",
         label_noise: float | str = 0.0,
         label_sets: Mapping[str, Sequence[str]] | None = None,
         label_weights: Mapping[str, float] | None = None,
         num_inducing: float = 60,
-        steps: int = 500,
+        steps: int | str = "auto",
         epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float = 0.03,
+        batch_size: int | str | None = "auto",
+        learning_rate: float = 0.1,
         num_draws: int = 256,
         temperature: float | str = 1.0,
         inputs: InputOptions | Mapping[str, Any] | None = None,
@@ -218,14 +219,14 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
                 raise ValueError(f"start is {type(start).__name__}: expected a trained NIMGPClassifier")
             check_is_fitted(start)
             known = start.fitted_
-        prepared = self._prepare(X, y, X_var, sample_weight, known)
+        prepared = self._prepare(X, y, X_var, known, sample_weight)
         data = TrainingData(prepared.X, prepared.X_var, prepared.y)
         return self._adopt(fit_prepared(prepared, data, start=known, progress=progress))
 
     def _settings(self) -> Settings:
         return Settings(**self.get_params(deep=False))
 
-    def _prepare(self, X: Any, y: Any, X_var: Any, weight: Any, start: Fitted | None) -> Prepared:
+    def _prepare(self, X: Any, y: Any, X_var: Any, start: Fitted | None, weight: Any = None) -> Prepared:
         """Check and standardise training data, and drop the results of an earlier fit."""
         settings = self._settings()
         self.__dict__.pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
@@ -287,7 +288,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         ----------
         minibatches
             ``minibatches(batch_size, seed, first)`` returns ``(X, X_var, y)`` without end, from the minibatch `first`
-            on. The batch size is that of the settings, or 1,024 if it is None.
+            on. The batch size is that of the settings, or 1,024 if they give no number.
         statistics
             What has to be known of all rows.
         checkpoint

@@ -12,9 +12,9 @@ import numpy as np
 
 from fermiclass.nimgp.estimators.preparation import Prepared, Scaling, expected_inputs
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
+from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER, PER_SOURCE
 from fermiclass.nimgp.processes import is_broken_fork
-from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.settings import AUTO, Settings
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.model import NoisyInputGP
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import Schedule, TrainingState
 
 _LOG = logging.getLogger(__name__)
+
+#: Number of sources in a step, with methods that have no parameters for every source.
+BATCH_SIZE = 512
+_FEWEST_STEPS, _PASSES, _MOST_STEPS = 500, 10, 10_000
 
 Progress = Callable[["TrainingState"], None]
 
@@ -123,10 +127,15 @@ def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | 
     """Return the steps of training with `num_data` sources; `batch_size` replaces that of the settings."""
     from fermiclass.nimgp.training.loop import Schedule
 
-    size = settings.batch_size if batch_size is None else batch_size
-    steps = settings.steps
+    size: Any = settings.batch_size if batch_size is None else batch_size
+    if size == AUTO:
+        size = None if settings.method in PER_SOURCE else BATCH_SIZE
+    per_pass = num_data / min(size or num_data, num_data)
+    steps: Any = settings.steps
+    if steps == AUTO:
+        steps = min(max(_FEWEST_STEPS, round(_PASSES * per_pass)), _MOST_STEPS)
     if settings.epochs is not None:
-        steps = settings.epochs * max(1, round(num_data / min(size or num_data, num_data)))
+        steps = settings.epochs * max(1, round(per_pass))
     options = settings.training
     rate = settings.learning_rate
     return Schedule(steps, size, rate, options.decay, options.mean, seed, options.natural_gradient)

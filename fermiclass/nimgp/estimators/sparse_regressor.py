@@ -19,7 +19,7 @@ from fermiclass.nimgp.estimators.validation import (
     new_rows,
     training_rows,
 )
-from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
+from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER, FULL_BATCH
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import HyperOptions, InputOptions, Settings, TrainingOptions
 from fermiclass.nimgp.validation import align_columns, part_frame
@@ -284,9 +284,11 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
     def _settings(self) -> Settings:
         own = self.get_params(deep=False)
         del own["likelihood"]  # make_output_model checks it
+        if own["training"] is None or isinstance(own["training"], Mapping):
+            own["training"] = {**FULL_BATCH["training"], **(own["training"] or {})}
         if own["inputs"] is None or isinstance(own["inputs"], Mapping):
             own["inputs"] = {**_INPUTS, **(own["inputs"] or {})}
-        return Settings(**own)
+        return Settings(**own, objective="elbo")
 
     def _rebuild(self) -> None:
         from fermiclass.nimgp.build import assign_weights

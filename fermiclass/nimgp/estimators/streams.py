@@ -87,7 +87,7 @@ def fit_stream(
     table = _label_table(settings, statistics)
     scaling = Scaling(statistics.mean, scale_of(statistics.mean, statistics.std))
     seed, num_rows = random_seed(settings), statistics.num_rows
-    batch_size = min(settings.batch_size or BATCH_SIZE, num_rows)
+    batch_size = min(settings.batch_size if isinstance(settings.batch_size, Integral) else BATCH_SIZE, num_rows)
 
     def limited(X: np.ndarray) -> np.ndarray:
         return X if statistics.limits is None else np.clip(X, *statistics.limits)

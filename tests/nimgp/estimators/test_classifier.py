@@ -14,12 +14,12 @@ SMALL = {"num_inducing": 15, "num_draws": 16, "learning_rate": 0.3}
 TINY = {"steps": 40, "num_inducing": 15, "num_draws": 16, "learning_rate": 0.1}
 FEW = TINY | {"steps": 3}
 VARIANTS = {
-    "nimgp": {},
+    "nimgp": {"method": "nimgp"},
     "mgp step": {"method": "mgp", "likelihood": "step"},
-    "minibatch double": {"batch_size": 32, "training": {"precision": "float64"}},
+    "minibatch double": {"method": "nimgp", "batch_size": 32, "training": {"precision": "float64"}},
     "network learned": {"method": "nimgp-nn", "noise": "per-feature"},
     "first order": {"method": "nimgp-fo", "likelihood": "softmax-bound"},
-    "mixture": {"inputs": {"prior": "mixture", "components": 2}},
+    "mixture": {"method": "nimgp", "inputs": {"prior": "mixture", "components": 2}},
 }
 
 
@@ -70,7 +70,7 @@ def fitted(request, data):
 @pytest.fixture(scope="module")
 def usual(data):
     X, y, X_var = data
-    return NIMGPClassifier(**TINY).fit(X, y, X_var=X_var)
+    return NIMGPClassifier("nimgp", **TINY).fit(X, y, X_var=X_var)
 
 
 @pytest.fixture(scope="module")

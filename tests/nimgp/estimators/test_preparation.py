@@ -17,6 +17,11 @@ def test_the_schedule_counts_passes():
     assert schedule(Settings(steps=7), 100, 0).steps == 7
     assert schedule(Settings(epochs=3, batch_size=10), 100, 0).steps == 30
     assert schedule(Settings(epochs=3), 100, 0).steps == 3
+    few, many, most = (schedule(Settings(), number, 0) for number in (5_000, 100_000, 10**8))
+    assert few.steps == schedule(Settings(), 500, 0).steps < many.steps < most.steps
+    assert many.steps * many.batch_size == pytest.approx(10 * 100_000, rel=1e-2)
+    assert few.batch_size == many.batch_size < 5_000
+    assert schedule(Settings("nimgp"), 5_000, 0).batch_size is None
     replaced = schedule(Settings(epochs=3, batch_size=10), 100, 5, batch_size=50)
     assert (replaced.steps, replaced.batch_size, replaced.seed) == (6, 50, 5)
 

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.estimators.folds import fold_temperature
 
-SETTINGS = {"steps": 60, "num_inducing": 12, "num_draws": 16}
+SETTINGS = {"steps": 60, "num_inducing": 12, "num_draws": 16, "learning_rate": 0.03}
 
 
 @pytest.fixture(scope="module")

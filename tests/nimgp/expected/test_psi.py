@@ -18,7 +18,10 @@ DRAWS = 40_000
 
 def made(kernel, rng, **settings):
     model = build_model(
-        Settings("nimgp", kernel=kernel, **settings), rng.normal(size=(M, D)), num_data=n, num_classes=C
+        Settings("nimgp", kernel=kernel, objective="elbo", **settings),
+        rng.normal(size=(M, D)),
+        num_data=n,
+        num_classes=C,
     )
     return perturbed(model, rng)
 
@@ -75,7 +78,11 @@ def test_without_noise_they_are_the_moments_there(model, inputs):
 def test_single_precision(inputs, rng):
     """What is lost is what the moments at a point lose, too."""
     model = build_model(
-        Settings("nimgp", kernel="se+linear"), rng.normal(size=(40, D)), num_data=n, num_classes=C, dtype=tf.float32
+        Settings("nimgp", kernel="se+linear", objective="elbo"),
+        rng.normal(size=(40, D)),
+        num_data=n,
+        num_classes=C,
+        dtype=tf.float32,
     )
     model.posterior.q_mu.assign(rng.normal(size=(C, 40)))
     functions = in_training(model)
@@ -88,7 +95,13 @@ def test_single_precision(inputs, rng):
 def regression(method, rng):
     likelihood = GPflowLikelihood(gpflow.likelihoods.Gaussian(0.3))
     model = compose_model(
-        Settings(method), rng.normal(size=(M, D)), likelihood, 1, Standardised(0.0, 1.0), num_data=n, scales=Scales()
+        Settings(method, objective="elbo"),
+        rng.normal(size=(M, D)),
+        likelihood,
+        1,
+        Standardised(0.0, 1.0),
+        num_data=n,
+        scales=Scales(),
     )
     return perturbed(model, rng, 0.1)
 

@@ -23,7 +23,7 @@ def test_learned_variances_are_those_of_all_sources(rng, size):
 @pytest.mark.parametrize(("noise", "shape"), [("given", None), ("shared", (1,)), ("per-feature", (D,))])
 def test_noise_by_name(rng, noise, shape):
     model = build_model(
-        Settings(noise=noise, hyper={"noise": 0.25}), rng.normal(size=(M, D)), num_classes=C, num_data=N
+        Settings("nimgp", noise=noise, hyper={"noise": 0.25}), rng.normal(size=(M, D)), num_classes=C, num_data=N
     )
     assert set(NOISES) == {"given", "shared", "per-feature"}
     if shape is None:

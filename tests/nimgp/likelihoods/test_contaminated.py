@@ -100,6 +100,7 @@ def test_wrong_labels_are_found_and_do_no_harm(method):
     wrong = rng.random(300) < 0.15
     y = np.where(wrong, (truth + rng.integers(1, 3, 300)) % 3, truth)
     settings = {"method": method, "num_inducing": 15, "steps": 200, "num_draws": 16}
+    settings |= {"objective": "elbo", "learning_rate": 0.03}  # the predictive objective learns less noise from few rows
     half = np.arange(300) < 150
     robust, trusting = (
         NIMGPClassifier(**settings, label_noise=noise).fit(X[half], y[half], X_var=X_var[half])

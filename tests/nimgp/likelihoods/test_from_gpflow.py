@@ -181,7 +181,7 @@ OUTPUTS = {
 
 
 def composed(method, response, y, rng, **settings):
-    settings = Settings(method, **settings)
+    settings = Settings(method, **{"objective": "elbo", **settings})
     model = compose_model(
         settings,
         rng.normal(size=(M, D)),

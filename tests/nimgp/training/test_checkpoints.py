@@ -34,7 +34,7 @@ def stream(arrays):
 
 def run(data, checkpoint=None, until=STEPS, gamma=None, method="nimgp-nn"):
     rng = np.random.default_rng(3)
-    model = build_model(Settings(method), rng.normal(size=(M, D)), num_classes=C, num_data=N)
+    model = build_model(Settings(method, objective="elbo"), rng.normal(size=(M, D)), num_classes=C, num_data=N)
     settings = Schedule(STEPS, 10, 0.05, mean=gamma is not None, natural_gradient=gamma)
     states = []
     for state in maximise(model, data, settings, checkpoint=checkpoint):

@@ -27,7 +27,7 @@ def problem(rng):
 def trained(problem, settings, dtype=tf.float64, **model_settings):
     X, _, y = problem
     Z = initial_inducing_points(X, 12, "kmeans", np.random.default_rng(0))
-    model = build_model(Settings(**model_settings), Z, num_classes=3, num_data=len(y), dtype=dtype)
+    model = build_model(Settings(**model_settings, objective="elbo"), Z, num_classes=3, num_data=len(y), dtype=dtype)
     return model, list(maximise(model, TrainingData(*problem), settings))
 
 
@@ -114,7 +114,7 @@ def test_a_stream_of_the_same_batches_trains_the_same_model(problem):
     Z = initial_inducing_points(X, 12, "kmeans", np.random.default_rng(0))
     weights = []
     for data in (TrainingData(*problem), StreamedData(opened, len(y))):
-        model = build_model(Settings("nimgp-nn"), Z, num_classes=3, num_data=len(y))
+        model = build_model(Settings("nimgp-nn", objective="elbo"), Z, num_classes=3, num_data=len(y))
         *_, last = maximise(model, data, settings)
         weights.append(weights_of(model))
         assert last.value.shape == ()
@@ -141,7 +141,7 @@ def test_a_bound_that_stays_where_it_began_is_noticed(problem, monkeypatch, stuc
 
 def test_the_jitter_adapts(problem):
     """Inducing points in one place, in single precision, without jitter and white noise: no Cholesky factor."""
-    settings = Settings("mgp", kernel="se", hyper={"white": 1e-12})
+    settings = Settings("mgp", kernel="se", objective="elbo", hyper={"white": 1e-12})
     model = build_model(settings, np.zeros((12, 2)), num_classes=3, num_data=90, jitter=0.0, dtype=tf.float32)
     *_, last = maximise(model, TrainingData(*problem), Schedule(steps=20))
     assert np.isfinite(last.value)

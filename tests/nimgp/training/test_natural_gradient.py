@@ -107,7 +107,7 @@ def test_few_steps_go_further_than_those_of_adam(rng, dtype):
     data = TrainingData(X, np.zeros_like(X), y)
     last = {}
     for gamma in (None, 0.2):
-        settings = Settings("mgp", "softmax-bound")
+        settings = Settings("mgp", "softmax-bound", objective="elbo")
         model = build_model(settings, X[:M], num_classes=C, num_data=60, dtype=dtype)
         schedule = Schedule(60, learning_rate=0.01, natural_gradient=gamma)
         *_, state = maximise(model, data, schedule)
