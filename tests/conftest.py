@@ -47,6 +47,14 @@ def pytest_xdist_auto_num_workers():
     return min(os.cpu_count() or 1, 4)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_writer_in_c():
+    """astropy's writer of VOTables in C damages the memory of the process: astropy issue 20419."""
+    from astropy.io.votable import tree
+
+    tree._has_c_tabledata_writer = False
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """The folder with the larger data: FERMICLASS_DATA, or ../shared beside the repository."""

@@ -63,7 +63,9 @@ def to_votable(table: Table) -> bytes:
             size = "*" if datatype == "unicodeChar" else None
             ucd = _UCDS.get(key)
             element.params.append(Param(file, name=key, value=flat, datatype=datatype, arraysize=size, ucd=ucd))
-        file.to_xml(stream)
+        # astropy's writer in C writes past its buffer and damages the memory of the process (astropy issue 20419); the
+        # one in Python gives the same bytes.
+        file.to_xml(stream, _debug_python_based_parser=True)
     content = _PARAM_VALUE.sub(lambda found: found[1] + _ESCAPED_TWICE.sub(rb"&\1;", found[2]), stream.getvalue())
     return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}".encode(), content)
 

@@ -1,6 +1,9 @@
 """VOTables that others can rely on: valid, with systems of coordinates, utypes and where they are from."""
 
 import io
+import os
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -96,3 +99,22 @@ def test_characters_that_xml_does_not_have(tmp_path):
     assert read["t\ufffd"].tolist() == [f"a{lost}b", "\x7f\x85é\ufffd"]
     assert read["t\ufffd"].description == "text\ufffd"
     assert read.meta == {"of": f"{lost}."}
+
+
+#: Rows of any length, so that a buffer of a writer is filled to its last byte.
+LONGER_AND_LONGER = """
+from astropy.table import Table
+from fermiclass.io.votables import to_votable
+
+for length in range(1, 600):
+    to_votable(Table({"text": ["x" * length]}))
+"""
+
+
+def test_writing_damages_no_memory():
+    """Python's own check of its memory aborts where a writer leaves its buffer."""
+    command = [sys.executable, "-c", LONGER_AND_LONGER]
+    done = subprocess.run(
+        command, env=os.environ | {"PYTHONMALLOC": "debug"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
