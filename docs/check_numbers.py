@@ -195,7 +195,7 @@ def facts(measured: dict[str, Any]) -> dict[str, Any]:
         "dr1_agn_found": agn["n"],
         "dr1_rest": f"{rest['expected']:.1f} ± {rest['expected_se']:.1f}",
         "dr1_rest_found": rest["n"],
-        "learned": sum(map(int, counts.values())),
+        "learned": sum(int(number) for name, number in counts.items() if "|" not in name),
         **counts,
         "agn_of_other_types": int(np.isin(codes, ["rdg", "agn", "nlsy1", "css", "ssrq", "sey", "sbg", "gal"]).sum()),
         "binaries": int(np.isin(codes, ["bin", "lmb", "glc"]).sum()),

@@ -1,4 +1,4 @@
-"""The main paper's tables in ``docs/paper-tables.md``, from the figures in ``docs/paper-results.csv``.
+"""The main paper's tables in ``docs/development/paper-tables.md``, from the figures in ``docs/paper-results.csv``.
 
     fermiclass benchmark all --papers main --data DATA --results FOLDER
     python docs/make_paper_tables.py FOLDER
@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 DOCS = Path(__file__).parent
-PAGE, RESULTS = DOCS / "paper-tables.md", DOCS / "paper-results.csv"
+PAGE, RESULTS = DOCS / "development" / "paper-tables.md", DOCS / "paper-results.csv"
 KEY = ["benchmark", "optimiser", "cell", "method"]
 #: Methods of which a table has only the best, in the column "best baseline".
 BASELINES = ("logistic", "svm", "forest")

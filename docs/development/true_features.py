@@ -1,6 +1,6 @@
 """Are a source's features, given error bars and population, nearer to the truth than the catalogue's values.
 
-    python docs/development/true_features.py DR2 DR3 DR4 --plot docs/figures/true-features.png
+    python docs/development/true_features.py DR2 DR3 DR4
 
 The noiseless features x of a source of DR1 have the posterior p(x | x̃) ∝ N(x̃ | x, V) p(x), as in NIMGP. p(x) is the
 population of all sources of DR1; that of each feature alone; or a sum of the classes' populations with the
@@ -63,7 +63,6 @@ def main() -> None:
     parser.add_argument("releases", nargs="+")
     parser.add_argument("--components", type=int, default=5)
     parser.add_argument("--model", default="DR1.model", help="folder of DR1's model, which is trained if there is none")
-    parser.add_argument("--plot")
     options = parser.parse_args()
     first = fc.read_catalog(CATALOGS / "4FGL-DR1.fits.gz")
     model = fc.load_model(options.model) if Path(options.model).exists() else fc.train(first)
