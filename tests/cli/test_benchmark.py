@@ -18,7 +18,8 @@ FIGURES = {"confusion", "settings", *_MEANS, *(f"{name}_se" for name in _MEANS)}
 
 def documented():
     """The commands of the documents, without the name of the command."""
-    text = "".join((REPOSITORY / "docs" / name).read_text() for name in ("development/paper-tables.md", "development/training.md"))
+    notes = REPOSITORY / "docs" / "development"
+    text = "".join((notes / name).read_text() for name in ("paper-tables.md", "training.md"))
     return re.findall(r"^    fermiclass benchmark (.*)$", text.replace("\\\n", " "), re.MULTILINE)
 
 
