@@ -323,8 +323,11 @@ def _row_of_model(model: Any) -> dict[str, Any]:
     position = getattr(model, "position", None)
     if position is not None and getattr(model, "spatial_model", None) is not None:
         row |= {"ra": position.icrs.ra.deg, "dec": position.icrs.dec.deg}
-    for name, method, low in (("Flux1000", "integral_error", 1.0), ("Energy_Flux100", "energy_flux_error", 0.1)):
-        value, error = getattr(spectrum, method)(low * u.GeV, 100 * u.GeV)[:2]
+    for name, both, unit in (
+        ("Flux1000", spectrum.integral_error(1 * u.GeV, 100 * u.GeV), "cm-2 s-1"),
+        ("Energy_Flux100", spectrum.energy_flux_error(0.1 * u.GeV, 100 * u.GeV), "erg cm-2 s-1"),
+    ):
+        value, error = (number.to(unit) * (u.photon if name == "Flux1000" else 1) for number in both[:2])
         row |= {name: value, f"Unc_{name}": error}
     parameters = {each.name: each for each in spectrum.parameters}
     for name in ("index", "alpha", "beta"):
@@ -332,8 +335,8 @@ def _row_of_model(model: Any) -> dict[str, Any]:
             row |= {name: float(parameters[name].value), f"{name}_err": float(parameters[name].error)}
     if {"alpha", "beta"} <= set(parameters):
         row[_REFERENCE] = parameters["reference"].quantity.to("MeV")
-        both = spectrum.covariance.get_subcovariance([parameters["alpha"], parameters["beta"]])
-        row[_COVARIANCE] = float(both.data[0, 1])
+        covariance = spectrum.covariance.get_subcovariance([parameters["alpha"], parameters["beta"]])
+        row[_COVARIANCE] = float(covariance.data[0, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pivot = getattr(spectrum, "pivot_energy", None)
