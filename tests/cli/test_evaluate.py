@@ -104,7 +104,7 @@ def test_baselines_in_the_open_world(tmp_path):
         (("--folds", "3", "--methods", "svm:spiders"), "is for --open"),
         (("--methods", "magic"), "choose among default, mgp, nimgp"),
         (("--open", DR4, "--folds", "3"), "cannot be combined"),
-        (("--cells", "even"), "--cells is for --open"),
+        (("--cells", "even"), "--cells and --targets are for --open"),
         (("--folds", "2", "--methods", "svm", "--json", "no/e.json"), "there is no folder"),
     ],
 )

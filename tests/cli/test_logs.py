@@ -65,7 +65,7 @@ def test_little_memory(monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr("fermiclass.catalog.reading.parse_table", fail)
+    monkeypatch.setattr("fermiclass.catalog.own_sources.parse_table", fail)
     done = run("info", DR4)
     assert done.returncode == 2
     assert "not enough memory" in done.stderr

@@ -70,7 +70,7 @@ def test_the_first_is_not_changed_by_a_warm_start(new):
 def test_a_start_that_does_not_fit_is_refused():
     X, y, X_var = make_data(30, 1)
     first = NIMGPClassifier(**SMALL).fit(X, y, X_var=X_var)
-    with pytest.raises(ValueError, match="with method='nimgp' cannot be the start of one with method='mgp'"):
+    with pytest.raises(ValueError, match="with method='nimgp-fo' cannot be the start of one with method='mgp'"):
         NIMGPClassifier("mgp", **SMALL).fit(X, y, X_var=X_var, start=first)
     others = np.char.add("other-", y.astype(str))
     with pytest.raises(ValueError, match="cannot be the start of one of other-"):
