@@ -28,7 +28,7 @@ from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
 
 #: Name in 4FGL, what it is, and the paper that says so.
 PAPERS = (
-    ("4FGL J0212.1+5321", "PSR J0212+5321, millisecond pulsar", "Perez et al. 2023, ApJ"),
+    ("4FGL J0212.1+5321", "PSR J0212+5321, millisecond pulsar", "Perez et al. 2023, ApJ 952, 150"),
     ("4FGL J0336.0+7502", "candidate black widow", "arXiv:2103.01557"),
     ("4FGL J0523.3-2527", "candidate redback", "Strader et al. 2014, ApJL 788, L27"),
     ("4FGL J1120.0-2204", "candidate millisecond pulsar with a white dwarf", "arXiv:2201.03589"),

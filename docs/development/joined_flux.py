@@ -8,6 +8,7 @@ model learns from half of the sources with one class, and labels the other half.
 
 import numpy as np
 from astropy.table import Table
+from unknown_values import half_to_score
 
 import fermiclass as fc
 
@@ -17,10 +18,8 @@ AGN, REST, WIDTH, ERROR = -3.0, -7.0, 1.0, 0.2
 def main() -> None:
     """Print the NLL with and without the flux, for sources that have it and for those that have not."""
     catalog = fc.read_catalog("catalogs/4FGL-DR4.fits.gz")
-    grouping = catalog.grouping(None)
     rng = np.random.default_rng(0)
-    typed = np.flatnonzero(np.isin(grouping.assign(catalog.classes), grouping.names))
-    held_out = np.sort(rng.permutation(typed)[: len(typed) // 2])
+    held_out = half_to_score(catalog, rng)
     ratio = np.where(np.isin(catalog.classes, ["bll", "fsrq"]), AGN, REST) + rng.normal(0.0, WIDTH, len(catalog))
     flux = np.asarray(catalog.table["Energy_Flux100"], float) * np.exp(ratio)
     known = rng.random(len(catalog)) < 1 / 3

@@ -11,6 +11,7 @@
 import numpy as np
 from astropy.table import Table
 from scipy.stats import truncnorm
+from unknown_values import half_to_score
 
 import fermiclass as fc
 from fermiclass.evaluation import default_method, evaluate, open_world
@@ -55,7 +56,7 @@ def x_rays(catalog: fc.Catalog, seed: int) -> None:
         losses[way] = halves(fc.join(catalog, table), seed, "galactic,ln_XFLUX")
     losses["no X-rays"] = halves(catalog, seed, "galactic")
     show(f"halves of DR4, seed {seed}: X-rays, all", losses, "limits one-sided (classify)")
-    held_out = typed_half(catalog, seed)
+    held_out = half_to_score(catalog, np.random.default_rng(seed))
     for name, mask in {"with a limit": below, "with a value": seen, "not observed": ~observed}.items():
         part = {way: loss[mask[held_out]] for way, loss in losses.items()}
         show(f"  {name}", part, "limits one-sided (classify)")
@@ -71,16 +72,9 @@ def bands(catalog: fc.Catalog, seed: int) -> None:
     show(f"halves of DR4, seed {seed}: bands", losses, "uniform (classify)")
 
 
-def typed_half(catalog: fc.Catalog, seed: int) -> np.ndarray:
-    """Return half of the sources with one class."""
-    grouping = catalog.grouping(None)
-    typed = np.flatnonzero(np.isin(grouping.assign(catalog.classes), grouping.names))
-    return np.sort(np.random.default_rng(seed).permutation(typed)[: len(typed) // 2])
-
-
 def halves(catalog: fc.Catalog, seed: int, features: str) -> np.ndarray:
     """Return the losses of half of the sources with one class, by a model of the others."""
-    held_out = typed_half(catalog, seed)
+    held_out = half_to_score(catalog, np.random.default_rng(seed))
     model = fc.train(catalog[np.setdiff1d(np.arange(len(catalog)), held_out)], features=features)
     test = model.features_of(catalog[held_out])
     P = model.predict(test).probabilities

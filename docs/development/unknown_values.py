@@ -22,10 +22,8 @@ OWN = [*BANDS, *VARIABILITY, "asinh_PLEC_SigCurv", "ln_Energy_Flux100"]
 def main() -> None:
     """Print a row for each treatment of each loss."""
     catalog = fc.read_catalog("catalogs/4FGL-DR4.fits.gz")
-    grouping = catalog.grouping(None)
     rng = np.random.default_rng(0)
-    typed = np.flatnonzero(np.isin(grouping.assign(catalog.classes), grouping.names))
-    held_out = np.sort(rng.permutation(typed)[: len(typed) // 2])
+    held_out = half_to_score(catalog, rng)
     learned = catalog[np.setdiff1d(np.arange(len(catalog)), held_out)]
     model = fc.train(learned)
     test = model.features_of(catalog[held_out])
@@ -49,6 +47,13 @@ def main() -> None:
         if not isinstance(lost, float):
             common = fc.train(learned, features=",".join(name for name in NAMES if name not in lost))
             show(f"{what}: left out", common.predict(common.features_of(catalog[held_out])).probabilities, truth, best)
+
+
+def half_to_score(catalog: fc.Catalog, rng: np.random.Generator) -> np.ndarray:
+    """Return the rows of half of the sources with one class."""
+    grouping = catalog.grouping(None)
+    typed = np.flatnonzero(np.isin(grouping.assign(catalog.classes), grouping.names))
+    return np.sort(rng.permutation(typed)[: len(typed) // 2])
 
 
 def show(what: str, P: np.ndarray, truth: np.ndarray, best: np.ndarray | None) -> np.ndarray:

@@ -19,7 +19,7 @@ _HERE = Path(__file__).parent
 KNOWN, FIRST_LISTS, PAST = (_HERE / f"{name}.csv" for name in ("known", "first_lists", "past_candidates"))
 
 #: The lists of the LAT by which a source can be known first; those of 4FGL by the number in DataRelease.
-LISTS = {"0FGL": 2009, "1FGL": 2010, "2FGL": 2012, "3FGL": 2015, "DR1": 2019, "DR2": 2020, "DR3": 2022, "DR4": 2023}
+LISTS = ("0FGL", "1FGL", "2FGL", "3FGL", "DR1", "DR2", "DR3", "DR4")
 
 #: Release that says what became of the earlier candidates.
 JUDGE = "4FGL-DR4"

@@ -60,7 +60,7 @@ class Feature:
         q = np.stack([reading.value for reading in readings])
         measured = any(reading.measured for reading in readings)
         value = self.transform.value(q)
-        limits = readings[0].upper if len(readings) == 1 else None  # all functions of one quantity rise
+        limits = readings[0].upper if len(readings) == 1 else None  # all rise, but that of GLAT, which has no limits
         upper = None if limits is None else self.transform.value(limits[None])
         if not measured:
             return Reading(value, np.zeros_like(value), False, upper)

@@ -101,13 +101,14 @@ def save_model(model: CatalogModel | RowsModel | NIMGPClassifier, path: str | Pa
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
     check_model_folder_writable(path)
+    if not isinstance(model, CatalogModel | RowsModel | NIMGPClassifier):
+        raise OutputError(f"a {type(model).__name__} cannot be saved in a folder, only classifiers can: pickle it.")
     entries: _CatalogEntries | _RowsEntries | _EstimatorEntries
+    estimator, domain = (model, None) if isinstance(model, NIMGPClassifier) else (model.estimator, model.domain)
     if isinstance(model, NIMGPClassifier):
-        estimator, domain, kind = model, None, ESTIMATOR
+        kind = ESTIMATOR
         names, errors = (getattr(model, name, None) for name in ("feature_names_in_", "uncertainties_in_"))
         entries = _EstimatorEntries(None if names is None else names.tolist(), errors or [])
-    elif not isinstance(model, CatalogModel | RowsModel):
-        raise OutputError(f"a {type(model).__name__} cannot be saved in a folder, only classifiers can: pickle it.")
     elif isinstance(model, CatalogModel):
         entries = _CatalogEntries(
             features=list(model.features),
@@ -123,8 +124,6 @@ def save_model(model: CatalogModel | RowsModel | NIMGPClassifier, path: str | Pa
         entries = _RowsEntries(
             list(columns.features), list(columns.uncertainties), columns.label, asdict(model.provenance)
         )
-    if not isinstance(model, NIMGPClassifier):
-        estimator, domain = model.estimator, model.domain
     arrays = {f"weights/{name}": array for name, array in estimator.weights_.items()}
     if not _storable(classes := estimator.classes_.tolist()):
         raise OutputError(f"classes such as {classes[0]!r} cannot be saved in a folder: give texts or whole numbers.")

@@ -308,14 +308,15 @@ def lasting_caveat(labels: Table) -> str:
     lasts, bare = np.asarray(labels[LASTS], float), np.asarray(labels[STATUS]) == "unassociated"
     lost = np.where(np.isfinite(lasts), 1.0 - lasts, 0.0)
     sure = bare & (np.asarray(labels["P_MAX"]) >= CONFIDENT)
-    text = (
-        f"A later list will lack about {lost.sum():.0f} of these sources, {lost[bare].sum():.0f} of them unassociated"
-    )
+    unassociated = "" if bare.all() else "unassociated "
+    text = f"A later list will lack about {lost.sum():.0f} of these sources"
+    if unassociated:
+        text += f", {lost[bare].sum():.0f} of them unassociated"
     for name in classes_of(labels):
         chosen = sure & (np.asarray(labels["PRED_CLASS"]) == name)
         if lost[chosen].sum() >= max(1.0, MANY_VANISH * chosen.sum()):
             text += (
-                f"; of {chosen.sum()} unassociated {name} with P ≥ {CONFIDENT} it will lack {lost[chosen].sum():.0f}"
+                f"; of {chosen.sum()} {unassociated}{name} with P ≥ {CONFIDENT} it will lack {lost[chosen].sum():.0f}"
             )
     return f"{text} ({LASTS})."
 
@@ -325,7 +326,9 @@ def flag_caveat(flags: ArrayLike) -> str:
     flags = np.asarray(flags, int)
     counts = {meaning: np.sum(flags & bit > 0) for bit, meaning in LABEL_FLAGS.items()}
     parts = [f"{meaning} ({count})" for meaning, count in counts.items() if count]
-    return f"{np.sum(flags > 0)} of {len(flags)} sources are flagged: {'; '.join(parts) or 'none'}."
+    if not parts:
+        return f"None of {len(flags)} sources is flagged."
+    return f"{np.sum(flags > 0)} of {len(flags)} sources are flagged: {'; '.join(parts)}."
 
 
 def console_for_tables() -> Console:
