@@ -185,7 +185,9 @@ def compare(labels, other, text):
     theirs = np.array(list(taken.values()))
     labels, said = labels[list(taken)], texts(other, "CLASS1")[theirs]
     printed("compare, matches", f"{len(theirs)} sources are in both lists {by_name[theirs].sum()} by name", text)
-    P = {}
+    news = ~((said == "bcu") & (texts(labels, "STATUS") == "bcu"))
+    printed("compare, no news", f"{np.sum(~news)} bcu are left out", text)
+    labels, said, P = labels[news], said[news], {}
     for word in np.unique(said):
         names = [name for name in WORDS[word] if f"P_{name}" in labels.colnames]
         P[word] = sum(np.asarray(labels[f"P_{name}"]) for name in names)
@@ -219,6 +221,8 @@ def outliers(found, text):
 
 def main():
     """Run the commands, and recompute their figures."""
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
     first, second, folder = (Path(given).resolve() for given in sys.argv[1:])
     earlier, later = (Table.read(path, hdu=1) for path in (first, second))
     told = run(folder, "classify", first, "-o", "labels.fits")

@@ -83,6 +83,10 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
         is_agn = np.array([_code(word) in ("bcu", "agn") for word in said.tolist()], bool)
         no_news = (np.asarray(table["STATUS"], str) == "bcu") & is_agn
         said = np.where(no_news, "", said)
+    if other.classes is not None and no_news.all():
+        raise ClassError(
+            f"'{other.source}' calls all common sources bcu or AGN, and so does the catalogue: compare others"
+        )
     meant: dict[str, list[int]] = {}
     unknown: dict[str, int] = {}
     if other.classes is not None:

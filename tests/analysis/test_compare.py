@@ -63,6 +63,9 @@ def test_a_bcu_that_is_still_one_agrees_with_nothing(dr4):
     for word in ("FSRQ", "bcu", "AGN"):
         assert found.agreement[word]["n"] == np.sum((said == word) & ((word == "FSRQ") | ~is_bcu))
     assert np.isnan(found.table["SURPRISE"]).sum() == found.numbers["no_news"]
+    only = OtherList.of(Table({"Name": labels["Source_Name"][is_bcu], "Class": ["bcu"] * is_bcu.sum()}))
+    with pytest.raises(ClassError, match="calls all common sources bcu or AGN"):
+        compare(labels, only)
 
 
 def spelt(names, way):
