@@ -1,6 +1,6 @@
 """Imputation of values and uncertainties that the catalogue does not give, by a policy that is fitted once.
 
-``docs/mathematics.md``, "Missing values and uncertainties", has the rules and their reasons.
+``docs/development/mathematics.md``, "Missing values and uncertainties", has the rules and their reasons.
 """
 
 from __future__ import annotations

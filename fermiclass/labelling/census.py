@@ -1,7 +1,7 @@
 """A census of a catalogue: how many sources without a class are of each class, with intervals.
 
 The sum of the probabilities of a group is an expected number. Its error has three parts that are drawn here: the
-scatter of the sources, the classifier's own uncertainty, and its miscalibration; see docs/mathematics.md.
+scatter of the sources, the classifier's own uncertainty, and its miscalibration; see docs/development/mathematics.md.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def test_all_pages_are_there(site):
 
 
 def test_public_names_are_documented(site):
-    page = (site / "api.html").read_text(encoding="utf-8")
+    page = (site / "python.html").read_text(encoding="utf-8")
     documented = set(re.findall(r'<dt [^>]*id="([\w.]+)"', page))
     wanted = {f"fermiclass.{name}" for name in fermiclass.__all__} - {"fermiclass.__version__"}
     assert wanted <= documented
@@ -43,7 +43,7 @@ def test_public_names_are_documented(site):
 
 
 def test_formulas_are_mathml(site):
-    page = (site / "mathematics.html").read_text(encoding="utf-8")
+    page = (site / "development/mathematics.html").read_text(encoding="utf-8")
     assert page.count("<math") > 30
     assert "$$" not in page
 

@@ -117,7 +117,7 @@ class Predictive:
     """A likelihood that gives ``log E_q p(y | f)`` instead of ``E_q log p(y | f)``.
 
     The objective is then not a bound of the evidence but a regularised log loss of predictions; see "Another objective"
-    in ``docs/mathematics.md``.
+    in ``docs/development/mathematics.md``.
     """
 
     def __init__(self, likelihood: Likelihood) -> None:

@@ -47,7 +47,7 @@ def make_likelihood(
 class Contaminated(Module):
     """``p(y | f, z) = p(y | f)^{1−z} (1/C)^z`` with ``z ~ Bern(ρ)``: with probability ρ a label is random.
 
-    See "Wrong labels" in ``docs/mathematics.md``. Predictions are of the classes, not of the labels.
+    See "Wrong labels" in ``docs/development/mathematics.md``. Predictions are of the classes, not of the labels.
 
     `likelihood`: p(y | f) of right labels.
     `rate`, `learn_rate`: initial ρ in (0, 1), by default the mean of its prior Beta(1, 9), and whether ρ is learned.
