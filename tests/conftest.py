@@ -1,8 +1,10 @@
 """Where the real data are."""
 
+import contextlib
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from unittest import mock
 
 # As the commands do: the same seed gives the same bytes, and small operations are faster on one thread.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
@@ -95,14 +97,22 @@ def model(few):
     return train(few, NIMGPClassifier(steps=40, num_inducing=15), features="six", classes=THREE_CLASSES)
 
 
-@pytest.fixture
-def eagerly():
-    """No graphs: to trace one costs more than to run it for a few steps or sources."""
+@contextlib.contextmanager
+def without_graphs():
+    """To trace one costs more than to run it for a few steps or sources. Nor is one asked for, as `call_graph` does."""
     import tensorflow as tf
 
-    tf.config.run_functions_eagerly(True)
-    yield
+    graphs = type(tf.function(lambda: None))
+    with mock.patch.object(graphs, "experimental_get_tracing_count", lambda graph: 1):
+        tf.config.run_functions_eagerly(True)
+        yield
     tf.config.run_functions_eagerly(False)
+
+
+@pytest.fixture
+def eagerly():
+    with without_graphs():
+        yield
 
 
 @pytest.fixture

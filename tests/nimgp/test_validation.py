@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import tensorflow as tf
 from astropy import units as u
 from astropy.table import Column
 from sklearn.base import clone, is_regressor
@@ -11,6 +10,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, UncertainGPRegressor
 from fermiclass.nimgp.validation import align_columns
+from tests.conftest import without_graphs
 
 SMALL = {"steps": 1, "num_inducing": 4, "num_draws": 4}
 ESTIMATORS = {
@@ -24,10 +24,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 @pytest.fixture(scope="module", autouse=True)
 def every_fit_eagerly():
-    """No graphs, as `eagerly`, for the fixtures of this module, too."""
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
+    """For the fixtures of this module, too."""
+    with without_graphs():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.nimgp.names import METHODS
+from tests.conftest import without_graphs
 from tests.nimgp.estimators.scikit_learn import learns, scikit_learn_checks
 
 SMALL = {"num_inducing": 15, "num_draws": 16, "learning_rate": 0.3}
@@ -76,13 +77,9 @@ def usual(data):
 @pytest.fixture(scope="module")
 def few(data):
     """Hardly trained, and without graphs."""
-    import tensorflow as tf
-
     X, y, X_var = data
-    tf.config.run_functions_eagerly(True)
-    estimator = NIMGPClassifier(**FEW).fit(X, y, X_var=X_var)
-    tf.config.run_functions_eagerly(False)
-    return estimator
+    with without_graphs():
+        return NIMGPClassifier(**FEW).fit(X, y, X_var=X_var)
 
 
 def same_weights(one, other):
