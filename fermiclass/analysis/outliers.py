@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from fermiclass._version import __version__
@@ -83,7 +84,9 @@ def find_outliers(
         (:mod:`fermiclass.labelling.labels`) hold the predictions from the other sources. Further columns are ``CLASS``
         (the catalogue's class in the chosen grouping), ``P_WRONG``, ``IDENTIFIED``, ``ASSOC_PROB_BAY``,
         ``ASSOC_PROB_LR``, and ``NEIGHBOURS`` with ``NEIGHBOUR_CLASSES``, the nearest other sources in the space of
-        features by :class:`fermiclass.nimgp.domain.TrainingDomain`.
+        features by :class:`fermiclass.nimgp.domain.TrainingDomain`. By expectation propagation there is ``P_OUTLIER``,
+        too: P(z = 1 | X, y), the probability that the class was drawn at random, after training on all sources with
+        their own classes (Hernández-Lobato et al. 2011, equation 21).
 
     Raises
     ------
@@ -119,6 +122,10 @@ def find_outliers(
         sources, names, prediction, feature_flags=table.flags, ood_score=domain.score(table.X, table.X_var), meta=meta
     )
     _add_association(result, sources, table.y, wrong)
+    if expectation_propagation(estimator):
+        whole = clone(estimator).fit(table.X, table.y, X_var=table.X_var)
+        place, about = result.colnames.index("P_WRONG") + 1, "Probability that CLASS is random, learned from it as well"
+        add_column(result, "P_OUTLIER", whole.outlier_probability_, about, "stat.probability", place)
     _add_neighbours(result, domain, table)
     return result[np.argsort(-wrong, kind="stable")]
 
@@ -136,16 +143,14 @@ def hold_out(
     table: FeatureTable, estimator: Estimator, folds: int, seed: int, progress: Callable[[int, int], None] | None = None
 ) -> tuple[list[Estimator], Prediction, FloatArray]:
     """Return the classifiers of the folds, and each source's prediction and P_WRONG by the classifier without it."""
-    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
     from fermiclass.nimgp.prediction.predictor import join
 
     splits = stratified_folds(table.y, folds, seed)
-    largest = max(len(train) for train, _ in splits)
-    if isinstance(estimator, RobustGPClassifier) and largest > MOST_FOR_EP:
+    if expectation_propagation(estimator) and len(table) > MOST_FOR_EP:
         raise ClassError(
-            f"there are {largest} training sources, but expectation propagation takes {MOST_FOR_EP} at most, as its "
-            "time grows with the cube of their number. Use fewer, with min_significance or fewer classes, or a method "
-            "other than rmgpc."
+            f"there are {len(table)} sources with a class, but expectation propagation takes {MOST_FOR_EP} at most, as "
+            "its time grows with the cube of their number. Use fewer, with min_significance or fewer classes, or a "
+            "method other than rmgpc."
         )
     fitted = fit_folds(estimator, splits, table.X, table.y, table.X_var, progress)
     predictions, wrong = [], np.empty(len(table))
@@ -154,6 +159,13 @@ def hold_out(
         wrong[test] = one.predict_wrong_label(table.X[test], table.y[test], X_var=table.X_var[test])
     back = np.argsort(np.concatenate([test for _, test in splits]))
     return fitted, join(predictions).take(back), wrong
+
+
+def expectation_propagation(estimator: Estimator | None) -> bool:
+    """Whether an estimator has the covariances of all sources."""
+    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+
+    return isinstance(estimator, RobustGPClassifier)
 
 
 def _add_association(result: Table, sources: Catalog, y: NDArray[np.str_], wrong: FloatArray) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from astropy.table import Column
+from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
 from fermiclass.analysis.outliers import default_estimator, find_outliers
@@ -113,6 +114,12 @@ def test_by_expectation_propagation(few):
     assert len(set(ep["Source_Name"][:10]) & set(sparse["Source_Name"][:10])) >= 5
     assert 0 < ep.meta["rho"] < 0.2
     assert ep.meta["robust"] == "True"
+    # A source's own class counts for P_OUTLIER. The whole sample learns one ρ, whose mean is about that of P_OUTLIER.
+    outlier = np.asarray(ep["P_OUTLIER"])
+    assert np.isfinite(outlier).all()
+    assert 0.0 < outlier.mean() < 0.2
+    assert spearmanr(outlier, ep["P_WRONG"]).statistic > 0.5
+    assert "P_OUTLIER" not in sparse.colnames
 
 
 def test_the_command_by_expectation_propagation(tmp_path):
