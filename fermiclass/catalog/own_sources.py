@@ -20,6 +20,7 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
+from fermiclass.catalog.flux_points import band_fluxes
 from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing
 from fermiclass.catalog.reading import (
     KEY_COLUMNS,
@@ -75,9 +76,13 @@ NAMES |= {name: (name.lower(),) for name in EXPECTED if name not in NAMES and no
 #: Names of the error of a quantity.
 _ERROR_NAMES = ("unc_{}", "{}_err", "{}_error", "{}_unc", "{}_sigma", "err_{}", "e_{}", "sigma_{}", "d_{}")
 
+#: Names of the upper limit of a quantity.
+_LIMIT_NAMES = ("{}_ul", "{}_ul95", "ul_{}", "{}_upper_limit")
+
 #: Units of fermipy's quantities where they differ from the catalogue's.
 _UNITS = {"eflux100": "MeV cm-2 s-1", "eflux": "MeV cm-2 s-1"}
 _MOST_NAMED = 8
+_BAND_ERROR, _BAND_LIMIT = "Unc_Flux_Band", "Flux_Band_UL"
 _TEXTS = ("Source_Name", "CLASS1", "ASSOC1", _SPECTRUM)
 
 
@@ -89,8 +94,9 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None) -> Catal
     source
         A file with a table (FITS, VOTable, Parquet, ECSV or CSV), an astropy table, a pandas data frame, a row as a
         dictionary, gammapy's `SkyModel` or catalogue source, or a list of rows and models. A row may have the key
-        'model' with a fitted `SkyModel`. Names are known in any case, those of fermipy and gammapy too; units are
-        converted.
+        'model' with a fitted `SkyModel`, and 'flux_points' with points of gammapy or fermipy, as
+        :func:`fermiclass.catalog.flux_points.band_fluxes` takes them. Names are known in any case, those of fermipy and
+        gammapy too; units are converted.
     columns
         The names in `source` of the catalogue's columns, where they are not known, such as ``{'Flux1000': 'flux'}``.
 
@@ -134,7 +140,7 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
         column, (unit, ucd) = given[original], USUAL.get(name, (None, None))
         text = name.removeprefix("Unc_") in _TEXTS
         data = np.char.strip(np.asarray(column).astype(str)) if text else _numbers(column, name, shown)
-        usual = _UNITS.get(found.get(name.removeprefix("Unc_"), "").lower())
+        usual = _UNITS.get(found.get(name.removeprefix("Unc_").removesuffix("_UL"), "").lower())
         clean[name] = plain_column(data, column.unit or usual or unit, column.description, ucd)
         expected = EXPECTED[name].unit if name in EXPECTED else ""
         taken = f", taken as {usual or expected}" if expected and column.unit is None else ""
@@ -144,6 +150,7 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
         clean[error_column(name, given.colnames)] = given[name]  # a column of one's own
     rest = [name for name in given.colnames if name not in found.values()]
     convert_units(clean, shown)
+    _complete_bands(clean)
     notes += _derive(clean)
     more = f" and {len(rest) - _MOST_NAMED} more" if len(rest) > _MOST_NAMED else ""
     notes += [f"not known by name: {', '.join(rest[:_MOST_NAMED])}{more}"] if rest else []
@@ -176,10 +183,11 @@ def _find(given: Iterable[str], columns: Mapping[str, str], shown: str) -> dict[
         if original is None or (name not in found and original in found.values()):
             continue
         found[name] = original
-        errors = (there.get(form.format(original.lower())) for form in _ERROR_NAMES)
-        error = found.get(f"Unc_{name}") or next((each for each in errors if each), None)
-        if error and error not in found.values():
-            found[f"Unc_{name}"] = error
+        for of_it, forms in ((f"Unc_{name}", _ERROR_NAMES), (f"{name}_UL", _LIMIT_NAMES)):
+            forms_there = (there.get(form.format(original.lower())) for form in forms)
+            column = found.get(of_it) or next((each for each in forms_there if each), None)
+            if column and column not in found.values():
+                found[of_it] = column
     if "LP_beta" in found and "LP_Index" not in found and "PL_Index" in found:  # the only index of a curved spectrum
         found |= {f"{unc}LP_Index": found.pop(f"{unc}PL_Index") for unc in ("", "Unc_") if f"{unc}PL_Index" in found}
     if not {*found} - {*USUAL, "CLASS1", "ASSOC1", "Flags"}:
@@ -196,7 +204,7 @@ def error_column(name: str, columns: Iterable[str]) -> str:
     Of a column of upper limits, such as X_ul, it is ``X_UL``.
     """
     for other in columns:
-        if name.lower() == f"{other.lower()}_ul":
+        if name.lower() in [form.format(other.lower()) for form in _LIMIT_NAMES]:
             return f"{other}_UL"
         if name.lower() in [form.format(other.lower()) for form in _ERROR_NAMES]:
             return f"Unc_{other}"
@@ -257,6 +265,25 @@ def _derive(table: Table) -> list[str]:
     return notes
 
 
+def _complete_bands(table: Table) -> None:
+    """Give each band two errors, as in the catalogue. A limit L in place of a flux becomes L/2 ± L/√12."""
+    if "Flux_Band" not in table.colnames:
+        return
+    flux = np.asarray(table["Flux_Band"], float)
+    nothing = np.full(flux.shape, np.nan)
+    error, limit = (
+        np.asarray(table[name]) if name in table.colnames else nothing for name in (_BAND_ERROR, _BAND_LIMIT)
+    )
+    if flux.ndim != 2 or error.size not in (flux.size, 2 * flux.size) or limit.shape != flux.shape:
+        return  # an error of the features that need them
+    sides = np.stack([-np.abs(error), error], axis=2) if error.size == flux.size else error.reshape(*flux.shape, 2)
+    is_limit = np.isnan(flux) & (limit > 0.0)
+    spread = limit / np.sqrt(12.0)
+    sides = np.where(is_limit[..., None], np.stack([-spread, spread], axis=2), sides)
+    for name, data in (("Flux_Band", np.where(is_limit, 0.5 * limit, flux)), (_BAND_ERROR, sides)):
+        table[name] = plain_column(data, EXPECTED[name].unit, None, None)
+
+
 def _add_parameters(table: Table, add: Any, get: Any) -> None:
     """Add the parameters that fermipy lists: norm, alpha, beta, Eb, or Prefactor, Index (below 0), Scale."""
     values, errors = (np.asarray(get(name)).reshape(len(table), -1) for name in (_VALUES, _ERRORS))
@@ -311,13 +338,17 @@ def _as_row(source: Any) -> dict[str, Any]:
             f"a source is a {type(source).__name__}, expected a file, a table, a row as a dictionary, or a model of "
             "gammapy."
         )
-    model = row.get("model")
-    values = {str(name): value for name, value in row.items() if not isinstance(value, Mapping) and name != "model"}
-    return (_row_of_model(model) if hasattr(model, "spectral_model") else {}) | values
+    model, points = row.get("model"), row.get("flux_points", row.get("sed"))
+    values = {str(name): value for name, value in row.items() if not isinstance(value, Mapping)}
+    values = {name: value for name, value in values.items() if name not in ("model", "flux_points")}
+    fitted = _row_of_model(model) if hasattr(model, "spectral_model") else {}
+    if points is not None and not isinstance(points, str) and points != {}:  # fermipy has an empty "sed" before it fits
+        fitted |= dict(zip(("Flux_Band", _BAND_ERROR), band_fluxes(points, model), strict=True))
+    return fitted | values
 
 
 def _row_of_model(model: Any) -> dict[str, Any]:
-    """Return fluxes, and index and curvature, of a `SkyModel` of gammapy with their errors."""
+    """Return fluxes, and index and curvature, of a `SkyModel` of gammapy with their errors; one of 0 is not known."""
     spectrum = model.spectral_model
     row: dict[str, Any] = {"name": str(model.name)}
     position = getattr(model, "position", None)
@@ -328,11 +359,11 @@ def _row_of_model(model: Any) -> dict[str, Any]:
         ("Energy_Flux100", spectrum.energy_flux_error(0.1 * u.GeV, 100 * u.GeV), "erg cm-2 s-1"),
     ):
         value, error = (number.to(unit) * (u.photon if name == "Flux1000" else 1) for number in both[:2])
-        row |= {name: value, f"Unc_{name}": error}
+        row |= {name: value, f"Unc_{name}": error if error.value > 0.0 else error * np.nan}
     parameters = {each.name: each for each in spectrum.parameters}
     for name in ("index", "alpha", "beta"):
         if name in parameters:
-            row |= {name: float(parameters[name].value), f"{name}_err": float(parameters[name].error)}
+            row |= {name: float(parameters[name].value), f"{name}_err": float(parameters[name].error) or np.nan}
     if {"alpha", "beta"} <= set(parameters):
         row[_REFERENCE] = parameters["reference"].quantity.to("MeV")
         covariance = spectrum.covariance.get_subcovariance([parameters["alpha"], parameters["beta"]])

@@ -59,6 +59,7 @@ EXPECTED: dict[str, Expected] = {
     "Flux_Band": Expected("ph cm-2 s-1", 0.0, 1e-5, -1e-3, 1e-3, positive=False),
     "Unc_Flux_Band": Expected("ph cm-2 s-1", -1e-6, 1e-6, -1e-3, 1e-3, positive=False),
 }
+EXPECTED |= {f"{name}_UL": EXPECTED[name] for name in ("Flux1000", "Energy_Flux100", "Flux_Band")}  # upper limits
 
 _FEW = 20  # fewer sources than this have no meaningful median
 _MOST_NAMED = 5

@@ -38,7 +38,7 @@ USUAL = {
     "GLAT": ("deg", "pos.galactic.lat"),
 }
 _TEXT_COLUMNS = ("Source_Name", "CLASS1")
-_NUMBERED = re.compile(r"(.*_Band)_(\d+)")
+_NUMBERED = re.compile(r"(.*_Band(?:_UL)?)_(\d+)")
 _OWN = "To label sources of your own, name a catalogue to learn from (--train-on)."
 _REMEDY = f"Use a 4FGL release from the Fermi Science Support Center, such as 4FGL-DR4 (gll_psc_v35.fit). {_OWN}"
 

@@ -23,6 +23,14 @@ REQUIRED_COLUMNS = (
     "CLASS1",
 )
 
+#: Edges of `Flux_Band` in MeV, by the number of bands: 5 in 3FGL, 7 in 4FGL DR1 and DR2, 8 from DR3 on (HDU
+#: `EnergyBounds`).
+BAND_EDGES: dict[int, tuple[float, ...]] = {
+    5: (1e2, 3e2, 1e3, 3e3, 1e4, 1e5),
+    7: (50.0, 1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 3e5),
+    8: (50.0, 1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 1e5, 1e6),
+}
+
 
 class CatalogWarning(UserWarning):
     """A catalogue has a property that the user should know."""

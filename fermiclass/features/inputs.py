@@ -13,19 +13,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from fermiclass.catalog import Catalog
+from fermiclass.catalog.releases import BAND_EDGES
 from fermiclass.errors import FeatureError
 from fermiclass.io.arrays import FloatArray
 
 #: Larger numbers count as missing: their squares and products would overflow, and no catalogue has any.
 LARGEST = 1e100
-
-#: Edges of `Flux_Band` in MeV, by the number of bands: 5 in 3FGL, 7 in 4FGL DR1 and DR2, 8 from DR3 on (HDU
-#: `EnergyBounds`).
-BAND_EDGES: dict[int, tuple[float, ...]] = {
-    5: (1e2, 3e2, 1e3, 3e3, 1e4, 1e5),
-    7: (50.0, 1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 3e5),
-    8: (50.0, 1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 1e5, 1e6),
-}
 
 #: What the name of a column of upper limits ends with, behind that of the quantity.
 LIMIT = "_UL"

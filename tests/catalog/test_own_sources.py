@@ -10,6 +10,7 @@ from fermiclass import extract_features, read_sources, write_table
 from fermiclass.catalog import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.features import known_features
+from fermiclass.features.inputs import Band
 
 ROW = {
     "name": "mine", "ra": 83.6, "dec": 22.0, "TS": 64.0, "flux1000": 1e-9, "flux1000_err": 1e-10,
@@ -152,3 +153,34 @@ def test_a_model_of_gammapy():
     assert value(catalog, "Flux1000") == pytest.approx(flux, rel=1e-3)
     assert 0.05 < value(catalog, "Unc_Flux1000") / flux < 0.3
     assert read_sources([model, model]).names.tolist() == ["mine", "mine"]
+    spectrum.covariance = np.zeros((4, 4))  # a model that was not fitted has no errors, and is not in doubt for it
+    unfitted = read_sources(model)
+    assert np.isnan([value(unfitted, "Unc_Flux1000"), value(unfitted, "Unc_LP_beta")]).all()
+    assert not unfitted.in_doubt.any()
+
+
+def test_upper_limits_in_place_of_values():
+    """A flux that is a limit is one-sided; a band is anything from 0 to its limit, as in the catalogue."""
+    one = ROW | {"flux1000": np.nan, "flux1000_err": np.nan, "flux1000_ul95": 3e-10 * u.Unit("ph cm-2 s-1")}
+    one |= {"eflux100": np.nan, "eflux100_ul": 1e-6}
+    with pytest.warns(CatalogWarning, match="converted"):
+        catalog = read_sources([one, one | {"flux1000": 1e-9}])
+    table = extract_features(catalog, "ln_Flux1000,ln_Energy_Flux100", unknown=True)
+    np.testing.assert_allclose(table.upper[0], np.log([3e-10, 1e-6 * u.MeV.to("erg")]))
+    assert np.isinf(table.upper[1, 0])
+    own = ROW | {"FLUX1000": np.nan, "Flux1000_UL": 2e-10}
+    own.pop("flux1000")
+    assert extract_features(read_sources(own), "ln_Flux1000").upper[0, 0] == np.log(2e-10)
+
+
+def test_bands_with_one_error_and_limits(tmp_path):
+    flux, limit = np.full(8, 1e-10), np.full(8, np.nan)
+    flux[2], limit[2] = np.nan, 4e-10
+    columns = {"Flux_Band": flux, "Unc_Flux_Band": 0.1 * flux, "Flux_Band_UL": limit}
+    table = Table([ROW | {f"{name}_{k + 1}": x for name, data in columns.items() for k, x in enumerate(data)}])
+    table.write(tmp_path / "mine.csv")
+    for source in (tmp_path / "mine.csv", ROW | columns):
+        reading = Band(3e2).read(read_sources(source))
+        weight = 300 * 1000 / 700
+        np.testing.assert_allclose([reading.value[0], reading.sigma[0]], weight * 4e-10 * np.array([0.5, 12**-0.5]))
+        np.testing.assert_allclose(Band(1e2).read(read_sources(source)).sigma, 1e-11 * 150)
