@@ -1,5 +1,6 @@
 """The label table in ``catalogs/`` and what ``docs/result.md`` says of it."""
 
+import json
 import re
 import subprocess
 import sys
@@ -28,7 +29,13 @@ def test_the_table_is_what_the_command_writes(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
     assert done.returncode == 0, done.stderr
     with fits.open(LABELS) as stored, fits.open(made) as fresh:
-        ignored = {"ignore_keywords": ["VERSIONS", "CREATOR", "CHECKSUM", "DATASUM"], "ignore_fields": ["PRED_CLASS"]}
+        for key in ("CLASS2", "PRIORS"):  # learned numbers, as JSON
+            old, new = (json.loads(table[1].header[key]) for table in (stored, fresh))
+            assert new == pytest.approx(old, rel=1e-3)
+        ignored = {
+            "ignore_keywords": ["VERSIONS", "CREATOR", "CHECKSUM", "DATASUM", "CLASS2", "PRIORS"],
+            "ignore_fields": ["PRED_CLASS"],
+        }
         difference = fits.FITSDiff(stored, fresh, atol=0.01, **ignored)
     assert difference.identical, difference.report()
 
