@@ -103,7 +103,7 @@ def without_graphs():
     import tensorflow as tf
 
     graphs = type(tf.function(lambda: None))
-    with mock.patch.object(graphs, "experimental_get_tracing_count", lambda graph: 1):
+    with mock.patch.object(graphs, "experimental_get_tracing_count", return_value=1):
         tf.config.run_functions_eagerly(True)
         yield
     tf.config.run_functions_eagerly(False)
