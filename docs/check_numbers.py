@@ -41,20 +41,20 @@ NAMES = {
 SENTENCES = {
     "README.md": [
         "What are the {unassociated} unassociated gamma-ray sources",
-        "gives a class to {scored} sources in one half of the sky that 4FGL-DR4 leaves unassociated. {clear} "
-        "of these classes",
-        "with a probability of 0.9 or more, {c90_n} unassociated sources of DR1 have a class in DR4. "
-        "{c90_psr} of them ({c90_face} %) are pulsars by their code, and {c90_spiders_n} ({c90_spiders} %) "
-        "with binaries",
-        "Without any choice it is {base_face} % and {base_spiders} %",
+        "it gives a class to {scored} sources that 4FGL-DR4 leaves unassociated. {clear} of these classes",
+        "{c90_n} sources of DR1 that were candidates with a probability of 0.9 or more have a class in DR4. By this "
+        "class {c90_psr} of them ({c90_face} %) are pulsars, and {c90_spiders_n} ({c90_spiders} %) are pulsars, or "
+        "binaries",
+        "Of all unassociated sources of DR1 with a class in DR4, these are {base_face} % and {base_spiders} %",
         "labels the {labelled} sources of 4FGL-DR4",
     ],
     "docs/index.md": ["What are the {unassociated} unassociated gamma-ray sources"],
     "docs/trust.md": [
-        "gives a class to {scored} sources in one half of the sky",
+        "gives a class to {scored} sources in one half of the sky that 4FGL-DR4 leaves unassociated. {clear} of these "
+        "classes",
         "{right_share} % of the labels are right, and {sure_right} of the {sure} with a probability of 0.9 or more",
-        "with a probability of 0.9 or more that have a class in DR4 are pulsars in {c90_face_range} %, and "
-        "{c90_spiders_range} % with binaries",
+        "with a probability of 0.9 or more that have a class in DR4, {c90_face_range} % are pulsars, and "
+        "{c90_spiders_range} % are pulsars, or binaries",
         "Of the {scored} sources of the test, {clear} have a code",
         "{agn_share} % would be right if all were called AGN",
         "{dr1_psr} of {dr1_n} sources are pulsars",
