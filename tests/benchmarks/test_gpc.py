@@ -49,6 +49,19 @@ def test_whole_sets_are_read_and_standardised(keel, data_set):
     assert GPC().settings(f"{data_set}/0")["hyper"]["lengthscale"] == pytest.approx(0.1 * np.sqrt(dim))
 
 
+def test_waveforms_are_mixtures_of_two_triangles():
+    """Their means by class, half of each triangle, and the scatter of the mixture and the noise."""
+    X, y = gpc.waveform(30_000, 25, np.random.default_rng(0))
+    j = np.arange(1, 22)
+    h = {c: np.clip(6.0 - np.abs(j - c), 0.0, None) for c in (7, 11, 15)}
+    for name, (a, b) in {"0": (11, 15), "1": (11, 7), "2": (15, 7)}.items():
+        of_class = X[y == name]
+        np.testing.assert_allclose(of_class[:, :21].mean(axis=0), (h[a] + h[b]) / 2, atol=0.08)
+        np.testing.assert_allclose(of_class[:, :21].var(axis=0), 1.0 + (h[a] - h[b]) ** 2 / 12, rtol=0.1)
+    np.testing.assert_allclose(X[:, 21:].var(axis=0), 1.0, rtol=0.1)
+    assert gpc.load("waveform-noise")[0].shape == (5000, 40)
+
+
 def test_inputs_are_not_rounded(keel):
     """The package's own folds of magic are 8-bit integers."""
     X, y = gpc.load("magic")

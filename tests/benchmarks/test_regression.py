@@ -21,8 +21,9 @@ def test_the_noise_of_sincsig():
     assert first.X.shape == first.X_var.shape == (4000, 1)
     assert np.sqrt(first.X_var).max() == pytest.approx(2.5, abs=0.01)
     assert first.X.var() == pytest.approx(400 / 12 + 2.5**2 / 3, rel=0.05)
-    third = regression.draw_sincsig(4000, rng, bound=0.4)
-    assert np.sqrt(third.Y_var).max() == pytest.approx(0.4, abs=0.01)
+    third = regression.draw_sincsig(4000, rng, bound=0.4, output_std=(0.2, 0.5))
+    assert np.sqrt(third.Y_var).min() == pytest.approx(0.2, abs=0.01)
+    assert np.sqrt(third.Y_var).max() == pytest.approx(0.5, abs=0.01)
     assert np.sqrt(third.X_var).max() == pytest.approx(0.4, abs=0.01)
 
 
@@ -65,10 +66,12 @@ def run_small(benchmark, cell):
     return estimators, run(benchmark, estimators, 1).set_index("method")
 
 
-@pytest.mark.parametrize("cell", ["15", "noise/0.1"])
+@pytest.mark.parametrize("cell", ["15", "known/15", "15/0.1"])
 def test_what_is_measured_of_sincsig(monkeypatch, cell):
-    monkeypatch.setattr(SincSig, "cells", ("15", "noise/0.1"))
+    monkeypatch.setattr(SincSig, "cells", ("15", "known/15", "15/0.1"))
     _, records = run_small(SincSig(), cell)
+    white = {settings.get("noise_variance") for settings in records["settings"][:3]}
+    assert white == {0.0 if cell == "known/15" else "learned"}
     assert np.all(records["mse"] > 0)
     assert np.isfinite(records["log_density"]).tolist() == [True, True, True, False]  # the network has none
     assert not records["settings"].map(lambda settings: settings == {}).any()
