@@ -68,7 +68,7 @@ SENTENCES = {
         "{msp} millisecond pulsars and {other} others",
         "{agn_of_other_types} AGN of other types",
         "{binaries} binaries and globular clusters",
-        "{spp} chance overlaps",
+        "{spp} sources that overlap with remnants or nebulae",
         "{soft} unassociated sources that the catalogue flags as soft Galactic emission",
     ],
     "paper.md": ["labels of the {labelled} unassociated and uncertain sources"],
