@@ -59,7 +59,7 @@ def far_from_edges(catalog):
 
     Where it does not, a list of even cells alone cannot say whether the source has a counterpart.
     """
-    ra, dec = lasting.coordinates(catalog)
+    ra, dec = column_or_nan(catalog, "RAJ2000"), column_or_nan(catalog, "DEJ2000") + 90.0
     cell = lasting.CELL
     across = np.minimum(ra % cell, cell - ra % cell) * np.cos(np.radians(dec - 90.0))
     return np.minimum(across, np.minimum(dec % cell, cell - dec % cell)) > matching_radius(catalog)

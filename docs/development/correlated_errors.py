@@ -54,7 +54,7 @@ def main() -> None:
     model = fc.load_model(options.model)
     targets, y, _ = later_classes(first, last, first.grouping(None))
     rows, y = targets[y != ""], y[y != ""]
-    table, ratio = model.features_of(first[rows]), model.ratios(first[rows], model.priors())
+    table, ratio = model.features_of(first[rows]), model.ratios(first[rows])
     truth = [model.classes.index(name) for name in y]
 
     def nll() -> np.ndarray:

@@ -73,7 +73,7 @@ def main() -> None:
     X, V = (table.X - center) / scale, table.X_var / scale**2
     every = InputPrior.population(X, V, components=options.components)
     posteriors = {"population": every.moments(X, V)}
-    P = model.predict(table, ratios=model.ratios(first, model.priors())).probabilities
+    P = model.predict(table, ratios=model.ratios(first)).probabilities
     of_class = [table.y == name for name in model.classes]
     own = [InputPrior.population(X[rows], V[rows], components=min(options.components, 3)) for rows in of_class]
     P = np.where(np.isin(table.y, model.classes)[:, None], np.stack(of_class, axis=1), P)

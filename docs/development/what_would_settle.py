@@ -44,7 +44,7 @@ def main() -> None:
     bare = np.flatnonzero(first.classes == "")
     table, sources = model.features_of(first), first[bare]
     prior = InputPrior.population(table.X, table.X_var, components=COMPONENTS)
-    table, ratio = table[bare], model.ratios(sources, model.priors())
+    table, ratio = table[bare], model.ratios(sources)
 
     def predict(X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray | None = ratio) -> np.ndarray:
         blocks = model.estimator.predict_blocks(X, X_var=X_var, ratio=ratio)

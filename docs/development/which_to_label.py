@@ -43,7 +43,7 @@ def main() -> None:
 
     def predict(model: fc.CatalogModel, of: np.ndarray) -> object:
         sources = first[rows[of]]
-        return model.predict(model.features_of(sources), ratios=model.ratios(sources, model.priors()))
+        return model.predict(model.features_of(sources), ratios=model.ratios(sources))
 
     def nll(model: fc.CatalogModel) -> np.ndarray:
         p = predict(model, test).probabilities

@@ -219,11 +219,10 @@ def explain(
     for row_of_X, members in enumerate(replaced, start=2):
         X[row_of_X, members], X_var[row_of_X, members] = expectation(members)
         unknown[row_of_X, members] = False
-    priors = model.priors(class_priors)
-    ratio = model.ratios(source, priors, class2)
+    ratio = model.ratios(source, class_priors, class2)
     ratios = None if ratio is None else np.repeat(ratio, len(X), axis=0)
     if ratios is not None and class2 and str(label["STATUS"]) == "unassociated" and model.second.chance:
-        without = model.ratios(source, priors, class2=False)
+        without = model.ratios(source, class_priors, class2=False)
         ratios = np.vstack([ratios, np.ones_like(ratio) if without is None else without])
         X, X_var, unknown = (np.vstack([each, each[0]]) for each in (X, X_var, unknown))
         kinds = {**kinds, CLASS2_KIND: []}
@@ -310,7 +309,7 @@ def _nearest(model: CatalogModel, training: FeatureTable, catalog: Catalog, sour
         {
             "Source_Name": training.names[order],
             "CLASS": training.y[order],
-            "ASSOC1": catalog.table["ASSOC1"][training.rows[order]] if catalog.has_column("ASSOC1") else "",
+            "ASSOC1": catalog.table["ASSOC1"][training.rows[order]] if "ASSOC1" in catalog.table.colnames else "",
             "DISTANCE": distances[order],
         }
     )

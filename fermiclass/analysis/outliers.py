@@ -110,7 +110,7 @@ def find_outliers(
         "catalog": str(catalog.source),
         "sha256": str(catalog.sha256),
         "release": catalog.release.name,
-        "classes": str(grouping),
+        "classes": grouping.spec,
         "counts": ",".join(f"{name}={count}" for name, count in counts.items()),
         "folds": len(fitted),
         "rho": float(np.mean([one.label_noise_ for one in fitted])),

@@ -14,7 +14,6 @@ from fermiclass.catalog.classes import (
     default_classes,
     has_two_kinds,
     natures_of,
-    status_of,
 )
 from fermiclass.catalog.own_sources import OWN_SOURCES, read_sources
 from fermiclass.catalog.reading import read_catalog
@@ -50,5 +49,4 @@ __all__ = [
     "read_catalog",
     "read_sources",
     "recognise",
-    "status_of",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +9,9 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog.classes import ClassGrouping, default_classes, status_of
+from fermiclass.catalog.classes import SOURCE_STATUSES, TARGETS, UNCERTAIN_CLASSES, ClassGrouping, default_classes
 from fermiclass.catalog.releases import Release
+from fermiclass.errors import ClassError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,21 +47,23 @@ class Catalog:
         set_once = object.__setattr__  # the instance is frozen from here on
         set_once(self, "names", np.asarray(self.table["Source_Name"], dtype=str))
         set_once(self, "classes", np.char.lower(codes))
-        set_once(self, "identified", codes != self.classes)  # as `status_of` has it
+        set_once(self, "identified", codes != self.classes)
 
     @property
     def soft_galactic(self) -> NDArray[np.bool_]:
         """Whether the release flags a source as soft Galactic emission, ``(N,)``; False where it has no flag."""
         bit = self.release.soft_galactic_bit
-        if not bit or not self.has_column("Flags"):
+        if not bit or "Flags" not in self.table.colnames:
             return np.zeros(len(self), bool)
         flags = np.nan_to_num(np.ma.filled(np.ma.asarray(self.table["Flags"], dtype=float), 0.0)).astype(np.int64)
         return np.asarray(flags & bit > 0)
 
     @property
     def status(self) -> NDArray[np.str_]:
-        """(N,) which of `SOURCE_STATUSES` each source has: :func:`fermiclass.catalog.status_of`."""
-        return status_of(self.table["CLASS1"])
+        """(N,) which of `SOURCE_STATUSES` each source has."""
+        with_class = np.where(self.identified, "identified", "associated")
+        told = np.where(np.isin(self.classes, UNCERTAIN_CLASSES), self.classes, with_class)
+        return np.where(self.classes == "", SOURCE_STATUSES[0], told)
 
     def grouping(self, classes: str | ClassGrouping | None) -> ClassGrouping:
         """Return the parsed classes, or the default ones of this catalogue where there are none."""
@@ -77,12 +79,19 @@ class Catalog:
         return replace(self, table=self.table[index], in_doubt=in_doubt, own_labels=own)
 
     def is_target(self, grouping: ClassGrouping, targets: str = "uncertain") -> NDArray[np.bool_]:
-        """Return which sources to label, ``(N,)``, as :meth:`ClassGrouping.is_target` says.
+        """Return which sources to label, ``(N,)``.
 
-        Those with a label of one's own are among them with `targets` 'all' only.
+        ``'unassociated'``: sources without a class. ``'bcu'``: blazars of uncertain type. ``'uncertain'``: both, and
+        unk. A source that the grouping learns from, or with a label of one's own, is none. ``'all'``: every source.
+
+        Raises ClassError when `targets` is none of these.
         """
-        chosen = grouping.is_target(self.classes, targets)
-        return chosen if self.own_labels is None or targets == "all" else chosen & (self.own_labels == "")
+        if targets == "all":
+            return np.ones(len(self), dtype=bool)
+        chosen = {"unassociated": ("",), "bcu": ("bcu",), "uncertain": ("", *UNCERTAIN_CLASSES)}
+        if targets not in chosen:
+            raise ClassError(f"targets='{targets}' is unknown: choose one of {', '.join(TARGETS)}")
+        return np.isin(self.classes, chosen[targets]) & (self.labels(grouping) == "")
 
     def labels(self, grouping: ClassGrouping) -> NDArray[np.str_]:
         """Return the label of each source in a grouping, ``(N,)``, as :meth:`ClassGrouping.assign` or its own."""
@@ -96,14 +105,6 @@ class Catalog:
     def __repr__(self) -> str:
         classless = int(np.sum(self.classes == ""))
         return f"<Catalog {self.release.name}: {len(self)} sources, {classless} unassociated, from {self.source}>"
-
-    def has_column(self, name: str) -> bool:
-        """Return whether the table has this column."""
-        return name in self.table.colnames
-
-    def missing_columns(self, names: Iterable[str]) -> list[str]:
-        """Return the names that are not columns of the table."""
-        return [name for name in names if not self.has_column(name)]
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas data frame. A column with several values a row becomes ``name_1``, ``name_2`` and so on."""

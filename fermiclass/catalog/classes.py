@@ -74,7 +74,7 @@ TARGETS = ("unassociated", "bcu", "uncertain", "all")  #: Choices of the sources
 
 #: Letters of a class's name at most: the names of columns made of it fit into a card of FITS, of 68 letters.
 MOST_LETTERS = 60
-SOURCE_STATUSES = ("unassociated", *UNCERTAIN_CLASSES, "associated", "identified")  #: Values of :func:`status_of`.
+SOURCE_STATUSES = ("unassociated", *UNCERTAIN_CLASSES, "associated", "identified")  #: Values of `Catalog.status`.
 
 _OTHER = "other"
 _OR = "|"  # between groups of which one is right
@@ -121,14 +121,6 @@ def has_two_kinds(codes: ArrayLike) -> bool:
     """
     given = np.asarray(codes, dtype=str)
     return all(np.sum(given == kind) >= _LEAST_OF_A_KIND for kind in CLASS_TREE["psr"])
-
-
-def status_of(codes: ArrayLike) -> NDArray[np.str_]:
-    """Return which of :data:`SOURCE_STATUSES` each source has, by its class code as in the catalogue, ``(N,)``."""
-    given = np.char.strip(np.asarray(codes, dtype=str))
-    lower = np.char.lower(given)
-    with_class = np.where(given == lower, "associated", "identified")
-    return np.where(lower == "", "unassociated", np.where(np.isin(lower, UNCERTAIN_CLASSES), lower, with_class))
 
 
 @dataclass(frozen=True)
@@ -240,11 +232,6 @@ class ClassGrouping:
         return self.spec
 
     @property
-    def covers_all(self) -> bool:
-        """Whether each of `CLASS_CODES` has a place, except bcu and unk."""
-        return {*CLASS_CODES} <= {*UNCERTAIN_CLASSES}.union(*self.members.values())
-
-    @property
     def tops(self) -> Mapping[str, tuple[str, ...]]:
         """The top classes of :data:`CLASS_TREE` that consist of several groups, and these groups."""
         found: dict[str, tuple[str, ...]] = {}
@@ -295,17 +282,3 @@ class ClassGrouping:
                 )
             found += label.split(_OR)
         return _OR.join(name for name in self.names if name in found)
-
-    def is_target(self, classes: ArrayLike, targets: str = "uncertain") -> NDArray[np.bool_]:
-        """Return a mask (N,) of the sources to label.
-
-        ``'unassociated'``: sources without a class. ``'bcu'``: blazars of uncertain type. ``'uncertain'``: both, and
-        unk. A bcu or unk that the grouping learns from is none. ``'all'``: every source.
-        """
-        codes = np.asarray(classes, dtype=str)
-        if targets == "all":
-            return np.ones(codes.shape, dtype=bool)
-        chosen = {"unassociated": ("",), "bcu": ("bcu",), "uncertain": ("", *UNCERTAIN_CLASSES)}
-        if targets in chosen:
-            return np.isin(codes, chosen[targets]) & (self.assign(codes) == "")
-        raise ClassError(f"targets='{targets}' is unknown: choose one of {', '.join(TARGETS)}")

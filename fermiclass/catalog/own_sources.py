@@ -15,7 +15,6 @@ from typing import Any
 
 import astropy.units as u
 import numpy as np
-from astropy.coordinates import Angle, SkyCoord
 from astropy.table import Table
 from numpy.typing import NDArray
 
@@ -26,14 +25,14 @@ from fermiclass.catalog.reading import (
     KEY_COLUMNS,
     USUAL,
     add_galactic,
-    catalog_of_file,
+    as_catalog,
     digest,
     join_bands,
     read_catalog,
 )
 from fermiclass.catalog.releases import REQUIRED_COLUMNS, CatalogWarning, Release
 from fermiclass.errors import CatalogError, in_one_line
-from fermiclass.io.inputs import read_bytes
+from fermiclass.io.files import read_bytes
 from fermiclass.io.plain import plain_column, plain_table
 from fermiclass.io.tables import parse_table
 
@@ -122,7 +121,7 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None) -> Catal
         table, shown, sha256 = _as_table(source), f"<{type(source).__name__}>", ""
     of_release = set(REQUIRED_COLUMNS) <= set(table.colnames) or "cds-name" in map(str.lower, map(str, table.meta))
     if of_release and not columns and (path is not None or isinstance(source, Table)):
-        return read_catalog(table) if path is None else catalog_of_file(path, table, sha256)
+        return read_catalog(table) if path is None else as_catalog(table, path, sha256)
     if not len(table):
         raise CatalogError(f"{shown} has no rows.")
     try:
@@ -155,6 +154,8 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
     more = f" and {len(rest) - _MOST_NAMED} more" if len(rest) > _MOST_NAMED else ""
     notes += [f"not known by name: {', '.join(rest[:_MOST_NAMED])}{more}"] if rest else []
     if "RAJ2000" not in clean.colnames and {"GLON", "GLAT"} <= set(clean.colnames):
+        from astropy.coordinates import SkyCoord
+
         place = SkyCoord(*(np.asarray(clean[name]) * u.deg for name in ("GLON", "GLAT")), frame="galactic").icrs
         clean["RAJ2000"], clean["DEJ2000"] = plain_column(place.ra.deg, "deg", None, None), place.dec.deg
     in_doubt = take_implausible_as_missing(clean, shown)
@@ -219,6 +220,8 @@ def _numbers(column: Any, name: str, shown: str) -> NDArray[Any]:
             and name in ("RAJ2000", "DEJ2000")
             and any(":" in t or " " in t for t in data.tolist())
         ):
+            from astropy.coordinates import Angle  # a tenth of a second, which others do not need
+
             return np.asarray(Angle(data.tolist(), unit="hourangle" if name == "RAJ2000" else "deg").deg)
         return np.where(data == "", "nan", data).astype(np.float64) if data.dtype.kind == "U" else data.astype(float)
     except ValueError as error:

@@ -109,8 +109,8 @@ def check_values(table: Table, source: str) -> None:
     -----
     CatalogWarning
         When most values of a column are unusable, when all are the same, or when their median is outside the expected
-        range: then its unit is in doubt, and its values stay. When single values are impossible; when names are missing
-        or not ASCII. Angles have a range in any unit, and impossible ones never stay.
+        range: then its unit is in doubt, and its values stay. When single values are impossible. Angles have a range in
+        any unit, and impossible ones never stay.
     """
     for name in (name for name in table.colnames if name in EXPECTED):
         values, expected = np.asarray(table[name], np.float64), EXPECTED[name]
@@ -126,8 +126,6 @@ def check_values(table: Table, source: str) -> None:
     for name in ("RAJ2000", "GLON"):
         if name in table.colnames and np.any(np.asarray(table[name]) < 0.0):
             _set(table, name, np.where(table[name] < 0.0, table[name] + 360.0, table[name]))
-    names, classes = np.asarray(table["Source_Name"]), np.char.lower(np.asarray(table["CLASS1"]))
-    _warn_of_texts(names, classes, source)
 
 
 def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
@@ -190,7 +188,9 @@ def _warn_of_column(name: str, values: FloatArray, source: str) -> bool:
     return True
 
 
-def _warn_of_texts(names: NDArray[np.str_], classes: NDArray[np.str_], source: str) -> None:
+def check_texts(table: Table, source: str) -> None:
+    """Warn of names that are missing, not ASCII or repeated, and of class codes that are not in `CLASS_CODES`."""
+    names, classes = np.asarray(table["Source_Name"]), np.char.lower(np.asarray(table["CLASS1"]))
     nameless = int(np.sum(names == ""))
     if nameless:
         _warn(f"{source}: {_sources(nameless)} without a name: only the row identifies them")
@@ -198,10 +198,6 @@ def _warn_of_texts(names: NDArray[np.str_], classes: NDArray[np.str_], source: s
         odd = sum(not text.isascii() or not text.isprintable() for text in texts.tolist())
         if odd:
             _warn(f"{source}: column {column} is not ASCII for {_sources(odd)}: unreadable letters were replaced")
-
-
-def warn_of_unknown_classes(classes: NDArray[np.str_], source: str) -> None:
-    """Warn of class codes (in lower case) that are not in `CLASS_CODES`."""
     codes, counts = np.unique(classes, return_counts=True)
     unknown = [f"{code} ({n})" for code, n in zip(codes, counts, strict=True) if code and code not in CLASS_CODES]
     if unknown:
@@ -210,10 +206,6 @@ def warn_of_unknown_classes(classes: NDArray[np.str_], source: str) -> None:
             f"{source}: CLASS1 has unknown classes: {', '.join(unknown[:_MOST_NAMED])}{more}. They count as 'other': "
             "they are neither learned under another name nor labelled"
         )
-
-
-def warn_of_repeated_names(names: NDArray[np.str_], source: str) -> None:
-    """Warn of names that more than one source has."""
     found, counts = np.unique(names[names != ""], return_counts=True)
     if np.any(counts > 1):
         _warn(

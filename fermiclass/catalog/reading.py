@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
-from fermiclass.catalog.plausibility import check_values, convert_units, warn_of_repeated_names, warn_of_unknown_classes
-from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, Release, described, recognise
+from fermiclass.catalog.plausibility import check_texts, check_values, convert_units
+from fermiclass.catalog.releases import RELEASES, Release, UnknownReleaseWarning, recognise
 from fermiclass.errors import CatalogError, in_one_line
+from fermiclass.io.files import read_bytes
 from fermiclass.io.fits_tables import choose_hdu, hdu_table
-from fermiclass.io.inputs import read_bytes
 from fermiclass.io.plain import plain_column, plain_table
 from fermiclass.io.tables import parse_table
 
@@ -72,9 +73,14 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         content = read_bytes(path)
-        return catalog_of_file(path, parse_table(content, path, KEY_COLUMNS), hashlib.sha256(content).hexdigest())
+        return as_catalog(parse_table(content, path, KEY_COLUMNS), path, hashlib.sha256(content).hexdigest())
     if isinstance(source, Table):
-        return _as_catalog(source, "<Table>", digest(source), "<Table>")
+        try:
+            return as_catalog(plain_table(source), "<Table>", digest(source))
+        except TypeError as error:
+            raise CatalogError(
+                f"<Table>: {in_one_line(error)}. Remove the column, or use another catalogue."
+            ) from error
     if not isinstance(source, fits.HDUList | fits.BinTableHDU):
         raise CatalogError(
             f"the catalogue is a {type(source).__name__}, expected a path, an astropy table or an open FITS file. Turn "
@@ -84,37 +90,26 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
         table = hdu_table(choose_hdu(source if isinstance(source, fits.HDUList) else [source], KEY_COLUMNS))
     except ValueError as error:
         raise CatalogError(f"the HDU list is not a catalogue: {error}. {_REMEDY}") from error
-    return _as_catalog(table, "<HDUList>", digest(table), "<HDUList>")
+    return as_catalog(table, "<HDUList>", digest(table))
 
 
-def catalog_of_file(path: Path, table: Table, sha256: str) -> Catalog:
-    """Return the catalogue of a table that was read from a file with this checksum; see :func:`read_catalog`."""
-    catalog = _as_catalog(table, path.name, sha256, f"'{path.name}'")
-    _LOG.info("read '%s': %s, %d sources", path, catalog.release.name, len(catalog))
-    return catalog
+def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
+    """Return a plain table as a catalogue with standard column names, after checks of its values.
 
-
-def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:
-    """Return a table as a catalogue with standard column names, after checks of its values.
-
-    The metadata of the table have the keywords of the release; `shown` is the catalogue's name in messages. Raises
+    The metadata of the table have the keywords of the release; `source` is its file, or the kind of object. Raises
     CatalogError when columns or rows are missing, or have other types.
     """
-    try:
-        plain = plain_table(table)
-    except TypeError as error:
-        raise CatalogError(f"{shown}: {in_one_line(error)}. Remove the column, or use another catalogue.") from error
-    join_bands(plain)
-    header = {key.upper(): value for key, value in plain.meta.items()}
-    _check_columns(
-        plain.colnames, header, len(plain), shown
-    )  # first: another catalogue is not an unknown release of 4FGL
-    release = recognise(header, plain.colnames, len(plain), shown)
+    name, shown = (source.name, f"'{source.name}'") if isinstance(source, Path) else (source, source)
+    join_bands(table)
+    header = {key.upper(): value for key, value in table.meta.items()}
+    release, doubt = recognise(header, table.colnames, len(table))
+    _check_columns(table.colnames, header, release, shown)
+    if doubt:
+        warnings.warn(f"{shown} {doubt}", UnknownReleaseWarning, stacklevel=3)
     clean = Table(meta={key: header[key] for key in ("CDS-NAME", "VERSION", "DATE") if key in header})
-    for name in plain.colnames:
-        column = plain[name]
-        standard = release.renamed.get(name, name)
-        standard = name if standard in plain.colnames else standard  # a user's CLASS beside CLASS1 is no class
+    for column in table.itercols():
+        standard = release.renamed.get(column.name, column.name)
+        standard = column.name if standard in table.colnames else standard  # a user's CLASS beside CLASS1 is no class
         usual_unit, usual_ucd = USUAL.get(standard, (None, None))
         data = np.char.strip(column) if column.dtype.kind == "U" else np.asarray(column)
         unit = column.unit or release.units.get(standard) or usual_unit
@@ -124,10 +119,10 @@ def _as_catalog(table: Table, source: str, sha256: str, shown: str) -> Catalog:
     _check_types(clean, release.required, shown)
     convert_units(clean, shown)
     check_values(clean, shown)
-    warn_of_unknown_classes(np.char.lower(np.asarray(clean["CLASS1"])), shown)
-    warn_of_repeated_names(np.asarray(clean["Source_Name"]), shown)
+    check_texts(clean, shown)
     add_galactic(clean)
-    return Catalog(clean, release, source, sha256)
+    _LOG.info("read '%s': %s, %d sources", source, release.name, len(clean))
+    return Catalog(clean, release, name, sha256)
 
 
 def join_bands(table: Table) -> None:
@@ -157,12 +152,10 @@ def _add_of_release(table: Table, release: Release) -> None:
             table[new] = Column(data, unit=table[old].unit, meta=table[old].meta)
 
 
-def _check_columns(columns: Iterable[str], header: Mapping[str, Any], num_sources: int, source: str) -> None:
-    """Raise CatalogError when a column is missing that the release requires; `REQUIRED_COLUMNS` if it is unknown."""
-    release = described(header, num_sources)
-    required = release.required if release else REQUIRED_COLUMNS
-    standard = {new for release in RELEASES for old, new in release.renamed.items() if old in columns}
-    missing = [name for name in required if name not in {*columns, *standard}]
+def _check_columns(columns: Iterable[str], header: Mapping[str, Any], release: Release, source: str) -> None:
+    """Raise CatalogError when a column is missing that the release requires."""
+    standard = {new for known in RELEASES for old, new in known.renamed.items() if old in columns}
+    missing = [name for name in release.required if name not in {*columns, *standard}]
     if missing:
         name = str(header.get("CDS-NAME", "")).strip()
         what = f" (CDS-NAME is {name})" if name else ""

@@ -142,13 +142,14 @@ _UNKNOWN = replace(
 )
 
 
-def _name_and_version(header: Mapping[str, object]) -> tuple[str, str]:
-    return str(header.get("CDS-NAME", "")).strip(), str(header.get("VERSION", "")).strip().lower().lstrip("v")
+def recognise(header: Mapping[str, object], columns: Collection[str], num_sources: int) -> tuple[Release, str]:
+    """Find the release of a table from its header, or from its number of sources if it has no CDS-NAME.
 
-
-def described(header: Mapping[str, object], num_sources: int) -> Release | None:
-    """Return the release whose record a table fits, or None. The parameters are those of :func:`recognise`."""
-    catalogue, version = _name_and_version(header)
+    Return it, and what is in doubt, '' for a known release. A later version of a release is this release; an unknown
+    one is named 'unknown' and has the meaning of 4FGL-DR4.
+    """
+    catalogue = str(header.get("CDS-NAME", "")).strip()
+    version = str(header.get("VERSION", "")).strip().lower().lstrip("v")
     for release in RELEASES:
         first, last = release.versions
         if catalogue:
@@ -157,20 +158,7 @@ def described(header: Mapping[str, object], num_sources: int) -> Release | None:
         else:  # The table has lost its header. Each release has its own number of sources.
             fits = release.sources > 0 and release.sources == num_sources
         if fits:
-            return release
-    return None
-
-
-def recognise(header: Mapping[str, object], columns: Collection[str], num_sources: int, source: str) -> Release:
-    """Find the release of a table from its header, or from its number of sources if it has no CDS-NAME.
-
-    A later version of a release is this release, with an `UnknownReleaseWarning` that names the file `source`. An
-    unknown one is named 'unknown' and has the meaning of 4FGL-DR4, also with this warning.
-    """
-    found = described(header, num_sources)
-    if found is not None:
-        return found
-    catalogue, version = _name_and_version(header)
+            return release, ""
     about = f"{catalogue or 'no name'}, version {version or 'none'}, {num_sources} sources"
     if not catalogue and "DataRelease" in columns:
         about += ", a release after 4FGL-DR1"  # which has no column DataRelease
@@ -190,8 +178,7 @@ def recognise(header: Mapping[str, object], columns: Collection[str], num_source
         )
     else:
         means = f"it is taken for another version of {later.name}, with the same meaning of columns, Flags and priors"
-    warnings.warn(f"{source} is not of a known release ({about}): {means}", UnknownReleaseWarning, stacklevel=3)
-    return later
+    return later, f"is not of a known release ({about}): {means}"
 
 
 def warn_of_other_priors(trained: str, labelled: Release, columns: Collection[str]) -> None:

@@ -53,7 +53,7 @@ def find_source(catalog: Catalog, name: str) -> int:
     wanted = _plain(name)
     if not wanted:
         raise SourceError("the name of the source is empty. Give one such as 'Mkn 421' or '4FGL J0534.5+2200'.")
-    columns = [column for group in _OTHER_NAMES for column in group if catalog.has_column(column)]
+    columns = [column for group in _OTHER_NAMES for column in group if column in catalog.table.colnames]
     found = _rows_of_name(catalog, wanted)
     if len(found) != 1:
         found = np.union1d(found, _rows([_first_words(catalog, column) for column in columns], wanted))
@@ -77,7 +77,7 @@ def find_source(catalog: Catalog, name: str) -> int:
 
 def gamma_ray_names(catalog: Catalog) -> list[str]:
     """Return the names of each source in other gamma-ray catalogues, separated by commas; those of FGL come first."""
-    columns = [catalog.table[column] for column in _GAMMA_RAY_NAMES if catalog.has_column(column)]
+    columns = [catalog.table[column] for column in _GAMMA_RAY_NAMES if column in catalog.table.colnames]
     found = []
     for row, own in enumerate(catalog.names):
         names = dict.fromkeys(str(column[row]).strip() for column in columns)
@@ -87,7 +87,7 @@ def gamma_ray_names(catalog: Catalog) -> list[str]:
 
 def describe_source(catalog: Catalog, row: int) -> str:
     """Return a source's name with its class and association, such as ``4FGL J1104.4+3812 (bll, Mkn 421)``."""
-    association = str(catalog.table["ASSOC1"][row]) if catalog.has_column("ASSOC1") else ""
+    association = str(catalog.table["ASSOC1"][row]) if "ASSOC1" in catalog.table.colnames else ""
     about = [text for text in (str(catalog.classes[row]), association) if text]
     return f"{catalog.names[row]} ({', '.join(about) or 'unassociated'})"
 
@@ -97,9 +97,11 @@ def _rows_of_name(catalog: Catalog, wanted: str) -> NDArray[np.intp]:
     found = _rows([np.array([_strip(_plain(str(name))) for name in catalog.names])], _strip(wanted))
     for group in _OTHER_NAMES:
         if not len(found):
-            found = _rows([_plain_column(catalog, column) for column in group if catalog.has_column(column)], wanted)
+            found = _rows(
+                [_plain_column(catalog, column) for column in group if column in catalog.table.colnames], wanted
+            )
     if not len(found) and wanted.startswith("j"):
-        gamma = [column for column in _GAMMA_RAY_NAMES if catalog.has_column(column)]
+        gamma = [column for column in _GAMMA_RAY_NAMES if column in catalog.table.colnames]
         bare = [np.array([text.rpartition("j")[2] for text in _plain_column(catalog, column)]) for column in gamma]
         found = _rows(bare, wanted[1:])
     return found

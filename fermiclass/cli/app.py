@@ -1,11 +1,26 @@
-"""The command ``fermiclass`` with its subcommands."""
+"""The command ``fermiclass`` with its subcommands. An error becomes one message and an exit status."""
 
 from __future__ import annotations
+
+import importlib
+import io
+import logging
+import sys
+import traceback
+import warnings
+from typing import Any
 
 import click
 
 from fermiclass._version import __version__
-from fermiclass.cli.group import CommandGroup
+from fermiclass.errors import FermiclassError, in_one_line
+from fermiclass.nimgp.errors import NIMGPError
+
+_LOG = logging.getLogger(__name__)
+
+USER_ERROR, BUG, INTERRUPTED = 2, 1, 130
+
+DEBUG = "fermiclass.debug"  #: Key of the context's metadata: whether the traceback of an error is shown.
 
 #: What the commands do, for the help of all; the module of a command is imported when the command runs.
 ABOUT = {
@@ -25,7 +40,82 @@ ABOUT = {
 }
 
 
-@click.group(cls=CommandGroup, about=ABOUT, context_settings={"help_option_names": ["-h", "--help"]})
+class CommandGroup(click.Group):
+    """Group of commands. An error becomes one message and an exit status; --debug shows the traceback.
+
+    The module of a command is imported when its help or itself is asked for.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, as a user looks for them."""
+        return list(ABOUT)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name, None if there is none."""
+        if cmd_name not in ABOUT:
+            return None
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(importlib.import_module(f"fermiclass.cli.{name}"), name)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Refuse empty arguments, as of a shell variable that is not set: a command would take them for its default."""
+        for before, argument in zip(["the command", *args], args, strict=False):
+            if not argument.strip() or (argument.startswith("--") and argument.endswith("=")):
+                raise click.UsageError(
+                    f"nothing is given after {argument.strip() or before}: give a value, or leave the option out", ctx
+                )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what each command does, without importing it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(ABOUT.items()))
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command; letters that the encoding of a stream lacks become question marks."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        return super().main(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. Exit statuses are `USER_ERROR`, `BUG` and `INTERRUPTED`."""
+        warnings.showwarning = _show_warning
+        try:
+            return super().invoke(ctx)
+        except (FermiclassError, NIMGPError) as error:
+            self._fail(ctx, str(error), USER_ERROR)
+        except KeyboardInterrupt as interrupt:
+            self._fail(ctx, f"interrupted; {str(interrupt) or 'nothing was written'}", INTERRUPTED)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except MemoryError as error:
+            about = "Close other programs, raise the limit (ulimit -v), or take fewer sources at once."
+            self._fail(ctx, f"not enough memory ({in_one_line(error)}). {about}", USER_ERROR)
+        except Exception as error:  # a bug is reported in one line too
+            self._fail(
+                ctx,
+                f"something went wrong inside fermiclass ({type(error).__name__}: {in_one_line(error)}). "
+                "Run the command again with --debug and report its output.",
+                BUG,
+            )
+
+    def _fail(self, ctx: click.Context, message: str, status: int) -> None:
+        _LOG.error("%s", message, exc_info=status != INTERRUPTED)
+        if ctx.meta.get(DEBUG):
+            traceback.print_exc()
+        click.echo(f"fermiclass: {'' if status == INTERRUPTED else 'error: '}{message}", err=True)
+        sys.exit(status)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    if issubclass(category, UserWarning):
+        _LOG.warning("%s", message)
+        click.echo(f"fermiclass: warning: {message}", err=True)
+
+
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="fermiclass")
 def main() -> None:
     """Probabilistic classes for the unassociated sources of the Fermi-LAT catalogue.

@@ -11,16 +11,15 @@ from fermiclass.catalog import TARGETS, read_catalog, read_sources
 from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import (
     FILE,
+    bring_in,
     catalog_argument,
     class_priors_option,
     columns_option,
     common_options,
     feature_options,
-    join_all,
     join_option,
     labels_option,
     model_options,
-    relabel_with,
     table_option,
 )
 from fermiclass.cli.train import train_model
@@ -53,8 +52,8 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
     help="Sources to label; 'uncertain' means unassociated, bcu and unk.",
 )
 @class_priors_option(
-    "Class priors of the sources to label. trained: as in training. selection: corrected for the selection of AGN. Or "
-    "a JSON file with the prior of each class by group, such as "
+    help="Class priors of the sources to label. trained: as in training. selection: corrected for the selection of "
+    "AGN. Or a JSON file with the prior of each class by group, such as "
     '{"unassociated": {"bll": 0.4, "fsrq": 0.2, "psr": 0.1, "msp": 0.1, "other": 0.2}}. Groups are unassociated, '
     "bcu and unk; a group that is not in the file has the priors of the training. [default: selection; trained with "
     "--paper]"
@@ -69,7 +68,7 @@ def classify(
     output: Path | None,
     model_folder: Path | None,
     train_on: Path | None,
-    columns: dict[str, str],
+    columns: dict[str, str] | None,
     joined: tuple[Path, ...],
     own_labels: Path | None,
     targets: str,
@@ -98,17 +97,17 @@ def classify(
     if model_folder is not None:
         _refuse_with_model(train_on, {**chosen, "labels": own_labels})
         files = read_catalogue_model(model_folder)
-        loaded = join_all(read_sources(catalog, columns), joined)
+        loaded = bring_in(read_sources(catalog, columns), joined)
         model = load_catalogue_model(model_folder, files, quiet=quiet)
     else:
         if columns and train_on is None:
             raise click.UsageError("--columns is for sources of your own: name a catalogue to learn from (--train-on)")
         loaded = read_catalog(catalog) if train_on is None else read_sources(catalog, columns)
-        loaded = join_all(loaded, joined, needed=train_on is None)
         if train_on is None:
-            loaded = relabel_with(loaded, own_labels)
-        training = loaded if train_on is None else relabel_with(join_all(read_catalog(train_on), joined), own_labels)
-        given = None if train_on is None else training
+            training = loaded = bring_in(loaded, joined, own_labels)
+        else:
+            loaded = bring_in(loaded, joined, needed=False)
+            training = given = bring_in(read_catalog(train_on), joined, own_labels)
         targets_of(loaded, training.grouping(chosen["classes"]), targets)
         model, features, left_out = train_model(
             training, chosen, quiet, class_priors, None if train_on is None else loaded

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fermiclass.cli.models import load_rows_model
-from fermiclass.cli.options import FILE, common_options, hdu_of, hdu_option, names, rows_argument
+from fermiclass.cli.options import FILE, common_options, hdu_option, names, rows_argument
 from fermiclass.io.files import exists
 from fermiclass.rows import predict_rows
 from fermiclass.rows.labelling import connected
@@ -49,7 +49,7 @@ def classify_rows(
     model_folder: Path,
     output: Path,
     keep: str | None,
-    hdu: str,
+    hdu: int | str,
     block_rows: int,
     dask: str | None,
     quiet: bool,
@@ -63,7 +63,7 @@ def classify_rows(
     """  # noqa: D301
     check_rows_place(output, rows, *(rows.glob("*.parquet") if exists(rows) else ()))
     model = load_rows_model(model_folder, quiet=quiet)
-    opened = model.open(rows, keep=names(keep or ""), hdu=hdu_of(hdu))
+    opened = model.open(rows, keep=names(keep or ""), hdu=hdu)
     with connected(dask) if dask else nullcontext() as client, progress_bar("labelling", quiet=quiet) as progress:
         predict_rows(
             model,

@@ -10,14 +10,13 @@ import click
 from fermiclass.catalog import read_catalog
 from fermiclass.cli.options import (
     FILE,
+    bring_in,
     catalog_argument,
     common_options,
     feature_options,
-    join_all,
     join_option,
     labels_option,
     names,
-    relabel_with,
     seed_option,
     setting_option,
 )
@@ -141,7 +140,7 @@ def evaluate(
         "classes": classes,
         "min_significance": min_significance,
     }
-    earlier = relabel_with(join_all(read_catalog(catalog), joined), own_labels)
+    earlier = bring_in(read_catalog(catalog), joined, own_labels)
     if open_world is not None:
         scored = evaluation.open_world(earlier, read_catalog(open_world), targets=targets, cells=cells, **what)
     elif future is not None:

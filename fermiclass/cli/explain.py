@@ -51,7 +51,7 @@ _SAME = 1e-3
     metavar="CATALOG",
     help="The training catalogue, if it is another one. [default: searched for in the same folders]",
 )
-@class_priors_option("Class priors, for a model folder only, as in 'classify'. A label table contains its own.")
+@class_priors_option(help="Class priors, for a model folder only, as in 'classify'. A label table contains its own.")
 @click.option("--plot", type=FILE, help="Figure of the explanation: .png, .pdf or .svg.")
 @common_options
 def explain(

@@ -25,7 +25,7 @@ from fermiclass.io.tables import check_writable, write_table
 @table_option()
 @features_option
 @classes_option
-@significance_option("Write sources with Signif_Avg above S only.")
+@significance_option(help="Write sources with Signif_Avg above S only.")
 @click.option("--paper", is_flag=True, help="Use the features and classes of the main paper unless others are given.")
 @common_options
 def features(catalog: Path, output: Path, paper: bool, quiet: bool, **chosen: Any) -> None:

@@ -15,7 +15,7 @@ from fermiclass.show.summaries import print_info
 @catalog_argument
 @columns_option
 @common_options
-def info(catalog: Path, columns: dict[str, str], quiet: bool) -> None:
+def info(catalog: Path, columns: dict[str, str] | None, quiet: bool) -> None:
     """Print the content of a catalogue, or of a table of your own: release, classes, missing values, features.
 
     \b

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import logging
+import platform
+import sys
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 import click
 
+from fermiclass._version import __version__
 from fermiclass.catalog import Catalog
-from fermiclass.cli.group import debug_option
-from fermiclass.cli.logs import log_options
-from fermiclass.errors import ClassError
+from fermiclass.cli.app import DEBUG
+from fermiclass.errors import ClassError, OutputError
+from fermiclass.io.files import check_place, os_errors_as_output_errors
 from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import WAYS, read_priors
 from fermiclass.nimgp.names import KERNELS, LEARNED
 from fermiclass.nimgp.settings import FIELDS
+
+_ROOT = logging.getLogger("fermiclass")
+_LOG = logging.getLogger(__name__)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -23,29 +31,24 @@ FILE = click.Path(path_type=Path)  # a file or folder, which need not exist
 
 
 def _options(*options: Decorator) -> Decorator:
-    def apply(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return apply
+    return lambda command: reduce(lambda one, option: option(one), reversed(options), command)
 
 
-def _label_noise(context: click.Context, parameter: click.Parameter, text: str | None) -> float | str | None:
-    if text is None or text == LEARNED:
+def _label_noise(text: str) -> float | str:
+    if text == LEARNED:
         return text
     try:
         rate = float(text)
     except ValueError:
         rate = -1.0
     if not 0 <= rate < 1:
-        raise click.BadParameter(f"'{text}' is neither '{LEARNED}' nor a number from 0 to below 1.", context, parameter)
+        raise click.BadParameter(f"'{text}' is neither '{LEARNED}' nor a number from 0 to below 1.")
     return rate
 
 
-def _kernel(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
-    if text is not None and not set(text.split("+")) <= set(KERNELS):
-        raise click.BadParameter(f"'{text}' is not a sum of some of {', '.join(KERNELS)}.", context, parameter)
+def _kernel(text: str) -> str:
+    if not set(text.split("+")) <= set(KERNELS):
+        raise click.BadParameter(f"'{text}' is not a sum of some of {', '.join(KERNELS)}.")
     return text
 
 
@@ -79,14 +82,9 @@ def setting_option(name: str, *, flag: str | None = None, **changes: Any) -> Dec
 label_noise_option = click.option(
     "--label-noise",
     metavar="learned|R",
-    callback=_label_noise,
+    type=_label_noise,
     help="Probability that a label is wrong, learned or given. [default: 0, all labels are trusted]",
 )
-
-
-def class_priors_option(about: str) -> Decorator:
-    """Return ``--class-priors``: one of the named ways, or the numbers of a JSON file."""
-    return click.option("--class-priors", metavar="trained|selection|FILE", callback=_class_priors, help=about)
 
 
 def _class_priors(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
@@ -101,17 +99,84 @@ def _class_priors(context: click.Context, parameter: click.Parameter, text: str 
         ) from error
 
 
+#: ``--class-priors``: one of the named ways, or the numbers of a JSON file.
+class_priors_option = partial(click.option, "--class-priors", metavar="trained|selection|FILE", callback=_class_priors)
+
 kernel_option = click.option(
     "--kernel",
     metavar="a+b",
-    callback=_kernel,
+    type=_kernel,
     help=f"Kernel of our methods, a sum of some of {', '.join(KERNELS)}. [default: as in the paper or in classify]",
 )
 
 seed_option = click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
 
+
+# --- logs ------------------------------------------------------------------------------------------------------------
+
+
+def _to_standard_error(context: click.Context, parameter: click.Parameter, count: int) -> None:
+    if count and not context.resilient_parsing:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("fermiclass: %(message)s"))
+        handler.addFilter(lambda record: record.levelno < logging.WARNING)  # the others are there already
+        _add(context, handler, logging.INFO if count == 1 else logging.DEBUG)
+
+
+def _to_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+    if path is None or context.resilient_parsing:
+        return
+    if path.suffix != ".log":  # no table, model or catalogue ends like this
+        raise OutputError(f"the log '{path}' does not end in .log: give it such a name, as the file is appended to.")
+    with os_errors_as_output_errors(check_place(path)):
+        handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    _add(context, handler, logging.DEBUG)
+    _LOG.info("fermiclass %s, Python %s: %s", __version__, platform.python_version(), " ".join(sys.argv[1:]))
+
+
+def _add(context: click.Context, handler: logging.Handler, level: int) -> None:
+    """Add a handler until the command, and the report of its error, has ended."""
+    handler.setLevel(level)
+    _ROOT.addHandler(handler)
+    _ROOT.setLevel(logging.DEBUG)  # the handlers choose
+
+    def remove() -> None:
+        _ROOT.removeHandler(handler)
+        _ROOT.setLevel(logging.NOTSET)
+        handler.close()
+
+    context.find_root().call_on_close(remove)
+
+
+verbose_option = click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    expose_value=False,
+    callback=_to_standard_error,
+    help="Print each stage on standard error; -vv prints more.",
+)
+log_option = click.option(
+    "--log",
+    type=click.Path(path_type=Path),
+    metavar="FILE.log",
+    expose_value=False,
+    callback=_to_file,
+    help="Append each stage, warning and error to a file, with times.",
+)
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, parameter, value: context.meta.update({DEBUG: value}),
+    help="Show the traceback of an error.",
+)
 common_options = _options(
-    click.option("--quiet", is_flag=True, help="Print errors and warnings only."), log_options, debug_option
+    click.option("--quiet", is_flag=True, help="Print errors and warnings only."),
+    verbose_option,
+    log_option,
+    debug_option,
 )
 
 classes_option = click.option(
@@ -128,12 +193,10 @@ features_option = click.option(
 )
 
 
-def significance_option(about: str = "Learn from sources with Signif_Avg above S only.") -> Decorator:
-    """Return ``--min-significance``. What it limits differs between commands."""
-    return click.option("--min-significance", type=float, metavar="S", help=about)
+#: ``--min-significance``. What it limits differs between commands.
+significance_option = partial(click.option, "--min-significance", type=float, metavar="S")
 
-
-class_options = _options(classes_option, significance_option())
+class_options = _options(classes_option, significance_option(help="Learn from sources with Signif_Avg above S only."))
 feature_options = _options(features_option, class_options)
 
 model_options = _options(
@@ -151,19 +214,17 @@ model_options = _options(
 )
 
 
-def _columns(context: click.Context, parameter: click.Parameter, text: str | None) -> dict[str, str]:
-    pairs = [item.partition("=") for item in names(text or "")]
+def _columns(text: str) -> dict[str, str]:
+    pairs = [item.partition("=") for item in names(text)]
     if not all(standard.strip() and given.strip() for standard, _, given in pairs):
-        raise click.BadParameter(
-            f"'{text}' is not of the form Flux1000=flux,Unc_Flux1000=flux_err.", context, parameter
-        )
+        raise click.BadParameter(f"'{text}' is not of the form Flux1000=flux,Unc_Flux1000=flux_err.")
     return {standard.strip(): given.strip() for standard, _, given in pairs}
 
 
 columns_option = click.option(
     "--columns",
     metavar="A=a,B=b",
-    callback=_columns,
+    type=_columns,
     help="Columns A, B ... of the catalogue by their names in a table of your own, such as Flux1000=flux. Usual names, "
     "and those of fermipy and gammapy, are known.",
 )
@@ -189,22 +250,15 @@ labels_option = click.option(
 )
 
 
-def relabel_with(catalog: Catalog, path: Path | None) -> Catalog:
-    """Return the catalogue with the labels of the file of ``--labels``."""
-    if path is None:
-        return catalog
-    from fermiclass.analysis.joining import relabel
+def bring_in(
+    catalog: Catalog, joined: Sequence[Path], own_labels: Path | None = None, *, needed: bool = True
+) -> Catalog:
+    """Return the catalogue with the columns of the files of ``--join``, and the labels of the file of ``--labels``."""
+    from fermiclass.analysis.joining import join, relabel
 
-    return relabel(catalog, read_table(path), path.name)
-
-
-def join_all(catalog: Catalog, files: Sequence[Path], *, needed: bool = True) -> Catalog:
-    """Return the catalogue with the columns of the files of ``--join``."""
-    from fermiclass.analysis.joining import join
-
-    for path in files:
+    for path in joined:
         catalog = join(catalog, read_table(path), path.name, needed=needed)
-    return catalog
+    return catalog if own_labels is None else relabel(catalog, read_table(own_labels), own_labels.name)
 
 
 catalog_argument = click.argument("catalog", type=FILE)
@@ -218,7 +272,6 @@ def table_option(what: str = "The table to write", *, default: str | None = None
 
 
 rows_argument = click.argument("rows", type=FILE)
-hdu_option = click.option("--hdu", default="1", show_default=True, metavar="N|NAME", help="The table of a FITS file.")
 
 
 def names(text: str) -> list[str]:
@@ -226,6 +279,11 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")] if text.strip() else []
 
 
-def hdu_of(text: str) -> int | str:
-    """Return the number or the name of an HDU."""
-    return int(text) if text.isdigit() else text
+hdu_option = click.option(
+    "--hdu",
+    default="1",
+    show_default=True,
+    metavar="N|NAME",
+    type=lambda text: int(text) if text.isdigit() else text,
+    help="The table of a FITS file.",
+)

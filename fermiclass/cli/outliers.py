@@ -33,7 +33,7 @@ RMGPC = EP_METHODS[0]
 @table_option()
 @features_option
 @classes_option
-@significance_option("Use sources with Signif_Avg above S only.")
+@significance_option(help="Use sources with Signif_Avg above S only.")
 @click.option(
     "--method",
     type=click.Choice((*METHODS, RMGPC)),

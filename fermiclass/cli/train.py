@@ -10,14 +10,13 @@ import click
 from fermiclass.catalog import THREE_CLASSES, Catalog, read_catalog
 from fermiclass.cli.options import (
     FILE,
+    bring_in,
     catalog_argument,
     common_options,
     feature_options,
-    join_all,
     join_option,
     labels_option,
     model_options,
-    relabel_with,
 )
 from fermiclass.features import (
     DEFAULT_FEATURE_SET,
@@ -56,7 +55,7 @@ def train(
       fermiclass classify 4FGL-DR4.fits --model dr4-model
     """  # noqa: D301
     check_model_folder_writable(output)
-    loaded = relabel_with(join_all(read_catalog(catalog), joined), own_labels)
+    loaded = bring_in(read_catalog(catalog), joined, own_labels)
     model, *_ = train_model(loaded, chosen, quiet)
     save_model(model, output)
     if not quiet:

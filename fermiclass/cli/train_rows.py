@@ -10,7 +10,6 @@ import click
 from fermiclass.cli.options import (
     FILE,
     common_options,
-    hdu_of,
     hdu_option,
     label_noise_option,
     names,
@@ -66,7 +65,7 @@ def train_rows(
     features: str | None,
     uncertainties: str | None,
     label: str | None,
-    hdu: str,
+    hdu: int | str,
     checkpoint: Path | None,
     seed: int,
     quiet: bool,
@@ -86,7 +85,7 @@ def train_rows(
         None if features is None else names(features),
         uncertainties=None if uncertainties is None else [name or None for name in names(uncertainties)],
         label=label,
-        hdu=hdu_of(hdu),
+        hdu=hdu,
     )
     load_tensorflow(quiet=quiet, large=True)
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier

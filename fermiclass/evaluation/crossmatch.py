@@ -121,7 +121,7 @@ def _named(
 def _names_of_earlier(earlier: Catalog, later: Catalog) -> dict[str, set[int]]:
     """Return the indices of the later sources by every name of an earlier source that they have."""
     names: dict[str, set[int]] = {}
-    columns = [later.names, *(np.asarray(later.table[c], dtype=str) for c in NAME_COLUMNS if later.has_column(c))]
+    columns = [later.names, *(np.asarray(later.table[c], dtype=str) for c in NAME_COLUMNS if c in later.table.colnames)]
     known = set(earlier.names.tolist())
     for column in columns:
         for k, name in enumerate(np.char.strip(column).tolist()):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -50,27 +51,19 @@ class Feature:
         Raises FeatureError if the catalogue lacks a column that the feature needs; with `unknown`, nothing is known
         then.
         """
-        missing = self.missing(catalog)
+        missing, nothing = self.missing(catalog), np.full(len(catalog), np.nan)
         if missing and unknown:
-            nothing = np.full(len(catalog), np.nan)
-            return Reading(nothing, nothing, True)
+            return Reading(nothing, nothing, True, nothing)
         if missing:
             raise FeatureError(_missing_message(self, missing, catalog))
         readings = [quantity.read(catalog) for quantity in self.inputs]
-        q = np.stack([reading.value for reading in readings])
-        measured = any(reading.measured for reading in readings)
-        value = self.transform.value(q)
-        limits = readings[0].upper if len(readings) == 1 else None  # all rise, but that of GLAT, which has no limits
-        upper = None if limits is None else self.transform.value(limits[None])
-        if not measured:
-            return Reading(value, np.zeros_like(value), False, upper)
-        sigmas = np.stack([reading.sigma for reading in readings])
-        # The sum goes term by term: one row has the same operations as the whole catalogue, and so the same bits.
-        variance = np.zeros_like(value)
         with np.errstate(over="ignore", invalid="ignore"):  # a result that is not finite is unknown
-            for slope, sigma in zip(self.transform.gradient(q), sigmas, strict=True):
-                variance = variance + (slope * sigma) ** 2
-        return Reading(value, np.sqrt(variance), True, upper)
+            value, gradient = self.transform.formula(np.stack([reading.value for reading in readings]))
+            # The sum goes term by term: one row has the same operations as the whole catalogue, and so the same bits.
+            variance = sum((slope * reading.sigma) ** 2 for slope, reading in zip(gradient, readings, strict=True))
+        # All functions of one quantity rise, but that of GLAT, which has no limits.
+        upper = self.transform.formula(readings[0].upper[None])[0] if len(readings) == 1 else nothing
+        return Reading(value, np.sqrt(variance), any(reading.measured for reading in readings), upper)
 
 
 def _missing_message(feature: Feature, missing: Iterable[str], catalog: Catalog) -> str:
@@ -89,57 +82,56 @@ def supported_features(catalog: Catalog) -> tuple[Feature, ...]:
     return tuple(feature for feature in FEATURES.values() if not feature.missing(catalog))
 
 
-# Helpers for the definitions below: columns with their column `Unc_...`, and columns without errors.
-def _measured(
-    name: str, column: str, transform: Transform, about: str, ucd: str, *, unit: str = "", cap: float = math.inf
+def _of_column(
+    name: str,
+    column: str,
+    transform: Transform,
+    about: str,
+    ucd: str,
+    *,
+    errors: bool = True,
+    unit: str = "",
+    cap: float = math.inf,
 ) -> Feature:
-    return Feature(name, (Column(column, f"Unc_{column}", cap=cap),), transform, about, unit, ucd)
-
-
-def _exact(name: str, column: str, transform: Transform, about: str, ucd: str) -> Feature:
-    return Feature(name, (Column(column),), transform, about, "", ucd)
+    """Return the feature of a column with errors in the column ``Unc_...``, or without any."""
+    columns = (column, f"Unc_{column}") if errors else (column,)
+    return Feature(name, (Column(columns, cap=cap),), transform, about, unit, ucd)
 
 
 _FLUX = "phot.flux;em.gamma"
 
-_LN_FLUX = _measured("ln_Flux1000", "Flux1000", LOG, "ln of Flux1000 / (ph cm-2 s-1), 1 to 100 GeV", _FLUX)
-_LN_SIGNIF = _exact("ln_Signif_Avg", "Signif_Avg", LOG, "ln of Signif_Avg", "stat.snr")
-_LN_PIVOT = _exact("ln_Pivot_Energy", "Pivot_Energy", LOG, "ln of Pivot_Energy / MeV", "em.energy")
-_LP_INDEX = _measured("LP_Index", "LP_Index", IDENTITY, "LogParabola: photon index at Pivot_Energy", "spect.index")
-_LP_BETA = _measured("LP_beta", "LP_beta", IDENTITY, "LogParabola: curvature beta", "spect.index")
-_ASINH_CURV = _exact("asinh_LP_SigCurv", "LP_SigCurv", ASINH, "LogParabola: asinh of LP_SigCurv", "stat.snr")
-_FLUX1000 = _measured("Flux1000", "Flux1000", IDENTITY, "Photon flux, 1 to 100 GeV", _FLUX, unit="ph cm-2 s-1")
-_LN_CURV = _exact("ln_LP_SigCurv", "LP_SigCurv", ROUNDED_LOG, "ln of LP_SigCurv to 0.01, 0 made 0.1", "stat.snr")
-_LN_VARIABILITY = _exact("ln_Variability_Index", "Variability_Index", LOG, "ln of Variability_Index", "src.var.index")
+_LN_FLUX = _of_column("ln_Flux1000", "Flux1000", LOG, "ln of Flux1000 / (ph cm-2 s-1), 1 to 100 GeV", _FLUX)
+_LN_SIGNIF = _of_column("ln_Signif_Avg", "Signif_Avg", LOG, "ln of Signif_Avg", "stat.snr", errors=False)
+_LN_PIVOT = _of_column("ln_Pivot_Energy", "Pivot_Energy", LOG, "ln of Pivot_Energy / MeV", "em.energy", errors=False)
+_LP_INDEX = _of_column("LP_Index", "LP_Index", IDENTITY, "LogParabola: photon index at Pivot_Energy", "spect.index")
+_LP_BETA = _of_column("LP_beta", "LP_beta", IDENTITY, "LogParabola: curvature beta", "spect.index")
+_ASINH_CURV = _of_column(
+    "asinh_LP_SigCurv", "LP_SigCurv", ASINH, "LogParabola: asinh of LP_SigCurv", "stat.snr", errors=False
+)
+_FLUX1000 = _of_column("Flux1000", "Flux1000", IDENTITY, "Photon flux, 1 to 100 GeV", _FLUX, unit="ph cm-2 s-1")
+_LN_CURV = _of_column(
+    "ln_LP_SigCurv", "LP_SigCurv", ROUNDED_LOG, "ln of LP_SigCurv to 0.01, 0 made 0.1", "stat.snr", errors=False
+)
+_LN_VARIABILITY = _of_column(
+    "ln_Variability_Index", "Variability_Index", LOG, "ln of Variability_Index", "src.var.index", errors=False
+)
 # An error of 10 means that the fractional variability is not constrained (9.999999 in DR1).
-_FRAC_VARIABILITY = _measured(
+_FRAC_VARIABILITY = _of_column(
     "Frac_Variability", "Frac_Variability", IDENTITY, "Fractional variability", "src.var.amplitude", cap=9.99
 )
-_ASINH_PLEC = _exact(
-    "asinh_PLEC_SigCurv", "PLEC_SigCurv", ASINH, "Exponential cutoff: asinh of PLEC_SigCurv", "stat.snr"
+_ASINH_PLEC = _of_column(
+    "asinh_PLEC_SigCurv", "PLEC_SigCurv", ASINH, "Exponential cutoff: asinh of PLEC_SigCurv", "stat.snr", errors=False
 )
-_LN_ENERGY_FLUX = _measured(
+_LN_ENERGY_FLUX = _of_column(
     "ln_Energy_Flux100", "Energy_Flux100", LOG, "ln of Energy_Flux100 / (erg cm-2 s-1), 0.1 to 100 GeV", _FLUX
 )
-_PL_INDEX = _measured("PL_Index", "PL_Index", IDENTITY, "Power law: photon index", "spect.index")
+_PL_INDEX = _of_column("PL_Index", "PL_Index", IDENTITY, "Power law: photon index", "spect.index")
 
 #: The six features of the main paper, in a form that suits faint sources.
 SIX_FEATURES: tuple[Feature, ...] = (_LN_FLUX, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _ASINH_CURV)
 
 #: The six features of the main paper, as in its data set.
 PAPER_FEATURES: tuple[Feature, ...] = (_FLUX1000, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _LN_CURV)
-
-
-def _hardness(number: int, low: float, high: float, labels: tuple[str, str]) -> Feature:
-    return Feature(
-        f"HR_{number}{number + 1}",
-        (Band(low), Band(high)),
-        HARDNESS_RATIO,
-        f"Hardness ratio (b - a)/(b + a) of nuFnu in a = {labels[0]} and b = {labels[1]}",
-        "",
-        "phot.flux;em.gamma;arith.ratio",
-    )
-
 
 #: The bands of the hardness ratios: lower edge in MeV and label.
 _BANDS = (
@@ -154,7 +146,14 @@ _BANDS = (
 
 #: Hardness ratios HR_12 ... HR_67 of neighbouring energy bands.
 HARDNESS_FEATURES: tuple[Feature, ...] = tuple(
-    _hardness(k + 1, _BANDS[k][0], _BANDS[k + 1][0], (_BANDS[k][1], _BANDS[k + 1][1])) for k in range(len(_BANDS) - 1)
+    Feature(
+        f"HR_{k}{k + 1}",
+        (Band(softer), Band(harder)),
+        HARDNESS_RATIO,
+        f"Hardness ratio (b - a)/(b + a) of nuFnu in a = {a} and b = {b}",
+        ucd="phot.flux;em.gamma;arith.ratio",
+    )
+    for k, ((softer, a), (harder, b)) in enumerate(pairwise(_BANDS), start=1)
 )
 
 #: The six features and eleven more.
@@ -168,7 +167,9 @@ EXTENDED_FEATURES: tuple[Feature, ...] = (
     *HARDNESS_FEATURES,
 )
 
-_ASINH_GLAT = _exact("asinh_GLAT", "GLAT", asinh_distance(DISC), f"asinh of |GLAT| / {DISC:g} deg", "pos.galactic.lat")
+_ASINH_GLAT = _of_column(
+    "asinh_GLAT", "GLAT", asinh_distance(DISC), f"asinh of |GLAT| / {DISC:g} deg", "pos.galactic.lat", errors=False
+)
 
 #: The extended set, and how far a source lies from the Galactic plane: the default.
 GALACTIC_FEATURES: tuple[Feature, ...] = (*EXTENDED_FEATURES, _ASINH_GLAT)

@@ -49,35 +49,37 @@ class FeatureImputation:
     low: float
     high: float
 
-    def usable(self, x: FloatArray) -> BoolArray:
-        """Return a mask (N,) of the usable values: rule 1 of the policy."""
-        return (x >= self.low) & (x <= self.high)
+    def judge(self, x: FloatArray, sigma: FloatArray, ln_significance: FloatArray) -> tuple[BoolArray, FloatArray]:
+        """Return which uncertainties of usable values are known, and a + b ln Signif_Avg + c x, not clipped, (N,) each.
 
-    def expected_ln_sigma(self, x: FloatArray, ln_significance: FloatArray) -> FloatArray:
-        """Return a + b ln Signif_Avg + c x, (N,), not clipped."""
-        return self.intercept + self.significance_slope * ln_significance + self.value_slope * x
-
-    def known(self, x: FloatArray, sigma: FloatArray, ln_significance: FloatArray) -> BoolArray:
-        """Return a mask (N,) of the known uncertainties: rules 2 and 3 of the policy."""
-        believable = self.usable(x) & (sigma > 0.0) & (sigma <= LARGEST)
+        These are the rules 2 and 3 of the policy.
+        """
+        believable = (sigma > 0.0) & (sigma <= LARGEST)
         ln_sigma = np.log(np.where(believable, sigma, 1.0))
-        expected = np.minimum(self.expected_ln_sigma(np.where(believable, x, 0.0), ln_significance), self.ln_sigma_max)
-        # If the expected error is a tenth of the population's spread or less, a much smaller error changes nothing.
-        matters = expected > 0.5 * math.log(self.variance) - LN_ABSURD if self.variance > 0.0 else True
-        return believable & ~((ln_sigma <= expected - LN_ABSURD) & matters)
+        expected = self.intercept + self.significance_slope * ln_significance + self.value_slope * x
+        usual = np.minimum(expected, self.ln_sigma_max)
+        # If the usual error is a tenth of the population's spread or less, a much smaller error changes nothing.
+        matters = usual > 0.5 * math.log(self.variance) - LN_ABSURD if self.variance > 0.0 else True
+        return believable & ~((ln_sigma <= usual - LN_ABSURD) & matters), expected
 
 
 def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach: float = REACH) -> FeatureImputation:
     """Fit the policy for one feature, from its values before imputation and from ln Signif_Avg, (N,), all finite.
 
-    `reach` is the largest distance of a value from the median, as a multiple of that of the 1st or 99th percentile.
+    `reach` is the largest distance of a usable value from the median, as a multiple of that of the 1st or 99th
+    percentile. With too few values only `LARGEST` is a limit.
     """
-    lowest, highest = _limits(reading, reach)
-    values = reading.value[(reading.value >= lowest) & (reading.value <= highest)]
-    median, variance = 0.0, 1.0
+    lowest, highest = -LARGEST, LARGEST
+    finite = reading.value[np.isfinite(reading.value)]
+    if finite.size >= _MIN_VALUES:
+        low, middle, high = (float(q) for q in np.percentile(finite, [1.0, 50.0, 99.0]))
+        lowest = max(lowest, middle - reach * (middle - low)) if low < middle else lowest
+        highest = min(highest, middle + reach * (high - middle)) if high > middle else highest
+    usable = (reading.value >= lowest) & (reading.value <= highest)
+    values, median, variance = reading.value[usable], 0.0, 1.0
     if values.size:
-        low, middle, high = (float(q) for q in np.percentile(values, [16.0, 50.0, 84.0]))
-        median, variance = middle, (0.5 * (high - low)) ** 2
+        low, median, high = (float(q) for q in np.percentile(values, [16.0, 50.0, 84.0]))
+        variance = (0.5 * (high - low)) ** 2
     # Without any known uncertainty, σ is that of the population.
     ln_sigma = 0.5 * math.log(variance) if variance > 0.0 else 0.0
     start = FeatureImputation(
@@ -85,20 +87,9 @@ def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach:
     )
     if not reading.measured:
         return start
-    known = start.usable(reading.value) & (reading.sigma > 0.0) & (reading.sigma <= LARGEST)
-    first = _regress(start, reading, ln_significance, known)
-    return _regress(first, reading, ln_significance, first.known(reading.value, reading.sigma, ln_significance))
-
-
-def _limits(reading: Reading, reach: float) -> tuple[float, float]:
-    """Return the limits of a usable value; ±`LARGEST` if there are too few values."""
-    values = reading.value[np.isfinite(reading.value)]
-    if values.size < _MIN_VALUES:
-        return -LARGEST, LARGEST
-    low, middle, high = (float(q) for q in np.percentile(values, [1.0, 50.0, 99.0]))
-    lowest = middle - reach * (middle - low) if low < middle else -LARGEST
-    highest = middle + reach * (high - middle) if high > middle else LARGEST
-    return max(lowest, -LARGEST), min(highest, LARGEST)
+    first = _regress(start, reading, ln_significance, usable & (reading.sigma > 0.0) & (reading.sigma <= LARGEST))
+    known, _ = first.judge(np.where(usable, reading.value, median), reading.sigma, ln_significance)
+    return _regress(first, reading, ln_significance, usable & known)
 
 
 def _regress(
@@ -112,9 +103,10 @@ def _regress(
     low, middle, high = (float(q) for q in np.percentile(t, [1.0, 50.0, 99.0]))
     a, b, c = middle, 0.0, 0.0
     if n >= MIN_KNOWN:
-        t_mean, x_mean, s_mean = (math.fsum(column) / n for column in (t, x, s))
+        t_mean, x_mean, s_mean = (math.fsum(column.tolist()) / n for column in (t, x, s))
         dt, dx, ds = t - t_mean, x - x_mean, s - s_mean
-        xx, ss, xs, xt, st = (math.fsum(product) for product in (dx * dx, ds * ds, dx * ds, dx * dt, ds * dt))
+        products = (dx * dx, ds * ds, dx * ds, dx * dt, ds * dt)
+        xx, ss, xs, xt, st = (math.fsum(product.tolist()) for product in products)
         determinant = ss * xx - xs * xs
         # Below these limits a column is constant, or one repeats the other, up to rounding.
         if determinant > 1e-9 * ss * xx:
@@ -189,6 +181,11 @@ class Imputation:
         """The features, in order."""
         return tuple(feature.name for feature in self.features)
 
+    @property
+    def medians(self) -> FloatArray:
+        """What stands for unusable values of the D features, ``(D,)``."""
+        return np.array([feature.median for feature in self.features])
+
     def apply(self, names: Sequence[str], readings: Sequence[Reading], significance: FloatArray) -> Imputed:
         """Fill in what is missing in any catalogue. Each row's result depends on that row alone.
 
@@ -204,15 +201,15 @@ class Imputation:
         shape = (len(significance), len(names))
         result = Imputed(np.empty(shape), np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool))
         for j, (feature, reading) in enumerate(zip(self.features, readings, strict=True)):
-            usable = feature.usable(reading.value)
+            usable = (reading.value >= feature.low) & (reading.value <= feature.high)
             x = np.where(usable, reading.value, feature.median)
             result.X[:, j] = x
             result.imputed_value[:, j] = ~usable
             if feature.measured:
                 # In a catalogue without the column of uncertainties, all are unknown.
                 sigma = reading.sigma if reading.measured else np.full_like(x, np.nan)
-                known = feature.known(reading.value, sigma, ln_significance)
-                expected = feature.expected_ln_sigma(x, ln_significance)
+                known, expected = feature.judge(x, sigma, ln_significance)
+                known &= usable
                 ln_sigma = np.clip(expected, feature.ln_sigma_min, feature.ln_sigma_max)
                 result.X_var[:, j] = np.where(known, np.where(known, sigma, 0.0) ** 2, np.exp(2.0 * ln_sigma))
                 result.imputed_uncertainty[:, j] = usable & ~known

@@ -8,7 +8,7 @@ catalogue has no uncertainties of this quantity, and NaN where a single one is m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -30,8 +30,7 @@ class Reading(NamedTuple):
     value: FloatArray  #: (N,) the quantity, NaN where the catalogue has none.
     sigma: FloatArray  #: (N,) its standard deviation; 0 if `measured` is False, NaN where it is unknown.
     measured: bool  #: Whether the catalogue has uncertainties of this quantity.
-    #: (N,) upper limit where there is one in place of a value, NaN elsewhere; None without any.
-    upper: FloatArray | None = None
+    upper: FloatArray  #: (N,) upper limit where there is one in place of a value, NaN elsewhere.
 
 
 class Input(Protocol):
@@ -51,11 +50,13 @@ class Input(Protocol):
         ...
 
 
-def float_column(catalog: Catalog, name: str) -> FloatArray:
-    """Return column `name` as a contiguous float64 array, NaN for masked entries and numbers beyond `LARGEST`.
+def column_or_nan(catalog: Catalog, name: str) -> FloatArray:
+    """Return column `name` as a contiguous float64 array; NaN where it is masked or beyond `LARGEST`, or lacking.
 
     Raises FeatureError if the column does not hold numbers.
     """
+    if name not in catalog.table.colnames:
+        return np.full(len(catalog), np.nan)
     column = catalog.table[name]
     if np.asarray(column).dtype.kind not in "fiub":
         raise FeatureError(
@@ -63,11 +64,6 @@ def float_column(catalog: Catalog, name: str) -> FloatArray:
         )
     values = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
     return np.ascontiguousarray(np.where(np.abs(values) <= LARGEST, values, np.nan))
-
-
-def column_or_nan(catalog: Catalog, name: str) -> FloatArray:
-    """Return column `name` as :func:`float_column` does, ``(N,)``; NaN for every source if the catalogue lacks it."""
-    return float_column(catalog, name) if catalog.has_column(name) else np.full(len(catalog), np.nan)
 
 
 def describe(catalog: Catalog) -> str:
@@ -82,35 +78,27 @@ class Column:
     A column ``X_UL`` of the catalogue has upper limits of the column X, for sources without a value.
     """
 
-    name: str
-    uncertainty: str | None = None  #: The column of its standard deviation, or None if there is none.
+    columns: tuple[str, ...]  #: The column, and that of its standard deviation if it must be there.
     cap: float = float("inf")  #: An uncertainty of at least this much means "unknown" in the catalogue.
-    #: If True, a catalogue without the column `uncertainty` is not an error: then there are no uncertainties.
-    optional: bool = False
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The catalogue columns that must be there."""
-        return (self.name,) if self.uncertainty is None or self.optional else (self.name, self.uncertainty)
+    optional: str = ""  #: The column of its standard deviation where a catalogue without it is no error.
 
     def missing(self, catalog: Catalog) -> list[str]:
         """Return the columns that `catalog` lacks."""
-        return catalog.missing_columns(self.columns)
+        return [name for name in self.columns if name not in catalog.table.colnames]
 
     def read(self, catalog: Catalog) -> Reading:
         """Read value and uncertainty of every source."""
-        value = float_column(catalog, self.name)
+        name, *uncertainty = (*self.columns, *({self.optional} & {*catalog.table.colnames}))
+        value = column_or_nan(catalog, name)
         if value.ndim != 1:
             raise FeatureError(
-                f"column '{self.name}' of {describe(catalog)} has {value.shape[1:]} numbers for each source, expected "
+                f"column '{name}' of {describe(catalog)} has {value.shape[1:]} numbers for each source, expected "
                 f"one. Choose a column with one number for each source."
             )
-        limit, upper = f"{self.name}{LIMIT}", None
-        if catalog.has_column(limit):
-            upper = np.where(np.isnan(value), float_column(catalog, limit), np.nan)
-        if self.uncertainty is None or (self.optional and not catalog.has_column(self.uncertainty)):
+        upper = np.where(np.isnan(value), column_or_nan(catalog, f"{name}{LIMIT}"), np.nan)
+        if not uncertainty:
             return Reading(value, np.zeros_like(value), False, upper)
-        sigma = float_column(catalog, self.uncertainty)
+        sigma = column_or_nan(catalog, uncertainty[0])
         return Reading(value, np.where((sigma > 0.0) & (sigma < self.cap), sigma, np.nan), True, upper)
 
 
@@ -134,21 +122,18 @@ class Band:
 
     low: float  #: Lower edge of the band in MeV, one of the `BAND_EDGES`.
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The catalogue columns that must be there."""
-        return ("Flux_Band", "Unc_Flux_Band")
+    columns: ClassVar[tuple[str, ...]] = ("Flux_Band", "Unc_Flux_Band")
 
     def missing(self, catalog: Catalog) -> list[str]:
         """Return the columns that `catalog` lacks, or the band that its columns do not have."""
-        columns = catalog.missing_columns(self.columns)
+        columns = [name for name in self.columns if name not in catalog.table.colnames]
         bands = () if columns else catalog.table["Flux_Band"].shape[1:]
         edges = BAND_EDGES.get(bands[0], ()) if bands else ()
         return columns or [f"Flux_Band from {self.low:g} MeV"] * (bool(edges) and self.low not in edges[:-1])
 
     def read(self, catalog: Catalog) -> Reading:
         """Read νFν and its standard deviation for every source, in MeV cm-2 s-1."""
-        flux, error = float_column(catalog, "Flux_Band"), float_column(catalog, "Unc_Flux_Band")
+        flux, error = column_or_nan(catalog, "Flux_Band"), column_or_nan(catalog, "Unc_Flux_Band")
         n_bands = flux.shape[1] if flux.ndim == 2 else 0
         if n_bands not in BAND_EDGES or error.size != 2 * flux.size:
             known = " or ".join(str(n) for n in BAND_EDGES)
@@ -170,4 +155,5 @@ class Band:
             weight * np.where(is_limit, 0.5 * limit, value),
             weight * np.where(is_limit, limit / np.sqrt(12.0), sigma),
             True,
+            np.full(len(flux), np.nan),
         )

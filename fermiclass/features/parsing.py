@@ -77,7 +77,7 @@ def _supported(name: str, catalog: Catalog) -> tuple[Feature, ...]:
 def raw_feature(name: str) -> Feature:
     """Return the feature of a column: the column itself, or its logarithm if `name` starts with `ln_`."""
     column = name.removeprefix("ln_")
-    quantity = Column(column, f"Unc_{column}", optional=True)
+    quantity = Column((column,), optional=f"Unc_{column}")
     if column != name:
         return Feature(name, (quantity,), LOG, f"ln of the catalogue's {column}")
     return Feature(name, (quantity,), IDENTITY, f"The catalogue's {column}")
@@ -89,7 +89,7 @@ def _resolve(name: str, catalog: Catalog | None, raw: bool) -> tuple[Feature, ..
     if name in FEATURES:
         return (FEATURES[name],)
     column = name.removeprefix("ln_")
-    if raw or column in RAW_COLUMNS or (catalog is not None and catalog.has_column(column)):
+    if raw or column in RAW_COLUMNS or (catalog is not None and column in catalog.table.colnames):
         return (raw_feature(name),)
     known = {*FEATURE_SETS, *FEATURES, *RAW_COLUMNS, *(catalog.table.colnames if catalog is not None else ())}
     # Most errors are in the case and in the leading ln_.

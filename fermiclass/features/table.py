@@ -14,7 +14,7 @@ from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import FeatureError
 from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature
 from fermiclass.features.imputation import BoolArray, Imputation
-from fermiclass.features.inputs import Reading, column_or_nan, describe
+from fermiclass.features.inputs import column_or_nan, describe
 from fermiclass.features.parsing import parse_features
 from fermiclass.io.arrays import FloatArray
 
@@ -112,7 +112,7 @@ def known_features(spec: str | Iterable[str | Feature], training: Catalog, targe
     """
     chosen = parse_features(spec, training)
     readings = {feature.name: feature.measure(targets, unknown=True) for feature in chosen}
-    known = {name: np.isfinite(each.value) | np.isfinite(_upper(each)) for name, each in readings.items()}
+    known = {name: np.isfinite(each.value) | np.isfinite(each.upper) for name, each in readings.items()}
     left_out = [name for name, mask in known.items() if not np.any(mask)]
     names = [feature.name for feature in chosen if feature.name not in left_out]
     if not names:
@@ -121,12 +121,6 @@ def known_features(spec: str | Iterable[str | Feature], training: Catalog, targe
             "choose other features (--features)."
         )
     return ",".join(names), left_out
-
-
-def _upper(reading: Reading) -> FloatArray:
-    """Return the upper limits of a reading, infinite where there is none, ``(N,)``."""
-    limits = np.full(len(reading.value), np.nan) if reading.upper is None else reading.upper
-    return np.where(np.isfinite(limits), limits, np.inf)
 
 
 def extract_features(
@@ -174,6 +168,7 @@ def extract_features(
     grouping = catalog.grouping(classes)
     names = [feature.name for feature in chosen]
     readings = [feature.measure(catalog, unknown=unknown) for feature in chosen]
+    upper = np.stack([reading.upper for reading in readings], axis=1)
     significance = column_or_nan(catalog, "Signif_Avg")
     if imputation is None:
         reaches = [feature.transform.reach for feature in chosen]
@@ -188,13 +183,13 @@ def extract_features(
         features=chosen,
         imputed_uncertainty=imputed.imputed_uncertainty,
         imputed_value=imputed.imputed_value,
-        upper=np.stack([_upper(reading) for reading in readings], axis=1),
+        upper=np.where(np.isfinite(upper), upper, np.inf),
         imputation=imputation,
         meta={
             "catalog": str(catalog.source),
             "sha256": str(catalog.sha256),
             "release": str(catalog.release.name),
-            "classes": str(grouping),
+            "classes": grouping.spec,
             "features": names,
         },
     )

@@ -5,8 +5,9 @@ quantities, first-order error propagation gives the feature's variance
 
     var g(q) = Σ_k (∂g/∂q_k)² σ_k²
 
-so a transformation has two formulae: the value and the gradient. Quantities outside the domain of a transformation,
-such as a flux of zero for the logarithm, give NaN. `fermiclass.features.imputation` treats NaN.
+so a formula takes the quantities ``(K, N)`` and returns g ``(N,)`` and its gradient ``(K, N)``. Quantities outside the
+domain of a transformation, such as a flux of zero for the logarithm, give NaN. `fermiclass.features.imputation` treats
+NaN.
 """
 
 from __future__ import annotations
@@ -23,85 +24,57 @@ from fermiclass.io.arrays import FloatArray
 #: stay within 3 times the distance of the percentile.
 REACH, REACH_OF_LOGARITHM = 1e5, 10.0
 
+ValueAndGradient = tuple[FloatArray, FloatArray]
+
 
 class Transform(NamedTuple):
     """A transformation of quantities ``q`` (K, N): one for all but the hardness ratio, which has two."""
 
-    value: Callable[[FloatArray], FloatArray]  #: g(q), (N,); NaN outside the domain.
-    gradient: Callable[[FloatArray], FloatArray]  #: ∂g/∂q, (K, N).
+    formula: Callable[[FloatArray], ValueAndGradient]  #: g(q), (N,), NaN outside the domain; and ∂g/∂q, (K, N).
     #: Largest distance of a value from the median, as a multiple of that of the 1st or 99th percentile.
     reach: float = REACH_OF_LOGARITHM
 
 
-def _positive(values: FloatArray) -> FloatArray:
-    """Replace values that are not positive by NaN, so that logarithms and quotients give no warnings."""
-    return np.where(values > 0.0, values, np.nan)
+def _identity(q: FloatArray) -> ValueAndGradient:
+    return np.array(q[0]), np.ones_like(q)
 
 
-def _first(q: FloatArray) -> FloatArray:
-    return np.array(q[0])
+def _log(q: FloatArray) -> ValueAndGradient:
+    positive = np.where(q > 0.0, q, np.nan)  # without warnings
+    return np.log(positive[0]), 1.0 / positive
 
 
-def _log(q: FloatArray) -> FloatArray:
-    return np.log(_positive(q[0]))
-
-
-def _inverse(q: FloatArray) -> FloatArray:
-    return 1.0 / _positive(q)
-
-
-def _asinh(q: FloatArray) -> FloatArray:
-    return np.arcsinh(q[0])
-
-
-def _slope_of_asinh(q: FloatArray) -> FloatArray:
-    return 1.0 / np.sqrt(1.0 + q**2)
-
-
-def _asinh_distance(scale: float, q: FloatArray) -> FloatArray:
-    return np.arcsinh(np.abs(q[0]) / scale)
-
-
-def _slope_of_distance(scale: float, q: FloatArray) -> FloatArray:
-    return np.sign(q) / np.sqrt(scale**2 + q**2)
-
-
-def _rounded(q: FloatArray) -> FloatArray:
+def _log_of_rounded(q: FloatArray) -> ValueAndGradient:
     rounded = np.round(q, 2)
-    return np.where(rounded == 0.0, 0.1, rounded)
+    return _log(np.where(rounded == 0.0, 0.1, rounded))
 
 
-def _log_rounded(q: FloatArray) -> FloatArray:
-    return _log(_rounded(q))
+def _asinh(q: FloatArray) -> ValueAndGradient:
+    return np.arcsinh(q[0]), 1.0 / np.sqrt(1.0 + q**2)
 
 
-def _inverse_rounded(q: FloatArray) -> FloatArray:
-    return _inverse(_rounded(q))
+def _asinh_distance(scale: float, q: FloatArray) -> ValueAndGradient:
+    return np.arcsinh(np.abs(q[0]) / scale), np.sign(q) / np.sqrt(scale**2 + q**2)
 
 
-def _ratio(q: FloatArray) -> FloatArray:
+def _hardness_ratio(q: FloatArray) -> ValueAndGradient:
     a, b = q
-    return np.asarray((b - a) / _positive(a + b))
-
-
-def _slopes_of_ratio(q: FloatArray) -> FloatArray:
-    a, b = q
+    total = np.where(a + b > 0.0, a + b, np.nan)
     # Two divisions, not one by the square: the square of a band flux of 1e-17 is too small for float32.
-    total = _positive(a + b)
-    return np.stack([-2.0 * (b / total) / total, 2.0 * (a / total) / total])
+    return (b - a) / total, np.stack([-2.0 * (b / total) / total, 2.0 * (a / total) / total])
 
 
-IDENTITY = Transform(_first, np.ones_like, REACH)  #: g(q) = q.
-LOG = Transform(_log, _inverse)  #: g(q) = ln q; dg/dq = 1/q. The variance of ln q is the squared relative error (σ/q)².
-ASINH = Transform(_asinh, _slope_of_asinh)  #: g(q) = asinh q: q near 0 and ln 2q for large q; dg/dq = 1/√(1 + q²).
+IDENTITY = Transform(_identity, REACH)  #: g(q) = q.
+LOG = Transform(_log)  #: g(q) = ln q; dg/dq = 1/q. The variance of ln q is the squared relative error (σ/q)².
+ASINH = Transform(_asinh)  #: g(q) = asinh q: q near 0 and ln 2q for large q; dg/dq = 1/√(1 + q²).
 #: g(q) = ln r(q), where r rounds to 0.01 and replaces 0 by 0.1, as the main paper does with LP_SigCurv. The gradient is
 #: that of ln q at the rounded quantity. It ignores the steps of the rounding.
-ROUNDED_LOG = Transform(_log_rounded, _inverse_rounded)
+ROUNDED_LOG = Transform(_log_of_rounded)
 #: g(a, b) = (b − a)/(b + a), for two fluxes a (softer) and b (harder), in −1 ... 1; ∂g/∂a = −2b/(a + b)² and
 #: ∂g/∂b = 2a/(a + b)².
-HARDNESS_RATIO = Transform(_ratio, _slopes_of_ratio, REACH)
+HARDNESS_RATIO = Transform(_hardness_ratio, REACH)
 
 
 def asinh_distance(scale: float) -> Transform:
     """Return g(q) = asinh(|q| / scale), a distance from 0, fine near it; dg/dq = sign(q) / √(scale² + q²)."""
-    return Transform(partial(_asinh_distance, scale), partial(_slope_of_distance, scale))
+    return Transform(partial(_asinh_distance, scale))

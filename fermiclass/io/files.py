@@ -1,4 +1,4 @@
-"""Writing of files. The place is checked before any work, and a file appears when it is complete, or not at all."""
+"""Files: their bytes. The place of an output is checked before any work, and it appears complete, or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fermiclass.errors import OutputError
+from fermiclass.errors import CatalogError, OutputError
 from fermiclass.nimgp.files import atomic_file as _atomic_file
 
 if TYPE_CHECKING:
@@ -26,6 +26,23 @@ def exists(path: str | os.PathLike[str]) -> bool:
         return Path(path).exists()
     except (OSError, ValueError):
         return False
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises CatalogError when the file is missing, empty, or cannot be read.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise CatalogError(f"there is no file '{path}'. Check the name and the folder.") from error
+    except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
+        reason = getattr(error, "strerror", None) or error
+        raise CatalogError(f"'{path}' cannot be read: {reason}. Check its name and permissions.") from error
+    if not content:
+        raise CatalogError(f"'{path}' is empty. Download it again.")
+    return content
 
 
 def check_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
@@ -84,9 +101,10 @@ def os_errors_as_output_errors(target: Path) -> Iterator[None]:
 
 
 def write_bytes(target: Path, content: bytes) -> None:
-    """Write a file that appears when it is complete, or not at all: :func:`atomic_file`."""
-    with atomic_file(target) as temporary, os_errors_as_output_errors(target):
+    """Write a file that appears when it is complete, or not at all."""
+    with os_errors_as_output_errors(target), _atomic_file(target) as temporary:
         temporary.write_bytes(content)
+    _LOG.info("wrote '%s'", target)
 
 
 def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:

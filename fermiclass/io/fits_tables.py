@@ -25,7 +25,29 @@ _STRUCTURAL = re.compile(
 
 def to_fits(table: Table) -> bytes:
     """Return a plain table as a FITS file; the same table gives the same bytes."""
-    hdu = _hdu(table)
+    bare = Table()
+    for name in table.colnames:
+        data = np.asarray(table[name])
+        data = np.char.encode(data, "ascii", "replace") if data.dtype.kind == "U" else data
+        bare[name] = plain_column(data, table[name].unit, None, None)
+    with warnings.catch_warnings():
+        # Units that the FITS standard does not know are written as they are.
+        warnings.simplefilter("ignore", AstropyWarning)
+        hdu = fits.table_to_hdu(bare)
+    hdu.name = "FERMICLASS"
+    for number, name in enumerate(table.colnames, start=1):
+        for keyword, text in (("TUCD", table[name].meta.get("ucd")), ("TCOMM", table[name].description)):
+            if text:
+                hdu.header[f"{keyword}{number}"] = _fits_text(str(text))
+    for key, item in table.meta.items():
+        name, value = _fits_text(key).replace(" ", "_").replace("=", "_"), flat_value(item)
+        keyword = name.upper() if re.fullmatch(r"[A-Za-z0-9_-]{1,8}", name) else f"HIERARCH {name}"
+        if _STRUCTURAL.fullmatch(keyword.upper()):
+            continue
+        if keyword.removeprefix("HIERARCH ") in hdu.header:
+            raise ValueError(f"the metadata key '{key}' differs from another only in case")
+        hdu.header.append(fits.Card(keyword, _fits_text(value) if isinstance(value, str) else value), end=True)
+    hdu.header.append(("LONGSTRN", "OGIP 1.0", "Long texts go on in CONTINUE cards"), end=True)
     hdu.add_checksum(when="")  # without the time
     stream = io.BytesIO()
     fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(stream)
@@ -87,38 +109,7 @@ def hdu_table(hdu: fits.BinTableHDU) -> Table:
     return plain_table(table)
 
 
-def _hdu(table: Table) -> fits.BinTableHDU:
-    bare = Table()
-    for name in table.colnames:
-        data = np.asarray(table[name])
-        data = np.char.encode(data, "ascii", "replace") if data.dtype.kind == "U" else data
-        bare[name] = plain_column(data, table[name].unit, None, None)
-    with warnings.catch_warnings():
-        # Units that the FITS standard does not know are written as they are.
-        warnings.simplefilter("ignore", AstropyWarning)
-        hdu = fits.table_to_hdu(bare)
-    hdu.name = "FERMICLASS"
-    for number, name in enumerate(table.colnames, start=1):
-        for keyword, text in (("TUCD", table[name].meta.get("ucd")), ("TCOMM", table[name].description)):
-            if text:
-                hdu.header[f"{keyword}{number}"] = _fits_text(str(text))
-    for key, item in table.meta.items():
-        keyword, value = _fits_keyword(key), flat_value(item)
-        if _STRUCTURAL.fullmatch(keyword.upper()):
-            continue
-        if keyword.removeprefix("HIERARCH ") in hdu.header:
-            raise ValueError(f"the metadata key '{key}' differs from another only in case")
-        hdu.header.append(fits.Card(keyword, _fits_text(value) if isinstance(value, str) else value), end=True)
-    hdu.header.append(("LONGSTRN", "OGIP 1.0", "Long texts go on in CONTINUE cards"), end=True)
-    return hdu
-
-
 def _fits_text(text: str) -> str:
     """Return text that a card can hold: ASCII, without control characters."""
     printable = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
     return printable.encode("ascii", "replace").decode("ascii")
-
-
-def _fits_keyword(key: str) -> str:
-    name = _fits_text(key).replace(" ", "_").replace("=", "_")
-    return name.upper() if re.fullmatch(r"[A-Za-z0-9_-]{1,8}", name) else f"HIERARCH {name}"

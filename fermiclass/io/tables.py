@@ -19,6 +19,9 @@ unchanged. In all formats, missing numbers are NaN and missing strings are empty
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import os
 import re
 from collections.abc import Callable, Collection
@@ -27,13 +30,14 @@ from pathlib import Path
 from astropy.table import Table
 
 from fermiclass.errors import CatalogError, OutputError, in_one_line
-from fermiclass.io.files import check_place, write_bytes
+from fermiclass.io.files import check_place, read_bytes, write_bytes
 from fermiclass.io.fits_tables import from_fits, to_fits, to_fits_gz
-from fermiclass.io.inputs import read_bytes, unpack
 from fermiclass.io.parquet_tables import from_parquet, to_parquet
 from fermiclass.io.plain import plain_table
 from fermiclass.io.text_tables import from_csv, from_ecsv, to_csv, to_ecsv
 from fermiclass.io.votables import from_votable, to_votable
+
+_DECOMPRESS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
 
 _WRITERS: dict[str, Callable[[Table], bytes]] = {
     ".fits": to_fits,
@@ -69,7 +73,7 @@ def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool =
     target = check_writable(path)
     if not overwrite and target.exists():
         raise OutputError(f"'{path}' exists already. Choose another name, or allow overwriting it.")
-    ending = _ending(target)
+    ending = next(ending for ending in _WRITERS if target.name.lower().endswith(ending))
     try:
         plain = plain_table(table)
         content = _WRITERS[ending](plain)
@@ -102,32 +106,32 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual
     Raises CatalogError if the file is damaged, or does not hold a table.
     """
     try:
-        unpacked = unpack(content)
-        table = _reader(unpacked, path, usual)(unpacked, columns)
+        for magic, decompress in _DECOMPRESS.items():
+            if content.startswith(magic):
+                content = decompress(content)
+                break
+        start = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+        if content.startswith(b"SIMPLE  ="):
+            table = from_fits(content, columns, usual)
+        elif start.startswith(b"<") and re.search(rb"<(\w+:)?VOTABLE\b", start):
+            table = from_votable(content, columns)
+        elif content.startswith(b"PAR1"):
+            table = from_parquet(content)
+        elif content.startswith(b"# %ECSV"):
+            table = from_ecsv(content)
+        elif ".csv" in path.name.lower():
+            table = from_csv(content)
+        else:
+            raise ValueError("it is not a FITS, VOTable, Parquet or ECSV file: it does not begin like one")
         if not table.colnames:
             raise ValueError("it has no columns")
         return table
     except MemoryError:
         raise
-    except Exception as error:  # every parser has its own exceptions
+    except Exception as error:  # every parser has its own exceptions, and every compression
         raise CatalogError(
             f"'{path}' cannot be read ({in_one_line(error)}). Download it, or write it, again."
         ) from error
-
-
-def _reader(content: bytes, path: Path, usual: Collection[str]) -> Callable[[bytes, Collection[str]], Table]:
-    if content.startswith(b"SIMPLE  ="):
-        return lambda content, columns: from_fits(content, columns, usual)
-    start = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith(b"<") and re.search(rb"<(\w+:)?VOTABLE\b", start):
-        return from_votable
-    if content.startswith(b"PAR1"):
-        return lambda content, _: from_parquet(content)
-    if content.startswith(b"# %ECSV"):
-        return lambda content, _: from_ecsv(content)
-    if ".csv" in path.name.lower():
-        return lambda content, _: from_csv(content)
-    raise ValueError("it is not a FITS, VOTable, Parquet or ECSV file: it does not begin like one")
 
 
 def check_writable(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
@@ -136,13 +140,9 @@ def check_writable(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]
     Raises OutputError if the ending is unknown, and as by :func:`fermiclass.io.files.check_place`.
     """
     target = Path(path)
-    if not _ending(target):
+    if not target.name.lower().endswith(table_endings):
         raise OutputError(
             f"'{path}' does not have the ending of a table format; expected one of {', '.join(table_endings)}. Rename "
             "the output."
         )
     return check_place(target, *inputs)
-
-
-def _ending(path: Path) -> str:
-    return next((ending for ending in _WRITERS if path.name.lower().endswith(ending)), "")

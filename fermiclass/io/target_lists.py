@@ -12,8 +12,7 @@ from astropy.coordinates import SkyCoord
 from astropy.table import Table
 
 from fermiclass.io.arrays import FloatArray
-from fermiclass.io.files import check_place, write_bytes
-from fermiclass.io.inputs import read_bytes
+from fermiclass.io.files import check_place, read_bytes, write_bytes
 from fermiclass.io.tables import check_writable, read_table, write_table
 
 PLACE = ("RAJ2000", "DEJ2000")

@@ -112,11 +112,11 @@ def save_model(model: CatalogModel | RowsModel | NIMGPClassifier, path: str | Pa
     elif isinstance(model, CatalogModel):
         entries = _CatalogEntries(
             features=list(model.features),
-            grouping=str(model.grouping),
+            grouping=model.grouping.spec,
             imputation=model.imputation.to_dict(),
             provenance=asdict(model.provenance),
             selection=model.selection.to_dict(),
-            second=model.second.to_dict(),
+            second=dict(model.second.chance),
         )
         kind = CATALOGUE
     else:

@@ -20,10 +20,17 @@ from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.features.inputs import describe
 from fermiclass.io.arrays import FloatArray
 from fermiclass.io.plain import plain_value
-from fermiclass.labelling.class_priors import DEFAULT_WAY, ClassPriors, GroupPriors, check_class_priors
+from fermiclass.labelling.class_priors import (
+    DEFAULT_WAY,
+    GroupPriors,
+    check_class_priors,
+    given_ratios,
+    priors_to_meta,
+)
 from fermiclass.labelling.labels import CLASS2_KEY, FLAG_IN_DOUBT, label_table, settings_to_meta
 from fermiclass.labelling.second_associations import SecondAssociations
 from fermiclass.labelling.selection import SelectionPrior
+from fermiclass.labelling.unknown_values import average, complete, doubted, find_companions
 from fermiclass.nimgp.domain import TrainingDomain
 
 if TYPE_CHECKING:
@@ -164,17 +171,15 @@ class CatalogModel:
         CatalogWarning
             When the catalogue lacks some of the model's features.
         """
-        priors = self.priors(class_priors)
+        check_class_priors(class_priors, self.classes)
         is_target = targets_of(catalog, self.grouping, targets)
-        meta = self._metadata(catalog, targets, priors, class2)
+        meta = self._metadata(catalog, targets, DEFAULT_WAY if class_priors is None else class_priors, class2)
         sources = catalog[is_target]
         _LOG.info("labelling %d of %d sources", len(sources), len(catalog))
-        features = self.features_of(sources) if table is None else self._completed(table[is_target])
-        prediction = self.predict(features, ratios=self.ratios(sources, priors, class2), progress=progress)
+        features = self.features_of(sources) if table is None else complete(self.domain, table[is_target])
+        prediction = self.predict(features, ratios=self.ratios(sources, class_priors, class2), progress=progress)
         flags = features.flags
         if sources.in_doubt is not None:
-            from fermiclass.labelling.unknown_values import doubted
-
             prediction = doubted(prediction, sources.in_doubt, self.training_shares)
             flags = flags | FLAG_IN_DOUBT * sources.in_doubt
         return label_table(
@@ -194,7 +199,7 @@ class CatalogModel:
         lacking = [table.features[j].name for j in none]
         if len(catalog) and len(lacking) == len(self.features):
             raise FeatureError(f"{describe(catalog)} has none of the model's features: {', '.join(lacking)}.")
-        absent = [f.name for f in table.features if f.name in lacking and catalog.missing_columns(f.columns)]
+        absent = [f.name for f in table.features if f.name in lacking and {*f.columns} - {*catalog.table.colnames}]
         if absent:
             warnings.warn(
                 f"{describe(catalog)} lacks features of the model: {', '.join(absent)}. Its labels average over them; "
@@ -202,28 +207,20 @@ class CatalogModel:
                 CatalogWarning,
                 stacklevel=3,
             )
-        return self._completed(table)
+        return complete(self.domain, table)
 
-    def _completed(self, table: FeatureTable) -> FeatureTable:
-        """Return the table with the unknown features as the population has them, given the known ones."""
-        from fermiclass.labelling.unknown_values import complete
+    def ratios(
+        self, sources: Catalog, class_priors: str | GroupPriors | None = None, class2: bool = True
+    ) -> FloatArray | None:
+        """Return the factors of the probabilities, ``(n, C)``: class priors, as in :meth:`label`, times CLASS2's.
 
-        X, X_var = complete(self.domain, table.X, table.X_var, table.imputed_value, self._filled, table.upper)
-        return replace(table, X=X, X_var=X_var)
-
-    @property
-    def _filled(self) -> FloatArray:
-        """What stands for unknown values in the training, ``(D,)``."""
-        return np.array([feature.median for feature in self.imputation.features])
-
-    def priors(self, chosen: str | GroupPriors | None = None) -> ClassPriors:
-        """Return the class priors of the sources to be labelled, as :meth:`label` explains."""
-        check_class_priors(chosen, self.classes)
-        return ClassPriors.choose(DEFAULT_WAY if chosen is None else chosen, self.selection)
-
-    def ratios(self, sources: Catalog, priors: ClassPriors, class2: bool = True) -> FloatArray | None:
-        """Return the factors of the probabilities, ``(n, C)``: class priors (:class:`ClassPriors`), times CLASS2's."""
-        ratios = priors.ratios(sources, self.grouping, self.classes, self.training_shares)
+        None for no correction.
+        """
+        ratios: FloatArray | None = None
+        if class_priors in (None, "selection"):
+            ratios = self.selection.ratios(sources, self.grouping, self.classes)
+        elif not isinstance(class_priors, str):
+            ratios = given_ratios(class_priors, sources.status, self.classes, self.training_shares)
         if not class2 or not self.second.chance:
             return ratios
         evidence = self.second.factors(sources, self.grouping, self.classes)
@@ -237,7 +234,6 @@ class CatalogModel:
         progress: Callable[[int, int], None] | None = None,
     ) -> Prediction:
         """Predict the sources of a feature table, with factors of their probabilities, ``(n, C)``."""
-        from fermiclass.labelling.unknown_values import find_companions
         from fermiclass.nimgp.prediction.predictor import Prediction, join
 
         if not len(table):
@@ -247,8 +243,8 @@ class CatalogModel:
         rows, complete = np.flatnonzero(unknown), np.flatnonzero(~unknown)
         X, X_var, of = table.X[complete], table.X_var[complete], complete
         if len(rows):
-            some = table[rows]
-            companions = find_companions(self.domain, some.X, some.X_var, some.imputed_value, self._filled, some.upper)
+            some, filled = table[rows], self.imputation.medians
+            companions = find_companions(self.domain, some.X, some.X_var, some.imputed_value, filled, some.upper)
             K = companions.weights.shape[1]
             X, X_var = (
                 np.concatenate([known, of_companions.reshape(len(rows) * K, -1)])
@@ -264,13 +260,13 @@ class CatalogModel:
         predicted = join(blocks)
         if not len(rows):
             return predicted
-        from fermiclass.labelling.unknown_values import average
-
         both = [predicted.take(np.arange(len(complete)))] if len(complete) else []
         both.append(average(companions.weights, predicted.take(np.arange(len(complete), len(X)))))
         return join(both).take(np.argsort(np.concatenate([complete, rows])))
 
-    def _metadata(self, catalog: Catalog, targets: str, priors: ClassPriors, class2: bool) -> dict[str, Any]:
+    def _metadata(
+        self, catalog: Catalog, targets: str, class_priors: str | GroupPriors, class2: bool
+    ) -> dict[str, Any]:
         """Return the metadata of the label table. What is None is absent.
 
         Warns with CatalogWarning when the training catalogue was fitted with other priors than this one.
@@ -286,10 +282,10 @@ class CatalogModel:
             "targets": targets,
             "train_on": about.catalog,
             "trainsha": about.sha256,
-            "classes": str(self.grouping),
+            "classes": self.grouping.spec,
             "counts": ",".join(f"{name}={count}" for name, count in about.training_counts.items()),
-            **priors.to_meta(),
-            CLASS2_KEY: json.dumps(self.second.to_dict() if class2 else {}),
+            **priors_to_meta(class_priors, self.selection),
+            CLASS2_KEY: json.dumps(dict(self.second.chance) if class2 else {}),
             "min_significance": about.min_significance,
             "features": ",".join(self.features),
             **settings_to_meta(self.estimator),

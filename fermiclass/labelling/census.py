@@ -130,7 +130,7 @@ def take_census(
             list(masks.values()),
             rng,
             refits=np.array([_predict(one, new) for one in fitted]),
-            ratios=model.ratios(catalog[chosen], model.priors()),
+            ratios=model.ratios(catalog[chosen]),
             num_draws=num_draws,
         )
         for k, name in enumerate(masks):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fermiclass.catalog import SOURCE_STATUSES, UNCERTAIN_CLASSES
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.selection import SelectionPrior
-
-if TYPE_CHECKING:
-    from fermiclass.catalog import Catalog, ClassGrouping
 
 GROUPS = (SOURCE_STATUSES[0], *UNCERTAIN_CLASSES)  #: Groups of sources that can have class priors of their own.
 
@@ -31,43 +28,28 @@ WAY_KEY, NUMBERS_KEY = "class_priors", "priors"
 _LEAST = 1e-6  # no class is ruled out entirely
 
 
-@dataclass(frozen=True, eq=False)
-class ClassPriors:
-    """Class priors by which the probabilities of the labelled sources are corrected."""
+def given_ratios(
+    groups: GroupPriors, status: NDArray[np.str_], classes: Sequence[str], training: FloatArray
+) -> FloatArray:
+    """Return the factors of the probabilities of n sources by given class priors, ``(n, C)``.
 
-    way: str = "trained"  #: One of :data:`WAYS`, or ``'given'``.
-    groups: GroupPriors = field(default_factory=dict)  #: Given class priors by group of sources.
-    selection: SelectionPrior | None = None  #: Odds for each source, if `way` is 'selection'.
+    `status` says to which group each source belongs, ``(n,)``. `training` has the frequencies π of the classes among
+    the training sources, ``(C,)``. A source of a group with given priors w has the factors w_c/π_c, and a source of no
+    group 1.
+    """
+    ratios = np.ones((len(status), len(classes)))
+    for name, priors in groups.items():
+        w = np.array([priors[c] for c in classes], float)
+        ratios[status == name] = np.maximum(w / w.sum(), _LEAST) / training
+    return ratios
 
-    @classmethod
-    def choose(cls, chosen: str | GroupPriors, selection: SelectionPrior) -> ClassPriors:
-        """Return the priors of a way, or given ones, after :func:`check_class_priors`."""
-        if not isinstance(chosen, str):
-            return cls("given", chosen)
-        return cls(chosen, selection=selection if chosen == "selection" else None)
 
-    def ratios(
-        self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str], training: FloatArray
-    ) -> FloatArray | None:
-        """Return the factors of the probabilities, ``(n, C)``; None for no correction.
-
-        `training` has the frequencies π of the classes among the training sources, ``(C,)``. A source of a group with
-        given priors w has the factors w_c/π_c, and a source of no group 1.
-        """
-        if self.selection is not None:
-            return self.selection.ratios(sources, grouping, classes)
-        if not self.groups:
-            return None
-        ratios = np.ones((len(sources), len(classes)))
-        for name, priors in self.groups.items():
-            w = np.array([priors[c] for c in classes], float)
-            ratios[sources.status == name] = np.maximum(w / w.sum(), _LEAST) / training
-        return ratios
-
-    def to_meta(self) -> dict[str, str]:
-        """Return the entries of a label table's metadata; :func:`stated_priors` reads them."""
-        numbers: Any = self.groups if self.selection is None else self.selection.to_dict()
-        return {WAY_KEY: self.way} | ({NUMBERS_KEY: json.dumps(numbers)} if numbers else {})
+def priors_to_meta(chosen: str | GroupPriors, selection: SelectionPrior) -> dict[str, str]:
+    """Return the entries of a label table's metadata; :func:`stated_priors` reads them."""
+    if not isinstance(chosen, str):
+        return {WAY_KEY: "given", NUMBERS_KEY: json.dumps(chosen)}
+    numbers = selection.to_dict() if chosen == "selection" else {}
+    return {WAY_KEY: chosen} | ({NUMBERS_KEY: json.dumps(numbers)} if numbers else {})
 
 
 def stated_priors(meta: Mapping[str, Any]) -> dict[str, dict[str, float]]:

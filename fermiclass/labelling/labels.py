@@ -14,7 +14,7 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, ClassGrouping, status_of
+from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
 from fermiclass.io.tables import read_table
@@ -117,14 +117,13 @@ def label_table(
     """
     table = Table(meta={FORMAT_KEY: FORMAT_VERSION, **meta})
     for name, description in CATALOGUE_COLUMNS.items():
-        if catalog.has_column(name):
+        if name in catalog.table.colnames:
             table[name] = catalog.table[name]
             table[name].description = table[name].description or description
             table[name].meta |= {"ucd": _UCDS[name]} if name in _UCDS else {}
         elif name in _TEXT_COLUMNS:
             table[name] = Column(np.full(len(catalog), ""), description=f"{name}: not in the catalogue")
-    status = status_of(table["CLASS1"])
-    add_column(table, STATUS, status, f"One of {', '.join(SOURCE_STATUSES)}", "meta.code.status")
+    add_column(table, STATUS, catalog.status, f"One of {', '.join(SOURCE_STATUSES)}", "meta.code.status")
     add_prediction(table, classes, prediction)
     for top, inside in (tops or {}).items():
         total = sum(np.asarray(table[f"P_{name}"]) for name in inside)
@@ -133,7 +132,7 @@ def label_table(
     about = f"Fewest classes whose probabilities sum to {SET_PROBABILITY:g} or more"
     add_column(table, CLASS_SET, sets, about, "src.class")
     bits = feature_flags
-    if catalog.has_column("Flags"):
+    if "Flags" in catalog.table.colnames:
         # A masked value of Flags becomes NaN. An unknown value is no warning.
         bits = bits | FLAG_CATALOGUE * (np.nan_to_num(np.asarray(catalog.table["Flags"])) != 0)
     add_domain(table, ood_score, bits, LABEL_FLAGS)

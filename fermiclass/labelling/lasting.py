@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +50,8 @@ def lasting(catalog: Catalog) -> FloatArray:
     the regression needs, one on significance, error radius, status and release takes its place. An unknown value counts
     as the average. In even cells, the regression did not learn from the sources in this part of the sky.
     """
-    about = _models()[_OTHER_LATER.get(catalog.release.name, "FL16Y")]
+    models = json.loads(Path(__file__).with_name("lasting.json").read_text(encoding="utf-8"))
+    about = models[_OTHER_LATER.get(catalog.release.name, "FL16Y")]
     inputs = inputs_of(catalog)
     model = about["full"] if set(about["full"]["inputs"]) <= set(inputs) else about["small"]
     eta = design(inputs, model["inputs"]) @ np.asarray(model["coefficients"]).T
@@ -64,7 +63,8 @@ def part_of_sky(catalog: Catalog) -> NDArray[np.intp]:
 
     Cells are 15° wide: ``i = ⌊RAJ2000/15⌋`` and ``j = ⌊(DEJ2000 + 90)/15⌋``. A cell is even if i + j is.
     """
-    i, j = (np.floor(np.nan_to_num(x) / CELL).astype(int) for x in coordinates(catalog))
+    place = column_or_nan(catalog, "RAJ2000"), column_or_nan(catalog, "DEJ2000") + 90.0
+    i, j = (np.floor(np.nan_to_num(x) / CELL).astype(int) for x in place)
     return np.where((i + j) % 2 == 0, (i + 5 * j) // 2 % PARTS, PARTS)
 
 
@@ -82,9 +82,9 @@ def inputs_of(catalog: Catalog) -> dict[str, FloatArray]:
         **{name: np.full(len(catalog), float(catalog.release.name == name)) for name in OLDER},
     }
     for name in SPECTRUM:
-        if not catalog.missing_columns(FEATURES[name].columns):
+        if not FEATURES[name].missing(catalog):
             found[name] = FEATURES[name].measure(catalog).value
-    if catalog.has_column("Flags"):
+    if "Flags" in catalog.table.colnames:
         flags = np.nan_to_num(column_or_nan(catalog, "Flags")).astype(np.int64)
         found |= {f"Flags_{bit + 1}": (flags >> bit & 1).astype(float) for bit in range(_BITS)}
     return found
@@ -103,14 +103,3 @@ def design(inputs: Mapping[str, FloatArray], scales: Mapping[str, tuple[float, f
     faint = z["Signif_Avg^-2"]
     products = [np.clip(faint * z[name], -_LARGEST_PRODUCT, _LARGEST_PRODUCT) for name in PRODUCTS if name in z]
     return np.column_stack([np.ones(len(faint)), *z.values(), *products])
-
-
-def coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray]:
-    """Return right ascension and declination + 90, in degrees."""
-    return column_or_nan(catalog, "RAJ2000"), column_or_nan(catalog, "DEJ2000") + 90.0
-
-
-@cache
-def _models() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(Path(__file__).with_name("lasting.json").read_text(encoding="utf-8"))
-    return content

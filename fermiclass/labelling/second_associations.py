@@ -59,7 +59,7 @@ class SecondAssociations:
         Only unassociated sources have evidence. A class that is not of one kind counts as another kind.
         """
         factors = np.ones((len(sources), len(classes)))
-        if not self.chance or not sources.has_column(COLUMN):
+        if not self.chance or COLUMN not in sources.table.colnames:
             return factors
         of_kind = {name: grouping.within(name, classes) for name in self.chance}
         kind, bare = kinds_of(sources), sources.classes == ""
@@ -70,13 +70,9 @@ class SecondAssociations:
         factors[bare & (kind == "")] = none / none.max()
         return factors
 
-    def to_dict(self) -> dict[str, float]:
-        """Return b by kind, in a form that JSON can hold."""
-        return dict(self.chance)
-
     @classmethod
     def from_dict(cls, content: Mapping[str, float]) -> SecondAssociations:
-        """Return what :meth:`to_dict` gave. Raises ValueError when a kind is unknown or a number is out of range."""
+        """Return the likelihood with the rates b. Raises ValueError if a kind is unknown or a number out of range."""
         chance = {str(name): float(b) for name, b in content.items()}
         if not set(chance) <= set(CLASS_TREE) or not all(0 <= b <= _MOST for b in chance.values()):
             raise ValueError(f"the rates of second associations are out of range: {dict(content)}")
@@ -85,7 +81,7 @@ class SecondAssociations:
 
 def kinds_of(sources: Catalog) -> NDArray[np.str_]:
     """Return the kind of each source's CLASS2, a top class of CLASS_TREE, ``(n,)``; '' where it says nothing."""
-    if not sources.has_column(COLUMN):
+    if COLUMN not in sources.table.colnames:
         return np.full(len(sources), "")
     codes = np.char.lower(np.char.strip(np.ma.filled(np.ma.asarray(sources.table[COLUMN]), "").astype(str)))
     kinds = np.full(len(sources), "", dtype="U5")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.catalog import DISC, LATITUDE_EDGE
+from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -67,12 +68,10 @@ class SelectionPrior:
         `p_agn`: probability, as trained, that each source is an AGN, ``(N,)``. Only unassociated sources count.
         `trained_odds`: odds of an AGN among the training sources.
         """
-        if not catalog.has_column("GLAT"):
-            return cls()
         ln_s, near, known = _coordinates(catalog)
         is_agn = np.isin(catalog.classes, _AGN) & known
         unassociated = (catalog.classes == "") & known
-        far = np.abs(np.asarray(catalog.table["GLAT"], float)) >= LATITUDE_EDGE
+        far = np.abs(column_or_nan(catalog, "GLAT")) >= LATITUDE_EDGE
         typed = is_agn & (catalog.classes != "bcu")
         latitude = _regression(near, is_agn & (catalog.classes == "bcu"), typed)
         if latitude is None:
@@ -91,8 +90,6 @@ class SelectionPrior:
 
     def odds(self, sources: Catalog) -> FloatArray:
         """Return r for unassociated sources, ``(n,)``; 1 for all others, and if S or b is unknown."""
-        if not sources.has_column("GLAT"):
-            return np.ones(len(sources))
         ln_s, near, known = _coordinates(sources)
         latitude = (1.0 + np.exp(self.intercept + self.gradient * np.where(known, near, 0.0))) / self.norm
         significance = np.exp(self.slope * (np.where(known, ln_s, 0.0) - np.log(self.reference)))
@@ -114,9 +111,7 @@ class SelectionPrior:
 
     def to_dict(self) -> dict[str, float]:
         """Return the numbers by name, in a form that JSON can hold."""
-        return {
-            each.name: float(getattr(self, each.name)) for each in fields(self) if np.isfinite(getattr(self, each.name))
-        }
+        return {name: float(value) for name, value in asdict(self).items() if np.isfinite(value)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, float]) -> SelectionPrior:
@@ -133,8 +128,7 @@ class SelectionPrior:
 
 def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
     """Return ln Signif_Avg, asinh(|GLAT|/3°), and the mask of sources with both, ``(N,)`` each."""
-    significance: FloatArray = np.ma.filled(np.ma.asarray(catalog.table["Signif_Avg"], dtype=float), np.nan)
-    latitude: FloatArray = np.ma.filled(np.ma.asarray(catalog.table["GLAT"], dtype=float), np.nan)
+    significance, latitude = column_or_nan(catalog, "Signif_Avg"), column_or_nan(catalog, "GLAT")
     positive = np.where(significance > 0, significance, np.nan)
     ln_s, near = np.log(positive), np.arcsinh(np.abs(latitude) / DISC)
     return ln_s, near, np.isfinite(ln_s) & np.isfinite(near)

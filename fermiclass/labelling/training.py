@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.catalog import CHANCE_CODES, Catalog, ClassGrouping
+from fermiclass.catalog import CHANCE_CODES, CLASS_CODES, UNCERTAIN_CLASSES, Catalog, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features, known_features
 from fermiclass.features.inputs import column_or_nan
-from fermiclass.io.arrays import FloatArray
 from fermiclass.io.versions import versions
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance, targets_of
 from fermiclass.labelling.class_priors import GroupPriors, check_class_priors
+from fermiclass.labelling.unknown_values import complete
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.names import FULL_BATCH, PER_SOURCE
 
@@ -115,7 +115,8 @@ def _with_guesses(catalog: Catalog, table: FeatureTable, grouping: ClassGrouping
     """Return the labels of a table, ``(n,)``, with those that are guesses: classes joined by ``|``, and ``@weight``."""
     codes = catalog.classes[table.rows]
     guessed = np.isin(codes, CHANCE_CODES) & np.isin(table.y, list(grouping.sets))
-    soft = catalog.soft_galactic[table.rows] & (codes == "") & bool(grouping.sets and grouping.covers_all)
+    covers_all = {*CLASS_CODES} <= {*UNCERTAIN_CLASSES}.union(*grouping.members.values())
+    soft = catalog.soft_galactic[table.rows] & (codes == "") & bool(grouping.sets and covers_all)
     no_pulsar = "|".join(np.array(grouping.names)[~grouping.within("psr", grouping.names)])
     y = np.where(soft, no_pulsar, table.y)
     own = np.full(len(table), False) if catalog.own_labels is None else (catalog.own_labels != "")[table.rows]
@@ -190,12 +191,15 @@ def train(
     unfitted = with_label_sets(default_estimator() if estimator is None else estimator, grouping, rows)
     learned = (*grouping.names, *sorted({*rows.y.tolist()} - {*grouping.names}))
     domain = _domain(rows, grouping)
-    if np.any(np.isfinite(rows.upper)):
-        rows = _within_limits(rows, domain)
+    limited = np.isfinite(rows.upper)
+    if np.any(limited):  # such values are known from then on: what nobody looked for is like sources with limits, too
+        rows = replace(complete(domain, rows, limited), imputed_value=rows.imputed_value & ~limited)
         domain = _domain(rows, grouping)
-    X, X_var = _as_population(rows, domain)
+    # A feature that many sources lack has, for them, mean and variance of the population with their other features.
+    often = rows.imputed_value.mean(axis=0) >= _OFTEN
+    known = complete(domain, rows, rows.imputed_value & often)
     model = CatalogModel(
-        estimator=unfitted.fit(X, rows.y, X_var=X_var, progress=progress),
+        estimator=unfitted.fit(known.X, rows.y, X_var=known.X_var, progress=progress),
         features=tuple(feature.name for feature in rows.features),
         grouping=grouping,
         imputation=rows.imputation,
@@ -215,33 +219,6 @@ def train(
 def _domain(rows: FeatureTable, grouping: ClassGrouping) -> TrainingDomain:
     has_class = np.isin(rows.y, grouping.names)
     return TrainingDomain.fit(rows.X[has_class], rows.X_var[has_class], rows.y[has_class])
-
-
-def _within_limits(rows: FeatureTable, domain: TrainingDomain) -> FeatureTable:
-    """Return the table with mean and variance below it in place of each upper limit.
-
-    These values are known from then on: what nobody looked for is like sources with limits, too.
-    """
-    from fermiclass.labelling.unknown_values import complete
-
-    limited = np.isfinite(rows.upper)
-    X, X_var = complete(domain, rows.X, rows.X_var, limited, _filled(rows), rows.upper)
-    return replace(rows, X=X, X_var=X_var, imputed_value=rows.imputed_value & ~limited)
-
-
-def _filled(rows: FeatureTable) -> FloatArray:
-    return np.array([feature.median for feature in rows.imputation.features])
-
-
-def _as_population(rows: FeatureTable, domain: TrainingDomain) -> tuple[FloatArray, FloatArray]:
-    """Return features and variances of training sources, ``(N, D)`` each.
-
-    A feature that many sources lack has, for them, mean and variance of the population with their other features.
-    """
-    from fermiclass.labelling.unknown_values import complete
-
-    often = rows.imputed_value.mean(axis=0) >= _OFTEN
-    return complete(domain, rows.X, rows.X_var, rows.imputed_value & often, _filled(rows))
 
 
 def classify(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 
+from fermiclass.features import FeatureTable
 from fermiclass.io.arrays import FloatArray
 from fermiclass.nimgp.domain import TrainingDomain
-from fermiclass.nimgp.prediction.predictor import Prediction
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.prediction.predictor import Prediction
 
 COMPANIONS = 32  #: Number of training sources that stand for the population.
 
@@ -87,6 +89,8 @@ def below(limit: float, mean: FloatArray, variance: FloatArray) -> tuple[FloatAr
     With z = (limit − mean)/σ and λ = φ(z)/Φ(z), the part is Φ(z), its mean is ``mean − σ λ``, and its variance ``σ² (1
     − z λ − λ²)``. A variance below 10⁻¹² counts as this.
     """
+    from scipy.special import log_ndtr
+
     sigma = np.sqrt(np.maximum(variance, 1e-12))
     z = np.maximum((limit - mean) / sigma, -1e4)
     ln_part = log_ndtr(z)
@@ -95,22 +99,20 @@ def below(limit: float, mean: FloatArray, variance: FloatArray) -> tuple[FloatAr
     return ln_part, np.minimum(mean - sigma * ratio, limit), sigma**2 * np.clip(spread, 0.0, 1.0)
 
 
-def complete(
-    domain: TrainingDomain,
-    X: FloatArray,
-    X_var: FloatArray,
-    missing: NDArray[np.bool_],
-    filled: FloatArray,
-    upper: FloatArray | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """Return features and variances ``(n, D)`` with mean and variance of :func:`find_companions` where missing."""
-    X, X_var, rows = X.copy(), X_var.copy(), np.flatnonzero(missing.any(axis=1))
-    if len(rows):
-        limits = None if upper is None else upper[rows]
-        mean, spread = find_companions(domain, X[rows], X_var[rows], missing[rows], filled, limits).moments()
-        X[rows] = np.where(missing[rows], mean, X[rows])
-        X_var[rows] = np.where(missing[rows], spread, X_var[rows])
-    return X, X_var
+def complete(domain: TrainingDomain, table: FeatureTable, missing: NDArray[np.bool_] | None = None) -> FeatureTable:
+    """Return a feature table with mean and variance of :func:`find_companions` in place of what is not known.
+
+    By default that is what was imputed; `missing` is another mask, ``(n, D)``.
+    """
+    missing = table.imputed_value if missing is None else missing
+    rows = np.flatnonzero(missing.any(axis=1))
+    if not len(rows):
+        return table
+    X, X_var, unknown = table.X.copy(), table.X_var.copy(), missing[rows]
+    companions = find_companions(domain, X[rows], X_var[rows], unknown, table.imputation.medians, table.upper[rows])
+    mean, spread = companions.moments()
+    X[rows], X_var[rows] = np.where(unknown, mean, X[rows]), np.where(unknown, spread, X_var[rows])
+    return replace(table, X=X, X_var=X_var)
 
 
 def average(weights: FloatArray, prediction: Prediction) -> Prediction:
@@ -128,7 +130,8 @@ def average(weights: FloatArray, prediction: Prediction) -> Prediction:
         return np.asarray(np.sum(weights * values.reshape(n, K), axis=1))
 
     known_input = over(prediction.entropy - prediction.noise_entropy)
-    return Prediction(
+    return replace(
+        prediction,
         probabilities=mean / mean.sum(axis=1, keepdims=True),
         std=np.sqrt(np.maximum(second - mean**2, 0.0)),
         entropy=entropy,

@@ -20,8 +20,6 @@ from fermiclass.features import (
     DEFAULT_FEATURE_SET,
     FEATURE_SETS,
     extract_features,
-    known_features,
-    parse_features,
     supported_features,
 )
 from fermiclass.io.target_lists import sexagesimal
@@ -62,11 +60,12 @@ def print_info(catalog: Catalog) -> None:
         classes.add_row(name, str(counts[k]), *split, meaning)
     console.print(classes)
 
-    names, _ = known_features([feature.name for feature in supported_features(catalog)], catalog, catalog)
-    supported = parse_features(names)
-    table = extract_features(catalog, supported)
+    table = extract_features(catalog, supported_features(catalog))
+    known = np.any(~table.imputed_value | np.isfinite(table.upper), axis=0)
+    supported = [feature for feature, is_known in zip(table.features, known, strict=True) if is_known]
     rows = rich_table("feature", "missing", "errors imputed", "in the set", right=(1, 2))
-    for j, feature in enumerate(supported):
+    for j in np.flatnonzero(known):
+        feature = table.features[j]
         measured = np.any(table.X_var[~table.imputed_value[:, j], j] > 0)
         missing, imputed = table.imputed_value[:, j].sum(), table.imputed_uncertainty[:, j].sum()
         sets = ", ".join(name for name, members in FEATURE_SETS.items() if feature in members)
@@ -75,7 +74,7 @@ def print_info(catalog: Catalog) -> None:
     for name, members in FEATURE_SETS.items():
         lacking = [feature.name for feature in members if feature not in supported]
         console.print(f"Set {name}: {'lacks ' + ', '.join(lacking) if lacking else 'supported'}.")
-    of_default = [feature in FEATURE_SETS[DEFAULT_FEATURE_SET] for feature in supported]
+    of_default = [feature in supported and feature in FEATURE_SETS[DEFAULT_FEATURE_SET] for feature in table.features]
     flagged = int(np.sum((table.imputed_value | table.imputed_uncertainty)[:, of_default].any(axis=1)))
     console.print(
         "A missing value is averaged over as the training sources have it. An unknown uncertainty becomes the usual "

@@ -68,23 +68,21 @@ def load_tensorflow(*, quiet: bool, large: bool = False) -> None:
     if not large:
         os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     console = Console(stderr=True)
-    with console.status("starting TensorFlow ...") if console.is_terminal and not quiet else nullcontext():
-        _import_silently()
-
-
-def _import_silently() -> None:
     sys.stderr.flush()
     kept = os.dup(2)
-    with tempfile.TemporaryFile() as sink:
+    with (
+        console.status("starting TensorFlow ...") if console.is_terminal and not quiet else nullcontext(),
+        tempfile.TemporaryFile() as sink,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
         os.dup2(sink.fileno(), 2)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                with _without_keras():
-                    import tensorflow as tf
+            with _without_keras():
+                import tensorflow as tf
 
-                tf.constant(0.0)  # starts the runtime, which prints too
-                tf.get_logger().setLevel("ERROR")
+            tf.constant(0.0)  # starts the runtime, which prints too
+            tf.get_logger().setLevel("ERROR")
         finally:
             os.dup2(kept, 2)
             os.close(kept)

@@ -53,12 +53,6 @@ def test_a_mask_of_another_length_is_an_error(dr4):
         dr4[np.ones(3, dtype=bool)]
 
 
-def test_missing_columns_keep_their_order(dr4):
-    assert dr4.missing_columns(["z", "Flux1000", "a"]) == ["z", "a"]
-    assert dr4.has_column("Flux1000")
-    assert not dr4.has_column("flux1000")
-
-
 def test_to_pandas_splits_columns_of_several_values(dr4):
     frame = dr4.to_pandas()
     assert len(frame) == len(dr4)

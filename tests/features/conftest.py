@@ -40,12 +40,6 @@ class FakeCatalog:
         chosen.names, chosen.classes = self.names[rows], self.classes[rows]
         return chosen
 
-    def has_column(self, name):
-        return name in self.table.colnames
-
-    def missing_columns(self, names):
-        return [name for name in names if not self.has_column(name)]
-
 
 def made_up_table(n, seed=0, bands=8):
     """Draw a table that has the columns of every defined feature, all values known."""

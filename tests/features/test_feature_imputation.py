@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from fermiclass.errors import FeatureError, ModelFolderError
-from fermiclass.features import Imputation
-from fermiclass.features.inputs import Reading
+from fermiclass.features import Imputation, inputs
+
+Reading = partial(inputs.Reading, upper=np.nan)
 
 
 def made_up(n=400, seed=0):

@@ -5,9 +5,9 @@ import pytest
 from astropy.table import Table
 
 from fermiclass import NIMGPClassifier, classify, read_catalog, train
-from fermiclass.catalog import RELEASES, THREE_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import RELEASES, THREE_CLASSES, Catalog
 from fermiclass.errors import CatalogError, ClassError
-from fermiclass.labelling.class_priors import WAYS, ClassPriors, check_class_priors, stated_priors
+from fermiclass.labelling.class_priors import WAYS, check_class_priors, given_ratios, priors_to_meta, stated_priors
 from fermiclass.labelling.retraining import stored_class_priors
 from fermiclass.labelling.selection import SelectionPrior
 from tests.conftest import slim_path
@@ -24,17 +24,17 @@ def sources(classes):
 
 
 def test_given_priors_come_back():
-    meta = ClassPriors("given", GIVEN).to_meta()
+    meta = priors_to_meta(GIVEN, SelectionPrior())
     assert meta["class_priors"] == "given"
     assert stated_priors(meta) == GIVEN == stored_class_priors(meta)
 
 
 def test_named_priors_come_back():
-    meta = ClassPriors("selection", selection=SelectionPrior(-0.75, 1.5, -0.5, 1.25, 4.5)).to_meta()
+    meta = priors_to_meta("selection", SelectionPrior(-0.75, 1.5, -0.5, 1.25, 4.5))
     assert meta["priors"] == '{"slope": -0.75, "intercept": 1.5, "gradient": -0.5, "norm": 1.25, "reference": 4.5}'
     assert stated_priors(meta) == {}
     assert stored_class_priors(meta) == "selection"
-    assert ClassPriors().to_meta() == {"class_priors": "trained"}
+    assert priors_to_meta("trained", SelectionPrior()) == {"class_priors": "trained"}
 
 
 @pytest.mark.parametrize("damaged", ["", "bll", "[1]", '{"bcu": 1}', '{"bcu": {"bll": null}}', '{"bcu": {"bll": true}}',
@@ -44,14 +44,8 @@ def test_damaged_metadata_are_refused(damaged):
         stated_priors({"class_priors": "given", "priors": damaged})
 
 
-def test_trained_priors_do_nothing():
-    assert ClassPriors().ratios(sources(["", "bcu"]), ClassGrouping.parse(THREE_CLASSES), CLASSES, PI) is None
-
-
 def test_priors_of_groups_are_relative_to_the_training():
-    ratios = ClassPriors("given", GIVEN).ratios(
-        sources(["", "bcu", "unk", ""]), ClassGrouping.parse(THREE_CLASSES), CLASSES, PI
-    )
+    ratios = given_ratios(GIVEN, sources(["", "bcu", "unk", ""]).status, CLASSES, PI)
     w = {group: np.array([priors[name] for name in CLASSES]) for group, priors in GIVEN.items()}
     np.testing.assert_allclose(ratios, [w["unassociated"] / PI, w["bcu"] / PI, np.ones(3), w["unassociated"] / PI])
 
@@ -73,8 +67,7 @@ def test_priors_that_do_not_fit_are_refused_before_training(groups):
 def test_given_priors_have_no_scale():
     small = {"bcu": {name: 1e-12 * p for name, p in GIVEN["bcu"].items()}}
     one, other = (
-        ClassPriors("given", groups).ratios(sources(["bcu"]), ClassGrouping.parse(THREE_CLASSES), CLASSES, PI)
-        for groups in (small, {"bcu": GIVEN["bcu"]})
+        given_ratios(groups, sources(["bcu"]).status, CLASSES, PI) for groups in (small, {"bcu": GIVEN["bcu"]})
     )
     np.testing.assert_allclose(one, other)
 
@@ -111,5 +104,5 @@ def test_one_rule_holds_for_all_classes(trained, classes):
     assert (model.selection == SelectionPrior()) == (classes == "bll,fsrq")
     one, other = (np.array([table[f"P_{name}"] for name in model.classes], float) for table in (labels, plain))
     odds = (one[0] / one[1]) / (other[0] / other[1])
-    factors = model.selection.ratios(catalog[model.grouping.is_target(catalog.classes)], model.grouping, model.classes)
+    factors = model.selection.ratios(catalog[catalog.is_target(model.grouping)], model.grouping, model.classes)
     np.testing.assert_allclose(odds, factors[:, 0] / factors[:, 1], rtol=1e-4)

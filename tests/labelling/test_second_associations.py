@@ -71,13 +71,13 @@ def test_a_catalogue_that_says_nothing_has_no_effect(class2):
 def test_rates_of_a_small_catalogue_leave_room_for_no_class2():
     """Where all sources have CLASS2, and none is of the kind, the likelihood of no CLASS2 stays above 0."""
     second = SecondAssociations.fit(catalogue([""] * 3, ["bll", "psr", "snr"]), dict.fromkeys(FRACTIONS, 0.0))
-    assert SecondAssociations.from_dict(second.to_dict()) == second
+    assert SecondAssociations.from_dict(second.chance) == second
     assert np.all(second.factors(catalogue([""], [""]), GROUPING, CLASSES) > 0)
 
 
 def test_it_is_stored():
     second = SecondAssociations(CHANCE)
-    assert SecondAssociations.from_dict(second.to_dict()) == second
+    assert SecondAssociations.from_dict(second.chance) == second
     for wrong in ({"agn": -0.1}, {"agn": 0.5}, {"star": 0.01}, {"agn": float("nan")}):
         with pytest.raises(ValueError, match="out of range"):
             SecondAssociations.from_dict(wrong)
