@@ -226,8 +226,7 @@ def errors_text(results: Results) -> str:
 
 def numbers(results: Results) -> dict[str, str]:
     """Return what stands in for the template's names."""
-    labels, other, sources = results.labels, results.without_errors, results.sources
-    changed = np.asarray(labels["PRED_CLASS"]) != np.asarray(other["PRED_CLASS"])
+    labels, sources = results.labels, results.sources
     good = np.asarray(sources["LABEL_FLAGS"]) & DOUBTFUL == 0
     far = latitude(sources) >= EDGE
     soft = np.asarray(sources["Flags"]) & SOFT > 0
@@ -247,8 +246,6 @@ def numbers(results: Results) -> dict[str, str]:
         "sure_bll": str(int(np.sum(sources["P_bll"] > 0.9))),
         "sure_fsrq": str(int(np.sum(sources["P_fsrq"] > 0.9))),
         "sure_other": str(int(np.sum(sources["P_other"] > 0.9))),
-        "changed": str(int(changed.sum())),
-        "changed_share": f"{changed.mean():.1%}",
         "moved": f"{moved(results).mean():.3f}",
         "moved_most": str(int(np.sum(moved(results) > 0.1))),
         "latitude_table": latitude_text(results),

@@ -176,7 +176,7 @@ class Evaluation:
         return metrics.confusion(self.probabilities(method), self.truth)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``fermiclass evaluate --json`` writes; docs/commands.md describes it."""
+        """Return what ``fermiclass evaluate --json`` writes; docs/development/benchmarks.md describes it."""
         targets = self.targets
         return _plain(
             {
