@@ -45,7 +45,7 @@ def test_an_unknown_name_is_an_attribute_error():
     [
         "import fermiclass; fermiclass.__version__",
         "import fermiclass.cli.app",
-        "import fermiclass.labelling.catalog_model, fermiclass.labelling.training, fermiclass.labelling.selection",
+        "import fermiclass.labelling.catalog_model, fermiclass.labelling.training, fermiclass.labelling.associations",
         "import fermiclass.labelling.archive, fermiclass.labelling.labels, fermiclass.labelling.class_priors",
         "import fermiclass.nimgp.domain",
         "import fermiclass as fc; fc.Catalog, fc.FermiclassError, fc.classify, fc.train, fc.load_model, fc.write_table",

@@ -1,8 +1,8 @@
 """What the numbers set by hand do: the losses on pairs of releases as each of them varies, and what pairs would choose.
 
-The numbers are the reference significance S₀, the odds of fsrq and of sources that are no AGN among bcu
-(fermiclass.labelling.selection), the ratio of CLASS2 (fermiclass.labelling.second_associations), and the weight of
-guessed labels, of soft Galactic sources and of spp (fermiclass.labelling.training).
+The numbers are the reference significance S₀, the odds of fsrq and of sources that are no AGN among bcu, the ratio of
+CLASS2 (fermiclass.labelling.associations), and the weight of guessed labels, of soft Galactic sources and of spp
+(fermiclass.labelling.training).
 
     python docs/development/constants.py EARLIER LATER [--cells even] [--weights]
 
@@ -27,7 +27,7 @@ from fermiclass.evaluation.methods import Split, open_classes
 from fermiclass.evaluation.metrics import known, nll_per_source
 from fermiclass.evaluation.protocols import Targets
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling import second_associations, selection, training
+from fermiclass.labelling import associations, training
 from fermiclass.labelling.catalog_model import CatalogModel
 
 
@@ -113,19 +113,19 @@ def main() -> None:
     ):
         vary(
             name,
-            getattr(selection, name),
+            getattr(associations, name),
             values,
             lambda value, name=name, of=population: with_number(
-                selection, name, value, lambda: losses(targets, model)[of]
+                associations, name, value, lambda: losses(targets, model)[of]
             ),
         )
     table = model.features_of(split.catalog)
     vary(
         "RATIO",
-        second_associations.RATIO,
+        associations.RATIO,
         (1, 3, 6, 10),
         lambda value: with_number(
-            second_associations,
+            associations,
             "RATIO",
             value,
             lambda: losses(targets, model.with_selection(split.catalog, table))["all"],

@@ -1,4 +1,4 @@
-"""How much CLASS2 says: the ratio that fermiclass.labelling.second_associations has, from pairs of releases.
+"""How much CLASS2 says: the ratio that fermiclass.labelling.associations has, from pairs of releases.
 
 Sources that a release leaves unassociated, and that a later list classifies, by the kind of CLASS2 in the release and
 by their later kind. A source that several releases leave unassociated counts once, in the earliest. The ratio is that
@@ -20,7 +20,7 @@ import pandas as pd
 import fermiclass as fc
 from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
-from fermiclass.labelling.second_associations import kinds_of
+from fermiclass.labelling.associations import kinds_of
 
 KINDS = {code: kind for kind in ("agn", "psr") for code in CLASS_TREE[kind]}
 

@@ -10,10 +10,10 @@ from fermiclass.features.definitions import (
     PAPER_MIN_SIGNIFICANCE,
     SIX_FEATURES,
     Feature,
+    parse_features,
     supported_features,
 )
 from fermiclass.features.imputation import FeatureImputation, Imputation
-from fermiclass.features.parsing import parse_features
 from fermiclass.features.table import FLAG_UNCERTAINTY, FLAG_VALUE, FeatureTable, extract_features, known_features
 
 __all__ = [

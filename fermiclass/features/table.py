@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import FeatureError
-from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature
+from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature, parse_features
 from fermiclass.features.imputation import BoolArray, Imputation
 from fermiclass.features.inputs import column_or_nan, describe
-from fermiclass.features.parsing import parse_features
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:

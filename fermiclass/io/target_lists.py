@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-from astropy import units as u
-from astropy.coordinates import SkyCoord
 from astropy.table import Table
 
 from fermiclass.io.arrays import FloatArray
@@ -25,6 +23,9 @@ _NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 def sexagesimal(table: Table, *, short: bool = False) -> tuple[list[str], list[str]]:
     """Return RAJ2000 as 21:12:32.1 and DEJ2000 as -30:43:38, or shorter by the last digits; nan where unknown."""
+    from astropy import units as u
+    from astropy.coordinates import SkyCoord  # a tenth of a second, which most commands do not need
+
     ra, dec = (angles(table, name, most) for name, most in zip(PLACE, (360.0, 90.0), strict=True))
     at = SkyCoord(ra * u.deg, dec * u.deg)
     right_ascension = at.ra.to_string(u.hour, sep=":", precision=0 if short else 1, pad=True)

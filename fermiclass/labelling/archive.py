@@ -18,9 +18,8 @@ from fermiclass.catalog import ClassGrouping
 from fermiclass.errors import FermiclassError, ModelFolderError, OutputError
 from fermiclass.features import Imputation
 from fermiclass.io.files import exists
+from fermiclass.labelling.associations import SecondAssociations, SelectionPrior
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
-from fermiclass.labelling.second_associations import SecondAssociations
-from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.files import move_into_place, read_arrays
 from fermiclass.nimgp.names import num_functions

@@ -20,6 +20,7 @@ from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.features.inputs import describe
 from fermiclass.io.arrays import FloatArray
 from fermiclass.io.plain import plain_value
+from fermiclass.labelling.associations import SecondAssociations, SelectionPrior
 from fermiclass.labelling.class_priors import (
     DEFAULT_WAY,
     GroupPriors,
@@ -28,8 +29,6 @@ from fermiclass.labelling.class_priors import (
     priors_to_meta,
 )
 from fermiclass.labelling.labels import CLASS2_KEY, FLAG_IN_DOUBT, label_table, settings_to_meta
-from fermiclass.labelling.second_associations import SecondAssociations
-from fermiclass.labelling.selection import SelectionPrior
 from fermiclass.labelling.unknown_values import average, complete, doubted, find_companions
 from fermiclass.nimgp.domain import TrainingDomain
 
@@ -139,12 +138,12 @@ class CatalogModel:
             ``'unassociated'``, ``'bcu'``, ``'uncertain'`` (these and unk, except training sources) or ``'all'``.
         class_priors
             Class priors of the sources to be labelled. ``'selection'``, the default: corrected for the selection of AGN
-            (:class:`fermiclass.labelling.selection.SelectionPrior`). ``'trained'``: as among the training sources. Or
-            numbers by group, such as ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; the
+            (:class:`fermiclass.labelling.associations.SelectionPrior`). ``'trained'``: as among the training sources.
+            Or numbers by group, such as ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; the
             groups are unassociated, bcu and unk, and a group without numbers keeps the priors of the training.
         class2
             Whether the class of a low-probability association, CLASS2, counts as evidence
-            (:class:`fermiclass.labelling.second_associations.SecondAssociations`).
+            (:class:`fermiclass.labelling.associations.SecondAssociations`).
         table
             The features of all sources of the catalogue, imputed as the model's, to save time.
         progress

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog import SOURCE_STATUSES, UNCERTAIN_CLASSES
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.selection import SelectionPrior
+from fermiclass.labelling.associations import SelectionPrior
 
 GROUPS = (SOURCE_STATUSES[0], *UNCERTAIN_CLASSES)  #: Groups of sources that can have class priors of their own.
 

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from fermiclass.analysis.facts import JUDGE
 from fermiclass.catalog import CLASS_CODES
 from fermiclass.features import (
     DEFAULT_FEATURE_SET,
@@ -213,6 +212,8 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
 
 def _print_past(console: Console, past: Mapping[str, Mapping[str, Any]]) -> None:
     """Print what became of the pulsar candidates of earlier releases."""
+    from fermiclass.analysis.facts import JUDGE
+
     console.print(
         f"What the same choice gave of the unassociated sources of earlier releases, and what {JUDGE} says of them:"
     )

@@ -15,7 +15,7 @@ from fermiclass.catalog import THREE_CLASSES
 from fermiclass.cli.models import read_catalogue_model
 from fermiclass.errors import ModelFolderError, OutputError
 from fermiclass.labelling.archive import FORMAT_VERSION, check_model_folder_writable, read_model_folder
-from fermiclass.labelling.selection import SelectionPrior
+from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.settings import HyperOptions, InputOptions, TrainingOptions
 

@@ -7,9 +7,9 @@ from astropy.table import Table
 from fermiclass import NIMGPClassifier, classify, read_catalog, train
 from fermiclass.catalog import RELEASES, THREE_CLASSES, Catalog
 from fermiclass.errors import CatalogError, ClassError
+from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.class_priors import WAYS, check_class_priors, given_ratios, priors_to_meta, stated_priors
 from fermiclass.labelling.retraining import stored_class_priors
-from fermiclass.labelling.selection import SelectionPrior
 from tests.conftest import slim_path
 
 CLASSES = ["bll", "fsrq", "psr"]

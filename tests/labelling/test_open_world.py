@@ -6,7 +6,7 @@ import pytest
 from fermiclass import Catalog, NIMGPClassifier, train
 from fermiclass.catalog import THREE_CLASSES, default_classes, read_catalog
 from fermiclass.features import FEATURE_SETS
-from fermiclass.labelling.selection import SelectionPrior
+from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.training import DEFAULT_SETTINGS, default_estimator, default_settings, training_table
 from fermiclass.nimgp.names import METHODS
 from tests.conftest import slim_path

@@ -5,7 +5,7 @@ import pytest
 from astropy.table import Table
 
 from fermiclass.catalog import RELEASES, Catalog, ClassGrouping, default_classes
-from fermiclass.labelling.second_associations import RATIO, SecondAssociations
+from fermiclass.labelling.associations import RATIO, SecondAssociations
 
 GROUPING = ClassGrouping.parse(default_classes([]))
 CLASSES = ["bll", "fsrq", "other", "psr"]

@@ -5,7 +5,7 @@ import pytest
 from astropy.table import Table
 
 from fermiclass.catalog import RELEASES, Catalog, ClassGrouping, default_classes
-from fermiclass.labelling.selection import BCU_NOT_AGN, UNTYPED_FSRQ, SelectionPrior, _reference
+from fermiclass.labelling.associations import BCU_NOT_AGN, UNTYPED_FSRQ, SelectionPrior, _reference
 
 SLOPE, INTERCEPT, GRADIENT, REFERENCE = -0.8, 1.0, -0.6, 6.0
 PRIOR = SelectionPrior(SLOPE, INTERCEPT, GRADIENT, 1.5, REFERENCE)
