@@ -45,7 +45,8 @@ SENTENCES = {
         "{c90_n} sources of DR1 that were candidates with a probability of 0.9 or more have a class in DR4. By this "
         "class {c90_psr} of them ({c90_face} %) are pulsars, and {c90_spiders_n} ({c90_spiders} %) are pulsars, or "
         "binaries",
-        "Of all unassociated sources of DR1 with a class in DR4, these are {base_face} % and {base_spiders} %",
+        "For all unassociated sources of DR1 with a class in DR4 these fractions are {base_face} % and "
+        "{base_spiders} %",
         "labels the {labelled} sources of 4FGL-DR4",
     ],
     "docs/index.md": ["What are the {unassociated} unassociated gamma-ray sources"],
