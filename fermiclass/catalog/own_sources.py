@@ -152,7 +152,7 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
     _complete_bands(clean)
     notes += _derive(clean)
     more = f" and {len(rest) - _MOST_NAMED} more" if len(rest) > _MOST_NAMED else ""
-    notes += [f"not known by name: {', '.join(rest[:_MOST_NAMED])}{more}"] if rest else []
+    notes += [f"not known by name (--columns): {', '.join(rest[:_MOST_NAMED])}{more}"] if rest else []
     if "RAJ2000" not in clean.colnames and {"GLON", "GLAT"} <= set(clean.colnames):
         from astropy.coordinates import SkyCoord
 

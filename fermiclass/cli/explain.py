@@ -21,9 +21,9 @@ from fermiclass.labelling.archive import ModelFiles
 from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.labelling.labels import read_labels
 from fermiclass.labelling.retraining import (
-    COLUMNS,
     check_labels,
     check_sha256,
+    named_columns,
     retrain,
     stored_class2,
     stored_class_priors,
@@ -92,8 +92,7 @@ def explain(
             (str(labels.meta[file]), str(labels.meta[sha256]))
             for file, sha256 in (("catalog", "sha256"), ("train_on", "trainsha"))
         )
-        pairs = (pair.partition("=") for pair in str(labels.meta.get(COLUMNS, "")).split(",") if pair)
-        columns = {standard: own for standard, _, own in pairs}
+        columns = named_columns(labels)
     if catalog is None:
         loaded = look_for(*made_of, labels_or_model, "--catalog", columns)
     else:

@@ -18,6 +18,7 @@ from fermiclass.errors import CatalogError
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.target_lists import check_targets, read_list, write_targets
 from fermiclass.labelling.labels import read_labels
+from fermiclass.labelling.retraining import named_columns
 from fermiclass.show.summaries import print_followup
 
 
@@ -147,7 +148,7 @@ def _catalogue_of(labels: Table, path: Path, given: Path | None) -> Catalog:
         return read_sources(given)
     if not {"catalog", "sha256"} <= labels.meta.keys():
         raise CatalogError(f"'{path}' does not name its catalogue. Give it: --catalog FILE.")
-    return look_for(str(labels.meta["catalog"]), str(labels.meta["sha256"]), path, "--catalog")
+    return look_for(str(labels.meta["catalog"]), str(labels.meta["sha256"]), path, "--catalog", named_columns(labels))
 
 
 def _bits(text: str) -> tuple[int, ...]:

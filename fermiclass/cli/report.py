@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from fermiclass.catalog import read_catalog
+from fermiclass.catalog import read_sources
 from fermiclass.cli.options import FILE, common_options
 from fermiclass.io.tables import table_endings
 from fermiclass.labelling.labels import read_labels
+from fermiclass.labelling.retraining import named_columns
 from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
 
 
@@ -48,7 +49,7 @@ def report(
     write_report(
         table,
         output,
-        catalog=None if catalog is None else read_catalog(catalog),
+        catalog=None if catalog is None else read_sources(catalog, named_columns(table)),
         trust=None if metrics is None else read_metrics(metrics, table.meta),
         candidates=None if open_world is None else read_candidates(open_world),
     )

@@ -36,6 +36,12 @@ _NEEDED = (
 JOINED, COLUMNS = "joined", "columns"
 
 
+def named_columns(labels: Table) -> dict[str, str]:
+    """Return the names in the labelled table of the catalogue's columns, as ``--columns`` gave them."""
+    pairs = (pair.partition("=") for pair in str(labels.meta.get(COLUMNS, "")).split(",") if pair)
+    return {standard: own for standard, _, own in pairs}
+
+
 def check_labels(labels: Table, source: str) -> None:
     """Check that the metadata of a label table say how it was made; `source` is its name in the message.
 

@@ -84,7 +84,7 @@ def _draw_target(page: Figure, top: float, target: Table, around: Table) -> None
     codes = zip(others["Source_Name"], others["CLASS1"], strict=True)
     names = ["", *(f"{str(name).removeprefix('4FGL ')} {str(code).strip()}" for name, code in codes)]
     close = max(_LEAST_WIDTH, 6.0 * float(np.nan_to_num(ellipses[0, 0])))
-    away = np.sort(np.abs(_tangential(places, places[0])).max(axis=1))  # NaN, on the far side, is last
+    away = np.sort(np.nan_to_num(np.abs(_tangential(places, places[0])).max(axis=1), nan=np.inf))  # NaN: the far side
     wide = float(np.clip(2.0 * np.append(away, [np.inf] * _NEIGHBOURS)[_NEIGHBOURS], *_WIDE))
     row, (ra, dec) = target[0], (texts[0] for texts in sexagesimal(target))
     title = f"{row['RANK']}. {row['Source_Name']}   {ra} {dec} (J2000)"

@@ -198,7 +198,8 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
         name = score[2:] if by_class else str(row["PRED_CLASS"])
         probability = row[score] if by_class or by_group else row["P_MAX"]
         radius = 60.0 * row["Conf_95_SemiMajor"] if "Conf_95_SemiMajor" in ranking.colnames else np.nan
-        cells = [str(row["Source_Name"]), ra, dec, f"{radius:.1f}", f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
+        within = f"{radius:.1f}" if np.isfinite(radius) else ""
+        cells = [str(row["Source_Name"]), ra, dec, within, f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
         cells += [name, f"{probability:.3f}", *([] if is_probability else [f"{row[score]:.3f}"])]
         table.add_row(*cells, f"{row[LASTS]:.2f}", str(row["LABEL_FLAGS"]), str(row["FIRST_LIST"]))
     console.print(table)

@@ -51,6 +51,10 @@ def test_own_sources_in_one_attempt(mine, dr4, rows, tmp_path):
     best = own["PRED_CLASS"][3]
     assert f" {best} " in explained
     assert f"{own[f'P_{best}'][3]:.3f}" in explained
+    run_well("report", "own.vot", "--catalog", mine, "-o", "own.html", cwd=tmp_path)
+    assert '"mine 3"' in (tmp_path / "own.html").read_text()
+    targets = run_well("followup", "own.vot", "--want", "agn", "-o", "own.reg", "--charts", "own.pdf", cwd=tmp_path)
+    assert "nan" not in targets
 
 
 def test_info_says_what_a_table_supports(mine):
