@@ -27,6 +27,12 @@ def rng():
 
 
 @pytest.fixture
+def small_blocks(monkeypatch):
+    """Few rows are not filled up to blocks of many."""
+    monkeypatch.setattr("fermiclass.nimgp.prediction.predictor._POINTS_PER_BLOCK", 128)
+
+
+@pytest.fixture
 def data(rng):
     """Inputs, variances and labels of N sources."""
     return rng.normal(size=(N, D)), rng.uniform(0.05, 0.4, (N, D)), np.arange(N) % C

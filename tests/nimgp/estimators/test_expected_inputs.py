@@ -10,6 +10,8 @@ from fermiclass.rows import ArrayRows, fit_rows
 SETTINGS = {"num_inducing": 8, "steps": 20}
 METHODS = ["nimgp-fo", "nimgp-fo-marginal"]
 
+pytestmark = pytest.mark.usefixtures("eagerly")
+
 
 @pytest.fixture(scope="module")
 def data():

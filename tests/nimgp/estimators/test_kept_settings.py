@@ -43,7 +43,7 @@ def answers(estimator, X, y, X_var):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("estimator", "new"), OTHER.values(), ids=OTHER)
-@pytest.mark.usefixtures("eagerly")
+@pytest.mark.usefixtures("eagerly", "small_blocks")
 def test_a_fitted_estimator_keeps_its_settings(estimator, new):
     rng = np.random.default_rng(3)
     X, X_var = rng.normal(size=(12, 2)), rng.gamma(2.0, 0.2, (12, 2))
@@ -58,7 +58,7 @@ def test_a_fitted_estimator_keeps_its_settings(estimator, new):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", [estimator for estimator, _ in OTHER.values()], ids=OTHER)
-@pytest.mark.usefixtures("eagerly")
+@pytest.mark.usefixtures("eagerly", "small_blocks")
 def test_a_fit_that_fails_leaves_nothing_fitted(estimator):
     """Also where another fit went before."""
     X = np.random.default_rng(3).normal(size=(12, 2))

@@ -69,7 +69,7 @@ def test_predictions_without_the_variances_that_were_asked_for_are_refused(data)
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
-@pytest.mark.usefixtures("eagerly")
+@pytest.mark.usefixtures("eagerly", "small_blocks")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_estimator(estimator, data):
     X, y, X_var = data

@@ -86,17 +86,19 @@ def test_every_input_model_takes_them(kind, method):
     rng = np.random.default_rng(5)
     X, X_var = rng.normal(size=(N, 2)), np.full((N, 2), 0.1)
     table = LabelTable(np.arange(C), np.arange(len(SETS)), SETS, np.linspace(0.2, 1.4, len(SETS)))
-    for objective in ("elbo", "predictive"):
-        settings = Settings(method, kind, objective=objective)
-        model = build_model(settings, X[:4], num_classes=C, num_data=N, labels=table)
-        batch = Batch(None, tf.constant(X), tf.constant(X_var), tf.constant(Y))
+    unweighed = LabelTable(table.classes, table.names, SETS)
+    batch = Batch(None, tf.constant(X), tf.constant(X_var), tf.constant(Y))
+    model, plain = (
+        build_model(Settings(method, kind), X[:4], num_classes=C, num_data=N, labels=labels)
+        for labels in (table, unweighed)
+    )
+    for predictive in (False, True):
+        model.predictive = plain.predictive = predictive
         with tf.GradientTape() as tape:
             value = model.objective(batch, SEED)
         gradients = tape.gradient(value, model.trainable_variables, unconnected_gradients="zero")
         assert np.isfinite(value)
         assert all(np.all(np.isfinite(gradient)) for gradient in gradients)
-        unweighed = LabelTable(table.classes, table.names, SETS)
-        plain = build_model(settings, X[:4], num_classes=C, num_data=N, labels=unweighed)
         assert plain.objective(batch, SEED) != value
         assert model.objective(batch._replace(y=tf.constant(Y[[0, 1, 2, 3, 3]])), SEED) != value
 
@@ -147,6 +149,7 @@ def test_rows_of_a_set_teach(data):
     assert -np.log(of_set).mean() < -np.log(alone).mean()
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_rows_that_say_nothing_are_left_out(data):
     X, y, X_var = data
     everything = {**FEW, "steps": 4, "label_sets": {"bcu": ("bll", "fsrq", "psr")}}
