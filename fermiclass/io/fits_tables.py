@@ -92,9 +92,9 @@ def hdu_table(hdu: fits.BinTableHDU) -> Table:
     for number, column in enumerate(hdu.columns, start=1):
         found = table[column.name]
         if found.dtype.kind in "SU":  # a text ends at its first NUL; astropy decodes texts of an open file if it can
-            letters = np.ascontiguousarray(found).view("u1" if found.dtype.kind == "S" else "u4")
+            size, nul = (1, b"\0") if found.dtype.kind == "S" else (4, "\0")
+            letters = np.ascontiguousarray(found).view(f"u{size}").reshape(*found.shape, found.dtype.itemsize // size)
             if np.any((letters[..., :-1] == 0) & (letters[..., 1:] != 0)):
-                nul = b"\0" if found.dtype.kind == "S" else "\0"
                 texts = [text.partition(nul)[0] for text in np.asarray(found).ravel().tolist()]
                 found[:] = np.array(texts, found.dtype).reshape(found.shape)
         if column.null is not None:  # a number before TSCAL and TZERO, which astropy compares after them

@@ -42,36 +42,6 @@ Arrays = Mapping[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
-class _CatalogEntries:
-    """What ``config.json`` says of a model of catalogues."""
-
-    features: list[str]
-    grouping: str
-    imputation: dict[str, Any]
-    provenance: dict[str, Any]
-    selection: dict[str, float]
-    second: dict[str, float]
-
-
-@dataclass(frozen=True)
-class _RowsEntries:
-    """What ``config.json`` says of a model of rows."""
-
-    features: list[str]
-    uncertainties: list[str | None]
-    label: str | None
-    provenance: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _EstimatorEntries:
-    """What ``config.json`` says of a classifier alone: names of columns of the training, if they had names."""
-
-    features: list[str] | None
-    uncertainties: list[str]
-
-
-@dataclass(frozen=True)
 class ModelFiles:
     """The content of a model folder."""
 
@@ -79,7 +49,9 @@ class ModelFiles:
     estimator: dict[str, Any]  #: Settings of the classifier.
     classes: list[Any]  #: Its classes.
     neighbours: int | None  #: Setting of the domain of the training rows; None without a domain.
-    model: dict[str, Any]  #: All other entries.
+    model: dict[
+        str, Any
+    ]  #: What is needed beside the classifier, such as names of features and the training catalogue.
     arrays: Arrays  #: What was learned: ``weights/…`` and ``domain/…``.
 
 
@@ -102,27 +74,30 @@ def save_model(model: CatalogModel | RowsModel | NIMGPClassifier, path: str | Pa
     check_model_folder_writable(path)
     if not isinstance(model, CatalogModel | RowsModel | NIMGPClassifier):
         raise OutputError(f"a {type(model).__name__} cannot be saved in a folder, only classifiers can: pickle it.")
-    entries: _CatalogEntries | _RowsEntries | _EstimatorEntries
     estimator, domain = (model, None) if isinstance(model, NIMGPClassifier) else (model.estimator, model.domain)
+    entries: dict[str, Any]
     if isinstance(model, NIMGPClassifier):
         kind = ESTIMATOR
         names, errors = (getattr(model, name, None) for name in ("feature_names_in_", "uncertainties_in_"))
-        entries = _EstimatorEntries(None if names is None else names.tolist(), errors or [])
+        entries = {"features": None if names is None else names.tolist(), "uncertainties": errors or []}
     elif isinstance(model, CatalogModel):
-        entries = _CatalogEntries(
-            features=list(model.features),
-            grouping=model.grouping.spec,
-            imputation=model.imputation.to_dict(),
-            provenance=asdict(model.provenance),
-            selection=model.selection.to_dict(),
-            second=dict(model.second.chance),
-        )
         kind = CATALOGUE
+        entries = {
+            "features": list(model.features),
+            "grouping": model.grouping.spec,
+            "imputation": model.imputation.to_dict(),
+            "provenance": asdict(model.provenance),
+            "selection": model.selection.to_dict(),
+            "second": dict(model.second.chance),
+        }
     else:
-        columns, kind = model.columns, ROWS
-        entries = _RowsEntries(
-            list(columns.features), list(columns.uncertainties), columns.label, asdict(model.provenance)
-        )
+        kind = ROWS
+        entries = {
+            "features": list(model.columns.features),
+            "uncertainties": list(model.columns.uncertainties),
+            "label": model.columns.label,
+            "provenance": asdict(model.provenance),
+        }
     arrays = {f"weights/{name}": array for name, array in estimator.weights_.items()}
     if not _storable(classes := estimator.classes_.tolist()):
         raise OutputError(f"classes such as {classes[0]!r} cannot be saved in a folder: give texts or whole numbers.")
@@ -133,7 +108,7 @@ def save_model(model: CatalogModel | RowsModel | NIMGPClassifier, path: str | Pa
         estimator=_settings_of(estimator),
         classes=classes,
         neighbours=None if domain is None else domain.neighbours,
-        model=asdict(entries),
+        model=entries,
         arrays=arrays,
     )
     write_folder(path, files)
@@ -291,42 +266,38 @@ def _read_arrays(path: Path) -> Arrays:
 
 
 def _catalog_model(files: ModelFiles) -> CatalogModel:
-    entries = _CatalogEntries(**files.model)
-    grouping, imputation = ClassGrouping.parse(entries.grouping), Imputation.from_dict(entries.imputation)
+    entries, features = files.model, files.model["features"]
+    grouping, imputation = ClassGrouping.parse(entries["grouping"]), Imputation.from_dict(entries["imputation"])
     if files.classes != sorted(grouping.names):
         raise ValueError(f"its classes are {', '.join(files.classes)}, but '{grouping}' makes other groups")
-    if list(imputation.names) != entries.features:
-        raise ValueError(f"it imputes {', '.join(imputation.names)}, but has the features {entries.features}")
-    domain = _domain(files, len(entries.features))
+    if list(imputation.names) != features:
+        raise ValueError(f"it imputes {', '.join(imputation.names)}, but has the features {features}")
+    domain = _domain(files, len(features))
     if domain is None:
         raise ValueError("it has no domain")
     return CatalogModel(
-        estimator=_estimator(files, len(entries.features)),
-        features=tuple(entries.features),
+        estimator=_estimator(files, len(features)),
+        features=tuple(features),
         grouping=grouping,
         imputation=imputation,
         domain=domain,
-        provenance=Provenance(**entries.provenance),
-        selection=SelectionPrior.from_dict(entries.selection),
-        second=SecondAssociations.from_dict(entries.second),
+        provenance=Provenance(**entries["provenance"]),
+        selection=SelectionPrior.from_dict(entries["selection"]),
+        second=SecondAssociations.from_dict(entries["second"]),
     )
 
 
 def _rows_model(files: ModelFiles) -> RowsModel:
-    entries = _RowsEntries(**files.model)
-    columns = Columns.of(entries.features, entries.uncertainties, entries.label)
-    num_features = len(columns.features)
-    return RowsModel(
-        _estimator(files, num_features), columns, RowsProvenance(**entries.provenance), _domain(files, num_features)
-    )
+    columns = Columns.of(*(files.model[name] for name in ("features", "uncertainties", "label")))
+    provenance, num_features = RowsProvenance(**files.model["provenance"]), len(columns.features)
+    return RowsModel(_estimator(files, num_features), columns, provenance, _domain(files, num_features))
 
 
 def _classifier(files: ModelFiles) -> NIMGPClassifier:
-    entries = _EstimatorEntries(**files.model)
-    estimator = _estimator(files, len(files.arrays["weights/mean"]))
-    estimator.uncertainties_in_ = entries.uncertainties
-    if entries.features is not None:
-        estimator.feature_names_in_ = np.array(entries.features, dtype=object)
+    estimator, features = _estimator(files, len(files.arrays["weights/mean"])), files.model["features"]
+    estimator.uncertainties_in_ = files.model["uncertainties"]
+    if features is not None:
+        estimator.feature_names_in_ = np.array(features, dtype=object)
     return estimator
 
 

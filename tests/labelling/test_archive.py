@@ -293,7 +293,7 @@ DAMAGE = {
     "other version": (config(format_version=FORMAT_VERSION - 1), f"version {FORMAT_VERSION - 1}"),
     "no version": (without("format_version"), "version None"),
     "unknown kind": (config(kind="regressor"), "unknown kind"),
-    "another kind": (config(kind="rows"), "grouping"),
+    "another kind": (config(kind="rows"), "uncertainties"),
     "missing entry": (without("model", "grouping"), "grouping"),
     "truncated weights": (cut, "cannot be read"),
     "a flipped byte": (flip, "cannot be read"),
