@@ -9,8 +9,9 @@ from scipy.stats import norm
 from fermiclass import Census, NIMGPClassifier, classify, take_census
 from fermiclass.errors import ClassError, FeatureError
 from fermiclass.labelling.census import Basis, Predictions, _curvature, draw_numbers, fit_calibration
+from tests.conftest import without_graphs
 
-TINY = NIMGPClassifier(steps=40, num_inducing=15)
+TINY = NIMGPClassifier(steps=3, num_inducing=10, num_draws=16, learning_rate=0.1)
 SIX = {"features": "six"}
 C = 3
 FREQUENCIES = np.array([0.5, 0.3, 0.2])
@@ -24,7 +25,8 @@ def bright(few):
 
 @pytest.fixture(scope="module")
 def census(few, bright):
-    return take_census(few, TINY, **SIX, num_draws=60, groups={"bright": bright})
+    with without_graphs():
+        return take_census(few, TINY, **SIX, num_draws=60, groups={"bright": bright})
 
 
 def test_groups_are_those_of_the_catalogue(census, few, bright):
@@ -48,6 +50,7 @@ def test_every_draw_counts_every_source_once(census):
     np.testing.assert_array_equal(census.draws[:, 0], census.draws[:, 1] + census.draws[:, 2])
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_the_draws_lie_about_the_sums_of_the_probabilities(census, few):
     labels = classify(few, TINY, **SIX)
     for group in ("unassociated", "bcu"):
@@ -73,12 +76,14 @@ def test_unknown_groups_and_classes_are_refused(group, name):
         census.interval(group, [name])
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_catalogue_without_sources_to_count_is_refused(few):
     known = few[~np.isin(few.classes, ["", "bcu", "unk"])]
     with pytest.raises(ClassError, match="no source without a class: there is nothing to count"):
         take_census(known, TINY, **SIX)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_significance_and_latitude_are_needed(few):
     table = few.table.copy()
     del table["GLAT"]

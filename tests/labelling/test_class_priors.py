@@ -95,6 +95,7 @@ def test_labels_for_given_priors(trained):
 
 
 @pytest.mark.parametrize("classes", ["bll,fsrq", "agn=bll+fsrq,psr", "psr,other"])
+@pytest.mark.usefixtures("eagerly")
 def test_one_rule_holds_for_all_classes(trained, classes):
     """The odds of the selection, which is learned where there are AGN and others; they keep the classes' own odds."""
     _, catalog = trained

@@ -61,6 +61,7 @@ def test_what_a_model_is_made_of(model, few):
     np.testing.assert_array_equal(model.estimator.classes_, CLASSES)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_the_given_estimator_is_copied(few):
     estimator = NIMGPClassifier("mgp", steps=1, num_inducing=5)
     fitted = train(few, estimator, classes=THREE_CLASSES).estimator
@@ -189,6 +190,7 @@ def test_classify_is_train_and_label(model, few):
     assert table.meta == expected.meta
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_train_on_another_release(few):
     earlier = read_catalog(slim_path("4FGL-DR1"))[::10]
     estimator = NIMGPClassifier(steps=5, num_inducing=10)
@@ -212,6 +214,7 @@ def test_every_release_can_be_labelled(model, release):
     assert table.meta["release"] == release
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_metadata_says_how_it_was_made(few):
     estimator = NIMGPClassifier("mgp", steps=1, num_inducing=5, random_state=7)
     table = classify(few, estimator, classes=THREE_CLASSES, features="extended", min_significance=5.0)

@@ -97,6 +97,7 @@ def row_of(catalog, k, *names):
     return {name: catalog.table[name][k] for name in ("Source_Name", "RAJ2000", "DEJ2000", *names)}
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_sources_that_lack_a_feature(few):
     """It is left out where the model is trained for them, and averaged over with a model that has it."""
     some = read_sources([row_of(few, k, "Flux1000", "Unc_Flux1000", "Pivot_Energy", "Signif_Avg") for k in range(9)])
@@ -109,6 +110,7 @@ def test_sources_that_lack_a_feature(few):
         classify(some, estimator, train_on=few, classes=THREE_CLASSES, features="LP_beta")
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_model_averages_over_columns_that_are_not_there(few, model):
     assert isinstance(model, CatalogModel)
     names = ("Flux1000", "Unc_Flux1000", "Pivot_Energy", "LP_Index", "LP_beta", "PL_Index")

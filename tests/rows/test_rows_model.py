@@ -24,7 +24,7 @@ SMALL = {
     "num_draws": 16,
     "learning_rate": 0.05,
 }
-FEW = {**SMALL, "steps": 20}
+FEW = {**SMALL, "steps": 5}
 FEATURES = ["x0", "x1", "x2"]
 
 
@@ -40,6 +40,11 @@ def make_data(seed, n=600):
 @pytest.fixture(scope="module")
 def data():
     return make_data(1)
+
+
+@pytest.fixture(autouse=True)
+def _eagerly(eagerly):
+    """Also what is trained for longer is not traced for each test that predicts."""
 
 
 @pytest.fixture(scope="module")
