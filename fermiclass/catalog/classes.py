@@ -44,7 +44,7 @@ NATURES = ("bll", "fsrq", "psr", "msp", "other")  #: Natures: what a source can 
 _AGN = ("bll", "fsrq")  # one of them, unknown which
 #: The natures that a source with each class code can have. An AGN without a type is either. Binaries and globular
 #: clusters may shine by millisecond pulsars: nearly all binaries that were found far from the plane do. ``spp`` is a
-#: chance overlap with a remnant or nebula, which may have a pulsar.
+#: overlap with a remnant or nebula, perhaps by chance, which may have a pulsar.
 CODE_NATURES: Mapping[str, tuple[str, ...]] = {
     "bll": ("bll",),
     "fsrq": ("fsrq",),
@@ -57,7 +57,7 @@ CODE_NATURES: Mapping[str, tuple[str, ...]] = {
     "unk": NATURES,
 }
 
-CHANCE_CODES = ("spp",)  #: Codes whose sources lie beside something by chance: what they can be is a guess.
+CHANCE_CODES = ("spp",)  #: Codes whose sources may overlap by chance: what they can be is a guess.
 
 #: The tree of classes: each top class with the catalogue's classes below it. All classes but ``unk`` have a place.
 CLASS_TREE: Mapping[str, tuple[str, ...]] = {
