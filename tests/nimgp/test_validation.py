@@ -19,7 +19,10 @@ ESTIMATORS = {
     "regressor": NIMGPRegressor(**SMALL),
     "exact regressor": UncertainGPRegressor(starts=1, steps=1),
 }
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.usefixtures("small_blocks"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -35,7 +35,7 @@ VARIANTS = {
         ),
     ],
 )
-@pytest.mark.usefixtures("eagerly")
+@pytest.mark.usefixtures("eagerly", "small_blocks")
 def test_scikit_learn_contract(estimator, check):
     check(clone(estimator).set_params(steps=12 if learns(check) else 2))
 
@@ -153,15 +153,19 @@ def test_blocks_are_the_whole(usual, new):
     np.testing.assert_array_equal(np.concatenate([block.probabilities for block in blocks]), whole)
 
 
-def test_the_order_of_training_rows_changes_no_bit(fitted, data, new):
+IN_ANY_ORDER = {name: VARIANTS[name] for name in ("minibatch double", "mixture")}
+
+
+@pytest.mark.parametrize("settings", [*IN_ANY_ORDER.values(), *({"method": method} for method in METHODS)], ids=str)
+@pytest.mark.usefixtures("eagerly")
+def test_the_order_of_training_rows_changes_no_bit(data, settings):
     X, y, X_var = data
     order = np.random.default_rng(3).permutation(len(X))
-    other = clone(fitted)
-    assert not hasattr(other, "weights_")
-    other.fit(X[order], y[order], X_var=X_var[order])
-    same_weights(fitted, other)
-    np.testing.assert_array_equal(fitted.objective_, other.objective_)
-    same_prediction(fitted.predict_distribution(new[0], X_var=new[1]), other.predict_distribution(new[0], X_var=new[1]))
+    one, other = (
+        NIMGPClassifier(**FEW, **settings).fit(X[rows], y[rows], X_var=X_var[rows]) for rows in (np.arange(90), order)
+    )
+    same_weights(one, other)
+    np.testing.assert_array_equal(one.objective_, other.objective_)
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -247,6 +251,7 @@ def test_training_data_are_not_changed(data):
         np.testing.assert_array_equal(after, before)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_pickle_round_trip(fitted, new):
     X, X_var = new
     back = pickle.loads(pickle.dumps(fitted))
@@ -268,22 +273,22 @@ def test_single_and_double_precision_agree(data, new):
 
 
 @pytest.mark.parametrize(
-    ("num_inducing", "inducing", "expected"),
-    [(12, "random", 12), (0.2, "kmeans", 18), (0.05, "kmeans", 4), (0.001, "kmeans", 2), (1000, "kmeans", 90)],
+    ("n", "num_inducing", "inducing", "expected"),
+    [
+        (90, 12, "random", 12),
+        (90, 0.2, "kmeans", 18),
+        (90, 0.05, "kmeans", 4),
+        (90, 0.001, "kmeans", 2),
+        (90, 1000, "kmeans", 90),
+        (150, 0.9, "kmeans", 100),  # a fraction has a limit
+    ],
 )
 @pytest.mark.usefixtures("eagerly")
-def test_number_of_inducing_points(data, inducing, num_inducing, expected):
-    X, y, X_var = data
-    settings = FEW | {"num_inducing": num_inducing}
+def test_number_of_inducing_points(n, inducing, num_inducing, expected):
+    X, y, X_var = make_data(n)
+    settings = FEW | {"steps": 1, "num_inducing": num_inducing}
     model = NIMGPClassifier(**settings, training={"inducing": inducing}).fit(X, y, X_var=X_var)
     assert model.weights_["posterior.Z"].shape == (3, expected, 2)
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_a_fraction_has_a_limit():
-    X, y, _ = make_data(150)
-    model = NIMGPClassifier(**FEW | {"num_inducing": 0.9}).fit(X, y)
-    assert model.weights_["posterior.Z"].shape == (3, 100, 2)
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -396,14 +401,3 @@ def test_methods_that_do_not_average(data, new, method):
     (X, y, X_var), (X_new, X_var_new) = data, new
     model = NIMGPClassifier(method, **FEW).fit(X, y, X_var=X_var)
     same_prediction(model.predict_distribution(X_new), model.predict_distribution(X_new, X_var=X_var_new))
-
-
-@pytest.mark.parametrize("method", sorted(set(METHODS) - {"nimgp", "nimgp-nn", "nimgp-fo", "mgp"}))
-@pytest.mark.usefixtures("eagerly")
-def test_the_order_of_training_rows_changes_no_bit_of_other_methods(data, method):
-    X, y, X_var = data
-    order = np.random.default_rng(3).permutation(len(X))
-    one, other = (
-        NIMGPClassifier(method, **FEW).fit(X[rows], y[rows], X_var=X_var[rows]) for rows in (np.arange(len(X)), order)
-    )
-    same_weights(one, other)

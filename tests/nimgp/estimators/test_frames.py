@@ -16,7 +16,7 @@ from fermiclass import NIMGPClassifier, NIMGPRegressor, UncertainGPRegressor
 FEW = {"steps": 20, "num_inducing": 6, "learning_rate": 0.1}
 MODEL = NIMGPClassifier("nimgp-fo", **FEW)
 
-pytestmark = pytest.mark.usefixtures("eagerly")
+pytestmark = pytest.mark.usefixtures("eagerly", "small_blocks")
 
 
 @pytest.fixture(scope="module")

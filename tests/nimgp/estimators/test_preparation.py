@@ -52,10 +52,6 @@ def test_limits_of_inputs_and_variances(X):
 def test_variances_that_are_none_are_zero(X):
     np.testing.assert_array_equal(check_variances(X, None), np.zeros_like(X))
     np.testing.assert_array_equal(check_variances(X, X**2), X**2)
-    with pytest.raises(ValueError, match=r"X_var has shape \(50, 2\), X has \(50, 3\): every value of X needs its"):
-        check_variances(X, X[:, 1:] ** 2)
-    with pytest.raises(ValueError, match=r"X_var is negative in row \d+, column 0: variances are zero or positive"):
-        check_variances(X, X)
 
 
 @pytest.mark.parametrize(("kind", "components"), [("isotropic", 1), ("population", 1), ("mixture", 2)])

@@ -56,6 +56,7 @@ def test_same_seed_same_bits_another_seed_others(problem):
 
 @pytest.mark.parametrize("gamma", [None, 0.1])
 @pytest.mark.parametrize(("steps", "left_out"), [(1, 0), (2, 1), (5, 2)])
+@pytest.mark.usefixtures("eagerly")
 def test_all_parameters_end_at_their_mean(problem, steps, left_out, gamma):
     """That over the later steps, in which they move as without it."""
 
