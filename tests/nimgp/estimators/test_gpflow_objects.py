@@ -17,7 +17,7 @@ from fermiclass.nimgp.settings import Settings, described
 own = gpflow.likelihoods
 FEW = {"steps": 20, "num_inducing": 8, "num_draws": 8, "learning_rate": 0.1, "training": {"precision": "float64"}}
 
-pytestmark = pytest.mark.usefixtures("unchecked")
+pytestmark = pytest.mark.usefixtures("eagerly", "unchecked")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
 from fermiclass.rows import ArrayRows, open_rows
 from fermiclass.rows.rows_model import fit_rows
 
-FEW = {"steps": 60, "num_inducing": 15, "learning_rate": 0.1}
+FEW = {"steps": 40, "num_inducing": 10, "learning_rate": 0.1}
 ESTIMATORS = {
     "classifier": NIMGPClassifier("nimgp-fo", **FEW),
     "robust": RobustGPClassifier(),
@@ -36,16 +36,18 @@ def answers(estimator, new):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-@pytest.mark.parametrize("wild", [1e6, -1e12])
-def test_one_wild_number_hardly_moves_the_others(name, wild):
+@pytest.mark.usefixtures("eagerly")
+def test_one_wild_number_hardly_moves_the_others(name):
     (X, y), new = make_data(), np.random.default_rng(4).normal(size=(50, 2)) + 1.0
     clean = answers(ESTIMATORS[name].fit(X, y), new)
-    X[7, 1] = wild
-    with pytest.warns(TrainingWarning, match=r"feature 1 .* in 1 row"):
-        found = answers(ESTIMATORS[name].fit(X, y), new)
-    assert np.abs(found - clean).mean() < 0.04
+    for wild in (1e6, -1e12):
+        X[7, 1] = wild
+        with pytest.warns(TrainingWarning, match=r"feature 1 .* in 1 row"):
+            found = answers(ESTIMATORS[name].fit(X, y), new)
+        assert np.abs(found - clean).mean() < 0.04
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_wild_number_in_rows_on_disk(tmp_path):
     """The warning has the name of the column; without outliers nothing is limited."""
     X, y = make_data()
@@ -67,6 +69,7 @@ def test_a_wild_number_in_rows_on_disk(tmp_path):
     assert domain.score(wild[7:8], np.zeros((1, 2)))[0] == 1.0
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_only_wild_rows_on_disk_are_counted(monkeypatch):
     """And not those that are a little outside of the sample."""
     monkeypatch.setattr("fermiclass.rows.rows_model._SAMPLE_ROWS", 300)

@@ -18,6 +18,7 @@ FEW = FAST | {"steps": 5}  # for what holds after any number of steps
 @pytest.mark.parametrize(
     ("estimator", "check"), scikit_learn_checks(NIMGPRegressor(num_inducing=5, num_draws=2, learning_rate=0.1))
 )
+@pytest.mark.usefixtures("small_blocks")
 def test_scikit_learn_contract(estimator, check):
     check(clone(estimator).set_params(steps=25 if learns(check) else 2))
 
@@ -111,7 +112,7 @@ def test_quantiles_moments_and_densities_are_of_one_distribution(fitted, new):
             largest = {"bernoulli": 1, "ordinal": 3}.get(fitted.likelihood, 150)
             grid, step = np.arange(largest + 1.0), 1.0
         else:
-            grid, step = np.linspace(mean[i] - 25 * std[i], mean[i] + 25 * std[i], 801, retstep=True)
+            grid, step = np.linspace(mean[i] - 20 * std[i], mean[i] + 20 * std[i], 321, retstep=True)
         rows = np.ones((len(grid), 1))
         p = step * np.exp(fitted.log_density(rows * X[i], grid, X_var=rows * X_var[i]))
         loose = 0.02 if fitted.likelihood in ("bernoulli", "poisson") else 0.01  # other draws, and GPflow's jitter
@@ -179,10 +180,10 @@ def test_the_order_of_rows(data, new):
     np.testing.assert_array_equal(model.predict(new[0], X_var=new[1]), fit(data, **FEW).predict(new[0], X_var=new[1]))
 
 
+@pytest.mark.usefixtures("small_blocks")
 def test_a_row_alone_is_the_row_among_others(fitted, new):
-    X, X_var, y = new
-    X_var = np.where(np.arange(30)[:, None] % 3 == 0, 0.0, X_var)  # some rows without noise
-    y = y[fitted.likelihood]
+    X, X_var, y = new[0][:6], new[1][:6], new[2][fitted.likelihood][:6]
+    X_var = np.where(np.arange(6)[:, None] % 3 == 0, 0.0, X_var)  # some rows without noise
     whole = fitted.log_density(X, y, X_var=X_var), fitted.predict(X, X_var=X_var)
     for i in (3, 4):
         row = slice(i, i + 1)

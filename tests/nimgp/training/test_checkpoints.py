@@ -6,12 +6,22 @@ import pytest
 from fermiclass.nimgp.build import build_model, weights_of
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.training import loop
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.nimgp.training.feeds import StreamedData, TrainingData
 from fermiclass.nimgp.training.loop import Schedule, maximise
 from tests.nimgp.conftest import C, D, M
 
-N, STEPS = 30, 60
+N, STEPS = 30, 6
+
+pytestmark = pytest.mark.usefixtures("eagerly", "short_calls")
+
+
+@pytest.fixture
+def short_calls(monkeypatch):
+    """A state, which can be kept, after every second step; so few need not have risen."""
+    monkeypatch.setattr(loop, "_STEPS_PER_CALL", 2)
+    monkeypatch.setattr(loop, "_LOW", -np.inf)
 
 
 @pytest.fixture
@@ -48,25 +58,18 @@ def memory(arrays):
     return TrainingData(*arrays)
 
 
-@pytest.mark.parametrize(
-    ("make", "gamma"),
-    [
-        (memory, 0.1),
-        (stream, None),
-        pytest.param(memory, None, marks=pytest.mark.slow),
-        pytest.param(stream, 0.1, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("gamma", [0.1, None])
+@pytest.mark.parametrize("make", [memory, stream])
 def test_resumed_training_ends_where_the_other_does(arrays, tmp_path, make, gamma):
     whole, _ = run(make(arrays), gamma=gamma)
     path = tmp_path / "training.npz"
-    run(make(arrays), Checkpoint(path, {"N": N}, seconds=0), until=20, gamma=gamma)
+    run(make(arrays), Checkpoint(path, {"N": N}, seconds=0), until=2, gamma=gamma)
     resumed, states = run(make(arrays), Checkpoint(path, {"N": N}), gamma=gamma)
-    assert [state.step for state in states] == [20, 40, 60]
+    assert [state.step for state in states] == [2, 4, 6]
     for name, values in whole.items():
         np.testing.assert_array_equal(resumed[name], values)
     again, states = run(make(arrays), Checkpoint(path, {"N": N}), gamma=gamma)  # the last step is written, too
-    assert [state.step for state in states] == [60]
+    assert [state.step for state in states] == [6]
     np.testing.assert_array_equal(again["posterior.q_mu"], whole["posterior.q_mu"])
     assert [file.name for file in tmp_path.iterdir()] == ["training.npz"]
 
@@ -74,14 +77,13 @@ def test_resumed_training_ends_where_the_other_does(arrays, tmp_path, make, gamm
 @pytest.mark.parametrize("change", [{}, {"format": 3}], ids=["earlier", "later"])
 def test_a_checkpoint_of_another_version(arrays, tmp_path, change):
     path = tmp_path / "training.npz"
-    run(TrainingData(*arrays), Checkpoint(path, {}, seconds=0), until=20)
+    run(TrainingData(*arrays), Checkpoint(path, {}, seconds=0), until=2)
     with np.load(path) as saved:
         np.savez(path, **{name: saved[name] for name in saved if name != "format"}, **change)
     with pytest.raises(CheckpointError, match="is a checkpoint of another version of fermiclass: name another file"):
         run(TrainingData(*arrays), Checkpoint(path, {}))
 
 
-@pytest.mark.slow
 def test_what_is_broken_off_is_written(arrays, tmp_path):
     """All that is done is kept, though it was not yet time to write it."""
     whole, _ = run(TrainingData(*arrays))
@@ -89,20 +91,20 @@ def test_what_is_broken_off_is_written(arrays, tmp_path):
 
     def broken_off():
         with Checkpoint(path, {}, seconds=1000) as checkpoint:
-            run(TrainingData(*arrays), checkpoint, until=40)
+            run(TrainingData(*arrays), checkpoint, until=4)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         broken_off()
     resumed, states = run(TrainingData(*arrays), Checkpoint(path, {}))
-    assert [state.step for state in states] == [40, 60]
+    assert [state.step for state in states] == [4, 6]
     for name, values in whole.items():
         np.testing.assert_array_equal(resumed[name], values)
 
 
 def test_of_another_training(arrays, tmp_path):
     path = tmp_path / "training.npz"
-    run(TrainingData(*arrays), Checkpoint(path, {"N": N, "method": "mgp"}, seconds=0), until=20)
+    run(TrainingData(*arrays), Checkpoint(path, {"N": N, "method": "mgp"}, seconds=0), until=2)
     with pytest.raises(CheckpointError, match=r"another training, with N=30 \(now 31\): name another file"):
         run(TrainingData(*arrays), Checkpoint(path, {"N": 31, "method": "mgp"}))
     with pytest.raises(CheckpointError, match="of a model of another size"):
