@@ -18,16 +18,16 @@ from compare_settings import CATALOGS, value_of
 
 import fermiclass as fc
 from fermiclass.labelling.training import default_estimator, train, training_table
-from fermiclass.nimgp.build import assign_weights, build_model, type_of
-from fermiclass.nimgp.estimators.preparation import label_meanings
 from fermiclass.nimgp.inputs.models import Batch
+from fermiclass.nimgp.labels import LabelTable
+from fermiclass.nimgp.model import assign_weights, build_model
 
 
 def objective(estimator: fc.NIMGPClassifier, table: fc.FeatureTable) -> float:
     """Return the objective of a fitted classifier on its training sources."""
     trained = estimator.fitted_
     settings, weights = trained.settings, trained.parameters
-    labels, dtype = label_meanings(settings, table.y), type_of(settings)
+    labels, dtype = LabelTable.of(table.y, settings.label_sets, settings.label_weights), settings.precision
     X, X_var = trained.scaling.apply(table.X, table.X_var, settings)
     model = build_model(
         settings,

@@ -22,6 +22,7 @@ import fermiclass as fc
 from fermiclass.features import extract_features
 from fermiclass.labelling.training import default_estimator, train
 from fermiclass.nimgp.likelihoods.base import gaussian_points
+from fermiclass.nimgp.names import FIRST_ORDER
 from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction, first_order_moments
 
 MANY = 2**14
@@ -62,7 +63,7 @@ def main() -> None:
     trained_model = trained.predictor.model
     X, X_var = trained.scaling.apply(table.X, table.X_var, trained.settings)
 
-    if trained.settings.first_order:
+    if trained.settings.method in FIRST_ORDER:
         functions = trained_model.posterior.predictor(trained_model.kernel)
         latent = first_order_moments(
             functions, tf.constant(X, tf.float32), tf.linalg.diag(tf.constant(X_var**0.5, tf.float32))

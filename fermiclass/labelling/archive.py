@@ -22,7 +22,6 @@ from fermiclass.labelling.associations import SecondAssociations, SelectionPrior
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.files import move_into_place, read_arrays
-from fermiclass.nimgp.names import num_functions
 from fermiclass.nimgp.settings import Settings
 from fermiclass.rows import Columns, RowsModel, RowsProvenance
 
@@ -308,8 +307,6 @@ def _estimator(files: ModelFiles, num_features: int) -> NIMGPClassifier:
     estimator = NIMGPClassifier(**Settings.from_json(files.estimator).params())
     if not _storable(files.classes):
         raise ValueError("its classes are not a sorted list of texts or whole numbers")
-    if num_functions(len(files.classes)) != len(files.arrays["weights/posterior.Z"]):
-        raise ValueError(f"its weights are not those of {len(files.classes)} classes")
     start = "weights/"
     weights = {name.removeprefix(start): array for name, array in files.arrays.items() if name.startswith(start)}
     estimator.restore(weights, files.classes)

@@ -17,32 +17,28 @@ _GAP = 30.0  # values nearer than so many times the farthest of these are none e
 _MOST_USUAL = 0.9  # share of values that are no outliers, where there are any
 
 
-def outlier_limits(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits beyond which values of each column of ``X`` (N, D) are outliers, ``(D,)`` each.
+def usual_range(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest value of each column of ``X`` (N, D) without its outliers, and their limits.
 
-    An outlier is farther from the median than 50 times the standard deviation that a Gaussian with these quartiles has,
-    and than 30 times the farthest value that is nearer. The features of the LAT catalogues have none, and the fluxes
-    themselves, with Vela in them, have none either. A column has none, and infinite limits, where half of the values
-    are equal, or where a tenth or more would be outliers.
+    Both are ``(2, D)``. An outlier is farther from the median than 50 times the standard deviation that a Gaussian with
+    these quartiles has, and than 30 times the farthest value that is nearer. The features of the LAT catalogues have
+    none, and the fluxes themselves, with Vela in them, have none either. A column has none, and infinite limits, where
+    half of the values are equal, or where a tenth or more would be outliers.
     """
     first, median, third = np.nanpercentile(X, (25, 50, 75), axis=0)
     reach = _REACH * (third - first) / 1.349
     distance = np.abs(X - median)
     cut = np.maximum(reach, _GAP * np.where(distance <= reach, distance, 0.0).max(axis=0))
     cut[(reach == 0) | (np.mean(distance <= cut, axis=0) <= _MOST_USUAL)] = np.inf
-    return median - cut, median + cut
-
-
-def usual_range(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest value of each column of ``X`` (N, D) without its outliers, ``(D,)`` each."""
-    low, high = outlier_limits(X)
+    low, high = median - cut, median + cut
     usual = (low <= X) & (high >= X)
-    return np.where(usual, X, np.inf).min(axis=0), np.where(usual, X, -np.inf).max(axis=0)
+    least, largest = np.where(usual, X, np.inf).min(axis=0), np.where(usual, X, -np.inf).max(axis=0)
+    return np.stack([least, largest]), np.stack([low, high])
 
 
 def without_outliers(X: np.ndarray, names: Sequence[str] | None = None) -> np.ndarray:
     """Return training rows ``X`` (N, D) with the nearest value of :func:`usual_range` instead of outliers, and warn."""
-    low, high = usual_range(X)
+    (low, high), _ = usual_range(X)
     outside = (low > X) | (high < X)
     if not np.any(outside):
         return X

@@ -42,7 +42,7 @@ class TrainingDomain:
         Outliers count as the nearest of the other values. N is at least 2. With fewer than k + 1 sources, the farthest
         one counts as the k-th nearest.
         """
-        X = np.clip(X, *usual_range(X))
+        X = np.clip(X, *usual_range(X)[0])
         domain = cls(X, 2.0 * _covariance_within(X, y), np.empty(0), min(neighbours, len(X) - 1))
         return replace(domain, depths=np.sort(domain._depth(X, X_var)))
 

@@ -88,6 +88,7 @@ def matern52(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
 PROFILES: Mapping[str, RadialProfile] = {"se": squared_exponential, "matern32": matern32, "matern52": matern52}
 
 
+@dataclass(eq=False)
 class Stationary(Module):
     """``σ² κ(r²)``, ``r² = Σ_j (x_j − x'_j)² / ℓ_j²``, with one of the profiles.
 
@@ -97,9 +98,9 @@ class Stationary(Module):
     The variances σ² are ``(C,)``, the length-scales ℓ ``(C, D)``.
     """
 
-    def __init__(self, profile: RadialProfile, variance: Parameter, lengthscales: Parameter) -> None:
-        super().__init__()
-        self.profile, self.variance, self.lengthscales = profile, variance, lengthscales
+    profile: RadialProfile
+    variance: Parameter
+    lengthscales: Parameter
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
@@ -111,12 +112,11 @@ class Stationary(Module):
         return tf.repeat(self.variance[:, None], tf.shape(X)[1], axis=1)
 
 
+@dataclass(eq=False)
 class Linear(Module):
     """``σ² x · x'``: latent functions that are linear in the inputs. σ² is the prior variance of each slope."""
 
-    def __init__(self, variance: Parameter) -> None:
-        super().__init__()
-        self.variance = variance
+    variance: Parameter
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
@@ -127,12 +127,13 @@ class Linear(Module):
         return self.variance[:, None] * tf.reduce_sum(tf.square(X), axis=-1)
 
 
+@dataclass(eq=False)
 class Polynomial(Module):
     """ARD polynomial, ``σ² (1 + Σ_j x_j x'_j / ℓ_j²)^p``, with the parameters of :class:`Stationary` and a degree p."""
 
-    def __init__(self, degree: int, variance: Parameter, lengthscales: Parameter) -> None:
-        super().__init__()
-        self.degree, self.variance, self.lengthscales = degree, variance, lengthscales
+    degree: int
+    variance: Parameter
+    lengthscales: Parameter
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
@@ -145,38 +146,24 @@ class Polynomial(Module):
         return self.variance[:, None] * (1.0 + square) ** self.degree
 
 
-class White(Module):
-    """White noise, ``σ₀² [x = x']``: x = x' means the same point, not only the same position."""
-
-    def __init__(self, variance: Parameter) -> None:
-        super().__init__()
-        self.variance = variance
-
-    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """``σ₀² I`` for a set of points with itself; zeros between two sets."""
-        if X2 is None:
-            return tf.linalg.diag(self.K_diag(X))
-        return tf.zeros([self.variance.shape[0], tf.shape(X)[1], tf.shape(X2)[1]], X.dtype)
-
-    def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Variances σ₀²."""
-        return tf.repeat(self.variance[:, None], tf.shape(X)[1], axis=1)
-
-
+@dataclass(eq=False)
 class Sum(Module):
-    """The sum of kernels."""
+    """The sum of kernels, and white noise ``σ₀² [x = x']``: x = x' means the same point, not only the same position.
 
-    def __init__(self, kernels: Sequence[Kernel]) -> None:
-        super().__init__()
-        self.kernels = list(kernels)
+    The variances σ₀² are ``(C,)``.
+    """
+
+    kernels: Sequence[Kernel]
+    white: Parameter
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Sum of the covariances."""
-        return reduce(tf.add, (kernel.K(X, X2) for kernel in self.kernels))
+        """Sum of the covariances, with ``σ₀² I`` for a set of points with itself."""
+        total = reduce(tf.add, (kernel.K(X, X2) for kernel in self.kernels))
+        return total if X2 is not None else tf.linalg.set_diag(total, tf.linalg.diag_part(total) + self.white[:, None])
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Sum of the variances."""
-        return reduce(tf.add, (kernel.K_diag(X) for kernel in self.kernels))
+        return reduce(tf.add, (kernel.K_diag(X) for kernel in self.kernels)) + self.white[:, None]
 
 
 class GPflowKernel(Module):

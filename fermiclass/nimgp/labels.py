@@ -17,36 +17,22 @@ MOST_CLASSES = 1000  #: More distinct labels than this are names or measurements
 _MANY_CLASSES, _ROWS_PER_CLASS = 100, 5  # with more classes, each needs this number of rows on average
 
 
-def check_number_of_classes(classes: np.ndarray, num_rows: int) -> None:
-    """Raise ValueError when there are too many classes, or too few rows of each."""
-    if len(classes) > MOST_CLASSES or (len(classes) > _MANY_CLASSES and num_rows < _ROWS_PER_CLASS * len(classes)):
-        raise ValueError(
-            f"{num_rows} sources of {len(classes)} classes, such as {classes[0]!r}, are too few of each to learn from: "
-            f"are these labels names or measurements? Give at most {MOST_CLASSES} classes, of {_ROWS_PER_CLASS} "
-            "sources or more on average"
-        )
-
-
 def has_label(y: np.ndarray) -> np.ndarray:
-    """Return which rows have a label, ``(N,)``: one with other characters than blanks."""
+    """Return which rows have a label, ``(N,)``: one with other characters than blanks.
+
+    Raises TypeError when labels are bytes or times.
+    """
+    if y.dtype.kind in "mM":
+        raise TypeError(f"y holds times ({y.dtype}); expected text or whole numbers: give the class of each source")
+    first = next(iter(y.ravel()[:1].tolist()), None)
+    if isinstance(first, bytes):
+        raise TypeError(
+            f"y holds bytes, such as {first!r}; expected text or whole numbers: decode them, as "
+            "[label.decode() for label in y]"
+        )
     if y.dtype.kind not in "UO":
         return np.ones(len(y), bool)
     return np.array([not isinstance(label, str) or bool(label.strip()) for label in y], bool)
-
-
-def distinct_labels(y: np.ndarray) -> np.ndarray:
-    """Return the distinct labels, sorted.
-
-    Raises ValueError when two differ by blanks around them alone.
-    """
-    labels = np.unique(y)
-    bare: dict[str, str] = {}
-    for label in map(str, labels):
-        if bare.setdefault(label.strip(), label) != label:
-            raise ValueError(
-                f"the labels {bare[label.strip()]!r} and {label!r} differ by blanks alone: strip them, or rename one"
-            )
-    return labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,32 +46,59 @@ class LabelTable:
     weights: FloatArray | None = None  #: Weight ``(K,)`` of a row with each label; None where all weights are 1.
 
     @classmethod
-    def of(cls, labels: np.ndarray, sets: Mapping[str, tuple[str, ...]], weights: Mapping[str, float]) -> LabelTable:
-        """Return what the distinct labels of training rows stand for.
+    def of(
+        cls,
+        y: np.ndarray,
+        sets: Mapping[str, tuple[str, ...]] | None = None,
+        weights: Mapping[str, float] | None = None,
+        num_rows: int | None = None,
+    ) -> LabelTable:
+        """Return what the labels ``y`` stand for. One that may stand for every class says nothing, and has no place.
 
-        `sets` are the classes of labels that stand for sets, of which some may not occur; `weights` are 1 by default.
+        `sets` are the classes of labels that stand for sets, of which some may not occur; `weights` are 1 by default;
+        `num_rows` is the number of training rows, by default that of y.
 
-        Raises ValueError when a set names a class that no row has, or two labels differ by blanks alone.
+        Raises ValueError when a set names a class that no row has, two labels differ by blanks alone, there are fewer
+        than two classes, or too many for so many rows.
         """
-        labels = distinct_labels(labels)
-        text = np.array([str(label) for label in labels], dtype=str)
-        is_set = np.isin(text, list(sets))
-        classes, open_labels = labels[~is_set], labels[is_set]
-        names = np.concatenate([classes, open_labels])
-        position = {str(name): k for k, name in enumerate(classes)}
-        membership = np.zeros((len(names), len(classes)))
-        membership[: len(classes)] = np.eye(len(classes))
-        for k, label in enumerate(open_labels, start=len(classes)):
-            for member in sets[str(label)]:
-                if member not in position:
-                    raise ValueError(
-                        f"the label '{label}' may stand for the class '{member}', but no row has that class: leave the "
-                        "class out of the set"
-                    )
-                membership[k, position[member]] = 1.0
+        labels, sets, weights = np.unique(y), sets or {}, weights or {}
+        bare: dict[str, str] = {}
+        for label in map(str, labels):
+            if bare.setdefault(label.strip(), label) != label:
+                raise ValueError(
+                    f"the labels {bare[label.strip()]!r} and {label!r} differ by blanks alone: strip them, or rename "
+                    "one"
+                )
+        is_set = np.isin(np.array([str(label) for label in labels], dtype=str), list(sets))
+        classes = labels[~is_set]
+        if len(classes) < 2:
+            raise ValueError(f"a classifier needs sources of at least two classes; found only {len(classes)} class")
+        num_rows = len(y) if num_rows is None else num_rows
+        if len(classes) > MOST_CLASSES or (len(classes) > _MANY_CLASSES and num_rows < _ROWS_PER_CLASS * len(classes)):
+            raise ValueError(
+                f"{num_rows} sources of {len(classes)} classes, such as {classes[0]!r}, are too few of each to learn "
+                f"from: are these labels names or measurements? Give at most {MOST_CLASSES} classes, of "
+                f"{_ROWS_PER_CLASS} sources or more on average"
+            )
+        known = [str(name) for name in classes]
+        members = {label: sets[str(label)] for label in labels[is_set]}
+        for label, each in members.items():
+            if not set(each) <= set(known):
+                lost = next(member for member in each if member not in known)
+                raise ValueError(
+                    f"the label '{label}' may stand for the class '{lost}', but no row has that class: leave the class "
+                    "out of the set"
+                )
+        open_labels = [label for label, each in members.items() if len(each) < len(known)]
+        names = np.concatenate([classes, np.array(open_labels, dtype=labels.dtype)])
+        membership = [np.isin(known, members[label]) for label in open_labels]
         weight = np.array([weights.get(str(name), 1.0) for name in names])
-        weighted = np.any(weight != 1.0)
-        return cls(classes, names, membership if len(open_labels) else None, weight if weighted else None)
+        return cls(
+            classes,
+            names,
+            np.concatenate([np.eye(len(known)), membership]) if open_labels else None,
+            weight if np.any(weight != 1.0) else None,
+        )
 
     def codes(self, y: np.ndarray) -> np.ndarray:
         """Return the numbers 0 … K − 1 of labels, ``(n,)``, each of which is in `names`."""
@@ -99,9 +112,3 @@ class LabelTable:
         own = pairs[0].astype(int)
         sets = np.eye(len(self.classes))[own] if self.sets is None else self.sets[own]
         return LabelTable(self.classes, self.names[own], sets, pairs[1]), numbers.ravel()
-
-    def is_informative(self) -> np.ndarray:
-        """Return which labels ``(K,)`` rule out a class; a label that may stand for every class says nothing."""
-        if self.sets is None:
-            return np.ones(len(self.names), bool)
-        return np.asarray(self.sets.sum(axis=1) < len(self.classes))

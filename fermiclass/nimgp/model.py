@@ -1,71 +1,77 @@
-"""The sparse multi-class GP with noisy inputs. It composes its parts into one objective."""
+"""The sparse multi-class GP with noisy inputs: its objective, and models from settings, by names or objects of GPflow.
+
+A user of the core may as well compose :class:`NoisyInputGP` from parts of their own.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.inputs.models import Batch, InputModel, InputNoise, ObservedInputs
-from fermiclass.nimgp.kernels import Kernel
-from fermiclass.nimgp.likelihoods.base import Likelihood, Predictive
-from fermiclass.nimgp.modules import Module, parameters_of
+from fermiclass.nimgp.inputs.models import Batch, Encoding, InputModel, OneHot, make_input_model
+from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Kernel, Linear, Polynomial, Scales, Stationary, Sum
+from fermiclass.nimgp.labels import LabelTable
+from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
+from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood
+from fermiclass.nimgp.modules import EXP, SOFTPLUS, LogNormal, Module, Parameter, Transform, parameters_of
+from fermiclass.nimgp.names import LEARNED
 from fermiclass.nimgp.posterior import SparsePosterior
+from fermiclass.nimgp.processes import refuse_after_fork
+from fermiclass.nimgp.settings import Settings
+
+# Medians of the log-normal priors, for standardised inputs: latent functions some units high, as log odds are, that
+# vary slowly, with little white noise. Initial values are the medians, but for the variance, which starts lower.
+# Distances between standardised inputs grow with √D, and length-scales with them. Length-scales and slopes have the
+# narrower priors: rows with small errors would make the functions vary faster than suits rows with large errors.
+# Priors are densities of the parameters themselves: training is drawn to their modes, at median · exp(−width²).
+_SLOPE_VARIANCE, _WHITE = 0.1, 0.01
+_WIDE, _NARROW = 1.0, 0.5  # standard deviations of logarithms
+
+JITTER = 1e-3  #: Jitter that single precision needs.
+_OF_TRAINING = "input_model"  # names of parameters that prediction does not need begin so
 
 
+@dataclass(eq=False)
 class NoisyInputGP(Module):
     """Sparse variational multi-class GP whose inputs may be noisy.
 
     Kernel, likelihood, input model and noise are four independent choices.
-
-    `num_data`, N, scales the terms of a minibatch. `label_weights` (K,) are weights of rows by label, or None for ones.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        likelihood: Likelihood,
-        input_model: InputModel,
-        noise: InputNoise,
-        posterior: SparsePosterior,
-        *,
-        num_data: int,
-        objective: str = "elbo",
-        label_weights: np.ndarray | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel = kernel
-        self.likelihood = likelihood
-        self.input_model = input_model
-        self.noise = noise
-        self.posterior = posterior
-        self.num_data = num_data
-        self.predictive = objective == "predictive"
-        self.label_weights = label_weights
+    kernel: Kernel
+    likelihood: Likelihood
+    input_model: InputModel
+    #: V of all sources, ``(D,)`` or ``(1,)``, a hyper-parameter (Villacampa-Calvo et al. 2021, section 3.4); None where
+    #: each source has a measured one.
+    noise: Parameter | None
+    posterior: SparsePosterior
+    num_data: int  #: N, which scales the terms of a minibatch.
+    predictive: bool = False  #: Whether the objective has ``log E p(y | f)`` instead of ``E log p(y | f)``.
+    label_weights: np.ndarray | None = None  #: Weights ``(K,)`` of rows by label; None for ones.
 
     def objective(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """Return an unbiased estimate of what training maximises, by default the evidence lower bound.
 
         ``(N/B) Σ_i { E_q(x_i) E_q(f) log p(y_i | f(x_i)) + [terms of q(x_i)] } − Σ_c KL(q(u_c) ‖ p(u_c))``
-        (Villacampa-Calvo et al. 2021, equation 10 and appendix A, which prints the inverse of the scale). With the
-        objective ``'predictive'``, ``log E_q(f) p(y_i | f(x_i))`` replaces the expected logarithm, and the sum is not
-        a bound (see :class:`~fermiclass.nimgp.likelihoods.base.Predictive`).
+        (Villacampa-Calvo et al. 2021, equation 10 and appendix A, which prints the inverse of the scale). If it is
+        `predictive`, ``log E_q(f) p(y_i | f(x_i))`` replaces the expected logarithm, and the sum is not a bound.
 
         `batch`: B of the N sources.
         `seed`: seed of all draws in this estimate, int32 (2,).
         """
-        batch = batch._replace(X_var=self.noise.variances(batch.X_var))
-        functions = self.posterior.functions(self.kernel)
-        likelihood = Predictive(self.likelihood) if self.predictive else self.likelihood
-        terms = self.input_model.source_terms(functions, likelihood, batch, seed)
+        if self.noise is not None:
+            batch = batch._replace(X_var=tf.ones_like(batch.X_var) * self.noise)
+        log_p = self.likelihood.log_predictive if self.predictive else self.likelihood.variational_expectations
+        terms = self.input_model.source_terms(self.posterior.functions(self.kernel), log_p, batch, seed)
         if self.label_weights is not None:
             terms *= tf.gather(tf.constant(self.label_weights, terms.dtype), batch.y)
         scale = tf.cast(self.num_data, terms.dtype) / tf.cast(tf.shape(terms)[0], terms.dtype)
         return scale * tf.reduce_sum(terms) - self.posterior.kl_divergence()
-
-    def log_prior_density(self) -> tf.Tensor:
-        """Return the log density of the priors of all hyper-parameters."""
-        densities = [p.log_prior_density() for p in self.trainable_parameters if p.prior is not None]
-        return tf.add_n(densities) if densities else tf.zeros((), self.posterior.q_mu.dtype)
 
     def diagnosis(self) -> str:
         """Name the parameters that are not finite; if there are none, the condition number of the worst K(Z, Z)."""
@@ -83,6 +89,140 @@ class NoisyInputGP(Module):
             f"its condition number is {condition[worst]:.1g} before the jitter of {self.posterior.jitter.numpy():.1g}"
         )
 
-    def for_prediction(self) -> NoisyInputGP:
-        """Return this model without what only training needs."""
-        return NoisyInputGP(self.kernel, self.likelihood, ObservedInputs(), self.noise, self.posterior, num_data=0)
+
+def build_model(
+    settings: Settings,
+    Z: np.ndarray,
+    *,
+    num_classes: int,
+    labels: LabelTable | None = None,
+    dtype: tf.DType = tf.float64,
+    **options: Any,
+) -> NoisyInputGP:
+    """Compose an untrained classifier from the settings; see :func:`compose_model` for Z and other options.
+
+    `labels` are the meaning of the labels of the training rows; None if each label is a class, with weight 1.
+    """
+    sets, weights = (None, None) if labels is None else (labels.sets, labels.weights)
+    num_draws = 2 * settings.training.draw_pairs
+    likelihood: Any
+    if isinstance(settings.likelihood, str):
+        epsilon, num_latent = settings.hyper.epsilon, 1 if num_classes == 2 else num_classes  # two classes share one
+        likelihood = make_likelihood(settings.likelihood, num_classes, epsilon=epsilon, dtype=dtype, sets=sets)
+        if isinstance(likelihood, ClassLikelihood):
+            likelihood.num_draws = num_draws
+    else:
+        from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, copied_without_leak
+
+        likelihood = GPflowLikelihood(
+            copied_without_leak(settings.likelihood), offset=None, sets=sets, num_draws=num_draws
+        )
+        num_latent = likelihood.num_functions
+        if likelihood.num_classes != num_classes:
+            raise ValueError(
+                f"the likelihood {type(settings.likelihood).__name__} has {likelihood.num_classes or 'no'} classes, "
+                f"the labels have {num_classes}"
+            )
+    if settings.label_noise == LEARNED:
+        likelihood = Contaminated(likelihood, dtype=dtype, sets=sets)
+    elif settings.label_noise:
+        rate = float(settings.label_noise)
+        likelihood = Contaminated(likelihood, rate=rate, learn_rate=False, dtype=dtype, sets=sets)
+    encode = OneHot(num_classes, sets)
+    return compose_model(settings, Z, likelihood, num_latent, encode, dtype=dtype, label_weights=weights, **options)
+
+
+def compose_model(
+    settings: Settings,
+    Z: np.ndarray,
+    likelihood: Likelihood,
+    num_latent: int,
+    encode: Encoding,
+    *,
+    num_data: int,
+    scales: Scales | None = None,
+    input_prior: InputPrior | None = None,
+    seed: int = 0,
+    jitter: float = JITTER,
+    dtype: tf.DType = tf.float64,
+    label_weights: np.ndarray | None = None,
+) -> NoisyInputGP:
+    """Compose an untrained model with any likelihood, such as one of GPflow's.
+
+    `settings`: the other choices; its likelihood, ε and label noise play no part.
+    `Z`: initial inducing points ``(M, D)``, the same for every latent function.
+    `likelihood`, `num_latent`: p(y | f), and L, the number of latent functions that it needs.
+    `encode`: inputs of the network of ``'nimgp-nn'`` that represent y.
+    `num_data`: N.
+    `scales`: scales of stationary and polynomial kernels.
+    `input_prior`: p(x) of the training inputs; None for a flat one.
+    `seed`: seed of a network's first weights, and of draws that are made once.
+    `jitter`: initial jitter, relative to the mean of the diagonal of K(Z, Z).
+    """
+    refuse_after_fork()
+    input_dim = Z.shape[1]
+    scales = scales or Scales()
+
+    def positive(
+        shape: Sequence[int], value: float, median: float, width: float, transform: Transform = EXP
+    ) -> Parameter:
+        prior = LogNormal(median, width) if settings.hyper.priors else None
+        return Parameter(np.full(shape, value), dtype=dtype, transform=transform, prior=prior)
+
+    noise = None
+    if settings.noise != "given":
+        start = settings.hyper.noise
+        noise = positive([1 if settings.noise == "shared" else input_dim], start, start, _WIDE)
+    longest = scales.lengthscale_over_root_d * np.sqrt(input_dim)
+    kernels: list[Kernel] = []
+    if not isinstance(settings.kernel, str):
+        from fermiclass.nimgp.likelihoods.from_gpflow import copied_without_leak
+
+        kernels.append(GPflowKernel(copied_without_leak(settings.kernel), num_latent, dtype=dtype))
+    for name in settings.kernel.split("+") if isinstance(settings.kernel, str) else ():
+        if name == "linear":
+            kernels.append(Linear(positive([num_latent], _SLOPE_VARIANCE, _SLOPE_VARIANCE, _NARROW)))
+            continue
+        transform = EXP if name == "polynomial" else SOFTPLUS
+        start = settings.hyper.variance or scales.initial_variance
+        variance = positive([num_latent], start, scales.variance, _WIDE, transform)
+        start = settings.hyper.lengthscale or longest
+        lengthscales = positive([num_latent, input_dim], start, longest, scales.width, SOFTPLUS)
+        if name == "polynomial":
+            kernels.append(Polynomial(settings.hyper.degree, variance, lengthscales))
+        else:
+            kernels.append(Stationary(PROFILES[name], variance, lengthscales))
+    return NoisyInputGP(
+        Sum(kernels, white=positive([num_latent], settings.hyper.white, _WHITE, _WIDE)),
+        likelihood,
+        make_input_model(settings, (num_data, input_dim), encode, input_prior, seed, dtype),
+        noise,
+        SparsePosterior(np.repeat(Z[None], num_latent, axis=0), jitter=jitter, dtype=dtype),
+        num_data=num_data,
+        predictive=settings.objective == "predictive" or settings.method == "nimgp-fo-marginal",
+        label_weights=label_weights,
+    )
+
+
+def weights_of(model: NoisyInputGP) -> dict[str, np.ndarray]:
+    """All that prediction needs of a trained model, as float64 arrays by name (``kernel.kernels[0].variance``, …)."""
+    found = parameters_of(model).items()
+    return {name: tf.cast(each, tf.float64).numpy() for name, each in found if not name.startswith(_OF_TRAINING)}
+
+
+def assign_weights(model: NoisyInputGP, weights: Mapping[str, np.ndarray]) -> None:
+    """Set a model's parameters, but for those of its input model, to what :func:`weights_of` returned.
+
+    Raises ValueError when names or shapes are not those of such a model.
+    """
+    parameters = {name: each for name, each in parameters_of(model).items() if not name.startswith(_OF_TRAINING)}
+    if parameters.keys() != weights.keys():
+        odd = sorted(parameters.keys() ^ weights.keys())
+        raise ValueError(f"the weights do not fit such a model: {', '.join(odd)} differ")
+    for name, parameter in parameters.items():
+        if parameter.shape != weights[name].shape:
+            raise ValueError(
+                f"the weights {name} have shape {weights[name].shape}, a model with these inducing points needs "
+                f"{tuple(parameter.shape)}"
+            )
+        parameter.assign(tf.cast(weights[name], parameter.dtype))

@@ -10,17 +10,10 @@ import copy
 import sys
 from collections.abc import Callable
 from math import lgamma
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
-
-
-class Prior(Protocol):
-    """Prior of a parameter: a density of the value itself, not of the unconstrained number that training changes."""
-
-    def log_prob(self, value: tf.Tensor) -> tf.Tensor:
-        """Log density of each number."""
 
 
 class LogNormal(NamedTuple):
@@ -64,7 +57,8 @@ SIGMOID = Transform(tf.sigmoid, lambda p: np.log(p) - np.log1p(-p))
 class Parameter(tf.Module):
     """An array that training may change. It can stand where a tensor can.
 
-    The transform keeps its value inside limits. Without a prior it is found by maximum likelihood.
+    The transform keeps its value inside limits. The prior is a density of the value itself, not of the unconstrained
+    number that training changes; without one the value is found by maximum likelihood.
 
     Raises ValueError when a number is outside of the limits of the transform.
     """
@@ -75,28 +69,19 @@ class Parameter(tf.Module):
         *,
         dtype: tf.DType = tf.float64,
         transform: Transform = IDENTITY,
-        prior: Prior | None = None,
+        prior: LogNormal | Beta | None = None,
         trainable: bool = True,
     ) -> None:
         super().__init__()
-        self.transform = transform
-        self.prior = prior
-        self.unconstrained_variable = tf.Variable(self._unconstrained(value), dtype=dtype, trainable=trainable)
+        self.transform, self.prior = transform, prior
+        self.shape, self.dtype = tf.TensorShape(np.shape(value)), dtype
+        self.unconstrained_variable = tf.Variable(tf.zeros(self.shape, dtype), trainable=trainable)
+        self.assign(value)
 
     @property
     def trainable(self) -> bool:
         """Whether training changes the value."""
         return bool(self.unconstrained_variable.trainable)
-
-    @property
-    def shape(self) -> tf.TensorShape:
-        """Shape of the value."""
-        return self.unconstrained_variable.shape
-
-    @property
-    def dtype(self) -> tf.DType:
-        """Type of the numbers."""
-        return self.unconstrained_variable.dtype
 
     def numpy(self) -> np.ndarray:
         """Return the value as an array."""
@@ -105,27 +90,20 @@ class Parameter(tf.Module):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.numpy().astype(dtype or self.dtype.as_numpy_dtype)
 
-    def __getitem__(self, key: Any) -> tf.Tensor:
-        return tf.convert_to_tensor(self)[key]
-
     def assign(self, value: Any) -> None:
-        """Set the value."""
-        self.unconstrained_variable.assign(tf.cast(self._unconstrained(value), self.dtype))
+        """Set the value: numbers, or with no transform a tensor of a graph too, as natural gradients do."""
+        if self.transform is not IDENTITY:
+            with np.errstate(all="ignore"):
+                value = self.transform.inverse(np.asarray(value, np.float64))
+            if not np.all(np.isfinite(value)):
+                raise ValueError("a parameter has a value that it cannot take, such as a variance of 0 or below")
+        self.unconstrained_variable.assign(tf.cast(value, self.dtype))
 
     def log_prior_density(self) -> tf.Tensor:
         """Log density of the prior at the value, summed over its numbers."""
         if self.prior is None:
             return tf.zeros((), self.dtype)
         return tf.reduce_sum(self.prior.log_prob(tf.convert_to_tensor(self)))
-
-    def _unconstrained(self, value: Any) -> Any:
-        if self.transform is IDENTITY:
-            return value  # also a tensor of a graph, as natural gradients assign it
-        with np.errstate(all="ignore"):
-            found = self.transform.inverse(np.asarray(value, np.float64))
-        if not np.all(np.isfinite(found)):
-            raise ValueError("a parameter has a value that it cannot take, such as a variance of 0 or below")
-        return found
 
 
 def _as_tensor(parameter: Parameter, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> tf.Tensor:
@@ -136,24 +114,20 @@ def _as_tensor(parameter: Parameter, dtype: Any = None, name: str | None = None,
 tf.register_tensor_conversion_function(Parameter, _as_tensor)
 
 
-def _of_value(name: str) -> Callable[..., tf.Tensor]:
-    def operator(self: Parameter, *others: Any) -> tf.Tensor:
-        return getattr(tf.convert_to_tensor(self), name)(*others)
-
-    return operator
-
-
-for _operation in ("neg", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow"):
-    setattr(Parameter, f"__{_operation}__", _of_value(f"__{_operation}__"))
+for _name in ("getitem", "neg", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow"):
+    setattr(
+        Parameter,
+        f"__{_name}__",
+        lambda self, *others, _name=f"__{_name}__": getattr(tf.convert_to_tensor(self), _name)(*others),
+    )
 
 
 class Module(tf.Module):
     """A part of a model: it finds the parameters among its attributes, and in theirs."""
 
-    @property
-    def trainable_parameters(self) -> tuple[Parameter, ...]:
-        """The parameters that training may change, by name."""
-        return tuple(parameter for parameter in parameters_of(self).values() if parameter.trainable)
+    def log_prior_density(self) -> tf.Tensor:
+        """Log density of the priors of all parameters."""
+        return sum(each.log_prior_density() for each in parameters_of(self).values() if each.prior is not None)
 
 
 def parameters_of(part: object) -> dict[str, Parameter]:

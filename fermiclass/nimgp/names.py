@@ -56,8 +56,3 @@ PAPER_ESTIMATOR: Mapping[str, Any] = {
     "hyper": {"epsilon": 1e-3, "priors": False},
     "training": {"decay": False, "mean": False, "draw_pairs": 4},
 }
-
-
-def num_functions(num_classes: int) -> int:
-    """Return the number of latent functions: two classes share one, more have one each."""
-    return 1 if num_classes == 2 else num_classes

@@ -13,7 +13,8 @@ This is the posterior of Villacampa-Calvo et al. (2021), equation (13). Its equa
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -22,25 +23,14 @@ from fermiclass.nimgp.expected.psi import expected_moments
 from fermiclass.nimgp.kernels import Kernel
 from fermiclass.nimgp.modules import Module, Parameter
 
+_LEAST = 1e-8  # rounding may make a variance smaller, or negative
+
 
 class LatentMoments(NamedTuple):
     """Mean and variance of every latent function at every point, each of shape ``(C, n)``."""
 
     mean: tf.Tensor
     var: tf.Tensor
-
-
-class Functions(Protocol):
-    """Latent functions that can be evaluated anywhere."""
-
-    def moments(self, X: tf.Tensor) -> LatentMoments:
-        """Mean and variance at ``X`` (n, D)."""
-
-    def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
-        """Mean and variance at ``X`` (n, D), and ``∇ mean_c``, ``(C, n, D)``."""
-
-    def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
-        """Mean and variance over x of N(mean, diag var), both (n, D); see :mod:`fermiclass.nimgp.expected.psi`."""
 
 
 class SparsePosterior(Module):
@@ -69,8 +59,10 @@ class SparsePosterior(Module):
 
     def functions(self, kernel: Kernel) -> TrainingFunctions:
         """Return the latent functions for training. All that the points share is computed once."""
+        Z, L = tf.convert_to_tensor(self.Z), self._cholesky(kernel)
+        slope = tf.linalg.triangular_solve(L, self.q_mu[:, :, None], adjoint=True)
         S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
-        return TrainingFunctions(kernel, tf.convert_to_tensor(self.Z), self._cholesky(kernel), self.q_mu, S_sqrt)
+        return TrainingFunctions(kernel, Z, lambda X: kernel.K(Z, X), slope, L, self.q_mu, S_sqrt)
 
     def kl_divergence(self) -> tf.Tensor:
         """``Σ_c KL(q(v_c) ‖ N(0, I)) = ½ Σ_c [tr S_c + m_cᵀ m_c − M − log |S_c|]``."""
@@ -81,28 +73,61 @@ class SparsePosterior(Module):
 
     def predictor(self, kernel: Kernel) -> PredictiveFunctions:
         """Return the latent functions for prediction. Terms of the inducing points alone are computed once."""
-        L = self._cholesky(kernel, tf.float64)
-        S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
-        weights, precision = _weights_and_precision(L, self.q_mu, S_sqrt)
-        dtype = self.q_mu.dtype
-        return PredictiveFunctions(
-            kernel, tf.convert_to_tensor(self.Z), tf.cast(weights, dtype), tf.cast(precision, dtype)
+        Z, L, S_sqrt = (
+            tf.convert_to_tensor(self.Z),
+            self._cholesky(kernel, tf.float64),
+            tf.linalg.band_part(self.q_sqrt, -1, 0),
         )
+        weights, precision = (tf.cast(a, Z.dtype) for a in _weights_and_precision(L, self.q_mu, S_sqrt))
+        return PredictiveFunctions(kernel, Z, lambda X: kernel.K(X, Z), weights[:, None], weights, precision)
 
 
-class TrainingFunctions(NamedTuple):
-    """Latent functions by triangular solves with ``L = chol K(Z, Z)``. Their gradients are stable."""
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """Latent functions that can be evaluated anywhere, by the covariances of points and inducing points."""
 
     kernel: Kernel
     Z: tf.Tensor
-    L: tf.Tensor
-    q_mu: tf.Tensor
-    S_sqrt: tf.Tensor
+    covariances: Callable[[tf.Tensor], tf.Tensor]  #: k of points ``(C, n, D)`` or ``(1, n, D)`` with Z.
+    slope: tf.Tensor  #: α = L⁻ᵀ m, the derivative of the mean by k, in the shape of k but for the points.
 
     def moments(self, X: tf.Tensor) -> LatentMoments:
         """Mean and variance at ``X`` (n, D)."""
-        X = X[None]
-        return self._moments(X, self.kernel.K(self.Z, X))
+        return self._moments(X[None], self.covariances(X[None]))
+
+    def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
+        """Mean and variance at ``X`` (n, D), and ``∇ mean_c``, ``(C, n, D)``.
+
+        The mean at a point depends on that point alone: one backward pass gives the gradients at all points.
+        """
+        of_each = tf.tile(X[None], [self.slope.shape[0], 1, 1])
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(of_each)
+            k = self.covariances(of_each)
+        slope = tf.broadcast_to(self.slope, tf.shape(k))
+        none = tf.UnconnectedGradients.ZERO
+        gradient = tape.gradient(k, of_each, output_gradients=slope, unconnected_gradients=none)
+        return self._moments(X[None], k), gradient
+
+    def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
+        """Mean and variance over x of N(mean, diag var), both (n, D); see :mod:`fermiclass.nimgp.expected.psi`."""
+        first, variance = expected_moments(self.kernel, self.Z, *self._weights_and_precision(), mean, var)
+        return LatentMoments(first, tf.maximum(variance, _LEAST))
+
+    def _moments(self, X: tf.Tensor, k: tf.Tensor) -> LatentMoments:
+        raise NotImplementedError
+
+    def _weights_and_precision(self) -> tuple[tf.Tensor, tf.Tensor]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingFunctions(Functions):
+    """Latent functions by triangular solves with ``L = chol K(Z, Z)``. Their gradients are stable."""
+
+    L: tf.Tensor
+    q_mu: tf.Tensor
+    S_sqrt: tf.Tensor
 
     def _moments(self, X: tf.Tensor, k: tf.Tensor) -> LatentMoments:
         A = tf.linalg.triangular_solve(self.L, k)  # (C, M, n)
@@ -112,68 +137,26 @@ class TrainingFunctions(NamedTuple):
             - tf.reduce_sum(tf.square(A), axis=-2)
             + tf.reduce_sum(tf.square(tf.matmul(self.S_sqrt, A, transpose_a=True)), axis=-2)
         )
-        return LatentMoments(mean, _positive(var))
+        return LatentMoments(mean, tf.maximum(var, _LEAST))
 
-    def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
-        """Mean and variance at ``X`` (n, D), and ``∇ mean_c``, ``(C, n, D)``."""
-        weights = tf.linalg.triangular_solve(self.L, self.q_mu[:, :, None], adjoint=True)  # (C, M, 1)
-        X = X[None]
-        k, gradient = _with_gradient(lambda x: self.kernel.K(self.Z, x), X, weights)
-        return self._moments(X, k), gradient
-
-    def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
-        """Mean and variance over x of N(mean, diag var), both (n, D)."""
-        weights, precision = _weights_and_precision(self.L, self.q_mu, self.S_sqrt)
-        first, variance = expected_moments(self.kernel, self.Z, weights, precision, mean, var)
-        return LatentMoments(first, _positive(variance))
+    def _weights_and_precision(self) -> tuple[tf.Tensor, tf.Tensor]:
+        return _weights_and_precision(self.L, self.q_mu, self.S_sqrt)
 
 
-class PredictiveFunctions(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PredictiveFunctions(Functions):
     """``mean = kᵀ α`` and ``var = k(x, x) − kᵀ P k`` with α = L⁻ᵀ m (C, M), P = L⁻ᵀ (I − S) L⁻¹ (C, M, M)."""
 
-    kernel: Kernel
-    Z: tf.Tensor
     weights: tf.Tensor
     precision: tf.Tensor
-
-    def moments(self, X: tf.Tensor) -> LatentMoments:
-        """Mean and variance at ``X`` (n, D)."""
-        X = X[None]
-        return self._moments(X, self.kernel.K(X, self.Z))
 
     def _moments(self, X: tf.Tensor, k: tf.Tensor) -> LatentMoments:
         mean = tf.linalg.matvec(k, self.weights)
         var = self.kernel.K_diag(X) - tf.reduce_sum(k * tf.matmul(k, self.precision), axis=-1)
-        return LatentMoments(mean, _positive(var))
+        return LatentMoments(mean, tf.maximum(var, _LEAST))
 
-    def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
-        """Mean and variance at ``X`` (n, D), and ``∇ mean_c``, ``(C, n, D)``."""
-        X = X[None]
-        k, gradient = _with_gradient(lambda x: self.kernel.K(x, self.Z), X, self.weights[:, None, :])
-        return self._moments(X, k), gradient
-
-    def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
-        """Mean and variance over x of N(mean, diag var), both (n, D)."""
-        first, variance = expected_moments(self.kernel, self.Z, self.weights, self.precision, mean, var)
-        return LatentMoments(first, _positive(variance))
-
-
-def _with_gradient(
-    covariances: Callable[[tf.Tensor], tf.Tensor], X: tf.Tensor, weights: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return covariances with M points, and ``∂/∂x Σ_m w_m k(x, z_m)`` at each x, ``(C, n, D)``.
-
-    The sum at a point depends on that point alone: one backward pass gives the gradients at all points.
-
-    `covariances` is a function of points ``(C, n, D)``, the points are ``(1, n, D)``, and w has a first axis of length
-    C and can be broadcast to the covariances.
-    """
-    of_each = tf.tile(X, [weights.shape[0], 1, 1])
-    with tf.GradientTape(watch_accessed_variables=False) as tape:
-        tape.watch(of_each)
-        k = covariances(of_each)
-    w = tf.broadcast_to(weights, tf.shape(k))
-    return k, tape.gradient(k, of_each, output_gradients=w, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    def _weights_and_precision(self) -> tuple[tf.Tensor, tf.Tensor]:
+        return self.weights, self.precision
 
 
 def _weights_and_precision(L: tf.Tensor, q_mu: tf.Tensor, S_sqrt: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -184,8 +167,3 @@ def _weights_and_precision(L: tf.Tensor, q_mu: tf.Tensor, S_sqrt: tf.Tensor) -> 
     shrink = identity - tf.matmul(S_sqrt, S_sqrt, transpose_b=True)
     weights = tf.linalg.matvec(L_inverse, m, transpose_a=True)
     return weights, tf.matmul(L_inverse, tf.matmul(shrink, L_inverse), transpose_a=True)
-
-
-def _positive(var: tf.Tensor) -> tf.Tensor:
-    """Raise a variance that rounding has made negative."""
-    return tf.maximum(var, tf.cast(1e-8, var.dtype))

@@ -82,17 +82,11 @@ def _setting(default: Any, *allowed: Any) -> Any:
     return field(default=default, metadata={"allowed": allowed})
 
 
-def _is_allowed(value: Any, allowed: Any) -> bool:
-    if isinstance(allowed, Number | Interface):
-        return allowed.accepts(value)
-    if allowed is bool:
-        return type(value).__name__ in ("bool", "bool_")  # that of NumPy, too
-    return value is None if allowed is None else isinstance(value, str) and value == allowed
-
-
 def check_setting(name: str, value: Any, *allowed: Any) -> None:
     """Raise ValueError unless a value is allowed: by a kind of numbers, a name, None, or the type bool."""
-    if not any(_is_allowed(value, one) for one in allowed):
+    named = (value is None or isinstance(value, str)) and value in allowed
+    truth = bool in allowed and type(value).__name__ in ("bool", "bool_")  # that of NumPy, too
+    if not (named or truth or any(kind.accepts(value) for kind in allowed if isinstance(kind, Number | Interface))):
         known = ["True or False" if one is bool else str(one) for one in allowed]
         expected = " or ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known)
         raise ValueError(f"{name}={value!r} is not valid: expected {expected}")
@@ -248,38 +242,40 @@ class Settings(_Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, kind in _OPTIONS.items():
-            object.__setattr__(self, name, _as_options(name, kind, getattr(self, name)))
-        object.__setattr__(self, "label_sets", _checked_sets(self.label_sets))
-        object.__setattr__(self, "label_weights", _checked_weights(self.label_weights))
-        self._check_kernel()
-        if self.temperature != 1 and isinstance(self.likelihood, str) and self.likelihood == "step":
-            raise ValueError(f"temperature={self.temperature!r} is not valid: the step likelihood has no scale of f")
-
-    def _check_kernel(self) -> None:
-        kernel = self.kernel
-        if self.of_gpflow and self.method == "nimgp-psi":
+            value, known = getattr(self, name), [each.name for each in fields(kind)]
+            if not isinstance(value, kind):
+                if value is not None and not (isinstance(value, Mapping) and set(value) <= set(known)):
+                    expected = f"expected {kind.__name__}, or some of {', '.join(known)}"
+                    raise ValueError(f"{name}={value!r} is not valid: {expected}")
+                object.__setattr__(self, name, kind(**(value or {})))
+        object.__setattr__(self, "label_sets", {} if self.label_sets is None else _checked_sets(self.label_sets))
+        weights = {} if self.label_weights is None else _checked_weights(self.label_weights)
+        object.__setattr__(self, "label_weights", weights)
+        kernel, psi, kernels = self.kernel, self.method == "nimgp-psi", ", ".join(KERNELS)
+        named = isinstance(kernel, str)
+        sound = named and len(kernel) <= _LONGEST_KERNEL and set(kernel.split("+")) <= set(KERNELS)
+        if not (sound or (not named and _GPFLOW_KERNEL.accepts(kernel))):
+            raise ValueError(f"kernel={kernel!r} is unknown: join some of {kernels} by '+', or give {_GPFLOW_KERNEL}")
+        if psi and not (named and isinstance(self.likelihood, str)):
             raise ValueError("method='nimgp-psi' takes kernels and likelihoods by name only: choose method='nimgp'")
-        if _GPFLOW_KERNEL.accepts(kernel):
-            return
-        if not isinstance(kernel, str) or len(kernel) > _LONGEST_KERNEL or not set(kernel.split("+")) <= set(KERNELS):
-            raise ValueError(
-                f"kernel={kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+', or give {_GPFLOW_KERNEL}"
-            )
-        if self.method == "nimgp-psi" and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
+        if psi and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
             raise ValueError(
                 f"kernel={kernel!r} is not valid for method='nimgp-psi', which needs expectations in closed form: "
                 f"join some of {', '.join(WITH_EXPECTATIONS)} by '+', or choose method='nimgp'"
             )
+        if self.temperature != 1 and isinstance(self.likelihood, str) and self.likelihood == "step":
+            raise ValueError(f"temperature={self.temperature!r} is not valid: the step likelihood has no scale of f")
 
     @property
-    def of_gpflow(self) -> bool:
-        """Whether kernel or likelihood is an object of GPflow: such models are trained alone, in double precision."""
-        return not (isinstance(self.kernel, str) and isinstance(self.likelihood, str))
+    def precision(self) -> str:
+        """Floating-point type of training and prediction: double where kernel or likelihood is an object of GPflow."""
+        named = isinstance(self.kernel, str) and isinstance(self.likelihood, str)
+        return self.training.precision if named else "float64"
 
     @property
-    def first_order(self) -> bool:
-        """Whether input noise is treated as noise of the latent functions, in prediction too."""
-        return self.method in FIRST_ORDER
+    def expected_inputs(self) -> bool:
+        """Whether inputs are replaced by means and variances of p(x | x̃): in first-order methods, with given noise."""
+        return self.method in FIRST_ORDER and self.noise == "given" and self.inputs.prior != "isotropic"
 
     def params(self) -> dict[str, Any]:
         """Return the parameters of an estimator with these settings; options and labels of the defaults are None."""
@@ -345,35 +341,23 @@ def join_settings(*parts: Mapping[str, Any]) -> dict[str, Any]:
     return joined
 
 
-def _as_options(name: str, kind: Any, value: Any) -> Any:
-    if value is None:
-        return kind()
-    if isinstance(value, kind):
-        return value
-    known = [each.name for each in fields(kind)]
-    if not isinstance(value, Mapping) or not set(value) <= set(known):
-        raise ValueError(f"{name}={value!r} is not valid: expected {kind.__name__}, or some of {', '.join(known)}")
-    return kind(**value)
-
-
 def _checked_sets(sets: Any) -> dict[str, tuple[str, ...]]:
-    found = {}
-    for label, members in ({} if sets is None else _items("label_sets", sets)).items():
+    found = _of_labels("label_sets", sets)
+    for label, members in found.items():
         if isinstance(members, str) or not members or len(set(members)) < len(members):
             raise ValueError(f"label_sets has {members!r} for {label!r}: expected some different classes, as a tuple")
-        found[label] = tuple(members)
-    return found
+    return {label: tuple(members) for label, members in found.items()}
 
 
 def _checked_weights(weights: Any) -> dict[str, float]:
-    found = {} if weights is None else _items("label_weights", weights)
+    found = _of_labels("label_weights", weights)
     for label, weight in found.items():
         if not _POSITIVE.accepts(weight):
             raise ValueError(f"label_weights has {weight!r} for {label!r}: expected {_POSITIVE}")
     return found
 
 
-def _items(name: str, value: Any) -> dict[str, Any]:
+def _of_labels(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(label, str) for label in value):
         raise ValueError(f"{name}={value!r} is not valid: expected a dict of labels, or None")
     return dict(value)

@@ -55,11 +55,7 @@ def align_columns(X: Any, X_var: Any = None, *, features: Iterable[str] | None =
     rows differ.
     """
     for name, values in {"X": X, "X_var": X_var, **beside}.items():
-        refuse_masked(values, name)
-        _refuse_units(values, name)
-        check_index(X, values, name)
-        if values is not X and values is not X_var:
-            _refuse_missing(values, name)
+        _check_values(name, values, X, complete=values is not X and values is not X_var)
     theirs = getattr(X_var, "columns", None)
     names = getattr(X, "columns", features)
     if theirs is None or names is None or list(theirs) == list(names):
@@ -72,47 +68,35 @@ def align_columns(X: Any, X_var: Any = None, *, features: Iterable[str] | None =
     return X_var[list(names)]
 
 
-def refuse_masked(values: Any, name: str) -> None:
-    """Raise ValueError where a value is masked: conversion to an array would take what is behind the mask."""
+def _check_values(name: str, values: Any, X: Any, *, complete: bool) -> None:
+    """Raise ValueError where values are masked, have units or names of rows that X has not, or are missing."""
     parts = values if isinstance(values, list | tuple) else (values,)
-    masks = [getattr(part, "mask", False) for part in parts if isinstance(part, np.ndarray)]
-    masked = sum(int(np.sum(mask)) for mask in masks if isinstance(mask, np.ndarray))
-    if masked:
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    masked = sum(int(np.sum(mask)) for part in arrays if isinstance(mask := getattr(part, "mask", None), np.ndarray))
+    if masked:  # conversion to an array would take what is behind the mask
         raise ValueError(
             f"{name} has {masked} masked value(s), and what is behind a mask is no measurement: leave these rows out, "
             "or fill in a value (in X with a large variance, in y '' for no label)"
         )
-
-
-def _refuse_units(values: Any, name: str) -> None:
-    """Raise ValueError where an array has a unit, which nothing here converts: another one later would be a number."""
-    for part in values if isinstance(values, list | tuple) else (values,):
-        unit = getattr(part, "unit", None) if isinstance(part, np.ndarray) else None
-        if unit is not None and str(unit):
-            raise ValueError(
-                f"{name} is in {unit}, and units are not converted: give its numbers, such as {name}.to_value(unit), "
-                "in the same unit in training and prediction"
-            )
-
-
-def _refuse_missing(values: Any, name: str) -> None:
-    """Raise ValueError where an object is None, NaN or NA, which scikit-learn's messages do not name."""
-    objects = np.asarray(values)
+    found = [getattr(part, "unit", None) for part in arrays]
+    units = [str(unit) for unit in found if unit is not None and str(unit)]
+    if units:  # nothing here converts it: another one later would be a number
+        raise ValueError(
+            f"{name} is in {units[0]}, and units are not converted: give its numbers, such as {name}.to_value(unit), "
+            "in the same unit in training and prediction"
+        )
+    ours: Any = getattr(X, "index", None)
+    theirs: Any = getattr(values, "index", None)  # lists have an index, too
+    indexed = hasattr(ours, "equals") and hasattr(theirs, "equals") and len(X) == len(values)
+    if indexed and not ours.equals(theirs):
+        row = next((k for k, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b), 0)
+        raise ValueError(
+            f"the rows of {name} have other names (index) than those of X: row {row} is {theirs[row]}, in X "
+            f"{ours[row]}. Give {name}.loc[X.index], or, if the rows are in the same order, {name}.to_numpy()"
+        )
+    objects = np.asarray(values if complete else ())
     for row, value in enumerate(objects if objects.dtype.kind == "O" and objects.ndim else ()):
         if value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value):
-            raise ValueError(
+            raise ValueError(  # scikit-learn's messages do not name it
                 f"{name} has no value in row {row} ({value}): leave the row out, or give '' to a source without a label"
             )
-
-
-def check_index(X: Any, values: Any, name: str) -> None:
-    """Raise ValueError where both have names of rows, and these differ."""
-    ours: Any = getattr(X, "index", None)
-    theirs: Any = getattr(values, "index", None)
-    if not hasattr(ours, "equals") or not hasattr(theirs, "equals") or ours.equals(theirs) or len(X) != len(values):
-        return  # lists have an index, too; other lengths have a message of their own
-    row = next((k for k, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b), 0)
-    raise ValueError(
-        f"the rows of {name} have other names (index) than those of X: row {row} is {theirs[row]}, in X "
-        f"{ours[row]}. Give {name}.loc[X.index], or, if the rows are in the same order, {name}.to_numpy()"
-    )

@@ -14,7 +14,7 @@ from fermiclass.catalog.classes import MOST_LETTERS
 from fermiclass.errors import RowsError
 from fermiclass.io.files import check_place
 from fermiclass.io.versions import versions
-from fermiclass.nimgp.arrays import outlier_limits, usual_range, warn_of_outliers
+from fermiclass.nimgp.arrays import usual_range, warn_of_outliers
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.rows.chunk import Chunk, Rows
 from fermiclass.rows.columns import Columns
@@ -115,10 +115,10 @@ def fit_rows(
     samples = [(_SAMPLE_ROWS, random_seed(settings)), (_DOMAIN_ROWS, 0)]
     found = row_statistics(rows, samples)
     known = np.concatenate([found.samples[0].X, found.extremes])
-    usual = np.stack(usual_range(known))
+    usual, outliers_from = usual_range(known)
     limits = usual if np.any(usual != found.extremes) else None
     if limits is not None:
-        found = row_statistics(rows, samples, (limits, np.stack(outlier_limits(known))))
+        found = row_statistics(rows, samples, (limits, outliers_from))
         warn_of_outliers(found.num_outliers, limits[0], limits[1], rows.columns.features)
     if found.labels is None:
         raise RowsError("a classifier needs rows of at least two classes; found no labels")

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.build import build_model
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.model import NoisyInputGP
+from fermiclass.nimgp.model import NoisyInputGP, build_model
 from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS, NOISES, WITH_EXPECTATIONS
 from fermiclass.nimgp.prediction.predictor import ClassPredictor
 from fermiclass.nimgp.settings import Settings
@@ -29,8 +28,8 @@ class Recorded(gpflow.Module):
         super().__init__()
         self.inner, self.calls = inner, []
 
-    def source_terms(self, functions, likelihood, batch, seed):
-        terms = self.inner.source_terms(functions, likelihood, batch, seed)
+    def source_terms(self, functions, log_p, batch, seed):
+        terms = self.inner.source_terms(functions, log_p, batch, seed)
         self.calls.append((batch, terms))
         return terms
 
@@ -51,9 +50,8 @@ def functions():
 
 def composed(own, functions):
     """Input model and likelihood of the one, kernel, noise and inducing points of the other."""
-    return NoisyInputGP(
-        functions.kernel, own.likelihood, Recorded(own.input_model), functions.noise, functions.posterior, num_data=N
-    )
+    parts = functions.kernel, own.likelihood, Recorded(own.input_model), functions.noise, functions.posterior
+    return NoisyInputGP(*parts, num_data=N, predictive=own.predictive)
 
 
 def check(model, about, *, knows_noise, seed_too):
@@ -70,7 +68,7 @@ def check(model, about, *, knows_noise, seed_too):
     assert elbo.shape == (), about
     assert np.isfinite(elbo), about
     assert elbo < 0, about  # of the probability of labels
-    unused = () if knows_noise else model.noise.trainable_variables
+    unused = () if knows_noise or model.noise is None else model.noise.trainable_variables
     for gradient, variable in zip(tape.gradient(elbo, variables), variables, strict=True):
         if any(variable is one for one in unused):
             assert gradient is None, about

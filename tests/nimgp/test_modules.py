@@ -70,7 +70,6 @@ def test_parameters_are_found_by_name_beside_those_of_gpflow():
     found = parameters_of(part)
     assert list(found) == ["fixed", "parts[1]", "parts[0].variance"]
     assert found["parts[0].variance"] is part.parts[0].variance
-    assert part.trainable_parameters == (part.parts[1], part.parts[0].variance)
     assert len(part.trainable_variables) == 2
     assert parameters_of("no module") == {}
 

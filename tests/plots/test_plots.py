@@ -226,7 +226,7 @@ def test_kernel_slopes_are_those_of_the_prior(kernel):
     """Against the variance of finite differences of a latent function near the origin."""
     import tensorflow as tf
 
-    from fermiclass.nimgp.build import build_model, weights_of
+    from fermiclass.nimgp.model import build_model, weights_of
     from fermiclass.nimgp.settings import Settings
 
     model = build_model(Settings(kernel=kernel), np.zeros((4, 2)), num_data=10, num_classes=3)

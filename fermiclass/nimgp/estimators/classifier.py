@@ -11,18 +11,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.estimators.fitting import Fitted, check_start, fit_prepared
 from fermiclass.nimgp.estimators.folds import NUM_DRAWS, fold_temperature
-from fermiclass.nimgp.estimators.preparation import Prepared, label_meanings, labelled_rows, prepare, random_seed
+from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, wrong_label_probabilities
+from fermiclass.nimgp.estimators.preparation import check_variances, labelled_rows, new_rows, prepare, training_rows
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
-from fermiclass.nimgp.estimators.validation import (
-    NoisyClassifierMixin,
-    check_variances,
-    new_rows,
-    training_rows,
-    wrong_label_probabilities,
-)
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import FOLDS, HyperOptions, InputOptions, Settings, TrainingOptions
 from fermiclass.nimgp.validation import align_columns
@@ -58,9 +51,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         such as ``gpflow.kernels.RBF() + gpflow.kernels.Linear()``, is copied for each class, with its priors. It acts
         on standardised inputs. With an object the model is in double precision.
     objective : str
-        Function that training maximises. 'predictive' has ``log E p(y | f)`` instead of ``E log p(y | f)``
-        (:class:`fermiclass.nimgp.likelihoods.base.Predictive`), and makes 'nimgp-fo-marginal' the same as 'nimgp-fo'.
-        'elbo' is the evidence lower bound.
+        Function that training maximises. 'predictive' has ``log E p(y | f)`` instead of ``E log p(y | f)``, and makes
+        'nimgp-fo-marginal' the same as 'nimgp-fo'. 'elbo' is the evidence lower bound.
     noise : str
         Noise variances V of the inputs: 'given' with every source, or learned and the same for all sources, with one
         variance for each feature ('per-feature') or one for all standardised features ('shared').
@@ -211,50 +203,35 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         NotFittedError
             When `start` is not trained.
         """
-        from fermiclass.nimgp.training.feeds import TrainingData
+        from fermiclass.nimgp.training.loop import TrainingData
 
-        known = None
+        settings = Settings(**self.get_params(deep=False))
         if start is not None:
             if not isinstance(start, NIMGPClassifier):
                 raise ValueError(f"start is {type(start).__name__}: expected a trained NIMGPClassifier")
             check_is_fitted(start)
-            known = start.fitted_
-        prepared = self._prepare(X, y, X_var, known, sample_weight)
-        data = TrainingData(prepared.X, prepared.X_var, prepared.y)
-        return self._adopt(fit_prepared(prepared, data, start=known, progress=progress))
-
-    def _settings(self) -> Settings:
-        return Settings(**self.get_params(deep=False))
-
-    def _prepare(self, X: Any, y: Any, X_var: Any, start: Fitted | None, weight: Any = None) -> Prepared:
-        """Check and standardise training data, and drop the results of an earlier fit."""
-        settings = self._settings()
+        known = None if start is None else start.fitted_
         self.__dict__.pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
         X, X_var = training_rows(self, X, X_var, y=y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
-        if weight is not None:
-            weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
-        rows = labelled_rows(settings, X, y, check_variances(X, X_var), weight)
-        if np.any(nowhere := np.isnan(rows.X).all(axis=0)):
-            raise ValueError(f"feature {np.argmax(nowhere)} (counted from 0) is NaN in every row: leave it out")
-        rows = rows._replace(X=without_outliers(rows.X, getattr(self, "feature_names_in_", None)))
-        seed = random_seed(settings)
-        if start is not None:
-            check_start(settings, label_meanings(settings, rows.y).classes, X.shape[1], start)
-        temperature = settings.temperature
-        if temperature == FOLDS:
-            if weight is not None:
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        names = getattr(self, "feature_names_in_", None)
+        rows = labelled_rows(settings, X, check_variances(X, X_var), y, sample_weight, names)
+        if known is None:
+            prepared = prepare(settings, rows)
+        else:
+            check_start(settings, rows.labels.classes, X.shape[1], known)
+            prepared = prepare(settings, rows, scaling=known.scaling, Z=known.parameters["posterior.Z"][0])
+        if settings.temperature == FOLDS:
+            if sample_weight is not None:
                 raise ValueError("temperature='folds' takes no sample_weight: give a number")
             plain = clone(self).set_params(temperature=1.0, num_draws=min(NUM_DRAWS, settings.num_draws))
-            temperature = fold_temperature(plain, rows.X, rows.y, rows.X_var, seed=seed)
-        return prepare(
-            settings,
-            rows,
-            seed=seed,
-            temperature=float(temperature),
-            scaling=None if start is None else start.scaling,
-            Z=None if start is None else start.parameters["posterior.Z"][0],
-        )
+            y = rows.labels.names[rows.codes]
+            temperature = fold_temperature(plain, rows.X, y, rows.X_var, seed=prepared.seed)
+            prepared = replace(prepared, temperature=temperature)
+        data = TrainingData(prepared.X, prepared.X_var, prepared.y)
+        return self._adopt(fit_prepared(prepared, data, start=known, progress=progress))
 
     def _adopt(self, fitted: Fitted) -> NIMGPClassifier:
         """Show what was fitted as attributes."""
@@ -262,7 +239,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         self.mean_, self.scale_ = fitted.scaling
         self.n_features_in_ = len(self.mean_)
         self.temperature_ = fitted.temperature
-        learned = fitted.parameters.get("noise.variance")
+        learned = fitted.parameters.get("noise")
         self.noise_variance_ = None if learned is None else learned * self.scale_**2
         self.label_noise_ = float(fitted.parameters.get("likelihood.rate", 0.0))
         self.fitted_ = fitted
@@ -305,7 +282,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         CheckpointError
             When the checkpoint belongs to another training.
         """
-        settings = self._settings()
+        settings = Settings(**self.get_params(deep=False))
         self.__dict__.pop("fitted_", None)
         return self._adopt(fit_stream(settings, minibatches, statistics, checkpoint=checkpoint, progress=progress))
 
@@ -318,7 +295,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
             When they do not fit the settings or each other, or have values that are not possible.
         """
         refuse_after_fork()
-        return self._adopt(Fitted.from_arrays(self._settings(), np.asarray(classes), weights))
+        settings = Settings(**self.get_params(deep=False))
+        return self._adopt(Fitted.from_arrays(settings, np.asarray(classes), weights))
 
     def at_temperature(self, temperature: float) -> NIMGPClassifier:
         """Set the temperature of a fitted classifier; see the parameter `temperature`."""

@@ -12,14 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fermiclass.nimgp.arrays import without_outliers
-from fermiclass.nimgp.estimators.preparation import mean_and_scale
-from fermiclass.nimgp.estimators.validation import (
-    NoisyRegressorMixin,
-    RebuiltModelMixin,
-    check_variances,
-    new_rows,
-    training_rows,
-)
+from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, RebuiltModelMixin
+from fermiclass.nimgp.estimators.preparation import check_variances, mean_and_scale, new_rows, training_rows
 from fermiclass.nimgp.expected import KERNELS
 from fermiclass.nimgp.names import LEARNED
 from fermiclass.nimgp.processes import refuse_after_fork

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fermiclass.nimgp.estimators.preparation import Prepared, Scaling, expected_inputs
+from fermiclass.nimgp.estimators.preparation import Prepared, Scaling
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER, PER_SOURCE
 from fermiclass.nimgp.processes import is_broken_fork
 from fermiclass.nimgp.settings import AUTO, Settings
 
 if TYPE_CHECKING:
-    from fermiclass.nimgp.model import NoisyInputGP
     from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction
     from fermiclass.nimgp.training.checkpoints import Checkpoint
-    from fermiclass.nimgp.training.feeds import Data
-    from fermiclass.nimgp.training.loop import Schedule, TrainingState
-
-_LOG = logging.getLogger(__name__)
+    from fermiclass.nimgp.training.loop import Data, TrainingState
+    from fermiclass.nimgp.training.optimisers import Schedule
 
 #: Number of sources in a step, with methods that have no parameters for every source.
 BATCH_SIZE = 512
@@ -55,8 +50,9 @@ class Fitted:
         if settings.method not in (*AVERAGING, *FIRST_ORDER):
             X_var, num_draws = np.zeros_like(X_var), 1
         elif settings.noise != "given":
-            X_var = np.broadcast_to(self.parameters["noise.variance"], X.shape)
-        X, X_var = expected_inputs(settings, self.prior, X, X_var)
+            X_var = np.broadcast_to(self.parameters["noise"], X.shape)
+        if settings.expected_inputs:
+            X, X_var = self.prior.moments(X, X_var)
         return self.predictor.blocks(X, X_var, num_draws=num_draws, ratio=ratio, temperature=self.temperature)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -71,7 +67,8 @@ class Fitted:
 
         Raises ValueError when the arrays do not fit the settings or each other, or have values that are not possible.
         """
-        from fermiclass.nimgp.build import build_model, type_of
+        from fermiclass.nimgp.model import assign_weights, build_model
+        from fermiclass.nimgp.prediction.predictor import ClassPredictor
 
         missing = [name for name in (*_OTHERS, "posterior.Z") if name not in arrays]
         if missing:
@@ -84,24 +81,14 @@ class Fitted:
         temperature = arrays["temperature"]
         if temperature.shape != () or not temperature > 0:
             raise ValueError(f"the temperature is {temperature}, not one positive number")
-        model = build_model(settings, Z[0], num_classes=len(classes), num_data=0, dtype=type_of(settings))
-        predictor = _predictor(model, parameters, settings, prior)
+        model = build_model(settings, Z[0], num_classes=len(classes), num_data=0, dtype=settings.precision)
+        assign_weights(model, parameters)
+        predictor = ClassPredictor(model, input_prior=prior, first_order=settings.method in FIRST_ORDER)
         scaling = Scaling(mean, scale)
         return cls(settings, classes, scaling, prior, float(temperature), arrays["objective"], parameters, predictor)
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.settings, self.classes, self.to_arrays())
-
-
-def _predictor(
-    model: NoisyInputGP, parameters: Mapping[str, np.ndarray], settings: Settings, prior: InputPrior
-) -> ClassPredictor:
-    """Return the predictor of a model that gets these parameters, so that a restored model is the same."""
-    from fermiclass.nimgp.build import assign_weights
-    from fermiclass.nimgp.prediction.predictor import ClassPredictor
-
-    assign_weights(model, parameters)
-    return ClassPredictor(model.for_prediction(), input_prior=prior, first_order=settings.first_order)
 
 
 def _unpickled(settings: Settings, classes: np.ndarray, arrays: Mapping[str, np.ndarray]) -> Fitted | None:
@@ -125,7 +112,7 @@ def _checked_prior(prior: InputPrior, input_dim: int) -> InputPrior:
 
 def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | None = None) -> Schedule:
     """Return the steps of training with `num_data` sources; `batch_size` replaces that of the settings."""
-    from fermiclass.nimgp.training.loop import Schedule
+    from fermiclass.nimgp.training.optimisers import Schedule
 
     size: Any = settings.batch_size if batch_size is None else batch_size
     if size == AUTO:
@@ -137,30 +124,7 @@ def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | 
     if settings.epochs is not None:
         steps = settings.epochs * max(1, round(per_pass))
     options = settings.training
-    rate = settings.learning_rate
-    return Schedule(steps, size, rate, options.decay, options.mean, seed, options.natural_gradient)
-
-
-def run_training(
-    model: NoisyInputGP,
-    data: Data,
-    steps: Schedule,
-    *,
-    checkpoint: Checkpoint | None = None,
-    progress: Progress | None = None,
-) -> np.ndarray:
-    """Train a model in place, and return the objective during training."""
-    from fermiclass.nimgp.training.loop import maximise
-
-    _LOG.info("training: at most %d steps", steps.steps)
-    with checkpoint or nullcontext():
-        for state in maximise(model, data, steps, checkpoint=checkpoint):
-            history = state.history
-            _LOG.debug("step %d of %d: objective %.6g", state.step, state.steps, state.value)
-            if progress is not None:
-                progress(state)
-    _LOG.info("trained: %d steps", state.step)
-    return history.astype(np.float64)
+    return Schedule(steps, size, settings.learning_rate, options.decay, options.mean, seed, options.natural_gradient)
 
 
 def fit_prepared(
@@ -176,35 +140,32 @@ def fit_prepared(
 
     See :meth:`fermiclass.NIMGPClassifier.fit_stream` for `checkpoint` and `progress`, and :func:`check_start`.
     """
-    from fermiclass.nimgp.build import assign_weights, build_model, type_of, weights_of
+    from fermiclass.nimgp.model import assign_weights, build_model, weights_of
+    from fermiclass.nimgp.prediction.predictor import ClassPredictor
+    from fermiclass.nimgp.training.loop import maximise
 
-    settings, labels = prepared.settings, prepared.labels
+    settings, prior, classes = prepared.settings, prepared.prior, prepared.labels.classes
     model = build_model(
         settings,
         prepared.Z,
-        num_classes=len(labels.classes),
-        num_data=data.num_data,
-        input_prior=prepared.prior,
+        num_classes=len(classes),
+        num_data=prepared.num_data,
+        input_prior=prior,
         seed=prepared.seed,
-        dtype=type_of(settings),
-        labels=labels,
+        dtype=settings.precision,
+        labels=prepared.labels,
     )
     if start is not None:
         assign_weights(model, start.parameters)
-    steps = schedule(settings, data.num_data, prepared.seed, batch_size=batch_size)
-    objective = run_training(model, data, steps, checkpoint=checkpoint, progress=progress)
+    steps = schedule(settings, prepared.num_data, prepared.seed, batch_size=batch_size)
+    for state in maximise(model, data, steps, checkpoint=checkpoint):
+        if progress is not None:
+            progress(state)
+    objective = state.history.astype(np.float64)
     parameters = weights_of(model)
-    predictor = _predictor(model, parameters, settings, prepared.prior)
-    return Fitted(
-        settings,
-        labels.classes,
-        prepared.scaling,
-        prepared.prior,
-        prepared.temperature,
-        objective,
-        parameters,
-        predictor,
-    )
+    assign_weights(model, parameters)  # as they are rounded in a model that is restored
+    predictor = ClassPredictor(model, input_prior=prior, first_order=settings.method in FIRST_ORDER)
+    return Fitted(settings, classes, prepared.scaling, prior, prepared.temperature, objective, parameters, predictor)
 
 
 def check_start(settings: Settings, classes: np.ndarray, input_dim: int, start: Fitted) -> None:

@@ -1,27 +1,86 @@
-"""Preparation of training: rows with labels, standardised inputs, p(x) and inducing points."""
+"""Preparation of training: from what users give to labelled rows, standardised inputs, p(x) and inducing points."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn import get_config
 from sklearn.cluster import KMeans
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from threadpoolctl import threadpool_limits
 
-from fermiclass.nimgp.estimators.validation import refuse_odd_labels
+from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.labels import LabelTable, check_number_of_classes, has_label
+from fermiclass.nimgp.labels import LabelTable, has_label
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
-from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.settings import FOLDS, Settings
+from fermiclass.nimgp.validation import align_columns, part_frame
 
 _MOST_SPREAD = 1e100  # largest spread of inputs; its square is finite
 _MAX_BY_FRACTION = 100
 _ENOUGH = 20_000  # number of rows for k-means; more rows take longer and hardly improve the centres
+
+
+def training_rows(estimator: Any, X: Any, X_var: Any, **beside: Any) -> tuple[Any, Any]:
+    """Return values and variances of training rows, of a frame that has both or of X and X_var, with aligned columns.
+
+    The estimator keeps the names of the columns of standard deviations as ``uncertainties_in_``. Raises ValueError as
+    :func:`part_frame` and :func:`align_columns`, and when values were standardised and their variances were not.
+    """
+    X, X_var, estimator.uncertainties_in_ = part_frame(X, X_var)
+    X_var = align_columns(X, X_var, **beside)
+    if X_var is not None and np.shape(X_var) == np.shape(X):
+        values, V = (np.asarray(a, np.float64) for a in (X, X_var))
+        exactly = np.allclose(values.mean(axis=0), 0.0, atol=1e-9) and np.allclose(values.std(axis=0), 1.0, atol=1e-9)
+        if exactly and np.any(np.median(V, axis=0) > 1.0):
+            raise ValueError(
+                "X is standardised, and most variances in a column of X_var are larger than 1, that of the values: was "
+                "X rescaled without X_var? The estimator standardises both, leave such a step out"
+            )
+    return X, X_var
+
+
+def new_rows(estimator: Any, X: Any, X_var: Any) -> tuple[Any, Any]:
+    """Return values and variances of new rows as :func:`training_rows`, with columns in the order of X's.
+
+    Raises ValueError when names differ; when columns of standard deviations are missing that the training had; or when
+    variances are missing though scikit-learn was asked to pass them to `fit`: then what it calls next, such as
+    ``cross_val_predict``, has lost them.
+    """
+    given = X_var is not None
+    X, X_var, errors = part_frame(X, X_var)
+    missing = [name for name in getattr(estimator, "uncertainties_in_", ()) if name not in errors]
+    if missing and not given:
+        raise ValueError(f"X lacks {', '.join(missing)}, which the training had: give it, or zeros for exact values")
+    if X_var is None and get_config()["enable_metadata_routing"]:
+        requested = estimator.get_metadata_routing().fit.requests.get("X_var")
+        if requested not in (None, False):
+            raise ValueError(
+                "X_var is requested in fit, but did not come to the prediction. cross_val_predict and scorers pass "
+                "none on: give X as a frame with columns Unc_x, or predict with X_var, zeros for exact inputs"
+            )
+    return X, align_columns(X, X_var, features=getattr(estimator, "feature_names_in_", None))
+
+
+def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
+    """Return the variances of X; None means zeros.
+
+    Raises ValueError when their shape differs from the shape of X, or a variance is negative or not finite.
+    """
+    if X_var is None:
+        return np.zeros_like(X)
+    X_var = check_array(X_var, dtype=np.float64, order="C", input_name="X_var")
+    if X_var.shape != X.shape:
+        raise ValueError(f"X_var has shape {X_var.shape}, X has {X.shape}: every value of X needs its variance")
+    if np.any(X_var < 0):
+        row, column = np.argwhere(X_var < 0)[0]
+        raise ValueError(f"X_var is negative in row {row}, column {column}: variances are zero or positive")
+    return X_var
 
 
 class Scaling(NamedTuple):
@@ -71,12 +130,14 @@ def scale_of(mean: np.ndarray, spread: np.ndarray, name: str | None = None) -> n
 
 
 class LabelledRows(NamedTuple):
-    """Training rows in an order that does not depend on the order of the input: X, X_var (N, D), y and weights (N,)."""
+    """Training rows in an order that does not depend on the order of the input."""
 
+    #: Inputs without outliers and their variances ``(N, D)``, and labels as numbers ``(N,)``.
     X: np.ndarray
     X_var: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray | None = None
+    codes: np.ndarray
+    labels: LabelTable  #: Labels by number, and the classes that each stands for.
+    weight: np.ndarray | None  #: Weights of the rows, ``(N,)``; None where all are 1.
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,39 +153,36 @@ class Prepared:
     y: np.ndarray
     Z: np.ndarray  #: Initial inducing points, ``(M, D)``.
     prior: InputPrior  #: Prior p(x) of the noiseless inputs.
+    num_data: int  #: Number of training rows, of which a stream has a sample here.
     seed: int  #: Seed of initial values, minibatches and draws.
-    temperature: float = 1.0
-
-
-def label_meanings(
-    settings: Settings, labels: np.ndarray, sets: Mapping[str, tuple[str, ...]] | None = None
-) -> LabelTable:
-    """Return the classes that each label stands for, by `sets` beside those of the settings.
-
-    Raises ValueError when a set names a class without rows, or there are fewer than two classes.
-    """
-    table = LabelTable.of(labels, {**(sets or {}), **(settings.label_sets or {})}, settings.label_weights or {})
-    if len(table.classes) < 2:
-        raise ValueError(f"a classifier needs sources of at least two classes; found only {len(table.classes)} class")
-    return table
+    temperature: float
 
 
 def labelled_rows(
-    settings: Settings, X: np.ndarray, y: np.ndarray, X_var: np.ndarray, weight: np.ndarray | None = None
+    settings: Settings,
+    X: np.ndarray,
+    X_var: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
 ) -> LabelledRows:
     """Return the rows with a label and a weight, in an order that gives all permutations the same sums and draws.
 
-    Raises ValueError when y has no class labels, or there is only one class, or there are far too many.
+    `names` of the features are for warnings of outliers. Labels that may stand for every class count as none.
+
+    Raises ValueError as :meth:`LabelTable.of`, or when a feature has no value, or y no class labels.
     """
-    refuse_odd_labels(y)
-    check_classification_targets(y)
     used = np.flatnonzero(has_label(y) & (True if weight is None else weight > 0))
-    table = label_meanings(settings, y[used])
-    used = used[table.is_informative()[table.codes(y[used])]]
-    check_number_of_classes(table.classes, len(used))
-    weights = () if weight is None else (weight[used],)
-    order = used[np.lexsort((*weights, *X_var[used].T, *X[used].T, table.codes(y[used])))]
-    return LabelledRows(X[order], X_var[order], y[order], None if weight is None else weight[order])
+    check_classification_targets(y)
+    table = LabelTable.of(y[used], settings.label_sets, settings.label_weights)
+    used = used[np.isin(y[used], table.names)]
+    weights, codes = () if weight is None else (weight[used],), table.codes(y[used])
+    order = np.lexsort((*weights, *X_var[used].T, *X[used].T, codes))
+    rows, codes = used[order], codes[order]
+    X, X_var, weight = X[rows], X_var[rows], None if weight is None else weight[rows]
+    if np.any(nowhere := np.isnan(X).all(axis=0)):
+        raise ValueError(f"feature {np.argmax(nowhere)} (counted from 0) is NaN in every row: leave it out")
+    return LabelledRows(without_outliers(X, names), X_var, codes, table, weight)
 
 
 def random_seed(settings: Settings) -> int:
@@ -133,73 +191,46 @@ def random_seed(settings: Settings) -> int:
 
 
 def prepare(
-    settings: Settings,
-    rows: LabelledRows,
-    *,
-    seed: int,
-    temperature: float = 1.0,
-    scaling: Scaling | None = None,
-    Z: np.ndarray | None = None,
+    settings: Settings, rows: LabelledRows, *, scaling: Scaling | None = None, Z: np.ndarray | None = None
 ) -> Prepared:
     """Standardise labelled rows, and choose initial values of training; `scaling` and `Z` may be those of another."""
-    table = label_meanings(settings, rows.y)
+    seed = random_seed(settings)
     scaling = mean_and_scale(rows.X) if scaling is None else scaling
     X, X_var = scaling.apply(rows.X, rows.X_var, settings)
     prior = input_prior(settings, X, X_var, seed)
-    X, X_var = expected_inputs(settings, prior, X, X_var)
+    if settings.expected_inputs:
+        X, X_var = prior.moments(X, X_var)
     Z = inducing_points(settings, X, len(X), seed) if Z is None else Z
-    y = table.codes(rows.y)
-    if rows.weight is not None:
-        table, y = table.weighted(y, rows.weight)
-    return Prepared(settings, table, scaling, X, X_var, y, Z, prior, seed, temperature)
+    table, y = (rows.labels, rows.codes) if rows.weight is None else rows.labels.weighted(rows.codes, rows.weight)
+    temperature = 1.0 if settings.temperature == FOLDS else float(settings.temperature)
+    return Prepared(settings, table, scaling, X, X_var, y, Z, prior, len(y), seed, temperature)
 
 
 def input_prior(settings: Settings, X: np.ndarray, X_var: np.ndarray, seed: int) -> InputPrior:
     """Return p(x) for standardised inputs. Methods without p(x) get the isotropic one, which costs nothing."""
-    if settings.inputs.prior == "isotropic" or settings.method not in (*AVERAGING, *FIRST_ORDER):
-        prior = InputPrior.isotropic(X.shape[1], 1.0)
-    else:
-        components = settings.inputs.components if settings.inputs.prior == "mixture" else 1
-        prior = InputPrior.population(X, X_var, components=components, seed=seed)
-    return prior.widened(settings.inputs.prior_variance)
-
-
-def takes_expected_inputs(settings: Settings) -> bool:
-    """Return whether the method is of first order, with given noise and a p(x) of the population."""
-    return settings.first_order and settings.noise == "given" and settings.inputs.prior != "isotropic"
-
-
-def expected_inputs(
-    settings: Settings, prior: InputPrior, X: np.ndarray, X_var: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the standardised inputs of the method, and their variances, ``(n, D)``.
-
-    First-order methods with a p(x) of the population get means and variances of p(x | x̃); all others get x̃ and V.
-    """
-    return prior.moments(X, X_var) if takes_expected_inputs(settings) else (X, X_var)
+    options = settings.inputs
+    if options.prior == "isotropic" or settings.method not in (*AVERAGING, *FIRST_ORDER):
+        return InputPrior.isotropic(X.shape[1], np.inf if options.prior_variance is None else options.prior_variance)
+    components = options.components if options.prior == "mixture" else 1
+    return InputPrior.population(X, X_var, components=components, seed=seed).widened(options.prior_variance)
 
 
 def inducing_points(settings: Settings, X: np.ndarray, num_data: int, seed: int) -> np.ndarray:
-    """Return initial inducing points ``(M, D)`` for all classes; `num_data` is the number of training sources."""
-    if isinstance(settings.num_inducing, Integral):
-        number = int(settings.num_inducing)
-    else:
-        number = max(2, min(_MAX_BY_FRACTION, round(settings.num_inducing * num_data)))
-    return initial_inducing_points(X, number, settings.training.inducing, np.random.default_rng(seed))
+    """Return initial inducing points ``(M, D)`` that represent ``X`` (n, D), where duplicates count once.
 
-
-def initial_inducing_points(X: np.ndarray, num_inducing: int, method: str, rng: np.random.Generator) -> np.ndarray:
-    """Return up to ``num_inducing`` points ``(M, D)`` that represent ``X`` (N, D), where duplicates count once.
-
-    The method ``'kmeans'`` gives cluster centres of at most 20,000 random rows, the same for any seed if there are
-    fewer, and ``'random'`` a random subset of the rows.
+    `num_data` is the number of training sources. The choice 'kmeans' gives cluster centres of at most 20,000 random
+    rows, the same for any seed if there are fewer, and 'random' a random subset of the rows.
     """
+    number: Any = settings.num_inducing
+    if not isinstance(number, Integral):
+        number = max(2, min(_MAX_BY_FRACTION, round(number * num_data)))
+    rng = np.random.default_rng(seed)
     distinct = np.unique(X, axis=0)
-    num_inducing = min(num_inducing, len(distinct))
-    if method == "random" or num_inducing == len(distinct):
-        return distinct[np.sort(rng.choice(len(distinct), num_inducing, replace=False))]
-    enough = max(_ENOUGH, num_inducing)
+    number = min(int(number), len(distinct))
+    if settings.training.inducing == "random" or number == len(distinct):
+        return distinct[np.sort(rng.choice(len(distinct), number, replace=False))]
+    enough = max(_ENOUGH, number)
     if len(distinct) > enough:
         distinct = distinct[rng.choice(len(distinct), enough, replace=False)]
     with threadpool_limits(limits=1):  # several threads would add partial sums in a random order
-        return KMeans(num_inducing, n_init=1, random_state=0).fit(distinct).cluster_centers_
+        return KMeans(number, n_init=1, random_state=0).fit(distinct).cluster_centers_

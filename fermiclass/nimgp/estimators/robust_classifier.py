@@ -17,16 +17,9 @@ from fermiclass.nimgp.ep.evidence import EPSettings, Trained, fit_evidence
 from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.posterior import EPPredictor
-from fermiclass.nimgp.estimators.preparation import mean_and_scale
-from fermiclass.nimgp.estimators.validation import (
-    NoisyClassifierMixin,
-    check_variances,
-    new_rows,
-    refuse_odd_labels,
-    training_rows,
-    wrong_label_probabilities,
-)
-from fermiclass.nimgp.labels import check_number_of_classes, distinct_labels, has_label
+from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, wrong_label_probabilities
+from fermiclass.nimgp.estimators.preparation import check_variances, mean_and_scale, new_rows, training_rows
+from fermiclass.nimgp.labels import LabelTable, has_label
 from fermiclass.nimgp.settings import Number, check_setting
 from fermiclass.nimgp.validation import align_columns
 
@@ -151,19 +144,15 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         X, X_var = training_rows(self, X, X_var, y=y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_variances(X, X_var)
-        refuse_odd_labels(y)
-        check_classification_targets(y)
         labelled = has_label(y)
+        check_classification_targets(y)
         X, y = X[labelled], y[labelled]
-        self.classes_ = distinct_labels(y)
-        labels = np.searchsorted(self.classes_, y)
-        if len(self.classes_) < 2:
-            raise ValueError(f"a classifier needs rows of at least two classes; found only {len(self.classes_)} class")
-        check_number_of_classes(self.classes_, len(y))
+        table = LabelTable.of(y)
+        self.classes_ = table.classes
         X = without_outliers(X, getattr(self, "feature_names_in_", None))
         self.mean_, self.scale_ = mean_and_scale(X)
         X = (X - self.mean_) / self.scale_
-        trained = fit_evidence(X, Labels.of(labels, len(self.classes_)), prior, settings)
+        trained = fit_evidence(X, Labels.of(table.codes(y), len(self.classes_)), prior, settings)
         self._keep(X, labelled, trained)
         return self
 

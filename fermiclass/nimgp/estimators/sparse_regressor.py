@@ -10,13 +10,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fermiclass.nimgp.arrays import without_outliers
-from fermiclass.nimgp.estimators.fitting import run_training, schedule
-from fermiclass.nimgp.estimators.preparation import Scaling, inducing_points, input_prior, mean_and_scale, random_seed
-from fermiclass.nimgp.estimators.validation import (
-    NoisyRegressorMixin,
-    RebuiltModelMixin,
+from fermiclass.nimgp.estimators.fitting import schedule
+from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, RebuiltModelMixin
+from fermiclass.nimgp.estimators.preparation import (
+    Scaling,
     check_variances,
+    inducing_points,
+    input_prior,
+    mean_and_scale,
     new_rows,
+    random_seed,
     training_rows,
 )
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER, FULL_BATCH
@@ -124,10 +127,11 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         TrainingError
             When the objective becomes NaN.
         """
-        from fermiclass.nimgp.build import assign_weights, weights_of
-        from fermiclass.nimgp.training.feeds import TrainingData
+        from fermiclass.nimgp.likelihoods.outputs import STANDARDISED
+        from fermiclass.nimgp.model import weights_of
+        from fermiclass.nimgp.training.loop import TrainingData, maximise
 
-        settings = self._settings()
+        settings = self._fitted_settings = self._settings()
         for name in ("_predictor", "weights_"):  # a failing fit leaves nothing of an earlier fit
             self.__dict__.pop(name, None)
         self._fitted_likelihood = self.likelihood
@@ -138,19 +142,25 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         X, X_var, y = X[order], X_var[order], y[order]
         X = without_outliers(X, getattr(self, "feature_names_in_", None))
         self.mean_, self.scale_ = mean_and_scale(X)
-        self._read_scale_of(y)
+        y_scaling, measured = (
+            mean_and_scale(y, "y"),
+            isinstance(self.likelihood, str) and self.likelihood in STANDARDISED,
+        )
+        self.y_mean_, self.y_scale_ = map(float, y_scaling) if measured else (0.0, 1.0)
         X, X_var = Scaling(self.mean_, self.scale_).apply(X, X_var, settings)
         y = (y - self.y_mean_) / self.y_scale_
         seed = random_seed(settings)
         self._prior = input_prior(settings, X, X_var, seed)
         Z = inducing_points(settings, X, len(X), seed)
         self._y = y
-        model = self._build(settings, Z, len(y), seed)
+        model = self._build(Z, len(y), seed)
         steps = schedule(settings, len(y), seed)
-        self.objective_ = run_training(model, TrainingData(X, X_var, y), steps, progress=progress)
+        for state in maximise(model, TrainingData(X, X_var, y), steps):
+            if progress is not None:
+                progress(state)
+        self.objective_ = state.history.astype(np.float64)
         self.weights_ = weights_of(model)
-        assign_weights(model, self.weights_)  # rounds as a pickle does
-        self._get_ready(settings, model)
+        self._get_ready(model)
         return self
 
     def predict(self, X: Any, *, X_var: Any = None, return_std: bool = False) -> Any:
@@ -246,28 +256,19 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         X, X_var = Scaling(self.mean_, self.scale_).apply(X, X_var, settings)
         return getattr(self._predictor, what)(X, X_var, *rest, num_draws=settings.num_draws)
 
-    def _read_scale_of(self, y: np.ndarray) -> None:
-        from fermiclass.nimgp.likelihoods.outputs import STANDARDISED
-
-        likelihood = self._fitted_likelihood
-        measured = isinstance(likelihood, str) and likelihood in STANDARDISED
-        mean, scale = mean_and_scale(y, "y")
-        self.y_mean_, self.y_scale_ = (float(mean), float(scale)) if measured else (0.0, 1.0)
-
-    def _build(self, settings: Settings, Z: np.ndarray, num_data: int, seed: int) -> Any:
-        from fermiclass.nimgp.build import compose_model
+    def _build(self, Z: np.ndarray, num_data: int, seed: int) -> Any:
         from fermiclass.nimgp.inputs.models import Standardised
         from fermiclass.nimgp.likelihoods.outputs import make_output_model
+        from fermiclass.nimgp.model import compose_model
 
         refuse_after_fork()
-        response = make_output_model(self._fitted_likelihood, self._y)
-        mean, scale = mean_and_scale(self._y, "y")
+        settings, response = self._fitted_settings, make_output_model(self._fitted_likelihood, self._y)
         return compose_model(
             settings,
             Z,
             response.adapted(2 * settings.training.draw_pairs),
             response.num_functions,
-            Standardised(float(mean), float(scale)),
+            Standardised(*map(float, mean_and_scale(self._y, "y"))),
             num_data=num_data,
             scales=response.scales,
             input_prior=self._prior,
@@ -275,25 +276,22 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
             jitter=_JITTER,
         )
 
-    def _get_ready(self, settings: Settings, model: Any) -> None:
+    def _get_ready(self, model: Any) -> None:
+        """Predict with a model that gets the weights, rounded as those of a pickle."""
+        from fermiclass.nimgp.model import assign_weights
         from fermiclass.nimgp.prediction.responses import ResponsePredictor
 
-        self._fitted_settings = settings
-        self._predictor = ResponsePredictor(model, input_prior=self._prior, first_order=settings.first_order)
+        assign_weights(model, self.weights_)
+        first_order = self._fitted_settings.method in FIRST_ORDER
+        self._predictor = ResponsePredictor(model, input_prior=self._prior, first_order=first_order)
 
     def _settings(self) -> Settings:
         own = self.get_params(deep=False)
         del own["likelihood"]  # make_output_model checks it
-        if own["training"] is None or isinstance(own["training"], Mapping):
-            own["training"] = {**FULL_BATCH["training"], **(own["training"] or {})}
-        if own["inputs"] is None or isinstance(own["inputs"], Mapping):
-            own["inputs"] = {**_INPUTS, **(own["inputs"] or {})}
+        for name, defaults in {"training": FULL_BATCH["training"], "inputs": _INPUTS}.items():
+            if own[name] is None or isinstance(own[name], Mapping):
+                own[name] = {**defaults, **(own[name] or {})}
         return Settings(**own, objective="elbo")
 
     def _rebuild(self) -> None:
-        from fermiclass.nimgp.build import assign_weights
-
-        settings = self._fitted_settings
-        model = self._build(settings, self.weights_["posterior.Z"][0], 0, 0)
-        assign_weights(model, self.weights_)
-        self._get_ready(settings, model)
+        self._get_ready(self._build(self.weights_["posterior.Z"][0], 0, 0))

@@ -17,12 +17,10 @@ from fermiclass.nimgp.estimators.preparation import (
     Scaling,
     inducing_points,
     input_prior,
-    label_meanings,
     random_seed,
     scale_of,
-    takes_expected_inputs,
 )
-from fermiclass.nimgp.labels import LabelTable, check_number_of_classes
+from fermiclass.nimgp.labels import LabelTable
 from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.nimgp.settings import FOLDS, Settings
 
@@ -60,7 +58,7 @@ def check_streamable(settings: Settings, *, checkpoint: bool = False) -> None:
             f"method={settings.method!r} has parameters for every source in memory: choose 'nimgp-nn', 'nimgp-fo', "
             "'nimgp-fo-marginal', 'mgp' or 'mgp-sampling'"
         )
-    if takes_expected_inputs(settings):
+    if settings.expected_inputs:
         raise ValueError(
             f"the prior {settings.inputs.prior!r} is not for {settings.method!r} with rows on disk: choose "
             "'isotropic', or the method 'nimgp-nn'"
@@ -81,42 +79,40 @@ def fit_stream(
 ) -> Fitted:
     """Train on minibatches; see :meth:`fermiclass.NIMGPClassifier.fit_stream`."""
     from fermiclass.nimgp.training.checkpoints import Checkpoint
-    from fermiclass.nimgp.training.feeds import StreamedData
+    from fermiclass.nimgp.training.loop import StreamedData
 
     check_streamable(settings, checkpoint=checkpoint is not None)
     table = _label_table(settings, statistics)
     scaling = Scaling(statistics.mean, scale_of(statistics.mean, statistics.std))
     seed, num_rows = random_seed(settings), statistics.num_rows
     batch_size = min(settings.batch_size if isinstance(settings.batch_size, Integral) else BATCH_SIZE, num_rows)
-
-    def limited(X: np.ndarray) -> np.ndarray:
-        return X if statistics.limits is None else np.clip(X, *statistics.limits)
-
-    X, X_var = scaling.apply(limited(statistics.sample[0]), statistics.sample[1], settings)
-    Z = inducing_points(settings, X, num_rows, seed)
-    prior = input_prior(settings, X, X_var, seed)
-    prepared = Prepared(settings, table, scaling, X, X_var, np.empty(0), Z, prior, seed, float(settings.temperature))
+    low, high = (-np.inf, np.inf) if statistics.limits is None else statistics.limits
+    X, X_var = scaling.apply(np.clip(statistics.sample[0], low, high), statistics.sample[1], settings)
+    Z, prior = inducing_points(settings, X, num_rows, seed), input_prior(settings, X, X_var, seed)
+    prepared = Prepared(
+        settings, table, scaling, X, X_var, np.empty(0), Z, prior, num_rows, seed, float(settings.temperature)
+    )
 
     def standardised(first: int) -> Iterator[Minibatch]:
         for X, X_var, y in minibatches(batch_size, seed, first):
-            yield (*scaling.apply(limited(X), X_var, settings), table.codes(y))
+            yield (*scaling.apply(np.clip(X, low, high), X_var, settings), table.codes(y))
 
     kept: Checkpoint | None = None
     if checkpoint is not None:
         known = {"rows": num_rows, "classes": table.names.tolist()}
         kept = Checkpoint(checkpoint, {**vars(settings), **known, **statistics.about})
-    data = StreamedData(standardised, num_rows)
-    return fit_prepared(prepared, data, batch_size=batch_size, checkpoint=kept, progress=progress)
+    return fit_prepared(prepared, StreamedData(standardised), batch_size=batch_size, checkpoint=kept, progress=progress)
 
 
 def _label_table(settings: Settings, statistics: StreamStatistics) -> LabelTable:
     """Return the classes that each label stands for."""
+    sets = {**statistics.label_sets, **(settings.label_sets or {})}
     try:
-        table = label_meanings(settings, statistics.labels, statistics.label_sets)
-        check_number_of_classes(table.classes, statistics.num_rows)
+        table = LabelTable.of(statistics.labels, sets, settings.label_weights, statistics.num_rows)
     except ValueError as error:
         raise LabelsError(str(error)) from error
-    if not np.all(table.is_informative()):
-        silent = ", ".join(map(str, table.names[~table.is_informative()]))
-        raise LabelsError(f"the labels {silent} stand for every class, and have no information: leave these rows out")
+    silent = np.setdiff1d(statistics.labels, table.names)
+    if silent.size:
+        text = ", ".join(map(str, silent))
+        raise LabelsError(f"the labels {text} stand for every class, and have no information: leave these rows out")
     return table

@@ -10,20 +10,22 @@ For ``x ~ N(μ, diag s)`` and a latent function with ``mean(x) = k(x)ᵀ α`` an
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.kernels import Kernel, Linear, Stationary, Sum, White, squared_exponential
+from fermiclass.nimgp.kernels import Linear, Stationary, Sum, squared_exponential
 
 
 def expected_moments(
-    kernel: Kernel, Z: tf.Tensor, weights: tf.Tensor, precision: tf.Tensor, mean: tf.Tensor, var: tf.Tensor
+    kernel: Any, Z: tf.Tensor, weights: tf.Tensor, precision: tf.Tensor, mean: tf.Tensor, var: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return mean and variance of every latent function over ``x ~ N(mean, diag var)``, each ``(C, n)``.
 
     The computation is in double precision, as the terms of the variance are far larger than their sum.
 
-    `kernel`: a squared exponential, linear or white kernel, or a sum of such kernels.
+    `kernel`: squared exponential and linear kernels, with white noise.
     `Z`: inducing points, ``(C, M, D)``.
     `weights`, `precision`: α ``(C, M)`` and P ``(C, M, M)``.
     `mean`, `var`: ``(n, D)``.
@@ -33,14 +35,16 @@ def expected_moments(
     dtype, double = mean.dtype, tf.float64
     Z, weights, precision, mean, var = (tf.cast(a, double) for a in (Z, weights, precision, mean, var))
     mean, var = mean[None], var[None]
-    gaussians, linears, whites = _parts(kernel)
+    gaussians, linears = _parts(kernel)
     Q = weights[..., :, None] * weights[..., None, :] - precision
+    products = tf.matmul(mean + tf.zeros_like(Z[..., :1, :]), Z, transpose_b=True)
     psi_1 = tf.add_n(
-        [_psi_1_gaussian(b, Z, mean, var) for b in gaussians] + [_psi_1_linear(linear, Z, mean) for linear in linears]
+        [_psi_1_gaussian(gaussian, Z, mean, var) for gaussian in gaussians]
+        + [_variance(linear)[..., None, None] * products for linear in linears]
     )
     psi_0 = tf.add_n(
-        [_variance(gaussian)[..., None] + tf.zeros_like(mean[..., 0]) for gaussian in gaussians]
-        + [_variance(white)[..., None] + tf.zeros_like(mean[..., 0]) for white in whites]
+        [tf.cast(kernel.white, double)[..., None] + tf.zeros_like(mean[..., 0])]
+        + [_variance(gaussian)[..., None] + tf.zeros_like(mean[..., 0]) for gaussian in gaussians]
         + [_variance(linear)[..., None] * tf.reduce_sum(tf.square(mean) + var, axis=-1) for linear in linears]
     )
     second = [
@@ -55,22 +59,19 @@ def expected_moments(
     return tf.cast(first, dtype), tf.cast(variance, dtype)
 
 
-def _parts(kernel: Kernel) -> tuple[list[Stationary], list[Linear], list[White]]:
-    kernels = kernel.kernels if isinstance(kernel, Sum) else [kernel]
-    gaussians = [k for k in kernels if isinstance(k, Stationary) and k.profile is squared_exponential]
-    linears = [k for k in kernels if isinstance(k, Linear)]
-    whites = [k for k in kernels if isinstance(k, White)]
-    odd = [k for k in kernels if not any(k is known for known in (*gaussians, *linears, *whites))]
-    if odd or not (gaussians or linears):
-        names = ", ".join(type(k).__name__ for k in odd) or "White alone"
+def _parts(kernel: Sum) -> tuple[list[Stationary], list[Linear]]:
+    gaussians = [k for k in kernel.kernels if isinstance(k, Stationary) and k.profile is squared_exponential]
+    linears = [k for k in kernel.kernels if isinstance(k, Linear)]
+    odd = [type(k).__name__ for k in kernel.kernels if not any(k is known for known in (*gaussians, *linears))]
+    if odd:
         raise NotImplementedError(
-            f"the kernel {names} has no expectations over a Gaussian input: use the squared exponential, the linear "
-            "kernel, or their sum"
+            f"the kernel {', '.join(odd)} has no expectations over a Gaussian input: use the squared exponential, the "
+            "linear kernel, or their sum"
         )
-    return gaussians, linears, whites
+    return gaussians, linears
 
 
-def _variance(kernel: Stationary | Linear | White) -> tf.Tensor:
+def _variance(kernel: Stationary | Linear) -> tf.Tensor:
     return tf.cast(kernel.variance, tf.float64)
 
 
@@ -82,11 +83,6 @@ def _squares(kernel: Stationary) -> tf.Tensor:
 def _psi_1_gaussian(kernel: Stationary, Z: tf.Tensor, mean: tf.Tensor, var: tf.Tensor) -> tf.Tensor:
     """``σ² Π_d (ℓ²/(ℓ² + s))^½ exp(−½ Σ_d (μ − z)² / (ℓ² + s))``, ``(C, n, M)``."""
     return _expected_gaussians(_variance(kernel)[..., None] + tf.zeros_like(Z[..., 0]), _squares(kernel), Z, mean, var)
-
-
-def _psi_1_linear(kernel: Linear, Z: tf.Tensor, mean: tf.Tensor) -> tf.Tensor:
-    """``σ² μ · z``."""
-    return _variance(kernel)[..., None, None] * tf.matmul(mean + tf.zeros_like(Z[..., :1, :]), Z, transpose_b=True)
 
 
 def _expected_gaussians(

@@ -78,8 +78,7 @@ class ExpectedGPR(Module):
 
     def loss(self) -> tf.Tensor:
         """Return −log(marginal likelihood × prior)."""
-        priors = [parameter.log_prior_density() for parameter in self.trainable_parameters]
-        return -tf.add_n([self.log_likelihood(), *priors])
+        return -(self.log_likelihood() + self.log_prior_density())
 
     def solve(self) -> Solution:
         """Factorise A for predictions with the current parameters.
@@ -192,7 +191,7 @@ def fit_starts(model: ExpectedGPR, *, starts: int, steps: int, rng: np.random.Ge
     Raises TrainingError when the covariance matrix is not positive definite at all starts.
     """
     loss = flat_loss(model)
-    variables = [parameter.unconstrained_variable for parameter in model.trainable_parameters]
+    variables = list(model.trainable_variables)
     first = np.concatenate([variable.numpy().ravel() for variable in variables])
     draws = rng.normal(size=(starts, first.size)) * _SPREAD
     draws[0] = 0.0
@@ -235,7 +234,7 @@ def minimise(loss: Loss, start: FloatArray, *, steps: int) -> Optimum:
 
 def flat_loss(model: ExpectedGPR) -> Loss:
     """Return the loss and its gradient as a function of all unconstrained parameters in one array."""
-    variables = [parameter.unconstrained_variable for parameter in model.trainable_parameters]
+    variables = list(model.trainable_variables)
 
     @tf.function(autograph=False)
     def evaluate() -> tuple[tf.Tensor, tf.Tensor]:

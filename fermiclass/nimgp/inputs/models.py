@@ -1,4 +1,4 @@
-"""Input models: models of the noiseless inputs x of observed inputs x̃ = x + noise, with noise ~ N(0, V), and of V.
+"""Input models: models of the noiseless inputs x of observed inputs x̃ = x + noise, with noise ~ N(0, V).
 
 Each model decides where training evaluates the latent functions, and which terms it adds to the bound. Noiseless
 inputs are written in units of their own noise, ``x = x̃ + √V ξ``. With V = 0, x equals x̃, and every model reduces
@@ -9,14 +9,16 @@ q(x) in other units would have to follow it source by source.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.likelihoods.base import Likelihood, normal_by_row
-from fermiclass.nimgp.modules import EXP, Module, Parameter, Prior
+from fermiclass.nimgp.likelihoods.base import Expectation, antithetic_draws
+from fermiclass.nimgp.modules import EXP, Module, Parameter
+from fermiclass.nimgp.names import FIRST_ORDER
 from fermiclass.nimgp.posterior import Functions, LatentMoments
 from fermiclass.nimgp.settings import Settings
 
@@ -35,26 +37,26 @@ class Batch(NamedTuple):
 class InputModel(Protocol):
     """Model of the input noise in the bound."""
 
-    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """Terms of each source in the bound, shape ``(B,)``."""
+    def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
+        """Terms of each source in the bound, shape ``(B,)``; `log_p` is the expectation of the objective."""
 
 
 class ObservedInputs(Module):
     """MGP, which ignores noise: the latent functions are evaluated at x̃."""
 
-    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
+    def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f(x̃))``."""
-        return likelihood.variational_expectations(functions.moments(batch.X), batch.y, seed)
+        return log_p(functions.moments(batch.X), batch.y, seed)
 
 
 class SampledInputs(Module):
     """MGP (sampling): the latent functions are evaluated at a new draw from N(x̃, V) in every step."""
 
-    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
+    def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f(x̃ + √V ξ))`` for a draw ξ ~ N(0, I)."""
         input_seed, seed = split(seed)
         x = batch.X + tf.sqrt(batch.X_var) * noise_like(batch.X, input_seed)
-        return likelihood.variational_expectations(functions.moments(x), batch.y, seed)
+        return log_p(functions.moments(x), batch.y, seed)
 
 
 class AugmentedInputs(Module):
@@ -73,16 +75,17 @@ class AugmentedInputs(Module):
         draws = tf.random.stateless_normal([num_data, copies, input_dim], [seed, 1], dtype=dtype)
         self._draws = tf.transpose(draws, [1, 0, 2])
 
-    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
+    def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``Σ_k E_q log p(y | f(x_k))`` over the observed input and its copies."""
         scale = tf.sqrt(batch.X_var)
-        total = likelihood.variational_expectations(functions.moments(batch.X), batch.y, seed)
+        total = log_p(functions.moments(batch.X), batch.y, seed)
         for draws in tf.unstack(self._draws):
             x = batch.X + scale * (draws if batch.rows is None else tf.gather(draws, batch.rows))
-            total += likelihood.variational_expectations(functions.moments(x), batch.y, seed)
+            total += log_p(functions.moments(x), batch.y, seed)
         return total
 
 
+@dataclass(eq=False)
 class FirstOrderInputs(Module):
     """NIMGP_FO: input noise becomes noise of the latent functions, to first order.
 
@@ -91,31 +94,22 @@ class FirstOrderInputs(Module):
 
     `marginal`: whether the average over the noise is inside the logarithm, ``E_q log E_noise p(y | f + noise)``.
     Otherwise it is outside, as in the paper. Outside the logarithm, noise never raises the bound, so that a learned V
-    goes to zero.
+    goes to zero. Inside it, f has draws outside, and the expectation must be ``log E p(y | f)``.
     `num_draws`: number of draws of f for each source and step if `marginal`; an even number.
     """
 
-    def __init__(self, *, marginal: bool = False, num_draws: int = 4) -> None:
-        super().__init__()
-        self.marginal = marginal
-        self.num_draws = num_draws
+    marginal: bool = False
+    num_draws: int = 4
 
-    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
+    def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f)`` with the larger variance, or with the average inside the logarithm."""
         latent, gradient = functions.moments_and_gradient(batch.X)
         noise = tf.reduce_sum(tf.square(gradient) * batch.X_var, axis=-1)
         if not self.marginal:
-            return likelihood.variational_expectations(LatentMoments(latent.mean, latent.var + noise), batch.y, seed)
+            return log_p(LatentMoments(latent.mean, latent.var + noise), batch.y, seed)
         draw_seed, seed = split(seed)
-        num_functions, num_inputs = tf.unstack(tf.shape(latent.mean))
-        half = normal_by_row([num_inputs, num_functions, self.num_draws // 2], draw_seed, latent.mean.dtype)
-        scale, noise = tf.sqrt(latent.var), noise + tf.cast(1e-8, noise.dtype)
-        terms = [
-            likelihood.log_predictive(LatentMoments(latent.mean + sign * scale * draw, noise), batch.y, seed)
-            for draw in tf.unstack(half, self.num_draws // 2)
-            for sign in (1.0, -1.0)
-        ]
-        return tf.add_n(terms) / float(self.num_draws)
+        draws = tf.unstack(antithetic_draws(latent, self.num_draws, draw_seed), self.num_draws)
+        return tf.add_n([log_p(LatentMoments(f, noise + 1e-8), batch.y, seed) for f in draws]) / float(self.num_draws)
 
 
 class PerSourceInputs(Module):
@@ -154,7 +148,7 @@ class PerSourceInputs(Module):
         self.prior = prior
         self.analytic = analytic
 
-    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
+    def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
         m, s = tf.convert_to_tensor(self.mean), tf.convert_to_tensor(self.variance)
         if batch.rows is not None:
@@ -163,7 +157,7 @@ class PerSourceInputs(Module):
             noisy = batch.X_var > 0.0
             V = tf.where(noisy, batch.X_var, tf.ones_like(m))
             m, s = tf.where(noisy, m / tf.sqrt(V), tf.zeros_like(m)), tf.where(noisy, s / V, tf.ones_like(s))
-        return terms_of_gaussian(m, s, self.prior, functions, likelihood, batch, seed, analytic=self.analytic)
+        return terms_of_gaussian(m, s, self.prior, functions, log_p, batch, seed, analytic=self.analytic)
 
 
 def terms_of_gaussian(
@@ -171,7 +165,7 @@ def terms_of_gaussian(
     s: tf.Tensor,
     prior: InputPrior | None,
     functions: Functions,
-    likelihood: Likelihood,
+    log_p: Expectation,
     batch: Batch,
     seed: tf.Tensor,
     *,
@@ -184,33 +178,17 @@ def terms_of_gaussian(
         latent = functions.expected_moments(batch.X + noise_scale * m, batch.X_var * s)
     else:
         latent = functions.moments(batch.X + noise_scale * (m + tf.sqrt(s) * noise_like(batch.X, input_seed)))
-    terms = likelihood.variational_expectations(latent, batch.y, likelihood_seed) - kl_to_noise(m, s)
+    terms = log_p(latent, batch.y, likelihood_seed) - kl_to_noise(m, s)
     if prior is not None:
         terms += expected_log_prior(batch.X + noise_scale * m, batch.X_var * s, prior)
     return terms
 
 
-class Encoding(Protocol):
-    """Encoding of y for the network."""
-
-    @property
-    def size(self) -> int:
-        """K, the number of values that encode one y."""
-
-    def __call__(self, y: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-        """Encode y (B,), shape ``(B, K)``."""
-
-
 class OneHot(NamedTuple):
-    """Labels 0 … C − 1, by C numbers of which one is 1; a set of s classes, by s numbers of 1/s."""
+    """Encodes labels 0 … C − 1 by C numbers of which one is 1; a set of s classes, by s numbers of 1/s."""
 
     num_classes: int
     sets: np.ndarray | None = None
-
-    @property
-    def size(self) -> int:
-        """C."""
-        return self.num_classes
 
     def __call__(self, y: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
         """Return ones where a class is the label, zeros elsewhere."""
@@ -225,14 +203,12 @@ class Standardised(NamedTuple):
     mean: float
     scale: float
 
-    @property
-    def size(self) -> int:
-        """1."""
-        return 1
-
     def __call__(self, y: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
         """Return ``(y − mean) / scale``."""
         return ((tf.cast(y, dtype) - self.mean) / self.scale)[..., None]
+
+
+Encoding = OneHot | Standardised
 
 
 class AmortisedInputs(Module):
@@ -264,7 +240,8 @@ class AmortisedInputs(Module):
         super().__init__()
         self._encode, self.sees_noise, self.prior = encode, sees_noise, prior
         rng = np.random.default_rng(seed)
-        sizes = [input_dim * (2 if sees_noise else 1) + encode.size, *hidden]
+        of_y = encode(tf.zeros([1], tf.int32), dtype).shape[1]
+        sizes = [input_dim * (2 if sees_noise else 1) + of_y, *hidden]
         self.weights: list[Parameter] = []
         self.biases: list[Parameter] = []
         for fan_in, fan_out in zip(sizes, [*hidden, 2 * input_dim], strict=True):
@@ -283,10 +260,10 @@ class AmortisedInputs(Module):
         m, log_s = tf.split(layer, 2, axis=-1)
         return m, tf.exp(tf.clip_by_value(log_s, -_LOG_VARIANCE_RANGE, _LOG_VARIANCE_RANGE))
 
-    def source_terms(self, functions: Functions, likelihood: Likelihood, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
+    def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
         m, s = self.moments(batch)
-        return terms_of_gaussian(m, s, self.prior, functions, likelihood, batch, seed)
+        return terms_of_gaussian(m, s, self.prior, functions, log_p, batch, seed)
 
 
 def make_input_model(
@@ -313,7 +290,7 @@ def make_input_model(
             seed=seed,
             dtype=dtype,
         )
-    if settings.first_order:
+    if settings.method in FIRST_ORDER:
         # Where all of f's spread is inside the logarithm there is no other to be kept outside.
         marginal = settings.method == "nimgp-fo-marginal" and settings.objective == "elbo"
         return FirstOrderInputs(marginal=marginal)
@@ -358,35 +335,3 @@ def expected_log_prior(mean: tf.Tensor, var: tf.Tensor, prior: InputPrior) -> tf
         return of_component[0]
     log_weights = np.log(prior.weights) + 0.5 * np.linalg.slogdet(prior.precision)[1]
     return tf.reduce_logsumexp(of_component + tf.constant(log_weights[:, None], mean.dtype), axis=0)
-
-
-class InputNoise(Protocol):
-    """Source of V."""
-
-    def variances(self, X_var: tf.Tensor) -> tf.Tensor:
-        """V ``(B, D)`` of sources with given variances ``X_var`` (B, D)."""
-
-
-class GivenNoise(Module):
-    """V as measured for each source."""
-
-    def variances(self, X_var: tf.Tensor) -> tf.Tensor:
-        """Return the given variances."""
-        return X_var
-
-
-class LearnedNoise(Module):
-    """One V for all sources, a hyper-parameter of the bound (Villacampa-Calvo et al. 2021, section 3.4).
-
-    `size`: D for one variance per feature, 1 for one common variance.
-    `variance`: initial variance.
-    `prior`: prior; None for maximum likelihood.
-    """
-
-    def __init__(self, size: int, *, variance: float, prior: Prior | None = None, dtype: tf.DType = tf.float64) -> None:
-        super().__init__()
-        self.variance = Parameter(np.full(size, variance), dtype=dtype, transform=EXP, prior=prior)
-
-    def variances(self, X_var: tf.Tensor) -> tf.Tensor:
-        """Return the learned variances, and ignore the given ones."""
-        return tf.ones_like(X_var) * self.variance

@@ -9,7 +9,8 @@ C classes have L = C functions. Two classes share one function (L = 1), and a la
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -37,6 +38,10 @@ class PredictiveMoments(NamedTuple):
     entropy: tf.Tensor
 
 
+#: ``E_q log p(y | f)`` or ``log E_q p(y | f)``, ``(n,)``, of moments of f, labels ``y`` (n,), and a seed of draws.
+Expectation = Callable[[LatentMoments, tf.Tensor, tf.Tensor], tf.Tensor]
+
+
 class Likelihood(Protocol):
     """Interface of a likelihood for training and prediction."""
 
@@ -46,7 +51,11 @@ class Likelihood(Protocol):
         """``E_q log p(y | f)`` for labels ``y`` (n,), shape (n,)."""
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f)`` for labels ``y`` (n,), shape (n,)."""
+        """``log E_q p(y | f)`` for labels ``y`` (n,), shape (n,).
+
+        An objective with it is not a bound of the evidence but a regularised log loss of predictions; see "Another
+        objective" in ``docs/development/mathematics.md``.
+        """
 
     def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
         """Moments of the class probabilities of one model, with weights ``ratio`` (C, n); see `PredictiveMoments`.
@@ -55,6 +64,7 @@ class Likelihood(Protocol):
         """
 
 
+@dataclass(eq=False)
 class ClassLikelihood(Module):
     """A likelihood that is known by its :meth:`log_p` alone.
 
@@ -68,12 +78,10 @@ class ClassLikelihood(Module):
     `num_points`: quasi-Monte Carlo points of f in prediction for each draw of a noisy input, a power of 2.
     """
 
-    def __init__(
-        self, num_classes: int, *, sets: np.ndarray | None = None, num_draws: int = 8, num_points: int = 16
-    ) -> None:
-        super().__init__()
-        self.num_classes, self.sets = num_classes, sets
-        self.num_draws, self.num_points = num_draws, num_points
+    num_classes: int
+    sets: np.ndarray | None = None
+    num_draws: int = 8
+    num_points: int = 16
 
     def log_p(self, f: tf.Tensor) -> tf.Tensor:
         """``log p(c | f)`` of every class, ``(..., C, n)``, for values of the latent functions ``(..., L, n)``."""
@@ -81,20 +89,20 @@ class ClassLikelihood(Module):
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f)``, shape (n,)."""
-        f, log_weights = self._values_of_f(latent, seed)
-        return tf.reduce_sum(tf.exp(log_weights) * self._log_p_of_label(f, y), axis=0)
+        log_weights, log_p = self._log_p_at_draws(latent, y, seed)
+        return tf.reduce_sum(tf.exp(log_weights) * log_p, axis=0)
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``log E_q p(y | f)``, shape (n,); by draws it is a lower bound in expectation."""
-        f, log_weights = self._values_of_f(latent, seed)
-        return tf.reduce_logsumexp(log_weights + self._log_p_of_label(f, y), axis=0)
+        log_weights, log_p = self._log_p_at_draws(latent, y, seed)
+        return tf.reduce_logsumexp(log_weights + log_p, axis=0)
 
     def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
         """Moments of ``p(c | f)`` over f."""
         return moments_of_draws(self.log_p(draws_of_f(latent, num_draws, self.num_points)), ratio)
 
-    def _values_of_f(self, latent: LatentMoments, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return values of f, ``(S, L, n)``, and the logarithms of their weights, ``(S, 1)``."""
+    def _log_p_at_draws(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return logarithms of the weights of S values of f, ``(S, 1)``, and ``log p(y | f)`` there, ``(S, n)``."""
         if latent.mean.shape[0] > 1:
             f = antithetic_draws(latent, self.num_draws, seed)
             log_weights = np.full(self.num_draws, -np.log(self.num_draws))
@@ -102,28 +110,13 @@ class ClassLikelihood(Module):
             nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
             log_weights = np.log(weights / weights.sum())
             f = latent.mean + tf.sqrt(latent.var) * tf.constant(nodes[:, None, None], latent.mean.dtype)
-        return f, tf.constant(log_weights[:, None], latent.mean.dtype)
-
-    def _log_p_of_label(self, f: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-        """Return ``log p(y | f)`` at values of f, ``(S, n)``."""
         log_p = self.log_p(f)
         own = one_hot(y, self.num_classes, log_p.dtype, self.sets)
         if self.sets is None:
-            return tf.reduce_sum(own * log_p, axis=-2)
-        return tf.reduce_logsumexp(log_p - (1.0 - own) * FAR, axis=-2)
-
-
-class Predictive:
-    """A likelihood that gives ``log E_q p(y | f)`` instead of ``E_q log p(y | f)``.
-
-    The objective is then not a bound of the evidence but a regularised log loss of predictions; see "Another objective"
-    in ``docs/development/mathematics.md``.
-    """
-
-    def __init__(self, likelihood: Likelihood) -> None:
-        self.num_classes = likelihood.num_classes
-        self.log_predictive = self.variational_expectations = likelihood.log_predictive
-        self.predict = likelihood.predict
+            log_p = tf.reduce_sum(own * log_p, axis=-2)
+        else:
+            log_p = tf.reduce_logsumexp(log_p - (1.0 - own) * FAR, axis=-2)
+        return tf.constant(log_weights[:, None], latent.mean.dtype), log_p
 
 
 def both_functions(values: tf.Tensor) -> tf.Tensor:
@@ -157,15 +150,11 @@ def draws_of_f(latent: LatentMoments, num_draws: int, num_points: int) -> tf.Ten
 
 
 def antithetic_draws(latent: LatentMoments, num_draws: int, seed: tf.Tensor) -> tf.Tensor:
-    """Return S draws of f, shape (S, L, n). S is even."""
+    """Return S draws of f, shape (S, L, n). S is even. The draws of a row do not depend on later rows."""
     num_functions, num_inputs = tf.unstack(tf.shape(latent.mean))
-    half = tf.sqrt(latent.var) * normal_by_row([num_inputs, num_functions, num_draws // 2], seed, latent.mean.dtype)
+    shape = [num_inputs, num_functions, num_draws // 2]
+    half = tf.sqrt(latent.var) * tf.transpose(tf.random.stateless_normal(shape, seed, dtype=latent.mean.dtype))
     return latent.mean + tf.concat([half, -half], axis=0)
-
-
-def normal_by_row(shape: Sequence[int | tf.Tensor], seed: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-    """Draw N(0, 1) of shape (n, L, S) and return it as (S, L, n). The draws of a row do not depend on later rows."""
-    return tf.transpose(tf.random.stateless_normal(shape, seed, dtype=dtype))
 
 
 def moments_of_draws(log_pi: tf.Tensor, ratio: tf.Tensor) -> PredictiveMoments:

@@ -97,7 +97,9 @@ class GPflowLikelihood(Module):
         if not self._draws:
             return self.likelihood.predict_mean_and_var(*self._inputs(latent))
         f = draws_of_f(latent, num_draws, self.num_points)
-        mean, var = self._moments_given(f)
+        rows, own = self._rows(f), self.likelihood
+        given = (of(rows[:, :0], rows) for of in (own.conditional_mean, own.conditional_variance))
+        mean, var = (tf.reshape(a, [f.shape[0], -1, a.shape[-1]]) for a in given)
         second = tf.reduce_mean(var + tf.square(mean), axis=0)
         mean = tf.reduce_mean(mean, axis=0)
         return mean, second - tf.square(mean)
@@ -171,13 +173,6 @@ class GPflowLikelihood(Module):
         rows = self._rows(f)
         log_p = self.likelihood.log_prob(rows[:, :0], rows, self._outputs(tf.tile(y, tf.shape(f)[:1])))
         return tf.reshape(log_p, [f.shape[0], -1])
-
-    def _moments_given(self, f: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        rows = self._rows(f)
-        given = self.likelihood.conditional_mean, self.likelihood.conditional_variance
-        mean, var = (of(rows[:, :0], rows) for of in given)
-        mean, var = (tf.reshape(a, [f.shape[0], -1, a.shape[-1]]) for a in (mean, var))
-        return mean, var
 
     def _rows(self, f: tf.Tensor) -> tf.Tensor:
         """Return draws (S, L, n) plus b as rows (S · n, L), the shape that every likelihood takes."""

@@ -7,11 +7,59 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.likelihoods.base import Likelihood, PredictiveMoments
+from fermiclass.nimgp.likelihoods.base import (
+    FAR,
+    ClassLikelihood,
+    Likelihood,
+    PredictiveMoments,
+    antithetic_draws,
+    both_functions,
+    one_hot,
+)
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax, Sign
-from fermiclass.nimgp.likelihoods.softmax import Softmax, SoftmaxBound
 from fermiclass.nimgp.modules import SIGMOID, Beta, Module, Parameter
 from fermiclass.nimgp.posterior import LatentMoments
+
+
+class Softmax(ClassLikelihood):
+    """``p(y | f) = exp(f^y) / Σ_c exp(f^c)``. Two classes may share one f: the softmax of 0 and f."""
+
+    def log_p(self, f: tf.Tensor) -> tf.Tensor:
+        """``f^c − log Σ_c exp(f^c)``."""
+        f = both_functions(f)
+        return f - tf.reduce_logsumexp(f, axis=-2, keepdims=True)
+
+    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``mean_y − E_q log Σ_c exp(f^c)``, shape (n,): only the second term needs draws."""
+        if self.sets is not None or latent.mean.shape[0] == 1:
+            return super().variational_expectations(latent, y, seed)
+        own = one_hot(y, self.num_classes, latent.mean.dtype)
+        normaliser = tf.reduce_logsumexp(antithetic_draws(latent, self.num_draws, seed), axis=-2)
+        return tf.reduce_sum(own * latent.mean, axis=-2) - tf.reduce_mean(normaliser, axis=0)
+
+
+class SoftmaxBound(Softmax):
+    """The softmax, trained by a bound in closed form. Its predictions are those of the softmax.
+
+    ``E_q log p(y | f) ≥ −log(1 + exp(var_y/2 − mean_y) Σ_{c≠y} exp(mean_c + var_c/2))``
+    (Liu et al., "Scalable GP classification with additive noise", equation 25).
+    """
+
+    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """Return the bound, shape (n,); it needs no draws.
+
+        For a set S, with ``log Σ_{c in S} exp(f^c) ≥ Σ_{c in S} w_c (f^c − log w_c)`` for any weights w that sum to 1,
+        here the softmax of the means in S, it is ``−log(1 + exp(Σ_{c in S} [w_c (log w_c − mean_c) + w_c² var_c/2])
+        Σ_{c not in S} exp(mean_c + var_c/2))``; for a single class this is the same.
+        """
+        mean, var = both_functions(latent.mean), both_functions(latent.var)
+        own = one_hot(y, self.num_classes, mean.dtype, self.sets)
+        log_w = own * (mean - tf.reduce_logsumexp(mean - (1.0 - own) * FAR, axis=-2, keepdims=True))
+        w = own * tf.exp(log_w)
+        of_set = tf.reduce_sum(w * (log_w - mean) + 0.5 * w**2 * var, axis=-2)
+        of_others = tf.reduce_logsumexp(mean + 0.5 * var - own * FAR, axis=-2)
+        return -tf.math.softplus(of_set + of_others)
+
 
 #: Variance of the Gaussian noise that is added to each latent function before a rule decides which class wins, by name
 #: of the likelihood. With 2.897 the normal distribution is closest to the logistic one (Liu et al., section II.A).
@@ -89,14 +137,3 @@ class Contaminated(Module):
     def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
         """Moments of the class probabilities of the likelihood of right labels."""
         return self.likelihood.predict(latent, ratio, num_draws)
-
-
-def probability_of_wrong_label(p: np.ndarray, rate: float, num_classes: int) -> np.ndarray:
-    """Return ``P(the label is wrong | label) = (ρ/C) (1 − p) / [ρ/C + (1 − ρ) p]``.
-
-    This is P(z = 1 | y), by which the paper ranks, minus the probability that a random label is right. The order is the
-    same. ``p`` (n,) are predicted probabilities of the labels if they are right, from a model that was not trained with
-    them, and `rate` is ρ.
-    """
-    guess = rate / num_classes
-    return np.asarray(guess * (1.0 - p) / (guess + (1.0 - rate) * p))

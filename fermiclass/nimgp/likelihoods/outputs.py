@@ -1,11 +1,13 @@
-"""Likelihoods of outputs by name, with initial values and checks of y."""
+"""Likelihoods of outputs by name, with initial values, checks of y, and the quantiles that GPflow lacks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import gpflow
 import numpy as np
+from scipy import stats
 from scipy.special import ndtri
 
 from fermiclass.nimgp.arrays import FloatArray
@@ -18,6 +20,8 @@ STANDARDISED = ("gaussian", "student-t", "heteroskedastic")
 
 _NOISE_VARIANCE = 0.3  # initial noise variance of standardised outputs
 _LEAST_SCALE, _LEAST_WIDTH = 1e-6, 1e-3  # smallest scale and width of this noise
+_LEVELS = 32  # number of draws of y for each draw of f
+_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0  # its multiples, modulo 1, fill the interval evenly
 _MOST_GRADES = 1000  # each grade has its own probability
 _LEAST_COUNT = 0.1  # smallest initial mean, for counts that are all zero
 # Functions that vary on the scale of a standard deviation of the inputs. The wide prior lets the data decide.
@@ -100,3 +104,62 @@ def check_outputs(likelihood: str, y: FloatArray) -> None:
             f"y is {y.max():g}: the likelihood 'ordinal' has at most {_MOST_GRADES:,} grades, from 0 on; use 'poisson' "
             "for counts"
         )
+
+
+def quantiles_of_draws(likelihood: gpflow.likelihoods.Likelihood, f: FloatArray, levels: Sequence[float]) -> FloatArray:
+    """Return quantiles ``(n, Q)`` of y for draws f ``(S, L, n)``: the smallest y with ``P(Y ≤ y) ≥ level``.
+
+    They are those of 32 draws of y for each draw of f. The levels of these draws are evenly spaced from 0 to 1, and
+    shifted from one f to the next.
+
+    Raises NotImplementedError when y has no order, or the quantiles of the likelihood are not implemented.
+    """
+    shift = np.arange(len(f)) * _GOLDEN % 1.0
+    uniform = (np.arange(_LEVELS) + np.clip(shift, 1e-6, 1.0 - 1e-6)[:, None]) / _LEVELS
+    y = quantile_given(likelihood, f[:, None], uniform[:, :, None])  # (S, levels, n)
+    return np.quantile(y.reshape(-1, f.shape[-1]), levels, axis=0, method="inverted_cdf").T
+
+
+def quantile_given(likelihood: gpflow.likelihoods.Likelihood, f: FloatArray, level: FloatArray) -> FloatArray:
+    """Return the smallest y with ``P(Y ≤ y | f) ≥ level`` for f ``(..., L, n)`` and levels that fit ``(..., n)``.
+
+    Raises NotImplementedError when the quantiles of the likelihood are not implemented.
+    """
+    own, one, level = gpflow.likelihoods, f[..., 0, :], np.asarray(level)
+
+    def number(name: str) -> float:
+        return float(np.asarray(getattr(likelihood, name)))
+
+    def linked() -> FloatArray:
+        return np.asarray(likelihood.invlink(one))
+
+    def normal() -> FloatArray:
+        scale = number("scale") if likelihood.variance is None else np.sqrt(number("variance"))
+        return one + scale * ndtri(level)
+
+    def beta() -> FloatArray:
+        mean, scale = linked(), number("scale")
+        return np.asarray(stats.beta.ppf(level, mean * scale, scale - mean * scale))
+
+    def by_tfp() -> FloatArray:
+        of_f = likelihood.conditional_distribution(np.moveaxis(f, -2, -1))
+        return np.asarray(of_f.quantile(level[..., None]))[..., 0]
+
+    known: dict[type, Callable[[], FloatArray]] = {
+        own.Gaussian: normal,
+        own.StudentT: lambda: one + number("scale") * stats.t.ppf(level, number("df")),
+        own.Poisson: lambda: stats.poisson.ppf(level, number("binsize") * linked()),
+        own.Bernoulli: lambda: (level > 1.0 - linked()).astype(float),
+        OrderedProbit: lambda: np.searchsorted(likelihood.bin_edges, one + number("sigma") * ndtri(level)).astype(
+            float
+        ),
+        own.Exponential: lambda: -linked() * np.log1p(-level),
+        own.Gamma: lambda: stats.gamma.ppf(level, number("shape"), scale=linked()),
+        own.Beta: beta,
+        own.MultiLatentTFPConditional: by_tfp,
+    }
+    for kind, quantile in known.items():
+        if isinstance(likelihood, kind):
+            return quantile()
+    names = ", ".join(kind.__name__ for kind in known)
+    raise NotImplementedError(f"the likelihood {type(likelihood).__name__} has no quantiles here: use one of {names}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 import tensorflow as tf
 
@@ -15,21 +13,6 @@ _TINY = 1e-30
 _REACH = 5.0  # range of the trapezoidal rule in standard deviations: 6e-7 of a Gaussian lies beyond
 _POINTS = 81
 _POINTS_OF_EQUALS = 25  # where all functions have one variance
-
-
-class Rule(Protocol):
-    """Rule that decides which class wins, given Gaussian values g of the latent functions."""
-
-    num_classes: int
-
-    def of_label(self, latent: LatentMoments, y: tf.Tensor) -> tf.Tensor:
-        """Probability ``P_y`` (n,) that the class of the label ``y`` (n,) wins."""
-
-    def of_all(self, latent: LatentMoments) -> tf.Tensor:
-        """Probability (C, n) that each class wins."""
-
-    def of_known(self, f: tf.Tensor, noise: float) -> tf.Tensor:
-        """Probability (..., C, n) that each class wins for known functions f (..., L, n) with noise of one variance."""
 
 
 class Argmax:
@@ -55,15 +38,11 @@ class Argmax:
         log_cdf = tf.math.log(tf.maximum(_normal_cdf(z), _TINY))
         return tf.linalg.matvec(tf.exp(tf.reduce_sum((1.0 - own)[..., None] * log_cdf, axis=0)), weights)
 
-    def of_all(self, latent: LatentMoments) -> tf.Tensor:
-        """Probabilities that sum to 1, shape (..., C, n)."""
-        return self._of_all(latent, _POINTS)
+    def of_all(self, latent: LatentMoments, num_points: int = _POINTS) -> tf.Tensor:
+        """Probabilities that sum to 1, shape (..., C, n).
 
-    def of_known(self, f: tf.Tensor, noise: float) -> tf.Tensor:
-        """Probabilities that sum to 1, shape (..., C, n); 25 points leave an error below 1e-6 for equal variances."""
-        return self._of_all(LatentMoments(f, tf.fill(tf.shape(f), tf.cast(noise, f.dtype))), _POINTS_OF_EQUALS)
-
-    def _of_all(self, latent: LatentMoments, num_points: int) -> tf.Tensor:
+        For equal variances, 25 points leave an error below 1e-6.
+        """
         mean, scale = latent.mean, tf.sqrt(latent.var)
         nodes, weights = _trapezoidal(num_points, mean.dtype)
         P = []
@@ -88,15 +67,14 @@ class Sign:
         z = latent.mean[0] / tf.sqrt(latent.var[0])
         return _normal_cdf(tf.where(y == 1, z, -z))
 
-    def of_all(self, latent: LatentMoments) -> tf.Tensor:
+    def of_all(self, latent: LatentMoments, num_points: int = 0) -> tf.Tensor:
         """Probabilities of both classes, shape (..., 2, n), in closed form."""
         z = latent.mean / tf.sqrt(latent.var)
         return _normal_cdf(tf.concat([-z, z], axis=-2))
 
-    def of_known(self, f: tf.Tensor, noise: float) -> tf.Tensor:
-        """Probabilities of both classes, shape (..., 2, n), in closed form."""
-        z = f / np.sqrt(noise)
-        return _normal_cdf(tf.concat([-z, z], axis=-2))
+
+#: Rule that decides which class wins, given Gaussian values of the latent functions.
+Rule = Argmax | Sign
 
 
 class RobustMax(Module):
@@ -162,7 +140,8 @@ class RobustMax(Module):
         if not self.noise:
             return moments_of_winners(self.rule.of_all(latent), epsilon, ratio)
         f = draws_of_f(latent, num_draws, 16)
-        P = self.rule.of_known(f, self.noise)
+        known = LatentMoments(f, tf.fill(tf.shape(f), tf.cast(self.noise, f.dtype)))
+        P = self.rule.of_all(known, _POINTS_OF_EQUALS)
         pi = (1.0 - epsilon) * P + epsilon / (self.num_classes - 1.0) * (1.0 - P)
         return moments_of_draws(tf.math.log(pi), ratio)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,8 +70,8 @@ def draw_inputs(num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.
     return tf.reshape(tf.reduce_sum(chosen[..., None] * x, axis=1), [-1, input_dim])
 
 
-class ClassPredictor:
-    """Prediction of class probabilities with a trained model. Terms of the model alone are computed once.
+class Predictor:
+    """Prediction with a trained model, in blocks of rows. Terms of the model alone are computed once.
 
     `model`: trained model. It is not copied and must not change.
     `input_prior`: p(x) of the sources to be predicted; flat by default. The noiseless input of a source has the
@@ -86,9 +85,44 @@ class ClassPredictor:
     ) -> None:
         self.model = model
         self._functions = model.posterior.predictor(model.kernel)
-        self._input_prior = used_prior(input_prior, model, first_order=first_order)
+        flat = InputPrior.isotropic(model.posterior.Z.shape[-1], np.inf)
+        self._input_prior = flat if first_order or input_prior is None else input_prior
         self._first_order = first_order
-        self._traced: dict[int, Callable[..., tuple[tf.Tensor, ...]]] = {}
+        self._traced: dict[tuple[str, int], Callable[..., tuple[tf.Tensor, ...]]] = {}
+
+    def _evaluate(
+        self,
+        compute: Callable[..., tuple[tf.Tensor, ...]],
+        num_draws: int,
+        X: np.ndarray,
+        X_var: np.ndarray,
+        rows: Sequence[np.ndarray] = (),
+        numbers: Sequence[float] = (),
+    ) -> list[np.ndarray]:
+        """Return ``compute(num_draws, latent moments, *rows, *numbers)`` for one block, as a graph.
+
+        `rows` have a first axis of length n. Results are those of a whole block, of which the first n are valid.
+        """
+        conditional, size = self._input_prior.condition(X, X_var), rows_per_block(X.shape[1], num_draws)
+        padded = [np.pad(a, [(0, size - len(a))] + [(0, 0)] * (a.ndim - 1), mode="edge") for a in (*conditional, *rows)]
+        key = compute.__name__, num_draws
+        if key not in self._traced:  # tracing takes a quarter of a second
+
+            def graph(weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor, *rest: tf.Tensor) -> Any:
+                if self._first_order:
+                    latent = first_order_moments(self._functions, mean[:, 0], factor[:, 0])
+                else:
+                    latent = self._functions.moments(draw_inputs(num_draws, weights, mean, factor))
+                return compute(num_draws, latent, *rest)
+
+            self._traced[key] = tf.function(graph, autograph=False)
+        dtype = self._functions.Z.dtype
+        found = call_graph(self._traced[key], *(tf.constant(a, dtype) for a in (*padded, *numbers)))
+        return [a.numpy() for a in found]
+
+
+class ClassPredictor(Predictor):
+    """Prediction of class probabilities with a trained model."""
 
     def predict(self, X: np.ndarray, X_var: np.ndarray, **options: Any) -> Prediction:
         """Predict n sources at once; see :meth:`blocks` for the options."""
@@ -122,27 +156,16 @@ class ClassPredictor:
         for start in range(0, len(X), block_size):
             rows = slice(start, start + block_size)
             noisy = np.any(X_var[rows] > 0, axis=1)
-            block = X[rows], X_var[rows], ratio[rows], temperature
-            if noisy.all():
-                yield self._block(block_size, num_draws, *block)
-            elif not noisy.any():
-                yield self._block(block_size, 1, *block)
-            else:
-                both = self._block(block_size, num_draws, *block), self._block(block_size, 1, *block)
-                yield _choose(noisy, *both)
+            kinds = ([num_draws] if noisy.any() else []) + ([1] if not noisy.all() else [])
+            found = [self._block(draws, X[rows], X_var[rows], ratio[rows], temperature) for draws in kinds]
+            yield found[0] if len(found) == 1 else _choose(noisy, *found)
 
     def _block(
-        self, block_size: int, num_draws: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray, temperature: float
+        self, num_draws: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray, temperature: float
     ) -> Prediction:
         count = len(X)
-        conditional = self._input_prior.condition(X, X_var)
-        dtype = self._functions.Z.dtype
-        padded = [tf.constant(a, dtype) for a in (*pad(block_size, *conditional, ratio), temperature)]
-        if num_draws not in self._traced:  # tracing takes a quarter of a second
-            self._traced[num_draws] = tf.function(partial(self._moments, num_draws), autograph=False)
-        mean, second, entropy_given_x, entropy_given_f = (
-            a.numpy()[..., :count].astype(float) for a in call_graph(self._traced[num_draws], *padded)
-        )
+        found = self._evaluate(self._moments, num_draws, X, X_var, [ratio], [temperature])
+        mean, second, entropy_given_x, entropy_given_f = (a[..., :count].astype(float) for a in found)
         if not all(np.all(np.isfinite(a)) for a in (mean, second, entropy_given_x, entropy_given_f)):
             raise PredictionError(
                 f"the probabilities of a block of {count} sources are NaN or infinite: {self.model.diagnosis()}. Train "
@@ -160,22 +183,12 @@ class ClassPredictor:
         )
 
     def _moments(
-        self,
-        num_draws: int,
-        weights: tf.Tensor,
-        mean: tf.Tensor,
-        factor: tf.Tensor,
-        ratio: tf.Tensor,
-        temperature: tf.Tensor,
+        self, num_draws: int, latent: LatentMoments, ratio: tf.Tensor, temperature: tf.Tensor
     ) -> tuple[tf.Tensor, ...]:
         """Return ``E ρ`` and ``E ρ²`` (C, n), ``E_x H[E_f ρ]`` and ``E_x E_f H[ρ]`` (n,), for weighted probabilities ρ.
 
-        `weights` (n, K), `mean` (n, K, D) and `factor` (n, K, D, D) are those of ``p(x | x̃)``; `ratio` is ``(n, C)``.
+        The weights of the classes, `ratio`, are ``(n, C)``.
         """
-        if self._first_order:
-            latent = first_order_moments(self._functions, mean[:, 0], factor[:, 0])
-        else:
-            latent = self._functions.moments(draw_inputs(num_draws, weights, mean, factor))
         latent = LatentMoments(latent.mean / temperature, latent.var / temperature**2)
         of_draws = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, n · S)
         at_x = self.model.likelihood.predict(latent, of_draws, num_draws)
@@ -194,17 +207,6 @@ class ClassPredictor:
 def rows_per_block(input_dim: int, num_draws: int) -> int:
     """Return the number of inputs per block: their draws fit into the cache, covariances (D, D) of each into memory."""
     return max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // input_dim**2))
-
-
-def used_prior(input_prior: InputPrior | None, model: NoisyInputGP, *, first_order: bool) -> InputPrior:
-    """Return the p(x) of a prediction: flat if none is given, or if noise becomes noise of the latent functions."""
-    flat = InputPrior.isotropic(model.posterior.Z.shape[-1], np.inf)
-    return flat if first_order or input_prior is None else input_prior
-
-
-def pad(size: int, *arrays: np.ndarray) -> list[np.ndarray]:
-    """Repeat the last row of each array, so that all have `size` rows."""
-    return [np.pad(a, [(0, size - len(a))] + [(0, 0)] * (a.ndim - 1), mode="edge") for a in arrays]
 
 
 def join(blocks: Sequence[Prediction]) -> Prediction:

@@ -13,21 +13,17 @@ import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.arrays import FloatArray
-from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.likelihoods.base import draws_of_f
-from fermiclass.nimgp.likelihoods.distributions import quantiles_of_draws
 from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood
+from fermiclass.nimgp.likelihoods.outputs import quantiles_of_draws
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.modules import call_graph
 from fermiclass.nimgp.posterior import LatentMoments
-from fermiclass.nimgp.prediction.predictor import draw_inputs, first_order_moments, pad, rows_per_block, used_prior
+from fermiclass.nimgp.prediction.predictor import Predictor, rows_per_block
 
 _POINTS_OF_F = 4  # points of f for each draw of a noisy input, for quantiles
 
-Graph = Callable[..., tuple[tf.Tensor, ...]]
 
-
-class ResponsePredictor:
+class ResponsePredictor(Predictor):
     """Prediction of outputs with a trained model.
 
     The likelihood of the model is :class:`~fermiclass.nimgp.likelihoods.from_gpflow.GPflowLikelihood`. With x* from
@@ -35,21 +31,14 @@ class ResponsePredictor:
 
         E y = E_x E_f y,    Var y = E_x Var(y | x) + Var_x E(y | x),    p(y) = E_x E_f p(y | f)
 
-    The parameters are those of :class:`fermiclass.nimgp.prediction.predictor.ClassPredictor`.
-
     Raises TypeError when the likelihood is one of classes.
     """
 
-    def __init__(
-        self, model: NoisyInputGP, *, input_prior: InputPrior | None = None, first_order: bool = False
-    ) -> None:
+    def __init__(self, model: NoisyInputGP, **options: Any) -> None:
         if not isinstance(model.likelihood, GPflowLikelihood):
             raise TypeError(f"{type(model.likelihood).__name__} is a likelihood of classes: use ClassPredictor")
+        super().__init__(model, **options)
         self._likelihood = model.likelihood
-        self._functions = model.posterior.predictor(model.kernel)
-        self._prior = used_prior(input_prior, model, first_order=first_order)
-        self._first_order = first_order
-        self._traced: dict[tuple[str, int], Graph] = {}
 
     def moments(self, X: FloatArray, X_var: FloatArray, *, num_draws: int = 128) -> tuple[FloatArray, FloatArray]:
         """Return mean and variance of y, each ``(n, P)``. P is 1, or C for class probabilities.
@@ -57,12 +46,12 @@ class ResponsePredictor:
         `X`, `X_var`: observed inputs and their noise variances, ``(n, D)``.
         `num_draws`: number of draws of each noisy input, preferably a power of 2. An input without noise has one draw.
         """
-        mean, var = self._run("moments", self._moments, num_draws, X, X_var)
+        mean, var = self._run(self._moments, num_draws, X, X_var)
         return mean, var
 
     def log_density(self, X: FloatArray, X_var: FloatArray, y: FloatArray, *, num_draws: int = 128) -> FloatArray:
         """Return ``log E_x E_f p(y | f(x))`` of outputs y, ``(n,)``. The average is inside the logarithm."""
-        return self._run("log density", self._log_density, num_draws, X, X_var, y)[0]
+        return self._run(self._log_density, num_draws, X, X_var, y)[0]
 
     def quantiles(
         self, X: FloatArray, X_var: FloatArray, levels: Sequence[float], *, num_draws: int = 128
@@ -78,20 +67,20 @@ class ResponsePredictor:
 
         if not len(levels):
             return np.empty((len(X), 0))
-        return self._run("draws", self._draws, num_draws, X, X_var, finish=of_block)[0]
+        return self._run(self._draws, num_draws, X, X_var, finish=of_block)[0]
 
     def _run(
         self,
-        name: str,
-        compute: Graph,
+        compute: Callable[..., tuple[tf.Tensor, ...]],
         num_draws: int,
         X: FloatArray,
+        X_var: FloatArray,
         *rest: FloatArray,
         finish: Callable[[FloatArray], FloatArray] = np.asarray,
     ) -> list[FloatArray]:
         """Compute rows with and without noise separately, in blocks. Apply `finish` to each; return rows in order."""
         num_draws = 1 if self._first_order else num_draws
-        noisy = np.any(rest[0] > 0, axis=1) & (num_draws > 1)
+        noisy = np.any(X_var > 0, axis=1) & (num_draws > 1)
         parts: list[list[FloatArray]] = []
         order = []
         for count, chosen in ((num_draws, noisy), (1, ~noisy)):
@@ -99,31 +88,11 @@ class ResponsePredictor:
             size = rows_per_block(X.shape[1], count)
             for start in range(0, len(rows), size):
                 block = rows[start : start + size]
-                found = self._block(name, compute, count, size, X[block], *(a[block] for a in rest))
-                parts.append([finish(a) for a in found])
+                found = self._evaluate(compute, count, X[block], X_var[block], [a[block] for a in rest])
+                parts.append([finish(a[: len(block)]) for a in found])
                 order.append(block)
         back = np.argsort(np.concatenate(order)) if order else np.empty(0, int)
         return [np.concatenate(columns)[back] for columns in zip(*parts, strict=True)]
-
-    def _block(
-        self, name: str, compute: Graph, num_draws: int, size: int, X: FloatArray, X_var: FloatArray, *rest: FloatArray
-    ) -> list[FloatArray]:
-        whole = pad(size, *self._prior.condition(X, X_var), *rest)
-        key = name, num_draws
-        if key not in self._traced:
-
-            def graph(weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor, *rest: tf.Tensor) -> tuple[Any, ...]:
-                return compute(num_draws, self._latent(num_draws, weights, mean, factor), *rest)
-
-            self._traced[key] = tf.function(graph, autograph=False)
-        found = call_graph(self._traced[key], *(tf.constant(a, tf.float64) for a in whole))
-        return [a.numpy()[: len(X)] for a in found]
-
-    def _latent(self, num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
-        """Return moments of the latent functions at the draws of x of each row, ``(L, n · S)``."""
-        if self._first_order:
-            return first_order_moments(self._functions, mean[:, 0], factor[:, 0])
-        return self._functions.moments(draw_inputs(num_draws, weights, mean, factor))
 
     def _moments(self, num_draws: int, latent: LatentMoments) -> tuple[tf.Tensor, ...]:
         means, variances = (

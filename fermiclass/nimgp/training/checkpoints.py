@@ -14,7 +14,7 @@ from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.files import atomic_file, read_arrays
 
 _PROGRESS = "progress_"
-_FORMAT = 2  # raised when the variables or the progress that training saves change
+_FORMAT = 3  # raised when the variables or the progress that training saves change
 
 
 class Checkpoint:

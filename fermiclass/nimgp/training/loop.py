@@ -1,10 +1,14 @@
-"""Training as a generator of states. Progress bars, checkpoints and tests observe it."""
+"""Training as a generator of states, which progress bars, checkpoints and tests observe; and its minibatches."""
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -13,16 +17,14 @@ from fermiclass.nimgp.errors import TrainingError, TrainingWarning
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import call_graph, forget_graphs
-from fermiclass.nimgp.training.adam import Adam, RunningMean
 from fermiclass.nimgp.training.checkpoints import Checkpoint
-from fermiclass.nimgp.training.feeds import Data, Tensors
-from fermiclass.nimgp.training.natural_gradient import NaturalGradient
+from fermiclass.nimgp.training.optimisers import Optimiser, Schedule
 
+_LOG = logging.getLogger(__name__)
 _STEPS_PER_CALL = 20  # steps that run inside TensorFlow before a state is reported
 _LARGEST_JITTER = 0.1  # relative to the mean variance; a larger one would change the kernel
 _RESTARTS = 3
 _SMALLER = 0.2  # step size after a restart, relative to the step size that diverged
-_BEFORE_MEAN = 0.3  # part of the steps before those whose mean is taken
 _DEEPEST_FALL = 20.0  # largest fall of the objective below its first value, relative to the size of that value
 # Natural gradients may jump to a place where a likelihood with fixed label noise is both flat and low. Therefore an
 # objective below _LOW (nats per row) after a quarter of the steps must have risen by the fraction _RISE of its first
@@ -30,20 +32,75 @@ _DEEPEST_FALL = 20.0  # largest fall of the objective below its first value, rel
 _LOW, _RISE = -2.0, 0.05
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """How a bound is maximised: settings of training, see :class:`fermiclass.nimgp.settings.TrainingOptions`.
+Tensors = tuple[tf.Tensor, ...]
 
-    The step size falls to a hundredth of its start with `decay`. `seed` is that of minibatches and draws.
+
+class Feed(NamedTuple):
+    """Minibatches for a TensorFlow graph, for several steps at a time."""
+
+    take: Callable[[int], Tensors]  #: Tensors that the graph needs for the next steps, stacked along the first axis.
+    batch: Callable[[Tensors, tf.Tensor], Batch]  #: The minibatch of one of these steps, from inside the graph.
+
+
+class TrainingData(NamedTuple):
+    """Sources in memory: ``X``, ``X_var`` (N, D), and ``y`` (N,), labels 0 … C − 1 or outputs in floating point."""
+
+    X: np.ndarray
+    X_var: np.ndarray
+    y: np.ndarray
+
+    def feed(self, batch_size: int | None, seed: int, dtype: tf.DType, *, first: int = 0) -> Feed:
+        """Return a feed of each source at most once per epoch, or of all in every step where there is no batch size.
+
+        The seed decides the order, and ``first`` is the step to begin with when training resumes.
+        """
+        num_data = len(self.y)
+        whole = Batch(None, tf.constant(self.X, dtype), tf.constant(self.X_var, dtype), tf.constant(self.y))
+        if batch_size is None or batch_size >= num_data:
+            return Feed(lambda steps: (), lambda taken, step: whole)
+
+        def minibatches(rng: np.random.Generator) -> Iterator[np.ndarray]:
+            while True:
+                order = rng.permutation(num_data)
+                for start in range(0, num_data - batch_size + 1, batch_size):  # a smaller remainder is dropped
+                    yield order[start : start + batch_size]
+
+        order = islice(minibatches(np.random.default_rng([seed, 2])), first, None)
+
+        def take(steps: int) -> Tensors:
+            return (tf.constant(np.stack(list(islice(order, steps))).astype(np.int32)),)
+
+        def batch(taken: Tensors, step: tf.Tensor) -> Batch:
+            rows = taken[0][step]
+            return Batch(rows, *(tf.gather(a, rows) for a in whole[1:]))
+
+        return Feed(take, batch)
+
+
+class StreamedData(NamedTuple):
+    """Sources that need not fit into memory.
+
+    `open` is a function of the first step. It returns an endless iterator of ``(X, X_var, y)`` with shapes ``(B, D)``,
+    ``(B, D)`` and ``(B,)``.
     """
 
-    steps: int = 500
-    batch_size: int | None = None
-    learning_rate: float = 0.01
-    decay: bool = True
-    mean: bool = False
-    seed: int = 0
-    natural_gradient: float | None = None
+    open: Callable[[int], Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]]
+
+    def feed(self, batch_size: int | None, seed: int, dtype: tf.DType, *, first: int = 0) -> Feed:
+        """Return the batches of the stream. The stream decides their size and order."""
+        batches = self.open(first)
+
+        def take(steps: int) -> Tensors:
+            X, X_var, y = (np.stack(parts) for parts in zip(*(next(batches) for _ in range(steps)), strict=True))
+            return tf.constant(X, dtype), tf.constant(X_var, dtype), tf.constant(y)
+
+        def batch(taken: Tensors, step: tf.Tensor) -> Batch:
+            return Batch(None, *(a[step] for a in taken))
+
+        return Feed(take, batch)
+
+
+Data = TrainingData | StreamedData
 
 
 @dataclass(frozen=True)
@@ -80,7 +137,8 @@ def maximise(
     - With natural gradients, after a quarter of the steps: the objective is below -2 nats per source and has risen by
       less than a twentieth of the size of its first value.
 
-    Training changes the parameters of the model. It resumes from a checkpoint, which keeps its state.
+    Training changes the parameters of the model. It resumes from a checkpoint, which keeps its state, also where
+    training ends early.
 
     Raises
     ------
@@ -95,32 +153,31 @@ def maximise(
     TrainingWarning
         When training starts again, and when it has diverged after the last restart.
     """
+    _LOG.info("training: at most %d steps", settings.steps)
     start = [variable.numpy() for variable in model.variables]
     attempt = 0
-    while True:
-        try:
-            yield from _train(model, data, settings, checkpoint, attempt)
-            return
-        except _DivergedError as diverged:
-            _start_again(model.variables, start)
-            attempt = diverged.attempt
-            if str(diverged):
-                rate = settings.learning_rate * _SMALLER**attempt
-                warnings.warn(
-                    f"training diverged ({diverged}): it starts again with a learning rate of {rate:.2g}",
-                    TrainingWarning,
-                    stacklevel=2,
-                )
-        finally:
-            forget_graphs()
+    with checkpoint or nullcontext():
+        while True:
+            try:
+                yield from _train(model, data, settings, checkpoint, attempt)
+                return
+            except _DivergedError as diverged:
+                _start_again(model.variables, start)
+                attempt = diverged.attempt
+                if str(diverged):
+                    rate = settings.learning_rate * _SMALLER**attempt
+                    text = f"training diverged ({diverged}): it starts again with a learning rate of {rate:.2g}"
+                    warnings.warn(text, TrainingWarning, stacklevel=2)
+            finally:
+                forget_graphs()
 
 
 def _train(
     model: NoisyInputGP, data: Data, settings: Schedule, checkpoint: Checkpoint | None, attempt: int
 ) -> Iterator[TrainingState]:
     """Train with one step size; see :func:`maximise`."""
-    optimisers = _Optimisers(model, settings, attempt)
-    kept = _restored(checkpoint, optimisers.state, attempt)
+    optimiser = Optimiser(model, settings, _SMALLER**attempt)
+    kept = {} if checkpoint is None else _restored(checkpoint, optimiser.state, attempt)
     done, drawn = int(kept.get("done", 0)), int(kept.get("drawn", 0))
     rng = np.random.default_rng([settings.seed, 1])
     rng.integers(0, 2**31 - 1, size=(drawn, 2), dtype=np.int32)  # skip the seeds of the steps that are done
@@ -131,7 +188,7 @@ def _train(
     def run(seeds: tf.Tensor, taken: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
         total = of_first_step = tf.zeros((), dtype)
         for k in tf.range(tf.shape(seeds)[0]):
-            value = optimisers.step(feed.batch(taken, k), seeds[k])
+            value = optimiser.step(feed.batch(taken, k), seeds[k])
             of_first_step = tf.where(k == 0, value, of_first_step)
             total += value
         return total, of_first_step
@@ -154,18 +211,22 @@ def _train(
             raise _not_finite(model, value, (done, done + count), attempt)
         first = float(of_first_step) if first is None else first
         must_rise = settings.natural_gradient is not None and done > settings.steps / 4
-        low = _LOW * model.num_data if must_rise else -np.inf
-        astray = _gone_astray(first, value, low, done + count)
-        if astray and attempt < _RESTARTS:
-            raise _DivergedError(attempt + 1, astray)
+        flat = must_rise and value < min(_LOW * model.num_data, first + _RISE * abs(first))
         done += count
+        astray = ""
+        if flat or value < first - _DEEPEST_FALL * max(abs(first), 1.0):
+            astray = f"the objective went from {first:.3g} to {value:.3g} by step {done}"
+            if attempt < _RESTARTS:
+                raise _DivergedError(attempt + 1, astray)
         history.append(value)
-        if done == settings.steps:
-            optimisers.end()
+        for mean, x in optimiser.means if done == settings.steps else ():
+            x.assign(mean)
         if checkpoint is not None:
             progress = {"done": done, "drawn": drawn, "attempt": attempt, "first": first, "history": np.array(history)}
-            checkpoint.save(optimisers.state, progress, last=done == settings.steps)
+            checkpoint.save(optimiser.state, progress, last=done == settings.steps)
+        _LOG.debug("step %d of %d: objective %.6g", done, settings.steps, value)
         yield TrainingState(done, settings.steps, value, attempt, np.array(history))
+    _LOG.info("trained: %d steps", done)
     if astray:
         warnings.warn(
             f"training diverged ({astray}), also with {_RESTARTS} smaller learning rates: do not trust the predictions "
@@ -185,57 +246,8 @@ def _not_finite(model: NoisyInputGP, value: float, steps: tuple[int, int], attem
     )
 
 
-class _Optimisers:
-    """Adam for all parameters, or natural gradients for q(u) and Adam for the others, with one step size."""
-
-    def __init__(self, model: NoisyInputGP, settings: Schedule, attempt: int) -> None:
-        self._model = model
-        self._natural = None
-        if settings.natural_gradient is not None:
-            self._natural = NaturalGradient(model.posterior, settings.natural_gradient * _SMALLER**attempt)
-        self._of_posterior = [] if self._natural is None else self._natural.variables
-        self._others = [v for v in model.trainable_variables if not any(v is own for own in self._of_posterior)]
-        rate = settings.learning_rate * _SMALLER**attempt
-        self._adam = Adam(self._others, rate, steps=settings.steps if settings.decay else None)
-        self._variables = [*self._of_posterior, *self._others]
-        self._mean = RunningMean(self._variables, round(_BEFORE_MEAN * settings.steps)) if settings.mean else None
-        #: All variables that training changes.
-        self.state = [*self._variables, model.posterior.jitter.unconstrained_variable, *self._adam.state]
-        self.state += [] if self._natural is None else [self._natural.state]
-        self.state += [] if self._mean is None else self._mean.state
-
-    def end(self) -> None:
-        """Set the parameters to what training ends with."""
-        if self._mean is not None:
-            self._mean.take()
-
-    @tf.autograph.experimental.do_not_convert  # no control flow to convert in here: this halves the time of the trace
-    def step(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """Make one step. Return the objective before it, or NaN if the objective or a gradient is not finite."""
-        variables = self._variables
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(variables)
-            value = self._model.objective(batch, seed)
-            loss = -value - self._model.log_prior_density()
-        # Zeros for parameters that do not enter the objective, such as a learned V in a method that ignores it.
-        gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-        # If a number is not finite, the gradients are 0: only momentum moves the parameters, and training can go on.
-        finite = [tf.reduce_all(tf.math.is_finite(number)) for number in (value, *gradients)]
-        usable = tf.reduce_all(finite)
-        gradients = [tf.where(usable, gradient, tf.zeros_like(gradient)) for gradient in gradients]
-        count = len(self._of_posterior)
-        if self._natural is not None:
-            self._natural.apply_gradients(*gradients[:count])
-        self._adam.apply_gradients(gradients[count:])
-        if self._mean is not None:
-            self._mean.update()
-        return tf.where(usable, value, tf.constant(np.nan, value.dtype))
-
-
-def _restored(checkpoint: Checkpoint | None, state: Sequence[tf.Variable], attempt: int) -> dict[str, np.ndarray]:
+def _restored(checkpoint: Checkpoint, state: Sequence[tf.Variable], attempt: int) -> dict[str, np.ndarray]:
     """Set the variables to the checkpoint and return its progress. Ignore a checkpoint of an earlier attempt."""
-    if checkpoint is None:
-        return {}
     fresh = [variable.numpy() for variable in state]
     kept = checkpoint.restore(state)
     if int(kept.get("attempt", attempt)) > attempt:
@@ -244,14 +256,6 @@ def _restored(checkpoint: Checkpoint | None, state: Sequence[tf.Variable], attem
         _start_again(state, fresh)
         return {}
     return kept
-
-
-def _gone_astray(first: float, value: float, low: float, step: int) -> str:
-    """Return a description of an objective that has fallen far, or is low and has hardly risen; else an empty text."""
-    fallen = value < first - _DEEPEST_FALL * max(abs(first), 1.0)
-    if fallen or (value < low and value < first + _RISE * abs(first)):
-        return f"the objective went from {first:.3g} to {value:.3g} by step {step}"
-    return ""
 
 
 def _start_again(variables: Sequence[tf.Variable], values: Sequence[np.ndarray]) -> None:

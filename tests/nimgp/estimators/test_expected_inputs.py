@@ -5,6 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from fermiclass import NIMGPClassifier
+from fermiclass.nimgp.estimators.preparation import labelled_rows, prepare
+from fermiclass.nimgp.settings import Settings
 from fermiclass.rows import ArrayRows, fit_rows
 
 SETTINGS = {"num_inducing": 8, "steps": 20}
@@ -41,11 +43,9 @@ def test_it_is_what_the_method_makes_of_these_inputs(data, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_training_sees_them_too(data, method):
-    estimator = NIMGPClassifier(method, inputs={"prior": "population"}, **SETTINGS)
-    problem, plain = (
-        clone(estimator).set_params(inputs={"prior": prior})._prepare(*data, None)
-        for prior in ("population", "isotropic")
-    )
+    X, y, X_var = data
+    both = (Settings(method, inputs={"prior": prior}, **SETTINGS) for prior in ("population", "isotropic"))
+    problem, plain = (prepare(settings, labelled_rows(settings, X, X_var, y)) for settings in both)
     mean, var = problem.prior.moments(plain.X, plain.X_var)
     np.testing.assert_array_equal(problem.X, mean)
     np.testing.assert_array_equal(problem.X_var, var)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+from fermiclass.nimgp.estimators.mixins import wrong_label_probabilities
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-from fermiclass.nimgp.estimators.validation import wrong_label_probabilities
 
 NUMBERS = np.array([2, 10, 9])
 RIGHT = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.2, 0.3, 0.5]])  # of the classes 2, 9, 10

@@ -184,9 +184,9 @@ def test_marginal_first_order_against_monte_carlo(rng, noise):
     X, X_var, y = np.array([0.4, -0.8]), np.array([0.5, 0.9]), 1
     functions = linear_functions(rng)
     batch = batch_of(np.tile(X, (count, 1)), np.tile(X_var, (count, 1)), np.full(count, y))
-    marginal = FirstOrderInputs(marginal=True).source_terms(functions, likelihood, batch, SEED).numpy()
+    marginal = FirstOrderInputs(marginal=True).source_terms(functions, likelihood.log_predictive, batch, SEED).numpy()
     one = Batch(None, batch.X[:1], batch.X_var[:1], batch.y[:1])
-    plain = FirstOrderInputs().source_terms(functions, likelihood, one, SEED).numpy()[0]
+    plain = FirstOrderInputs().source_terms(functions, likelihood.variational_expectations, one, SEED).numpy()[0]
 
     latent = functions.moments(one.X)
     step = np.sqrt(X_var) * functions.moments_and_gradient(one.X)[1].numpy()[:, 0]  # (C, D)
@@ -235,8 +235,8 @@ def test_no_noise_is_mgp_for_marginal_first_order_in_expectation(make_model, dat
     model = make_model("nimgp-fo-marginal", likelihood)
     functions = model.posterior.functions(model.kernel)
     batch = batch_of(X, np.zeros_like(X_var), y)
-    marginal = model.input_model.source_terms(functions, model.likelihood, batch, SEED).numpy()
-    mgp = ObservedInputs().source_terms(functions, model.likelihood, batch, SEED).numpy()
+    marginal = model.input_model.source_terms(functions, model.likelihood.log_predictive, batch, SEED).numpy()
+    mgp = ObservedInputs().source_terms(functions, model.likelihood.variational_expectations, batch, SEED).numpy()
     error = 5 * np.hypot(marginal.std(), mgp.std()) / np.sqrt(count) + 2e-3
     if likelihood not in BOUNDS:
         np.testing.assert_allclose(marginal.mean(), mgp.mean(), atol=error)

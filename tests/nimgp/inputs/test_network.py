@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.build import build_model
 from fermiclass.nimgp.inputs.models import AmortisedInputs, OneHot, PerSourceInputs
+from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, mixture, perturbed
 

@@ -1,23 +1,15 @@
 """Where V comes from: shapes, starting values, and that a bound can learn it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.build import build_model
-from fermiclass.nimgp.inputs.models import GivenNoise, LearnedNoise
+from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.names import METHODS, NOISES
 from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import SEED, C, D, M, N, batch_of
-
-
-@pytest.mark.parametrize("size", [1, D])
-def test_learned_variances_are_those_of_all_sources(rng, size):
-    noise = LearnedNoise(size, variance=0.3)
-    values = rng.uniform(0.1, 1, size)
-    noise.variance.assign(values)
-    V = noise.variances(tf.zeros((N, D), tf.float64))
-    np.testing.assert_allclose(V, np.broadcast_to(values, (N, D)), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("noise", "shape"), [("given", None), ("shared", (1,)), ("per-feature", (D,))])
@@ -27,9 +19,9 @@ def test_noise_by_name(rng, noise, shape):
     )
     assert set(NOISES) == {"given", "shared", "per-feature"}
     if shape is None:
-        assert isinstance(model.noise, GivenNoise)
+        assert model.noise is None
     else:
-        np.testing.assert_allclose(model.noise.variance, np.full(shape, 0.25))
+        np.testing.assert_allclose(model.noise, np.full(shape, 0.25))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -38,7 +30,9 @@ def test_a_learned_variance_replaces_what_is_given(make_model, data, method):
     model = make_model(method, noise="per-feature")
     value = model.objective(batch_of(X, X_var, y), SEED)
     np.testing.assert_array_equal(model.objective(batch_of(X, np.zeros_like(X), y), SEED), value)
-    model.noise.variance.assign(2 * model.noise.variance)
+    given = replace(model, noise=None)
+    np.testing.assert_array_equal(given.objective(batch_of(X, X * 0.0 + model.noise.numpy(), y), SEED), value)
+    model.noise.assign(2 * model.noise)
     assert (model.objective(batch_of(X, X_var, y), SEED) != value) == (method != "mgp")
 
 

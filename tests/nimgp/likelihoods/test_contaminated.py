@@ -6,8 +6,9 @@ import tensorflow as tf
 from sklearn.metrics import roc_auc_score
 
 from fermiclass import NIMGPClassifier
-from fermiclass.nimgp.build import build_model
-from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood, probability_of_wrong_label
+from fermiclass.nimgp.estimators.mixins import wrong_label_probabilities
+from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood
+from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.settings import Settings
@@ -88,7 +89,7 @@ def test_bayes():
         joint = RATE * P / C  # z = 1: (n, class)
         joint[:, y] += (1 - RATE) * P[:, y]
         wrong = 1 - joint[:, y] / joint.sum(axis=1)
-        np.testing.assert_allclose(probability_of_wrong_label(P[:, y], RATE, C), wrong)
+        np.testing.assert_allclose(wrong_label_probabilities(P, [y] * len(P), np.arange(C), RATE), wrong)
 
 
 @pytest.mark.parametrize("method", ["mgp", "nimgp", "nimgp-fo-marginal"])

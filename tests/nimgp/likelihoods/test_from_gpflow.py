@@ -7,11 +7,10 @@ import tensorflow as tf
 from scipy.special import logsumexp, ndtr
 from scipy.stats import norm
 
-from fermiclass.nimgp.build import compose_model
 from fermiclass.nimgp.inputs.models import Batch, Standardised
-from fermiclass.nimgp.likelihoods.distributions import quantile_given, quantiles_of_draws
 from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, OrderedProbit
-from fermiclass.nimgp.likelihoods.outputs import make_output_model
+from fermiclass.nimgp.likelihoods.outputs import make_output_model, quantile_given, quantiles_of_draws
+from fermiclass.nimgp.model import compose_model
 from fermiclass.nimgp.names import METHODS, RESPONSES
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.prediction.responses import ResponsePredictor
@@ -228,12 +227,12 @@ def test_every_input_model(method, name, rng):
 def gpflows(model, response):
     """The same sparse model, by GPflow."""
     kernels = []
-    se, linear, white = model.kernel.kernels
+    (se, linear), white = model.kernel.kernels, model.kernel.white
     for c in range(response.num_functions):
         kernels.append(
             gpflow.kernels.RBF(se.variance[c], lengthscales=se.lengthscales[c])
             + gpflow.kernels.Linear(linear.variance[c])
-            + gpflow.kernels.White(white.variance[c])
+            + gpflow.kernels.White(white[c])
         )
     Z = [gpflow.inducing_variables.InducingPoints(points) for points in model.posterior.Z.numpy()]
     single = len(kernels) == 1

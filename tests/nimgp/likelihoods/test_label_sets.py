@@ -5,10 +5,10 @@ import pytest
 import tensorflow as tf
 
 from fermiclass import NIMGPClassifier
-from fermiclass.nimgp.build import build_model
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.labels import LabelTable
 from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE, Contaminated, make_likelihood
+from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.settings import Settings

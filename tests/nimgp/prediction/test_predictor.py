@@ -5,9 +5,8 @@ import pytest
 import tensorflow as tf
 from scipy.special import ndtr, softmax
 
-from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS
+from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.nimgp.prediction.predictor import ClassPredictor, join
-from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import C, D, M, draw, gaussian, mixture
 
 
@@ -135,7 +134,6 @@ def test_first_order_knows_no_prior_of_the_inputs(make_steep, targets, rng):
         ClassPredictor(model, input_prior=p, first_order=True).predict(*targets) for p in (prior, None)
     )
     np.testing.assert_array_equal(with_prior.probabilities, without.probabilities)
-    assert {Settings(m).first_order for m in FIRST_ORDER} == {True}
 
 
 @pytest.mark.parametrize("components", [0, 2])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.training.adam import Adam, RunningMean
+from fermiclass.nimgp.training.optimisers import Adam
 
 
 def steps_by_hand(x, gradients, rate, steps):
@@ -46,15 +46,3 @@ def test_the_state_continues_the_steps(rng):
         of_second.apply_gradients([g])
     assert of_second.state[0].numpy() == 10
     np.testing.assert_array_equal(second.numpy(), whole.numpy())
-
-
-def test_the_mean_is_that_of_the_later_steps(rng):
-    seen = rng.normal(size=(10, 3))
-    x = tf.Variable(np.full(3, 7.0))
-    mean = RunningMean([x], 3)
-    for values in seen:
-        x.assign(values)
-        mean.update()
-        np.testing.assert_array_equal(x.numpy(), values)
-    mean.take()
-    np.testing.assert_allclose(x.numpy(), np.mean(seen[3:], axis=0), rtol=1e-12)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from fermiclass.nimgp.build import build_model, weights_of
 from fermiclass.nimgp.errors import CheckpointError
+from fermiclass.nimgp.model import build_model, weights_of
 from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.training import loop
 from fermiclass.nimgp.training.checkpoints import Checkpoint
-from fermiclass.nimgp.training.feeds import StreamedData, TrainingData
-from fermiclass.nimgp.training.loop import Schedule, maximise
+from fermiclass.nimgp.training.loop import StreamedData, TrainingData, maximise
+from fermiclass.nimgp.training.optimisers import Schedule
 from tests.nimgp.conftest import C, D, M
 
 N, STEPS = 30, 6
@@ -39,7 +39,7 @@ def stream(arrays):
             yield tuple(a[rows] for a in arrays)
             step += 1
 
-    return StreamedData(opened, N)
+    return StreamedData(opened)
 
 
 def run(data, checkpoint=None, until=STEPS, gamma=None, method="nimgp-nn"):
@@ -74,7 +74,7 @@ def test_resumed_training_ends_where_the_other_does(arrays, tmp_path, make, gamm
     assert [file.name for file in tmp_path.iterdir()] == ["training.npz"]
 
 
-@pytest.mark.parametrize("change", [{}, {"format": 3}], ids=["earlier", "later"])
+@pytest.mark.parametrize("change", [{}, {"format": 4}], ids=["earlier", "later"])
 def test_a_checkpoint_of_another_version(arrays, tmp_path, change):
     path = tmp_path / "training.npz"
     run(TrainingData(*arrays), Checkpoint(path, {}, seconds=0), until=2)

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.build import build_model, weights_of
 from fermiclass.nimgp.errors import TrainingError, TrainingWarning
 from fermiclass.nimgp.estimators import preparation
-from fermiclass.nimgp.estimators.preparation import initial_inducing_points
+from fermiclass.nimgp.estimators.preparation import inducing_points
+from fermiclass.nimgp.model import build_model, weights_of
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.settings import Settings
-from fermiclass.nimgp.training.feeds import StreamedData, TrainingData
-from fermiclass.nimgp.training.loop import Schedule, maximise
-from fermiclass.nimgp.training.natural_gradient import NaturalGradient
+from fermiclass.nimgp.training.loop import StreamedData, TrainingData, maximise
+from fermiclass.nimgp.training.optimisers import NaturalGradient, Schedule
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def problem(rng):
 
 def trained(problem, settings, dtype=tf.float64, **model_settings):
     X, _, y = problem
-    Z = initial_inducing_points(X, 12, "kmeans", np.random.default_rng(0))
+    Z = inducing_points(Settings(num_inducing=12), X, len(X), 0)
     model = build_model(Settings(**model_settings, objective="elbo"), Z, num_classes=3, num_data=len(y), dtype=dtype)
     return model, list(maximise(model, TrainingData(*problem), settings))
 
@@ -83,22 +82,23 @@ def test_a_bound_that_is_no_number_is_an_error(problem):
 def test_inducing_points(rng):
     X = np.repeat(rng.normal(size=(30, 2)), 2, axis=0)
     for method in ("kmeans", "random"):
-        Z = initial_inducing_points(X, 10, method, np.random.default_rng(0))
+        settings = Settings(num_inducing=10, training={"inducing": method})
+        Z = inducing_points(settings, X, len(X), 0)
         assert Z.shape == (10, 2)
-        np.testing.assert_array_equal(Z, initial_inducing_points(X, 10, method, np.random.default_rng(0)))
-    assert initial_inducing_points(X, 100, "kmeans", np.random.default_rng(0)).shape == (30, 2)
+        np.testing.assert_array_equal(Z, inducing_points(settings, X, len(X), 0))
+    assert inducing_points(Settings(num_inducing=100), X, len(X), 0).shape == (30, 2)
 
 
 def test_kmeans_of_many_rows_takes_a_part(rng, monkeypatch):
     """Centres still represent all rows, and are the same every time."""
     X = np.concatenate([rng.normal(size=(200, 2)), rng.normal(size=(100, 2)) + 20.0])
-    whole = initial_inducing_points(X, 2, "kmeans", np.random.default_rng(0))
+    whole = inducing_points(Settings(num_inducing=2), X, len(X), 0)
     monkeypatch.setattr(preparation, "_ENOUGH", 60)
-    Z = initial_inducing_points(X, 2, "kmeans", np.random.default_rng(0))
-    np.testing.assert_array_equal(Z, initial_inducing_points(X, 2, "kmeans", np.random.default_rng(0)))
+    Z = inducing_points(Settings(num_inducing=2), X, len(X), 0)
+    np.testing.assert_array_equal(Z, inducing_points(Settings(num_inducing=2), X, len(X), 0))
     assert not np.array_equal(np.sort(Z, axis=0), np.sort(whole, axis=0))
     np.testing.assert_allclose(np.sort(Z, axis=0), np.sort(whole, axis=0), atol=1.0)
-    assert initial_inducing_points(X, 80, "kmeans", np.random.default_rng(0)).shape == (80, 2)
+    assert inducing_points(Settings(num_inducing=80), X, len(X), 0).shape == (80, 2)
 
 
 def test_a_stream_of_the_same_batches_trains_the_same_model(problem):
@@ -112,9 +112,9 @@ def test_a_stream_of_the_same_batches_trains_the_same_model(problem):
             (rows,) = feed.take(1)
             yield tuple(a[rows[0].numpy()] for a in problem)
 
-    Z = initial_inducing_points(X, 12, "kmeans", np.random.default_rng(0))
+    Z = inducing_points(Settings(num_inducing=12), X, len(X), 0)
     weights = []
-    for data in (TrainingData(*problem), StreamedData(opened, len(y))):
+    for data in (TrainingData(*problem), StreamedData(opened)):
         model = build_model(Settings("nimgp-nn", objective="elbo"), Z, num_classes=3, num_data=len(y))
         *_, last = maximise(model, data, settings)
         weights.append(weights_of(model))

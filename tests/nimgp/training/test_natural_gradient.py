@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.build import build_model
+from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.settings import Settings
-from fermiclass.nimgp.training.feeds import TrainingData
-from fermiclass.nimgp.training.loop import Schedule, maximise
-from fermiclass.nimgp.training.natural_gradient import NaturalGradient, natural_step
+from fermiclass.nimgp.training.loop import Schedule, TrainingData, maximise
+from fermiclass.nimgp.training.optimisers import NaturalGradient, natural_step
 from tests.nimgp.conftest import C, D, M
 
 

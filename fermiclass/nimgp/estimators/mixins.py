@@ -1,0 +1,86 @@
+"""What estimators share: scores with variances, pickles, and probabilities of wrong labels."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+
+from fermiclass.nimgp.labels import has_label
+from fermiclass.nimgp.processes import is_broken_fork
+from fermiclass.nimgp.validation import align_columns
+
+
+class NoisyClassifierMixin(ClassifierMixin):
+    """A classifier whose score takes variances."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, X_var: Any = None) -> float:
+        """Return the share of right labels, weighted by `sample_weight`."""
+        align_columns(X, y=y)
+        return float(accuracy_score(y, self.predict(X, X_var=X_var), sample_weight=sample_weight))
+
+
+class NoisyRegressorMixin(RegressorMixin):
+    """A regressor whose score takes variances."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, X_var: Any = None) -> float:
+        """Return R², the share of the variance of y that the mean explains, weighted by `sample_weight`."""
+        align_columns(X, y=y)
+        return float(r2_score(y, self.predict(X, X_var=X_var), sample_weight=sample_weight))
+
+
+class RebuiltModelMixin:
+    """An estimator whose TensorFlow model cannot be copied or pickled: it is built again from its parameters."""
+
+    _of_model: ClassVar[tuple[str, ...]]  # attributes that hold the model; with the last one, the estimator is fitted
+
+    def _rebuild(self) -> None:
+        """Set these attributes from the others."""
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, self._of_model[-1])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()  # of BaseEstimator
+        fitted = self.__sklearn_is_fitted__()
+        return {key: value for key, value in state.items() if key not in self._of_model} | {"_is_fitted": fitted}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        fitted = state.pop("_is_fitted")
+        super().__setstate__(state)  # type: ignore[misc]
+        if fitted and not is_broken_fork():  # an error here would leave a pool of processes waiting
+            self._rebuild()
+
+
+def wrong_label_probabilities(right: np.ndarray, y: Any, classes: np.ndarray, rate: float) -> np.ndarray:
+    """Return the probabilities ``(n,)`` that labels are wrong, for rows outside the training set.
+
+    ``P(the label is wrong | label) = (ρ/C) (1 − p) / [ρ/C + (1 − ρ) p]`` is P(z = 1 | y), by which the paper ranks,
+    minus the probability that a random label is right. The order is the same. `right` has probabilities ``(n, C)`` of
+    right labels, from a model that was not trained with them; p is that of the label, and `rate` is ρ.
+
+    Raises
+    ------
+    ValueError
+        When a label is of no class, or the number of labels differs from the number of rows.
+    TypeError
+        When labels are bytes.
+    """
+    labels = np.asarray(y)
+    if labels.shape != (len(right),):
+        raise ValueError(f"y has shape {labels.shape}; expected a label for each of {len(right)} rows")
+    has_label(labels)  # refuses bytes
+    # A label names its class as it is, or in text: "1" and 1.0 are the class 1.
+    numbers = {str(name): k for k, name in enumerate(classes)} | {name: k for k, name in enumerate(classes.tolist())}
+    found = [numbers.get(label, numbers.get(str(label))) for label in labels.tolist()]
+    unknown = sorted({str(label) for label, number in zip(labels, found, strict=True) if number is None})
+    if unknown:
+        raise ValueError(
+            f"y has labels of no class: {', '.join(unknown[:5])}; expected some of {', '.join(map(str, classes))}"
+        )
+    p = right[np.arange(len(labels)), np.array(found, np.intp)]
+    guess = rate / len(classes)
+    return np.asarray(guess * (1.0 - p) / (guess + (1.0 - rate) * p))
