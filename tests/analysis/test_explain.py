@@ -209,6 +209,7 @@ def test_a_source_of_another_release(model, few):
         explain(model, dr1, "Mkn 4211", train_on=few)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_two_classes_and_other_likelihoods(few, name):
     estimator = NIMGPClassifier("mgp", likelihood="probit", steps=5, num_inducing=5)
     found = explain(train(few, estimator, features="LP_Index,LP_beta", classes="agn=bll+fsrq,psr"), few, name)

@@ -93,6 +93,7 @@ def test_bright_sources_alone(few):
     assert sorted(bright["Source_Name"]) == sorted(few.names[known])
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_the_default_judges_sources_of_one_class(few):
     """Neither AGN that are bll or fsrq, but which is unknown, nor soft Galactic sources, which have no class."""
     found = find_outliers(few, default_estimator(steps=5, num_inducing=10, num_draws=16), folds=2)
