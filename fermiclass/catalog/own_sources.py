@@ -82,6 +82,7 @@ _LIMIT_NAMES = ("{}_ul", "{}_ul95", "ul_{}", "{}_upper_limit")
 _UNITS = {"eflux100": "MeV cm-2 s-1", "eflux": "MeV cm-2 s-1"}
 _MOST_NAMED = 8
 _BAND_ERROR, _BAND_LIMIT = "Unc_Flux_Band", "Flux_Band_UL"
+_BANDS = (7, 8)  #: Numbers of bands in 4FGL. Five may be those of 3FGL or of 3FHL.
 _TEXTS = ("Source_Name", "CLASS1", "ASSOC1", _SPECTRUM)
 
 
@@ -273,6 +274,11 @@ def _complete_bands(table: Table) -> None:
     if "Flux_Band" not in table.colnames:
         return
     flux = np.asarray(table["Flux_Band"], float)
+    if flux.ndim == 2 and flux.shape[1] not in _BANDS:
+        raise CatalogError(
+            f"Flux_Band of your own sources has {flux.shape[1]} bands, and nothing says at which energies. Give the "
+            f"{max(_BANDS)} bands of 4FGL-DR4, or flux_points, or remove the column."
+        )
     nothing = np.full(flux.shape, np.nan)
     error, limit = (
         np.asarray(table[name]) if name in table.colnames else nothing for name in (_BAND_ERROR, _BAND_LIMIT)

@@ -184,3 +184,5 @@ def test_bands_with_one_error_and_limits(tmp_path):
         weight = 300 * 1000 / 700
         np.testing.assert_allclose([reading.value[0], reading.sigma[0]], weight * 4e-10 * np.array([0.5, 12**-0.5]))
         np.testing.assert_allclose(Band(1e2).read(read_sources(source)).sigma, 1e-11 * 150)
+    with pytest.raises(CatalogError, match="5 bands"):  # those of 3FGL, or of 3FHL
+        read_sources(ROW | {name: data[:5] for name, data in columns.items()})
