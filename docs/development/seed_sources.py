@@ -1,0 +1,137 @@
+"""Where the difference between two seeds comes from, and what makes it smaller: other minibatches, draws and steps.
+
+    python docs/development/seed_sources.py [VARIANT ...] [--seeds 4]
+
+A variant is one of `VARIANTS`, or several joined by "+". Each is fitted to 4FGL-DR4 with the seeds 0, 1, …; a line
+has the root mean square and the largest difference of all P, and the largest of the expected numbers, as means over the
+pairs of seeds, and in brackets the largest of all pairs. The processor time is that of a fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections import ChainMap
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import tensorflow as tf
+
+import fermiclass as fc
+from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
+from fermiclass.labelling.training import default_estimator, train
+from fermiclass.nimgp.likelihoods import base
+from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.training import feeds, loop
+from fermiclass.nimgp.training.adam import Adam
+
+CATALOG = Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz"
+_POINTS = 1 << 15
+
+Patch = Callable[[int], AbstractContextManager[object]]  # of a seed: a context in which it trains
+
+
+def feed(number: Callable[[int], int]) -> Patch:
+    """Return the patch that chooses minibatches by another seed."""
+    of_data = feeds.TrainingData.feed
+    return lambda seed: mock.patch.object(
+        feeds.TrainingData,
+        "feed",
+        lambda data, size, _, dtype, *, first=0: of_data(data, size, number(seed), dtype, first=first),
+    )
+
+
+def whole_epochs(num_data: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield minibatches in which each source is once per epoch: what is left begins the next epoch."""
+    rows = np.empty(0, int)
+    while True:
+        while len(rows) < batch_size:
+            rows = np.concatenate([rows, rng.permutation(num_data)])
+        yield rows[:batch_size]
+        rows = rows[batch_size:]
+
+
+def sobol(number: int) -> Patch:
+    """Return the patch that draws one of the blocks of a Sobol sequence for each row and step."""
+
+    def draws(latent: LatentMoments, _: int, seed: tf.Tensor) -> tf.Tensor:
+        functions = latent.mean.shape[0]
+        points = base.gaussian_points(_POINTS, functions).reshape(-1, number, functions).transpose(0, 2, 1)
+        block = tf.random.stateless_uniform(tf.shape(latent.mean)[1:], seed, maxval=len(points), dtype=tf.int32)
+        return latent.mean + tf.sqrt(latent.var) * tf.transpose(
+            tf.gather(tf.constant(points, latent.mean.dtype), block)
+        )
+
+    return lambda seed: mock.patch.object(base, "antithetic_draws", draws)
+
+
+def steps(rank: int, functions: int, factor: float) -> Patch:
+    """Return the patch that multiplies the steps of a parameter, which is known by its shape ``(functions, 60, …)``."""
+
+    class Other(Adam):
+        def apply_gradients(self, gradients: list[tf.Tensor]) -> None:
+            chosen = [v for v in self._of_variables if v.shape[:2] == [functions, 60] and len(v.shape) == rank]
+            before = [tf.identity(v) for v in chosen]
+            super().apply_gradients(gradients)
+            for v, old in zip(chosen, before, strict=True):
+                v.assign(old + factor * (v - old))
+
+    return lambda seed: mock.patch.object(loop, "Adam", Other)
+
+
+#: Patches, the settings of the estimator, and whether it has the same random state for every seed.
+VARIANTS: dict[str, tuple[Patch, dict[str, object], bool]] = {
+    "default": (nullcontext, {}, False),
+    "draws-only": (feed(lambda seed: 0), {}, False),
+    "minibatches-only": (feed(lambda seed: seed), {}, True),
+    "epochs": (lambda seed: mock.patch.object(feeds, "_minibatches", whole_epochs), {}, False),
+    "pairs-32": (nullcontext, {"training": {"mean": True, "draw_pairs": 32}}, False),
+    "sobol-64": (sobol(64), {"training": {"mean": True, "draw_pairs": 32}}, False),
+    "all-rows": (nullcontext, {"batch_size": None}, False),
+    "batch-499": (nullcontext, {"batch_size": 499}, False),
+    "steps-2000": (nullcontext, {"steps": 2000}, False),
+    "mean-50": (lambda seed: mock.patch.object(loop, "_BEFORE_MEAN", 0.5), {}, False),
+    "means-quarter": (steps(2, 5, 0.25), {}, False),
+    "means-3": (steps(2, 5, 3.0), {}, False),
+    "means-6": (steps(2, 5, 6.0), {}, False),
+    "points-quarter": (steps(3, 5, 0.25), {}, False),
+}
+
+
+def main() -> None:
+    """Fit each variant with each seed, and compare the labels."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("variants", nargs="*", default=["default"], metavar="VARIANT")
+    parser.add_argument("--seeds", type=int, default=4)
+    given = parser.parse_args()
+    catalog = fc.read_catalog(CATALOG)
+    table = extract_features(catalog, DEFAULT_FEATURE_SET, catalog.grouping(None))
+    for name in given.variants:
+        P, seconds = [], []
+        patches, settings, same = zip(*(VARIANTS[part] for part in name.split("+")), strict=True)
+        for seed in range(given.seeds):
+            estimator = default_estimator(random_state=0 if any(same) else seed, **dict(ChainMap(*settings)))
+            begin = time.process_time()
+            with ExitStack() as stack:
+                for patch in patches:
+                    stack.enter_context(patch(seed))
+                model = train(catalog, estimator, table=table)
+            seconds.append(time.process_time() - begin)
+            labels = model.label(catalog, table=table)
+            P.append(np.array([labels[f"P_{each}"] for each in model.classes]))
+        differences = [one - other for one, other in itertools.combinations(P, 2)]
+        found = {
+            "rms": [np.sqrt(np.mean(d**2)) for d in differences],
+            "largest": [np.abs(d).max() for d in differences],
+            "expected": [np.abs(d.sum(axis=1)).max() for d in differences],
+        }
+        text = ", ".join(f"{key} {np.mean(values):.4f} ({np.max(values):.4f})" for key, values in found.items())
+        print(f"{name}: {text}; {np.mean(seconds):.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
