@@ -2,8 +2,8 @@
 
     python docs/development/kinds_of_pulsars.py [catalogs/4FGL-DR4.fits.gz]
 
-Five folds of the training sources. Prints the mean of −ln P(kind | pulsar) of the psr and msp, and its paired difference
-to the default's.
+Five folds of the training sources. Prints the mean of −ln P(kind | pulsar) of the psr and msp, and its paired
+difference to the default's.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import argparse
 import itertools
 import time
 from collections import ChainMap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from unittest import mock
@@ -26,33 +26,36 @@ from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
 from fermiclass.labelling.training import default_estimator, train
 from fermiclass.nimgp.likelihoods import base
 from fermiclass.nimgp.posterior import LatentMoments
-from fermiclass.nimgp.training import feeds, loop
-from fermiclass.nimgp.training.adam import Adam
+from fermiclass.nimgp.training import loop, optimisers
 
 CATALOG = Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz"
 _POINTS = 1 << 15
+_of_rows = loop.TrainingData.feed  # before any patch
 
 Patch = Callable[[int], AbstractContextManager[object]]  # of a seed: a context in which it trains
 
 
 def feed(number: Callable[[int], int]) -> Patch:
     """Return the patch that chooses minibatches by another seed."""
-    of_data = feeds.TrainingData.feed
     return lambda seed: mock.patch.object(
-        feeds.TrainingData,
+        loop.TrainingData,
         "feed",
-        lambda data, size, _, dtype, *, first=0: of_data(data, size, number(seed), dtype, first=first),
+        lambda data, size, _, dtype, *, first=0: _of_rows(data, size, number(seed), dtype, first=first),
     )
 
 
-def whole_epochs(num_data: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield minibatches in which each source is once per epoch: what is left begins the next epoch."""
-    rows = np.empty(0, int)
-    while True:
-        while len(rows) < batch_size:
-            rows = np.concatenate([rows, rng.permutation(num_data)])
-        yield rows[:batch_size]
-        rows = rows[batch_size:]
+def whole_epochs(data: loop.TrainingData, size: int, seed: int, dtype: tf.DType, *, first: int = 0) -> loop.Feed:
+    """Feed minibatches in which each source is once per epoch: what is left begins the next epoch."""
+    rng, kept = np.random.default_rng([seed, 2]), [np.empty(0, np.int32)]
+    batch = _of_rows(data, size, seed, dtype, first=first).batch
+
+    def take(steps: int) -> tuple[tf.Tensor, ...]:
+        while len(kept[0]) < steps * size:
+            kept[0] = np.concatenate([kept[0], rng.permutation(len(data.y)).astype(np.int32)])
+        taken, kept[0] = kept[0][: steps * size], kept[0][steps * size :]
+        return (tf.constant(taken.reshape(steps, size)),)
+
+    return loop.Feed(take, batch)
 
 
 def sobol(number: int) -> Patch:
@@ -72,7 +75,7 @@ def sobol(number: int) -> Patch:
 def steps(rank: int, functions: int, factor: float) -> Patch:
     """Return the patch that multiplies the steps of a parameter, which is known by its shape ``(functions, 60, …)``."""
 
-    class Other(Adam):
+    class Other(optimisers.Adam):
         def apply_gradients(self, gradients: list[tf.Tensor]) -> None:
             chosen = [v for v in self._of_variables if v.shape[:2] == [functions, 60] and len(v.shape) == rank]
             before = [tf.identity(v) for v in chosen]
@@ -80,7 +83,7 @@ def steps(rank: int, functions: int, factor: float) -> Patch:
             for v, old in zip(chosen, before, strict=True):
                 v.assign(old + factor * (v - old))
 
-    return lambda seed: mock.patch.object(loop, "Adam", Other)
+    return lambda seed: mock.patch.object(optimisers, "Adam", Other)
 
 
 #: Patches, the settings of the estimator, and whether it has the same random state for every seed.
@@ -88,13 +91,13 @@ VARIANTS: dict[str, tuple[Patch, dict[str, object], bool]] = {
     "default": (nullcontext, {}, False),
     "draws-only": (feed(lambda seed: 0), {}, False),
     "minibatches-only": (feed(lambda seed: seed), {}, True),
-    "epochs": (lambda seed: mock.patch.object(feeds, "_minibatches", whole_epochs), {}, False),
+    "epochs": (lambda seed: mock.patch.object(loop.TrainingData, "feed", whole_epochs), {}, False),
     "pairs-32": (nullcontext, {"training": {"mean": True, "draw_pairs": 32}}, False),
     "sobol-64": (sobol(64), {"training": {"mean": True, "draw_pairs": 32}}, False),
     "all-rows": (nullcontext, {"batch_size": None}, False),
     "batch-499": (nullcontext, {"batch_size": 499}, False),
     "steps-2000": (nullcontext, {"steps": 2000}, False),
-    "mean-50": (lambda seed: mock.patch.object(loop, "_BEFORE_MEAN", 0.5), {}, False),
+    "mean-50": (lambda seed: mock.patch.object(optimisers, "_BEFORE_MEAN", 0.5), {}, False),
     "means-quarter": (steps(2, 5, 0.25), {}, False),
     "means-3": (steps(2, 5, 3.0), {}, False),
     "means-6": (steps(2, 5, 6.0), {}, False),
