@@ -94,6 +94,7 @@ class Predictor:
         self,
         compute: Callable[..., tuple[tf.Tensor, ...]],
         num_draws: int,
+        size: int,
         X: np.ndarray,
         X_var: np.ndarray,
         rows: Sequence[np.ndarray] = (),
@@ -101,9 +102,9 @@ class Predictor:
     ) -> list[np.ndarray]:
         """Return ``compute(num_draws, latent moments, *rows, *numbers)`` for one block, as a graph.
 
-        `rows` have a first axis of length n. Results are those of a whole block, of which the first n are valid.
+        `rows` have a first axis of length n. Results are those of a block of `size`, of which the first n are valid.
         """
-        conditional, size = self._input_prior.condition(X, X_var), rows_per_block(X.shape[1], num_draws)
+        conditional = self._input_prior.condition(X, X_var)
         padded = [np.pad(a, [(0, size - len(a))] + [(0, 0)] * (a.ndim - 1), mode="edge") for a in (*conditional, *rows)]
         key = compute.__name__, num_draws
         if key not in self._traced:  # tracing takes a quarter of a second
@@ -157,14 +158,15 @@ class ClassPredictor(Predictor):
             rows = slice(start, start + block_size)
             noisy = np.any(X_var[rows] > 0, axis=1)
             kinds = ([num_draws] if noisy.any() else []) + ([1] if not noisy.all() else [])
-            found = [self._block(draws, X[rows], X_var[rows], ratio[rows], temperature) for draws in kinds]
+            block = X[rows], X_var[rows], ratio[rows], temperature
+            found = [self._block(draws, block_size, *block) for draws in kinds]
             yield found[0] if len(found) == 1 else _choose(noisy, *found)
 
     def _block(
-        self, num_draws: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray, temperature: float
+        self, num_draws: int, size: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray, temperature: float
     ) -> Prediction:
         count = len(X)
-        found = self._evaluate(self._moments, num_draws, X, X_var, [ratio], [temperature])
+        found = self._evaluate(self._moments, num_draws, size, X, X_var, [ratio], [temperature])
         mean, second, entropy_given_x, entropy_given_f = (a[..., :count].astype(float) for a in found)
         if not all(np.all(np.isfinite(a)) for a in (mean, second, entropy_given_x, entropy_given_f)):
             raise PredictionError(

@@ -88,7 +88,7 @@ class ResponsePredictor(Predictor):
             size = rows_per_block(X.shape[1], count)
             for start in range(0, len(rows), size):
                 block = rows[start : start + size]
-                found = self._evaluate(compute, count, X[block], X_var[block], [a[block] for a in rest])
+                found = self._evaluate(compute, count, size, X[block], X_var[block], [a[block] for a in rest])
                 parts.append([finish(a[: len(block)]) for a in found])
                 order.append(block)
         back = np.argsort(np.concatenate(order)) if order else np.empty(0, int)
