@@ -33,18 +33,30 @@ def test_published_figures_are_those_of_the_benchmarks(tables):
 
 
 @pytest.mark.parametrize(
-    ("mean", "se", "published", "expected"),
+    ("mean", "se", "published", "splits", "expected"),
     [
-        (0.3768, 0.02, 0.377, "reached"),
-        (0.3774, 0.02, 0.377, "reached"),  # as exactly as it is printed
-        (0.39, 0.02, 0.377, "within one standard error"),
-        (0.40, 0.02, 0.377, "not"),
-        (0.39, float("nan"), 0.377, "not"),
-        (0.39, 0.02, float("nan"), ""),
+        (0.3768, 0.02, 0.377, 20, "reached"),
+        (0.3774, 0.02, 0.377, 20, "reached"),  # as exactly as it is printed
+        (0.39, 0.02, 0.377, 20, "within one standard error"),
+        (0.40, 0.02, 0.377, 20, "not"),
+        (0.39, float("nan"), 0.377, 20, "not"),
+        (0.39, 0.02, float("nan"), 20, ""),
+        (0.36, float("nan"), 0.377, 1, ""),  # one split is no evidence
     ],
 )
-def test_verdicts(tables, mean, se, published, expected):
-    assert tables.verdict(mean, se, published) == expected
+def test_verdicts(tables, mean, se, published, splits, expected):
+    assert tables.verdict({"mean": mean, "se": se, "published": published, "splits": splits}) == expected
+
+
+def test_the_overview_counts_every_figure_of_the_paper(tables):
+    def of(mean, splits=5):
+        return {"mean": mean, "se": 0.01, "published": 0.377, "splits": splits}
+
+    found = [("mgp", "nll", of(0.3)), ("nimgp", "nll", of(0.38)), ("nimgp-fo", "nll", of(0.5, splits=9))]
+    found += [("nimgp-nn", "error", of(0.3, splits=1))]
+    figures = {("astro454", "project", "six", method, figure): row for method, figure, row in found}
+    line = next(line for line in tables.overview(figures) if line[0] == "Tables 9 and 10")
+    assert line[1:8] == ["`astro454 --datasets six`", "1 to 9", "1", "1", "1", "1", "4"]
 
 
 def test_figures_that_are_measured_again_replace_the_old(tables):
