@@ -4,7 +4,6 @@ import contextlib
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from unittest import mock
 
 # As the commands do: the same seed gives the same bytes, and small operations are faster on one thread.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
@@ -99,13 +98,11 @@ def model(few):
 
 @contextlib.contextmanager
 def without_graphs():
-    """To trace one costs more than to run it for a few steps or sources. Nor is one asked for, as `call_graph` does."""
+    """To trace one costs more than to run it for a few steps or sources."""
     import tensorflow as tf
 
-    graphs = type(tf.function(lambda: None))
-    with mock.patch.object(graphs, "experimental_get_tracing_count", return_value=1):
-        tf.config.run_functions_eagerly(True)
-        yield
+    tf.config.run_functions_eagerly(True)
+    yield
     tf.config.run_functions_eagerly(False)
 
 

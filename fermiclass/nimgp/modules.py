@@ -161,7 +161,7 @@ def call_graph(function: Any, *arguments: Any, any_length: bool = False) -> Any:
 
     With `any_length` one trace serves for tensors of all lengths; it must not depend on the length.
     """
-    if function.experimental_get_tracing_count() == 0:
+    if function.experimental_get_tracing_count() == 0 and not tf.config.functions_run_eagerly():
         if any_length:
             example = tf.nest.map_structure(lambda a: tf.TensorSpec([None, *a.shape[1:]], a.dtype), arguments)
             function.get_concrete_function(*example)
