@@ -32,7 +32,7 @@ GROUPS = {"agn": "Sum_P_agn", "psr": "Sum_P_psr", "other": "P_other"}
 #: Without a class, and between all of them.
 EXPLAINED = "4FGL J0001.6+3503"
 #: Which of a notebook's pictures is its main one.
-MAIN_PICTURES = {"01": 1, "02": 1, "03": 0, "04": 0, "05": 1, "06": 0}
+MAIN_PICTURES = {"01": 1, "02": 1, "03": 0, "04": 0, "05": 1, "06": 0, "07": 0}
 
 
 def write_gallery() -> None:
