@@ -124,6 +124,12 @@ moved = np.abs(np.asarray(joined["Sum_P_agn"]) - np.asarray(labels["Sum_P_agn"])
 print(f"mean change of Sum_P_agn with an X-ray flux: {moved[seen].mean():.3f}")
 print(f"of the other sources: {moved[~seen].mean():.3f}")
 
+figure, axes = plt.subplots(figsize=(4.5, 4.5), layout="constrained")
+axes.plot([0, 1], [0, 1], color="0.7", lw=1)
+axes.plot(labels["Sum_P_agn"][seen], joined["Sum_P_agn"][seen], ".", ms=3)
+axes.set(xlabel="Sum_P_agn", ylabel="Sum_P_agn with the X-ray flux", aspect="equal")
+plt.show()
+
 # %% [markdown]
 # ## Labels of your own
 #
@@ -137,5 +143,5 @@ again = fc.classify(fc.relabel(catalog, found))
 print(len(labels), "labels before,", len(again), "with the labels of your own")
 
 # %% [markdown]
-# [The page on own sources](../docs/own-sources.md) has all names of columns, flux points of
-# gammapy and fermipy, and kinds of classes of your own.
+# The page "How to label your own sources" of the documents has all names of columns, flux
+# points of gammapy and fermipy, and kinds of classes of your own.
