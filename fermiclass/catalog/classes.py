@@ -43,7 +43,7 @@ NATURES = ("bll", "fsrq", "psr", "msp", "other")  #: Natures: what a source can 
 
 _AGN = ("bll", "fsrq")  # one of them, unknown which
 #: The natures that a source with each class code can have. An AGN without a type is either. Binaries and globular
-#: clusters may shine by millisecond pulsars: nearly all binaries that were found far from the plane do. ``spp`` is a
+#: clusters may shine by millisecond pulsars: nearly all binaries that were found far from the plane do. ``spp`` is an
 #: overlap with a remnant or nebula, perhaps by chance, which may have a pulsar.
 CODE_NATURES: Mapping[str, tuple[str, ...]] = {
     "bll": ("bll",),
