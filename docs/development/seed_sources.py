@@ -29,7 +29,6 @@ from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.training import loop, optimisers
 
 CATALOG = Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz"
-_POINTS = 1 << 15
 _of_rows = loop.TrainingData.feed  # before any patch
 
 Patch = Callable[[int], AbstractContextManager[object]]  # of a seed: a context in which it trains
@@ -44,32 +43,36 @@ def feed(number: Callable[[int], int]) -> Patch:
     )
 
 
-def whole_epochs(data: loop.TrainingData, size: int, seed: int, dtype: tf.DType, *, first: int = 0) -> loop.Feed:
-    """Feed minibatches in which each source is once per epoch: what is left begins the next epoch."""
-    rng, kept = np.random.default_rng([seed, 2]), [np.empty(0, np.int32)]
+def at_most_once(data: loop.TrainingData, size: int, seed: int, dtype: tf.DType, *, first: int = 0) -> loop.Feed:
+    """Feed minibatches in which each source is at most once per epoch: what is left is dropped."""
+    rng, order = np.random.default_rng([seed, 2]), iter(())
     batch = _of_rows(data, size, seed, dtype, first=first).batch
 
     def take(steps: int) -> tuple[tf.Tensor, ...]:
-        while len(kept[0]) < steps * size:
-            kept[0] = np.concatenate([kept[0], rng.permutation(len(data.y)).astype(np.int32)])
-        taken, kept[0] = kept[0][: steps * size], kept[0][steps * size :]
-        return (tf.constant(taken.reshape(steps, size)),)
+        nonlocal order
+        batches = []
+        while len(batches) < steps:
+            rows = np.fromiter(itertools.islice(order, size), np.int32)
+            if len(rows) == size:
+                batches.append(rows)
+            else:
+                order = iter(rng.permutation(len(data.y)))
+        return (tf.constant(np.stack(batches)),)
 
     return loop.Feed(take, batch)
 
 
-def sobol(number: int) -> Patch:
-    """Return the patch that draws one of the blocks of a Sobol sequence for each row and step."""
+def independent(latent: LatentMoments, num_draws: int, seed: tf.Tensor) -> tf.Tensor:
+    """Draw independent antithetic pairs in place of those of a Sobol sequence."""
+    num_functions, num_inputs = tf.unstack(tf.shape(latent.mean))
+    normal = tf.random.stateless_normal([num_inputs, num_functions, num_draws // 2], seed, dtype=latent.mean.dtype)
+    half = tf.sqrt(latent.var) * tf.transpose(normal)
+    return latent.mean + tf.concat([half, -half], axis=0)
 
-    def draws(latent: LatentMoments, _: int, seed: tf.Tensor) -> tf.Tensor:
-        functions = latent.mean.shape[0]
-        points = base.gaussian_points(_POINTS, functions).reshape(-1, number, functions).transpose(0, 2, 1)
-        block = tf.random.stateless_uniform(tf.shape(latent.mean)[1:], seed, maxval=len(points), dtype=tf.int32)
-        return latent.mean + tf.sqrt(latent.var) * tf.transpose(
-            tf.gather(tf.constant(points, latent.mean.dtype), block)
-        )
 
-    return lambda seed: mock.patch.object(base, "antithetic_draws", draws)
+def pairs(number: int) -> dict[str, object]:
+    """Return the settings with another number of pairs of draws."""
+    return {"training": {"mean": True, "draw_pairs": number}}
 
 
 def steps(rank: int, functions: int, factor: float) -> Patch:
@@ -91,9 +94,10 @@ VARIANTS: dict[str, tuple[Patch, dict[str, object], bool]] = {
     "default": (nullcontext, {}, False),
     "draws-only": (feed(lambda seed: 0), {}, False),
     "minibatches-only": (feed(lambda seed: seed), {}, True),
-    "epochs": (lambda seed: mock.patch.object(loop.TrainingData, "feed", whole_epochs), {}, False),
-    "pairs-32": (nullcontext, {"training": {"mean": True, "draw_pairs": 32}}, False),
-    "sobol-64": (sobol(64), {"training": {"mean": True, "draw_pairs": 32}}, False),
+    "at-most-once": (lambda seed: mock.patch.object(loop.TrainingData, "feed", at_most_once), {}, False),
+    "independent": (lambda seed: mock.patch.object(base, "antithetic_draws", independent), {}, False),
+    "pairs-16": (nullcontext, pairs(16), False),
+    "pairs-128": (nullcontext, pairs(128), False),
     "all-rows": (nullcontext, {"batch_size": None}, False),
     "batch-499": (nullcontext, {"batch_size": 499}, False),
     "steps-2000": (nullcontext, {"steps": 2000}, False),

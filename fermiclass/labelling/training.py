@@ -31,7 +31,7 @@ DEFAULT_SETTINGS = {"method": "nimgp-fo", "objective": "predictive", "steps": 50
 
 #: Minibatches end at the same objective as all sources in every step, in a quarter of the time. The mean of the steps
 #: and more draws make another seed change less.
-_MINIBATCHES = {"batch_size": 512, "training": {"mean": True, "draw_pairs": 16}}
+_MINIBATCHES = {"batch_size": 512, "training": {"mean": True, "draw_pairs": 32}}
 _ALL_ROWS = {name: FULL_BATCH[name] for name in _MINIBATCHES}
 
 #: Weight of labels that are guesses. Chance associations have what their code can be. Unassociated sources that the

@@ -190,8 +190,8 @@ class TrainingOptions(_Checked):
     mean
         Whether the parameters end at their mean over the last 70 % of the steps (Polyak & Juditsky 1992).
     draw_pairs
-        Number of antithetic pairs of draws of the latent functions for each row and step, where the likelihood needs
-        draws.
+        Number of antithetic pairs of quasi-Monte Carlo draws of the latent functions for each row and step, where the
+        likelihood needs draws; best a power of 2.
     natural_gradient
         Step size γ of natural gradients for the variational distribution of the inducing values; None leaves it to
         Adam. 0.1 is a common choice. With step, probit or logit and several classes that overlap, natural gradients may

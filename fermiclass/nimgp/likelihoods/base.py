@@ -21,6 +21,7 @@ from scipy.stats import qmc
 from fermiclass.nimgp.modules import Module
 from fermiclass.nimgp.posterior import LatentMoments
 
+_PAIRS_IN_ALL = 1 << 14  # pairs of points of f of which training takes blocks
 _POINTS_IN_ALL = 256  # smallest number of points of f for each input
 _NODES = 20  # Gauss-Hermite nodes of a single function
 FAR = 1e30  #: Functions that are lower by this have no weight.
@@ -150,10 +151,16 @@ def draws_of_f(latent: LatentMoments, num_draws: int, num_points: int) -> tf.Ten
 
 
 def antithetic_draws(latent: LatentMoments, num_draws: int, seed: tf.Tensor) -> tf.Tensor:
-    """Return S draws of f, shape (S, L, n). S is even. The draws of a row do not depend on later rows."""
-    num_functions, num_inputs = tf.unstack(tf.shape(latent.mean))
-    shape = [num_inputs, num_functions, num_draws // 2]
-    half = tf.sqrt(latent.var) * tf.transpose(tf.random.stateless_normal(shape, seed, dtype=latent.mean.dtype))
+    """Return S draws of f, shape (S, L, n): for each row a random block of one long Sobol sequence, and its mirror.
+
+    A block covers f more evenly than independent draws. S is even. The draws of a row do not depend on later rows.
+    """
+    num_functions, pairs = latent.mean.shape[0], num_draws // 2
+    blocks = max(1, _PAIRS_IN_ALL // pairs)
+    points = gaussian_points(blocks * pairs, num_functions).reshape(blocks, pairs, num_functions).transpose(0, 2, 1)
+    block = tf.random.stateless_uniform(tf.shape(latent.mean)[1:], seed, maxval=blocks, dtype=tf.int32)
+    chosen = tf.gather(tf.constant(points, latent.mean.dtype), block)
+    half = tf.sqrt(latent.var) * tf.transpose(chosen)
     return latent.mean + tf.concat([half, -half], axis=0)
 
 

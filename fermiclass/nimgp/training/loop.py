@@ -50,7 +50,7 @@ class TrainingData(NamedTuple):
     y: np.ndarray
 
     def feed(self, batch_size: int | None, seed: int, dtype: tf.DType, *, first: int = 0) -> Feed:
-        """Return a feed of each source at most once per epoch, or of all in every step where there is no batch size.
+        """Return a feed of each source once per epoch, or of all in every step where there is no batch size.
 
         The seed decides the order, and ``first`` is the step to begin with when training resumes.
         """
@@ -60,10 +60,12 @@ class TrainingData(NamedTuple):
             return Feed(lambda steps: (), lambda taken, step: whole)
 
         def minibatches(rng: np.random.Generator) -> Iterator[np.ndarray]:
+            rows = np.empty(0, np.intp)
             while True:
-                order = rng.permutation(num_data)
-                for start in range(0, num_data - batch_size + 1, batch_size):  # a smaller remainder is dropped
-                    yield order[start : start + batch_size]
+                while len(rows) < batch_size:  # the rows that are left of one epoch begin the next batch
+                    rows = np.concatenate([rows, rng.permutation(num_data)])
+                yield rows[:batch_size]
+                rows = rows[batch_size:]
 
         order = islice(minibatches(np.random.default_rng([seed, 2])), first, None)
 

@@ -123,6 +123,14 @@ def test_a_stream_of_the_same_batches_trains_the_same_model(problem):
         np.testing.assert_array_equal(weights[1][name], values)
 
 
+def test_each_source_is_once_in_an_epoch(problem):
+    (steps,) = TrainingData(*problem).feed(20, 4, tf.float64).take(9)
+    first, second = steps.numpy().reshape(2, 90)
+    for epoch in (first, second):
+        np.testing.assert_array_equal(np.sort(epoch), np.arange(90))
+    assert np.any(first != second)
+
+
 @pytest.mark.parametrize(("stuck", "restarts"), [(True, 3), (False, 0)])
 def test_a_bound_that_stays_where_it_began_is_noticed(problem, monkeypatch, stuck, restarts):
     """As when natural gradients have moved q(u) to where a likelihood with fixed label noise is flat."""
