@@ -85,6 +85,8 @@ def _check_values(name: str, values: Any, X: Any, *, complete: bool) -> None:
             f"{name} is in {units[0]}, and units are not converted: give its numbers, such as {name}.to_value(unit), "
             "in the same unit in training and prediction"
         )
+    if getattr(values, "ndim", 0) == 2 and hasattr(values, "sparse"):  # pandas: each column is sparse
+        raise ValueError(f"{name} has only sparse columns: give {name}.sparse.to_dense()")
     ours: Any = getattr(X, "index", None)
     theirs: Any = getattr(values, "index", None)  # lists have an index, too
     indexed = hasattr(ours, "equals") and hasattr(theirs, "equals") and len(X) == len(values)

@@ -86,6 +86,7 @@ ODD = {
     "no row names": (lambda X, y, V: (X, y, V.reset_index(drop=True)), "row 0 is 0, in X source 0"),
     "other rows of y": (lambda X, y, V: (X, y[::-1], V), "the rows of y have other names"),
     "masked X": (lambda X, y, V: (masked(X), y, V), r"X has \d+ masked value\(s\), and what is behind a mask is no"),
+    "sparse X": (lambda X, y, V: (X.astype(pd.SparseDtype(float)), y, V), r"X has only sparse columns: give X.sparse"),
     "masked X_var": (lambda X, y, V: (X, y, masked(V)), r"X_var has \d+ masked value"),
     "masked rows": (lambda X, y, V: (list(masked(X)), y, V), r"X has \d+ masked value"),
     "masked y": (lambda X, y, V: (X, masked(y), V), r"y has 6 masked .* in y '' for no label"),
