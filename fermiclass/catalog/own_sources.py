@@ -29,6 +29,7 @@ from fermiclass.catalog.reading import (
     digest,
     join_bands,
     read_catalog,
+    refuse_hard,
 )
 from fermiclass.catalog.releases import REQUIRED_COLUMNS, CatalogWarning, Release
 from fermiclass.errors import CatalogError, in_one_line
@@ -129,6 +130,7 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None) -> Catal
         plain = plain_table(_without_objects(table))
     except TypeError as error:
         raise CatalogError(f"{shown}: {in_one_line(error)}. Remove the column.") from error
+    refuse_hard(plain.colnames, shown)
     join_bands(plain)
     return _as_catalog(plain, shown, sha256 or digest(plain), columns or {})
 

@@ -100,6 +100,7 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     CatalogError when columns or rows are missing, or have other types.
     """
     name, shown = (source.name, f"'{source.name}'") if isinstance(source, Path) else (source, source)
+    refuse_hard(table.colnames, shown)
     join_bands(table)
     header = {key.upper(): value for key, value in table.meta.items()}
     release, doubt = recognise(header, table.colnames, len(table))
@@ -123,6 +124,16 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     add_galactic(clean)
     _LOG.info("read '%s': %s, %d sources", source, release.name, len(clean))
     return Catalog(clean, release, name, sha256)
+
+
+def refuse_hard(columns: Iterable[str], source: str) -> None:
+    """Raise CatalogError for 2FHL and 3FHL, which alone have the energy of the most energetic photon."""
+    if "HEP_Energy" in columns:
+        raise CatalogError(
+            f"{source} has a column HEP_Energy, as 2FHL and 3FHL do: fluxes and indices above 50 or 10 GeV are not "
+            "those of 4FGL, from which models learn. Label 4FGL-DR4 in its place: it has most of these sources, with "
+            "their names in ASSOC_FHL."
+        )
 
 
 def join_bands(table: Table) -> None:

@@ -6,7 +6,7 @@ import pytest
 from astropy.io import fits
 from astropy.table import Table
 
-from fermiclass import extract_features, read_sources, write_table
+from fermiclass import extract_features, read_catalog, read_sources, write_table
 from fermiclass.catalog import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.features import known_features
@@ -171,6 +171,16 @@ def test_upper_limits_in_place_of_values():
     own = ROW | {"FLUX1000": np.nan, "Flux1000_UL": 2e-10}
     own.pop("flux1000")
     assert extract_features(read_sources(own), "ln_Flux1000").upper[0, 0] == np.log(2e-10)
+
+
+@pytest.mark.parametrize("header", [{}, {"CDS-NAME": "3FHL", "VERSION": "v13"}])
+def test_values_above_10_gev_are_refused(tmp_path, header):
+    row = {"Source_Name": "3FHL J0001.2-0748", "RAJ2000": 0.3, "DEJ2000": -7.8, "Signif_Avg": 9.0}
+    hard = Table([row | {"Spectral_Index": 2.1, "Unc_Spectral_Index": 0.3, "HEP_Energy": 40.0}], meta=header)
+    hard.write(tmp_path / "hard.fits")
+    for read, source in ((read_sources, tmp_path / "hard.fits"), (read_sources, hard), (read_catalog, hard)):
+        with pytest.raises(CatalogError, match=r"3FHL.*ASSOC_FHL"):
+            read(source)
 
 
 def test_bands_with_one_error_and_limits(tmp_path):
