@@ -96,6 +96,17 @@ def model(few):
     return train(few, NIMGPClassifier(steps=40, num_inducing=15), features="six", classes=THREE_CLASSES)
 
 
+def make_up_catalog(classes, release="4FGL-DR4", **columns):
+    """Sources of these classes, called 4FGL 0 and so on if no column says otherwise."""
+    from astropy.table import Table
+
+    from fermiclass.catalog import RELEASES, Catalog
+
+    names = {"Source_Name": [f"4FGL {k}" for k in range(len(classes))], "CLASS1": list(classes)}
+    (known,) = (one for one in RELEASES if one.name == release)
+    return Catalog(Table(names | columns), known, f"{release}.fits", "0" * 64)
+
+
 @contextlib.contextmanager
 def without_graphs():
     """To trace one costs more than to run it for a few steps or sources."""

@@ -7,6 +7,7 @@ import pytest
 
 import fermiclass
 from tests.conftest import slim_path
+from tests.test_architecture import PACKAGE
 
 HEAVY = ("tensorflow", "keras", "tensorflow_probability", "gpflow", "pandas", "sklearn", "pyarrow", "matplotlib")
 
@@ -40,21 +41,20 @@ def test_an_unknown_name_is_an_attribute_error():
     assert not hasattr(fermiclass, "_no_such_name")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import fermiclass; fermiclass.__version__",
-        "import fermiclass.cli.app",
-        "import fermiclass.labelling.catalog_model, fermiclass.labelling.training, fermiclass.labelling.associations",
-        "import fermiclass.labelling.archive, fermiclass.labelling.labels, fermiclass.labelling.class_priors",
-        "import fermiclass.nimgp.domain",
-        "import fermiclass as fc; fc.Catalog, fc.FermiclassError, fc.classify, fc.train, fc.load_model, fc.write_table",
-        "import fermiclass as fc; fc.explain, fc.retrain, fc.followup, fc.Explanation",
-        "import fermiclass.plots",
-    ],
-)
-def test_imports_are_light(code):
+def test_imports_are_light():
+    code = """
+import fermiclass.cli.app, fermiclass.nimgp.domain, fermiclass.plots
+import fermiclass.labelling.catalog_model, fermiclass.labelling.training, fermiclass.labelling.associations
+import fermiclass.labelling.archive, fermiclass.labelling.labels, fermiclass.labelling.class_priors
+import fermiclass as fc
+fc.Catalog, fc.FermiclassError, fc.classify, fc.train, fc.load_model, fc.write_table
+fc.explain, fc.retrain, fc.followup, fc.Explanation"""
     assert loaded_after(code) == "[]"
+
+
+def test_expectation_propagation_does_without_tensorflow():
+    modules = [f"fermiclass.nimgp.ep.{path.stem}" for path in (PACKAGE / "nimgp" / "ep").glob("*.py")]
+    assert "tensorflow" not in loaded_after(f"import {', '.join(modules)}")
 
 
 def test_commands_start_tensorflow_without_keras():

@@ -217,7 +217,7 @@ def test_two_classes_and_other_likelihoods(few, name):
     np.testing.assert_allclose(found.probabilities, found.without_errors)  # MGP knows no error bars
 
 
-@pytest.mark.parametrize("ending", [".fits", ".ecsv", ".vot", ".parquet"])
+@pytest.mark.parametrize("ending", [".fits", ".vot"])
 def test_the_model_of_a_label_table(model, few, tmp_path, ending):
     given = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}}
     write(model.label(few, class_priors=given), tmp_path / f"labels{ending}")

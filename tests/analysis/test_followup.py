@@ -1,7 +1,6 @@
 """Follow-up lists: their order, what each constraint leaves, and what is refused."""
 
 import re
-from types import SimpleNamespace
 
 import astropy.units as u
 import numpy as np
@@ -14,23 +13,8 @@ from fermiclass.analysis.facts import past_candidates
 from fermiclass.analysis.followup import ADDED, CRITERIA
 from fermiclass.analysis.other_list import OtherList
 from fermiclass.errors import CatalogError, FermiclassError, SelectionError
-from fermiclass.labelling.labels import classes_of, label_table
-
-CLASSES = ["bll", "fsrq", "psr"]
-
-
-def labelled(catalog, seed=0):
-    """Labels of real sources, with probabilities that are made up."""
-    rng = np.random.default_rng(seed)
-    n = len(catalog)
-    P = rng.dirichlet(np.ones(3), n)
-    entropy = -np.sum(P * np.log(P), axis=1)
-    prediction = SimpleNamespace(
-        probabilities=P, std=0.1 * P, entropy=entropy, information=entropy * rng.random(n), noise_entropy=rng.random(n)
-    )
-    meta = {"catalog": "4FGL-DR4.fits.gz", "creator": "fermiclass"}
-    flags = np.zeros(n, np.int32)
-    return label_table(catalog, CLASSES, prediction, feature_flags=flags, ood_score=rng.uniform(0.0, 0.9, n), meta=meta)
+from fermiclass.labelling.labels import classes_of
+from tests.show.page.conftest import make_up_labels
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +24,7 @@ def few(dr4):
 
 @pytest.fixture(scope="module")
 def labels(few):
-    return labelled(few)
+    return make_up_labels(few)
 
 
 @pytest.mark.parametrize("by", CRITERIA)
@@ -99,6 +83,7 @@ def test_the_longest_list_of_a_contamination(labels, contamination):
 def test_a_wanted_group(labels):
     """Both kinds of pulsars are wanted together, or one of them."""
     table = labels.copy()
+    table.meta["classes"] = "bll,fsrq,psr,msp"
     table["P_msp"], table["P_psr"] = 0.7 * labels["P_psr"], 0.3 * labels["P_psr"]
     table["Unc_P_msp"], table["Sum_P_psr"] = labels["Unc_P_psr"], labels["P_psr"]
     both = followup(table, want="psr")
@@ -237,7 +222,7 @@ def test_rows_that_can_be_several_sources_exclude_all(labels):
 
 def test_what_others_say_and_since_when(dr4, labels):
     named = dr4[np.isin(dr4.names, ["4FGL J2112.5-3043", "4FGL J0212.1+5321"])]
-    ranking = followup(labelled(named), by="significance")
+    ranking = followup(make_up_labels(named), by="significance")
     assert "debated" in ranking["KNOWN"][0]
     assert "PSR J0212+5321" in ranking["KNOWN"][1]
     assert ranking["FIRST_LIST"][0] == "1FGL"  # by way of 3FGL
@@ -249,7 +234,7 @@ def test_what_others_say_and_since_when(dr4, labels):
 def test_what_became_of_earlier_candidates(labels):
     table = labels.copy()
     table["Sum_P_psr"], table["P_msp"], table["Unc_P_msp"] = table["P_psr"], 0.0, 0.0
-    table.meta["release"] = "4FGL-DR4"
+    table.meta["classes"] = "bll,fsrq,psr,msp"
     past = followup(table, want="psr", top=20).meta["past"]
     assert list(past) == ["4FGL-DR1", "4FGL-DR2", "4FGL-DR3"]
     for numbers in past.values():
@@ -311,6 +296,6 @@ def test_missing_columns(labels, dr4):
 
 
 def test_classes_of_a_label_table(labels):
-    assert classes_of(labels) == CLASSES
+    assert classes_of(labels) == ["bll", "fsrq", "psr"]
     with pytest.raises(CatalogError, match=r"no columns P_<class> and Unc_P_<class>: it is not a label table"):
         classes_of(labels["Source_Name", "P_MAX"])

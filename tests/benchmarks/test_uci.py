@@ -15,14 +15,6 @@ SHAPES = {"glass": (214, 9), "new-thyroid": (215, 5), "satellite": (6435, 36), "
     "waveform": (1000, 21),
     "wine": (178, 13),
 }
-# Best of the paper's methods by noise 0 and 0.25, as listed elsewhere in the project.
-BEST = {"glass": (1.17, 1.36), "new-thyroid": (0.083, 0.271), "svmguide2": (0.519, 0.627)} | {
-    "satellite": (0.281, 0.409),
-    "vehicle": (0.408, 0.783),
-    "vowel": (0.278, 0.943),
-    "waveform": (0.335, 0.434),
-    "wine": (0.054, 0.134),
-}
 
 
 @pytest.fixture
@@ -83,13 +75,6 @@ def test_sizes(benchmark, data_set):
 
 
 def test_published_figures(benchmark):
-    assert len(benchmark.cells) == 32
-    for data_set, best in BEST.items():
-        for noise, expected in zip(("0", "0.25"), best, strict=True):
-            cell = f"{data_set}/{noise}"
-            of_cell = [published["nll"] for (name, _), published in benchmark.published.items() if name == cell]
-            assert len(of_cell) == 4
-            assert min(of_cell) == expected
     assert benchmark.published["glass/0.5", "nimgp-fo"] == {"nll": 1.52, "error": 0.473}
     assert benchmark.published["svmguide2/0.1", "nimgp-nn"] == {"nll": 0.565, "error": 0.192}
 

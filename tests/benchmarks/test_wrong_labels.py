@@ -50,8 +50,6 @@ def test_splits_differ(benchmark):
 
 
 def test_published_figures(benchmark):
-    assert len(benchmark.cells) == 16
-    assert len(benchmark.published) == 32
     assert benchmark.published["new-thyroid/0.1", "rmgpc"]["bcr"] == pytest.approx(0.923)
     assert benchmark.published["glass/0.05", "smgpc"]["bcr"] == pytest.approx(0.589)
     assert benchmark.published["svmguide2/0.2", "rmgpc"]["bcr"] == pytest.approx(0.728)

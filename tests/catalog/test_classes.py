@@ -2,25 +2,19 @@ import itertools
 
 import numpy as np
 import pytest
-from astropy.table import Table
 
 from fermiclass.catalog import (
     CLASS_CODES,
     CLASS_TREE,
-    RELEASES,
     TARGETS,
-    Catalog,
     ClassGrouping,
     default_classes,
     has_two_kinds,
 )
 from fermiclass.errors import ClassError
+from tests.conftest import make_up_catalog
 
 CODES = np.array(["bll", "fsrq", "psr", "msp", "rdg", "bcu", "unk", ""])
-
-
-def catalog_of(codes):
-    return Catalog(Table({"Source_Name": codes, "CLASS1": codes}), RELEASES[0], "made up", "0" * 64)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +79,7 @@ def test_labels_of_several_groups():
         dict(grouping.sets),
     )
     # What a set takes is no target, and is not in `other` either.
-    assert not catalog_of(["bcu"]).is_target(grouping, "uncertain")[0]
+    assert not make_up_catalog(["bcu"]).is_target(grouping, "uncertain")[0]
     assert "rdg" not in ClassGrouping.parse("bll,fsrq,other,bll|fsrq=rdg").members["other"]
 
 
@@ -171,13 +165,13 @@ def test_faults_are_named(spec, message):
 )
 def test_targets(spec, targets, expected):
     np.testing.assert_array_equal(
-        catalog_of(CODES).is_target(ClassGrouping.parse(spec), targets), np.array(expected, bool)
+        make_up_catalog(CODES).is_target(ClassGrouping.parse(spec), targets), np.array(expected, bool)
     )
 
 
 def test_unknown_targets():
     with pytest.raises(ClassError, match=f"targets='none' is unknown: choose one of {', '.join(TARGETS)}"):
-        catalog_of(CODES).is_target(ClassGrouping.parse("bll,psr"), "none")
+        make_up_catalog(CODES).is_target(ClassGrouping.parse("bll,psr"), "none")
 
 
 def test_every_class_of_every_release_has_a_meaning(slim_catalog):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from astropy.io import fits
 
-from fermiclass.catalog import read_catalog
 from tests.conftest import RELEASES, REPOSITORY, slim_path
 
 ORIGINALS = {
@@ -50,18 +49,6 @@ def test_slim_holds_the_values_of_the_original(release, shared_data):
                 assert raw_new[name].tobytes() == raw_old[name].tobytes(), name
             for card in ("TUNIT", "TUCD", "TDISP", "TLMIN", "TLMAX", "TEMIN", "TEMAX", "TNULL"):
                 assert new.header.get(f"{card}{number}") == old.header.get(f"{card}{before}"), (card, name)
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_slim_and_original_read_alike(release, shared_data):
-    slim = read_catalog(slim_path(release))
-    whole = read_catalog(shared_data / "catalogs" / f"{ORIGINALS[release]}.fit.gz")
-    assert slim.release is whole.release
-    for name in slim.table.colnames:
-        np.testing.assert_array_equal(slim.table[name], whole.table[name], err_msg=name)
-        assert slim.table[name].unit == whole.table[name].unit, name
-        assert slim.table[name].description == whole.table[name].description, name
-        assert slim.table[name].meta == whole.table[name].meta, name
 
 
 def test_the_script_makes_the_same_bytes_again(shared_data, tmp_path):

@@ -3,12 +3,11 @@
 import re
 
 import pytest
-from astropy.table import Table
 
-from fermiclass.catalog import RELEASES, Catalog
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import find_source
 from fermiclass.errors import SourceError
+from tests.conftest import make_up_catalog
 
 
 @pytest.mark.parametrize(
@@ -90,10 +89,7 @@ def test_a_name_of_an_earlier_list_is_a_position(dr4, name, expected):
 
 def test_positions_south_of_the_equator():
     """−0° is not +0°, and right ascension goes around."""
-    table = Table({
-        "Source_Name": ["4FGL J1", "4FGL J2"], "CLASS1": ["", ""], "RAJ2000": [0.02, 180.0], "DEJ2000": [-0.75, 0.75],
-    })  # fmt: skip
-    catalog = Catalog(table, RELEASES[3], "t.fits", "0" * 64)
+    catalog = make_up_catalog(["", ""], RAJ2000=[0.02, 180.0], DEJ2000=[-0.75, 0.75])
     with pytest.warns(CatalogWarning):
         assert find_source(catalog, "1FGL J2359.9-0045") == 0
     with pytest.raises(SourceError, match="no source"):
@@ -120,10 +116,5 @@ def test_an_unknown_name_gives_the_nearest(dr4, name, message):
 
 
 def test_a_primary_association_goes_before_a_secondary():
-    table = Table(
-        {"Source_Name": ["4FGL J1", "4FGL J2"], "CLASS1": ["", "bll"], "ASSOC1": ["", "A 1"], "ASSOC2": ["A 1", ""]}
-    )
-    catalog = Catalog(table, RELEASES[3], "t.fits", "0" * 64)
-    assert find_source(catalog, "a1") == 1
-    table.remove_column("ASSOC1")
-    assert find_source(Catalog(table, RELEASES[3], "t.fits", "0" * 64), "a1") == 0
+    assert find_source(make_up_catalog(["", "bll"], ASSOC1=["", "A 1"], ASSOC2=["A 1", ""]), "a1") == 1
+    assert find_source(make_up_catalog(["", "bll"], ASSOC2=["A 1", ""]), "a1") == 0

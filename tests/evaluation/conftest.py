@@ -2,25 +2,22 @@
 
 import numpy as np
 import pytest
-from astropy.table import Table
 
-from fermiclass.catalog import RELEASES, Catalog, read_catalog
+from fermiclass.catalog import read_catalog
 from fermiclass.evaluation import Evaluation, Method, Population, Result, Targets
-from tests.conftest import slim_path
+from tests.conftest import make_up_catalog, slim_path
 
-_RELEASE = {release.name: release for release in RELEASES}
 CLASSES = ("bll", "fsrq", "psr")
-
-
-def make_up_catalog(names, lon, lat, classes, release="4FGL-DR1", **columns):
-    table = Table({"Source_Name": names, "RAJ2000": lon, "DEJ2000": lat, "CLASS1": classes, **columns})
-    return Catalog(table, _RELEASE[release], f"{release}.fits", "0" * 64)
 
 
 @pytest.fixture
 def make_catalog():
     """Return a function: names, positions, classes, release and more columns to a catalogue."""
-    return make_up_catalog
+
+    def make(names, lon, lat, classes, release="4FGL-DR1", **columns):
+        return make_up_catalog(classes, release, Source_Name=names, RAJ2000=lon, DEJ2000=lat, **columns)
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -2,25 +2,18 @@
 
 import numpy as np
 import pytest
-from astropy.table import Table
 
 from fermiclass import NIMGPClassifier, classify, read_catalog, train
-from fermiclass.catalog import RELEASES, THREE_CLASSES, Catalog
+from fermiclass.catalog import THREE_CLASSES
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.class_priors import WAYS, check_class_priors, given_ratios, priors_to_meta, stated_priors
 from fermiclass.labelling.retraining import stored_class_priors
-from tests.conftest import slim_path
+from tests.conftest import make_up_catalog, slim_path
 
 CLASSES = ["bll", "fsrq", "psr"]
 PI = np.array([0.5, 0.3, 0.2])
 GIVEN = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}, "bcu": {"bll": 0.5, "fsrq": 0.4, "psr": 0.1}}
-
-
-def sources(classes):
-    table = Table({"Source_Name": [f"4FGL {k}" for k in range(len(classes))], "CLASS1": list(classes)})
-    table["Signif_Avg"], table["GLAT"] = np.full(len(classes), 5.0), np.full(len(classes), 2.0)
-    return Catalog(table, RELEASES[3], "made up", "0" * 64)
 
 
 def test_given_priors_come_back():
@@ -45,7 +38,7 @@ def test_damaged_metadata_are_refused(damaged):
 
 
 def test_priors_of_groups_are_relative_to_the_training():
-    ratios = given_ratios(GIVEN, sources(["", "bcu", "unk", ""]).status, CLASSES, PI)
+    ratios = given_ratios(GIVEN, make_up_catalog(["", "bcu", "unk", ""]).status, CLASSES, PI)
     w = {group: np.array([priors[name] for name in CLASSES]) for group, priors in GIVEN.items()}
     np.testing.assert_allclose(ratios, [w["unassociated"] / PI, w["bcu"] / PI, np.ones(3), w["unassociated"] / PI])
 
@@ -61,13 +54,13 @@ def test_priors_that_do_not_fit_are_refused_before_training(groups):
     with pytest.raises(ClassError, match="class priors"):
         check_class_priors(groups, CLASSES)
     with pytest.raises(ClassError, match="class priors"):
-        classify(sources(["bcu"]), classes=THREE_CLASSES, class_priors=groups)  # a catalogue that cannot be learned
+        classify(make_up_catalog(["bcu"]), classes=THREE_CLASSES, class_priors=groups)  # which cannot be learned
 
 
 def test_given_priors_have_no_scale():
     small = {"bcu": {name: 1e-12 * p for name, p in GIVEN["bcu"].items()}}
     one, other = (
-        given_ratios(groups, sources(["bcu"]).status, CLASSES, PI) for groups in (small, {"bcu": GIVEN["bcu"]})
+        given_ratios(groups, make_up_catalog(["bcu"]).status, CLASSES, PI) for groups in (small, {"bcu": GIVEN["bcu"]})
     )
     np.testing.assert_allclose(one, other)
 

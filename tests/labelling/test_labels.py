@@ -10,7 +10,7 @@ from astropy.table import MaskedColumn
 from fermiclass import read_catalog
 from fermiclass.errors import CatalogError
 from fermiclass.io.prediction_columns import OOD_LIMIT
-from fermiclass.io.tables import read_table, table_endings, write_table
+from fermiclass.io.tables import write_table
 from fermiclass.labelling.labels import (
     CATALOGUE_COLUMNS,
     FORMAT_KEY,
@@ -181,20 +181,6 @@ def test_masked_catalogue_flags_are_no_flags(few):
     bits = np.asarray(labelled(read_catalog_with(few, Flags=flags))["LABEL_FLAGS"])
     assert bits[3] == 8
     assert np.all(np.delete(bits, 3) == 0)
-
-
-@pytest.mark.parametrize("ending", table_endings)
-def test_values_survive_every_format(labels, tmp_path, ending):
-    write_table(labels, tmp_path / f"labels{ending}")
-    back = read_table(tmp_path / f"labels{ending}")
-    assert back.colnames == labels.colnames
-    for name in labels.colnames:
-        found, expected = np.asarray(back[name]), np.asarray(labels[name])
-        assert found.dtype.kind == expected.dtype.kind, name
-        if ending == ".csv" and expected.dtype.kind == "f":  # shortest digits of a float32, read as float64
-            np.testing.assert_array_equal(found.astype(expected.dtype), expected, err_msg=name)
-        else:
-            np.testing.assert_array_equal(found, expected, err_msg=name)
 
 
 def test_a_table_without_metadata_is_read(labels, tmp_path):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from astropy.table import Table
 
-from fermiclass.catalog import RELEASES, Catalog, ClassGrouping, default_classes
+from fermiclass.catalog import ClassGrouping, default_classes
 from fermiclass.labelling.associations import RATIO, SecondAssociations
+from tests.conftest import make_up_catalog
 
 GROUPING = ClassGrouping.parse(default_classes([]))
 CLASSES = ["bll", "fsrq", "other", "psr"]
@@ -15,10 +15,7 @@ CODE = {"agn": "bcu", "psr": "PSR", "other": "snr"}
 
 
 def catalogue(class1, class2):
-    names = [f"4FGL {k}" for k in range(len(class1))]
-    return Catalog(
-        Table({"Source_Name": names, "CLASS1": class1, "CLASS2": class2}), RELEASES[3], "simulated", "0" * 64
-    )
+    return make_up_catalog(class1, CLASS2=class2)
 
 
 def simulate(n, seed=0):

@@ -2,20 +2,17 @@
 
 import numpy as np
 import pytest
-from astropy.table import Table
 
-from fermiclass.catalog import RELEASES, Catalog, ClassGrouping, default_classes
+from fermiclass.catalog import Catalog, ClassGrouping, default_classes
 from fermiclass.labelling.associations import BCU_NOT_AGN, UNTYPED_FSRQ, SelectionPrior, _reference
+from tests.conftest import make_up_catalog
 
 SLOPE, INTERCEPT, GRADIENT, REFERENCE = -0.8, 1.0, -0.6, 6.0
 PRIOR = SelectionPrior(SLOPE, INTERCEPT, GRADIENT, 1.5, REFERENCE)
 
 
 def catalogue(significance, latitude, classes):
-    n = len(classes)
-    table = Table({"Source_Name": [f"4FGL {k}" for k in range(n)], "CLASS1": list(classes)})
-    table["Signif_Avg"], table["GLAT"] = np.asarray(significance, float), np.asarray(latitude, float)
-    return Catalog(table, RELEASES[3], "simulated", "0" * 64)
+    return make_up_catalog(classes, Signif_Avg=np.asarray(significance, float), GLAT=np.asarray(latitude, float))
 
 
 def simulate(n, *, slope=SLOPE, seed=0):
@@ -156,6 +153,3 @@ def test_groups_with_most_of_the_agn_count_as_agn():
     grouping = ClassGrouping.parse("quasars=fsrq+ssrq+snr,radio=rdg,mixed=sey+pwn,psr,other")
     of_bcu = [UNTYPED_FSRQ, 1, BCU_NOT_AGN, BCU_NOT_AGN, 1]  # other has bll
     np.testing.assert_array_equal(PRIOR.ratios(sources, grouping, list(grouping.names)), [[r, r, 1, 1, r], of_bcu])
-
-
-# --- on disk ---------------------------------------------------------------------------------------------------------

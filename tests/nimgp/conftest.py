@@ -69,11 +69,6 @@ def batch_of(X, X_var, y, rows=None):
     return Batch(index, tf.constant(X[chosen]), tf.constant(X_var[chosen]), tf.constant(y[chosen], tf.int32))
 
 
-def gaussian(mean, covariance):
-    """p(x) of one component."""
-    return InputPrior(np.ones(1), np.asarray(mean, float)[None], np.linalg.inv(covariance)[None])
-
-
 def mixture(rng, components=2, input_dim=D):
     """p(x) of several components of different shapes."""
     A = rng.normal(size=(components, input_dim, input_dim))

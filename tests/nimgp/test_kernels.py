@@ -82,15 +82,6 @@ def test_it_is_gpflows(name, X, Z):
     np.testing.assert_allclose(kernel.K_diag(X), theirs.K_diag(X), **tolerance)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_shapes_and_diagonal(name, X, Z):
-    kernel = make(name)
-    assert kernel.K(Z, X).shape == (C, M, n)
-    assert kernel.K_diag(X).shape == (C, n)
-    np.testing.assert_allclose(kernel.K_diag(X), tf.linalg.diag_part(kernel.K(X)), rtol=1e-10)
-    assert np.linalg.eigvalsh(kernel.K(X)).min() > -1e-9
-
-
 @pytest.mark.parametrize("name", KERNELS)
 def test_derivatives_are_finite_where_points_coincide(name, Z):
     """A distance has no derivative at zero; a mean has, of zero for one that is even about the point."""

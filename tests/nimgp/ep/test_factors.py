@@ -62,13 +62,6 @@ def test_label_factor(case):
     assert expit(log_odds + found.log_odds).item() == pytest.approx(new_p, rel=1e-9, abs=1e-15)
 
 
-def test_a_label_that_is_likely_wrong_has_negative_precision():
-    one = np.ones((1, 1))
-    found = match_label(2 * one, one, -one, one, np.zeros((1, 1)), 3)
-    assert found.precision.item() < 0
-    assert found.own_precision.item() < 0
-
-
 def test_limited_precisions_leave_the_mean_as_it_is():
     one = np.ones((1, 1))
     cavity = 2 * one, one, -one, one, np.zeros((1, 1))

@@ -107,16 +107,3 @@ def test_no_wrong_labels_is_the_limit_of_few():
     assert log_evidence(few, one) == pytest.approx(log_evidence(none, other), abs=1e-4)
     assert one.posterior.rate < 1e-6
     assert other.posterior.rate == 0.0
-
-
-def test_permuting_classes_permutes_functions(settings):
-    label_noise, noise = settings
-    X, y = make_data()
-    order = np.array([2, 0, 1])
-    _, model = make_model(X, y, label_noise, noise=noise)
-    turned = noise if np.ndim(noise) == 0 else noise[np.argsort(order)]
-    _, other = make_model(X, order[y], label_noise, noise=turned)
-    one, two = find_fixed_point(model, rules=TIGHT), find_fixed_point(other, rules=TIGHT)
-    np.testing.assert_allclose(two.posterior.mean[order], one.posterior.mean, atol=1e-8)
-    np.testing.assert_allclose(two.posterior.log_odds, one.posterior.log_odds, atol=1e-8)
-    assert log_evidence(other, two) == pytest.approx(log_evidence(model, one), abs=1e-8)

@@ -20,13 +20,6 @@ def test_latent_moments(solved):
         np.testing.assert_allclose(var[c], expected, atol=1e-5)
 
 
-def test_far_away_there_is_the_prior(solved):
-    X, covariance, _, found = solved
-    mean, var = EPPredictor.of(covariance, X, found.posterior).moments(np.full((1, 2), 1e3))
-    np.testing.assert_allclose(mean, 0.0, atol=1e-12)
-    np.testing.assert_allclose(var[:, 0], covariance.variance())
-
-
 def test_probabilities_against_draws():
     rng = np.random.default_rng(0)
     latent = LatentMoments(rng.normal(size=(4, 6)), rng.uniform(0.01, 2.0, (4, 6)))

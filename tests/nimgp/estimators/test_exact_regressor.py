@@ -108,10 +108,8 @@ def test_a_fixed_noise_variance(data):
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 ODD = {
-    "a shape": ("X_var", lambda v: v[:, :1], "X_var has shape"),
     "shape of matrices": ("X_var", lambda v: as_matrices(v)[1:], "X_var has shape"),
     "negative": ("X_var", lambda v: v - 1, "X_var is negative in row 0, column 0"),
-    "no number": ("X_var", lambda v: v * np.nan, "X_var contains NaN"),
     "no number in a matrix": ("X_var", lambda v: as_matrices(v) * np.nan, "finite"),
     "indefinite": ("X_var", lambda v: -as_matrices(v), "row 0 is not positive semi-definite"),
     "lopsided": ("X_var", lambda v: as_matrices(v) + np.eye(2, k=1), "row 0 is not symmetric"),

@@ -7,16 +7,9 @@ from sklearn.exceptions import NotFittedError
 
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+from tests.nimgp.estimators.test_classifier import make_data
 
 SMALL = {"steps": 4, "num_inducing": 12, "num_draws": 16, "learning_rate": 0.1, "training": {"precision": "float64"}}
-
-
-def make_data(n, seed, classes=("bll", "fsrq", "psr")):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % len(classes)
-    X_var = rng.gamma(2.0, 0.1, (n, 2))
-    centres = np.array([[0.0, 2.0], [-2.0, -1.0], [2.0, -1.0]])
-    return centres[y] + rng.normal(size=(n, 2)) * np.sqrt(0.25 + X_var), np.array(classes)[y], X_var
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.estimators.fitting import Fitted, schedule
-from fermiclass.nimgp.estimators.preparation import Scaling, check_variances, input_prior
+from fermiclass.nimgp.estimators.preparation import Scaling, input_prior
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.settings import Settings
 
@@ -46,11 +46,6 @@ def test_limits_of_inputs_and_variances(X):
     X_std, V_std = standardise(X, X_var, inputs={"clip": 1.5, "max_noise": 0.5})
     assert (X_std.min(), X_std.max()) == (-1.5, 1.5)
     np.testing.assert_allclose(V_std, np.tile([0.1, 0.5, 0.5], (50, 1)))
-
-
-def test_variances_that_are_none_are_zero(X):
-    np.testing.assert_array_equal(check_variances(X, None), np.zeros_like(X))
-    np.testing.assert_array_equal(check_variances(X, X**2), X**2)
 
 
 @pytest.mark.parametrize(("kind", "components"), [("isotropic", 1), ("population", 1), ("mixture", 2)])

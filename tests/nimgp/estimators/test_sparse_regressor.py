@@ -195,8 +195,6 @@ def test_odd_data_are_refused(data, new):
     X, X_var, y = data
     with pytest.raises(ValueError, match="X_var is negative in row 0, column 0"):
         NIMGPRegressor().fit(X, y["gaussian"], X_var=-X_var)
-    with pytest.raises(ValueError, match="likelihood 'poisson' needs whole numbers of 0 or more"):
-        NIMGPRegressor("poisson").fit(X, -y["gaussian"], X_var=X_var)
     with pytest.raises(ValueError, match=r"y is 1e\+12: the likelihood 'ordinal' has at most 1,000 grades"):
         NIMGPRegressor("ordinal").fit(X[:2], [1e12, 0])
     with pytest.raises(ValueError, match=r"the numbers of feature 1 .* more than double precision can square"):

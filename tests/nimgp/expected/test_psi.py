@@ -65,16 +65,6 @@ def test_moments_by_sampling(model, inputs, rng, functions):
     )
 
 
-def test_without_noise_they_are_the_moments_there(model, inputs):
-    functions = in_training(model)
-    for found, expected in zip(
-        functions.expected_moments(tf.constant(inputs[0]), tf.zeros_like(inputs[1])),
-        functions.moments(tf.constant(inputs[0])),
-        strict=True,
-    ):
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
-
-
 def test_single_precision(inputs, rng):
     """What is lost is what the moments at a point lose, too."""
     model = build_model(

@@ -56,7 +56,7 @@ def test_known_variances_of_outputs(data, rng, form):
     np.testing.assert_allclose(model.solve().alpha, np.linalg.solve(A, y), rtol=1e-8)
 
 
-@pytest.mark.parametrize("kernel", ["se", "se+plain-se", MIXTURE])
+@pytest.mark.parametrize("kernel", ["se", "linear", "se+plain-se", MIXTURE])
 def test_predictions_at_uncertain_inputs_by_sampling(kernel, data, rng, form):
     X, y = data
     model = make_model(Sources.of(X, covariances(rng, N, form)), y, kernel)
@@ -68,20 +68,6 @@ def test_predictions_at_uncertain_inputs_by_sampling(kernel, data, rng, form):
         assert abs(m.mean() - mean[0]) < 4 * m.std() / np.sqrt(len(m))
         second = v + (m - m.mean()) ** 2
         assert abs(second.mean() - variance[0]) < 4 * second.std() / np.sqrt(len(m)) + 0.01 * variance[0]
-
-
-def test_the_variance_of_a_linear_function_is_exact(data, rng, form):
-    """``β ~ N(m, S)`` and x* ~ N(u, Σ) have ``Var βᵀ x* = uᵀ S u + mᵀ Σ m + Tr S Σ``, here with σ_b² next to 0."""
-    X, y = data
-    model = build_regression("linear", Sources.of(X), y, noise_variance=0.1, jitter=0.0)
-    model.kernel.offset.assign(1e-12)
-    S = np.linalg.inv(X.T @ X / 0.1 + np.eye(D))
-    m = S @ X.T @ y / 0.1
-    u, V = rng.normal(size=D), covariances(rng, 1, form)[0]
-    matrix = np.diag(V) if form == "variances" else V
-    mean, variance = predict(model, Sources.of(u[None], V[None]))
-    assert mean[0] == pytest.approx(u @ m)
-    assert variance[0] == pytest.approx(u @ S @ u + m @ matrix @ m + np.trace(S @ matrix))
 
 
 def test_noise_of_new_inputs_in_the_other_form(data, rng):

@@ -12,15 +12,15 @@ from fermiclass.nimgp.inputs.models import (
     ObservedInputs,
     PerSourceInputs,
     SampledInputs,
+    expected_log_prior,
     split,
 )
 from fermiclass.nimgp.kernels import Linear
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax
 from fermiclass.nimgp.modules import Parameter
-from fermiclass.nimgp.names import LIKELIHOODS, METHODS
+from fermiclass.nimgp.names import METHODS
 from fermiclass.nimgp.posterior import SparsePosterior
 from tests.nimgp.conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, mixture, perturbed
-from tests.nimgp.likelihoods.definitions import BOUNDS
 
 
 def terms_alone(model, X, X_var):
@@ -56,6 +56,12 @@ def log_density(prior, x):
         square = np.einsum("...i,ij,...j->...", x - mean, precision, x - mean)
         total = total + weight * np.sqrt(np.linalg.det(precision / (2 * np.pi))) * np.exp(-0.5 * square)
     return np.log(total)
+
+
+def test_the_bound_of_a_mixture_is_tight_without_variance(rng):
+    prior, mean = mixture(rng, 3), rng.normal(size=(N, D))
+    value = expected_log_prior(tf.constant(mean), tf.zeros_like(mean), prior) - 0.5 * D * np.log(2 * np.pi)
+    np.testing.assert_allclose(value, log_density(prior, mean), rtol=1e-9)
 
 
 def test_flat_prior_adds_nothing_where_q_is_the_noise(data):
@@ -162,21 +168,6 @@ def linear_functions(rng):
     return posterior.functions(Linear(Parameter(np.full(C, 0.7))))
 
 
-def test_a_linear_mean_makes_first_order_exact(data, rng):
-    """The variance of the mean over the noise is Σ_j (its change over ± one standard deviation of x_j, halved)²."""
-    X, X_var, y = data
-    functions, recorder = linear_functions(rng), Recorder()
-    FirstOrderInputs().source_terms(functions, recorder, batch_of(X, X_var, y), SEED)
-    spread = 0.0
-    for j in range(D):
-        step = np.sqrt(X_var[:, j])[:, None] * np.eye(D)[j]
-        up, down = (functions.moments(tf.constant(X + sign * step)).mean.numpy() for sign in (1, -1))
-        spread = spread + ((up - down) / 2) ** 2
-    added = recorder.asked[0].var.numpy() - functions.moments(tf.constant(X)).var.numpy()
-    assert spread.min() > 1e-4
-    np.testing.assert_allclose(added, spread, rtol=1e-9)
-
-
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 def test_marginal_first_order_against_monte_carlo(rng, noise):
     """``E_q log E_noise p(y | f + noise)``, never below ``E_q E_noise log p`` of the same noise (Jensen)."""
@@ -203,7 +194,7 @@ def test_marginal_first_order_against_monte_carlo(rng, noise):
     assert marginal.mean() > plain + 0.05
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("likelihood", ["softmax", "step"])
 @pytest.mark.parametrize("method", sorted(set(METHODS) - {"nimgp-fo-marginal"}))
 def test_no_noise_is_mgp(make_model, data, method, likelihood):
     """With V = 0 the bound is MGP's, once for each copy; the KL divergence of a q(ξ) at the prior is zero."""
@@ -222,26 +213,6 @@ def test_no_noise_is_mgp(make_model, data, method, likelihood):
     draws_inputs = method in ("nimgp", "nimgp-psi", "nimgp-nn", "mgp-sampling")
     mgp = model.objective(batch, split(SEED)[1] if draws_inputs else SEED)
     np.testing.assert_allclose(value + kl, copies * (mgp + kl), rtol=1e-9 if method == "nimgp-psi" else 1e-12)
-
-
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
-def test_no_noise_is_mgp_for_marginal_first_order_in_expectation(make_model, data, likelihood):
-    """Where all noise is the input's; otherwise the likelihood's own noise comes inside the logarithm, which raises it.
-
-    The same source many times has as many draws of f.
-    """
-    count = 20_000
-    X, X_var, y = (np.repeat(a[:1], count, axis=0) for a in data)
-    model = make_model("nimgp-fo-marginal", likelihood)
-    functions = model.posterior.functions(model.kernel)
-    batch = batch_of(X, np.zeros_like(X_var), y)
-    marginal = model.input_model.source_terms(functions, model.likelihood.log_predictive, batch, SEED).numpy()
-    mgp = ObservedInputs().source_terms(functions, model.likelihood.variational_expectations, batch, SEED).numpy()
-    error = 5 * np.hypot(marginal.std(), mgp.std()) / np.sqrt(count) + 2e-3
-    if likelihood not in BOUNDS:
-        np.testing.assert_allclose(marginal.mean(), mgp.mean(), atol=error)
-    else:
-        assert marginal.mean() > mgp.mean() + error
 
 
 def test_marginal_needs_no_gradient_of_what_is_not_there(make_model, data):

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from fermiclass.nimgp.inputs.prior import InputPrior
-from tests.nimgp.conftest import draw, mixture
+from tests.nimgp.conftest import mixture
 
 D = 3
 
@@ -46,20 +46,6 @@ def test_weights_are_those_of_the_observed_densities(several, rng):
         expected = several.weights * densities
         np.testing.assert_allclose(weights, expected / expected.sum(), rtol=1e-9)
     np.testing.assert_array_equal(mixture(rng, 1, D).condition(X, X_var).weights, np.ones((6, 1)))
-
-
-def test_posterior_of_a_mixture_against_importance_sampling(several, rng):
-    """Draws of p(x), weighed by the density of what was observed: mean and covariance of the whole posterior."""
-    X, X_var = several.mean.mean(axis=0) + 0.5, np.array([0.5, 1.0, 2.0])
-    x = draw(several, 1_000_000, rng)
-    importance = np.exp(-0.5 * np.sum((X - x) ** 2 / X_var, axis=1))
-    importance /= importance.sum()
-    assert 1 / np.sum(importance**2) > 30_000  # effective draws
-    weights, mean, _ = conditional = several.condition(X[None], X_var[None])
-    expected = importance @ x
-    np.testing.assert_allclose(weights[0] @ mean[0], expected, atol=0.03)
-    second = np.einsum("k,kij->ij", weights[0], covariances(conditional)[0] + mean[0][:, :, None] * mean[0][:, None])
-    np.testing.assert_allclose(second, np.einsum("n,ni,nj->ij", importance, x, x), atol=0.08)
 
 
 def test_moments_are_those_of_draws(several, rng):
@@ -110,13 +96,6 @@ def test_a_far_away_input_belongs_to_some_component(several):
     conditional = several.condition(np.array([[1e6, -1e6, 1e6]]), np.full((1, D), 0.1))
     np.testing.assert_allclose(conditional.weights.sum(), 1.0)
     assert all(np.all(np.isfinite(a)) for a in conditional)
-
-
-@pytest.mark.parametrize("components", [1, 3])
-def test_a_source_does_not_depend_on_the_others(rng, components):
-    prior, (X, X_var) = mixture(rng, components, D), (rng.normal(size=(50, D)), rng.uniform(0.0, 1.0, (50, D)))
-    for part, whole in zip(prior.condition(X[7:9], X_var[7:9]), prior.condition(X, X_var), strict=True):
-        np.testing.assert_array_equal(part, whole[7:9])
 
 
 def test_widened_covariance(several):

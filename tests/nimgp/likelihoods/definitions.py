@@ -7,7 +7,7 @@ from scipy.special import ndtr
 from scipy.special import softmax as scipy_softmax
 
 EPSILON = 0.07
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(20)
 
 
 def softmax(f):
@@ -15,7 +15,7 @@ def softmax(f):
     return scipy_softmax(np.concatenate([np.zeros_like(f), f], axis=-2) if f.shape[-2] == 1 else f, axis=-2)
 
 
-def robust_max(f, noise):
+def robust_max(f, noise, epsilon=EPSILON):
     """The class wins whose f, with noise of this variance, is largest; one function wins where it is positive."""
     if f.shape[-2] == 1:
         P_1 = ndtr(f / np.sqrt(noise)) if noise else 1.0 * (f > 0)
@@ -28,7 +28,7 @@ def robust_max(f, noise):
             for c in range(f.shape[-2]):
                 g = f[..., c : c + 1, :] + np.sqrt(noise) * node
                 P[..., c, :] += weight * np.prod(ndtr((g - np.delete(f, c, axis=-2)) / np.sqrt(noise)), axis=-2)
-    return (1 - EPSILON) * P + EPSILON / (P.shape[-2] - 1) * (1 - P)
+    return (1 - epsilon) * P + epsilon / (P.shape[-2] - 1) * (1 - P)
 
 
 #: Functions of f ``(..., L, n)`` that return p(c | f) ``(..., C, n)``.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from scipy.integrate import quad
-from scipy.special import log_softmax, ndtr, softmax
+from scipy.special import ndtr, softmax
 from scipy.stats import norm
 
 from fermiclass.nimgp.likelihoods.base import antithetic_draws, gaussian_points
@@ -80,15 +80,6 @@ def test_prediction(kind, weighed, latent, rng):
     assert_is_mean(moments.mean.numpy(), Z * rho, extra)
     assert_is_mean(moments.second.numpy(), Z * rho**2, extra)
     assert_is_mean(moments.entropy.numpy(), -Z[:, 0] * np.sum(rho * np.log(rho), axis=1), extra)
-
-
-@pytest.mark.parametrize("kind", LIKELIHOODS)
-def test_probabilities_sum_to_one_and_permute_with_the_classes(kind, latent):
-    moments = made(kind).predict(latent, tf.ones_like(latent.mean))
-    np.testing.assert_allclose(tf.reduce_sum(moments.mean, axis=0), 1.0, atol=1e-12)
-    order = [2, 0, 1]
-    permuted = made(kind).predict(LatentMoments(*(tf.gather(a, order) for a in latent)), tf.ones_like(latent.mean))
-    np.testing.assert_allclose(permuted.mean, tf.gather(moments.mean, order), atol=6e-3)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -194,19 +185,6 @@ def test_softmax_bound_is_equation_25(latent):
         others = sum(np.exp(mean[c, i] + var[c, i] / 2) for c in range(C) if c != y)
         expected = -np.log(1 + np.exp(var[y, i] / 2 - mean[y, i]) * others)
         np.testing.assert_allclose(value[i], expected, rtol=1e-10)
-
-
-def test_softmax_bound_is_one_and_tight_without_variance(latent, rng):
-    gaps = []
-    for scale in (1.0, 0.3, 0.1, 0.0):
-        scaled = LatentMoments(latent.mean, scale * latent.var)
-        exact = log_softmax(draws(scaled, rng, 100_000), axis=1)[:, Y, np.arange(n)].mean(axis=0)
-        value = SoftmaxBound(C).variational_expectations(scaled, tf.constant(Y), SEED)
-        gaps.append(exact - value)
-    assert np.all(gaps[0] > gaps[1])
-    assert np.all(gaps[1] > gaps[2])
-    assert np.all(gaps[2] > 0)
-    np.testing.assert_allclose(gaps[3], 0.0, atol=1e-9)
 
 
 def test_softmax_bound_is_finite_far_from_zero():

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from scipy.special import ndtr, softmax
+from scipy.special import softmax
 
-from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.nimgp.prediction.predictor import ClassPredictor, join
-from tests.nimgp.conftest import C, D, M, draw, gaussian, mixture
+from tests.nimgp.conftest import C, D, M, draw, mixture
+from tests.nimgp.likelihoods.definitions import robust_max
 
 
 def predict(model, *data, **options):
@@ -54,24 +54,14 @@ def given_functions(likelihood, f):
     """p(y | f), (..., C)."""
     if not hasattr(likelihood, "epsilon"):
         return softmax(f, axis=-1)
-    P = np.zeros_like(f)
-    if likelihood.noise == 0:
-        P[:] = f.argmax(axis=-1)[..., None] == np.arange(C)
-    else:
-        nodes, weights = np.polynomial.hermite_e.hermegauss(16)
-        for node, weight in zip(nodes, weights / weights.sum(), strict=True):
-            for c in range(C):
-                z = f[..., c, None] / np.sqrt(likelihood.noise) + node - f / np.sqrt(likelihood.noise)
-                P[..., c] += weight * np.prod(np.delete(ndtr(z), c, axis=-1), axis=-1)
-    eps = float(likelihood.epsilon.numpy())
-    return (1 - eps) * P + eps / (C - 1) * (1 - P)
+    return robust_max(f[..., None], likelihood.noise, float(likelihood.epsilon.numpy()))[..., 0]
 
 
 def entropy(p):
     return -np.sum(p * np.log(p), axis=-1)
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("likelihood", ["softmax", "step", "probit"])
 def test_against_brute_force(make_steep, targets, rng, likelihood):
     model = make_steep("nimgp", likelihood)
     X, X_var = targets[0][:3], targets[1][:3]
@@ -89,11 +79,10 @@ def test_against_brute_force(make_steep, targets, rng, likelihood):
     assert prediction.noise_entropy.max() > 0.05
 
 
-@pytest.mark.parametrize("likelihood", ["softmax", "step", "probit"])
 @pytest.mark.parametrize("components", [1, 3])
-def test_prior_on_the_inputs_against_brute_force(make_steep, targets, rng, likelihood, components):
+def test_prior_on_the_inputs_against_brute_force(make_steep, targets, rng, components):
     """The noiseless input is drawn from its posterior: draws of p(x), weighed by the density of what was observed."""
-    model, prior = make_steep("nimgp", likelihood), mixture(rng, components)
+    model, prior = make_steep(), mixture(rng, components)
     X, X_var = targets[0][:3], targets[1][:3] + 0.3
     prediction = ClassPredictor(model, input_prior=prior).predict(X, X_var)
     flat = ClassPredictor(model).predict(X, X_var)
@@ -109,7 +98,7 @@ def test_prior_on_the_inputs_against_brute_force(make_steep, targets, rng, likel
     assert np.abs(prediction.probabilities - flat.probabilities).max() > 0.03
 
 
-@pytest.mark.parametrize("likelihood", ["softmax", "step", pytest.param("logit", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("likelihood", ["softmax", "step"])
 def test_first_order_against_brute_force(make_steep, targets, rng, likelihood):
     """Noise of the latent functions by their slopes at the observed input, found by differences."""
     model = make_steep("nimgp-fo", likelihood)
@@ -128,31 +117,7 @@ def test_first_order_against_brute_force(make_steep, targets, rng, likelihood):
     assert np.abs(exact.probabilities - prediction.probabilities).max() > 0.01
 
 
-def test_first_order_knows_no_prior_of_the_inputs(make_steep, targets, rng):
-    model, prior = make_steep("nimgp-fo"), gaussian([3.0, 3.0], 0.1 * np.eye(D))
-    with_prior, without = (
-        ClassPredictor(model, input_prior=p, first_order=True).predict(*targets) for p in (prior, None)
-    )
-    np.testing.assert_array_equal(with_prior.probabilities, without.probabilities)
-
-
-@pytest.mark.parametrize("components", [0, 2])
-@pytest.mark.parametrize("likelihood", ["softmax", "step", pytest.param("probit", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("method", ["nimgp", "nimgp-fo"])
-def test_a_source_does_not_depend_on_the_others(make_model, targets, rng, method, likelihood, components):
-    """The same within rounding alone, in another order, and in a longer table."""
-    model, X, X_var = make_model(method, likelihood), *(a[:110] for a in targets)
-    X_var = np.where(np.arange(len(X))[:, None] % 7, X_var, 0.0)  # some without noise
-    prior = mixture(rng, components) if components else None
-    predictor = ClassPredictor(model, input_prior=prior, first_order=method == "nimgp-fo")
-    whole = predictor.predict(X, X_var, num_draws=64).probabilities
-    order = np.random.default_rng(0).permutation(len(X))
-    for rows in (order, slice(17, 18), slice(101)):
-        some = predictor.predict(X[rows], X_var[rows], num_draws=64).probabilities
-        np.testing.assert_allclose(some, whole[rows], atol=1e-10)
-
-
-@pytest.mark.parametrize("likelihood", ["softmax", "step", "logit"])
+@pytest.mark.parametrize("likelihood", ["softmax", "logit"])
 def test_other_shares_of_the_classes(make_model, targets, rng, likelihood):
     """Probabilities are the plain ones times the ratio, made to sum to 1; the parts of the entropy stay parts of it."""
     model, ratio = make_model("nimgp", likelihood), rng.uniform(0.1, 4.0, (300, 3))
@@ -174,19 +139,11 @@ def test_vanishing_noise_is_no_noise(make_model, targets):
         np.testing.assert_allclose(tiny.probabilities, none.probabilities, atol=tolerance)
 
 
-def test_more_noise_more_noise_entropy(make_model, targets):
-    model, (X, X_var) = make_model(), targets
-    means = [predict(model, X, scale * X_var).noise_entropy.mean() for scale in (0.1, 1.0, 4.0)]
-    assert means == sorted(means)
-
-
-@pytest.mark.parametrize("likelihood", ["softmax", "step", "probit"])
-@pytest.mark.parametrize("components", [1, 3])
-def test_no_noise_needs_no_prior(make_model, targets, rng, likelihood, components):
+def test_no_noise_needs_no_prior(make_model, targets, rng):
     """With V = 0 the noiseless input is what was observed, whatever p(x) says."""
-    model, (X, X_var) = make_model("nimgp", likelihood), targets
+    model, (X, X_var) = make_model(), targets
     expected = predict(model, X, 0 * X_var)
-    found = ClassPredictor(model, input_prior=mixture(rng, components)).predict(X, 0 * X_var)
+    found = ClassPredictor(model, input_prior=mixture(rng, 3)).predict(X, 0 * X_var)
     np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-12)
     np.testing.assert_allclose(found.noise_entropy, 0.0, atol=1e-12)
 

@@ -12,7 +12,7 @@ from fermiclass.labelling.labels import LABEL_FLAGS
 from fermiclass.plots.style import PALETTE
 from fermiclass.show.page import read_metrics
 from fermiclass.show.page.features import feature_columns, linear_codes, log_codes
-from fermiclass.show.page.headline import FLAG_ADVICE, class_meanings, flag_summary, priors_summary, provenance
+from fermiclass.show.page.headline import FLAG_ADVICE, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, class_marks, contrast
 from fermiclass.show.page.sources import catalogue_rows, project, saved_columns, source_columns
 
@@ -180,12 +180,6 @@ def test_labelled_sources_with_a_class_are_known_too(dr4):
     for key in ("known", "ranges", "centre", "scale"):
         assert found[key] == expected[key]
     assert len(found["known"]["classes"]) == 2630
-
-
-def test_meanings_of_classes(labels):
-    meanings = class_meanings(labels)
-    assert list(meanings) == list(CLASSES)
-    assert meanings["bll"].startswith("BL Lac")
 
 
 def test_every_flag_is_explained(labels):
