@@ -98,7 +98,7 @@ def test_an_unknown_value_is_the_mean_with_the_variance_of_all(rows):
 
 def test_a_weight_counts_as_so_many_rows(rows):
     _, X, V, y = rows
-    settings = {**FEW, "steps": 20, "likelihood": "step", "num_inducing": 100, "batch_size": None}
+    settings = {**FEW, "steps": 8, "likelihood": "step", "num_inducing": 100, "batch_size": None}
     model = NIMGPClassifier("nimgp-fo", **settings)
     twice = [np.repeat(each, 2, axis=0) for each in (X, V, y)]
     doubled = clone(model).fit(twice[0], twice[2], X_var=twice[1])

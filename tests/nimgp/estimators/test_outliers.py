@@ -16,7 +16,7 @@ from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
 from fermiclass.rows import ArrayRows, open_rows
 from fermiclass.rows.rows_model import fit_rows
 
-FEW = {"steps": 40, "num_inducing": 10, "learning_rate": 0.1}
+FEW = {"steps": 15, "num_inducing": 10, "learning_rate": 0.2}
 ESTIMATORS = {
     "classifier": NIMGPClassifier("nimgp-fo", **FEW),
     "robust": RobustGPClassifier(),
