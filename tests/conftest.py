@@ -9,6 +9,7 @@ from pathlib import Path
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -88,6 +89,18 @@ def few(dr4):
 
 
 @pytest.fixture(scope="session")
+def few_file(tmp_path_factory):
+    """The same as a file."""
+    from astropy.io import fits
+
+    path = tmp_path_factory.mktemp("few") / "4FGL-DR4.fits"
+    with fits.open(slim_path("4FGL-DR4")) as hdus:
+        rows = np.arange(len(hdus[1].data)) % 12 == 0
+        fits.BinTableHDU(hdus[1].data[rows], hdus[1].header).writeto(path)
+    return path
+
+
+@pytest.fixture(scope="session")
 def model(few):
     """Of three classes and six features, hardly trained."""
     from fermiclass import NIMGPClassifier, train
@@ -109,12 +122,14 @@ def make_up_catalog(classes, release="4FGL-DR4", **columns):
 
 @contextlib.contextmanager
 def without_graphs():
-    """To trace one costs more than to run it for a few steps or sources."""
+    """To trace one costs more than to run it for a few steps or sources, which fill no large block."""
     import tensorflow as tf
 
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fermiclass.nimgp.prediction.predictor._POINTS_PER_BLOCK", 512)
+        tf.config.run_functions_eagerly(True)
+        yield
+        tf.config.run_functions_eagerly(False)
 
 
 @pytest.fixture

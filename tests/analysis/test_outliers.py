@@ -14,7 +14,7 @@ from tests.cli.test_cli import DR4
 from tests.commands import run, run_well
 
 OLD = {"classes": THREE_CLASSES, "features": "extended"}
-QUICK = {"steps": 100, "num_inducing": 20, "num_draws": 32}
+QUICK = {"steps": 60, "num_inducing": 20, "num_draws": 32}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_every_source_with_a_class_once(found, spoilt):
     for row in found[::50]:
         k = rows[str(row["Source_Name"])]
         assert str(row["CLASS"]) == {"msp": "psr"}.get(catalog.classes[k], catalog.classes[k])
-        assert row["ASSOC_PROB_BAY"] == catalog.table["ASSOC_PROB_BAY"][k]
+        np.testing.assert_equal(row["ASSOC_PROB_BAY"], catalog.table["ASSOC_PROB_BAY"][k])  # which may be NaN
         assert row["IDENTIFIED"] == catalog.identified[k]
     P = np.column_stack([found[f"P_{name}"] for name in ("bll", "fsrq", "psr")])
     np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)

@@ -11,7 +11,6 @@ from fermiclass.labelling.catalog_model import targets_of
 from fermiclass.labelling.labels import classes_of
 from fermiclass.labelling.training import training_table, with_label_sets
 from tests.commands import run, run_well
-from tests.conftest import slim_path
 
 KINDS = "hsp:bll,lsp:bll,fsrq,psr,msp,other"
 
@@ -88,14 +87,14 @@ def test_what_cannot_be_a_label(few, columns, error, word):
         extract_features(relabel(few, Table({"name": few.names[:1], **columns})), "six")
 
 
-def test_the_command(sed, tmp_path):
+def test_the_command(sed, few_file, tmp_path):
     sed.write(tmp_path / "sed.csv")
     few = ("--steps", "20", "--inducing", "10", "--features", "six")
     arguments = ("--labels", tmp_path / "sed.csv", "--classes", KINDS, *few)
-    run_well("classify", slim_path("4FGL-DR4"), *arguments, "-o", tmp_path / "labels.fits")
+    run_well("classify", few_file, *arguments, "-o", tmp_path / "labels.fits")
     assert classes_of(read_table(tmp_path / "labels.fits"))[:2] == ["hsp", "lsp"]
     run_well("report", tmp_path / "labels.fits", "-o", tmp_path / "labels.html")
-    done = run("explain", tmp_path / "labels.fits", "Mkn 421", "--catalog", slim_path("4FGL-DR4"))
+    done = run("explain", tmp_path / "labels.fits", "Mkn 421", "--catalog", few_file)
     assert (done.returncode, "sed.csv" in done.stderr) == (2, True)
-    run_well("train", slim_path("4FGL-DR4"), *arguments, "-o", tmp_path / "model")
-    run_well("classify", slim_path("4FGL-DR4"), "--model", tmp_path / "model", "-o", tmp_path / "again.fits")
+    run_well("train", few_file, *arguments, "-o", tmp_path / "model")
+    run_well("classify", few_file, "--model", tmp_path / "model", "-o", tmp_path / "again.fits")

@@ -37,9 +37,9 @@ def labels(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def model_folder(tmp_path_factory):
+def model_folder(few_file, tmp_path_factory):
     folder = tmp_path_factory.mktemp("model") / "model"
-    run_well("train", DR4, "-o", folder, *QUICK, *THREE)
+    run_well("train", few_file, "-o", folder, *QUICK, *THREE)
     return folder
 
 
@@ -143,10 +143,10 @@ def test_same_seed_same_bytes_and_rows_in_any_order(tmp_path):
     assert not np.array_equal(Table.read(first)["P_psr"], differs["P_psr"])
 
 
-def test_train_then_classify_is_classify(tmp_path, model_folder):
+def test_train_then_classify_is_classify(tmp_path, few_file, model_folder):
     direct, by_model = tmp_path / "direct.csv", tmp_path / "by_model.csv"
-    run_well("classify", DR4, "-o", direct, *QUICK, *THREE)
-    run_well("classify", DR4, "-o", by_model, "--model", model_folder)
+    run_well("classify", few_file, "-o", direct, *QUICK, *THREE)
+    run_well("classify", few_file, "-o", by_model, "--model", model_folder)
     assert direct.read_bytes() == by_model.read_bytes()
 
 
@@ -166,10 +166,10 @@ def test_other_classes_features_targets_and_training_catalogue(tmp_path):
     assert table.meta["train_on"] == "4FGL-DR3.fits.gz"
 
 
-def test_given_class_priors(tmp_path, model_folder):
+def test_given_class_priors(tmp_path, few_file, model_folder):
     priors, output = tmp_path / "priors.json", tmp_path / "labels.ecsv"
     priors.write_text('{"unassociated": {"bll": 0.4, "fsrq": 0.3, "psr": 0.3}}')
-    printed = run_well("classify", DR4, "--model", model_folder, "-o", output, "--class-priors", priors)
+    printed = run_well("classify", few_file, "--model", model_folder, "-o", output, "--class-priors", priors)
     meta = read_table(output).meta
     assert (meta["class_priors"], json.loads(meta["priors"])) == ("given", json.loads(priors.read_text()))
     assert "The class priors are given, on the assumption" in " ".join(printed.split())

@@ -11,7 +11,7 @@ from fermiclass.errors import ClassError, FeatureError
 from fermiclass.labelling.census import Basis, Predictions, _curvature, draw_numbers, fit_calibration
 from tests.conftest import without_graphs
 
-TINY = NIMGPClassifier(steps=3, num_inducing=10, num_draws=16, learning_rate=0.1)
+TINY = NIMGPClassifier("nimgp-fo", steps=3, num_inducing=10, num_draws=16, learning_rate=0.1)
 SIX = {"features": "six"}
 C = 3
 FREQUENCIES = np.array([0.5, 0.3, 0.2])
@@ -26,7 +26,7 @@ def bright(few):
 @pytest.fixture(scope="module")
 def census(few, bright):
     with without_graphs():
-        return take_census(few, TINY, **SIX, num_draws=60, groups={"bright": bright})
+        return take_census(few, TINY, **SIX, num_draws=40, groups={"bright": bright})
 
 
 def test_groups_are_those_of_the_catalogue(census, few, bright):
@@ -42,11 +42,11 @@ def test_groups_are_those_of_the_catalogue(census, few, bright):
     }
     assert dict(zip(census.groups, census.sizes, strict=True)) == {name: mask.sum() for name, mask in expected.items()}
     assert sorted(census.classes) == ["bll", "fsrq", "msp", "other", "psr"]
-    assert census.draws.shape == (60, 6, 5)
+    assert census.draws.shape == (40, 6, 5)
 
 
 def test_every_draw_counts_every_source_once(census):
-    np.testing.assert_array_equal(census.draws.sum(axis=2), np.tile(census.sizes, (60, 1)))
+    np.testing.assert_array_equal(census.draws.sum(axis=2), np.tile(census.sizes, (40, 1)))
     np.testing.assert_array_equal(census.draws[:, 0], census.draws[:, 1] + census.draws[:, 2])
 
 

@@ -117,6 +117,14 @@ def test_first_order_against_brute_force(make_steep, targets, rng, likelihood):
     assert np.abs(exact.probabilities - prediction.probabilities).max() > 0.01
 
 
+def test_first_order_knows_no_prior_of_the_inputs(make_steep, targets, rng):
+    model = make_steep("nimgp-fo")
+    with_prior, without = (
+        ClassPredictor(model, input_prior=p, first_order=True).predict(*targets) for p in (mixture(rng, 1), None)
+    )
+    np.testing.assert_array_equal(with_prior.probabilities, without.probabilities)
+
+
 @pytest.mark.parametrize("likelihood", ["softmax", "logit"])
 def test_other_shares_of_the_classes(make_model, targets, rng, likelihood):
     """Probabilities are the plain ones times the ratio, made to sum to 1; the parts of the entropy stay parts of it."""
