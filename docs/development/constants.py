@@ -5,11 +5,12 @@ CLASS2 (fermiclass.labelling.associations), and the weight of guessed labels, of
 (fermiclass.labelling.training).
 
     python docs/development/constants.py EARLIER LATER [--cells even] [--weights]
+    python docs/development/constants.py EARLIER LATER [--cells even] --soft
 
 A line for each value has the mean loss of the sources that the later release classifies, and its difference from that
 of the present value, with the paired standard error. For the two odds among bcu it also prints the value of greatest
 likelihood, for the pair and (by expectation-maximisation, without later classes) for the earlier release alone.
---weights trains once more for each weight.
+--weights trains once more for each weight. --soft varies that of the soft Galactic sources alone, with three seeds.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 import fermiclass as fc
-from fermiclass.evaluation import open_world
+from fermiclass.evaluation import default_method, evaluate, open_world
 from fermiclass.evaluation.methods import Split, open_classes
 from fermiclass.evaluation.metrics import known, nll_per_source
-from fermiclass.evaluation.protocols import Targets
+from fermiclass.evaluation.protocols import OPEN_GROUPS, Targets
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling import associations, training
 from fermiclass.labelling.catalog_model import CatalogModel
@@ -73,6 +74,39 @@ def with_number(module: object, name: str, value: float, loss: Callable[[], Floa
         setattr(module, name, present)
 
 
+def vary_soft(targets: Targets) -> None:
+    """Print what a weight of their own does for soft Galactic sources: the mean of three seeds, and their losses."""
+    split, seeds, columns = targets.splits[0][0], range(3), [targets.classes.index(name) for name in OPEN_GROUPS["psr"]]
+    soft = split.catalog.soft_galactic[split.rows] & (targets.status == "")
+    label = "|".join(name for name in split.grouping.names if name not in OPEN_GROUPS["psr"])
+    reference: dict[str, FloatArray] = {}
+    for weight in (training._GUESS, 0.3, 0.5, 1.0):
+        changed = {"label_weights": {f"{label}@{training._GUESS:g}": weight}}
+        found = evaluate(targets, [default_method(str(seed), seed=seed, **changed) for seed in seeds])
+        p = np.mean([found.results[str(seed)].p for seed in seeds], axis=0)
+        print(f"weight {weight:g}: mean Sum_P_psr {p[soft][:, columns].sum(axis=1).mean():.3f} of {soft.sum()} sources")
+        for population in ("all", "low", "high", "unambiguous", "agn_or_psr"):
+            loss = found.losses(population).to_numpy().mean(axis=1)
+            difference = loss - reference.setdefault(population, loss)
+            error = difference.std() / np.sqrt(len(difference))
+            print(f"    {population}: {loss.mean():.4f}, {difference.mean():+.4f} ± {error:.4f} ({len(loss)} sources)")
+        for population in ("low", "high"):
+            numbers = found.per_class("0", population).items()
+            counts = (f"{name} {n['expected']:.1f} ± {n['expected_se']:.1f} / {n['n']}" for name, n in numbers)
+            print(f"    expected / found, {population}: {', '.join(counts)}", flush=True)
+        for population in ("face", "spiders"):
+            rows = found.candidates("0", population)["psr"]
+            print(f"    {population}:", *(f"{row['threshold']}: {row['n']}, {row['purity']};" for row in rows))
+        mine = soft & known(targets.truth_of("all")) & targets.populations["all"].mask
+        possible = targets.truth_of("all")[mine][:, 1]
+        alone = targets.truth_of("all")[mine].sum(axis=1) == 1
+        print(
+            f"    {mine.sum()} of them have a class, {np.sum(possible & alone)} are and {np.sum(possible)} may be "
+            f"pulsars, {p[mine][:, columns].sum():.1f} expected",
+            flush=True,
+        )
+
+
 def bcu_alone(model: CatalogModel, catalog: fc.Catalog) -> float:
     """Return the odds of fsrq among bcu, relative to those of the training, from the features of the bcu alone."""
     bcu = catalog[catalog.classes == "bcu"]
@@ -96,8 +130,12 @@ def main() -> None:
     parser.add_argument("later")
     parser.add_argument("--cells", choices=["all", "even"], default="all")
     parser.add_argument("--weights", action="store_true")
+    parser.add_argument("--soft", action="store_true")
     given = parser.parse_args()
     targets = open_world(fc.read_catalog(given.earlier), fc.read_catalog(given.later), cells=given.cells)
+    if given.soft:
+        vary_soft(targets)
+        return
     split = targets.splits[0][0]
     model = trained(split)
     print(f"{given.earlier} -> {given.later}, {given.cells} cells; slope {model.selection.slope:.2f}")
