@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units
-from fermiclass.catalog.releases import RELEASES, Release, UnknownReleaseWarning, recognise
+from fermiclass.catalog.releases import Release, UnknownReleaseWarning, recognise
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.files import read_bytes
 from fermiclass.io.fits_tables import choose_hdu, hdu_table
@@ -104,9 +103,6 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     join_bands(table)
     header = {key.upper(): value for key, value in table.meta.items()}
     release, doubt = recognise(header, table.colnames, len(table))
-    _check_columns(table.colnames, header, release, shown)
-    if doubt:
-        warnings.warn(f"{shown} {doubt}", UnknownReleaseWarning, stacklevel=3)
     clean = Table(meta={key: header[key] for key in ("CDS-NAME", "VERSION", "DATE") if key in header})
     for column in table.itercols():
         standard = release.renamed.get(column.name, column.name)
@@ -116,8 +112,10 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
         unit = column.unit or release.units.get(standard) or usual_unit
         data = _as_flags(data, shown) if standard == "Flags" else data
         clean[standard] = plain_column(data, unit, column.description, column.meta.get("ucd") or usual_ucd)
+    _check_required(clean, release, shown)
+    if doubt:
+        warnings.warn(f"{shown} {doubt}", UnknownReleaseWarning, stacklevel=3)
     _add_of_release(clean, release)
-    _check_types(clean, release.required, shown)
     convert_units(clean, shown)
     check_values(clean, shown)
     check_texts(clean, shown)
@@ -163,23 +161,20 @@ def _add_of_release(table: Table, release: Release) -> None:
             table[new] = Column(data, unit=table[old].unit, meta=table[old].meta)
 
 
-def _check_columns(columns: Iterable[str], header: Mapping[str, Any], release: Release, source: str) -> None:
-    """Raise CatalogError when a column is missing that the release requires."""
-    standard = {new for known in RELEASES for old, new in known.renamed.items() if old in columns}
-    missing = [name for name in release.required if name not in {*columns, *standard}]
+def _check_required(table: Table, release: Release, source: str) -> None:
+    """Raise CatalogError when a column of the release is missing or of another type, or there are no rows."""
+    missing = [name for name in release.required if name not in table.colnames]
+    by_small = {name.lower(): name for name in table.colnames}
+    spelt = [f"{by_small[name.lower()]} for {name}" for name in missing if name.lower() in by_small]
+    if spelt:
+        raise CatalogError(f"{source} has needed columns in another case: {', '.join(spelt)}. Rename them. {_OWN}")
     if missing:
-        name = str(header.get("CDS-NAME", "")).strip()
+        name = str(table.meta.get("CDS-NAME", "")).strip()
         what = f" (CDS-NAME is {name})" if name else ""
-        spelt = [f"{other} for {wanted}" for wanted in missing for other in columns if other.lower() == wanted.lower()]
-        if spelt:
-            raise CatalogError(f"{source} has needed columns in another case: {', '.join(spelt)}. Rename them. {_OWN}")
         raise CatalogError(f"{source} lacks columns: {', '.join(missing)}{what}. {_REMEDY}")
-
-
-def _check_types(table: Table, required: Iterable[str], source: str) -> None:
     if not len(table):
         raise CatalogError(f"{source} has no rows. {_REMEDY}")
-    for name in required:
+    for name in release.required:
         kind, wanted = table[name].dtype.kind, "text" if name in _TEXT_COLUMNS else "numbers"
         if (kind == "U") != (wanted == "text") or kind not in "Ufiu" or table[name].ndim != 1:
             raise CatalogError(

@@ -72,15 +72,14 @@ class CommandGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(ABOUT.items()))
 
-    def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command; letters that the encoding of a stream lacks become question marks."""
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. Exit statuses are `USER_ERROR`, `BUG` and `INTERRUPTED`.
+
+        Letters that the encoding of a stream lacks become question marks.
+        """
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
-        return super().main(*args, **kwargs)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command. Exit statuses are `USER_ERROR`, `BUG` and `INTERRUPTED`."""
         warnings.showwarning = _show_warning
         try:
             return super().invoke(ctx)

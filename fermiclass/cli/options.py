@@ -15,10 +15,10 @@ import click
 from fermiclass._version import __version__
 from fermiclass.catalog import Catalog
 from fermiclass.cli.app import DEBUG
-from fermiclass.errors import ClassError, OutputError
+from fermiclass.errors import OutputError
 from fermiclass.io.files import check_place, os_errors_as_output_errors
 from fermiclass.io.tables import read_table
-from fermiclass.labelling.class_priors import WAYS, read_priors
+from fermiclass.labelling.class_priors import WAYS, GroupPriors, read_priors
 from fermiclass.nimgp.names import KERNELS, LEARNED
 from fermiclass.nimgp.settings import FIELDS
 
@@ -87,20 +87,20 @@ label_noise_option = click.option(
 )
 
 
-def _class_priors(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
-    if text is None or text in WAYS:
+def _class_priors(text: str) -> str | GroupPriors:
+    if text in WAYS:
         return text
     try:
         return read_priors(Path(text).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ClassError(
+        raise click.BadParameter(
             f"the class priors cannot be read from '{text}' ({error}). Give one of {', '.join(WAYS)}, or a JSON file "
             'such as {"unassociated": {"bll": 0.5, "fsrq": 0.3, "psr": 0.2}, "bcu": {...}}.'
         ) from error
 
 
 #: ``--class-priors``: one of the named ways, or the numbers of a JSON file.
-class_priors_option = partial(click.option, "--class-priors", metavar="trained|selection|FILE", callback=_class_priors)
+class_priors_option = partial(click.option, "--class-priors", metavar="trained|selection|FILE", type=_class_priors)
 
 kernel_option = click.option(
     "--kernel",

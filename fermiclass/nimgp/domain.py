@@ -43,7 +43,16 @@ class TrainingDomain:
         one counts as the k-th nearest.
         """
         X = np.clip(X, *usual_range(X)[0])
-        domain = cls(X, 2.0 * _covariance_within(X, y), np.empty(0), min(neighbours, len(X) - 1))
+        from_mean = np.empty_like(X)
+        for name in np.unique(y):
+            from_mean[y == name] = X[y == name] - X[y == name].mean(axis=0)
+        N, D = X.shape
+        covariance = from_mean.T @ from_mean / N
+        variance = np.diag(covariance)
+        variance = np.where(variance > 0.0, variance, 1.0)  # a feature without spread
+        # Shrunk to its diagonal with the weight of D sources, W is invertible even with fewer sources than features.
+        W = (N * covariance + D * np.diag(variance)) / (N + D)
+        domain = cls(X, 2.0 * W, np.empty(0), min(neighbours, N - 1))
         return replace(domain, depths=np.sort(domain._depth(X, X_var)))
 
     def score(self, X: FloatArray, X_var: FloatArray) -> FloatArray:
@@ -73,19 +82,3 @@ class TrainingDomain:
                 nearest = np.partition(self.distances(X[i], X_var[i]), (0, k - 1, k))
                 depths[i] = nearest[k] if nearest[0] < _SAME else nearest[k - 1]
         return depths
-
-
-def _covariance_within(X: FloatArray, y: NDArray[np.str_]) -> FloatArray:
-    """Return the covariance (D, D) of ``X`` (N, D) about the means of the classes, shrunk to its diagonal.
-
-    The shrinkage has the weight of D sources. It makes the matrix invertible even with fewer sources than features, and
-    has no effect with many sources.
-    """
-    N, D = X.shape
-    from_mean = np.empty_like(X)
-    for name in np.unique(y):
-        from_mean[y == name] = X[y == name] - X[y == name].mean(axis=0)
-    covariance = from_mean.T @ from_mean / N
-    variance = np.diag(covariance)
-    variance = np.where(variance > 0.0, variance, 1.0)  # a feature without spread
-    return (N * covariance + D * np.diag(variance)) / (N + D)

@@ -52,15 +52,9 @@ def atomic_file(target: Path) -> Iterator[Path]:
 def move_into_place(temporary: Path, target: Path) -> None:
     """Rename a file or a folder that is complete. Its content is on the disk before its new name is."""
     for path in (*temporary.iterdir(), temporary) if temporary.is_dir() else (temporary,):
-        _sync(path)
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
     temporary.replace(target)
-    _sync(target.parent)
-
-
-def _sync(path: Path) -> None:
-    """Wait until the content of a file, or the names in a folder, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

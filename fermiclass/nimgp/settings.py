@@ -248,9 +248,9 @@ class Settings(_Checked):
                     expected = f"expected {kind.__name__}, or some of {', '.join(known)}"
                     raise ValueError(f"{name}={value!r} is not valid: {expected}")
                 object.__setattr__(self, name, kind(**(value or {})))
-        object.__setattr__(self, "label_sets", {} if self.label_sets is None else _checked_sets(self.label_sets))
-        weights = {} if self.label_weights is None else _checked_weights(self.label_weights)
-        object.__setattr__(self, "label_weights", weights)
+        for name in ("label_sets", "label_weights"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, {} if given is None else _of_labels(name, given))
         kernel, psi, kernels = self.kernel, self.method == "nimgp-psi", ", ".join(KERNELS)
         named = isinstance(kernel, str)
         sound = named and len(kernel) <= _LONGEST_KERNEL and set(kernel.split("+")) <= set(KERNELS)
@@ -341,23 +341,13 @@ def join_settings(*parts: Mapping[str, Any]) -> dict[str, Any]:
     return joined
 
 
-def _checked_sets(sets: Any) -> dict[str, tuple[str, ...]]:
-    found = _of_labels("label_sets", sets)
-    for label, members in found.items():
-        if isinstance(members, str) or not members or len(set(members)) < len(members):
-            raise ValueError(f"label_sets has {members!r} for {label!r}: expected some different classes, as a tuple")
-    return {label: tuple(members) for label, members in found.items()}
-
-
-def _checked_weights(weights: Any) -> dict[str, float]:
-    found = _of_labels("label_weights", weights)
-    for label, weight in found.items():
-        if not _POSITIVE.accepts(weight):
-            raise ValueError(f"label_weights has {weight!r} for {label!r}: expected {_POSITIVE}")
-    return found
-
-
-def _of_labels(name: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(label, str) for label in value):
-        raise ValueError(f"{name}={value!r} is not valid: expected a dict of labels, or None")
-    return dict(value)
+def _of_labels(name: str, given: Any) -> dict[str, Any]:
+    """Return the classes or the weight of each label."""
+    if not isinstance(given, Mapping) or not all(isinstance(label, str) for label in given):
+        raise ValueError(f"{name}={given!r} is not valid: expected a dict of labels, or None")
+    for label, value in given.items():
+        if name == "label_weights" and not _POSITIVE.accepts(value):
+            raise ValueError(f"{name} has {value!r} for {label!r}: expected {_POSITIVE}")
+        if name == "label_sets" and (isinstance(value, str) or not value or len(set(value)) < len(value)):
+            raise ValueError(f"{name} has {value!r} for {label!r}: expected some different classes, as a tuple")
+    return {label: tuple(value) if name == "label_sets" else value for label, value in given.items()}

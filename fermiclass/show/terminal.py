@@ -77,29 +77,19 @@ def load_tensorflow(*, quiet: bool, large: bool = False) -> None:
     ):
         warnings.simplefilter("ignore")
         os.dup2(sink.fileno(), 2)
+        # TensorFlow imports this module to register optimisers and goes on without it: a second less, in which Keras
+        # and Matplotlib would be imported. tf.keras still works.
+        keras = "keras.src.optimizers"
+        unwanted = keras not in sys.modules and "tensorflow" not in sys.modules
+        if unwanted:
+            sys.modules[keras] = None  # type: ignore[assignment]
         try:
-            with _without_keras():
-                import tensorflow as tf
+            import tensorflow as tf
 
             tf.constant(0.0)  # starts the runtime, which prints too
             tf.get_logger().setLevel("ERROR")
         finally:
+            if unwanted:
+                del sys.modules[keras]
             os.dup2(kept, 2)
             os.close(kept)
-
-
-@contextmanager
-def _without_keras() -> Iterator[None]:
-    """Keep TensorFlow from importing Keras, and with it Matplotlib: a second, for nothing that is used here.
-
-    TensorFlow imports this module to register optimisers and goes on without it. ``tf.keras`` still works.
-    """
-    module = "keras.src.optimizers"
-    wanted = module in sys.modules or "tensorflow" in sys.modules
-    if not wanted:
-        sys.modules[module] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        if not wanted:
-            del sys.modules[module]

@@ -294,7 +294,6 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         ValueError
             When they do not fit the settings or each other, or have values that are not possible.
         """
-        refuse_after_fork()
         settings = Settings(**self.get_params(deep=False))
         return self._adopt(Fitted.from_arrays(settings, np.asarray(classes), weights))
 

@@ -197,13 +197,10 @@ class ClassPredictor(Predictor):
         total = tf.reduce_sum(at_x.mean, axis=0)
         given_x = at_x.mean / total
         entropy_given_x = -total * tf.reduce_sum(tf.math.xlogy(given_x, given_x), axis=0)  # Z H[E_f ρ] at each draw
-
-        def over_draws(values: tf.Tensor) -> tf.Tensor:
-            split = tf.concat([tf.shape(values)[:-1], [-1, num_draws]], axis=0)
-            return tf.reduce_mean(tf.reshape(values, split), axis=-1)
-
-        Z = over_draws(total)
-        return tuple(over_draws(v) / Z for v in (at_x.mean, at_x.second, entropy_given_x, at_x.entropy))
+        each = (at_x.mean, at_x.second, entropy_given_x[None], at_x.entropy[None], total[None])
+        over_draws = [tf.reduce_mean(tf.reshape(a, [a.shape[0], -1, num_draws]), axis=-1) for a in each]
+        mean, second, of_x, of_f = (a / over_draws[-1] for a in over_draws[:-1])
+        return mean, second, of_x[0], of_f[0]
 
 
 def rows_per_block(input_dim: int, num_draws: int) -> int:

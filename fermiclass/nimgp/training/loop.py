@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -59,23 +58,21 @@ class TrainingData(NamedTuple):
         if batch_size is None or batch_size >= num_data:
             return Feed(lambda steps: (), lambda taken, step: whole)
 
-        def minibatches(rng: np.random.Generator) -> Iterator[np.ndarray]:
-            rows = np.empty(0, np.intp)
-            while True:
-                while len(rows) < batch_size:  # the rows that are left of one epoch begin the next batch
-                    rows = np.concatenate([rows, rng.permutation(num_data)])
-                yield rows[:batch_size]
-                rows = rows[batch_size:]
-
-        order = islice(minibatches(np.random.default_rng([seed, 2])), first, None)
+        rng, order = np.random.default_rng([seed, 2]), np.empty(0, np.int32)
 
         def take(steps: int) -> Tensors:
-            return (tf.constant(np.stack(list(islice(order, steps))).astype(np.int32)),)
+            nonlocal order  # the rows that are left of one epoch begin the next batch
+            while len(order) < steps * batch_size:
+                order = np.concatenate([order, rng.permutation(num_data).astype(np.int32)])
+            rows, order = np.split(order, [steps * batch_size])
+            return (tf.constant(rows.reshape(steps, batch_size)),)
 
         def batch(taken: Tensors, step: tf.Tensor) -> Batch:
             rows = taken[0][step]
             return Batch(rows, *(tf.gather(a, rows) for a in whole[1:]))
 
+        for _ in range(first):
+            take(1)
         return Feed(take, batch)
 
 
