@@ -100,7 +100,6 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     """
     name, shown = (source.name, f"'{source.name}'") if isinstance(source, Path) else (source, source)
     refuse_hard(table.colnames, shown)
-    join_bands(table)
     header = {key.upper(): value for key, value in table.meta.items()}
     release, doubt = recognise(header, table.colnames, len(table))
     clean = Table(meta={key: header[key] for key in ("CDS-NAME", "VERSION", "DATE") if key in header})
@@ -112,10 +111,14 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
         unit = column.unit or release.units.get(standard) or usual_unit
         data = _as_flags(data, shown) if standard == "Flags" else data
         clean[standard] = plain_column(data, unit, column.description, column.meta.get("ucd") or usual_ucd)
+    join_bands(clean)
     _check_required(clean, release, shown)
     if doubt:
         warnings.warn(f"{shown} {doubt}", UnknownReleaseWarning, stacklevel=3)
-    _add_of_release(clean, release)
+    for old, new in release.of_power_laws.items():
+        if new not in clean.colnames and {old, "SpectrumType"} <= set(clean.colnames):
+            data = np.where(clean["SpectrumType"] == "PowerLaw", np.asarray(clean[old], np.float64), np.nan)
+            clean[new] = Column(data, unit=clean[old].unit, meta=clean[old].meta)
     convert_units(clean, shown)
     check_values(clean, shown)
     check_texts(clean, shown)
@@ -144,21 +147,8 @@ def join_bands(table: Table) -> None:
         numbers, names = zip(*sorted(members), strict=True)
         if name not in table.colnames and numbers == tuple(range(1, len(numbers) + 1)):
             data = np.stack([np.asarray(table[part], np.float64) for part in names], axis=1)
-            table[name] = Column(data, unit=table[names[0]].unit)
+            table[name] = Column(data, unit=table[names[0]].unit, meta=table[names[0]].meta)
             table.remove_columns(list(names))
-
-
-def _add_of_release(table: Table, release: Release) -> None:
-    """Add the standard columns that a release has under the names of single bands, or for power laws only."""
-    for name in ("Flux", "Unc_Flux"):
-        parts = [f"{name}{band}" for band in release.bands]
-        if parts and f"{name}_Band" not in table.colnames and set(parts) <= set(table.colnames):
-            data = np.stack([np.asarray(table[part], np.float64) for part in parts], axis=1)
-            table[f"{name}_Band"] = Column(data, unit=table[parts[0]].unit, meta=table[parts[0]].meta)
-    for old, new in release.of_power_laws.items():
-        if new not in table.colnames and {old, "SpectrumType"} <= set(table.colnames):
-            data = np.where(table["SpectrumType"] == "PowerLaw", np.asarray(table[old], np.float64), np.nan)
-            table[new] = Column(data, unit=table[old].unit, meta=table[old].meta)
 
 
 def _check_required(table: Table, release: Release, source: str) -> None:

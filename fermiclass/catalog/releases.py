@@ -59,9 +59,6 @@ class Release:
     #: Mean and width of the Gaussian priors with which parameters were fitted, by column.
     priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     required: tuple[str, ...] = REQUIRED_COLUMNS  #: Columns that its catalogues must have, under their standard names.
-    #: Energy bands, as in the names of its columns ``Flux<band>`` and ``Unc_Flux<band>``. They become Flux_Band and
-    #: Unc_Flux_Band. Empty where the release has these two.
-    bands: tuple[str, ...] = ()
     #: Columns that hold for sources whose SpectrumType is PowerLaw only, and the names under which they are kept for
     #: these sources; missing for others.
     of_power_laws: Mapping[str, str] = field(default_factory=dict)
@@ -77,6 +74,11 @@ class Release:
 _SOFT_GALACTIC = 1 << 13  # bit 14
 _OF_CURVATURE = {"LP_beta": (0.1, 0.3)}  # Ballet et al. 2023; no error bar in FL16Y is larger than the width
 _ONE_CLASS_COLUMN = {"CLASS": "CLASS1", "ASSOC": "ASSOC1"}
+_SINGLE_BANDS = {  # which become Flux_Band and Unc_Flux_Band
+    f"{name}{band}": f"{name}_Band_{number}"
+    for name in ("Flux", "Unc_Flux")
+    for number, band in enumerate(("100_300", "300_1000", "1000_3000", "3000_10000", "10000_100000"), start=1)
+}
 # The parameters of the exponential cut-off changed their meaning in DR3: PLEC_Index became PLEC_IndexS, at the pivot
 # energy. Only columns of the same meaning are renamed.
 RELEASES: tuple[Release, ...] = (
@@ -124,9 +126,8 @@ RELEASES: tuple[Release, ...] = (
         4,
         3034,
         "Acero et al. 2015, ApJS 218, 23",
-        {"PowerLaw_Index": "PL_Index", "Signif_Curve": "LP_SigCurv"},
+        {"PowerLaw_Index": "PL_Index", "Signif_Curve": "LP_SigCurv", **_SINGLE_BANDS},
         required=tuple(name for name in REQUIRED_COLUMNS if name not in _OF_LOG_PARABOLA),
-        bands=("100_300", "300_1000", "1000_3000", "3000_10000", "10000_100000"),
         of_power_laws={"Unc_Spectral_Index": "Unc_PL_Index"},
     ),
 )

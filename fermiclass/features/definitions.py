@@ -20,7 +20,7 @@ from fermiclass.catalog import Catalog, CatalogWarning
 from fermiclass.catalog.catalog import DISC
 from fermiclass.errors import FeatureError
 from fermiclass.features.inputs import Band, Column, Input, Reading, describe
-from fermiclass.features.transforms import ASINH, HARDNESS_RATIO, IDENTITY, LOG, ROUNDED_LOG, Transform, asinh_distance
+from fermiclass.features.transforms import ASINH, ASINH_DISTANCE, HARDNESS_RATIO, IDENTITY, LOG, ROUNDED_LOG, Transform
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ EXTENDED_FEATURES: tuple[Feature, ...] = (
 )
 
 _ASINH_GLAT = _of_column(
-    "asinh_GLAT", "GLAT", asinh_distance(DISC), f"asinh of |GLAT| / {DISC:g} deg", "pos.galactic.lat", errors=False
+    "asinh_GLAT", "GLAT", ASINH_DISTANCE, f"asinh of |GLAT| / {DISC:g} deg", "pos.galactic.lat", errors=False
 )
 
 #: The extended set, and how far a source lies from the Galactic plane: the default.

@@ -87,9 +87,11 @@ def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach:
     )
     if not reading.measured:
         return start
-    first = _regress(start, reading, ln_significance, usable & (reading.sigma > 0.0) & (reading.sigma <= LARGEST))
+    given = usable & (reading.sigma > 0.0) & (reading.sigma <= LARGEST)
+    first = _regress(start, reading, ln_significance, given)
     known, _ = first.judge(np.where(usable, reading.value, median), reading.sigma, ln_significance)
-    return _regress(first, reading, ln_significance, usable & known)
+    absurd = given & ~known
+    return _regress(first, reading, ln_significance, given & known) if np.any(absurd) else first
 
 
 def _regress(

@@ -13,11 +13,11 @@ NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from fermiclass.catalog.catalog import DISC
 from fermiclass.io.arrays import FloatArray
 
 #: The flux density of Vela is 8600 times as far from the median as the 99th percentile. Logarithms of possible values
@@ -53,8 +53,8 @@ def _asinh(q: FloatArray) -> ValueAndGradient:
     return np.arcsinh(q[0]), 1.0 / np.sqrt(1.0 + q**2)
 
 
-def _asinh_distance(scale: float, q: FloatArray) -> ValueAndGradient:
-    return np.arcsinh(np.abs(q[0]) / scale), np.sign(q) / np.sqrt(scale**2 + q**2)
+def _asinh_distance(q: FloatArray) -> ValueAndGradient:
+    return np.arcsinh(np.abs(q[0]) / DISC), np.sign(q) / np.sqrt(DISC**2 + q**2)
 
 
 def _hardness_ratio(q: FloatArray) -> ValueAndGradient:
@@ -73,8 +73,5 @@ ROUNDED_LOG = Transform(_log_of_rounded)
 #: g(a, b) = (b − a)/(b + a), for two fluxes a (softer) and b (harder), in −1 ... 1; ∂g/∂a = −2b/(a + b)² and
 #: ∂g/∂b = 2a/(a + b)².
 HARDNESS_RATIO = Transform(_hardness_ratio, REACH)
-
-
-def asinh_distance(scale: float) -> Transform:
-    """Return g(q) = asinh(|q| / scale), a distance from 0, fine near it; dg/dq = sign(q) / √(scale² + q²)."""
-    return Transform(partial(_asinh_distance, scale))
+#: g(q) = asinh(|q| / h), a distance from 0, fine near it, with the height h of the disc; dg/dq = sign(q) / √(h² + q²).
+ASINH_DISTANCE = Transform(_asinh_distance)

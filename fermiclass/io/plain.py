@@ -24,8 +24,8 @@ def plain_table(table: Table) -> Table:
         data = _plain_data(column)
         if data.dtype.kind not in "biufU":
             raise TypeError(f"column '{name}' is of type {data.dtype}, not bool, int, float or text")
-        ucd = column.info.meta.get("ucd") if column.info.meta else None
-        plain[name] = plain_column(data, column.info.unit, column.info.description, ucd)
+        about = column.info
+        plain[name] = plain_column(data, about.unit, about.description, (about.meta or {}).get("ucd"))
     return plain
 
 

@@ -19,7 +19,6 @@ from fermiclass.errors import CatalogError, FeatureError
 from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.features.inputs import describe
 from fermiclass.io.arrays import FloatArray
-from fermiclass.io.plain import plain_value
 from fermiclass.labelling.associations import SecondAssociations, SelectionPrior
 from fermiclass.labelling.class_priors import (
     DEFAULT_WAY,
@@ -290,4 +289,4 @@ class CatalogModel:
             **settings_to_meta(self.estimator),
             "versions": ",".join(f"{name}={version}" for name, version in about.versions.items()),
         }
-        return {key: plain_value(value) for key, value in entries.items() if value is not None}
+        return {key: value for key, value in entries.items() if value is not None}

@@ -16,7 +16,7 @@ TRANSFORMS = [
     (transforms.IDENTITY, [[-1.0, 2.0]], 1e-5),
     (transforms.LOG, [[0.5, 20.0]], 1e-5),
     (transforms.ASINH, [[0.5, 20.0]], 1e-5),
-    (transforms.asinh_distance(3.0), [[-40.0, -0.5, 0.5, 20.0]], 1e-5),
+    (transforms.ASINH_DISTANCE, [[-40.0, -0.5, 0.5, 20.0]], 1e-5),
     (transforms.ROUNDED_LOG, [[40.0, 90.0]], 1.0),
     (transforms.HARDNESS_RATIO, [[1.0, 2.0, 0.0], [3.0, 0.5, 1.0]], 1e-5),
 ]
@@ -39,7 +39,7 @@ def test_gradient_agrees_with_central_differences(transform, q, step):
     [
         (transforms.LOG, [[0.0, -1.0, np.nan]]),
         (transforms.ASINH, [[np.nan]]),
-        (transforms.asinh_distance(3.0), [[np.nan]]),
+        (transforms.ASINH_DISTANCE, [[np.nan]]),
         (transforms.ROUNDED_LOG, [[-1.0, np.nan]]),
         (transforms.HARDNESS_RATIO, [[0.0, 1.0, np.nan], [0.0, -2.0, 1.0]]),
     ],
@@ -49,7 +49,7 @@ def test_outside_the_domain_is_nan(transform, q):
 
 
 def test_distance_is_the_same_on_both_sides_and_in_units_of_its_scale_near_zero():
-    formula = transforms.asinh_distance(3.0).formula
+    formula = transforms.ASINH_DISTANCE.formula
     q = np.array([[0.0, 1e-3, 3.0, 90.0]])
     (left, falling), (right, rising) = formula(-q), formula(q)
     np.testing.assert_array_equal(left, right)
