@@ -5,6 +5,7 @@ import pytest
 from astropy.table import Table, vstack
 
 from fermiclass.catalog import CLASS_CODES, RELEASES, UnknownReleaseWarning, read_catalog, recognise
+from fermiclass.errors import CatalogError
 from tests.conftest import slim_path
 
 # Counted from the released files.
@@ -144,6 +145,9 @@ def test_first_versions_had_one_class_column():
     catalog = read_catalog(first)
     assert catalog.release.name == "4FGL-DR1"
     assert np.sum(catalog.classes == "bll") == 1131
+    first.meta["VERSION"] = "v35"
+    with pytest.raises(CatalogError, match="lacks columns: CLASS1"):
+        read_catalog(first)
 
 
 def test_fl8y_as_released(shared_data):
