@@ -133,16 +133,6 @@ def test_the_release_is_known_by_its_keywords(some, tmp_path):
     assert read_catalog(tmp_path / "topcat.vot").release.name == "4FGL-DR4"
 
 
-def test_the_table_with_source_names_is_taken(some, tmp_path):
-    _, table = some
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        file = from_table(Table({"x": [1.0]}))
-        file.resources.extend(from_table(table).resources)
-        file.to_xml(str(tmp_path / "two.vot"))
-    assert len(read(tmp_path / "two.vot")) == len(table)
-
-
 @pytest.mark.parametrize("writer", [votable, parquet_of_astropy])
 def test_damaged_files(some, tmp_path, writer):
     _, table = some

@@ -112,12 +112,8 @@ def test_classify_labels_every_source_that_has_no_class(labels):
 
 def test_label_file_says_what_made_it(labels):
     header = fits.getheader(labels[0], 1)
-    assert header["CATALOG"] == DR4.name
-    assert header["RELEASE"] == "4FGL-DR4"
-    assert (header["METHOD"], header["CLASS_PRIORS"]) == ("nimgp-fo", "selection")
-    assert re.fullmatch("[0-9a-f]{64}", header["SHA256"])
+    assert (header["CATALOG"], header["METHOD"], header["CLASS_PRIORS"]) == (DR4.name, "nimgp-fo", "selection")
     assert "bll=1490" in header["COUNTS"]
-    assert "other=" in header["COUNTS"]
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def test_folds_say_where_they_are():
     stages = ["logistic, 0", "logistic, 1", "logistic, 2", "svm, 3", "svm, 4", "svm, 5"]
     assert done.stderr.splitlines() == [f"fermiclass: {stage} of 6 done" for stage in stages]
     assert "in 3 folds: 2630 sources" in " ".join(done.stdout.split())
-    quiet = run(*arguments, "--quiet")
+    quiet = run("evaluate", DR4, "--folds", "2", "--methods", "logistic", *THREE, "--quiet")
     assert (quiet.stderr, quiet.stdout) == ("", "")
 
 

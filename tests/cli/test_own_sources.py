@@ -33,7 +33,7 @@ def mine(dr4, rows, tmp_path):
     return tmp_path / "mine.csv"
 
 
-QUICK = ("--steps", "150", "--inducing", "30")
+QUICK = ("--steps", "80", "--inducing", "20")
 COLUMNS = ("--columns", "Flux1000=flux,Unc_Flux1000=flux_err")
 
 

@@ -114,7 +114,7 @@ def test_explain_needs_the_catalogue(folder, tmp_path):
     assert re.search(r"is needed, but '.*4FGL-DR4\.fits\.gz' is another file\. Give it: --catalog FILE", done.stderr)
 
 
-@pytest.mark.parametrize("ending", [".fits.gz", ".csv"])  # all of them in test_ranking
+@pytest.mark.parametrize("ending", [".fits.gz", ".csv"])
 def test_followup_writes_the_first(folder, tmp_path, ending):
     output = tmp_path / f"targets{ending}"
     printed = run_well("followup", folder / "labels.fits", "--top", 50, "-o", output)

@@ -42,12 +42,6 @@ def test_public_names_are_documented(site):
     assert drawn <= {name.rpartition(".")[2] for name in documented}
 
 
-def test_formulas_are_mathml(site):
-    page = (site / "development/mathematics.html").read_text(encoding="utf-8")
-    assert page.count("<math") > 30
-    assert "$$" not in page
-
-
 def test_nothing_is_loaded_from_the_network(site):
     for path in site.rglob("*.html"):
         loaded = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"', path.read_text(encoding="utf-8"))

@@ -26,15 +26,11 @@ def fit(reading, significance):
     return Imputation.fit(["x"], [reading], significance, catalog="made up")
 
 
-def test_coefficients_are_recovered_and_used():
+def test_unknown_uncertainties_are_imputed():
     reading, significance = made_up()
     reading.sigma[:3] = [np.nan, np.inf, 0.0]
     reading.sigma[3] = -1.0
-    imputation = fit(reading, significance)
-    (feature,) = imputation.features
-    found = [feature.intercept, feature.significance_slope, feature.value_slope]
-    np.testing.assert_allclose(found, [-1.0, -0.8, 1.5], atol=0.05)
-    result = imputation.apply(["x"], [reading], significance)
+    result = fit(reading, significance).apply(["x"], [reading], significance)
     expected = np.exp(-1.0 - 0.8 * np.log(significance) + 1.5 * reading.value)
     np.testing.assert_allclose(np.sqrt(result.X_var[:4, 0]), expected[:4], rtol=0.1)
     assert result.imputed_uncertainty[:, 0].nonzero()[0].tolist() == [0, 1, 2, 3]

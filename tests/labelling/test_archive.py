@@ -27,11 +27,6 @@ pytestmark = pytest.mark.usefixtures("eagerly")
 
 
 @pytest.fixture(scope="module")
-def few(dr4):
-    return dr4[::20]
-
-
-@pytest.fixture(scope="module")
 def model(few):
     with without_graphs():
         return train(few, NIMGPClassifier(**TINY), features="six", classes=THREE_CLASSES, min_significance=4.5)

@@ -70,11 +70,6 @@ def test_the_given_estimator_is_copied(few):
     assert fitted.get_params() == estimator.get_params()
 
 
-def test_the_order_of_the_training_catalogue_does_not_matter(few, labels):
-    order = np.random.default_rng(0).permutation(len(few))
-    same_rows(train(few[order], TINY, **THREE).label(few, "all"), labels)
-
-
 def test_min_significance_chooses_training_sources(dr4):
     table = training_table(dr4, classes=THREE_CLASSES, min_significance=30.0)
     assert np.all(dr4.table["Signif_Avg"][np.isin(dr4.names, table.names)] > 30.0)
@@ -116,11 +111,6 @@ def test_entropies_add_up(labels):
         p, std = np.asarray(labels[f"P_{name}"]), np.asarray(labels[f"Unc_P_{name}"], float)
         assert np.all(std >= 0.0)
         assert np.all(std**2 <= p * (1.0 - p) + 1e-6)  # the most that values between 0 and 1 can vary
-
-
-@pytest.mark.parametrize("row", [0, 64])  # of another block
-def test_a_source_alone_has_the_same_label(model, few, labels, row):
-    same_rows(model.label(few[[row]], "all"), labels[[row]])
 
 
 def test_targets_are_rows_of_all(model, few, labels):

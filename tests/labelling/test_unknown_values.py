@@ -15,16 +15,6 @@ from fermiclass.nimgp.prediction.predictor import Prediction
 SIX = {"classes": THREE_CLASSES, "features": "six"}
 
 
-@pytest.fixture(scope="module")
-def few(dr4):
-    return dr4[::6]
-
-
-@pytest.fixture(scope="module")
-def model(few):
-    return train(few, NIMGPClassifier(steps=150, num_inducing=20), **SIX)
-
-
 @pytest.mark.parametrize("limit", [np.inf, 1.0, -2.0])
 def test_companions_are_the_population_given_the_known_features(limit):
     """Mean and variance by quadrature over the kernel estimate and the noise of the known feature, below the limit."""

@@ -1,7 +1,8 @@
-"""What each picture draws, and what it refuses."""
+"""What each picture draws, what it refuses, and that it looks as the one that somebody has looked at."""
 
 import dataclasses
 import json
+import shutil
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 from astropy.coordinates import SkyCoord
 from matplotlib.collections import EllipseCollection, PathCollection
 from matplotlib.colors import to_rgba
+from matplotlib.testing.compare import compare_images
 from sklearn.metrics import confusion_matrix
 
 from fermiclass import plots
@@ -18,7 +20,7 @@ from fermiclass.evaluation.metrics import as_truth, reliability
 from fermiclass.features import FEATURES as DEFINED
 from tests.conftest import REPOSITORY
 
-from .pictures import CLASSES, FEATURES, explanation, made_up
+from .pictures import BASELINE, CLASSES, FEATURES, PICTURES, draw, explanation, made_up
 
 
 def points(axes):
@@ -277,3 +279,20 @@ def test_plots_do_without_tensorflow_and_a_screen():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=REPOSITORY)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []
+
+
+TOLERANCE = 7.0  # root mean square of 0 … 255: other versions of Matplotlib draw edges a little differently
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_as_before(name, tmp_path):
+    draw(name, tmp_path / f"{name}.png")
+    difference = compare_images(str(BASELINE / f"{name}.png"), str(tmp_path / f"{name}.png"), TOLERANCE)
+    assert difference is None, difference
+
+
+def test_another_picture_is_not_as_before(tmp_path):
+    """The markers of one class in another colour, one of a triangle's three: more than the tolerance."""
+    draw("triangle", tmp_path / "other.png", lambda figure: figure.axes[0].collections[0].set_facecolor("#CC79A7"))
+    expected = shutil.copy(BASELINE / "triangle.png", tmp_path / "expected.png")  # where the difference is drawn, too
+    assert "RMS" in compare_images(str(expected), str(tmp_path / "other.png"), TOLERANCE)

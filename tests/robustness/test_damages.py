@@ -172,12 +172,6 @@ def test_features_without_their_column_are_left_out_of_a_set_and_else_refused(ta
         extract_features(read_catalog(table), gone)
 
 
-def test_the_order_of_rows_and_columns_does_not_matter(table, expected):
-    again = extract_features(read_catalog(table[::-1][sorted(table.colnames)]), "extended")
-    np.testing.assert_allclose(again.X[::-1], expected.X)
-    np.testing.assert_allclose(again.X_var[::-1], expected.X_var)
-
-
 @given(data=st.data())
 def test_any_numbers_in_any_columns(tenth, data):
     table = tenth.copy()

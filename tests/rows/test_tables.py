@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from astropy.io import fits
-from astropy.table import MaskedColumn, Table
 
 from fermiclass.errors import RowsError
 from fermiclass.rows import FITSRows, ParquetRows
@@ -81,15 +80,6 @@ def test_missing_numbers_in_parquet(tmp_path):
         ParquetRows(path, ["a"]).read(0, 3)
     with pytest.raises(RowsError, match=r"column 'a' holds .* without missing ones"):
         ParquetRows(path, ["b"], label="a").read(0, 3)
-
-
-def test_what_astropy_masks_is_missing(tmp_path):
-    a = MaskedColumn([1.0, 99.0], mask=[False, True])
-    y = MaskedColumn(["bll", "psr"], mask=[True, False])
-    Table({"a": a, "b": [1.0, 2.0], "y": y}).write(tmp_path / "t.parquet")
-    with pytest.raises(RowsError, match=r"there is nan in row 1 .* of column 'a'"):
-        ParquetRows(tmp_path / "t.parquet", ["a"]).read(0, 2)
-    assert ParquetRows(tmp_path / "t.parquet", ["b"], label="y").read(0, 2).y.tolist() == ["", "psr"]
 
 
 def test_unsigned_and_missing_integers_in_fits(tmp_path):

@@ -1,10 +1,19 @@
-"""Prior times sites, against plain linear algebra."""
+"""Covariance, prior times sites, and predictions, against plain linear algebra and draws."""
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from fermiclass.nimgp.ep.factors import LabelNoise, Sites
-from fermiclass.nimgp.ep.posterior import ImproperError, Posterior
+from fermiclass.nimgp.ep.posterior import (
+    JITTER,
+    Covariance,
+    EPPredictor,
+    ImproperError,
+    LatentMoments,
+    Posterior,
+    class_probabilities,
+)
 
 from .conftest import make_data, make_model
 
@@ -61,3 +70,89 @@ def test_what_has_no_distribution_is_refused():
         Posterior.of(model, empty._replace(precision=empty.precision - 5.0))
     with pytest.raises(ImproperError, match="no distribution of the share of random labels"):
         Posterior.of(model, empty._replace(beta=empty.beta - 1.0))
+
+
+NOISE = np.array([0.1, 0.0, 0.4])
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(5, 2))
+
+
+@pytest.mark.parametrize("gamma", [[0.7], [0.7, 3.0]])
+def test_formula(X, gamma):
+    covariance = Covariance(np.array(gamma), NOISE)
+    K = covariance.K(X)
+    assert K.shape == (3, 5, 5)
+    for c, i, j in np.ndindex(K.shape):
+        expected = np.exp(-0.5 * np.sum((X[i] - X[j]) ** 2 / gamma)) + (i == j) * (NOISE[c] + JITTER)
+        assert K[c, i, j] == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(covariance.variance(), K[:, 0, 0])
+    np.testing.assert_allclose(covariance.smooth(X[:2], X), K[1, :2] - JITTER * np.eye(2, 5))
+
+
+@pytest.mark.parametrize("gamma", [[0.7], [0.7, 3.0]])
+def test_gradient(X, gamma):
+    G = np.random.default_rng(1).normal(size=(3, 5, 5))
+    G += G.transpose(0, 2, 1)
+    at = np.log([*gamma, *np.maximum(NOISE, 0.05)])
+    num = len(gamma)
+
+    def value(parameters):
+        return np.sum(G * Covariance(np.exp(parameters[:num]), np.exp(parameters[num:])).K(X))
+
+    step = 1e-6 * np.eye(len(at))
+    expected = [(value(at + s) - value(at - s)) / 2e-6 for s in step]
+    covariance = Covariance(np.exp(at[:num]), np.exp(at[num:]))
+    np.testing.assert_allclose(np.concatenate(covariance.gradient(X, G)), expected, rtol=1e-6, atol=1e-8)
+
+
+def test_latent_moments(solved):
+    """As a Gaussian process whose values at the rows have the posterior's moments."""
+    X, covariance, model, found = solved
+    new = np.random.default_rng(3).normal(size=(4, 2))
+    mean, var = EPPredictor.of(covariance, X, found.posterior).moments(new)
+    k = covariance.smooth(new, X)
+    for c in range(3):
+        K = model.K[min(c, len(model.K) - 1)]
+        Sigma = np.linalg.inv(np.linalg.inv(K) + np.diag(found.posterior.precision[c]))
+        A = np.linalg.solve(K, k.T).T
+        np.testing.assert_allclose(mean[c], A @ found.posterior.mean[c], atol=1e-5)
+        expected = covariance.variance()[c] - np.diag(A @ k.T) + np.diag(A @ Sigma @ A.T)
+        np.testing.assert_allclose(var[c], expected, atol=1e-5)
+
+
+def test_probabilities_against_draws():
+    rng = np.random.default_rng(0)
+    latent = LatentMoments(rng.normal(size=(4, 6)), rng.uniform(0.01, 2.0, (4, 6)))
+    f = latent.mean + np.sqrt(latent.var) * rng.standard_normal((400_000, 4, 6))
+    wins = np.stack([(f.argmax(axis=1) == c).mean(axis=0) for c in range(4)], axis=1)
+    np.testing.assert_allclose(class_probabilities(latent, 0.0), wins, atol=4e-3)
+    np.testing.assert_allclose(class_probabilities(latent, 0.3), 0.3 / 4 + 0.7 * wins, atol=4e-3)
+
+
+def test_two_classes_in_closed_form():
+    rng = np.random.default_rng(1)
+    latent = LatentMoments(rng.normal(size=(2, 50)), rng.uniform(0.1, 2.0, (2, 50)))
+    expected = norm.cdf((latent.mean[1] - latent.mean[0]) / np.sqrt(latent.var.sum(axis=0)))
+    np.testing.assert_allclose(class_probabilities(latent, 0.0)[:, 1], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.2, 1.0])
+def test_they_sum_to_one(rate):
+    rng = np.random.default_rng(2)
+    latent = LatentMoments(5 * rng.normal(size=(6, 30)), 10.0 ** rng.uniform(-6, 1, (6, 30)))
+    P = class_probabilities(latent, rate)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    assert P.min() >= rate / 6
+
+
+def test_many_rows_are_predicted_in_blocks(solved, monkeypatch):
+    X, covariance, _, found = solved
+    predictor = EPPredictor.of(covariance, X, found.posterior)
+    P = predictor.probabilities(X)
+    assert P.shape == (len(X), 3)
+    monkeypatch.setattr("fermiclass.nimgp.ep.posterior._ROWS_PER_BLOCK", 5)
+    np.testing.assert_allclose(predictor.probabilities(X), P, rtol=1e-12)
+    assert predictor.probabilities(X[:0]).shape == (0, 3)

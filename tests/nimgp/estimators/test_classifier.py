@@ -262,15 +262,17 @@ def test_variances_are_by_keyword_only(usual, data):
 
 # --- learned noise ---------------------------------------------------------------------------------------------------
 
-LEARNED = TINY | {"method": "nimgp-nn", "training": {"precision": "float64"}}
+LEARNED = TINY | {"steps": 20, "method": "nimgp-nn", "training": {"precision": "float64"}}
 
 
 @pytest.fixture(scope="module", params=["shared", "per-feature"])
 def learned(request, data):
     X, y, _ = data
-    return NIMGPClassifier(noise=request.param, **LEARNED).fit(X, y)
+    with without_graphs():
+        return NIMGPClassifier(noise=request.param, **LEARNED).fit(X, y)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_learned_noise_is_in_the_units_of_the_inputs(learned, data):
     X, y, _ = data
     factor = np.array([10.0, 0.5])
@@ -283,6 +285,7 @@ def test_learned_noise_is_in_the_units_of_the_inputs(learned, data):
     assert np.isclose(*standardised) == (learned.noise == "shared")
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_predictions_are_averaged_over_learned_noise(learned, new):
     """As if the learned variances had been given; what is given is not looked at."""
     X, X_var = new

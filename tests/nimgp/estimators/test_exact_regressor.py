@@ -94,12 +94,6 @@ def test_units_do_not_matter(data, usual, new):
     np.testing.assert_allclose(got[1], 7 * std, rtol=1e-2)
 
 
-def test_two_sources_at_one_place(data):
-    X, y, X_var, y_var = data
-    twice = [np.concatenate([a, a]) for a in (X, y, X_var, y_var)]
-    assert np.all(np.isfinite(fit(twice).predict(X)))
-
-
 def test_a_fixed_noise_variance(data):
     assert fit(data, noise_variance=0.04).noise_variance_ == pytest.approx(0.04)
     assert fit(data, noise_variance=0.0).noise_variance_ == 0

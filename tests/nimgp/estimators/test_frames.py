@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor, UncertainGPRegressor
 
-FEW = {"steps": 6, "num_inducing": 6, "learning_rate": 0.1}
+FEW = {"steps": 4, "num_inducing": 6, "learning_rate": 0.1}
 MODEL = NIMGPClassifier("nimgp-fo", **FEW)
 
 pytestmark = pytest.mark.usefixtures("eagerly", "small_blocks")

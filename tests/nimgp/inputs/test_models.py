@@ -1,25 +1,33 @@
 """Input models: their terms of the bound, and their limits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_probability as tfp
 from scipy.stats import norm
 
 from fermiclass.nimgp.inputs.models import (
+    AmortisedInputs,
     AugmentedInputs,
     Batch,
     FirstOrderInputs,
     ObservedInputs,
+    OneHot,
     PerSourceInputs,
     SampledInputs,
     expected_log_prior,
+    kl_to_noise,
     split,
 )
 from fermiclass.nimgp.kernels import Linear
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax
+from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.modules import Parameter
-from fermiclass.nimgp.names import METHODS
+from fermiclass.nimgp.names import METHODS, NOISES
 from fermiclass.nimgp.posterior import SparsePosterior
+from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, mixture, perturbed
 
 
@@ -58,10 +66,22 @@ def log_density(prior, x):
     return np.log(total)
 
 
-def test_the_bound_of_a_mixture_is_tight_without_variance(rng):
-    prior, mean = mixture(rng, 3), rng.normal(size=(N, D))
-    value = expected_log_prior(tf.constant(mean), tf.zeros_like(mean), prior) - 0.5 * D * np.log(2 * np.pi)
-    np.testing.assert_allclose(value, log_density(prior, mean), rtol=1e-9)
+def test_kl_divergence_against_tensorflow_probability(rng):
+    normal, m, s = tfp.distributions.MultivariateNormalDiag, rng.normal(size=(N, D)), rng.uniform(0.1, 1.5, (N, D))
+    expected = normal(m, np.sqrt(s)).kl_divergence(normal(np.zeros_like(m), np.ones_like(m)))
+    np.testing.assert_allclose(kl_to_noise(tf.constant(m), tf.constant(s)), expected, rtol=1e-12)
+
+
+def test_expected_log_prior_is_exact(rng):
+    """Of one Gaussian it is the mean over the points m ± √(D v_j) e_j, as log p is a square; of a mixture at x."""
+    one, several = mixture(rng, 1), mixture(rng, 3)
+    mean, var = rng.normal(size=(N, D)), rng.uniform(0.1, 1.5, (N, D))
+    points = [mean + sign * np.sqrt(D * var) * np.eye(D)[j] for j in range(D) for sign in (1, -1)]
+    constant = 0.5 * D * np.log(2 * np.pi)
+    value = expected_log_prior(tf.constant(mean), tf.constant(var), one) + 0.5 * np.linalg.slogdet(one.precision[0])[1]
+    np.testing.assert_allclose(value - constant, np.mean([log_density(one, x) for x in points], axis=0), rtol=1e-9)
+    value = expected_log_prior(tf.constant(mean), tf.zeros_like(mean), several)
+    np.testing.assert_allclose(value - constant, log_density(several, mean), rtol=1e-9)
 
 
 def test_flat_prior_adds_nothing_where_q_is_the_noise(data):
@@ -224,3 +244,84 @@ def test_marginal_needs_no_gradient_of_what_is_not_there(make_model, data):
             value = model.objective(batch_of(X, np.zeros_like(X), y), SEED)
         for gradient in tape.gradient(value, model.trainable_variables):
             assert np.all(np.isfinite(tf.convert_to_tensor(gradient))), method
+
+
+# --- the network of NIMGP_NN ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hidden", [(), (7,), (7, 5)])
+def test_it_starts_at_the_noise(data, hidden):
+    m, s = AmortisedInputs(D, OneHot(C), hidden=hidden).moments(batch_of(*data))
+    np.testing.assert_array_equal(m, np.zeros((N, D)))
+    np.testing.assert_array_equal(s, np.ones((N, D)))
+
+
+def test_it_is_a_network_of_rectified_units(data, rng):
+    X, X_var, y = data
+    model = perturbed(AmortisedInputs(D, OneHot(C), hidden=(7, 5)), rng)
+    layer = np.concatenate([X, np.eye(C)[y], np.sqrt(X_var)], axis=1)
+    for k, (weights, bias) in enumerate(zip(model.weights, model.biases, strict=True)):
+        layer = (np.maximum(layer, 0) if k else layer) @ weights.numpy() + bias.numpy()
+    m, s = model.moments(batch_of(X, X_var, y))
+    np.testing.assert_allclose(m, layer[:, :D], rtol=1e-12)
+    np.testing.assert_allclose(s, np.exp(layer[:, D:]), rtol=1e-12)
+
+
+def test_its_terms_are_those_of_its_moments(data, rng):
+    """As if every source had the network's m and s for its own."""
+    prior = mixture(rng)
+    model, own = (perturbed(AmortisedInputs(D, OneHot(C), prior=prior), rng), PerSourceInputs((N, D), prior=prior))
+    batch = batch_of(*data)
+    for parameter, value in zip((own.mean, own.variance), model.moments(batch), strict=True):
+        parameter.assign(value)
+    terms = [m.source_terms(Coordinates(), Recorder(), batch, SEED) for m in (model, own)]
+    np.testing.assert_allclose(*terms, rtol=1e-10)
+
+
+@pytest.mark.parametrize("sees_noise", [True, False])
+def test_what_it_sees(data, rng, sees_noise):
+    X, X_var, y = data
+    model = perturbed(AmortisedInputs(D, OneHot(C), sees_noise=sees_noise), rng)
+
+    def moments(*batch):
+        return np.concatenate(model.moments(batch_of(*batch)))
+
+    usual = moments(X, X_var, y)
+    assert np.any(moments(X + 0.1, X_var, y) != usual)
+    assert np.any(moments(X, X_var, (y + 1) % C) != usual)
+    assert np.any(moments(X, 2 * X_var, y) != usual) == sees_noise
+
+
+@pytest.mark.parametrize(("noise", "inputs"), [("given", 2 * D + C), ("shared", D + C), ("per-feature", D + C)])
+def test_a_learned_noise_is_no_input(rng, noise, inputs):
+    settings = Settings("nimgp-nn", noise=noise, inputs={"hidden": (7, 7)})
+    model = build_model(settings, rng.normal(size=(M, D)), num_classes=C, num_data=N)
+    assert [tuple(w.shape) for w in model.input_model.weights] == [(inputs, 7), (7, 7), (7, 2 * D)]
+    assert all(tf.reduce_all(tf.math.is_finite(w)) for w in model.input_model.weights)
+
+
+# --- learned noise ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("noise", "shape"), [("given", None), ("shared", (1,)), ("per-feature", (D,))])
+def test_noise_by_name(rng, noise, shape):
+    model = build_model(
+        Settings("nimgp", noise=noise, hyper={"noise": 0.25}), rng.normal(size=(M, D)), num_classes=C, num_data=N
+    )
+    assert set(NOISES) == {"given", "shared", "per-feature"}
+    if shape is None:
+        assert model.noise is None
+    else:
+        np.testing.assert_allclose(model.noise, np.full(shape, 0.25))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_learned_variance_replaces_what_is_given(make_model, data, method):
+    X, X_var, y = data
+    model = make_model(method, noise="per-feature")
+    value = model.objective(batch_of(X, X_var, y), SEED)
+    np.testing.assert_array_equal(model.objective(batch_of(X, np.zeros_like(X), y), SEED), value)
+    given = replace(model, noise=None)
+    np.testing.assert_array_equal(given.objective(batch_of(X, X * 0.0 + model.noise.numpy(), y), SEED), value)
+    model.noise.assign(2 * model.noise)
+    assert (model.objective(batch_of(X, X_var, y), SEED) != value) == (method != "mgp")

@@ -11,8 +11,8 @@ from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.settings import Settings
+from tests.nimgp.conftest import SEED
 
-SEED = tf.constant([3, 4])
 RATE = 0.2
 
 

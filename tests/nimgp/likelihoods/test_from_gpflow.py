@@ -6,11 +6,12 @@ import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_probability as tfp
 from scipy.special import logsumexp, ndtr
 from scipy.stats import norm
 
 from fermiclass.nimgp.inputs.models import Batch, Standardised
-from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, OrderedProbit
+from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, OrderedProbit, Softplus, copied_without_leak
 from fermiclass.nimgp.likelihoods.outputs import make_output_model, quantile_given, quantiles_of_draws
 from fermiclass.nimgp.model import compose_model
 from fermiclass.nimgp.names import METHODS, RESPONSES
@@ -321,3 +322,27 @@ def test_counts_start_at_their_rate():
     grades = make_output_model("ordinal", np.repeat([0.0, 1, 3], [50, 30, 20])).likelihood.bin_edges
     assert np.all(np.diff(grades) > 0)  # of a grade without sources, too
     np.testing.assert_allclose(ndtr(grades), [0.5, 0.8, 0.8], atol=0.02)
+
+
+@pytest.mark.parametrize("low", [None, np.float64(1e-3)])
+def test_softplus_is_the_librarys(low):
+    x = np.linspace(-30, 30, 13)
+    expected = tfp.bijectors.Softplus(low=low)
+    own = Softplus(low)
+    unpacked = tf.nest.flatten(own, expand_composites=True)
+    for one in (own, own.copy(), gpflow.utilities.deepcopy(own), tf.nest.pack_sequence_as(own, unpacked, True)):
+        np.testing.assert_allclose(one.forward(x), expected.forward(x), rtol=1e-12)
+        np.testing.assert_allclose(one.inverse(expected.forward(x)), expected.inverse(expected.forward(x)))
+        np.testing.assert_allclose(
+            one.forward_log_det_jacobian(x, 0), expected.forward_log_det_jacobian(x, 0), rtol=1e-12
+        )
+
+
+def test_copies_of_gpflows_objects_have_it():
+    kernel = gpflow.kernels.RBF(variance=0.7) + gpflow.kernels.Linear()
+    copy = copied_without_leak(kernel)
+    assert {type(parameter.transform) for parameter in copy.parameters} == {Softplus}
+    assert {type(parameter.transform) for parameter in kernel.parameters} == {tfp.bijectors.Softplus}
+    copy.kernels[0].variance.assign(0.4)
+    np.testing.assert_allclose([part.kernels[0].variance.numpy() for part in (copy, kernel)], [0.4, 0.7])
+    np.testing.assert_allclose(copy.kernels[0].variance.unconstrained_variable, np.log(np.expm1(0.4)))

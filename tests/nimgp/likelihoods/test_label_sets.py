@@ -13,9 +13,9 @@ from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.settings import Settings
 from fermiclass.rows import ArrayRows, fit_rows
+from tests.nimgp.conftest import SEED
 from tests.nimgp.likelihoods.definitions import EPSILON, PROBABILITIES
 
-SEED = tf.constant([3, 4], tf.int32)
 C, N = 4, 5
 SETS = np.array([*np.eye(C), [1, 1, 0, 0], [0, 1, 0, 1], [1, 1, 0, 1]])
 Y = np.array([4, 5, 6, 2, 0])

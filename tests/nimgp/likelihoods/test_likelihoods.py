@@ -82,20 +82,6 @@ def test_prediction(kind, weighed, latent, rng):
     assert_is_mean(moments.entropy.numpy(), -Z[:, 0] * np.sum(rho * np.log(rho), axis=1), extra)
 
 
-@pytest.mark.parametrize("noise", NOISES)
-def test_argmax_of_two_classes_in_closed_form(rng, noise):
-    mean, var = rng.normal(size=(2, n)), rng.uniform(0.2, 2.0, (2, n))
-    latent = LatentMoments(tf.constant(mean), tf.constant(var))
-    P = norm.cdf((mean[0] - mean[1]) / np.sqrt(var.sum(axis=0) + 2 * noise))
-    likelihood, y = RobustMax(Argmax(2), noise=noise, epsilon=EPSILON), tf.zeros(n, tf.int32)
-    p = (1 - EPSILON) * P + EPSILON * (1 - P)
-    expected = P * np.log(1 - EPSILON) + (1 - P) * np.log(EPSILON)
-    np.testing.assert_allclose(likelihood.variational_expectations(latent, y, SEED), expected, atol=1e-5)
-    np.testing.assert_allclose(likelihood.log_predictive(latent, y, SEED), np.log(p), atol=1e-5)
-    moments = likelihood.predict(latent, tf.ones_like(latent.mean))
-    np.testing.assert_allclose(moments.mean[0], p, atol=4e-3 if noise else 1e-5)
-
-
 @pytest.mark.parametrize(("factor", "tolerance"), [(1.0, 1e-6), (2.0, 1e-6), (4.0, 1e-6), (8.0, 1e-4), (12.0, 1e-3)])
 def test_argmax_where_the_scales_of_functions_differ(factor, tolerance):
     """In training and prediction, against adaptive quadrature, for the worst of many means."""
@@ -116,18 +102,6 @@ def test_argmax_of_known_functions_has_points_enough(rng):
     f = tf.constant(3.0 * rng.normal(size=(5, 400)))
     same = LatentMoments(f, tf.fill(f.shape, tf.constant(2.0, tf.float64)))
     np.testing.assert_allclose(Argmax(5).of_all(same, 25), Argmax(5).of_all(same), rtol=0, atol=1e-6)
-
-
-def test_learned_epsilon_has_a_gradient_and_a_fixed_one_has_none(latent):
-    for learn in (True, False):
-        likelihood = RobustMax(Argmax(C), learn_epsilon=learn)
-        assert len(likelihood.trainable_variables) == learn
-        with tf.GradientTape() as tape:
-            tape.watch(likelihood.epsilon.unconstrained_variable)
-            value = tf.reduce_sum(likelihood.variational_expectations(latent, tf.constant(Y), SEED))
-        gradient = tape.gradient(value, likelihood.epsilon.unconstrained_variable)
-        assert np.isfinite(gradient)
-        assert gradient != 0
 
 
 @pytest.mark.parametrize("var", [(1e-6, 1e-6, 1e-6), (1e-6, 1e3, 1.0), (1.0, 1e-4, 1e3)])
