@@ -98,13 +98,6 @@ def test_a_top_class_that_is_a_group_is_no_sum():
     }
 
 
-def test_no_class_is_in_two_groups():
-    members = ClassGrouping.parse("agn=bll+fsrq,psr,other").members
-    listed = [code for codes in members.values() for code in codes]
-    assert len(listed) == len(set(listed))
-    assert set(listed) == set(CLASS_CODES) - {"bcu", "unk"}
-
-
 @pytest.mark.parametrize("spec", ["bll,fsrq,pulsar=psr,other", "agn=bll+fsrq,compact=psr+hmb,other,agn|other=bcu"])
 def test_order_and_names_of_groups_change_nothing(spec):
     codes, items = [*CLASS_CODES, "magnetar", ""], spec.split(",")
@@ -113,11 +106,6 @@ def test_order_and_names_of_groups_change_nothing(spec):
         np.testing.assert_array_equal(ClassGrouping.parse(",".join(order)).assign(codes), expected)
     renamed = ClassGrouping.parse(spec.replace("|other", "|rest").replace(",other", ",rest=other")).assign(codes)
     np.testing.assert_array_equal(np.char.replace(renamed, "rest", "other"), expected)
-
-
-def test_other_takes_a_class_that_nobody_described():
-    assert ClassGrouping.parse("bll,psr,other").assign(["magnetar"]) == ["other"]
-    assert ClassGrouping.parse("bll,psr").assign(["magnetar"]) == [""]
 
 
 @pytest.mark.parametrize(

@@ -94,12 +94,6 @@ def test_tied_confidences_share_a_bin():
     assert metrics.ece(p, truth) == pytest.approx(3 / 33 * 0.1)
 
 
-def test_order_of_sources_does_not_matter(sample):
-    p, truth = np.round(sample[0], 2), sample[1]
-    order = np.random.default_rng(1).permutation(len(p))
-    assert metrics.ece(p[order], truth[order]) == pytest.approx(metrics.ece(p, truth))
-
-
 @pytest.mark.parametrize("decimals", [1, 15])
 def test_ece_by_chance_is_that_of_calibrated_probabilities(sample, decimals):
     """Also with tied confidences, and with classes that are impossible."""

@@ -17,13 +17,6 @@ from fermiclass.features import (
 )
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"), [("six", SIX_FEATURES), ("paper", PAPER_FEATURES), ("extended", EXTENDED_FEATURES)]
-)
-def test_sets(spec, expected):
-    assert parse_features(spec) == expected
-
-
 def test_names_keep_their_order_and_sets_mix_with_names():
     assert [f.name for f in parse_features(" LP_beta, ln_Flux1000,")] == ["LP_beta", "ln_Flux1000"]
     assert parse_features("six,HR_12") == (*SIX_FEATURES, FEATURES["HR_12"])

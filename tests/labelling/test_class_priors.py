@@ -108,18 +108,6 @@ def simulate(w, n, seed):
     return density * PI / (density @ PI)[:, None], density
 
 
-@pytest.mark.parametrize("w", [(0.1, 0.2, 0.7), (0.6, 0.38, 0.02)])
-def test_known_priors_are_recovered_within_their_error(w):
-    pulls = []
-    for seed in range(40):
-        found = estimate_priors(simulate(w, 500, seed)[0], PI, concentration=0)
-        pulls.append((found.mean - w) / found.std)
-    pulls = np.array(pulls)
-    assert np.abs(pulls.mean(axis=0)).max() < 4 / np.sqrt(40)
-    assert pulls.std(axis=0).min() > 0.6
-    assert pulls.std(axis=0).max() < 1.5
-
-
 def log_posterior(w, p, concentration):
     return np.sum(np.log(p @ (w / PI))) + concentration * PI @ np.log(w)
 
