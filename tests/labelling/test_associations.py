@@ -158,7 +158,7 @@ def test_groups_with_most_of_the_agn_count_as_agn():
     np.testing.assert_array_equal(PRIOR.ratios(sources, grouping, list(grouping.names)), [[r, r, 1, 1, r], of_bcu])
 
 
-# --- second associations ----------------------------------------------------------------------------------------------
+# --- second associations ---------------------------------------------------------------------------------------------
 
 
 GROUPING = ClassGrouping.parse(default_classes([]))

@@ -94,7 +94,7 @@ def test_one_rule_holds_for_all_classes(few, classes):
     np.testing.assert_allclose(odds, factors[:, 0] / factors[:, 1], rtol=1e-4)
 
 
-# --- label shift ------------------------------------------------------------------------------------------------------
+# --- label shift -----------------------------------------------------------------------------------------------------
 
 
 CENTRES = np.array([0.0, 1.5, 3.0])

@@ -69,7 +69,7 @@ def test_confident_labels_of_sources_that_vanish(labels):
     assert "psr" not in text
 
 
-# --- evaluations ------------------------------------------------------------------------------------------------------
+# --- evaluations -----------------------------------------------------------------------------------------------------
 
 
 def printed(evaluation, width=80):

@@ -78,7 +78,7 @@ def test_a_start_that_does_not_fit_is_refused():
         NIMGPClassifier(**SMALL).fit(X, y, start=NIMGPClassifier())
 
 
-# --- temperature ------------------------------------------------------------------------------------------------------
+# --- temperature -----------------------------------------------------------------------------------------------------
 
 
 SETTINGS = {"steps": 60, "num_inducing": 12, "num_draws": 16, "learning_rate": 0.03}

@@ -246,7 +246,7 @@ def test_marginal_needs_no_gradient_of_what_is_not_there(make_model, data):
             assert np.all(np.isfinite(tf.convert_to_tensor(gradient))), method
 
 
-# --- the network of NIMGP_NN ------------------------------------------------------------------------------------------
+# --- the network of NIMGP_NN -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("hidden", [(), (7,), (7, 5)])
@@ -300,7 +300,7 @@ def test_a_learned_noise_is_no_input(rng, noise, inputs):
     assert all(tf.reduce_all(tf.math.is_finite(w)) for w in model.input_model.weights)
 
 
-# --- learned noise ----------------------------------------------------------------------------------------------------
+# --- learned noise ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("noise", "shape"), [("given", None), ("shared", (1,)), ("per-feature", (D,))])
