@@ -197,7 +197,7 @@ def batch(rng, y, noise):
     ("method", "name"),
     [
         *product(METHODS, ("heteroskedastic", "softmax")),
-        *product(("nimgp", "nimgp-fo"), set(RESPONSES) - {"heteroskedastic"}),
+        *product(("nimgp", "nimgp-fo"), sorted({*RESPONSES} - {"heteroskedastic"})),
     ],
 )
 @pytest.mark.usefixtures("eagerly", "unchecked", "small_blocks")
