@@ -148,16 +148,8 @@ def parameters_of(part: object) -> dict[str, Parameter]:
 
 
 def copied(part: Any) -> Any:
-    """Return a copy of a part of a model, with variables of its own.
-
-    The caches of all bijectors of GPflow's parameters become empty: inputs and Jacobians of earlier models cannot be
-    copied, and would keep graphs in memory.
-    """
-    probability = sys.modules.get("tensorflow_probability")
-    remembered = {} if probability is None else probability.bijectors.Bijector._cache.storage
-    for key in list(remembered):
-        key.cancel()
-        remembered.pop(key, None)
+    """Return a copy of a part of a model, with variables of its own."""
+    forget_graphs()  # GPflow's transformations remember tensors, which cannot be copied
     return copy.deepcopy(part)
 
 
@@ -176,3 +168,14 @@ def call_graph(function: Any, *arguments: Any, any_length: bool = False) -> Any:
         else:
             function.get_concrete_function(*arguments)
     return function(*arguments)
+
+
+def forget_graphs() -> None:
+    """Empty the caches of all bijectors of GPflow's parameters: inputs and Jacobians would keep graphs in memory."""
+    probability = sys.modules.get("tensorflow_probability")
+    if probability is None:
+        return
+    remembered = probability.bijectors.Bijector._cache.storage
+    for key in list(remembered):
+        key.cancel()
+        remembered.pop(key, None)

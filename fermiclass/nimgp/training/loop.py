@@ -15,7 +15,7 @@ import tensorflow as tf
 from fermiclass.nimgp.errors import TrainingError, TrainingWarning
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.modules import call_graph
+from fermiclass.nimgp.modules import call_graph, forget_graphs
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.nimgp.training.optimisers import Optimiser, Schedule
 
@@ -167,6 +167,8 @@ def maximise(
                     rate = settings.learning_rate * _SMALLER**attempt
                     text = f"training diverged ({diverged}): it starts again with a learning rate of {rate:.2g}"
                     warnings.warn(text, TrainingWarning, stacklevel=2)
+            finally:
+                forget_graphs()
 
 
 def _train(
