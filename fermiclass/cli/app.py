@@ -57,9 +57,11 @@ class CommandGroup(click.Group):
             return None
         name = cmd_name.replace("-", "_")
         gc.disable()  # what imports make stays: to search it for garbage takes a tenth of a second
-        module = importlib.import_module(f"fermiclass.cli.{name}")
-        gc.freeze()
-        gc.enable()
+        try:
+            module = importlib.import_module(f"fermiclass.cli.{name}")
+            gc.freeze()
+        finally:
+            gc.enable()
         command: click.Command = getattr(module, name)
         return command
 
