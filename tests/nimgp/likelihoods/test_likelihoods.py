@@ -152,6 +152,12 @@ def test_draws_of_f_do_not_depend_on_how_many_sources_follow(latent):
     np.testing.assert_array_equal(filled[..., :n], alone)
 
 
+def test_draws_of_f_are_new_in_every_step(latent):
+    first, again, other = (antithetic_draws(latent, 8, seed).numpy() for seed in (SEED, SEED, SEED + 1))
+    np.testing.assert_array_equal(first, again)
+    assert np.mean(first != other) > 0.9
+
+
 def test_softmax_bound_is_equation_25(latent):
     value = SoftmaxBound(C).variational_expectations(latent, tf.constant(Y), SEED).numpy()
     mean, var = (a.numpy() for a in latent)
