@@ -252,7 +252,11 @@ def test_unknown_release_warns_and_works(tmp_path):
 @pytest.mark.slow
 def test_interrupt_leaves_nothing_behind(tmp_path):
     command = [sys.executable, "-m", "fermiclass", "classify", str(DR4), "-o", "labels.fits", "--steps", "100000"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job inherits "ignore"
+    try:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, handler)
     time.sleep(15)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=300)
