@@ -29,14 +29,14 @@ CELLS = {
 Rows = dict[str, np.ndarray]
 
 
-def made_rows(seed: int, train: int = 50_000, test: int = 10_000, D: int = 20, C: int = 6) -> tuple[Rows, Rows]:
-    """Return rows with error bars; 3 % of the labels to learn from are wrong, those of the test are right.
+def made_rows(seed: int, train: int, wrong: float) -> tuple[Rows, Rows]:
+    """Return rows with error bars; a part of the labels to learn from are wrong, those of the test are right.
 
     The noiseless x are N(0, 1), the class scores smooth functions of x and a linear part, and the errors of each value
     differ: V is log-normal with the median 0.01, and a row of large errors has them in all features.
     """
     rng = np.random.default_rng(seed)
-    n = train + test
+    D, C, n = 20, 6, train + 10_000
     x = rng.standard_normal((n, D))
     W, b = rng.standard_normal((D, 200)) / np.sqrt(D) / 1.5, rng.uniform(0.0, 2.0 * np.pi, 200)
     smooth = np.cos(x @ W + b) @ rng.standard_normal((200, C)) / np.sqrt(100.0)
@@ -44,7 +44,7 @@ def made_rows(seed: int, train: int = 50_000, test: int = 10_000, D: int = 20, C
     y = np.argmax(f + rng.gumbel(size=f.shape), axis=1)
     V = 0.01 * np.exp(0.5 * rng.standard_normal((n, D)) + 1.0 * rng.standard_normal((n, 1)))
     X = x + np.sqrt(V) * rng.standard_normal((n, D))
-    label = np.where(rng.random(n) < 0.03, (y + rng.integers(1, C, n)) % C, y)
+    label = np.where(rng.random(n) < wrong, (y + rng.integers(1, C, n)) % C, y)
     return (
         {"X": X[:train], "X_var": V[:train], "y": label[:train]},
         {"X": X[train:], "X_var": V[train:], "y": y[train:]},
@@ -164,6 +164,7 @@ def main() -> None:
     made, benchmarks = commands.choices["made"], commands.choices["benchmarks"]
     made.add_argument("--seed", type=int, default=1)
     made.add_argument("--rows", type=int, default=50_000)
+    made.add_argument("--wrong", type=float, default=0.03)
     benchmarks.add_argument("--data", type=Path, required=True)
     benchmarks.add_argument("--first", type=int, default=0)
     benchmarks.add_argument("--splits", type=int, default=1)
@@ -173,7 +174,8 @@ def main() -> None:
     if given.command == "table":
         table(given.path)
     elif given.command == "made":
-        run(f"made {given.rows}", given.seed, *made_rows(given.seed, given.rows), given.methods, given.to)
+        rows = made_rows(given.seed, given.rows, given.wrong)
+        run(f"made {given.rows}, {given.wrong:.0%} wrong", given.seed, *rows, given.methods, given.to)
     else:
         for cell in given.cells.split(","):
             for split in range(given.first, given.first + given.splits):

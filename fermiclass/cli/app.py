@@ -9,6 +9,7 @@ import logging
 import sys
 import traceback
 import warnings
+from functools import partial
 from typing import Any
 
 import click
@@ -87,7 +88,7 @@ class CommandGroup(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
-        warnings.showwarning = _show_warning
+        warnings.showwarning = partial(_show_warning, set())
         try:
             return super().invoke(ctx)
         except (FermiclassError, NIMGPError) as error:
@@ -115,8 +116,10 @@ class CommandGroup(click.Group):
         sys.exit(status)
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    if issubclass(category, UserWarning):
+def _show_warning(shown: set[str], message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Print a warning, unless its text was `shown` before."""
+    if issubclass(category, UserWarning) and str(message) not in shown:
+        shown.add(str(message))
         _LOG.warning("%s", message)
         click.echo(f"fermiclass: warning: {message}", err=True)
 

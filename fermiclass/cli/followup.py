@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,8 @@ def followup(
     if charts is not None and around is not None:
         from fermiclass.plots.finder import finder_pages
 
-        write_figure(charts, *finder_pages(ranking, around.table))
+        pages = finder_pages(ranking, around.table)
+        write_figure(charts, *(pages if charts.suffix.lower() == ".pdf" else islice(pages, 2)))  # two are too many
     for output in outputs:
         write_targets(ranking, output)
     if not quiet:

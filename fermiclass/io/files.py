@@ -139,7 +139,7 @@ def write_figure(path: str | os.PathLike[str], *pages: Figure) -> None:
             for page in pages:
                 file.savefig(page)
     elif len(pages) > 1:
-        raise OutputError(f"'{path}' has room for one page, and these are {len(pages)}. Write a .pdf file.")
+        raise OutputError(f"'{path}' has room for one page, and there are more. Write a .pdf file.")
     else:
         pages[0].savefig(stream, format=ending, dpi=150)
     write_bytes(target, stream.getvalue())

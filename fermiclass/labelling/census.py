@@ -104,6 +104,9 @@ def take_census(
     """
     rng = np.random.default_rng(seed)
     grouping = catalog.grouping(classes)
+    is_target = catalog.is_target(grouping)
+    if not np.any(is_target):
+        raise ClassError(f"{catalog.source} has no source without a class: there is nothing to count")
     everything = extract_features(catalog, features, grouping)
     place = extract_features(catalog, _PLACE).X
     table = training_rows(catalog, everything, grouping)
@@ -116,7 +119,6 @@ def take_census(
     held_out = _held_out(fitted, splits, table, names, place[table.rows])
 
     parts = _parts(catalog) | dict(groups or {})
-    is_target = catalog.is_target(model.grouping)
     drawn: dict[str, NDArray[np.int64]] = {}
     for status in ("", *UNCERTAIN_CLASSES):
         chosen = is_target & (catalog.classes == status)
@@ -135,8 +137,6 @@ def take_census(
         )
         for k, name in enumerate(masks):
             drawn[name] = numbers[:, k] + drawn.get(name, 0)
-    if not drawn:
-        raise ClassError(f"{catalog.source} has no source without a class: there is nothing to count")
     sizes = tuple(int(np.sum(parts[name] & is_target)) for name in drawn)
     return Census(tuple(drawn), sizes, tuple(names), np.stack(list(drawn.values()), axis=1))
 

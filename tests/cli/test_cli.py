@@ -238,6 +238,11 @@ def test_debug_shows_the_traceback(tmp_path):
     assert "Traceback" in done.stderr
 
 
+def test_a_warning_is_printed_once():
+    done = run("evaluate", slim_path("3FGL"), "--methods", "logistic,logistic+unc", "--folds", "2", "--quiet")
+    assert done.stderr.count("fermiclass: warning: 3FGL (3FGL.fits.gz) lacks LP_Index") == 1
+
+
 def test_unknown_release_warns_and_works(tmp_path):
     path = tmp_path / "4FGL-DR9.fits"
     with fits.open(DR4) as hdus:

@@ -166,7 +166,7 @@ def test_followup_writes_what_observers_need(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("labels.fits", "--top", "4", "--charts", "charts.png", "-o", "t.csv"), "room for one page, and these are"),
+        (("labels.fits", "--top", "4", "--charts", "charts.png", "-o", "t.csv"), "room for one page"),
         (("labels.fits", "--exclude", "none.txt"), "none.txt"),
         (("labels.fits", "--flags", "four"), "'four' is neither 'none' nor bits such as 4,8"),
         (("labels.fits", "--by", "beauty"), "Invalid value for '--by'"),
