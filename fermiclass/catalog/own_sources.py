@@ -279,7 +279,7 @@ def _complete_bands(table: Table) -> None:
     if flux.ndim == 2 and flux.shape[1] not in _BANDS:
         raise CatalogError(
             f"Flux_Band of your own sources has {flux.shape[1]} bands, and nothing says at which energies. Give the "
-            f"{max(_BANDS)} bands of 4FGL-DR4, or flux_points, or remove the column."
+            f"{max(_BANDS)} bands of 4FGL-DR4, or flux_points at any energies (from Python), or leave the bands out."
         )
     nothing = np.full(flux.shape, np.nan)
     error, limit = (

@@ -177,7 +177,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         ----------
         X
             Observed inputs, ``(N, D)``; NaN is a value that is not known. Or a data frame with values and their errors:
-            column ``Unc_x`` has the standard deviations of column ``x``, and is no feature.
+            column ``Unc_x`` has the standard deviations of column ``x``, and is no feature. All columns of an array are
+            features.
         y
             Labels, ``(N,)``. A label may stand for a set of classes (see `label_sets`). Rows whose label is the empty
             string are left out; −1 is a class like any other.

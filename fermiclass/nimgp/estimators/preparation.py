@@ -30,17 +30,20 @@ def training_rows(estimator: Any, X: Any, X_var: Any, **beside: Any) -> tuple[An
     """Return values and variances of training rows, of a frame that has both or of X and X_var, with aligned columns.
 
     The estimator keeps the names of the columns of standard deviations as ``uncertainties_in_``. Raises ValueError as
-    :func:`part_frame` and :func:`align_columns`, and when values were standardised and their variances were not.
+    :func:`part_frame` and :func:`align_columns`, and when values or errors were rescaled, and not both alike.
     """
-    X, X_var, estimator.uncertainties_in_ = part_frame(X, X_var)
+    X, X_var, errors = part_frame(X, X_var)
+    estimator.uncertainties_in_ = errors
     X_var = align_columns(X, X_var, **beside)
-    if X_var is not None and np.shape(X_var) == np.shape(X):
-        values, V = (np.asarray(a, np.float64) for a in (X, X_var))
-        exactly = np.allclose(values.mean(axis=0), 0.0, atol=1e-9) and np.allclose(values.std(axis=0), 1.0, atol=1e-9)
-        if exactly and np.any(np.median(V, axis=0) > 1.0):
+    if X_var is not None and np.shape(X_var) == np.shape(X) and np.size(X):
+        values, V = np.ma.masked_invalid(np.asarray(X, np.float64)), np.asarray(X_var, np.float64)
+        mean, std, largest, most = values.mean(axis=0), values.std(axis=0), np.abs(values).max(axis=0), V.max(axis=0)
+        standard = np.ma.allclose(mean, 0.0, atol=1e-9) and np.ma.allclose(std, std > 0.5, atol=1e-9)  # or constant
+        to_one = errors and np.ma.allclose(largest, largest > 0.5) and np.allclose(most, most > 0.5)  # by MinMaxScaler
+        if to_one or (standard and (np.any(np.median(V, axis=0) > 1.0) or (errors and not np.any(V)))):
             raise ValueError(
-                "X is standardised, and most variances in a column of X_var are larger than 1, that of the values: was "
-                "X rescaled without X_var? The estimator standardises both, leave such a step out"
+                "X was rescaled, and its errors were not, or by themselves: does a step before rescale the columns? "
+                "The estimator standardises values and errors itself, leave such a step out"
             )
     return X, X_var
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, PowerTransformer, StandardScaler
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor, UncertainGPRegressor
 
@@ -74,9 +74,16 @@ def test_what_would_part_them_is_refused(rows):
             fitted.predict_proba(X_new, X_var=X_var)
     np.testing.assert_allclose(fitted.predict_proba(frame[["u", "v"]], X_var=V), fitted.predict_proba(frame))
     with pytest.raises(ValueError, match="rescale"):
-        make_pipeline(StandardScaler().set_output(transform="pandas"), MODEL).fit(frame, y)
-    with pytest.raises(ValueError, match="standardise"):
         clone(MODEL).fit(StandardScaler().fit_transform(100.0 * X), y, X_var=1e4 * np.maximum(V, 0.1))
+
+
+@pytest.mark.parametrize("errors", [None, 0.3], ids=["own errors", "the same error"])
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), PowerTransformer()])
+def test_a_scaler_of_values_and_errors_is_refused(rows, scaler, errors):
+    frame, _, _, y = rows
+    frame = frame if errors is None else frame.assign(Unc_u=errors, v=1.0)
+    with pytest.raises(ValueError, match="rescale"):
+        make_pipeline(scaler.set_output(transform="pandas"), MODEL).fit(frame, y)
 
 
 def test_an_unknown_value_is_the_mean_with_the_variance_of_all(rows):
