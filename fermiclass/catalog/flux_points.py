@@ -48,7 +48,8 @@ def band_fluxes(points: Any, model: Any = None) -> tuple[u.Quantity, u.Quantity]
     Raises
     ------
     CatalogError
-        When a column is missing or has another unit, when dnde or eflux have no model, or when no band is known.
+        When a column is missing or has another unit, when dnde or eflux have no model, or when no two neighbouring
+        bands are known, so that the points tell no hardness ratio.
     """
     spectrum = getattr(model, "spectral_model", model) or getattr(points, "reference_spectral_model", None)
     table = _as_fluxes(points, spectrum)
@@ -67,11 +68,11 @@ def band_fluxes(points: Any, model: Any = None) -> tuple[u.Quantity, u.Quantity]
         inside = np.sum(shared * share, axis=1) / shared.sum(axis=1)
         scale = np.where((covered >= _COVERED) & (inside >= _INSIDE), 1.0 / covered, np.nan)
         errors = np.stack([-np.sqrt(share**2 @ lower**2), np.sqrt(share**2 @ upper**2)], axis=1)
-    if np.all(np.isnan(scale)):
+    if np.all(np.isnan(scale[1:] + scale[:-1])):
         edges = ", ".join(f"{energy:g}" for energy in _EDGES)
         raise CatalogError(
-            f"the flux points tell the flux in no energy band of the catalogue. Compute them with the edges {edges} "
-            "MeV, or finer ones, or leave them out."
+            "the flux points tell no hardness ratio, as they give no two neighbouring energy bands of the catalogue. "
+            f"Compute them with the edges {edges} MeV, or finer ones, or leave them out."
         )
     unit = u.Unit("ph cm-2 s-1")
     return (share @ flux) * scale * unit, errors * scale[:, None] * unit

@@ -63,8 +63,9 @@ def test_finer_points_are_added_and_divided_between_bands():
 def test_a_point_in_two_bands_tells_neither():
     flux, _ = flux_and_error(points_of(np.array([50.0, 100.0, 1000.0, 3000.0])))
     assert np.isfinite(flux).tolist() == [True, True, False, True, False, False, False, False]
-    with pytest.raises(CatalogError, match=r"in no energy band.*50, 100, 300"):
-        band_fluxes(points_of(np.array([50.0, 5000.0])))
+    for edges in ([50.0, 5000.0], [100.0, 500.0, 2000.0, 1e4, 5e4, 3e5]):  # the last ones give bands 2 and 6
+        with pytest.raises(CatalogError, match=r"no two neighbouring energy bands.*50, 100, 300"):
+            band_fluxes(points_of(np.array(edges)))
 
 
 def test_limits_are_anything_from_zero_to_the_limit():
