@@ -141,7 +141,7 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
     for name, original in found.items():
         column, (unit, ucd) = given[original], USUAL.get(name, (None, None))
         text = name.removeprefix("Unc_") in _TEXTS
-        data = np.char.strip(np.asarray(column).astype(str)) if text else _numbers(column, name, shown)
+        data = _texts(column) if text else _numbers(column, name, shown)
         usual = _UNITS.get(found.get(name.removeprefix("Unc_").removesuffix("_UL"), "").lower())
         clean[name] = plain_column(data, column.unit or usual or unit, column.description, ucd)
         expected = EXPECTED[name].unit if name in EXPECTED else ""
@@ -213,6 +213,11 @@ def error_column(name: str, columns: Iterable[str]) -> str:
         if name.lower() in [form.format(other.lower()) for form in _ERROR_NAMES]:
             return f"Unc_{other}"
     return name
+
+
+def _texts(column: Any) -> NDArray[np.str_]:
+    data = np.char.strip(np.asarray(column).astype(str))
+    return np.where(data == "--", "", data)  # what is masked, as a text of gammapy
 
 
 def _numbers(column: Any, name: str, shown: str) -> NDArray[Any]:
@@ -329,7 +334,7 @@ def _as_table(source: Any) -> Table:
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = Table()
     for name in names:
-        values = [row.get(name) for row in rows]
+        values = [None if row.get(name) is np.ma.masked else row.get(name) for row in rows]
         unit = next((value.unit for value in values if isinstance(value, u.Quantity)), None)
         if unit is not None:
             values = [value.to_value(unit) if isinstance(value, u.Quantity) else value for value in values]

@@ -105,6 +105,12 @@ def test_parameters_as_fermipy_lists_them():
     np.testing.assert_allclose(catalog.table["Signif_Avg"], [10.0, 5.0])
 
 
+def test_what_gammapy_has_masked_is_not_given():
+    catalog = read_sources([ROW | {"CLASS1": "--", "beta_err": np.ma.masked}, ROW | {"CLASS1": "bcu"}])
+    assert catalog.classes.tolist() == ["", "bcu"]
+    np.testing.assert_allclose(catalog.table["Unc_LP_beta"], [np.nan, ROW["beta_err"]])
+
+
 def test_implausible_values_are_not_known():
     """A flux in units of 1e-9, and an index with the sign of the Fermitools."""
     with pytest.warns(CatalogWarning, match="implausible"):
