@@ -81,7 +81,7 @@ def vary_soft(targets: Targets) -> None:
     label = "|".join(name for name in split.grouping.names if name not in OPEN_GROUPS["psr"])
     reference: dict[str, FloatArray] = {}
     for weight in (training._GUESS, 0.3, 0.5, 1.0):
-        changed = {"label_weights": {f"{label}@{training._GUESS:g}": weight}}
+        changed = {"label_weights": {label: weight / training._GUESS}}
         found = evaluate(targets, [default_method(str(seed), seed=seed, **changed) for seed in seeds])
         p = np.mean([found.results[str(seed)].p for seed in seeds], axis=0)
         print(f"weight {weight:g}: mean Sum_P_psr {p[soft][:, columns].sum(axis=1).mean():.3f} of {soft.sum()} sources")

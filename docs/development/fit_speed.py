@@ -27,7 +27,7 @@ def objective(estimator: fc.NIMGPClassifier, table: fc.FeatureTable) -> float:
     """Return the objective of a fitted classifier on its training sources."""
     trained = estimator.fitted_
     settings, weights = trained.settings, trained.parameters
-    labels, dtype = LabelTable.of(table.y, settings.label_sets, settings.label_weights), settings.precision
+    labels, dtype = LabelTable.of(table.y, settings.label_sets), settings.precision
     X, X_var = trained.scaling.apply(table.X, table.X_var, settings)
     model = build_model(
         settings,
@@ -35,10 +35,11 @@ def objective(estimator: fc.NIMGPClassifier, table: fc.FeatureTable) -> float:
         num_data=len(X),
         num_classes=len(labels.classes),
         dtype=dtype,
-        labels=labels,
+        sets=labels.sets,
     )
     assign_weights(model, weights)
-    batch = Batch(None, tf.constant(X, dtype), tf.constant(X_var, dtype), tf.constant(labels.codes(table.y)))
+    noisy, weight = (tf.constant(each, dtype) for each in (X_var, table.weight))
+    batch = Batch(None, tf.constant(X, dtype), noisy, tf.constant(labels.codes(table.y)), weight)
     values = [float(model.objective(batch, tf.constant([7, k]))) for k in range(30)]
     return float(np.mean(values)) + float(model.log_prior_density())
 

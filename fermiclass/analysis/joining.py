@@ -141,11 +141,12 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
         raise CatalogError(f"'{source}' has weights that are not in (0, 1]. Correct them, or leave the rows out.")
     words = np.char.strip(np.asarray(plain[column]).astype(str)).tolist()
     own = np.full(len(catalog), "", object) if catalog.own_labels is None else catalog.own_labels.astype(object)
+    own_weights = np.ones(len(catalog)) if catalog.own_weights is None else catalog.own_weights.copy()
     for i, j in zip(matches.mine, matches.theirs, strict=True):
-        own[i] = words[j] if weights[j] == 1 or not words[j] else f"{words[j]}@{weights[j]:g}"
+        own[i], own_weights[i] = words[j], weights[j] if words[j] else 1.0
     counts = ", ".join(f"{word} {n}" for word, n in sorted(Counter(words[j] for j in matches.theirs).items()))
     notes = (*catalog.notes, *matches.notes, f"labels of '{source}': {counts or 'none'}")
-    return dataclasses.replace(catalog, own_labels=own.astype(str), notes=notes)
+    return dataclasses.replace(catalog, own_labels=own.astype(str), own_weights=own_weights, notes=notes)
 
 
 def same_sources(labels: Table, other: OtherList) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -152,7 +152,7 @@ def hold_out(
             "its time grows with the cube of their number. Use fewer, with min_significance or fewer classes, or a "
             "method other than rmgpc."
         )
-    fitted = fit_folds(estimator, splits, table.X, table.y, table.X_var, progress)
+    fitted = fit_folds(estimator, splits, table.X, table.y, table.X_var, progress=progress)
     predictions, wrong = [], np.empty(len(table))
     for one, (_, test) in zip(fitted, splits, strict=True):
         predictions.append(one.predict_distribution(table.X[test], X_var=table.X_var[test]))

@@ -33,9 +33,10 @@ class Catalog:
     notes: tuple[str, ...] = ()  #: What was taken from where, for sources that are in no catalogue.
     #: (N,) whether an implausible value of the source was taken as missing; None if none can be.
     in_doubt: NDArray[np.bool_] | None = None
-    #: (N,) labels to learn from in place of the class, '' where there is none: a word of
-    #: :meth:`ClassGrouping.label_of`, with ``@`` and a weight behind it where that is not 1. None without labels.
+    #: (N,) labels to learn from in place of the class, words of :meth:`ClassGrouping.label_of`, '' where there is none;
+    #: and their weights, ``(N,)``, 1 for all other sources. None without labels.
     own_labels: NDArray[np.str_] | None = None
+    own_weights: NDArray[np.float64] | None = None
     names: NDArray[np.str_] = field(init=False)  #: (N,) Source_Name.
     #: (N,) class codes in lower case without padding, '' for unassociated sources.
     classes: NDArray[np.str_] = field(init=False)
@@ -75,8 +76,9 @@ class Catalog:
     def __getitem__(self, rows: Any) -> Catalog:
         """Return the catalogue of some rows, given as a mask, indices or a slice."""
         index = np.arange(len(self))[rows]
-        in_doubt, own = (None if each is None else each[index] for each in (self.in_doubt, self.own_labels))
-        return replace(self, table=self.table[index], in_doubt=in_doubt, own_labels=own)
+        by_row = (self.in_doubt, self.own_labels, self.own_weights)
+        in_doubt, own, weights = (None if each is None else each[index] for each in by_row)
+        return replace(self, table=self.table[index], in_doubt=in_doubt, own_labels=own, own_weights=weights)
 
     def is_target(self, grouping: ClassGrouping, targets: str = "uncertain") -> NDArray[np.bool_]:
         """Return which sources to label, ``(N,)``.
@@ -98,8 +100,7 @@ class Catalog:
         assigned = grouping.assign(self.classes)
         if self.own_labels is None:
             return assigned
-        words = {word: word.partition("@") for word in np.unique(self.own_labels).tolist() if word}
-        resolved = {word: grouping.label_of(bare) + at + weight for word, (bare, at, weight) in words.items()}
+        resolved = {word: grouping.label_of(word) for word in np.unique(self.own_labels).tolist() if word}
         return np.array([resolved.get(own, label) for own, label in zip(self.own_labels, assigned, strict=True)], str)
 
     def __repr__(self) -> str:

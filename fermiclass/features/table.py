@@ -32,6 +32,7 @@ class FeatureTable:
     X: FloatArray  #: (N, D) float64 features, all finite.
     X_var: FloatArray  #: (N, D) float64 variances of the errors of `X`, all finite and not negative.
     y: NDArray[np.str_]  #: (N,) the source's group in the chosen grouping of classes, '' if it has none.
+    weight: FloatArray  #: (N,) weight of `y` in training, 1 but for guesses and labels of one's own.
     names: NDArray[np.str_]  #: (N,) Source_Name.
     #: (N,) the sources' rows in the catalogue: ``catalog[table.rows]`` are the sources of the table.
     rows: NDArray[np.intp]
@@ -66,6 +67,7 @@ class FeatureTable:
             X=self.X[chosen],
             X_var=self.X_var[chosen],
             y=self.y[chosen],
+            weight=self.weight[chosen],
             names=self.names[chosen],
             rows=self.rows[chosen],
             imputed_uncertainty=self.imputed_uncertainty[chosen],
@@ -177,6 +179,7 @@ def extract_features(
         X=imputed.X,
         X_var=imputed.X_var,
         y=catalog.labels(grouping),
+        weight=np.ones(len(catalog)) if catalog.own_weights is None else catalog.own_weights,
         names=np.asarray(catalog.names),
         rows=np.arange(len(catalog)),
         features=chosen,

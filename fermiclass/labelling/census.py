@@ -115,7 +115,7 @@ def take_census(
     part = rng.permutation(len(table)) % FOLDS
     unfitted = with_label_sets(default_estimator() if estimator is None else estimator, grouping, table)
     splits = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(FOLDS)]
-    fitted = fit_folds(unfitted, splits, table.X, table.y, table.X_var)
+    fitted = fit_folds(unfitted, splits, table.X, table.y, table.X_var, table.weight)
     held_out = _held_out(fitted, splits, table, names, place[table.rows])
 
     parts = _parts(catalog) | dict(groups or {})

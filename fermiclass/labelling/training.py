@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fermiclass.catalog import CHANCE_CODES, CLASS_CODES, UNCERTAIN_CLASSES, Catalog, ClassGrouping
 from fermiclass.errors import ClassError
@@ -107,36 +106,29 @@ def training_rows(
             )
     if one_class:
         return table[np.isin(table.y, grouping.names)]
-    table = replace(table, y=_with_guesses(catalog, table, grouping))
+    table = _with_guesses(catalog, table, grouping)
     return table[table.labelled]
 
 
-def _with_guesses(catalog: Catalog, table: FeatureTable, grouping: ClassGrouping) -> NDArray[np.str_]:
-    """Return the labels of a table, ``(n,)``, with those that are guesses: classes joined by ``|``, and ``@weight``."""
+def _with_guesses(catalog: Catalog, table: FeatureTable, grouping: ClassGrouping) -> FeatureTable:
+    """Return a table with the labels of soft Galactic sources, and with the weight of labels that are guesses."""
     codes = catalog.classes[table.rows]
     guessed = np.isin(codes, CHANCE_CODES) & np.isin(table.y, list(grouping.sets))
     covers_all = {*CLASS_CODES} <= {*UNCERTAIN_CLASSES}.union(*grouping.members.values())
     soft = catalog.soft_galactic[table.rows] & (codes == "") & bool(grouping.sets and covers_all)
     no_pulsar = "|".join(np.array(grouping.names)[~grouping.within("psr", grouping.names)])
-    y = np.where(soft, no_pulsar, table.y)
-    own = np.full(len(table), False) if catalog.own_labels is None else (catalog.own_labels != "")[table.rows]
-    return np.where((guessed | soft) & ~own, np.char.add(y, f"@{_GUESS:g}"), table.y)
+    own = False if catalog.own_labels is None else (catalog.own_labels != "")[table.rows]
+    weight = np.where((guessed | soft) & ~own, _GUESS, table.weight)
+    return replace(table, y=np.where(soft & ~own, no_pulsar, table.y), weight=weight)
 
 
 def with_label_sets(estimator: NIMGPClassifier, grouping: ClassGrouping, table: FeatureTable) -> NIMGPClassifier:
     """Return an unfitted copy of an estimator that knows the labels of a table that stand for sets of classes."""
     from sklearn.base import clone
 
-    sets = dict(grouping.sets)
-    weights: dict[str, float] = {}
-    for label in sorted({*table.y.tolist()} - {*grouping.names, *sets, ""}):
-        classes, _, weight = label.partition("@")
-        sets[label] = tuple(classes.split("|"))
-        weights |= {label: float(weight)} if weight else {}
-    sets |= {label: tuple(members) for label, members in (estimator.label_sets or {}).items()}
-    weights |= estimator.label_weights or {}
-    copy: NIMGPClassifier = clone(estimator)
-    copy.set_params(label_sets=sets or None, label_weights=weights or None)
+    joined = {label: tuple(label.split("|")) for label in np.unique(table.y).tolist() if "|" in label}
+    sets = {**grouping.sets, **joined, **(estimator.label_sets or {})}
+    copy: NIMGPClassifier = clone(estimator).set_params(label_sets=sets or None)
     return copy
 
 
@@ -189,7 +181,8 @@ def train(
     table = extract_features(catalog, features, grouping) if table is None else table
     rows = training_rows(catalog, table, grouping, min_significance=min_significance)
     unfitted = with_label_sets(default_estimator() if estimator is None else estimator, grouping, rows)
-    learned = (*grouping.names, *sorted({*rows.y.tolist()} - {*grouping.names}))
+    words = [f"{label}@{weight:g}".removesuffix("@1") for label, weight in zip(rows.y, rows.weight, strict=True)]
+    learned = (*grouping.names, *sorted({*words} - {*grouping.names}))
     domain = _domain(rows, grouping)
     limited = np.isfinite(rows.upper)
     if np.any(limited):  # such values are known from then on: what nobody looked for is like sources with limits, too
@@ -199,7 +192,7 @@ def train(
     often = rows.imputed_value.mean(axis=0) >= _OFTEN
     known = complete(domain, rows, rows.imputed_value & often)
     model = CatalogModel(
-        estimator=unfitted.fit(known.X, rows.y, X_var=known.X_var, progress=progress),
+        estimator=unfitted.fit(known.X, rows.y, X_var=known.X_var, sample_weight=rows.weight, progress=progress),
         features=tuple(feature.name for feature in rows.features),
         grouping=grouping,
         imputation=rows.imputation,
@@ -209,7 +202,7 @@ def train(
             sha256=str(catalog.sha256),
             release=catalog.release.name,
             min_significance=min_significance,
-            training_counts={label: int(np.sum(rows.y == label)) for label in learned},
+            training_counts={word: words.count(word) for word in learned},
             versions=versions(),
         ),
     )

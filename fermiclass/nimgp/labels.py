@@ -43,25 +43,20 @@ class LabelTable:
     names: np.ndarray  #: All labels ``(K,)``: the classes, then the labels that stand for sets, sorted.
     #: Membership ``(K, C)``, 1 where a label may stand for a class; None where every label is a class.
     sets: FloatArray | None = None
-    weights: FloatArray | None = None  #: Weight ``(K,)`` of a row with each label; None where all weights are 1.
 
     @classmethod
     def of(
-        cls,
-        y: np.ndarray,
-        sets: Mapping[str, tuple[str, ...]] | None = None,
-        weights: Mapping[str, float] | None = None,
-        num_rows: int | None = None,
+        cls, y: np.ndarray, sets: Mapping[str, tuple[str, ...]] | None = None, num_rows: int | None = None
     ) -> LabelTable:
         """Return what the labels ``y`` stand for. One that may stand for every class says nothing, and has no place.
 
-        `sets` are the classes of labels that stand for sets, of which some may not occur; `weights` are 1 by default;
-        `num_rows` is the number of training rows, by default that of y.
+        `sets` are the classes of labels that stand for sets, of which some may not occur; `num_rows` is the number of
+        training rows, by default that of y.
 
         Raises ValueError when a set names a class that no row has, two labels differ by blanks alone, there are fewer
         than two classes, or too many for so many rows.
         """
-        labels, sets, weights = np.unique(y), sets or {}, weights or {}
+        labels, sets = np.unique(y), sets or {}
         bare: dict[str, str] = {}
         for label in map(str, labels):
             if bare.setdefault(label.strip(), label) != label:
@@ -92,23 +87,13 @@ class LabelTable:
         open_labels = [label for label, each in members.items() if len(each) < len(known)]
         names = np.concatenate([classes, np.array(open_labels, dtype=labels.dtype)])
         membership = [np.isin(known, members[label]) for label in open_labels]
-        weight = np.array([weights.get(str(name), 1.0) for name in names])
-        return cls(
-            classes,
-            names,
-            np.concatenate([np.eye(len(known)), membership]) if open_labels else None,
-            weight if np.any(weight != 1.0) else None,
-        )
+        return cls(classes, names, np.concatenate([np.eye(len(known)), membership]) if open_labels else None)
 
     def codes(self, y: np.ndarray) -> np.ndarray:
         """Return the numbers 0 … K − 1 of labels, ``(n,)``, each of which is in `names`."""
         order = np.argsort(self.names, kind="stable")
         return np.asarray(order[np.searchsorted(self.names, y, sorter=order)])
 
-    def weighted(self, codes: np.ndarray, weights: np.ndarray) -> tuple[LabelTable, np.ndarray]:
-        """Return a table with a label for each pair of a label and a weight of rows ``(n,)``, and the rows' numbers."""
-        both = weights if self.weights is None else weights * self.weights[codes]
-        pairs, numbers = np.unique(np.stack([codes, both]), axis=1, return_inverse=True)
-        own = pairs[0].astype(int)
-        sets = np.eye(len(self.classes))[own] if self.sets is None else self.sets[own]
-        return LabelTable(self.classes, self.names[own], sets, pairs[1]), numbers.ravel()
+    def weights(self, codes: np.ndarray, by_label: Mapping[str, float]) -> FloatArray:
+        """Return the weights of rows by their labels, ``(n,)``; 1 for a label without one."""
+        return np.array([by_label.get(str(name), 1.0) for name in self.names])[codes]

@@ -15,7 +15,6 @@ import tensorflow as tf
 from fermiclass.nimgp.inputs.models import Batch, Encoding, InputModel, OneHot, make_input_model
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Kernel, Linear, Polynomial, Scales, Stationary, Sum
-from fermiclass.nimgp.labels import LabelTable
 from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
 from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood
 from fermiclass.nimgp.modules import EXP, SOFTPLUS, LogNormal, Module, Parameter, Transform, parameters_of
@@ -52,7 +51,6 @@ class NoisyInputGP(Module):
     posterior: SparsePosterior
     num_data: int  #: N, which scales the terms of a minibatch.
     predictive: bool = False  #: Whether the objective has ``log E p(y | f)`` instead of ``E log p(y | f)``.
-    label_weights: np.ndarray | None = None  #: Weights ``(K,)`` of rows by label; None for ones.
 
     def objective(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """Return an unbiased estimate of what training maximises, by default the evidence lower bound.
@@ -68,8 +66,8 @@ class NoisyInputGP(Module):
             batch = batch._replace(X_var=tf.ones_like(batch.X_var) * self.noise)
         log_p = self.likelihood.log_predictive if self.predictive else self.likelihood.variational_expectations
         terms = self.input_model.source_terms(self.posterior.functions(self.kernel), log_p, batch, seed)
-        if self.label_weights is not None:
-            terms *= tf.gather(tf.constant(self.label_weights, terms.dtype), batch.y)
+        if batch.weight is not None:
+            terms *= batch.weight
         scale = tf.cast(self.num_data, terms.dtype) / tf.cast(tf.shape(terms)[0], terms.dtype)
         return scale * tf.reduce_sum(terms) - self.posterior.kl_divergence()
 
@@ -95,15 +93,15 @@ def build_model(
     Z: np.ndarray,
     *,
     num_classes: int,
-    labels: LabelTable | None = None,
+    sets: np.ndarray | None = None,
     dtype: tf.DType = tf.float64,
     **options: Any,
 ) -> NoisyInputGP:
     """Compose an untrained classifier from the settings; see :func:`compose_model` for Z and other options.
 
-    `labels` are the meaning of the labels of the training rows; None if each label is a class, with weight 1.
+    `sets` are the classes that each label may stand for (:class:`fermiclass.nimgp.labels.LabelTable`); None if each
+    label is a class.
     """
-    sets, weights = (None, None) if labels is None else (labels.sets, labels.weights)
     num_draws = 2 * settings.training.draw_pairs
     likelihood: Any
     if isinstance(settings.likelihood, str):
@@ -129,7 +127,7 @@ def build_model(
         rate = float(settings.label_noise)
         likelihood = Contaminated(likelihood, rate=rate, learn_rate=False, dtype=dtype, sets=sets)
     encode = OneHot(num_classes, sets)
-    return compose_model(settings, Z, likelihood, num_latent, encode, dtype=dtype, label_weights=weights, **options)
+    return compose_model(settings, Z, likelihood, num_latent, encode, dtype=dtype, **options)
 
 
 def compose_model(
@@ -145,7 +143,6 @@ def compose_model(
     seed: int = 0,
     jitter: float = JITTER,
     dtype: tf.DType = tf.float64,
-    label_weights: np.ndarray | None = None,
 ) -> NoisyInputGP:
     """Compose an untrained model with any likelihood, such as one of GPflow's.
 
@@ -200,7 +197,6 @@ def compose_model(
         SparsePosterior(np.repeat(Z[None], num_latent, axis=0), jitter=jitter, dtype=dtype),
         num_data=num_data,
         predictive=settings.objective == "predictive" or settings.method == "nimgp-fo-marginal",
-        label_weights=label_weights,
     )
 
 

@@ -53,14 +53,15 @@ def test_labels_replace_and_add_classes(few):
     names = [*bll, *none]
     table = Table({"name": names, "class": ["fsrq", "bll|fsrq", "PSR", "msp"], "weight": [1.0, 1.0, 1.0, 0.25]})
     made = relabel(few, table)
-    y = dict(zip(few.names, extract_features(made, "six").y, strict=True))
-    assert [y[name] for name in names] == ["fsrq", "bll|fsrq", "psr", "msp@0.25"]
+    features = extract_features(made, "six")
+    found = dict(zip(few.names, zip(features.y, features.weight, strict=True), strict=True))
+    assert [found[name] for name in names] == [("fsrq", 1), ("bll|fsrq", 1), ("psr", 1), ("msp", 0.25)]
     others = ~np.isin(few.names, names)
-    np.testing.assert_array_equal(extract_features(made, "six").y[others], extract_features(few, "six").y[others])
+    np.testing.assert_array_equal(features.y[others], extract_features(few, "six").y[others])
     rows = training_table(made, features="six")
+    assert rows.weight[rows.names == none[1]] == 0.25
     estimator = with_label_sets(NIMGPClassifier(), made.grouping(None), rows)
-    assert estimator.label_weights["msp@0.25"] == 0.25
-    assert (estimator.label_sets["msp@0.25"], estimator.label_sets["bll|fsrq"]) == (("msp",), ("bll", "fsrq"))
+    assert estimator.label_sets["bll|fsrq"] == ("bll", "fsrq")
     assert not np.any(np.isin(few.names[targets_of(made, made.grouping(None), "unassociated")], names))
 
 

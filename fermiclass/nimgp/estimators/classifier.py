@@ -225,13 +225,12 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
             check_start(settings, rows.labels.classes, X.shape[1], known)
             prepared = prepare(settings, rows, scaling=known.scaling, Z=known.parameters["posterior.Z"][0])
         if settings.temperature == FOLDS:
-            if sample_weight is not None:
-                raise ValueError("temperature='folds' takes no sample_weight: give a number")
-            plain = clone(self).set_params(temperature=1.0, num_draws=min(NUM_DRAWS, settings.num_draws))
+            num_draws = min(NUM_DRAWS, settings.num_draws)
+            plain = clone(self).set_params(temperature=1.0, num_draws=num_draws, label_weights=None)
             y = rows.labels.names[rows.codes]
-            temperature = fold_temperature(plain, rows.X, y, rows.X_var, seed=prepared.seed)
+            temperature = fold_temperature(plain, rows.X, y, rows.X_var, rows.weight, seed=prepared.seed)
             prepared = replace(prepared, temperature=temperature)
-        data = TrainingData(prepared.X, prepared.X_var, prepared.y)
+        data = TrainingData(prepared.X, prepared.X_var, rows.codes, rows.weight)
         return self._adopt(fit_prepared(prepared, data, start=known, progress=progress))
 
     def _adopt(self, fitted: Fitted) -> NIMGPClassifier:

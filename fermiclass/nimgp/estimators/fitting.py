@@ -153,7 +153,7 @@ def fit_prepared(
         input_prior=prior,
         seed=prepared.seed,
         dtype=settings.precision,
-        labels=prepared.labels,
+        sets=prepared.labels.sets,
     )
     if start is not None:
         assign_weights(model, start.parameters)

@@ -28,15 +28,17 @@ def fit_folds(
     X: FloatArray,
     y: NDArray[Any],
     X_var: FloatArray,
+    weight: FloatArray | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Any]:
-    """Return a copy of the estimator for each fold, trained on the other rows.
+    """Return a copy of the estimator for each fold, trained on the other rows, which may have weights ``(N,)``.
 
     `progress` is called with the numbers of copies that are trained, and of all.
     """
     fitted = []
     for train, _ in splits:
-        fitted.append(clone(estimator).fit(X[train], y[train], X_var=X_var[train]))
+        weights = {} if weight is None else {"sample_weight": weight[train]}
+        fitted.append(clone(estimator).fit(X[train], y[train], X_var=X_var[train], **weights))
         if progress is not None:
             progress(len(fitted), len(splits))
     return fitted
@@ -50,11 +52,14 @@ _LEAST = 1e-5  # least probability, so that its logarithm is finite
 NUM_DRAWS = 64  #: Number of draws of each noisy input. It is enough for a mean over all sources.
 
 
-def fold_temperature(estimator: Any, X: FloatArray, y: np.ndarray, X_var: FloatArray, *, seed: int) -> float:
+def fold_temperature(
+    estimator: Any, X: FloatArray, y: np.ndarray, X_var: FloatArray, weight: FloatArray, *, seed: int
+) -> float:
     """Return the temperature T that suits sources outside the training set.
 
-    It minimises the NLL of ``E_x E_f softmax(f/T)`` over stratified folds. A classifier that was trained on the other
-    folds predicts each fold (Guo, Pleiss, Sun & Weinberger 2017, ICML, section 4.2, here inside the expectations).
+    It minimises the weighted NLL of ``E_x E_f softmax(f/T)`` over stratified folds. A classifier that was trained on
+    the other folds predicts each fold (Guo, Pleiss, Sun & Weinberger 2017, ICML, section 4.2, here inside the
+    expectations).
 
     Raises ValueError when a class has a single source.
     """
@@ -67,18 +72,18 @@ def fold_temperature(estimator: Any, X: FloatArray, y: np.ndarray, X_var: FloatA
             "leave the class out, or give a number"
         )
     splits = stratified_folds(y, _MAX_FOLDS, seed)
-    fitted = fit_folds(estimator, splits, X, y, X_var)
+    fitted = fit_folds(estimator, splits, X, y, X_var, weight)
     # Labels that stand for a set of classes are used for training, but not for the NLL.
     held_out = [(fold, test[np.isin(y[test], fold.classes_)]) for fold, (_, test) in zip(fitted, splits, strict=True)]
-    num_held_out = sum(len(test) for _, test in held_out)
+    held_out_weight = sum(float(weight[test].sum()) for _, test in held_out)
 
     def nll(ln_temperature: float) -> float:
         total = 0.0
         for fold, test in held_out:
             p = fold.at_temperature(np.exp(ln_temperature)).predict_proba(X[test], X_var=X_var[test])
             of_truth = p[np.arange(len(test)), np.searchsorted(fold.classes_, y[test])]
-            total -= float(np.sum(np.log(np.maximum(of_truth, _LEAST))))
-        return total / num_held_out
+            total -= float(np.sum(weight[test] * np.log(np.maximum(of_truth, _LEAST))))
+        return total / held_out_weight
 
     found = minimize_scalar(nll, bounds=(-_LN_RANGE, _LN_RANGE), method="bounded", options={"xatol": _LN_TOLERANCE})
     return float(np.exp(found.x))

@@ -140,7 +140,7 @@ class LabelledRows(NamedTuple):
     X_var: np.ndarray
     codes: np.ndarray
     labels: LabelTable  #: Labels by number, and the classes that each stands for.
-    weight: np.ndarray | None  #: Weights of the rows, ``(N,)``; None where all are 1.
+    weight: np.ndarray  #: Weights of the rows, ``(N,)``.
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +150,9 @@ class Prepared:
     settings: Settings
     labels: LabelTable  #: Classes that each label stands for.
     scaling: Scaling
-    #: Inputs and variances ``(N, D)``, and labels as numbers ``(N,)``.
+    #: Inputs and variances ``(N, D)``.
     X: np.ndarray
     X_var: np.ndarray
-    y: np.ndarray
     Z: np.ndarray  #: Initial inducing points, ``(M, D)``.
     prior: InputPrior  #: Prior p(x) of the noiseless inputs.
     num_data: int  #: Number of training rows, of which a stream has a sample here.
@@ -175,14 +174,16 @@ def labelled_rows(
 
     Raises ValueError as :meth:`LabelTable.of`, or when a feature has no value, or y no class labels.
     """
-    used = np.flatnonzero(has_label(y) & (True if weight is None else weight > 0))
+    weight = np.ones(len(y)) if weight is None else weight
+    used = np.flatnonzero(has_label(y) & (weight > 0))
     check_classification_targets(y)
-    table = LabelTable.of(y[used], settings.label_sets, settings.label_weights)
+    table = LabelTable.of(y[used], settings.label_sets)
     used = used[np.isin(y[used], table.names)]
-    weights, codes = () if weight is None else (weight[used],), table.codes(y[used])
-    order = np.lexsort((*weights, *X_var[used].T, *X[used].T, codes))
-    rows, codes = used[order], codes[order]
-    X, X_var, weight = X[rows], X_var[rows], None if weight is None else weight[rows]
+    codes = table.codes(y[used])
+    weight = weight[used] * table.weights(codes, settings.label_weights or {})
+    order = np.lexsort((*X_var[used].T, *X[used].T, -weight, codes))
+    rows, codes, weight = used[order], codes[order], weight[order]
+    X, X_var = X[rows], X_var[rows]
     if np.any(nowhere := np.isnan(X).all(axis=0)):
         raise ValueError(f"feature {np.argmax(nowhere)} (counted from 0) is NaN in every row: leave it out")
     return LabelledRows(without_outliers(X, names), X_var, codes, table, weight)
@@ -204,9 +205,8 @@ def prepare(
     if settings.expected_inputs:
         X, X_var = prior.moments(X, X_var)
     Z = inducing_points(settings, X, len(X), seed) if Z is None else Z
-    table, y = (rows.labels, rows.codes) if rows.weight is None else rows.labels.weighted(rows.codes, rows.weight)
     temperature = 1.0 if settings.temperature == FOLDS else float(settings.temperature)
-    return Prepared(settings, table, scaling, X, X_var, y, Z, prior, len(y), seed, temperature)
+    return Prepared(settings, rows.labels, scaling, X, X_var, Z, prior, len(X), seed, temperature)
 
 
 def input_prior(settings: Settings, X: np.ndarray, X_var: np.ndarray, seed: int) -> InputPrior:

@@ -82,20 +82,19 @@ def fit_stream(
     from fermiclass.nimgp.training.loop import StreamedData
 
     check_streamable(settings, checkpoint=checkpoint is not None)
-    table = _label_table(settings, statistics)
+    table, weights = _label_table(settings, statistics), settings.label_weights or {}
     scaling = Scaling(statistics.mean, scale_of(statistics.mean, statistics.std))
     seed, num_rows = random_seed(settings), statistics.num_rows
     batch_size = min(settings.batch_size if isinstance(settings.batch_size, Integral) else BATCH_SIZE, num_rows)
     low, high = (-np.inf, np.inf) if statistics.limits is None else statistics.limits
     X, X_var = scaling.apply(np.clip(statistics.sample[0], low, high), statistics.sample[1], settings)
     Z, prior = inducing_points(settings, X, num_rows, seed), input_prior(settings, X, X_var, seed)
-    prepared = Prepared(
-        settings, table, scaling, X, X_var, np.empty(0), Z, prior, num_rows, seed, float(settings.temperature)
-    )
+    prepared = Prepared(settings, table, scaling, X, X_var, Z, prior, num_rows, seed, float(settings.temperature))
 
-    def standardised(first: int) -> Iterator[Minibatch]:
+    def standardised(first: int) -> Iterator[tuple[np.ndarray, ...]]:
         for X, X_var, y in minibatches(batch_size, seed, first):
-            yield (*scaling.apply(np.clip(X, low, high), X_var, settings), table.codes(y))
+            codes = table.codes(y)
+            yield (*scaling.apply(np.clip(X, low, high), X_var, settings), codes, table.weights(codes, weights))
 
     kept: Checkpoint | None = None
     if checkpoint is not None:
@@ -108,7 +107,7 @@ def _label_table(settings: Settings, statistics: StreamStatistics) -> LabelTable
     """Return the classes that each label stands for."""
     sets = {**statistics.label_sets, **(settings.label_sets or {})}
     try:
-        table = LabelTable.of(statistics.labels, sets, settings.label_weights, statistics.num_rows)
+        table = LabelTable.of(statistics.labels, sets, statistics.num_rows)
     except ValueError as error:
         raise LabelsError(str(error)) from error
     silent = np.setdiff1d(statistics.labels, table.names)

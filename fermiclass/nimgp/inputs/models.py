@@ -31,7 +31,8 @@ class Batch(NamedTuple):
     rows: tf.Tensor | None  #: Row numbers of the sources, ``(B,)``; None for all sources in order.
     X: tf.Tensor  #: Observed inputs, ``(B, D)``.
     X_var: tf.Tensor  #: Their noise variances, ``(B, D)``.
-    y: tf.Tensor  #: Labels 0 … C − 1, or outputs, ``(B,)``.
+    y: tf.Tensor  #: Labels as numbers, or outputs, ``(B,)``.
+    weight: tf.Tensor | None = None  #: Weights of their terms in the bound, ``(B,)``; None for ones.
 
 
 class InputModel(Protocol):

@@ -42,11 +42,12 @@ class Feed(NamedTuple):
 
 
 class TrainingData(NamedTuple):
-    """Sources in memory: ``X``, ``X_var`` (N, D), and ``y`` (N,), labels 0 … C − 1 or outputs in floating point."""
+    """Sources in memory: ``X``, ``X_var`` (N, D), ``y`` (N,), labels as numbers or outputs; and their weights (N,)."""
 
     X: np.ndarray
     X_var: np.ndarray
     y: np.ndarray
+    weight: np.ndarray | None = None
 
     def feed(self, batch_size: int | None, seed: int, dtype: tf.DType, *, first: int = 0) -> Feed:
         """Return a feed of each source once per epoch, or of all in every step where there is no batch size.
@@ -54,7 +55,8 @@ class TrainingData(NamedTuple):
         The seed decides the order, and ``first`` is the step to begin with when training resumes.
         """
         num_data = len(self.y)
-        whole = Batch(None, tf.constant(self.X, dtype), tf.constant(self.X_var, dtype), tf.constant(self.y))
+        weight = None if self.weight is None else tf.constant(self.weight, dtype)
+        whole = Batch(None, tf.constant(self.X, dtype), tf.constant(self.X_var, dtype), tf.constant(self.y), weight)
         if batch_size is None or batch_size >= num_data:
             return Feed(lambda steps: (), lambda taken, step: whole)
 
@@ -69,7 +71,7 @@ class TrainingData(NamedTuple):
 
         def batch(taken: Tensors, step: tf.Tensor) -> Batch:
             rows = taken[0][step]
-            return Batch(rows, *(tf.gather(a, rows) for a in whole[1:]))
+            return Batch(rows, *(None if a is None else tf.gather(a, rows) for a in whole[1:]))
 
         for _ in range(first):
             take(1)
@@ -80,18 +82,19 @@ class StreamedData(NamedTuple):
     """Sources that need not fit into memory.
 
     `open` is a function of the first step. It returns an endless iterator of ``(X, X_var, y)`` with shapes ``(B, D)``,
-    ``(B, D)`` and ``(B,)``.
+    ``(B, D)`` and ``(B,)``, and, if there are any, weights ``(B,)``.
     """
 
-    open: Callable[[int], Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]]
+    open: Callable[[int], Iterator[tuple[np.ndarray, ...]]]
 
     def feed(self, batch_size: int | None, seed: int, dtype: tf.DType, *, first: int = 0) -> Feed:
         """Return the batches of the stream. The stream decides their size and order."""
         batches = self.open(first)
 
         def take(steps: int) -> Tensors:
-            X, X_var, y = (np.stack(parts) for parts in zip(*(next(batches) for _ in range(steps)), strict=True))
-            return tf.constant(X, dtype), tf.constant(X_var, dtype), tf.constant(y)
+            X, X_var, y, *weight = (np.stack(each) for each in zip(*(next(batches) for _ in range(steps)), strict=True))
+            weights = (tf.constant(each, dtype) for each in weight)
+            return tf.constant(X, dtype), tf.constant(X_var, dtype), tf.constant(y), *weights
 
         def batch(taken: Tensors, step: tf.Tensor) -> Batch:
             return Batch(None, *(a[step] for a in taken))

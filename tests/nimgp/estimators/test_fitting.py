@@ -97,7 +97,7 @@ def problem():
 @pytest.fixture(scope="module")
 def found(problem):
     X, y, X_var = problem
-    return fold_temperature(NIMGPClassifier(**SETTINGS), X, y, X_var, seed=3)
+    return fold_temperature(NIMGPClassifier(**SETTINGS), X, y, X_var, np.ones(len(y)), seed=3)
 
 
 @pytest.mark.slow

@@ -119,5 +119,3 @@ def test_a_weight_counts_as_so_many_rows(rows):
     without = clone(model).fit(X, y, X_var=V, sample_weight=weight).predict_proba(X, X_var=V)
     only = clone(model).fit(X[some], y[some], X_var=V[some]).predict_proba(X, X_var=V)
     np.testing.assert_allclose(without, only, atol=1e-3)
-    with pytest.raises(ValueError, match="folds"):
-        clone(MODEL).set_params(temperature="folds").fit(X, y, sample_weight=weight)

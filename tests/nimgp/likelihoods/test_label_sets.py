@@ -84,37 +84,32 @@ def test_every_input_model_takes_them(method):
     """The objective of a row is the likelihood's term for its set, and has a gradient everywhere."""
     rng = np.random.default_rng(5)
     X, X_var = rng.normal(size=(N, 2)), np.full((N, 2), 0.1)
-    table = LabelTable(np.arange(C), np.arange(len(SETS)), SETS, np.linspace(0.2, 1.4, len(SETS)))
-    unweighed = LabelTable(table.classes, table.names, SETS)
-    batch = Batch(None, tf.constant(X), tf.constant(X_var), tf.constant(Y))
-    model, plain = (
-        build_model(Settings(method), X[:4], num_classes=C, num_data=N, labels=labels) for labels in (table, unweighed)
-    )
+    batch = Batch(None, tf.constant(X), tf.constant(X_var), tf.constant(Y), tf.constant(np.linspace(0.2, 1.4, N)))
+    model = build_model(Settings(method), X[:4], num_classes=C, num_data=N, sets=SETS)
     for predictive in (False, True):
-        model.predictive = plain.predictive = predictive
+        model.predictive = predictive
         with tf.GradientTape() as tape:
             value = model.objective(batch, SEED)
         gradients = tape.gradient(value, model.trainable_variables, unconnected_gradients="zero")
         assert np.isfinite(value)
         assert all(np.all(np.isfinite(gradient)) for gradient in gradients)
-        assert plain.objective(batch, SEED) != value
-        assert model.objective(batch._replace(y=tf.constant(Y[[0, 1, 2, 3, 3]])), SEED) != value
+        assert model.objective(batch._replace(weight=None), SEED) != value
+        assert model.objective(batch._replace(y=tf.constant(Y[[0, 1, 2, 3, 0]])), SEED) != value
 
 
 def test_table_of_labels():
     sets = {"bcu": ("bll", "fsrq"), "agn": ("bll", "fsrq"), "unk": ("bll", "fsrq", "psr")}
-    table = LabelTable.of(np.array(["psr", "bcu", "fsrq", "unk", "bll"]), sets, {"bcu": 0.5})
+    table = LabelTable.of(np.array(["psr", "bcu", "fsrq", "unk", "bll"]), sets)
     assert table.classes.tolist() == ["bll", "fsrq", "psr"]
     assert table.names.tolist() == ["bll", "fsrq", "psr", "bcu"]  # unk may be anything, which says nothing
     assert table.sets.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]]
-    assert table.weights.tolist() == [1, 1, 1, 0.5]
+    assert table.weights(np.array([3, 0]), {"bcu": 0.5}).tolist() == [0.5, 1]
     assert table.codes(np.array(["bcu", "bll", "bcu", "psr"])).tolist() == [3, 0, 3, 2]
-    plain = LabelTable.of(np.array([2, 1, 1]), sets, {})
+    plain = LabelTable.of(np.array([2, 1, 1]), sets)
     assert plain.sets is None
-    assert plain.weights is None
     assert plain.codes(np.array([2, 1])).tolist() == [1, 0]
     with pytest.raises(ValueError, match="'bcu' may stand for the class 'fsrq', but no row has that class"):
-        LabelTable.of(np.array(["bll", "psr", "bcu"]), sets, {})
+        LabelTable.of(np.array(["bll", "psr", "bcu"]), sets)
 
 
 # --- the estimator ---------------------------------------------------------------------------------------------------
@@ -175,5 +170,8 @@ def test_a_weight_counts_rows(data):
     weighed = NIMGPClassifier("mgp", **chosen, label_weights={"psr": 2.0}).fit(X, y, X_var=X_var)
     one = NIMGPClassifier("mgp", **chosen, label_weights={"psr": 2.0}).fit(X, y, X_var=X_var, start=weighed)
     two = NIMGPClassifier("mgp", **chosen).fit(X[twice], y[twice], X_var=X_var[twice], start=weighed)
-    np.testing.assert_allclose(one.objective_, two.objective_, rtol=1e-6)
-    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-5)
+    of_rows = np.where(y == "psr", 2.0, 1.0)
+    three = NIMGPClassifier("mgp", **chosen).fit(X, y, X_var=X_var, sample_weight=of_rows, start=weighed)
+    for other in (two, three):
+        np.testing.assert_allclose(one.objective_, other.objective_, rtol=1e-6)
+        np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-5)
