@@ -72,7 +72,7 @@ def latent(estimator, x: np.ndarray, x_var: np.ndarray) -> tuple[np.ndarray, np.
         tf.constant(a, functions.Z.dtype)
         for a in ((x - estimator.mean_) / estimator.scale_, x_var / estimator.scale_**2)
     )
-    moments = first_order_moments(functions, X, tf.sqrt(V)[..., None])
+    moments = first_order_moments(functions, X, tf.sqrt(V))
     return moments.mean.numpy(), np.sqrt(moments.var.numpy())
 
 

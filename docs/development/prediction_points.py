@@ -65,9 +65,7 @@ def main() -> None:
 
     if trained.settings.method in FIRST_ORDER:
         functions = trained_model.posterior.predictor(trained_model.kernel)
-        latent = first_order_moments(
-            functions, tf.constant(X, tf.float32), tf.linalg.diag(tf.constant(X_var**0.5, tf.float32))
-        )
+        latent = first_order_moments(functions, *(tf.constant(a, tf.float32) for a in (X, X_var**0.5)))
         compare_points(latent.mean.numpy().T, latent.var.numpy().T ** 0.5)
         return
 

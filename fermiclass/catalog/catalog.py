@@ -103,6 +103,9 @@ class Catalog:
         resolved = {word: grouping.label_of(word) for word in np.unique(self.own_labels).tolist() if word}
         return np.array([resolved.get(own, label) for own, label in zip(self.own_labels, assigned, strict=True)], str)
 
+    def __str__(self) -> str:
+        return f"{self.release.name} ({self.source})"
+
     def __repr__(self) -> str:
         classless = int(np.sum(self.classes == ""))
         return f"<Catalog {self.release.name}: {len(self)} sources, {classless} unassociated, from {self.source}>"

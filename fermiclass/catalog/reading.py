@@ -21,7 +21,7 @@ from fermiclass.catalog.plausibility import check_texts, check_values, convert_u
 from fermiclass.catalog.releases import Release, UnknownReleaseWarning, recognise
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.files import read_bytes
-from fermiclass.io.fits_tables import choose_hdu, hdu_table
+from fermiclass.io.fits_tables import hdu_table
 from fermiclass.io.plain import plain_column, plain_table
 from fermiclass.io.tables import parse_table
 
@@ -87,7 +87,7 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
             "a data frame into a table with astropy.table.Table.from_pandas."
         )
     try:
-        table = hdu_table(choose_hdu(source if isinstance(source, fits.HDUList) else [source], KEY_COLUMNS))
+        table = hdu_table(source if isinstance(source, fits.HDUList) else [source], KEY_COLUMNS)
     except ValueError as error:
         raise CatalogError(f"the HDU list is not a catalogue: {error}. {_REMEDY}") from error
     return as_catalog(table, "<HDUList>", digest(table))

@@ -19,7 +19,7 @@ import numpy as np
 from fermiclass.catalog import Catalog, CatalogWarning
 from fermiclass.catalog.catalog import DISC
 from fermiclass.errors import FeatureError
-from fermiclass.features.inputs import Band, Column, Input, Reading, describe
+from fermiclass.features.inputs import Band, Column, Input, Reading
 from fermiclass.features.transforms import ASINH, ASINH_DISTANCE, HARDNESS_RATIO, IDENTITY, LOG, ROUNDED_LOG, Transform
 
 
@@ -76,7 +76,7 @@ def _missing_message(feature: Feature, missing: Iterable[str], catalog: Catalog)
         if supported
         else "It supports none of the defined features: name its numeric columns instead, or use a 4FGL catalogue."
     )
-    return f"feature '{feature.name}' needs column {names}, but {describe(catalog)} does not have it. {remedy}"
+    return f"feature '{feature.name}' needs column {names}, but {catalog} does not have it. {remedy}"
 
 
 def supported_features(catalog: Catalog) -> tuple[Feature, ...]:
@@ -256,7 +256,7 @@ def _resolve(name: str, catalog: Catalog | None, raw: bool) -> tuple[Feature, ..
         if chosen and len(chosen) < len(members):
             columns = dict.fromkeys(column for missing in lacking.values() for column in missing)
             warnings.warn(
-                f"{describe(catalog)} lacks {', '.join(columns)}: the set '{name}' is used without "
+                f"{catalog} lacks {', '.join(columns)}: the set '{name}' is used without "
                 f"{', '.join(feature for feature, missing in lacking.items() if missing)}",
                 CatalogWarning,
                 stacklevel=4,

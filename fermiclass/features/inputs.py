@@ -59,16 +59,9 @@ def column_or_nan(catalog: Catalog, name: str) -> FloatArray:
         return np.full(len(catalog), np.nan)
     column = catalog.table[name]
     if np.asarray(column).dtype.kind not in "fiub":
-        raise FeatureError(
-            f"column '{name}' of {describe(catalog)} holds text, expected numbers. Choose a numeric column."
-        )
+        raise FeatureError(f"column '{name}' of {catalog} holds text, expected numbers. Choose a numeric column.")
     values = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
     return np.ascontiguousarray(np.where(np.abs(values) <= LARGEST, values, np.nan))
-
-
-def describe(catalog: Catalog) -> str:
-    """Return the name of a catalogue in messages: its release and its file."""
-    return f"{catalog.release.name} ({catalog.source})"
 
 
 @dataclass(frozen=True)
@@ -92,7 +85,7 @@ class Column:
         value = column_or_nan(catalog, name)
         if value.ndim != 1:
             raise FeatureError(
-                f"column '{name}' of {describe(catalog)} has {value.shape[1:]} numbers for each source, expected "
+                f"column '{name}' of {catalog} has {value.shape[1:]} numbers for each source, expected "
                 f"one. Choose a column with one number for each source."
             )
         upper = np.where(np.isnan(value), column_or_nan(catalog, f"{name}{LIMIT}"), np.nan)
@@ -138,7 +131,7 @@ class Band:
         if n_bands not in BAND_EDGES or error.size != 2 * flux.size:
             known = " or ".join(str(n) for n in BAND_EDGES)
             raise FeatureError(
-                f"Flux_Band and Unc_Flux_Band of {describe(catalog)} have shapes {flux.shape} and {error.shape}, "
+                f"Flux_Band and Unc_Flux_Band of {catalog} have shapes {flux.shape} and {error.shape}, "
                 f"expected {known} bands with two errors each. Use features without hardness ratios, such as "
                 "--features six."
             )

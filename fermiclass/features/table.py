@@ -14,7 +14,7 @@ from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import FeatureError
 from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature, parse_features
 from fermiclass.features.imputation import BoolArray, Imputation
-from fermiclass.features.inputs import column_or_nan, describe
+from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def known_features(spec: str | Iterable[str | Feature], training: Catalog, targe
     names = [feature.name for feature in chosen if feature.name not in left_out]
     if not names:
         raise FeatureError(
-            f"{describe(targets)} has none of the features {', '.join(left_out)}. Name its columns (--columns), or "
+            f"{targets} has none of the features {', '.join(left_out)}. Name its columns (--columns), or "
             "choose other features (--features)."
         )
     return ",".join(names), left_out

@@ -60,21 +60,19 @@ def to_fits_gz(table: Table) -> bytes:
 
 
 def from_fits(content: bytes, columns: Collection[str] = (), usual: Collection[str] = ()) -> Table:
-    """Return the table of a FITS file that :func:`choose_hdu` chooses; keywords are metadata.
-
-    Raises ValueError when there is no table, or several have the columns, and any error of astropy for damaged files.
-    """
+    """Return the table of a FITS file that :func:`hdu_table` chooses. Raises any error of astropy for damaged files."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AstropyWarning)
         warnings.filterwarnings("error", ".*truncated", AstropyUserWarning)
         with fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False, character_as_bytes=True) as hdus:
-            return hdu_table(choose_hdu(hdus, columns, usual))
+            return hdu_table(hdus, columns, usual)
 
 
-def choose_hdu(hdus: Iterable[Any], columns: Collection[str], usual: Collection[str] = ()) -> fits.BinTableHDU:
+def hdu_table(hdus: Iterable[Any], columns: Collection[str], usual: Collection[str] = ()) -> Table:
     """Return the binary table that has some columns, or else the first with most of the usual ones, in small letters.
 
-    Raises ValueError when there is none, or several have the columns.
+    It is a plain table with its keywords as metadata. Raises ValueError when there is none, or several have the
+    columns.
     """
     tables = [hdu for hdu in hdus if isinstance(hdu, fits.BinTableHDU)]
     fitting = [hdu for hdu in tables if set(columns) <= set(hdu.columns.names)]
@@ -82,11 +80,7 @@ def choose_hdu(hdus: Iterable[Any], columns: Collection[str], usual: Collection[
         raise ValueError("it has no table")
     if columns and len(fitting) > 1:
         raise ValueError(f"it has {len(fitting)} tables with the columns {', '.join(columns)}: keep only one of them")
-    return (fitting or sorted(tables, key=lambda hdu: -sum(name.lower() in usual for name in hdu.columns.names)))[0]
-
-
-def hdu_table(hdu: fits.BinTableHDU) -> Table:
-    """Return a binary table as a plain table, with its keywords as metadata."""
+    hdu = (fitting or sorted(tables, key=lambda hdu: -sum(name.lower() in usual for name in hdu.columns.names)))[0]
     header = hdu.header
     table = Table.read(hdu, format="fits", unit_parse_strict="silent", mask_invalid=False)
     for number, column in enumerate(hdu.columns, start=1):

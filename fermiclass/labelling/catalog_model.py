@@ -17,7 +17,6 @@ from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.catalog.releases import CatalogWarning, warn_of_other_priors
 from fermiclass.errors import CatalogError, FeatureError
 from fermiclass.features import FeatureTable, Imputation, extract_features
-from fermiclass.features.inputs import describe
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.associations import SecondAssociations, SelectionPrior
 from fermiclass.labelling.class_priors import (
@@ -48,7 +47,7 @@ def targets_of(catalog: Catalog, grouping: ClassGrouping, targets: str) -> NDArr
     is_target = catalog.is_target(grouping, targets)
     if not np.any(is_target):
         raise CatalogError(
-            f"{describe(catalog)} has nothing to label: none of its {len(catalog)} sources is {targets}, by CLASS1. "
+            f"{catalog} has nothing to label: none of its {len(catalog)} sources is {targets}, by CLASS1. "
             "Empty that column, or label all sources (--targets all)."
         )
     return is_target
@@ -196,11 +195,11 @@ class CatalogModel:
         none = np.flatnonzero(table.imputed_value.all(axis=0))
         lacking = [table.features[j].name for j in none]
         if len(catalog) and len(lacking) == len(self.features):
-            raise FeatureError(f"{describe(catalog)} has none of the model's features: {', '.join(lacking)}.")
+            raise FeatureError(f"{catalog} has none of the model's features: {', '.join(lacking)}.")
         absent = [f.name for f in table.features if f.name in lacking and {*f.columns} - {*catalog.table.colnames}]
         if absent:
             warnings.warn(
-                f"{describe(catalog)} lacks features of the model: {', '.join(absent)}. Its labels average over them; "
+                f"{catalog} lacks features of the model: {', '.join(absent)}. Its labels average over them; "
                 "a model without them is as good and faster: classify with --train-on in place of --model",
                 CatalogWarning,
                 stacklevel=3,

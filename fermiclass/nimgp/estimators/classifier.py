@@ -13,12 +13,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from fermiclass.nimgp.estimators.fitting import Fitted, check_start, fit_prepared
 from fermiclass.nimgp.estimators.folds import NUM_DRAWS, fold_temperature
-from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, wrong_label_probabilities
+from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin
 from fermiclass.nimgp.estimators.preparation import check_variances, labelled_rows, new_rows, prepare, training_rows
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import FOLDS, HyperOptions, InputOptions, Settings, TrainingOptions
-from fermiclass.nimgp.validation import align_columns
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.prediction.predictor import Prediction
@@ -305,35 +304,6 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any, *, X_var: Any = None) -> np.ndarray:
         """Return class probabilities, ``(n, C)`` in the order of ``classes_``; see :meth:`predict_distribution`."""
         return self.predict_distribution(X, X_var=X_var).probabilities
-
-    def predict(self, X: Any, *, X_var: Any = None) -> np.ndarray:
-        """Return the most probable classes, ``(n,)``; see :meth:`predict_distribution`."""
-        best = np.argmax(self.predict_proba(X, X_var=X_var), axis=1)
-        return self.classes_[best]
-
-    def predict_wrong_label(self, X: Any, y: Any, *, X_var: Any = None) -> np.ndarray:
-        """Return the probabilities that labels are wrong, ``(n,)``: ``(ρ/C) (1 − P_y) / [ρ/C + (1 − ρ) P_y]``.
-
-        ρ is the label noise, and P_y is the probability of the class that the label names. The sources should not be
-        training sources, because the model has learned their labels.
-
-        Parameters
-        ----------
-        X, X_var
-            As for :meth:`predict_distribution`.
-        y
-            Labels, ``(n,)``, each one of `classes_`.
-
-        Raises
-        ------
-        ValueError
-            When all labels are trusted (`label_noise` is 0), or a label is not one of the classes.
-        """
-        align_columns(X, y=y)
-        probabilities = self.predict_proba(X, X_var=X_var)
-        if not self.label_noise_:
-            raise ValueError("label_noise=0 trusts every label: train with label_noise='learned'")
-        return wrong_label_probabilities(probabilities, y, self.classes_, self.label_noise_)
 
     def predict_distribution(self, X: Any, *, X_var: Any = None) -> Prediction:
         """Return probabilities with their uncertainties, and entropies with their parts.

@@ -14,7 +14,43 @@ from fermiclass.nimgp.validation import align_columns
 
 
 class NoisyClassifierMixin(ClassifierMixin):
-    """A classifier whose score takes variances."""
+    """A classifier that takes variances, and judges labels."""
+
+    classes_: np.ndarray
+    label_noise_: float
+
+    def predict(self, X: Any, *, X_var: Any = None) -> np.ndarray:
+        """Return the most probable classes, ``(n,)``; see :meth:`predict_proba`."""
+        best = np.argmax(self.predict_proba(X, X_var=X_var), axis=1)
+        return self.classes_[best]
+
+    def predict_wrong_label(self, X: Any, y: Any, *, X_var: Any = None) -> np.ndarray:
+        """Return the probabilities that labels are wrong, ``(n,)``: ``(ρ/C) (1 − P_y) / [ρ/C + (1 − ρ) P_y]``.
+
+        ρ is the label noise, and P_y is the probability that a right label would be y. The sources should not be
+        training sources, because the model has learned their labels.
+
+        Parameters
+        ----------
+        X, X_var
+            As for :meth:`predict_proba`.
+        y
+            Labels, ``(n,)``, each one of `classes_`.
+
+        Raises
+        ------
+        ValueError
+            When all labels are trusted (``label_noise_`` is 0), or a label is not one of the classes.
+        """
+        align_columns(X, y=y)
+        right = self._of_right_labels(self.predict_proba(X, X_var=X_var))
+        if not self.label_noise_:
+            raise ValueError("the classifier trusts every label: train with label_noise='learned', or robust=True")
+        return wrong_label_probabilities(right, y, self.classes_, self.label_noise_)
+
+    def _of_right_labels(self, p: np.ndarray) -> np.ndarray:
+        """Return the probabilities of right labels, ``(n, C)``, from those that are predicted."""
+        return p
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, X_var: Any = None) -> float:
         """Return the share of right labels, weighted by `sample_weight`."""

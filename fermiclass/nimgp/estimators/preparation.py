@@ -180,7 +180,9 @@ def labelled_rows(
     table = LabelTable.of(y[used], settings.label_sets)
     used = used[np.isin(y[used], table.names)]
     codes = table.codes(y[used])
-    weight = weight[used] * table.weights(codes, settings.label_weights or {})
+    weight = weight[used]
+    if settings.label_weights:
+        weight = weight * table.weights(codes, settings.label_weights)
     order = np.lexsort((*X_var[used].T, *X[used].T, -weight, codes))
     rows, codes, weight = used[order], codes[order], weight[order]
     X, X_var = X[rows], X_var[rows]

@@ -17,11 +17,10 @@ from fermiclass.nimgp.ep.evidence import EPSettings, Trained, fit_evidence
 from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.posterior import EPPredictor
-from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, wrong_label_probabilities
+from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin
 from fermiclass.nimgp.estimators.preparation import check_variances, mean_and_scale, new_rows, training_rows
 from fermiclass.nimgp.labels import LabelTable, has_label
 from fermiclass.nimgp.settings import Number, check_setting
-from fermiclass.nimgp.validation import align_columns
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.prediction.predictor import Prediction
@@ -220,35 +219,8 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
             noise_entropy=np.zeros(len(probabilities)),
         )
 
-    def predict_wrong_label(self, X: Any, y: Any, *, X_var: Any = None) -> np.ndarray:
-        """Return the probabilities that labels are wrong, ``(n,)``, for rows that were not trained on.
-
-        The formula is that of :meth:`fermiclass.NIMGPClassifier.predict_wrong_label`, where P_y is the probability that
-        a right label would be y. For training rows, see ``outlier_probability_``.
-
-        Parameters
-        ----------
-        X, X_var
-            As for :meth:`predict_proba`.
-        y
-            Labels, ``(n,)``, each one of `classes_`.
-
-        Raises
-        ------
-        ValueError
-            When all labels are trusted (`robust` is False), or a label is not one of the classes.
-        """
-        align_columns(X, y=y)
-        probabilities = self.predict_proba(X, X_var=X_var)
-        if self.outlier_probability_ is None:
-            raise ValueError("robust=False trusts every label: it cannot tell which are wrong")
-        right = (probabilities - self.label_noise_ / len(self.classes_)) / (1.0 - self.label_noise_)
-        return wrong_label_probabilities(np.clip(right, 0.0, 1.0), y, self.classes_, self.label_noise_)
-
-    def predict(self, X: Any, *, X_var: Any = None) -> np.ndarray:
-        """Return the most probable classes, ``(n,)``; see :meth:`predict_proba`."""
-        best = np.argmax(self.predict_proba(X, X_var=X_var), axis=1)
-        return self.classes_[best]
+    def _of_right_labels(self, p: np.ndarray) -> np.ndarray:
+        return np.clip((p - self.label_noise_ / len(self.classes_)) / (1.0 - self.label_noise_), 0.0, 1.0)
 
 
 def _read(estimator: RobustGPClassifier) -> tuple[LabelNoise | None, EPSettings]:

@@ -46,10 +46,10 @@ class Prediction:
         return Prediction(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-def first_order_moments(functions: Functions, X: tf.Tensor, factor: tf.Tensor) -> LatentMoments:
-    """Return moments with ``var_c + |Fᵀ ∇mean_c|²`` at ``X`` (n, D), for noise of covariance F Fᵀ, F (n, D, D)."""
+def first_order_moments(functions: Functions, X: tf.Tensor, scale: tf.Tensor) -> LatentMoments:
+    """Return moments with ``var_c + ∇mean_cᵀ V ∇mean_c`` at ``X`` (n, D); `scale` is √V, the noise, (n, D)."""
     latent, gradient = functions.moments_and_gradient(X)  # (C, n, D)
-    noise = tf.reduce_sum(tf.square(tf.einsum("cni,nij->cnj", gradient, factor)), axis=-1)
+    noise = tf.reduce_sum(tf.square(gradient * scale), axis=-1)
     return LatentMoments(latent.mean, latent.var + noise)
 
 
@@ -85,8 +85,7 @@ class Predictor:
     ) -> None:
         self.model = model
         self._functions = model.posterior.predictor(model.kernel)
-        flat = InputPrior.isotropic(model.posterior.Z.shape[-1], np.inf)
-        self._input_prior = flat if first_order or input_prior is None else input_prior
+        self._input_prior = input_prior or InputPrior.isotropic(model.posterior.Z.shape[-1], np.inf)
         self._first_order = first_order
         self._traced: dict[tuple[str, int], Callable[..., tuple[tf.Tensor, ...]]] = {}
 
@@ -104,16 +103,17 @@ class Predictor:
 
         `rows` have a first axis of length n. Results are those of a block of `size`, of which the first n are valid.
         """
-        conditional = self._input_prior.condition(X, X_var)
-        padded = [np.pad(a, [(0, size - len(a))] + [(0, 0)] * (a.ndim - 1), mode="edge") for a in (*conditional, *rows)]
+        inputs = (X, np.sqrt(X_var)) if self._first_order else self._input_prior.condition(X, X_var)
+        padded = [np.pad(a, [(0, size - len(a))] + [(0, 0)] * (a.ndim - 1), mode="edge") for a in (*inputs, *rows)]
         key = compute.__name__, num_draws
         if key not in self._traced:  # tracing takes a quarter of a second
 
-            def graph(weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor, *rest: tf.Tensor) -> Any:
+            def graph(*given: tf.Tensor) -> Any:
+                inputs_now, rest = given[: len(inputs)], given[len(inputs) :]
                 if self._first_order:
-                    latent = first_order_moments(self._functions, mean[:, 0], factor[:, 0])
+                    latent = first_order_moments(self._functions, *inputs_now)
                 else:
-                    latent = self._functions.moments(draw_inputs(num_draws, weights, mean, factor))
+                    latent = self._functions.moments(draw_inputs(num_draws, *inputs_now))
                 return compute(num_draws, latent, *rest)
 
             self._traced[key] = tf.function(graph, autograph=False)

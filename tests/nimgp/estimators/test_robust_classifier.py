@@ -117,7 +117,7 @@ def test_wrong_labels_of_rows_that_were_not_learned_from(data):
 
 def test_labels_that_cannot_be_judged(robust, standard, data):
     X, y = data
-    with pytest.raises(ValueError, match=r"robust=False trusts every label"):
+    with pytest.raises(ValueError, match="trusts every label"):
         standard.predict_wrong_label(X, y)
     with pytest.raises(ValueError, match=r"y has labels of no class: agn; expected some of bll, fsrq, psr"):
         robust.predict_wrong_label(X, np.full(90, "agn"))
