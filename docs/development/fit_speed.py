@@ -51,7 +51,7 @@ def main() -> None:
     catalog = fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz")
     table = training_table(catalog)
     begin = time.process_time()
-    model = train(catalog, default_estimator(random_state=0, **settings), table=table)
+    model = train(catalog, default_estimator(random_state=0, **settings))
     seconds = time.process_time() - begin
     print(f"{release} {settings}: {seconds:.1f} s, objective {objective(model.estimator, table):.1f}")
 

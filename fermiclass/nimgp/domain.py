@@ -71,7 +71,8 @@ class TrainingDomain:
         """
         # d² = |L⁻¹(x − x')|² with LLᵀ = 2W + diag V.
         whiten = np.linalg.inv(np.linalg.cholesky(self.covariance + np.diag(x_var)))
-        return np.asarray(np.linalg.norm(whiten @ (x - (self.X if X is None else X)).T, axis=0))
+        white = whiten @ (x - (self.X if X is None else X)).T
+        return np.sqrt(np.einsum("dn,dn->n", white, white))  # np.linalg.norm takes three times as long
 
     def _depth(self, X: FloatArray, X_var: FloatArray) -> FloatArray:
         """Return the distance of each row from its k-th nearest training source other than itself, (n,)."""
