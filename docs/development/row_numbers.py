@@ -37,6 +37,7 @@ def process(dim: int, **settings: int) -> NIMGPClassifier:
         method="mgp",
         likelihood="step",
         objective="elbo",
+        label_noise=0.0,
         kernel="se",
         num_inducing=100,
         batch_size=1024,

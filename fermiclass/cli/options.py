@@ -55,6 +55,7 @@ def _kernel(text: str) -> str:
 _ABOUT = {
     "method": "Treatment of input noise",
     "likelihood": "Likelihood of a class given the latent functions",
+    "label_noise": "Probability that a label is wrong, learned or given",
     "num_inducing": "Number of inducing points for each class",
     "steps": "Number of training steps",
     "epochs": "Number of passes over the training sources, instead of --steps",
@@ -79,12 +80,7 @@ def setting_option(name: str, *, flag: str | None = None, **changes: Any) -> Dec
     return click.option(flag or f"--{name.replace('_', '-')}", name, **attributes | changes)
 
 
-label_noise_option = click.option(
-    "--label-noise",
-    metavar="learned|R",
-    type=_label_noise,
-    help="Probability that a label is wrong, learned or given. [default: 0, all labels are trusted]",
-)
+label_noise_option = partial(setting_option, "label_noise", metavar="learned|R", type=_label_noise)
 
 
 def _class_priors(text: str) -> str | GroupPriors:
@@ -202,7 +198,7 @@ feature_options = _options(features_option, class_options)
 model_options = _options(
     setting_option("method", help="Treatment of input noise. [default: nimgp-fo]"),
     setting_option("likelihood"),
-    label_noise_option,
+    label_noise_option(help=f"{_ABOUT['label_noise']}. [default: 0, all labels are trusted]"),
     setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M"),
     setting_option("steps", help=f"{_ABOUT['steps']}. [default: 500]"),
     setting_option("epochs", help=f"{_ABOUT['epochs']}."),

@@ -46,7 +46,7 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
     help="Treatment of input noise.",
 )
 @setting_option("likelihood")
-@label_noise_option
+@label_noise_option()
 @setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
 @setting_option("steps", default=2000, show_default=True, help="Number of training steps.")
 @setting_option("batch_size", default=1024, show_default=True, help="Number of rows in a step.")

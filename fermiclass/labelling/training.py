@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import TrainingState
 
 #: Settings of the estimator for catalogues, whatever the defaults of :class:`NIMGPClassifier`.
-DEFAULT_SETTINGS = {"method": "nimgp-fo", "objective": "predictive", "steps": 500, "learning_rate": 0.03}
+DEFAULT_SETTINGS = {
+    "method": "nimgp-fo",
+    "objective": "predictive",
+    "label_noise": 0.0,
+    "steps": 500,
+    "learning_rate": 0.03,
+}
 
 #: Minibatches end at the same objective as all sources in every step, in a quarter of the time. The mean of the steps
 #: and more draws make another seed change less.

@@ -35,6 +35,7 @@ LEARNED = "learned"  #: A number that is to be learned.
 FULL_BATCH: Mapping[str, Any] = {
     "method": "nimgp",
     "objective": "elbo",
+    "label_noise": 0.0,
     "batch_size": None,
     "steps": 500,
     "learning_rate": 0.03,
@@ -45,6 +46,7 @@ FULL_BATCH: Mapping[str, Any] = {
 PAPER_ESTIMATOR: Mapping[str, Any] = {
     "method": "nimgp",
     "objective": "elbo",
+    "label_noise": 0.0,
     "likelihood": "step",
     "kernel": "se",
     "num_inducing": 0.05,

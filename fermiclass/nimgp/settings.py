@@ -224,7 +224,7 @@ class Settings(_Checked):
     kernel: Any = "se+linear"
     objective: str = _setting("predictive", *OBJECTIVES)
     noise: str = _setting("given", *NOISES)
-    label_noise: float | str = _setting(0.0, Number(high=1, low_counts=True, high_counts=False), LEARNED)
+    label_noise: float | str = _setting(LEARNED, Number(high=1, low_counts=True, high_counts=False), LEARNED)
     label_sets: Mapping[str, tuple[str, ...]] | None = None
     label_weights: Mapping[str, float] | None = None
     num_inducing: float = _setting(60, _WHOLE, _FRACTION)

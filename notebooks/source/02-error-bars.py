@@ -73,7 +73,7 @@ print(f"median error, unassociated: {np.median(error[unknown]):.3f}")
 # from the training sources, without a correction.
 
 # %%
-BOUND = {"objective": "elbo", "batch_size": None, "learning_rate": 0.03}
+BOUND = {"objective": "elbo", "label_noise": 0, "batch_size": None, "learning_rate": 0.03}
 nimgp = fc.train(catalog, fc.NIMGPClassifier("nimgp", **BOUND), **choices)
 mgp = fc.train(catalog, fc.NIMGPClassifier("mgp", **BOUND), **choices)
 labels_nimgp = nimgp.label(catalog, class_priors="trained")

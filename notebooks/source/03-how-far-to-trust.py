@@ -140,7 +140,7 @@ pd.DataFrame(
 # priors that are estimated from the sources to label.
 
 # %%
-bound = {"objective": "elbo", "batch_size": None, "learning_rate": 0.03}
+bound = {"objective": "elbo", "label_noise": 0, "batch_size": None, "learning_rate": 0.03}
 methods = [
     estimator_method("nimgp", fc.NIMGPClassifier("nimgp", **bound)),
     estimator_method("mgp", fc.NIMGPClassifier("mgp", **bound)),

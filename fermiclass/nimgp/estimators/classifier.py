@@ -56,8 +56,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Noise variances V of the inputs: 'given' with every source, or learned and the same for all sources, with one
         variance for each feature ('per-feature') or one for all standardised features ('shared').
     label_noise : float or 'learned'
-        Probability ρ that a label is wrong (:class:`fermiclass.nimgp.likelihoods.named.Contaminated`): 0 trusts
-        all labels, 'learned' has a Beta(1, 9) prior. Predicted probabilities are those of the classes, not of the
+        Probability ρ that a label is wrong (:class:`fermiclass.nimgp.likelihoods.named.Contaminated`): learned, with a
+        Beta(1, 9) prior, or given; 0 trusts all labels. Predicted probabilities are those of the classes, not of the
         labels.
     label_sets : dict or None
         Labels that stand for a set of classes, one of which is right, such as ``{"bcu": ("bll", "fsrq")}``. Rows whose
@@ -125,7 +125,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         kernel: Any = "se+linear",
         objective: str = "predictive",
         noise: str = "given",
-        label_noise: float | str = 0.0,
+        label_noise: float | str = "learned",
         label_sets: Mapping[str, Sequence[str]] | None = None,
         label_weights: Mapping[str, float] | None = None,
         num_inducing: float = 60,
