@@ -51,7 +51,7 @@ def make_model(rng):
 
     def make(method="nimgp", likelihood="softmax", input_prior=None, **settings):
         model = build_model(
-            Settings(method, likelihood, **{"objective": "elbo", **settings}),
+            Settings(method, likelihood, **{"objective": "elbo", "label_noise": 0, **settings}),
             rng.normal(size=(M, D)),
             num_classes=C,
             num_data=N,

@@ -42,7 +42,7 @@ def test_bound_is_below_the_evidence(rng, num_classes):
 
     X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([0, 1, 0])
     model = build_model(
-        Settings("mgp", "step", objective="elbo", hyper={"epsilon": 0.1}),
+        Settings("mgp", "step", objective="elbo", label_noise=0, hyper={"epsilon": 0.1}),
         X,
         num_classes=num_classes,
         num_data=3,
@@ -100,7 +100,7 @@ def test_priors_pull_the_hyper_parameters(make_model):
 def test_weights_round_trip(make_model, data, settings):
     model, X = make_model(**settings), tf.constant(data[0])
     weights = weights_of(model)
-    again = build_model(Settings(**settings), weights["posterior.Z"][0], num_classes=C, num_data=0)
+    again = build_model(Settings(label_noise=0, **settings), weights["posterior.Z"][0], num_classes=C, num_data=0)
     assign_weights(again, weights)
     for ours, theirs in zip(*(m.posterior.functions(m.kernel).moments(X) for m in (model, again)), strict=True):
         np.testing.assert_allclose(theirs, ours, rtol=1e-9, atol=1e-12)
@@ -124,7 +124,7 @@ def test_settings_reach_the_parts(rng):
     def build(jitter=1e-3, **settings):
         Z = rng.normal(size=(M, D))
         return build_model(
-            Settings(**{"method": "nimgp", "objective": "elbo", **settings}),
+            Settings(**{"method": "nimgp", "objective": "elbo", "label_noise": 0, **settings}),
             Z,
             num_classes=C,
             num_data=N,
