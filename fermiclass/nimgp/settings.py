@@ -31,20 +31,24 @@ AUTO = "auto"
 #: Found on held-out sources.
 FOLDS = "folds"
 _LONGEST_KERNEL = 200  # letters; more would be an attack on memory
-_MOST_UNITS, _MOST_LAYERS = 10_000, 100
+_MOST = 100  # numbers in a sequence
 
 
 class Number(NamedTuple):
-    """Numbers above a limit, or from the limit on, and up to another."""
+    """Numbers above a limit, or from the limit on, and up to another; one, or a sequence of several."""
 
     low: float = 0
     high: float | None = None
     low_counts: bool = False
     high_counts: bool = True
     whole: bool = False
+    several: bool = False
 
     def accepts(self, value: Any) -> bool:
         """Return whether a value is such a number; True and False are none."""
+        if self.several:
+            each = self._replace(several=False)
+            return isinstance(value, tuple | list) and 0 < len(value) <= _MOST and all(map(each.accepts, value))
         if not isinstance(value, Integral if self.whole else Real) or isinstance(value, bool) or not isfinite(value):
             return False
         number = float(value)
@@ -55,7 +59,8 @@ class Number(NamedTuple):
         limits = [f"of {self.low} or more" if self.low_counts else f"above {self.low}"]
         if self.high is not None:
             limits.append(f"up to {self.high:,}" if self.high_counts else f"below {self.high:,}")
-        return f"a {'whole ' if self.whole else ''}number {' and '.join(limits)}"
+        kind = f"{'whole ' if self.whole else ''}number"
+        return f"{f'a tuple of {kind}s' if self.several else f'a {kind}'} {' and '.join(limits)}"
 
 
 class Interface(NamedTuple):
@@ -98,7 +103,10 @@ class _Checked:
     def __post_init__(self) -> None:
         for each in fields(self):  # type: ignore[arg-type]  # of the dataclasses below
             if "allowed" in each.metadata:
-                check_setting(each.name, getattr(self, each.name), *each.metadata["allowed"])
+                value = getattr(self, each.name)
+                check_setting(each.name, value, *each.metadata["allowed"])
+                if isinstance(value, list):  # as JSON has it
+                    object.__setattr__(self, each.name, tuple(value))
 
 
 @dataclass(frozen=True)
@@ -135,15 +143,7 @@ class InputOptions(_Checked):
     max_noise: float | None = _setting(2.0, Number(low_counts=True), None)
     spread: float = _setting(0.5, _POSITIVE)
     units: str = _setting("noise", "noise", "inputs")
-    hidden: tuple[int, ...] = (50,)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        units = Number(high=_MOST_UNITS, whole=True)
-        layers = tuple(self.hidden) if isinstance(self.hidden, tuple | list) else ()
-        if not 0 < len(layers) <= _MOST_LAYERS or not all(units.accepts(count) for count in layers):
-            raise ValueError(f"hidden={self.hidden!r} is not valid: expected the units of each layer, such as (50, 50)")
-        object.__setattr__(self, "hidden", layers)
+    hidden: tuple[int, ...] = _setting((50,), Number(high=10_000, whole=True, several=True))
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from fermiclass.nimgp.estimators.fitting import Fitted, check_start, fit_prepared
 from fermiclass.nimgp.estimators.folds import NUM_DRAWS, fold_temperature
 from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin
-from fermiclass.nimgp.estimators.preparation import check_variances, labelled_rows, new_rows, prepare, training_rows
+from fermiclass.nimgp.estimators.preparation import labelled_rows, new_rows, prepare, training_rows
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import FOLDS, HyperOptions, InputOptions, Settings, TrainingOptions
@@ -212,12 +212,11 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
             check_is_fitted(start)
         known = None if start is None else start.fitted_
         self.__dict__.pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
-        X, X_var = training_rows(self, X, X_var, y=y)
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
+        X, X_var, y = training_rows(self, X, X_var, y, ensure_all_finite="allow-nan")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         names = getattr(self, "feature_names_in_", None)
-        rows = labelled_rows(settings, X, check_variances(X, X_var), y, sample_weight, names)
+        rows = labelled_rows(settings, X, X_var, y, sample_weight, names)
         if known is None:
             prepared = prepare(settings, rows)
         else:
@@ -340,9 +339,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         """
         refuse_after_fork()
         check_is_fitted(self)
-        X, X_var = new_rows(self, X, X_var)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite="allow-nan")
-        return self.fitted_.predict(X, check_variances(X, X_var), ratio)
+        return self.fitted_.predict(*new_rows(self, X, X_var, ensure_all_finite="allow-nan"), ratio)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")  # the last thing that fit sets

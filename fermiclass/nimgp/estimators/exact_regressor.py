@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, RebuiltModelMixin
@@ -145,10 +145,8 @@ class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator
             check_setting(name, getattr(self, name), *allowed)
         self.__dict__.pop("_solution", None)
         self._fitted_settings = self.get_params(deep=False)
-        X, X_var = training_rows(self, X, X_var, y=y, y_var=y_var)
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
+        X, noise, y = training_rows(self, X, X_var, y, y_var=y_var, check=check_input_noise, y_numeric=True)
         y = np.asarray(y, np.float64)
-        noise = check_input_noise(X, X_var)
         output_noise = _check_output_noise(y, y_var)
         X = without_outliers(X, getattr(self, "feature_names_in_", None))
         self.mean_, self.scale_ = mean_and_scale(X)
@@ -201,9 +199,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator
         """
         refuse_after_fork()
         check_is_fitted(self)
-        X, X_var = new_rows(self, X, X_var)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        new = self._standardised(X, check_input_noise(X, X_var))
+        new = self._standardised(*new_rows(self, X, X_var, check=check_input_noise))
         mean = self.y_mean_ + self.y_scale_ * self._model.predict_mean(new, self._solution)
         if not return_std:
             return mean

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from sklearn import get_config
 from sklearn.cluster import KMeans
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from fermiclass.nimgp.arrays import without_outliers
@@ -25,16 +26,37 @@ _MOST_SPREAD = 1e100  # largest spread of inputs; its square is finite
 _MAX_BY_FRACTION = 100
 _ENOUGH = 20_000  # number of rows for k-means; more rows take longer and hardly improve the centres
 
+Check = Callable[[np.ndarray, Any], np.ndarray]  #: A check of X_var for X ``(N, D)``, zeros for None.
 
-def training_rows(estimator: Any, X: Any, X_var: Any, **beside: Any) -> tuple[Any, Any]:
-    """Return values and variances of training rows, of a frame that has both or of X and X_var, with aligned columns.
 
-    The estimator keeps the names of the columns of standard deviations as ``uncertainties_in_``. Raises ValueError as
-    :func:`part_frame` and :func:`align_columns`, and when values or errors were rescaled, and not both alike.
+def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
+    """Return the variances of X; None means zeros.
+
+    Raises ValueError when their shape differs from the shape of X, or a variance is negative or not finite.
+    """
+    if X_var is None:
+        return np.zeros_like(X)
+    X_var = check_array(X_var, dtype=np.float64, order="C", input_name="X_var")
+    if X_var.shape != X.shape:
+        raise ValueError(f"X_var has shape {X_var.shape}, X has {X.shape}: every value of X needs its variance")
+    if np.any(X_var < 0):
+        row, column = np.argwhere(X_var < 0)[0]
+        raise ValueError(f"X_var is negative in row {row}, column {column}: variances are zero or positive")
+    return X_var
+
+
+def training_rows(
+    estimator: Any, X: Any, X_var: Any, y: Any, *, y_var: Any = None, check: Check = check_variances, **options: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return values, variances and labels of training rows: a frame that has both or X and X_var, with aligned columns.
+
+    The estimator keeps the names of the columns of standard deviations as ``uncertainties_in_``. `options` are for
+    :func:`sklearn.utils.validation.validate_data`. Raises ValueError as this, `check`, :func:`part_frame` and
+    :func:`align_columns`, and when values or errors were rescaled, and not both alike.
     """
     X, X_var, errors = part_frame(X, X_var)
     estimator.uncertainties_in_ = errors
-    X_var = align_columns(X, X_var, **beside)
+    X_var = align_columns(X, X_var, y=y, y_var=y_var)
     if X_var is not None and np.shape(X_var) == np.shape(X) and np.size(X):
         values, V = np.ma.masked_invalid(np.asarray(X, np.float64)), np.asarray(X_var, np.float64)
         mean, std, largest, most = values.mean(axis=0), values.std(axis=0), np.abs(values).max(axis=0), V.max(axis=0)
@@ -45,10 +67,13 @@ def training_rows(estimator: Any, X: Any, X_var: Any, **beside: Any) -> tuple[An
                 "X was rescaled, and its errors were not, or by themselves: does a step before rescale the columns? "
                 "The estimator standardises values and errors itself, leave such a step out"
             )
-    return X, X_var
+    X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", **options)
+    return X, check(X, X_var), y
 
 
-def new_rows(estimator: Any, X: Any, X_var: Any) -> tuple[Any, Any]:
+def new_rows(
+    estimator: Any, X: Any, X_var: Any, *, check: Check = check_variances, **options: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Return values and variances of new rows as :func:`training_rows`, with columns in the order of X's.
 
     Raises ValueError when names differ; when columns of standard deviations are missing that the training had; or when
@@ -67,23 +92,9 @@ def new_rows(estimator: Any, X: Any, X_var: Any) -> tuple[Any, Any]:
                 "X_var is requested in fit, but did not come to the prediction. cross_val_predict and scorers pass "
                 "none on: give X as a frame with columns Unc_x, or predict with X_var, zeros for exact inputs"
             )
-    return X, align_columns(X, X_var, features=getattr(estimator, "feature_names_in_", None))
-
-
-def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
-    """Return the variances of X; None means zeros.
-
-    Raises ValueError when their shape differs from the shape of X, or a variance is negative or not finite.
-    """
-    if X_var is None:
-        return np.zeros_like(X)
-    X_var = check_array(X_var, dtype=np.float64, order="C", input_name="X_var")
-    if X_var.shape != X.shape:
-        raise ValueError(f"X_var has shape {X_var.shape}, X has {X.shape}: every value of X needs its variance")
-    if np.any(X_var < 0):
-        row, column = np.argwhere(X_var < 0)[0]
-        raise ValueError(f"X_var is negative in row {row}, column {column}: variances are zero or positive")
-    return X_var
+    X_var = align_columns(X, X_var, features=getattr(estimator, "feature_names_in_", None))
+    X = validate_data(estimator, X, dtype=np.float64, order="C", reset=False, **options)
+    return X, check(X, X_var)
 
 
 class Scaling(NamedTuple):

@@ -10,7 +10,7 @@ from scipy.special import entr, expit
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fermiclass.nimgp.arrays import without_outliers
 from fermiclass.nimgp.ep.evidence import EPSettings, Trained, fit_evidence
@@ -18,7 +18,7 @@ from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.posterior import EPPredictor
 from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin
-from fermiclass.nimgp.estimators.preparation import check_variances, mean_and_scale, new_rows, training_rows
+from fermiclass.nimgp.estimators.preparation import mean_and_scale, new_rows, training_rows
 from fermiclass.nimgp.labels import LabelTable, has_label
 from fermiclass.nimgp.settings import Number, check_setting
 
@@ -140,9 +140,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         """
         prior, settings = _read(self)
         self.__dict__.pop("_predictor", None)
-        X, X_var = training_rows(self, X, X_var, y=y)
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
-        check_variances(X, X_var)
+        X, _, y = training_rows(self, X, X_var, y)
         labelled = has_label(y)
         check_classification_targets(y)
         X, y = X[labelled], y[labelled]
@@ -184,9 +182,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
             Noise variances of X, not used; see :meth:`fit`.
         """
         check_is_fitted(self)
-        X, X_var = new_rows(self, X, X_var)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        check_variances(X, X_var)
+        X, _ = new_rows(self, X, X_var)
         return self._predictor.probabilities((X - self.mean_) / self.scale_)
 
     def __sklearn_is_fitted__(self) -> bool:

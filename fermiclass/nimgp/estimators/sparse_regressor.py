@@ -14,7 +14,6 @@ from fermiclass.nimgp.estimators.fitting import schedule
 from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, RebuiltModelMixin
 from fermiclass.nimgp.estimators.preparation import (
     Scaling,
-    check_variances,
     inducing_points,
     input_prior,
     mean_and_scale,
@@ -135,9 +134,8 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         for name in ("_predictor", "weights_"):  # a failing fit leaves nothing of an earlier fit
             self.__dict__.pop(name, None)
         self._fitted_likelihood = self.likelihood
-        X, X_var = training_rows(self, X, X_var, y=y)
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
-        y, X_var = np.asarray(y, np.float64), check_variances(X, X_var)
+        X, X_var, y = training_rows(self, X, X_var, y, y_numeric=True)
+        y = np.asarray(y, np.float64)
         order = np.lexsort((*X_var.T, *X.T, y))  # one order for all permutations of the same rows
         X, X_var, y = X[order], X_var[order], y[order]
         X = without_outliers(X, getattr(self, "feature_names_in_", None))
@@ -248,8 +246,6 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         refuse_after_fork()
         check_is_fitted(self)
         X, X_var = new_rows(self, X, X_var)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        X_var = check_variances(X, X_var)
         settings = self._fitted_settings
         if settings.method not in (*AVERAGING, *FIRST_ORDER):
             X_var = np.zeros_like(X_var)
