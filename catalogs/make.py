@@ -60,7 +60,7 @@ def read_original(folder: Path, stem: str) -> tuple[str, bytes]:
 
 def check_sum(sums: Path, name: str, content: bytes) -> None:
     """Stop if a list of sums lies beside the released file and names another one for it."""
-    expected = dict(reversed(line.split()) for line in sums.read_text().splitlines()) if sums.is_file() else {}
+    expected = dict(line.split()[::-1] for line in sums.read_text().splitlines()) if sums.is_file() else {}
     if name in expected and hashlib.sha256(content).hexdigest() != expected[name]:
         raise SystemExit(f"{name} does not have the SHA-256 that {sums} gives. Download it again.")
 

@@ -131,7 +131,7 @@ def learn(releases, vanished):
 
 def read_facts():
     """Return the names of the vanished sources of each release."""
-    names = {}
+    names: dict[str, list[str]] = {}
     with FACTS.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             names.setdefault(row["earlier"], []).append(row["Source_Name"])

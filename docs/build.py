@@ -11,6 +11,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -69,7 +70,8 @@ def site(output: Path = DOCS / "_build" / "html") -> None:
         raise SystemExit(done.returncode)
 
 
-STEPS = {"labels": labels, "result": result, "report": report, "notebooks": notebooks, "gallery": gallery, "site": site}
+ALL: tuple[Callable[..., None], ...] = (labels, result, report, notebooks, gallery, site)
+STEPS = {step.__name__: step for step in ALL}
 WITH_OUTPUT = ("report", "site")
 
 

@@ -86,7 +86,7 @@ const drawn = () => new Promise((done) => {
 def browser():
     """Open headless Chromium."""
     options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or shutil.which("google-chrome")
+    options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
     folder = tempfile.mkdtemp()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", f"--user-data-dir={folder}"):
         options.add_argument(argument)

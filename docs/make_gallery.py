@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -17,6 +18,7 @@ matplotlib.use("agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import fermiclass as fc
@@ -82,11 +84,11 @@ def draw() -> dict[str, Figure]:
         "training_history": plots.training_history(model.estimator.objective_, model.estimator.steps),
         "explanation": plots.explanation(fc.explain(model, catalog, EXPLAINED))[0],
     }
-    figures = {name: each.figure for name, each in axes.items()}
+    figures: dict[str, Any] = {name: each.figure for name, each in axes.items()}
     return figures | {"evaluation_figure": plots.evaluation_figure(later)}
 
 
-def feature_pair(catalog: fc.Catalog) -> plt.Axes:
+def feature_pair(catalog: fc.Catalog) -> Axes:
     """Draw associated sources as points, and some faint ones without a class as the ellipses of their errors."""
     data = fc.extract_features(catalog)
     names = [feature.name for feature in data.features]
@@ -102,6 +104,7 @@ def feature_pair(catalog: fc.Catalog) -> plt.Axes:
         noisy_var=data.X_var[faint][:, pair],
         names=CLASSES,
     )
+    assert isinstance(axes.figure, Figure)
     axes.figure.set_size_inches(5.5, 4.2)
     axes.set_xlim(1.2, 3.5)
     axes.set_ylim(-0.3, 1.2)

@@ -12,6 +12,7 @@ matplotlib.use("agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
 from fermiclass import plots
 
@@ -31,16 +32,17 @@ def draw(results: Results, folder: Path) -> None:
         plt.close(figure)
 
 
-def sky(results: Results) -> plt.Figure:
+def sky(results: Results) -> Figure:
     """Draw the unassociated sources on the sky."""
     from make_result import CLASSES
 
     table = results.sources
     axes = plots.sky_map(table["GLON"], table["GLAT"], table["PRED_CLASS"], table["P_MAX"], names=CLASSES)
+    assert isinstance(axes.figure, Figure)
     return axes.figure
 
 
-def latitude(results: Results) -> plt.Figure:
+def latitude(results: Results) -> Figure:
     """Draw the numbers of each class by Galactic latitude, and the share of pulsars as three ways have it."""
     from make_result import CLASSES, LATITUDES, grouped
     from make_result import latitude as latitude_of
@@ -82,7 +84,7 @@ def latitude(results: Results) -> plt.Figure:
     return figure
 
 
-def error_bars(results: Results) -> plt.Figure:
+def error_bars(results: Results) -> Figure:
     """Draw what error bars change: by how much the probabilities move, and how sure one is."""
     from make_result import moved
 

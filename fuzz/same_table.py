@@ -47,7 +47,7 @@ NUMBERS = (
     "Unc_LP_beta",
 )
 TEXTS = ("Source_Name", "CLASS1")
-WHOLE = {"B": np.uint8, "I": np.int16, "J": np.int32, "K": np.int64}
+WHOLE: dict[str, Any] = {"B": np.uint8, "I": np.int16, "J": np.int32, "K": np.int64}
 FORMS = {**WHOLE, "E": np.float32, "D": np.float64}
 ROWS = 40
 

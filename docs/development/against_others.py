@@ -30,7 +30,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 
 CATALOGS = Path(__file__).parents[2] / "catalogs"
-STEPS = (25, 50, 100, 200, 400, 800)
+STEPS: tuple[int, ...] = (25, 50, 100, 200, 400, 800)
 M, BATCH = 60, 512
 
 Rows = dict[str, np.ndarray]

@@ -37,7 +37,7 @@ def losses(features: str, settings: dict[str, Any]) -> dict[str, list[float]]:
     """Return the NLL of each test: as trained, and with estimated class priors where the test has them."""
     dr1, dr2, dr3 = (fc.read_catalog(CATALOGS / f"4FGL-{name}.fits.gz") for name in ("DR1", "DR2", "DR3"))
     method = estimator_method("it", fc.NIMGPClassifier(**{**FULL_BATCH, **settings}))
-    about = {"features": features, "classes": CLASSES}
+    about: dict[str, Any] = {"features": features, "classes": CLASSES}
     tests = {
         "fainter half": bright_to_faint(dr1, 0.5, **about),
         "faintest 70 %": bright_to_faint(dr1, 0.7, **about),

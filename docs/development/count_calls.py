@@ -38,7 +38,7 @@ def entered(call: Callable[[], Any]) -> set[CodeType]:
         call()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     return {code for code in codes if not _is_no_function(code)}
 
 

@@ -48,7 +48,7 @@ def compare(
             of_these, total = (sum(np.asarray(labels[f"P_{each}"], float) for each in c) for c in (positive, classes))
             p = of_these / total
             losses[one, way] = -np.log(np.clip(np.where(truth, p, 1.0 - p), 1e-5, 1.0))
-            expected[one, way] = p.sum()
+            expected[one, way] = np.sum(p)
     for (one, way), loss in losses.items():
         name = grouping if one is model else f"default, in {grouping}"
         apart = loss - losses[default, "selection"]

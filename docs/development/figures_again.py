@@ -30,7 +30,7 @@ SETS = {
     **dict.fromkeys(("pwn", "snr", "hmb", "nov", "sfr", "gc"), ("other",)),
 }
 #: Readings of the later classes: the groups that a source with each code may be of. What has no entry says nothing.
-READINGS = {
+READINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "all": SETS,
     "face": {code: groups if len(groups) == 1 else ("other",) for code, groups in SETS.items()},
     "unambiguous": {code: groups for code, groups in SETS.items() if len(groups) == 1},
@@ -190,7 +190,7 @@ def compare(labels, other, text):
     labels, said, P = labels[news], said[news], {}
     for word in np.unique(said):
         names = [name for name in WORDS[word] if f"P_{name}" in labels.colnames]
-        P[word] = sum(np.asarray(labels[f"P_{name}"]) for name in names)
+        P[word] = np.sum([labels[f"P_{name}"] for name in names], axis=0)
         is_word, right = said == word, np.isin(texts(labels, "PRED_CLASS"), names)
         line = f"{word} {is_word.sum()} {100 * right[is_word].mean():.0f} % {P[word][is_word].mean():.3f}"
         printed(f"compare, {word}", line, text)

@@ -91,8 +91,8 @@ def main() -> None:
         for name, estimator in alone.items():
             noise = {"X_var": X_var[others]} if name.startswith("GP") else {}
             estimator.fit(X[others], y[others], **noise)
-            given = {"X_var": X_var[own]} if noise else {}
-            p[name][mine] = estimator.predict_proba(X[own], **given)[:, list(estimator.classes_).index("msp")]
+            own_noise = {"X_var": X_var[own]} if noise else {}
+            p[name][mine] = estimator.predict_proba(X[own], **own_noise)[:, list(estimator.classes_).index("msp")]
         whole = with_label_sets(default_estimator(), catalog.grouping(None), table[learn])
         whole.fit(X[learn], y[learn], X_var=X_var[learn], sample_weight=table.weight[learn])
         all_classes = whole.predict_proba(X[own], X_var=X_var[own])

@@ -21,7 +21,7 @@ from compare_settings import CATALOGS
 import fermiclass as fc
 from fermiclass.features import extract_features
 from fermiclass.labelling.training import default_estimator, train
-from fermiclass.nimgp.likelihoods.base import gaussian_points
+from fermiclass.nimgp.likelihoods.base import ClassLikelihood, gaussian_points
 from fermiclass.nimgp.names import FIRST_ORDER
 from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction, first_order_moments
 
@@ -70,6 +70,7 @@ def main() -> None:
         return
 
     def predict(draws: int, points: int) -> tuple[Prediction, float]:
+        assert isinstance(trained_model.likelihood, ClassLikelihood)
         trained_model.likelihood.num_points = points
         predictor = ClassPredictor(trained_model, input_prior=trained.prior)
         predictor.predict(X[:1], X_var[:1], num_draws=draws)  # traces the graph

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,8 +72,8 @@ def suspects(data: Path, num_splits: int) -> None:
     axes.vlines(np.arange(1, len(P) + 1), 0.0, P, color=PALETTE[0], lw=1.2)
     for row in np.flatnonzero(P > 0.5) + 1:
         near = P[row : row + 8].max(initial=0.0) > 0.5  # another name stands to the right
-        place = {"xytext": (3 if near else 0, 2), "textcoords": "offset points", "ha": "right" if near else "center"}
-        axes.annotate(str(row), (row, P[row - 1]), fontsize=8, **place)
+        place: dict[str, Any] = {"xytext": (3 if near else 0, 2), "ha": "right" if near else "center"}
+        axes.annotate(str(row), (row, P[row - 1]), fontsize=8, textcoords="offset points", **place)
     axes.set(xlabel="row of glass", ylabel="P(z = 1 | X, y)", ylim=(0.0, 1.12), xlim=(0, len(P) + 1))
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(FIGURE, dpi=130)

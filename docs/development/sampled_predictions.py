@@ -35,8 +35,8 @@ def main() -> None:
             for num in (1, 2, 3, 4, 8, 32):
                 scores = score_labels(y, np.mean(draws[:num], axis=0), model.classes_)
                 found[cell, f"mean of {num} draws"].append(scores)
-    for (cell, name), scores in found.items():
-        nll, error = (np.mean([score[key] for score in scores]) for key in ("nll", "error"))
+    for (cell, name), each in found.items():
+        nll, error = (np.mean([score[key] for score in each]) for key in ("nll", "error"))
         print(f"{cell} {name:16s} NLL {nll:.3f}, error {error:.3f}")
 
 

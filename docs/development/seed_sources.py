@@ -16,7 +16,7 @@ import argparse
 import itertools
 import time
 from collections import ChainMap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def at_most_once(data: loop.TrainingData, size: int, seed: int, dtype: tf.DType,
 
     def take(steps: int) -> tuple[tf.Tensor, ...]:
         nonlocal order
-        batches = []
+        batches: list[np.ndarray] = []
         while len(batches) < steps:
             rows = np.fromiter(itertools.islice(order, size), np.int32)
             if len(rows) == size:
@@ -85,7 +85,7 @@ def steps(rank: int, functions: int, factor: float) -> Patch:
     """Return the patch that multiplies the steps of a parameter, which is known by its shape ``(functions, 60, …)``."""
 
     class Other(optimisers.Adam):
-        def apply_gradients(self, gradients: list[tf.Tensor]) -> None:
+        def apply_gradients(self, gradients: Sequence[tf.Tensor]) -> None:
             chosen = [v for v in self._of_variables if v.shape[:2] == [functions, 60] and len(v.shape) == rank]
             before = [tf.identity(v) for v in chosen]
             super().apply_gradients(gradients)

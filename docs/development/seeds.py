@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from astropy.table import Table
@@ -20,7 +21,7 @@ from fermiclass.labelling.training import default_estimator
 CATALOG = Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz"
 
 
-def labelled(catalog: fc.Catalog, seed: int = 0, **choices: str) -> Table:
+def labelled(catalog: fc.Catalog, seed: int = 0, **choices: Any) -> Table:
     """Return the labels of the unassociated, bcu and unk sources."""
     return fc.classify(catalog, default_estimator(random_state=seed), **choices)
 
@@ -39,7 +40,7 @@ def main() -> None:
     P = np.array([reference[name] for name in columns])
     print("expected:", *(f"{name} {p.sum():.1f}" for name, p in zip(columns, P, strict=True)))
     features = reference.meta["features"].split(",")
-    others = {f"seed {seed}": {"seed": seed} for seed in range(1, arguments.seeds + 1)}
+    others: dict[str, dict[str, Any]] = {f"seed {seed}": {"seed": seed} for seed in range(1, arguments.seeds + 1)}
     others["features in reverse"] = {"features": ",".join(reversed(features))}
     others["classes in reverse"] = {"classes": ",".join([*reversed(classes), *groups[len(classes) :]])}
     for name, choices in others.items():

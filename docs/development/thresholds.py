@@ -41,7 +41,7 @@ def main() -> None:
         for error in ERRORS:
             for way, level in (("posterior", 1 - error), ("held out", calibrated(Q, of_class, weight, error))):
                 sets = smallest_sets(P[known], level)
-                right = (sets & may[known]).any(axis=1)
+                right = np.any(sets & may[known], axis=1)
                 low = targets.low[known]
                 print(
                     f"{release} sets, error {error:.2f}, {way:9} level {level:.3f}: right {right.mean():.3f}"
@@ -54,7 +54,7 @@ def main() -> None:
             for group, inside in {"agn": of_agn, "psr": of_psr, "other": ~of_agn & ~of_psr}.items():
                 p, q = P[:, inside].sum(axis=1), Q[:, inside].sum(axis=1)
                 is_one = of_class[:, inside].any(axis=1)
-                possible = targets.truth[:, np.isin(NATURES, OPEN_GROUPS[group])].any(axis=1)
+                possible = np.any(targets.truth[:, np.isin(NATURES, OPEN_GROUPS[group])], axis=1)
                 limits = {"posterior": limit_of(p[bare], p[bare], np.ones(bare.sum()), error)}
                 limits["held out"] = limit_of(q, is_one.astype(float), weight, error)
                 for way, limit in limits.items():

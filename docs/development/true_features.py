@@ -72,7 +72,7 @@ def main() -> None:
     center, scale = np.median(table.X, axis=0), table.X.std(axis=0)
     X, V = (table.X - center) / scale, table.X_var / scale**2
     every = InputPrior.population(X, V, components=options.components)
-    posteriors = {"population": every.moments(X, V)}
+    posteriors: dict[str, tuple[np.ndarray, ...]] = {"population": every.moments(X, V)}
     P = model.predict(table, ratios=model.ratios(first)).probabilities
     of_class = [table.y == name for name in model.classes]
     own = [InputPrior.population(X[rows], V[rows], components=min(options.components, 3)) for rows in of_class]

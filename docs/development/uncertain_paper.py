@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -82,7 +83,7 @@ def curves(records: Path) -> None:
 
 
 def draw(
-    frame: pd.DataFrame, score: str, panels: dict[str, Callable[[str], str]], methods: tuple[str, ...], number: int
+    frame: pd.DataFrame, score: str, panels: Mapping[str, Callable[[str], str]], methods: tuple[str, ...], number: int
 ) -> None:
     """Draw one figure, and print its numbers with the paired difference of the first two methods."""
     figure = Figure(figsize=(3.2 * len(panels), 2.9), layout="constrained")
@@ -151,7 +152,7 @@ def posterior_of_inputs(fitted: UncertainGPRegressor, x: np.ndarray) -> Record:
     variables = [mean, log_share, *(parameter.unconstrained_variable for parameter in model.trainable_parameters)]
 
     @tf.function(autograph=False)
-    def evaluate():
+    def evaluate() -> tuple[Any, Any]:
         with tf.GradientTape() as tape:
             model._sources = observed._replace(mean=mean, cov=V * tf.exp(log_share))
             kl = 0.5 * tf.reduce_sum(tf.exp(log_share) + tf.square(mean - observed.mean) / V - 1.0 - log_share)

@@ -6,6 +6,7 @@ A model learns from half of the sources of 4FGL-DR4 that have one class. Feature
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def main() -> None:
     print(f"{'':28}{'NLL':>8}{'± paired':>10}{'right':>8}{'mean P':>8}{'P >= 0.9':>10}{'of them wrong':>15}")
     best = show("all features", model.predict(test).probabilities, truth, None)
     random = rng.random(test.X.shape)
-    losses = [("bands", BANDS), ("variability", VARIABILITY), ("own sources'", OWN)]
+    losses: list[tuple[str, Any]] = [("bands", BANDS), ("variability", VARIABILITY), ("own sources'", OWN)]
     losses += [("30 % at random", 0.3), ("60 % at random", 0.6)]
     for what, lost in losses:
         gone = random < lost if isinstance(lost, float) else np.tile(np.isin(NAMES, lost), (len(test), 1))

@@ -20,6 +20,7 @@ import pandas as pd
 
 import fermiclass as fc
 from fermiclass.evaluation.crossmatch import later_classes, match_sources
+from fermiclass.nimgp.prediction.predictor import Prediction
 
 CATALOGS = Path(__file__).parents[2] / "catalogs"
 
@@ -41,7 +42,7 @@ def main() -> None:
     pool, test = order[: len(rows) // 2], order[len(rows) // 2 :]
     base = fc.load_model(options.model) if options.model else fc.train(first)
 
-    def predict(model: fc.CatalogModel, of: np.ndarray) -> object:
+    def predict(model: fc.CatalogModel, of: np.ndarray) -> Prediction:
         sources = first[rows[of]]
         return model.predict(model.features_of(sources), ratios=model.ratios(sources))
 
