@@ -122,14 +122,8 @@ def test_weights_that_do_not_fit_are_refused(make_model):
 
 def test_settings_reach_the_parts(rng):
     def build(jitter=1e-3, **settings):
-        Z = rng.normal(size=(M, D))
-        return build_model(
-            Settings(**{"method": "nimgp", "objective": "elbo", "label_noise": 0, **settings}),
-            Z,
-            num_classes=C,
-            num_data=N,
-            jitter=jitter,
-        )
+        chosen = Settings(**{"method": "nimgp", "objective": "elbo", "label_noise": 0, **settings})
+        return build_model(chosen, rng.normal(size=(M, D)), num_classes=C, num_data=N, jitter=jitter)
 
     polynomial = build(kernel="polynomial", hyper={"degree": 4, "variance": 0.02}).kernel.kernels[0]
     assert polynomial.degree == 4

@@ -86,7 +86,6 @@ ACCEPTED = [
     {"likelihood": "probit", "temperature": 2},
     {"temperature": "folds"},
     {"label_sets": {"bcu": ("bll", "fsrq")}, "label_weights": {"bcu": 0.5}},
-    {"label_noise": "learned"},
     {"label_noise": 0.1, "likelihood": "step"},
     *({"method": name} for name in METHODS),
     *({"likelihood": name} for name in LIKELIHOODS),
@@ -120,12 +119,12 @@ def test_what_json_cannot_hold_is_refused():
     assert "RandomState" in settings.to_json(objects=repr)["random_state"]
 
 
-@pytest.mark.parametrize("change", [{"magic": 1}, {"steps": None}])
-def test_files_with_other_settings_are_refused(change):
-    content = {name: value for name, value in (Settings().to_json() | change).items() if value is not None or change}
-    if change == {"steps": None}:
-        del content["steps"]
-    with pytest.raises(ValueError, match=next(iter(change))):
+def test_files_with_other_settings_are_refused():
+    content = Settings().to_json()
+    with pytest.raises(ValueError, match="magic"):
+        Settings.from_json(content | {"magic": 1})
+    del content["steps"]
+    with pytest.raises(ValueError, match="steps"):
         Settings.from_json(content)
 
 

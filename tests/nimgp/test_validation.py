@@ -152,8 +152,7 @@ def test_density_goes_by_names(frames):
 @pytest.mark.parametrize("name", ["classifier", "robust"])
 def test_judged_labels_belong_to_their_rows(frames, name):
     X, y, X_var = frames
-    settings = {"label_noise": "learned"} if name == "classifier" else {}
-    classifier = clone(ESTIMATORS[name]).set_params(**settings).fit(X, y, X_var=X_var)
+    classifier = clone(ESTIMATORS[name]).fit(X, y, X_var=X_var)
     expected = classifier.predict_wrong_label(X, y.to_numpy())
     np.testing.assert_array_equal(classifier.predict_wrong_label(X, y.astype(str)), expected)
     with pytest.raises(ValueError, match="the rows of y have other names"):

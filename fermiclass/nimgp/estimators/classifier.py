@@ -57,8 +57,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         variance for each feature ('per-feature') or one for all standardised features ('shared').
     label_noise : float or 'learned'
         Probability ρ that a label is wrong (:class:`fermiclass.nimgp.likelihoods.named.Contaminated`): learned, with a
-        Beta(1, 9) prior, or given; 0 trusts all labels. Predicted probabilities are those of the classes, not of the
-        labels.
+        Beta(1, 9) prior, or given; 0 trusts all labels, and is best for 'step' with 'elbo', whose ε says the same.
+        Predicted probabilities are those of the classes, not of the labels.
     label_sets : dict or None
         Labels that stand for a set of classes, one of which is right, such as ``{"bcu": ("bll", "fsrq")}``. Rows whose
         label stands for all classes are left out.
