@@ -122,10 +122,10 @@ def build_model(
                 f"the labels have {num_classes}"
             )
     if settings.label_noise == LEARNED:
-        likelihood = Contaminated(likelihood, dtype=dtype, sets=sets)
+        likelihood = Contaminated(likelihood, dtype=dtype)
     elif settings.label_noise:
         rate = float(settings.label_noise)
-        likelihood = Contaminated(likelihood, rate=rate, learn_rate=False, dtype=dtype, sets=sets)
+        likelihood = Contaminated(likelihood, rate=rate, learn_rate=False, dtype=dtype)
     encode = OneHot(num_classes, sets)
     return compose_model(settings, Z, likelihood, num_latent, encode, dtype=dtype, **options)
 

@@ -47,6 +47,7 @@ class Likelihood(Protocol):
     """Interface of a likelihood for training and prediction."""
 
     num_classes: int
+    sets: np.ndarray | None  #: Classes that each label may stand for, ``(K, C)``; None where every label is a class.
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f)`` for labels ``y`` (n,), shape (n,)."""

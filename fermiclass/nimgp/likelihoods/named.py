@@ -97,10 +97,10 @@ class Contaminated(Module):
 
     See "Wrong labels" in ``docs/development/mathematics.md``. Predictions are of the classes, not of the labels.
 
+    A wrong label is a set of s classes with probability s/C.
+
     `likelihood`: p(y | f) of right labels.
     `rate`, `learn_rate`: initial ρ in (0, 1), by default the mean of its prior Beta(1, 9), and whether ρ is learned.
-    `sets`: classes that each label may stand for, ``(K, C)``; None where every label is a class. A wrong label is a set
-    of s classes with probability s/C.
     """
 
     def __init__(
@@ -110,12 +110,10 @@ class Contaminated(Module):
         rate: float = 0.1,
         learn_rate: bool = True,
         dtype: tf.DType = tf.float64,
-        sets: np.ndarray | None = None,
     ) -> None:
         super().__init__()
-        self.sets = sets
         self.likelihood = likelihood
-        self.num_classes = likelihood.num_classes
+        self.num_classes, self.sets = likelihood.num_classes, likelihood.sets
         prior = Beta(*PRIOR) if learn_rate else None
         self.rate = Parameter(rate, dtype=dtype, transform=SIGMOID, prior=prior, trainable=learn_rate)
 

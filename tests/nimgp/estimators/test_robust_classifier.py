@@ -115,14 +115,6 @@ def test_wrong_labels_of_rows_that_were_not_learned_from(data):
     assert wrong[spoilt].min() > 0.5 > np.quantile(wrong[~spoilt], 0.9)
 
 
-def test_labels_that_cannot_be_judged(robust, standard, data):
-    X, y = data
-    with pytest.raises(ValueError, match="trusts every label"):
-        standard.predict_wrong_label(X, y)
-    with pytest.raises(ValueError, match=r"y has labels of no class: agn; expected some of bll, fsrq, psr"):
-        robust.predict_wrong_label(X, np.full(90, "agn"))
-
-
 def test_units_do_not_matter(robust, data):
     X, y = data
     other = clone(robust).fit(1e3 * X - 7, y)

@@ -73,7 +73,7 @@ def test_a_set_of_one_class_is_that_class(kind, latent):
 @pytest.mark.parametrize("kind", LIKELIHOODS)
 def test_a_wrong_label_may_be_any_set(kind, latent):
     inner = make_likelihood(kind, C, epsilon=0.1, sets=SETS)
-    outer = Contaminated(inner, rate=0.2, sets=SETS)
+    outer = Contaminated(inner, rate=0.2)
     log_p = inner.variational_expectations(latent, tf.constant(Y), SEED).numpy()
     expected = np.log(0.8 * np.exp(log_p) + 0.2 * SETS[Y].sum(axis=1) / C)
     np.testing.assert_allclose(outer.variational_expectations(latent, tf.constant(Y), SEED), expected, rtol=1e-7)
