@@ -93,7 +93,7 @@ def main() -> None:
             estimator.fit(X[others], y[others], **noise)
             own_noise = {"X_var": X_var[own]} if noise else {}
             p[name][mine] = estimator.predict_proba(X[own], **own_noise)[:, list(estimator.classes_).index("msp")]
-        whole = with_label_sets(default_estimator(), catalog.grouping(None), table[learn])
+        whole = with_label_sets(default_estimator(), table[learn])
         whole.fit(X[learn], y[learn], X_var=X_var[learn], sample_weight=table.weight[learn])
         all_classes = whole.predict_proba(X[own], X_var=X_var[own])
         psr, msp = (all_classes[:, list(whole.classes_).index(name)] for name in ("psr", "msp"))

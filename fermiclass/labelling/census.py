@@ -113,7 +113,7 @@ def take_census(
     model = train(catalog, estimator, features=features, classes=grouping, table=everything)
     names = model.classes
     part = rng.permutation(len(table)) % FOLDS
-    unfitted = with_label_sets(default_estimator() if estimator is None else estimator, grouping, table)
+    unfitted = with_label_sets(default_estimator() if estimator is None else estimator, table)
     splits = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(FOLDS)]
     fitted = fit_folds(unfitted, splits, table.X, table.y, table.X_var, table.weight)
     held_out = _held_out(fitted, splits, table, names, place[table.rows])

@@ -128,12 +128,12 @@ def _with_guesses(catalog: Catalog, table: FeatureTable, grouping: ClassGrouping
     return replace(table, y=np.where(soft & ~own, no_pulsar, table.y), weight=weight)
 
 
-def with_label_sets(estimator: NIMGPClassifier, grouping: ClassGrouping, table: FeatureTable) -> NIMGPClassifier:
+def with_label_sets(estimator: NIMGPClassifier, table: FeatureTable) -> NIMGPClassifier:
     """Return an unfitted copy of an estimator that knows the labels of a table that stand for sets of classes."""
     from sklearn.base import clone
 
-    joined = {label: tuple(label.split("|")) for label in np.unique(table.y).tolist() if "|" in label}
-    sets = {**grouping.sets, **joined, **(estimator.label_sets or {})}
+    sets: dict[str, Any] = {label: tuple(label.split("|")) for label in np.unique(table.y).tolist() if "|" in label}
+    sets |= estimator.label_sets or {}
     copy: NIMGPClassifier = clone(estimator).set_params(label_sets=sets or None)
     return copy
 
@@ -186,7 +186,7 @@ def train(
     grouping = catalog.grouping(classes)
     table = extract_features(catalog, features, grouping) if table is None else table
     rows = training_rows(catalog, table, grouping, min_significance=min_significance)
-    unfitted = with_label_sets(default_estimator() if estimator is None else estimator, grouping, rows)
+    unfitted = with_label_sets(default_estimator() if estimator is None else estimator, rows)
     words = [f"{label}@{weight:g}".removesuffix("@1") for label, weight in zip(rows.y, rows.weight, strict=True)]
     learned = (*grouping.names, *sorted({*words} - {*grouping.names}))
     domain = _domain(rows, grouping)

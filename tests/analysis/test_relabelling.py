@@ -60,7 +60,7 @@ def test_labels_replace_and_add_classes(few):
     np.testing.assert_array_equal(features.y[others], extract_features(few, "six").y[others])
     rows = training_table(made, features="six")
     assert rows.weight[rows.names == none[1]] == 0.25
-    estimator = with_label_sets(NIMGPClassifier(), made.grouping(None), rows)
+    estimator = with_label_sets(NIMGPClassifier(), rows)
     assert estimator.label_sets["bll|fsrq"] == ("bll", "fsrq")
     assert not np.any(np.isin(few.names[targets_of(made, made.grouping(None), "unassociated")], names))
 
