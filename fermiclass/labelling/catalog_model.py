@@ -90,8 +90,16 @@ class CatalogModel:
 
     @property
     def training_shares(self) -> FloatArray:
-        """Shares of the C classes among the training sources of one class; NaN if they are not known."""
-        counts = np.array([self.provenance.training_counts.get(name, np.nan) for name in self.classes], float)
+        """Shares of the C classes among the training sources of one class; NaN if they are not known.
+
+        Of the sources of a class whose kind is not known, a kind has its share of those whose kind is known.
+        """
+        learned = self.provenance.training_counts
+        counts = np.array([learned.get(name, np.nan) for name in self.classes], float)
+        for label, names in self.grouping.sets.items():
+            if set.intersection(*(set(self.grouping.members[name]) for name in names)):  # kinds of one class
+                own = np.isin(self.classes, names)
+                counts[own] *= 1.0 + learned.get(label, 0) / counts[own].sum()
         return np.asarray(counts / counts.sum())
 
     def with_selection(self, catalog: Catalog, table: FeatureTable) -> CatalogModel:

@@ -69,6 +69,9 @@ def test_a_kind_is_learned(few, sed):
     made = relabel(few, sed)
     model = train(made, NIMGPClassifier("nimgp-fo", steps=200, num_inducing=25), features="six", classes=KINDS)
     assert model.provenance.training_counts["hsp"] + model.provenance.training_counts["lsp"] == len(sed)
+    plain = few.labels(ClassGrouping.parse("bll,fsrq,psr,msp,other"))
+    share = model.training_shares[np.isin(model.classes, ["hsp", "lsp"])].sum()  # with those of an unknown kind
+    assert share == pytest.approx(np.mean(plain[plain != ""] == "bll"))
     rest = few[(few.classes == "bll") & ~np.isin(few.names, sed["Source_Name"])]
     P = model.label(rest, "all")
     hard = np.asarray(rest.table["PL_Index"]) < 2.0
