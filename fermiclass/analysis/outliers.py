@@ -52,7 +52,7 @@ def find_outliers(
 
     The classes are predicted in stratified folds: the classifier of a source is trained on sources of the other folds,
     so the source's own label has no influence. The classifiers assume that each label is wrong with a probability ρ, so
-    wrong labels have little influence (:class:`fermiclass.nimgp.likelihoods.named.Contaminated`). With the
+    wrong labels have little influence (:func:`fermiclass.nimgp.likelihoods.named.of_given_labels`). With the
     predicted probability P of the catalogued class,
 
         P_WRONG = (ρ/C) (1 − P) / [ρ/C + (1 − ρ) P].

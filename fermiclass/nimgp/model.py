@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,18 @@ from fermiclass.nimgp.inputs.models import Batch, Encoding, InputModel, OneHot, 
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Kernel, Linear, Polynomial, Scales, Stationary, Sum
 from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
-from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood
-from fermiclass.nimgp.modules import EXP, SOFTPLUS, LogNormal, Module, Parameter, Transform, parameters_of
+from fermiclass.nimgp.likelihoods.named import make_likelihood, of_given_labels
+from fermiclass.nimgp.modules import (
+    EXP,
+    SIGMOID,
+    SOFTPLUS,
+    Beta,
+    LogNormal,
+    Module,
+    Parameter,
+    Transform,
+    parameters_of,
+)
 from fermiclass.nimgp.names import LEARNED
 from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.processes import refuse_after_fork
@@ -30,6 +41,7 @@ from fermiclass.nimgp.settings import Settings
 # Priors are densities of the parameters themselves: training is drawn to their modes, at median · exp(−width²).
 _SLOPE_VARIANCE, _WHITE = 0.1, 0.01
 _WIDE, _NARROW = 1.0, 0.5  # standard deviations of logarithms
+_OF_WRONG_LABELS = (1.0, 9.0)  # parameters of the Beta prior of ρ (Hernández-Lobato et al. 2011, section 2)
 
 JITTER = 1e-3  #: Jitter that single precision needs.
 _OF_TRAINING = "input_model"  # names of parameters that prediction does not need begin so
@@ -51,6 +63,8 @@ class NoisyInputGP(Module):
     posterior: SparsePosterior
     num_data: int  #: N, which scales the terms of a minibatch.
     predictive: bool = False  #: Whether the objective has ``log E p(y | f)`` instead of ``E log p(y | f)``.
+    #: Probability ρ that a label is wrong, of which predictions are free; None where all labels are trusted.
+    label_noise: Parameter | None = None
 
     def objective(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """Return an unbiased estimate of what training maximises, by default the evidence lower bound.
@@ -65,6 +79,8 @@ class NoisyInputGP(Module):
         if self.noise is not None:
             batch = batch._replace(X_var=tf.ones_like(batch.X_var) * self.noise)
         log_p = self.likelihood.log_predictive if self.predictive else self.likelihood.variational_expectations
+        if self.label_noise is not None:
+            log_p = partial(of_given_labels, log_p, self.likelihood, self.label_noise)
         terms = self.input_model.source_terms(self.posterior.functions(self.kernel), log_p, batch, seed)
         if batch.weight is not None:
             terms *= batch.weight
@@ -121,13 +137,12 @@ def build_model(
                 f"the likelihood {type(settings.likelihood).__name__} has {likelihood.num_classes or 'no'} classes, "
                 f"the labels have {num_classes}"
             )
+    model = compose_model(settings, Z, likelihood, num_latent, OneHot(num_classes, sets), dtype=dtype, **options)
     if settings.label_noise == LEARNED:
-        likelihood = Contaminated(likelihood, dtype=dtype)
+        model.label_noise = Parameter(0.1, dtype=dtype, transform=SIGMOID, prior=Beta(*_OF_WRONG_LABELS))
     elif settings.label_noise:
-        rate = float(settings.label_noise)
-        likelihood = Contaminated(likelihood, rate=rate, learn_rate=False, dtype=dtype)
-    encode = OneHot(num_classes, sets)
-    return compose_model(settings, Z, likelihood, num_latent, encode, dtype=dtype, **options)
+        model.label_noise = Parameter(settings.label_noise, dtype=dtype, transform=SIGMOID, trainable=False)
+    return model
 
 
 def compose_model(

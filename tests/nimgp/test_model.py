@@ -143,7 +143,6 @@ def test_settings_reach_the_parts(rng):
     pairs = {"draw_pairs": 7}
     for likelihood in ("softmax", gpflow.likelihoods.Softmax(C)):
         assert build(likelihood=likelihood, training=pairs).likelihood.num_draws == 14
-    assert build(label_noise=0.1, training=pairs).likelihood.likelihood.num_draws == 14
     assert build().input_model.in_units_of_noise
     assert not build(inputs={"units": "inputs"}).input_model.in_units_of_noise
     profiles = [part.profile for part in build(kernel="se+matern32+matern52").kernel.kernels[:3]]

@@ -56,8 +56,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         Noise variances V of the inputs: 'given' with every source, or learned and the same for all sources, with one
         variance for each feature ('per-feature') or one for all standardised features ('shared').
     label_noise : float or 'learned'
-        Probability ρ that a label is wrong (:class:`fermiclass.nimgp.likelihoods.named.Contaminated`): learned, with a
-        Beta(1, 9) prior, or given; 0 trusts all labels, and is best for 'step' with 'elbo', whose ε says the same.
+        Probability ρ that a label is wrong (:func:`fermiclass.nimgp.likelihoods.named.of_given_labels`): learned, with
+        a Beta(1, 9) prior, or given; 0 trusts all labels, and is best for 'step' with 'elbo', whose ε says the same.
         Predicted probabilities are those of the classes, not of the labels.
     label_sets : dict or None
         Labels that stand for a set of classes, one of which is right, such as ``{"bcu": ("bll", "fsrq")}``. Rows whose
@@ -239,7 +239,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         self.temperature_ = fitted.temperature
         learned = fitted.parameters.get("noise")
         self.noise_variance_ = None if learned is None else learned * self.scale_**2
-        self.label_noise_ = float(fitted.parameters.get("likelihood.rate", 0.0))
+        self.label_noise_ = float(fitted.parameters.get("label_noise", 0.0))
         self.fitted_ = fitted
         return self
 

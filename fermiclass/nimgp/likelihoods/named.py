@@ -1,4 +1,4 @@
-"""Likelihoods of classes by name, and a likelihood for wrong labels."""
+"""Likelihoods of classes by name, and labels that may be wrong."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import tensorflow as tf
 from fermiclass.nimgp.likelihoods.base import (
     FAR,
     ClassLikelihood,
+    Expectation,
     Likelihood,
-    PredictiveMoments,
     antithetic_draws,
     both_functions,
     one_hot,
 )
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax, Sign
-from fermiclass.nimgp.modules import SIGMOID, Beta, Module, Parameter
+from fermiclass.nimgp.modules import Parameter
 from fermiclass.nimgp.posterior import LatentMoments
 
 
@@ -68,8 +68,6 @@ NOISE_VARIANCE = {"step": 0.0, "probit": 1.0, "logit": 2.897}
 #: Likelihoods that need no other parameters; :data:`fermiclass.nimgp.names.LIKELIHOODS` lists all names for commands.
 NAMED: Mapping[str, Callable[..., Likelihood]] = {"softmax": Softmax, "softmax-bound": SoftmaxBound}
 
-PRIOR = (1.0, 9.0)  #: Parameters of the Beta prior of ρ (Hernández-Lobato et al. 2011, section 2).
-
 
 def make_likelihood(
     name: str,
@@ -92,46 +90,22 @@ def make_likelihood(
     return RobustMax(rule, noise=NOISE_VARIANCE[name], epsilon=start, learn_epsilon=learned, dtype=dtype, sets=sets)
 
 
-class Contaminated(Module):
-    """``p(y | f, z) = p(y | f)^{1−z} (1/C)^z`` with ``z ~ Bern(ρ)``: with probability ρ a label is random.
+def of_given_labels(
+    of_right: Expectation,
+    likelihood: Likelihood,
+    rate: tf.Tensor | Parameter,
+    latent: LatentMoments,
+    y: tf.Tensor,
+    seed: tf.Tensor,
+) -> tf.Tensor:
+    """Return an expectation over f for labels of which each is random with the probability `rate`, ρ, shape (n,).
 
-    See "Wrong labels" in ``docs/development/mathematics.md``. Predictions are of the classes, not of the labels.
-
-    A wrong label is a set of s classes with probability s/C.
-
-    `likelihood`: p(y | f) of right labels.
-    `rate`, `learn_rate`: initial ρ in (0, 1), by default the mean of its prior Beta(1, 9), and whether ρ is learned.
+    ``p(y | f, z) = p(y | f)^{1−z} (1/C)^z`` with ``z ~ Bern(ρ)``. With the expectation `of_right` of right labels,
+    ``log E p(y | f)`` or ``E log p(y | f)``, the result is ``log[(1 − ρ) exp(…) + ρ/C]``. A random label is a set of s
+    classes with probability s/C. See "Wrong labels" in ``docs/development/mathematics.md``.
     """
-
-    def __init__(
-        self,
-        likelihood: Likelihood,
-        *,
-        rate: float = 0.1,
-        learn_rate: bool = True,
-        dtype: tf.DType = tf.float64,
-    ) -> None:
-        super().__init__()
-        self.likelihood = likelihood
-        self.num_classes, self.sets = likelihood.num_classes, likelihood.sets
-        prior = Beta(*PRIOR) if learn_rate else None
-        self.rate = Parameter(rate, dtype=dtype, transform=SIGMOID, prior=prior, trainable=learn_rate)
-
-    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log[(1 − ρ) exp(E_q log p(y | f)) + ρ/C]``, shape (n,)."""
-        return self._mixed(self.likelihood.variational_expectations(latent, y, seed), y)
-
-    def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log[(1 − ρ) E_q p(y | f) + ρ/C]``, shape (n,)."""
-        return self._mixed(self.likelihood.log_predictive(latent, y, seed), y)
-
-    def _mixed(self, log_p: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-        rate = tf.convert_to_tensor(self.rate)
-        guess = tf.math.log(rate / float(self.num_classes))
-        if self.sets is not None:
-            guess += tf.math.log(tf.gather(tf.constant(self.sets.sum(axis=1), guess.dtype), y))
-        return guess + tf.math.softplus(tf.math.log1p(-rate) + log_p - guess)
-
-    def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
-        """Moments of the class probabilities of the likelihood of right labels."""
-        return self.likelihood.predict(latent, ratio, num_draws)
+    rho = tf.convert_to_tensor(rate)
+    guess = tf.math.log(rho / float(likelihood.num_classes))
+    if likelihood.sets is not None:
+        guess += tf.math.log(tf.gather(tf.constant(likelihood.sets.sum(axis=1), guess.dtype), y))
+    return guess + tf.math.softplus(tf.math.log1p(-rho) + of_right(latent, y, seed) - guess)

@@ -6,14 +6,14 @@ import tensorflow as tf
 from sklearn.metrics import roc_auc_score
 
 from fermiclass import NIMGPClassifier
-from fermiclass.nimgp.likelihoods.named import Contaminated, make_likelihood
+from fermiclass.nimgp.likelihoods.named import make_likelihood, of_given_labels
 from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import SEED
 
-RATE = 0.2
+RATE = tf.constant(0.2, tf.float64)
 
 
 def latent(C, n=7, seed=0):
@@ -31,7 +31,7 @@ def labels(C, n=7):
 def test_the_bound_is_the_best_over_the_responsibility(name, C):
     """``max_r (1 − r) E log p(y | f) + r log(1/C) − KL(Bern(r) ‖ Bern(ρ))`` on a fine grid of r."""
     right = make_likelihood(name, C)
-    bound = Contaminated(right, rate=RATE).variational_expectations(latent(C), labels(C), SEED).numpy()
+    bound = of_given_labels(right.variational_expectations, right, RATE, latent(C), labels(C), SEED).numpy()
     own = right.variational_expectations(latent(C), labels(C), SEED).numpy()
     r = np.linspace(1e-9, 1 - 1e-9, 200_001)[:, None]
     kl = r * np.log(r / RATE) + (1 - r) * np.log((1 - r) / (1 - RATE))
@@ -42,43 +42,29 @@ def test_the_bound_is_the_best_over_the_responsibility(name, C):
 @pytest.mark.parametrize("name", LIKELIHOODS)
 def test_the_average_is_that_over_z(name, C):
     right = make_likelihood(name, C)
-    mixed = np.exp(Contaminated(right, rate=RATE).log_predictive(latent(C), labels(C), SEED))
+    mixed = np.exp(of_given_labels(right.log_predictive, right, RATE, latent(C), labels(C), SEED))
     own = np.exp(right.log_predictive(latent(C), labels(C), SEED))
     np.testing.assert_allclose(mixed, (1 - RATE) * own + RATE / C, rtol=1e-6)
-
-
-def test_it_predicts_classes_not_labels():
-    right, ratio = make_likelihood("softmax", 4), tf.ones((4, 7), tf.float64)
-    for one, other in zip(
-        Contaminated(right, rate=0.5).predict(latent(4), ratio), right.predict(latent(4), ratio), strict=True
-    ):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_extremes_stay_finite():
     far = LatentMoments(tf.constant([[80.0], [-80.0], [0.0]]), tf.fill((3, 1), 1e-6))
     for y in range(3):
-        value = Contaminated(make_likelihood("softmax", 3, dtype=tf.float32), rate=1e-6, dtype=tf.float32)
-        found = value.variational_expectations(far, tf.constant([y]), SEED)
+        right = make_likelihood("softmax", 3, dtype=tf.float32)
+        rate = tf.constant(1e-6)
+        found = of_given_labels(right.variational_expectations, right, rate, far, tf.constant([y]), SEED)
         assert np.isfinite(found)
         assert found >= np.log(1e-6 / 3) - 1e-3
-
-
-def test_the_prior_of_the_rate():
-    for rate in (0.02, 0.3):
-        model = Contaminated(make_likelihood("softmax", 3), rate=rate)
-        assert float(model.rate.log_prior_density()) == pytest.approx(np.log(9) + 8 * np.log1p(-rate))
-    assert not Contaminated(make_likelihood("softmax", 3), learn_rate=False).rate.trainable
 
 
 @pytest.mark.parametrize(("given", "learned", "value"), [("learned", True, 0.1), (0.2, False, 0.2)])
 def test_by_settings(given, learned, value):
     model = build_model(Settings("mgp", label_noise=given), np.eye(3), num_classes=3, num_data=10)
-    assert isinstance(model.likelihood, Contaminated)
-    assert model.likelihood.rate.numpy() == pytest.approx(value)
-    assert model.likelihood.rate.trainable == learned
-    plain = build_model(Settings("mgp", label_noise=0), np.eye(3), num_classes=3, num_data=10)
-    assert not isinstance(plain.likelihood, Contaminated)
+    assert model.label_noise.numpy() == pytest.approx(value)
+    assert model.label_noise.trainable == learned
+    density = np.log(9) + 8 * np.log1p(-value) if learned else 0.0
+    assert float(model.label_noise.log_prior_density()) == pytest.approx(density)
+    assert build_model(Settings("mgp", label_noise=0), np.eye(3), num_classes=3, num_data=10).label_noise is None
 
 
 @pytest.mark.parametrize("method", ["mgp", "nimgp-fo-marginal"])
