@@ -28,7 +28,7 @@ from fermiclass.rows import Columns, RowsModel, RowsProvenance
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
-FORMAT, FORMAT_VERSION = "fermiclass model", 11
+FORMAT, FORMAT_VERSION = "fermiclass model", 12
 
 #: Kinds of models.
 CATALOGUE, ROWS, ESTIMATOR = "catalogue", "rows", "estimator"

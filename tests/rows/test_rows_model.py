@@ -119,6 +119,17 @@ def test_a_label_of_two_classes_stands_for_either(data):
     assert list(fit(X, y, X_var, stated).classes_) == ["bll", "fsrq", "psr"]
 
 
+def test_labels_have_weights(data):
+    X, X_var, y = data
+    of_psr = [
+        fit(X, y, X_var, {**SMALL, "label_weights": {"psr": weight}})
+        .predict_proba(X, X_var=X_var)[y == "psr", 2]
+        .mean()
+        for weight in (1.0, 1e-3)
+    ]
+    assert of_psr[0] > 0.8 > 0.4 > of_psr[1]
+
+
 def test_a_checkpoint(rows, tmp_path):
     path = tmp_path / "training.npz"
     first = fc.fit_rows(fc.NIMGPClassifier(**FEW), rows, checkpoint=path).estimator  # the last step is always kept

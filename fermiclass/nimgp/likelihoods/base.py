@@ -86,7 +86,10 @@ class ClassLikelihood(Module):
     num_points: int = 16
 
     def log_p(self, f: tf.Tensor) -> tf.Tensor:
-        """``log p(c | f)`` of every class, ``(..., C, n)``, for values of the latent functions ``(..., L, n)``."""
+        """``log p(c | f)`` of every class, ``(..., C, n)``, for values of C functions ``(..., C, n)``.
+
+        Two classes share one latent function: the first value is then 0.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no log_p")
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
@@ -101,7 +104,7 @@ class ClassLikelihood(Module):
 
     def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
         """Moments of ``p(c | f)`` over f."""
-        return moments_of_draws(self.log_p(draws_of_f(latent, num_draws, self.num_points)), ratio)
+        return moments_of_draws(self.log_p(both_functions(draws_of_f(latent, num_draws, self.num_points))), ratio)
 
     def _log_p_at_draws(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return logarithms of the weights of S values of f, ``(S, 1)``, and ``log p(y | f)`` there, ``(S, n)``."""
@@ -112,7 +115,7 @@ class ClassLikelihood(Module):
             nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
             log_weights = np.log(weights / weights.sum())
             f = latent.mean + tf.sqrt(latent.var) * tf.constant(nodes[:, None, None], latent.mean.dtype)
-        log_p = self.log_p(f)
+        log_p = self.log_p(both_functions(f))
         own = one_hot(y, self.num_classes, log_p.dtype, self.sets)
         if self.sets is None:
             log_p = tf.reduce_sum(own * log_p, axis=-2)

@@ -26,7 +26,6 @@ class Softmax(ClassLikelihood):
 
     def log_p(self, f: tf.Tensor) -> tf.Tensor:
         """``f^c − log Σ_c exp(f^c)``."""
-        f = both_functions(f)
         return f - tf.reduce_logsumexp(f, axis=-2, keepdims=True)
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
