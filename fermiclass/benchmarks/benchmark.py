@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions, make_estimator
 from fermiclass.errors import BenchmarkError
-from fermiclass.evaluation.metrics import nll_per_source
+from fermiclass.evaluation import metrics
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -194,17 +194,14 @@ def score_labels(y: NDArray[Any], of_known: FloatArray, known: NDArray[Any]) -> 
     classes, as in the main paper's table 10.
     """
     classes = np.union1d(known, y)
-    truth = np.searchsorted(classes, y)
-    p = np.zeros((len(truth), len(classes)))
+    truth = y[:, None] == classes
+    p = np.zeros(truth.shape)
     p[:, np.searchsorted(classes, known)] = of_known
-    best = p.argmax(axis=1)
-    confusion = np.zeros((len(classes), len(classes)), int)
-    np.add.at(confusion, (best, truth), 1)
     return {
-        "nll": _nll(p, truth),
-        "error": float(np.mean(best != truth)),
+        "nll": metrics.nll(p, truth),
+        "error": metrics.error(p, truth),
         "classes": [str(name) for name in classes],
-        "confusion": confusion.tolist(),
+        "confusion": metrics.confusion(p, truth).T.tolist(),
     }
 
 
@@ -213,7 +210,7 @@ def _scores(problem: Problem, p: FloatArray, known: NDArray[Any]) -> Record:
     if problem.bayes is None:
         return scores
     # Generated data number the classes from 0, though a class may have no row.
-    bayes_nll = _nll(problem.bayes, problem.y_test.astype(int))
+    bayes_nll = metrics.nll(problem.bayes, problem.y_test[:, None] == np.arange(problem.bayes.shape[1]))
     return scores | {"bayes_nll": bayes_nll, "excess": scores["nll"] - bayes_nll}
 
 
@@ -229,10 +226,6 @@ def _wrong_labels(problem: Problem, p: FloatArray, estimator: Any) -> Record:
         first = np.argsort(-ranking, kind="stable")[: math.ceil(_RANKED * wrong)]
         scores["found"] = int(problem.wrong[first].sum())
     return scores
-
-
-def _nll(p: FloatArray, truth: NDArray[np.intp]) -> float:
-    return float(np.mean(nll_per_source(p, np.eye(p.shape[1], dtype=bool)[truth])))
 
 
 def _learned(estimator: Any) -> Record:
