@@ -5,7 +5,8 @@
     python docs/development/paper_figures.py 5 --data DATA
 
 Figures 4 and 7 are drawn from the records that ``fermiclass benchmark synthetic`` and ``active`` wrote to FOLDER
-(``--results FOLDER/synthetic.jsonl`` and ``FOLDER/active.jsonl``). Each goes to docs/figures/paper-N.png.
+(``--results FOLDER/synthetic.jsonl`` and ``FOLDER/active.jsonl``; with ``--paper`` FOLDER/synthetic-paper.jsonl). Each
+goes to docs/figures/paper-N.png.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ FIGURES = Path(__file__).parents[1] / "figures"
 METHODS = ("nimgp", "nimgp-nn", "nimgp-fo")
 
 
-def panels(columns: int, rows: int = 1, **shared: bool) -> tuple[Figure, list[Axes]]:
+def panels(columns: int, rows: int = 1, **shared: bool | str) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels."""
     figure = Figure(figsize=(2.6 * columns, 2.5 * rows), layout="constrained")
     return figure, list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
@@ -97,22 +98,23 @@ def figure_3(options: argparse.Namespace) -> Figure:
 
 
 def figure_4(options: argparse.Namespace) -> Figure:
-    """Draw histograms of the learned V of the synthetic problems."""
-    records = pd.DataFrame(RecordFile(options.results / "synthetic.jsonl", {"benchmark": "synthetic"}).load())
-    records = records[records["cell"].str.contains("learned")]
-    figure, axes = panels(3, sharey=True)
-    for panel, V in zip(axes, ("0.1", "0.25", "0.5"), strict=True):
-        of = {
-            m: [n[0] for n in records[(records["method"] == m) & records["cell"].str.endswith(f"/{V}")]["noise"]]
-            for m in METHODS
-        }
-        panel.hist(
-            list(of.values()), bins=np.linspace(0.0, 1.0, 21), color=PALETTE[:3], label=[title_of(m) for m in of]
-        )
+    """Draw histograms of the learned V of the synthetic problems, a row of panels for each optimiser."""
+    rows = {}
+    for optimiser, name in (("our optimiser", "synthetic"), ("the paper's", "synthetic-paper")):
+        records = pd.DataFrame(RecordFile(options.results / f"{name}.jsonl", {"benchmark": "synthetic"}).load())
+        if len(records) and records["cell"].str.contains("learned").any():
+            rows[optimiser] = records[records["cell"].str.contains("learned")]
+    figure, axes = panels(3, len(rows), sharex=True, sharey="row")
+    cells = [(optimiser, V) for optimiser in rows for V in ("0.1", "0.25", "0.5")]
+    for panel, (optimiser, V) in zip(axes, cells, strict=True):
+        of = rows[optimiser][rows[optimiser]["cell"].str.endswith(f"/{V}")].groupby("method")["noise"]
+        learned = {title_of(m): [noise[0] for noise in of.get_group(m)] for m in METHODS}
+        panel.hist(list(learned.values()), bins=np.linspace(0.0, 1.0, 21), color=PALETTE[:3], label=list(learned))
         panel.axvline(float(V), color="black", lw=0.8, ls="--")
-        panel.set_title(f"V = {V}, {len(of['nimgp'])} problems", fontsize="medium", loc="left")
+        panel.set_title(f"V = {V}, {optimiser}", fontsize="medium", loc="left")
         panel.set_xlabel("learned V")
-    axes[-1].legend(frameon=False, fontsize="small")
+    axes[0].set_ylabel("problems")
+    axes[2].legend(frameon=False, fontsize="small")
     return figure
 
 
