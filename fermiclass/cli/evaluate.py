@@ -44,7 +44,7 @@ def _later(about: str, name: str, *flags: str) -> Any:
     "open_world",
     "--open",
 )
-@_later("Score sources without a class by one of these classes in a later release.", "future", "--future")
+@_later("Score sources without a class that have one of the model's classes in a later release.", "future", "--future")
 @click.option(
     "--faint",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
@@ -78,7 +78,7 @@ def _later(about: str, name: str, *flags: str) -> Any:
     metavar="a,b",
     help=f"'{_DEFAULT}', the model of classify with its classes and class priors; {', '.join(METHODS)}; or baselines "
     f"by name, also with +unc: with the error bars as features. With --open a named method is '{_DEFAULT}' with that "
-    "treatment of input noise; else it maximises the evidence lower bound, and learns from sources of one class.",
+    "treatment of the error bars; else it maximises the evidence lower bound, and learns from sources of one class.",
 )
 @setting_option("likelihood", help="Likelihood of the methods that are named.")
 @click.option(

@@ -26,7 +26,7 @@ from fermiclass.io.tables import check_writable, write_table
 @features_option
 @classes_option
 @significance_option(help="Write sources with Signif_Avg above S only.")
-@click.option("--paper", is_flag=True, help="Use the features and classes of the main paper unless others are given.")
+@click.option("--paper", is_flag=True, help="Features and classes of Villacampa-Calvo et al. (2021) as default.")
 @common_options
 def features(catalog: Path, output: Path, paper: bool, quiet: bool, **chosen: Any) -> None:
     """Write the table of features with their uncertainties, one row for each source.

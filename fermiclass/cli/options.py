@@ -53,7 +53,7 @@ def _kernel(text: str) -> str:
 
 
 _ABOUT = {
-    "method": "Treatment of input noise",
+    "method": "Treatment of the error bars",
     "likelihood": "Likelihood of a class given the latent functions",
     "label_noise": "Probability that a label is wrong, learned or given",
     "num_inducing": "Number of inducing points for each class",
@@ -196,7 +196,7 @@ class_options = _options(classes_option, significance_option(help="Learn from so
 feature_options = _options(features_option, class_options)
 
 model_options = _options(
-    setting_option("method", help="Treatment of input noise. [default: nimgp-fo]"),
+    setting_option("method", help="Treatment of the error bars. [default: nimgp-fo]"),
     setting_option("likelihood"),
     label_noise_option(help=f"{_ABOUT['label_noise']}. [default: 0, all labels are trusted]"),
     setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M"),
@@ -206,7 +206,7 @@ model_options = _options(
         "--temperature", is_flag=True, help="Adjust the sharpness of the probabilities on held-out sources; slower."
     ),
     seed_option,
-    click.option("--paper", is_flag=True, help="Use the protocol of the main paper for options that are not given."),
+    click.option("--paper", is_flag=True, help="Settings of Villacampa-Calvo et al. (2021), where none are given."),
 )
 
 

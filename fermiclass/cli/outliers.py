@@ -37,7 +37,7 @@ RMGPC = EP_METHODS[0]
 @click.option(
     "--method",
     type=click.Choice((*METHODS, RMGPC)),
-    help="Treatment of input noise; or rmgpc: expectation propagation without input noise, for up to 1000 sources. "
+    help="Treatment of the error bars; or rmgpc: expectation propagation without error bars, for up to 1000 sources. "
     "[default: nimgp-fo]",
 )
 @click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Likelihood of right labels. [default: softmax]")

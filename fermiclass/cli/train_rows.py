@@ -43,7 +43,7 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
     type=click.Choice([name for name in METHODS if name not in PER_SOURCE]),
     default="nimgp-fo-marginal",
     show_default=True,
-    help="Treatment of input noise.",
+    help="Treatment of the error bars.",
 )
 @setting_option("likelihood")
 @label_noise_option()
