@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fermiclass.errors import ReportError
 
-_REMEDY = "Give a file that 'fermiclass evaluate CATALOG --json FILE' wrote."
+_T = TypeVar("_T")
+
 _SCORES = ("n", "nll", "nll_se", "error", "ece", "brier")
+_OTHERS = ("per_class", "reliability", "confusion")
 
 #: Settings that must be those of the labels.
 _SETTINGS = ("method", "objective", "likelihood", "kernel", "temperature")
@@ -68,24 +69,21 @@ def read_metrics(path: str | os.PathLike[str], labels_meta: Mapping[str, Any]) -
     ReportError
         When the file cannot be read or does not hold an evaluation.
     """
+    return _read(path, lambda content: _trust(content, labels_meta), "an evaluation", "CATALOG --json FILE")
+
+
+def _read(path: str | os.PathLike[str], take: Callable[[Any], _T], what: str, arguments: str) -> _T:
+    """Return what `take` makes of the content of a file that ``fermiclass evaluate`` wrote with these arguments."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ReportError(f"there is no file '{path}'. Check the name and the folder.") from error
-    except OSError as error:
-        raise ReportError(f"'{path}' cannot be read: {error.strerror}. {_REMEDY}") from error
-    except (ValueError, RecursionError) as error:
-        raise ReportError(f"'{path}' is not a JSON file ({error}). {_REMEDY}") from error
-    try:
-        return _trust(content, labels_meta)
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise ReportError(f"'{path}' is not an evaluation ({type(error).__name__}: {error}). {_REMEDY}") from error
+        return take(json.loads(Path(path).read_text(encoding="utf-8")))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError) as error:
+        raise ReportError(
+            f"'{path}' is not {what} ({type(error).__name__}: {error}). Give a file that 'fermiclass evaluate "
+            f"{arguments}' wrote."
+        ) from error
 
 
 def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
-    classes = tuple(_text(name) for name in content["classes"])
-    if not classes:
-        raise ValueError("it has no classes")
     methods = content["methods"]
 
     def rank(name: str) -> tuple[bool, int, bool, float]:
@@ -103,58 +101,21 @@ def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
     } == {name.lower() for name in _names(meta.get("classes"))}
     populations = {"all": found} | ({"unassociated": found["unassociated"]} if "unassociated" in found else {})
     return Trust(
-        catalog=_text(content["catalog"]),
-        protocol=f"{_text(content['protocol'])}: {_text(content['description'])}",
-        method=_text(chosen),
+        catalog=content["catalog"],
+        protocol=f"{content['protocol']}: {content['description']}",
+        method=chosen,
         same_method=same_data and not any(rank(chosen)[:-1]),
-        classes=classes,
-        scores={name: _checked(scores, len(classes)) for name, scores in populations.items()},
+        classes=tuple(content["classes"]),
+        scores={
+            name: {key: of[key] for key in _SCORES} | {key: of[key] for key in _OTHERS if key in of}
+            for name, of in populations.items()
+        },
     )
 
 
 def _names(listed: Any) -> set[str]:
     """Return the names of features or classes that metadata of labels list as text, without the members of a class."""
     return {part.partition("=")[0].strip() for part in str(listed or "").split(",")}
-
-
-def _checked(scores: Mapping[str, Any], num_classes: int) -> dict[str, Any]:
-    """Return the scores that the page shows, as numbers. Nothing else of the file gets into the page."""
-    checked: dict[str, Any] = {name: _number(scores[name]) for name in _SCORES}
-    checked["n"] = _count(scores["n"])
-    checked["per_class"] = {
-        _text(name): {key: None if row.get(key) is None else _number(row[key]) for key in ("n", "precision", "recall")}
-        for name, row in scores.get("per_class", {}).items()
-    }
-    checked["reliability"] = [
-        {"n": _count(row["n"]), "confidence": _number(row["confidence"]), "accuracy": _number(row["accuracy"])}
-        for row in scores.get("reliability", [])
-    ]
-    if any(row["n"] < 1 or not 0 <= row["accuracy"] <= 1 for row in checked["reliability"]):
-        raise ValueError("the reliability has a bin without sources, or with an accuracy outside 0 to 1")
-    confusion = scores.get("confusion")
-    if confusion is not None:
-        checked["confusion"] = [[_count(count) for count in row] for row in confusion]
-        if [len(row) for row in checked["confusion"]] != [num_classes] * num_classes:
-            raise ValueError(f"the confusion matrix is not {num_classes} x {num_classes}")
-    return checked
-
-
-def _number(value: Any) -> float:
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"{number} is not a valid score")
-    return number
-
-
-def _count(value: Any) -> int:
-    return int(_number(value))
-
-
-def _text(value: Any) -> str:
-    """Return the value as text. JSON may hold half a character, which raises ValueError: UTF-8 cannot encode it."""
-    text = str(value)
-    text.encode("utf-8")
-    return text
 
 
 @dataclass(frozen=True)
@@ -175,32 +136,25 @@ def read_candidates(path: str | os.PathLike[str]) -> Candidates:
 
     Raises ReportError when the file cannot be read or does not hold such an evaluation.
     """
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-        methods = content["methods"]
-        own = next(about for about in methods.values() if not about["is_baseline"])
-        face, spiders = (own[reading]["candidates"]["psr"] for reading in ("face", "spiders"))
-        rows = tuple(
-            {
-                "threshold": float(row["threshold"]),
-                "n": int(row["n"]),
-                "purity": _measured(row, "purity"),
-                "spiders": _measured(other, "purity"),
-                "completeness": _measured(row, "completeness"),
-            }
-            for row, other in zip(face, spiders, strict=True)
-        )
-        return Candidates(str(content["catalog"]), str(content["later"]), int(content["found"]["psr"]), rows)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError) as error:
-        raise ReportError(
-            f"'{path}' is no evaluation in the open world ({type(error).__name__}: {error}). Give a file that "
-            "'fermiclass evaluate CATALOG --open LATER --json FILE' wrote."
-        ) from error
+    return _read(path, _candidates, "an evaluation in the open world", "CATALOG --open LATER --json FILE")
+
+
+def _candidates(content: Mapping[str, Any]) -> Candidates:
+    own = next(about for about in content["methods"].values() if not about["is_baseline"])
+    face, spiders = (own[reading]["candidates"]["psr"] for reading in ("face", "spiders"))
+    rows = tuple(
+        {
+            "threshold": row["threshold"],
+            "n": row["n"],
+            "purity": _measured(row, "purity"),
+            "spiders": _measured(other, "purity"),
+            "completeness": _measured(row, "completeness"),
+        }
+        for row, other in zip(face, spiders, strict=True)
+    )
+    return Candidates(content["catalog"], content["later"], content["found"]["psr"], rows)
 
 
 def _measured(row: Mapping[str, Any], key: str) -> tuple[float, float, float] | None:
     """Return a fraction and the limits of its interval; None for a fraction of no sources."""
-    if row[key] is None:
-        return None
-    low, high = row[f"{key}_interval"]
-    return _number(row[key]), _number(low), _number(high)
+    return None if row[key] is None else (row[key], *row[f"{key}_interval"])
