@@ -121,20 +121,6 @@ def _regress(
     )
 
 
-def feature_from_dict(state: Mapping[str, Any]) -> FeatureImputation:
-    """Rebuild a fitted policy. Raise KeyError, TypeError or ValueError if `state` is not a policy."""
-    types = {"name": str, "measured": bool, "n_known": int}
-    unknown = set(state) - {field.name for field in fields(FeatureImputation)}
-    if unknown:
-        raise KeyError(f"unknown {', '.join(sorted(unknown))}")
-    values = {field.name: types.get(field.name, float)(state[field.name]) for field in fields(FeatureImputation)}
-    if not all(math.isfinite(value) for value in values.values() if isinstance(value, float)):
-        raise ValueError(f"'{values['name']}' has numbers that are not finite")
-    if values["variance"] < 0.0:
-        raise ValueError(f"'{values['name']}' has a negative variance")
-    return FeatureImputation(**values)
-
-
 class Imputed(NamedTuple):
     """Finite features and variances, (N, D) each, and masks of the imputed ones."""
 
@@ -226,7 +212,7 @@ class Imputation:
     def from_dict(cls, state: Mapping[str, Any]) -> Imputation:
         """Rebuild what `to_dict` returned. Raises ModelFolderError if a key is missing, unknown or of another type."""
         try:
-            features = tuple(feature_from_dict(feature) for feature in state["features"])
+            features = tuple(FeatureImputation(**feature) for feature in state["features"])
             return cls(str(state["catalog"]), float(state["ln_significance"]), features)
         except (KeyError, TypeError, ValueError) as error:
             expected = ", ".join(field.name for field in fields(FeatureImputation))

@@ -281,8 +281,8 @@ def _catalog_model(files: ModelFiles) -> CatalogModel:
         imputation=imputation,
         domain=domain,
         provenance=Provenance(**entries["provenance"]),
-        selection=SelectionPrior.from_dict(entries["selection"]),
-        second=SecondAssociations.from_dict(entries["second"]),
+        selection=SelectionPrior(**entries["selection"]),
+        second=SecondAssociations(dict(entries["second"])),
     )
 
 
@@ -322,8 +322,4 @@ def _domain(files: ModelFiles, num_features: int) -> TrainingDomain | None:
     X, covariance, depths = (files.arrays[f"domain/{name}"] for name in _DOMAIN)
     if X.shape != (len(depths), num_features) or covariance.shape != (num_features, num_features):
         raise ValueError(f"the arrays of its domain do not fit {num_features} features")
-    if np.linalg.eigvalsh(covariance).min() <= 0 or np.any(np.diff(depths, prepend=0.0) < 0):
-        raise ValueError("domain/covariance is not positive definite, or domain/depths is not sorted")
-    if not isinstance(files.neighbours, int) or not 1 <= files.neighbours < len(X):
-        raise ValueError(f"neighbours is {files.neighbours!r}, expected a whole number from 1 to {len(X) - 1}")
     return TrainingDomain(neighbours=files.neighbours, X=X, covariance=covariance, depths=depths)

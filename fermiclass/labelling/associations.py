@@ -124,18 +124,6 @@ class SelectionPrior:
         """Return the numbers by name, in a form that JSON can hold."""
         return {name: float(value) for name, value in asdict(self).items() if np.isfinite(value)}
 
-    @classmethod
-    def from_dict(cls, content: Mapping[str, float]) -> SelectionPrior:
-        """Return the prior from the entries of :meth:`to_dict`.
-
-        Raises ValueError or TypeError when a name is unknown, or a value is not a finite number in its range.
-        """
-        prior = cls(**{name: float(value) for name, value in content.items()})
-        regression = -100 <= prior.slope <= 0 and prior.intercept <= 100 and abs(prior.gradient) <= 100
-        if not (regression and 0 < prior.norm < np.inf and 0 < prior.reference < np.inf):  # also true for NaN
-            raise ValueError(f"the numbers of the selection prior are out of range: {dict(content)}")
-        return prior
-
 
 def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
     """Return ln Signif_Avg, asinh(|GLAT|/3°), and the mask of sources with both, ``(N,)`` each."""
@@ -218,14 +206,6 @@ class SecondAssociations:
         none = 1.0 - np.sum(said, axis=0)
         factors[bare & (kind == "")] = none / none.max()
         return factors
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, float]) -> SecondAssociations:
-        """Return the likelihood with the rates b. Raises ValueError if a kind is unknown or a number out of range."""
-        chance = {str(name): float(b) for name, b in content.items()}
-        if not set(chance) <= set(CLASS_TREE) or not all(0 <= b <= _MOST_BY_CHANCE for b in chance.values()):
-            raise ValueError(f"the rates of second associations are out of range: {dict(content)}")
-        return cls(chance)
 
 
 def kinds_of(sources: Catalog) -> NDArray[np.str_]:

@@ -161,16 +161,10 @@ def test_damaged_state_is_refused():
     imputation = fit(reading, significance)
     with pytest.raises(ModelFolderError, match=r"damaged \(KeyError: 'ln_significance'\).*Train the model again"):
         Imputation.from_dict({key: v for key, v in imputation.to_dict().items() if key != "ln_significance"})
-    for change, message in (
-        ({"median": None}, "TypeError"),
-        ({"variance": "nan"}, "not finite"),
-        ({"variance": -1.0}, "negative"),
-        ({"surprise": 1}, "unknown surprise"),
-    ):
-        state = imputation.to_dict()
-        state["features"][0] |= change
-        with pytest.raises(ModelFolderError, match=message):
-            Imputation.from_dict(state)
+    state = imputation.to_dict()
+    state["features"][0]["surprise"] = 1
+    with pytest.raises(ModelFolderError, match="surprise"):
+        Imputation.from_dict(state)
 
 
 def test_other_features_are_refused():

@@ -305,8 +305,6 @@ DAMAGE = {
     "shape of weights": (array("weights/posterior.q_mu", lambda a: a[:, 1:]), "q_mu"),
     "another number of classes": (array("weights/posterior.Z", lambda a: a[1:]), "is damaged"),
     "shape of domain": (array("domain/covariance", lambda a: a[1:]), "domain"),
-    "negative variance": (array("domain/covariance", lambda a: -a), "covariance"),
-    "unsorted depths": (array("domain/depths", lambda a: a[::-1]), "depths"),
     "negative kernel variance": (array("weights/kernel.kernels[0].variance", lambda a: -a), "variance"),
     "fewer features": (inside("model", features=["LP_Index"]), "imputes"),
     "classes of another model": (config(classes=["a", "b", "c"]), "classes"),
@@ -316,8 +314,7 @@ DAMAGE = {
     "missing parameter": (without("estimator", "inputs"), "inputs"),
     "unknown parameter": (inside("estimator", colour="red"), "colour"),
     "unknown method": (inside("estimator", method="gp"), "method='gp'"),
-    "odd selection": (inside("model", "selection", norm=-1.0), "selection prior"),
-    "half a neighbour": (config(neighbours=2.5), "neighbours"),
+    "odd selection": (inside("model", "selection", odd=-1.0), "odd"),
     "odd provenance": (inside("model", "provenance", odd="1.0"), "odd"),
 }
 

@@ -220,13 +220,4 @@ def test_rates_of_a_small_catalogue_leave_room_for_no_class2():
     second = SecondAssociations.fit(
         make_up_catalog([""] * 3, CLASS2=["bll", "psr", "snr"]), dict.fromkeys(FRACTIONS, 0.0)
     )
-    assert SecondAssociations.from_dict(second.chance) == second
     assert np.all(second.factors(make_up_catalog([""], CLASS2=[""]), GROUPING, CLASSES) > 0)
-
-
-def test_it_is_stored():
-    second = SecondAssociations(CHANCE)
-    assert SecondAssociations.from_dict(second.chance) == second
-    for wrong in ({"agn": -0.1}, {"agn": 0.5}, {"star": 0.01}, {"agn": float("nan")}):
-        with pytest.raises(ValueError, match="out of range"):
-            SecondAssociations.from_dict(wrong)

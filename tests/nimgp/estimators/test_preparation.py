@@ -66,9 +66,9 @@ def test_prior_by_name(X, kind, components):
 
 
 SPOILT = {
-    "input_prior.weights": [lambda a: a[:1], lambda a: a[None], lambda a: a - 1, lambda a: 2 * a, lambda a: a * [0, 1]],
+    "input_prior.weights": [lambda a: a[:1], lambda a: a[None]],
     "input_prior.mean": [lambda a: a[:, :1], lambda a: a[0], lambda a: a[:0]],
-    "input_prior.precision": [lambda a: a[0], lambda a: a[:, :1], lambda a: -a, lambda a: 0 * a],
+    "input_prior.precision": [lambda a: a[0], lambda a: a[:, :1]],
     "temperature": [lambda a: 0 * a, lambda a: -a, lambda a: a[None]],
     "mean": [lambda a: a[:1]],
     "scale": [lambda a: a[:1], lambda a: 0 * a],
