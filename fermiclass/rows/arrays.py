@@ -62,11 +62,11 @@ class ArrayRows(Rows):
 
     def _read(self, start: int, stop: int) -> Chunk:
         names = self.columns.features
-        X = np.column_stack([as_floats(self._X[start:stop, j], start, name) for j, name in enumerate(names)])
+        X = np.column_stack([as_floats(self._X[start:stop, j]) for j in range(len(names))])
         X_var = np.zeros_like(X)
         if self._X_var is not None:
             for j, name in enumerate(f"X_var of {name}" for name in names):
-                X_var[:, j] = as_floats(self._X_var[start:stop, j], start, name)
+                X_var[:, j] = as_floats(self._X_var[start:stop, j])
                 refuse(X_var[:, j] < 0, X_var[:, j], "expected variances of 0 or more", start, name)
         y = None if self._y is None else plain_values(np.array(self._y[start:stop]), "y", as_label=True)
         return Chunk(X, X_var, y)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
 from fermiclass.io.arrays import FloatArray
-from fermiclass.rows.columns import Columns, as_floats, as_variances, plain_values, refuse
+from fermiclass.rows.columns import Columns, as_floats, plain_values, refuse
 
 CHUNK_ROWS = 65536  #: Number of rows that a pass in order reads at a time.
 
@@ -129,11 +129,14 @@ class TableRows(Rows):
     def _chunk(self, column: Callable[[str], NDArray[Any]], start: int) -> Chunk:
         """Build a chunk, whose first row is `start`, from a function that returns a column ``(n,)``."""
         roles = self.columns
-        X = np.column_stack([as_floats(column(name), start, name) for name in roles.features])
+        X = np.column_stack([as_floats(column(name)) for name in roles.features])
         X_var = np.zeros_like(X)
         for j, name in enumerate(roles.uncertainties):
             if name is not None:
-                X_var[:, j] = as_variances(as_floats(column(name), start, name), start, name)
+                sigma = as_floats(column(name))
+                refuse(sigma < 0, sigma, "expected uncertainties of 0 or more", start, name)
+                with np.errstate(over="ignore"):  # infinite ones are refused
+                    X_var[:, j] = sigma**2
         y = None if roles.label is None else plain_values(column(roles.label), roles.label, as_label=True)
         return Chunk(X, X_var, y, {name: plain_values(column(name), name) for name in roles.keep})
 

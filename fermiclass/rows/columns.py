@@ -70,23 +70,9 @@ class Columns:
                 raise RowsError(f"the column '{name}' of '{source}' does not hold one number a row. Choose another.")
 
 
-def as_floats(values: NDArray[Any], start: int, name: str) -> FloatArray:
-    """Return numbers in double precision; RowsError where a whole number has too many digits."""
-    floats = values.astype(np.float64, order="C")  # sums depend on the order in memory
-    if values.dtype.kind in "iu":
-        lost = floats.astype(values.dtype) != values
-        refuse(lost, values, "which float64 cannot hold: use fewer digits", start, name)
-    return floats
-
-
-def as_variances(sigma: FloatArray, start: int, name: str) -> FloatArray:
-    """Return the squares of uncertainties; RowsError where one is negative, or its square would be 0."""
-    with np.errstate(over="ignore", under="ignore"):
-        variances = sigma**2
-    refuse(sigma < 0, sigma, "expected uncertainties of 0 or more", start, name)
-    lost = (variances == 0) & (sigma != 0)
-    refuse(lost, sigma, "whose square float64 cannot hold: use other units", start, name)
-    return variances
+def as_floats(values: NDArray[Any]) -> FloatArray:
+    """Return numbers in double precision."""
+    return values.astype(np.float64, order="C")  # sums depend on the order in memory
 
 
 def refuse(wrong: NDArray[np.bool_], values: NDArray[Any], why: str, start: int, name: str) -> None:

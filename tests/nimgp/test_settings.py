@@ -19,7 +19,7 @@ REFUSED = {
     "label_noise": (1.0, -0.1, None, "some"),
     "method": ("gp", None),
     "likelihood": ("gauss", 3),
-    "kernel": ("se+rbf", "", "se+", 5, "+".join(["linear"] * 40)),
+    "kernel": ("se+rbf", "", "se+", 5),
     "objective": ("loss",),
     "noise": ("some", ["given"]),
     "label_sets": ("bcu=a+b", {"bcu": "ab"}, {"bcu": ()}, {"bcu": ("a", "a")}, {3: ("a", "b")}),

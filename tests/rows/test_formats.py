@@ -116,29 +116,6 @@ def test_small_fluxes_and_times_keep_all_digits(form, tmp_path):
     check(make_rows(form, data, tmp_path).read(640, 800), data, 640, 800)
 
 
-@pytest.mark.parametrize("form", ["parquet", "parquet-folder", "fits"])
-def test_an_error_bar_does_not_become_zero(form, tmp_path):
-    data = Data()
-    data.sigma[700, 0] = 1e-170
-    with pytest.raises(RowsError, match=r"there is 1e-170 .*'e_flux', whose square"):
-        make_rows(form, data, tmp_path).read(650, 800)
-
-
-@pytest.mark.parametrize("kind", ["parquet", "fits", "npy"])
-def test_whole_numbers_keep_all_digits(tmp_path, kind):
-    def read(*numbers):
-        path = tmp_path / f"rows.{kind}"
-        if kind == "npy":
-            np.save(path, np.array(numbers)[:, None])
-        else:
-            write_table(Table({"id": numbers}), path)
-        return open_rows(path, ["id"]).read(0, len(numbers)).X[:, 0].tolist()
-
-    assert read(1, -(2**53), 2**53) == [1, -(2**53), 2**53]
-    with pytest.raises(RowsError, match=rf"there is {2**53 + 1} in row 1 .*'id', which float64 cannot hold"):
-        read(1, 2**53 + 1)
-
-
 def test_blocks_are_row_groups(data, tmp_path):
     rows = make_rows("parquet-folder", data, tmp_path)
     edges = [*range(0, 333, 64), *range(333, 1000, 64), 1000]

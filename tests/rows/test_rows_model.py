@@ -294,7 +294,6 @@ def test_lost_error_bars_are_no_zeros(model, data, tmp_path):
     [
         ("classes", ["bll", "psr"]),
         ("classes", ["psr", "fsrq", "bll"]),
-        ("neighbours", 1000),
         ("model", {"features": ["x0"]}),
     ],
 )
