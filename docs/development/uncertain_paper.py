@@ -149,7 +149,7 @@ def posterior_of_inputs(fitted: UncertainGPRegressor, x: np.ndarray) -> Record:
     model, observed = fitted._model, fitted._sources
     V = np.maximum(observed.cov, 1e-12)
     mean, log_share = tf.Variable(observed.mean), tf.Variable(np.zeros_like(V))  # v = V exp(log_share)
-    variables = [mean, log_share, *(parameter.unconstrained_variable for parameter in model.trainable_parameters)]
+    variables = [mean, log_share, *model.trainable_variables]
 
     @tf.function(autograph=False)
     def evaluate() -> tuple[Any, Any]:

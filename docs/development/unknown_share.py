@@ -12,7 +12,7 @@ reality; without it each class looks the same among training sources and sources
 
 QuaPy's estimators need examples of what they count, so they have them in two ways. *Imitated*: each known class is
 hidden from the forest in turn, and is an example of the unknown. *Shown*: they have sources of the hidden class that
-are not counted (104 and more) as training sources, which no estimator of an unknown class has.
+are not counted (140 and more) as training sources, which no estimator of an unknown class has.
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ def main() -> None:
     from fermiclass.catalog import read_catalog
     from fermiclass.labelling.training import training_table
 
-    table = training_table(read_catalog(CATALOG), one_class=True)
+    table = training_table(read_catalog(CATALOG), classes=",".join(CLASSES), one_class=True)
     path = arguments.output
     found = json.loads(path.read_text(encoding="utf-8")) if path is not None and path.exists() else []
     done = {(one["seed"], one["hidden"]) for one in found}
