@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -32,7 +33,7 @@ STARTS = ((0.05, 1.0, 0.1, True, 1000), (0.001, 1.0, 0.1, True, 1000))
 SEGMENTS = (50, 50, 100, 200, 400, 800)  # steps between the points of a curve
 
 
-def process(likelihood: str, lengthscale: float, *, epsilon: float | None = None, **settings: object):
+def process(likelihood: str, lengthscale: float, *, epsilon: float | None = None, **settings: Any) -> NIMGPClassifier:
     """Return an untrained process with the paper's kernel; None learns ε."""
     hyper = {"epsilon": epsilon, "lengthscale": lengthscale, "variance": 5.0, "white": 1e-8, "priors": False}
     fixed = {"method": "mgp", "objective": "elbo", "kernel": "se", "num_inducing": 100, "batch_size": 1024}
@@ -84,7 +85,7 @@ def starts(data_set: str, likelihood: str) -> None:
     problem = GPC().problem(f"{data_set}/0", 0)
     root = float(np.sqrt(problem.X.shape[1]))
     for epsilon, lengthscale, rate, decay, steps in STARTS:
-        how = {"learning_rate": rate, "training": {"decay": decay, "mean": False}}
+        how: dict[str, Any] = {"learning_rate": rate, "training": {"decay": decay, "mean": False}}
         start = process(likelihood, lengthscale * root, steps=1, **how).fit(problem.X, problem.y)
         start.fitted_.parameters["likelihood.epsilon"] = np.float32(epsilon)
         fitted = process(likelihood, lengthscale * root, steps=steps, **how).fit(problem.X, problem.y, start=start)

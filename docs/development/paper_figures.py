@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,13 +31,13 @@ FIGURES = Path(__file__).parents[1] / "figures"
 METHODS = ("nimgp", "nimgp-nn", "nimgp-fo")
 
 
-def panels(columns: int, rows: int = 1, **shared: bool | str) -> tuple[Figure, list[Axes]]:
+def panels(columns: int, rows: int = 1, **shared: Any) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels."""
     figure = Figure(figsize=(2.6 * columns, 2.5 * rows), layout="constrained")
     return figure, list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
 
 
-def fitted(name: str, cell: str, method: str, data: Path) -> tuple:
+def fitted(name: str, cell: str, method: str, data: Path) -> tuple[Any, ...]:
     """Return the first problem of a cell and an estimator that is fitted to it."""
     benchmark = make_benchmark(name, data=data)
     problem = benchmark.problem(cell, 0)
@@ -109,7 +110,9 @@ def figure_4(options: argparse.Namespace) -> Figure:
     for panel, (optimiser, V) in zip(axes, cells, strict=True):
         of = rows[optimiser][rows[optimiser]["cell"].str.endswith(f"/{V}")].groupby("method")["noise"]
         learned = {title_of(m): [noise[0] for noise in of.get_group(m)] for m in METHODS}
-        panel.hist(list(learned.values()), bins=np.linspace(0.0, 1.0, 21), color=PALETTE[:3], label=list(learned))
+        panel.hist(
+            list(learned.values()), bins=np.linspace(0.0, 1.0, 21).tolist(), color=PALETTE[:3], label=list(learned)
+        )
         panel.axvline(float(V), color="black", lw=0.8, ls="--")
         panel.set_title(f"V = {V}, {optimiser}", fontsize="medium", loc="left")
         panel.set_xlabel("learned V")
