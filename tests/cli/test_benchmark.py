@@ -134,5 +134,6 @@ def test_documented_commands_are_understood(monkeypatch, tmp_path, command):
     monkeypatch.setattr(harness, "run", plan)
     monkeypatch.setattr(Benchmark, "check_data", lambda self, cells: None)
     (tmp_path / "docs" / "figures").mkdir(parents=True)
+    (tmp_path / "FOLDER").mkdir()
     run("benchmark", *shlex.split(command), "--quiet", cwd=tmp_path)
     assert planned
