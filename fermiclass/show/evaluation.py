@@ -160,7 +160,7 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
         radius, gone, moved, which = (targets.meta[key] for key in ("radius_deg", "gone", "moved", "targets"))
         say(
             f"The same source is the nearest one within {radius:g} deg of both lists. {gone} {which} sources have "
-            f"none; {moved} have one by name that is further off, and do not count."
+            f"none. Sources whose name is further off in the later list do not count ({moved})."
         )
     console.print(methods_table(evaluation))
     hidden = len(evaluation.results) - len(shown(evaluation))

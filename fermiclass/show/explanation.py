@@ -53,9 +53,9 @@ def _title(explained: Explanation) -> Text:
     label = explained.label
     known = [str(label[name]) for name in ("CLASS1", "ASSOC1") if name in label.colnames and label[name]]
     parts = [f": {', '.join(known) or 'unassociated'}"]
-    if "GLON" in label.colnames and "GLAT" in label.colnames:
+    if {"GLON", "GLAT"} <= set(label.colnames) and np.isfinite(label["GLAT"]):
         parts.append(f"l = {label['GLON']:.2f}°, b = {label['GLAT']:.2f}°".replace("-", "−"))
-    if "Signif_Avg" in label.colnames:
+    if "Signif_Avg" in label.colnames and np.isfinite(label["Signif_Avg"]):
         parts.append(f"{label['Signif_Avg']:.1f} σ")
     return Text.assemble((explained.name, "bold"), "; ".join(parts))
 

@@ -176,7 +176,7 @@ plt.show()
 # ## Choose targets
 #
 # These are the 8 best candidates for pulsars of any kind at declinations up to 20°, at
-# least 10° from the Galactic plane. `followup` leaves out sources with a warning flag
+# least 10° from the Galactic plane. `followup` leaves out sources with flags 4 or 8
 # (`docs/labels.md` explains `LABEL_FLAGS`). It ranks by `Sum_P_psr` times `LASTS`, the
 # probability that a later list still has the source.
 

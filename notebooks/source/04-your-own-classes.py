@@ -147,7 +147,7 @@ plt.show()
 # apart.
 #
 # These are the 8 best candidates for millisecond pulsars at least 10° from the plane,
-# without sources that have a warning flag:
+# without sources that have flags 4 or 8:
 
 # %%
 best = fc.followup(labels, want="msp", abs_glat=(10, 90), status="unassociated", top=8)
