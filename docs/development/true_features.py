@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
@@ -65,7 +66,7 @@ def main() -> None:
     parser.add_argument("--model", default="DR1.model", help="folder of DR1's model, which is trained if there is none")
     options = parser.parse_args()
     first = fc.read_catalog(CATALOGS / "4FGL-DR1.fits.gz")
-    model = fc.load_model(options.model) if Path(options.model).exists() else fc.train(first)
+    model: Any = fc.load_model(options.model) if Path(options.model).exists() else fc.train(first)
     if not Path(options.model).exists():
         fc.save_model(model, options.model)
     table = model.features_of(first)
