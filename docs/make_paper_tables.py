@@ -39,7 +39,7 @@ WHY = {
     "Tables 5 and 6": "[the optimiser](#uci-data-with-learned-noise-its-tables-5-and-6)",
     "Tables 5 and 6, satellite": "[the optimiser](#uci-data-with-learned-noise-its-tables-5-and-6)",
     "Tables 7 and 8": "[other data](#handwritten-digits-its-tables-7-and-8)",
-    "Tables 9 and 10": "[demonstrated cause: the path of the optimiser](training.md#optimiser-on-the-papers-data)",
+    "Tables 9 and 10": "[demonstrated cause: the optimiser](training.md#optimiser-on-the-papers-data)",
     "Tables 11 and 12": "[a few draws in prediction](training.md#optimiser-on-the-papers-data)",
     "Tables 13 and 14": "[below Bayes](#synthetic-data-with-given-noise-its-tables-2-and-3)",
     "Tables 15 and 16": "[below Bayes](#synthetic-data-with-given-noise-its-tables-2-and-3)",
