@@ -67,7 +67,8 @@ def find_outliers(
         The catalogue. Its sources of one class each are used, not those whose class stands for several.
     estimator
         An unfitted estimator that models wrong labels; by default :func:`default_estimator`. A
-        :class:`fermiclass.RobustGPClassifier` can have up to :data:`MOST_FOR_EP` sources. It is copied, not changed.
+        :class:`fermiclass.RobustGPClassifier` can have up to :data:`MOST_FOR_EP` sources, and ignores weights of labels
+        of your own. It is copied, not changed.
     features, classes, min_significance
         As for :func:`fermiclass.labelling.training.train`.
     folds
@@ -152,7 +153,8 @@ def hold_out(
             "its time grows with the cube of their number. Use fewer, with min_significance or fewer classes, or a "
             "method other than rmgpc."
         )
-    fitted = fit_folds(estimator, splits, table.X, table.y, table.X_var, progress=progress)
+    weight = None if expectation_propagation(estimator) else table.weight
+    fitted = fit_folds(estimator, splits, table.X, table.y, table.X_var, weight, progress)
     predictions, wrong = [], np.empty(len(table))
     for one, (_, test) in zip(fitted, splits, strict=True):
         predictions.append(one.predict_distribution(table.X[test], X_var=table.X_var[test]))

@@ -90,12 +90,15 @@ class CatalogModel:
 
     @property
     def training_shares(self) -> FloatArray:
-        """Shares of the C classes among the training sources of one class; NaN if they are not known.
+        """Shares of the C classes in the weights of the training sources of one class; NaN if they are not known.
 
         Of the sources of a class whose kind is not known, a kind has its share of those whose kind is known.
         """
-        learned = self.provenance.training_counts
-        counts = np.array([learned.get(name, np.nan) for name in self.classes], float)
+        learned: dict[str, float] = {}
+        for word, count in self.provenance.training_counts.items():
+            label, _, weight = word.partition("@")
+            learned[label] = learned.get(label, 0.0) + count * float(weight or 1.0)
+        counts = np.array([learned.get(name, np.nan) for name in self.classes])
         for label, names in self.grouping.sets.items():
             if set.intersection(*(set(self.grouping.members[name]) for name in names)):  # kinds of one class
                 own = np.isin(self.classes, names)

@@ -78,6 +78,16 @@ def test_a_kind_is_learned(few, sed):
     assert np.mean((np.asarray(P["P_hsp"]) > np.asarray(P["P_lsp"])) == hard) > 0.85
 
 
+def test_shares_are_of_weights(few):
+    """Half the weight of all pulsars counts as half as many, however the weights are written."""
+    estimator = NIMGPClassifier("mgp", steps=1, num_inducing=5, label_noise=0)
+    pulsars = few.names[few.classes == "psr"]
+    half = relabel(few, Table({"name": pulsars, "class": ["psr"] * len(pulsars), "weight": [0.5] * len(pulsars)}))
+    one, other = (train(each, estimator, features="six") for each in (few, half))
+    expected = one.training_shares * np.where(np.array(one.classes) == "psr", 0.5, 1.0)
+    np.testing.assert_allclose(other.training_shares, expected / expected.sum())
+
+
 @pytest.mark.parametrize(
     ("columns", "error", "word"),
     [
