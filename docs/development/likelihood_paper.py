@@ -30,7 +30,12 @@ from fermiclass.plots.style import PALETTE
 
 FIGURES = Path(__file__).parents[1] / "figures"
 #: ε, length-scale / √D, step size, whether it falls, and steps.
-STARTS = ((0.05, 1.0, 0.1, True, 1000), (0.001, 1.0, 0.1, True, 1000))
+STARTS = (
+    (0.05, 1.0, 0.1, True, 1000),
+    (0.001, 1.0, 0.1, True, 1000),
+    (0.05, 1.0, 0.1, True, 10_000),
+    (0.05, 0.1, 0.01, False, 10_000),  # the paper's
+)
 SEGMENTS = (25, 25, 50, 100, 200, 400, 800)  # steps between the points of a curve
 
 
