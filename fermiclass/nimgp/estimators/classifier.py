@@ -186,7 +186,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         sample_weight
             Weights of rows, ``(N,)``: they multiply a row's term of the objective. Rows of weight 0 are left out.
         start
-            Trained classifier of the same kind and classes. Training starts from its parameters and standardisation.
+            Trained classifier of the same kind and classes. Training starts from its parameters and standardisation,
+            and from its network, or q(x) of rows that it has learned from, unless it was saved or pickled.
         progress
             Called with the state of training every few steps.
 

@@ -15,6 +15,7 @@ from fermiclass.nimgp.processes import is_broken_fork
 from fermiclass.nimgp.settings import AUTO, Settings
 
 if TYPE_CHECKING:
+    from fermiclass.nimgp.model import NoisyInputGP
     from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction
     from fermiclass.nimgp.training.checkpoints import Checkpoint
     from fermiclass.nimgp.training.loop import Data, TrainingState
@@ -42,6 +43,8 @@ class Fitted:
     objective: np.ndarray
     parameters: Mapping[str, np.ndarray]
     predictor: ClassPredictor
+    #: Inputs that were learned from, standardised, ``(N, D)``; None where there is no q(x), and of a saved classifier.
+    learned_from: np.ndarray | None = None
 
     def predict(self, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray | None = None) -> Iterator[Prediction]:
         """Predict rows in the units of the training, block by block; see `ClassPredictor.blocks`."""
@@ -135,6 +138,7 @@ def fit_prepared(
     See :meth:`fermiclass.NIMGPClassifier.fit_stream` for `checkpoint` and `progress`, and :func:`check_start`.
     """
     from fermiclass.nimgp.model import assign_weights, build_model, weights_of
+    from fermiclass.nimgp.modules import parameters_of
     from fermiclass.nimgp.prediction.predictor import ClassPredictor
     from fermiclass.nimgp.training.loop import maximise
 
@@ -151,6 +155,7 @@ def fit_prepared(
     )
     if start is not None:
         assign_weights(model, start.parameters)
+        _keep_inputs(model, start, prepared)
     steps = schedule(settings, prepared.num_data, prepared.seed, batch_size=batch_size)
     for state in maximise(model, data, steps, checkpoint=checkpoint):
         if progress is not None:
@@ -159,7 +164,25 @@ def fit_prepared(
     parameters = weights_of(model)
     assign_weights(model, parameters)  # as they are rounded in a model that is restored
     predictor = ClassPredictor(model, input_prior=prior, first_order=settings.method in FIRST_ORDER)
-    return Fitted(settings, classes, prepared.scaling, prior, prepared.temperature, objective, parameters, predictor)
+    known, found = (settings, classes, prepared.scaling, prior), (objective, parameters, predictor)
+    return Fitted(*known, prepared.temperature, *found, prepared.X if parameters_of(model.input_model) else None)
+
+
+def _keep_inputs(model: NoisyInputGP, start: Fitted, prepared: Prepared) -> None:
+    """Go on with the network of `start`, or with its q(x) of rows that it has learned from; others begin anew."""
+    from fermiclass.nimgp.modules import parameters_of
+
+    theirs, ours = start.settings.inputs, prepared.settings.inputs
+    if start.learned_from is None or (theirs.units, theirs.hidden) != (ours.units, ours.hidden):
+        return
+    known = parameters_of(start.predictor.model.input_model)
+    places = {row.tobytes(): place for place, row in enumerate(start.learned_from)}
+    place = np.array([places.get(row.tobytes(), -1) for row in prepared.X])
+    for name, parameter in parameters_of(model.input_model).items():
+        values = known[name].numpy()
+        if prepared.settings.method in PER_SOURCE:
+            values = np.where(place[:, None] < 0, parameter.numpy(), values[place])
+        parameter.assign(values)
 
 
 def check_start(settings: Settings, classes: np.ndarray, input_dim: int, start: Fitted) -> None:

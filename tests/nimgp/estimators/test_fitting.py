@@ -1,5 +1,7 @@
 """Training that starts from another classifier, and temperatures from held-out folds, which predictions use."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.estimators.folds import fold_temperature
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+from fermiclass.nimgp.modules import parameters_of
 from tests.nimgp.estimators.test_classifier import make_data
 
 SMALL = {"steps": 4, "num_inducing": 12, "num_draws": 16, "learning_rate": 0.1, "training": {"precision": "float64"}}
@@ -48,6 +51,33 @@ def test_a_warm_start_keeps_the_standardisation_and_the_inducing_points():
         np.testing.assert_array_equal(getattr(second, name), getattr(first, name))
     np.testing.assert_allclose(second.weights_["posterior.Z"], first.weights_["posterior.Z"], atol=1e-5)
     np.testing.assert_allclose(second.weights_["posterior.q_mu"], first.weights_["posterior.q_mu"], atol=1e-5)
+
+
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.parametrize("method", ["nimgp", "nimgp-nn"])
+def test_a_warm_start_keeps_what_is_known_of_the_noiseless_inputs(method):
+    """The network, or q(x) of rows that the first has seen, in any order; q(x) of new rows begins anew."""
+    X, y, X_var = make_data(40, 1)
+    first = NIMGPClassifier(method, **SMALL).fit(X[:30], y[:30], X_var=X_var[:30])
+    estimator = NIMGPClassifier(method, **SMALL | {"steps": 1, "learning_rate": 1e-6})
+
+    def parameters(of):
+        return {name: each.numpy() for name, each in parameters_of(of.fitted_.predictor.model.input_model).items()}
+
+    known = parameters(first)
+    second = parameters(estimator.fit(X, y, X_var=X_var, start=first))
+    if method == "nimgp-nn":
+        for name, values in second.items():
+            np.testing.assert_allclose(values, known[name], atol=1e-5)
+    else:
+        seen = np.abs(second["mean"]).max(axis=1) > 1e-4
+        assert seen.sum() == 30
+        for name, start in (("mean", 0.0), ("variance", 0.5)):
+            np.testing.assert_allclose(np.sort(second[name][seen], axis=0), np.sort(known[name], axis=0), atol=1e-5)
+            np.testing.assert_allclose(second[name][~seen], start, atol=1e-5)
+    estimator.fit(X, y, X_var=X_var, start=pickle.loads(pickle.dumps(first)))
+    for name, values in parameters(estimator).items():
+        assert np.any(np.abs(values[:5] - second[name][:5]) > 1e-4)
 
 
 @pytest.mark.usefixtures("eagerly")
