@@ -43,7 +43,7 @@ WHY = {
     "Tables 11 and 12": "[a few draws in prediction](training.md#optimiser-on-the-papers-data)",
     "Tables 13 and 14": "[below Bayes](#synthetic-data-with-given-noise-its-tables-2-and-3)",
     "Tables 15 and 16": "[below Bayes](#synthetic-data-with-given-noise-its-tables-2-and-3)",
-    "Tables 17 and 18": "[few splits](#astrophysics-data-its-tables-9-and-10)",
+    "Tables 17 and 18": "[MGP, unexplained](#astrophysics-data-its-tables-9-and-10)",
 }
 
 #: Tables 10 and 18 of the paper: numbers of bll, fsrq and psr sources (true) for each predicted class and method.
