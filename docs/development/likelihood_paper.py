@@ -3,12 +3,14 @@
     python docs/development/likelihood_paper.py errors
     python docs/development/likelihood_paper.py curves
     python docs/development/likelihood_paper.py starts --dataset letter
+    python docs/development/likelihood_paper.py bayes
 
 ``errors``, figure 5: densities and distribution functions of the errors, and of the Gaussians N(0, a) that replace
 them. ``curves``, figure 4 without `adult`: error and NLL against the number of steps, with a free and a fixed ε (the
 paper's δ). There are 100 inducing points (the paper: 300), and Adam begins again at each point with a step size of 0.03
 (0.01) and length-scales of √D (0.1 √D, from which 800 steps of 0.01 leave the prior hardly or not).
 ``starts``: error, NLL and bound from several starts of ε and of the length-scale, of the first split.
+``bayes``: NLL and error of the Bayes classifier on test rows of the waveforms, and on many more draws.
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy import stats
+from scipy import special, stats
 
 from fermiclass import NIMGPClassifier
 from fermiclass.benchmarks.benchmark import Problem, score_labels
-from fermiclass.benchmarks.gpc import GPC
+from fermiclass.benchmarks.gpc import GPC, WAVES, drawn, waveform
 from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE
 from fermiclass.plots.style import PALETTE
 
@@ -104,6 +106,27 @@ def starts(data_set: str, likelihood: str) -> None:
         )
 
 
+def bayes() -> None:
+    """Print NLL and error of p(y = c | x) ∝ ∫₀¹ N(x | u a_c + (1 − u) b_c, I) du, by 64 Gauss–Legendre nodes."""
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    u = 0.5 * (1.0 + nodes)[:, None]
+    means = u * WAVES[:, :1] + (1.0 - u) * WAVES[:, 1:]  # (3, 64, 21)
+
+    def score(X: np.ndarray, y: np.ndarray) -> str:
+        log_density = np.einsum("nd,cud->ncu", X[:, :21], means) - 0.5 * np.square(means).sum(axis=-1)
+        p = special.softmax(special.logsumexp(log_density, b=weights, axis=-1), axis=1)
+        of = score_labels(y, p, np.array(["0", "1", "2"]))
+        return f"NLL {of['nll']:.4f}, error {of['error']:.4f}"
+
+    for data_set in ("waveform", "waveform-noise"):
+        rows, _ = drawn(data_set)
+        for split in range(GPC.num_splits):
+            problem = GPC().problem(f"{data_set}/0", split)
+            X = rows.mean(axis=0) + rows.std(axis=0) * problem.X_test
+            print(f"{data_set}, split {split}: {score(X, problem.y_test)}")
+    print(f"100,000 draws: {score(*waveform(100_000, 21, np.random.default_rng(1)))}")
+
+
 def errors() -> None:
     """Draw figure 5, and print the largest distance between the logistic error and its Gaussian."""
     x = np.linspace(-6.0, 6.0, 2001)
@@ -142,14 +165,14 @@ def errors() -> None:
 def main() -> None:
     """Do what the first argument names."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=["errors", "curves", "starts"])
+    parser.add_argument("what", choices=["errors", "curves", "starts", "bayes"])
     parser.add_argument("--dataset", default="letter")
     parser.add_argument("--likelihood", default="step")
     options = parser.parse_args()
     if options.what == "starts":
         starts(options.dataset, options.likelihood)
     else:
-        {"errors": errors, "curves": curves}[options.what]()
+        {"errors": errors, "curves": curves, "bayes": bayes}[options.what]()
 
 
 if __name__ == "__main__":

