@@ -46,8 +46,8 @@ class MNIST(Benchmark):
     """
 
     name = "mnist"
-    #: Minibatches as in the paper, since all images in every step would be slower. Fewer and larger steps, which from the
-    #: authors' start end far below the maximum of the bound.
+    #: Minibatches as in the paper, since all images in every step would be slower. Fewer and larger steps. From the
+    #: authors' start they end far below the maximum of the bound.
     fast = MappingProxyType(
         {"epochs": 100, "learning_rate": 0.01, "training": {"decay": True}, "hyper": FAST_OPTIMISER["hyper"]}
     )
