@@ -85,8 +85,12 @@ def verdict(row: dict[str, float]) -> str:
 
 
 def merge(earlier: pd.DataFrame, later: pd.DataFrame) -> pd.DataFrame:
-    """Replace the figures that were measured again on as many splits or more, and add new ones."""
-    both = pd.concat([later[later["figure"] != "seconds"], earlier])
+    """Replace the figures that were measured again on as many splits or more, and add new ones.
+
+    Only tables 10 and 18, of `astro454`, need the numbers of a confusion matrix.
+    """
+    counts_of_others = later["figure"].str.startswith("count") & (later["benchmark"] != "astro454")
+    both = pd.concat([later[(later["figure"] != "seconds") & ~counts_of_others], earlier])
     most = both.groupby(KEY)["splits"].transform("max")
     return both[both["splits"] == most].drop_duplicates([*KEY, "figure"]).sort_values(KEY, kind="stable")
 
