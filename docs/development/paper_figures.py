@@ -140,6 +140,7 @@ def figure_7(options: argparse.Namespace) -> Figure:
     records = pd.DataFrame(RecordFile(options.results / "active.jsonl", {"benchmark": "active"}).load())
     records[["acquisition", "noise"]] = records["cell"].str.split("/", expand=True)
     records = records[records["acquisition"] == "entropy"]
+    records = records[records["split"] <= records.groupby(["noise", "method"])["split"].max().min()]  # the same for all
     found = sorted(records["noise"].unique(), key=float)
     figure, axes = panels(len(found), sharey=True)
     for panel, noise in zip(axes, found, strict=True):

@@ -205,8 +205,9 @@ class Active(Benchmark):
     def figure(self, estimators: Mapping[tuple[str, str], Any], records: pd.DataFrame) -> Figure:
         """Draw test error against labels added: one panel per method and noise, one line per acquisition."""
         panels: dict[str, dict[str, Any]] = {}
-        for (cell, method), group in records.groupby(["cell", "method"], sort=False):
-            acquisition, _, noise = str(cell).partition("/")
-            panel = panels.setdefault(f"{title_of(method)}, noise {noise}", {})
+        noise = records["cell"].str.partition("/")[2].astype(float)
+        for (_, method, cell), group in records.assign(noise=noise).groupby(["noise", "method", "cell"]):
+            acquisition, _, label = str(cell).partition("/")
+            panel = panels.setdefault(f"{title_of(method)}, noise {label}", {})
             panel[acquisition] = learning_curve(group["curves"])
         return active_figure(panels)
