@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -37,6 +38,7 @@ def test_published_figures_are_those_of_the_benchmarks(tables):
     [
         (0.3768, 0.02, 0.377, 20, "reached"),
         (0.3774, 0.02, 0.377, 20, "reached"),  # as exactly as it is printed
+        (0.3776, 0.02, 0.377, 20, "within one standard error"),
         (0.39, 0.02, 0.377, 20, "within one standard error"),
         (0.40, 0.02, 0.377, 20, "not"),
         (0.39, float("nan"), 0.377, 20, "not"),
@@ -45,12 +47,18 @@ def test_published_figures_are_those_of_the_benchmarks(tables):
     ],
 )
 def test_verdicts(tables, mean, se, published, splits, expected):
-    assert tables.verdict({"mean": mean, "se": se, "published": published, "splits": splits}) == expected
+    row = {"mean": mean, "se": se, "published": published, "splits": splits, "rounding": 0.0005}
+    assert tables.verdict(row) == expected
+
+
+def test_the_paper_drops_zeros_at_the_end(tables):
+    half = tables.rounding(pd.Series([0.28, 0.4, 0.53, float("nan"), 1.1]))
+    np.testing.assert_allclose(half, [0.005, 0.005, 0.005, float("nan"), 0.05])
 
 
 def test_the_overview_counts_every_figure_of_the_paper(tables):
     def of(mean, splits=5):
-        return {"mean": mean, "se": 0.01, "published": 0.377, "splits": splits}
+        return {"mean": mean, "se": 0.01, "published": 0.377, "splits": splits, "rounding": 0.0005}
 
     found = [("mgp", "nll", of(0.3)), ("nimgp", "nll", of(0.38)), ("nimgp-fo", "nll", of(0.5, splits=9))]
     found += [("nimgp-nn", "error", of(0.3, splits=1))]
