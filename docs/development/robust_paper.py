@@ -1,6 +1,6 @@
 """Tables 2 and 3 and figure 1 of "Robust Multi-Class Gaussian Process Classification".
 
-    python docs/development/robust_paper.py tests rmgpc.jsonl
+    python docs/development/robust_paper.py tests rmgpc.jsonl [MORE.jsonl]
     python docs/development/robust_paper.py suspects --data DATA --splits 20
 
 ``tests`` reads the records of ``fermiclass benchmark rmgpc --results rmgpc.jsonl``, and compares the BCR of RMGPC and
@@ -33,10 +33,11 @@ PAPER = {3: 0.69, 36: 0.96, 127: 0.82, 137: 0.51, 152: 0.86, 158: 0.83, 188: 1.0
 LEVEL = 0.01
 
 
-def tests(records: Path) -> None:
+def tests(records: list[Path]) -> None:
     """Print a row for each cell: BCR of both methods in percent, their paired difference, and p."""
-    lines = [json.loads(line) for line in records.read_text().splitlines()]
+    lines = [json.loads(line) for path in records for line in path.read_text().splitlines()]
     frame = pd.DataFrame([line for line in lines if "split" in line])
+    frame = frame.drop_duplicates(["cell", "method", "split"])
     published = wrong_labels.WrongLabels(Path()).published
     print("| cell | splits | RMGPC (the paper's) | SMGPC (the paper's) | difference | better, worse | p | verdict |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -107,7 +108,7 @@ def main() -> None:
     """Run a part."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parts = parser.add_subparsers(dest="part", required=True)
-    parts.add_parser("tests").add_argument("records", type=Path)
+    parts.add_parser("tests").add_argument("records", type=Path, nargs="+")
     part = parts.add_parser("suspects")
     part.add_argument("--data", type=Path, default=Path())
     part.add_argument("--splits", type=int, default=20)
