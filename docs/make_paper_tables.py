@@ -212,7 +212,7 @@ def overview(figures: Figures) -> list[list[str]]:
             for end in ("", "/paper"):
                 rows = [of(figures, name, cell, method + end, figure) for cell, method, figure in entries]
                 found = [row for row in rows if row is not None]
-                if end and not found:
+                if end and not entries:
                     continue
                 counted = Counter(map(verdict, found))
                 splits = sorted({int(row["splits"]) for row in found})
