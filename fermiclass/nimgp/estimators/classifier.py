@@ -108,7 +108,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
     temperature_ : float
         Temperature T of the predictions.
     noise_variance_ : ndarray (D,) or None
-        Learned noise variance V in the units of X; None if it was given.
+        Learned noise variance V in the units of X; None if it was given, or ignored (`method` 'mgp').
     label_noise_ : float
         Probability ρ that a label is wrong, given or learned.
     objective_ : ndarray
@@ -238,7 +238,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         self.mean_, self.scale_ = fitted.scaling
         self.n_features_in_ = len(self.mean_)
         self.temperature_ = fitted.temperature
-        learned = fitted.parameters.get("noise")
+        learned = None if self.method == "mgp" else fitted.parameters.get("noise")
         self.noise_variance_ = None if learned is None else learned * self.scale_**2
         self.label_noise_ = float(fitted.parameters.get("label_noise", 0.0))
         self.fitted_ = fitted

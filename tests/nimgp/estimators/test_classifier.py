@@ -286,6 +286,13 @@ def test_learned_noise_is_in_the_units_of_the_inputs(learned, data):
 
 
 @pytest.mark.usefixtures("eagerly")
+def test_mgp_learns_no_noise(data):
+    """Its V would be that of the start."""
+    X, y, _ = data
+    assert NIMGPClassifier(noise="per-feature", **LEARNED | {"method": "mgp"}).fit(X, y).noise_variance_ is None
+
+
+@pytest.mark.usefixtures("eagerly")
 def test_predictions_are_averaged_over_learned_noise(learned, new):
     """As if the learned variances had been given; what is given is not looked at."""
     X, X_var = new
