@@ -90,7 +90,8 @@ def merge(earlier: pd.DataFrame, later: pd.DataFrame) -> pd.DataFrame:
     Only tables 10 and 18, of `astro454`, need the numbers of a confusion matrix.
     """
     counts_of_others = later["figure"].str.startswith("count") & (later["benchmark"] != "astro454")
-    both = pd.concat([later[(later["figure"] != "seconds") & ~counts_of_others], earlier])
+    wanted = later[(later["figure"] != "seconds") & ~counts_of_others]
+    both = pd.concat([wanted.astype({"se": float, "published": float}), earlier])
     most = both.groupby(KEY)["splits"].transform("max")
     return both[both["splits"] == most].drop_duplicates([*KEY, "figure"]).sort_values(KEY, kind="stable")
 
@@ -234,7 +235,7 @@ def render(figures: Figures, order: str) -> str:
     elif figure == "confusion":
         table = confusion(figures, benchmark, data_sets, methods)
     else:
-        every = dict.fromkeys(cell for bench, _, cell, *_ in figures if bench == benchmark)
+        every = sorted({cell for bench, _, cell, *_ in figures if bench == benchmark})
         cells = [cell for name in wanted for cell in every if cell.rpartition("/")[0] == name or cell == name]
         table = several_cells(figures, benchmark, cells, figure, methods)
     return markdown(table)
