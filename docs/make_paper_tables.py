@@ -90,8 +90,7 @@ def merge(earlier: pd.DataFrame, later: pd.DataFrame) -> pd.DataFrame:
     Only tables 10 and 18, of `astro454`, need the numbers of a confusion matrix.
     """
     counts_of_others = later["figure"].str.startswith("count") & (later["benchmark"] != "astro454")
-    wanted = later[(later["figure"] != "seconds") & ~counts_of_others]
-    both = pd.concat([wanted.astype({"se": float, "published": float}), earlier])
+    both = pd.concat([later[(later["figure"] != "seconds") & ~counts_of_others], earlier])
     most = both.groupby(KEY)["splits"].transform("max")
     return both[both["splits"] == most].drop_duplicates([*KEY, "figure"]).sort_values(KEY, kind="stable")
 

@@ -108,4 +108,6 @@ def figures_of(folder: Path) -> pd.DataFrame:
                 for name, value in values.items()
                 if value is not None
             ]
-    return pd.DataFrame(rows)
+    numbers = ["mean", "se", "published"]
+    columns = ["benchmark", "optimiser", "cell", "method", "splits", "figure", *numbers]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
