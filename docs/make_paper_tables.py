@@ -194,6 +194,21 @@ def several_cells(
     return table
 
 
+def verdicts(figures: Figures, benchmark: str, cells: list[str], methods: list[str]) -> list[list[str]]:
+    """Lay out the numbers of cells with each verdict: a row for each method."""
+    columns = [(figure, found) for figure in ("nll", "error") for found in SIGNS if found]
+    table = [["", *(f"{'NLL' if figure == 'nll' else figure} {SIGNS[found]}" for figure, found in columns)]]
+    for method in methods:
+        counted = Counter(
+            (figure, verdict(row))
+            for cell in cells
+            for figure in ("nll", "error")
+            if (row := of(figures, benchmark, cell, method, figure))
+        )
+        table.append([title(method), *(str(counted[column]) for column in columns)])
+    return table
+
+
 def overview(figures: Figures) -> list[list[str]]:
     """Lay out the tables of the paper: command, and verdicts of all NLL and errors that the paper prints."""
     table = [["of the paper", "`fermiclass benchmark …`", "splits", "✓", "≈", "✗", "one split", "not run", "why not"]]
@@ -236,7 +251,10 @@ def render(figures: Figures, order: str) -> str:
     else:
         every = sorted({cell for bench, _, cell, *_ in figures if bench == benchmark})
         cells = [cell for name in wanted for cell in every if cell.rpartition("/")[0] == name or cell == name]
-        table = several_cells(figures, benchmark, cells, figure, methods)
+        if figure == "verdicts":
+            table = verdicts(figures, benchmark, cells, methods)
+        else:
+            table = several_cells(figures, benchmark, cells, figure, methods)
     return markdown(table)
 
 

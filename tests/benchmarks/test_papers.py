@@ -3,6 +3,7 @@
 import math
 from types import MappingProxyType
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -82,6 +83,11 @@ def test_other_files_and_torn_lines_are_passed_over(made, tmp_path):
     (tmp_path / "next.jsonl").write_text('{"benchmark": "next"}\n{"cell": "easy/0", "me')
     go(tmp_path, quick=True)
     pd.testing.assert_frame_equal(figures_of(tmp_path), expected)
+
+
+def test_figures_of_one_split_have_no_standard_error(made, tmp_path):
+    go(tmp_path, quick=True)
+    assert np.isnan(figures_of(tmp_path)["se"]).all()
 
 
 def test_figures(made, tmp_path):
