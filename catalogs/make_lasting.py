@@ -22,7 +22,6 @@ from astropy import units as u
 from astropy.coordinates import SkyCoord
 
 import fermiclass as fc
-from fermiclass.features.inputs import column_or_nan
 from fermiclass.labelling import lasting
 
 HERE = Path(__file__).parent
@@ -44,14 +43,14 @@ def has_counterpart(earlier, later):
     Sources may thus move, and get another name. The error radius is Conf_95_SemiMajor; extended sources have none.
     """
     here, there = (
-        SkyCoord(*(column_or_nan(each, name) * u.deg for name in ("RAJ2000", "DEJ2000"))) for each in (earlier, later)
+        SkyCoord(*(each.column(name) * u.deg for name in ("RAJ2000", "DEJ2000"))) for each in (earlier, later)
     )
     return here.match_to_catalog_sky(there)[1].deg <= matching_radius(earlier)
 
 
 def matching_radius(catalog):
     """Return the larger of 0.15 degrees and 1.5 error radii, in degrees."""
-    return np.fmax(RADIUS_DEG, ERROR_RADII * column_or_nan(catalog, "Conf_95_SemiMajor"))
+    return np.fmax(RADIUS_DEG, ERROR_RADII * catalog.column("Conf_95_SemiMajor"))
 
 
 def far_from_edges(catalog):
@@ -59,7 +58,7 @@ def far_from_edges(catalog):
 
     Where it does not, a list of even cells alone cannot say whether the source has a counterpart.
     """
-    ra, dec = column_or_nan(catalog, "RAJ2000"), column_or_nan(catalog, "DEJ2000") + 90.0
+    ra, dec = catalog.column("RAJ2000"), catalog.column("DEJ2000") + 90.0
     cell = lasting.CELL
     across = np.minimum(ra % cell, cell - ra % cell) * np.cos(np.radians(dec - 90.0))
     return np.minimum(across, np.minimum(dec % cell, cell - dec % cell)) > matching_radius(catalog)

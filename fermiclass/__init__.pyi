@@ -1,29 +1,28 @@
 # The public names, which __init__.py imports when they are asked for
 
 from ._version import __version__ as __version__
+from .analysis.census import Census as Census
+from .analysis.census import take_census as take_census
 from .analysis.explain import Explanation as Explanation
 from .analysis.explain import explain as explain
 from .analysis.followup import followup as followup
-from .analysis.joining import join as join
-from .analysis.joining import relabel as relabel
 from .analysis.outliers import find_outliers as find_outliers
 from .catalog import Catalog as Catalog
 from .catalog import ClassGrouping as ClassGrouping
 from .catalog import read_catalog as read_catalog
 from .catalog import read_sources as read_sources
+from .catalog.joining import join as join
+from .catalog.joining import relabel as relabel
 from .errors import FermiclassError as FermiclassError
 from .features import FeatureTable as FeatureTable
 from .features import extract_features as extract_features
 from .io.samp import send_table as send_table
 from .io.tables import read_table as read_table
 from .io.tables import write_table as write_table
-from .labelling.archive import load_model as load_model
-from .labelling.archive import save_model as save_model
 from .labelling.catalog_model import CatalogModel as CatalogModel
-from .labelling.census import Census as Census
-from .labelling.census import take_census as take_census
-from .labelling.retraining import retrain as retrain
+from .labelling.recipe import Recipe as Recipe
 from .labelling.training import classify as classify
+from .labelling.training import retrain as retrain
 from .labelling.training import train as train
 from .nimgp.estimators.classifier import NIMGPClassifier as NIMGPClassifier
 from .nimgp.estimators.exact_regressor import UncertainGPRegressor as UncertainGPRegressor
@@ -32,6 +31,8 @@ from .nimgp.estimators.sparse_regressor import NIMGPRegressor as NIMGPRegressor
 from .rows import fit_rows as fit_rows
 from .rows import open_rows as open_rows
 from .rows import predict_rows as predict_rows
+from .saved import load_model as load_model
+from .saved import save_model as save_model
 from .show.page import read_metrics as read_metrics
 from .show.page import report_page as report_page
 from .show.page import write_report as write_report

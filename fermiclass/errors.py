@@ -31,6 +31,10 @@ class SelectionError(FermiclassError, ValueError):
     """A choice of sources or an order of them is unknown, or makes no sense."""
 
 
+class RecipeError(FermiclassError, ValueError):
+    """A configuration file cannot be read, or has an entry that is not valid."""
+
+
 class RowsError(FermiclassError, ValueError):
     """Rows on disk cannot be read, do not fit together, or hold what cannot be learned from."""
 

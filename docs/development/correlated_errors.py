@@ -27,7 +27,6 @@ from true_features import CATALOGS, index_at
 
 import fermiclass as fc
 from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sources
-from fermiclass.features.inputs import column_or_nan
 from fermiclass.nimgp import model as models
 from fermiclass.nimgp.inputs.models import FirstOrderInputs
 from fermiclass.nimgp.modules import EXP, LogNormal, Parameter
@@ -48,7 +47,7 @@ def correlations(first: fc.Catalog, later: fc.Catalog, model: fc.CatalogModel) -
         for catalog, of in ((first, rows), (later, found[rows]))
     )
     z = two.X.copy()
-    z[:, names.index("LP_Index")] = index_at(later[found[rows]], column_or_nan(first, "Pivot_Energy")[rows])
+    z[:, names.index("LP_Index")] = index_at(later[found[rows]], first.column("Pivot_Energy")[rows])
     known = ~one.imputed_value & ~two.imputed_value & (two.X_var > 0) & (two.X_var < 0.95 * one.X_var)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.where(known, np.clip((z - one.X) / np.sqrt(one.X_var - two.X_var), -3.0, 3.0), np.nan)

@@ -13,8 +13,8 @@ import numpy as np
 from astropy.table import Table
 
 import fermiclass as fc
-from fermiclass.analysis.joining import REACH
-from fermiclass.analysis.other_list import OtherList
+from fermiclass.catalog.joining import REACH
+from fermiclass.catalog.other_list import OtherList
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
 catalog = fc.read_catalog(Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz")

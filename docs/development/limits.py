@@ -87,12 +87,12 @@ def other_band(way: str) -> Any:
 
     def read(band: inputs.Band, catalog: fc.Catalog) -> inputs.Reading:
         found = READ(band, catalog)
-        n_bands = inputs.column_or_nan(catalog, "Flux_Band").shape[1]
+        n_bands = inputs.catalog.column("Flux_Band").shape[1]
         edges = BAND_EDGES[n_bands]
         b = edges.index(band.low)
         weight = edges[b] * edges[b + 1] / (edges[b + 1] - edges[b])
-        flux = np.maximum(inputs.column_or_nan(catalog, "Flux_Band")[:, b], 0.0)
-        lower, upper = inputs.column_or_nan(catalog, "Unc_Flux_Band").reshape(len(flux), n_bands, 2)[:, b].T
+        flux = np.maximum(inputs.catalog.column("Flux_Band")[:, b], 0.0)
+        lower, upper = inputs.catalog.column("Unc_Flux_Band").reshape(len(flux), n_bands, 2)[:, b].T
         is_limit = np.isnan(lower) & (upper > 0.0)
         scale = np.where(is_limit, upper, 1.0)
         if way == "value":

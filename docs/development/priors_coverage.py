@@ -25,7 +25,7 @@ from scipy.stats import norm
 
 from fermiclass.features import FeatureTable
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.census import FLOOR
+from fermiclass.analysis.census import FLOOR
 from fermiclass.labelling.label_shift import estimate_priors
 
 CATALOG = Path(__file__).parents[2] / "catalogs" / "4FGL-DR4.fits.gz"

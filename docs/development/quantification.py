@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.census import _curvature, _jackknife, _log
+from fermiclass.analysis.census import _curvature, _jackknife, _log
 
 #: Standard deviation of the prior of π's coefficients, which is no restriction.
 _WIDE = 10.0

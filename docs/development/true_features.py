@@ -27,7 +27,6 @@ from scipy.stats import norm
 
 import fermiclass as fc
 from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
-from fermiclass.features.inputs import column_or_nan
 from fermiclass.nimgp.inputs.prior import InputPosterior, InputPrior
 
 CATALOGS = Path(__file__).parents[2] / "catalogs"
@@ -47,7 +46,7 @@ FAINT = 8.0  # largest significance in DR1
 
 def index_at(catalog: fc.Catalog, energy: np.ndarray) -> np.ndarray:
     """Return the log-parabola's index at energies in MeV, (n,)."""
-    alpha, beta, pivot = (column_or_nan(catalog, name) for name in ("LP_Index", "LP_beta", "Pivot_Energy"))
+    alpha, beta, pivot = (catalog.column(name) for name in ("LP_Index", "LP_beta", "Pivot_Energy"))
     return alpha + 2.0 * beta * np.log(energy / pivot)
 
 
@@ -85,13 +84,13 @@ def main() -> None:
     posteriors["this feature alone"] = tuple(np.concatenate(a, axis=1) for a in zip(*alone, strict=True))
     posteriors["population of the class"] = class_posterior([prior.condition(X, V) for prior in own], P)
     names = [feature.name for feature in table.features]
-    significance = column_or_nan(first, "Signif_Avg")
+    significance = first.column("Signif_Avg")
     for release in options.releases:
         later = fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz")
         found, _ = match_sources(first, later)
         rows = np.flatnonzero((found != UNMATCHED) & (significance < FAINT))
         other = fc.extract_features(later, names, imputation=model.imputation)[found[rows]]
-        pivot = column_or_nan(first, "Pivot_Energy")
+        pivot = first.column("Pivot_Energy")
         z_index = index_at(later[found[rows]], pivot[rows])
         print(f"{release}: {len(rows)} sources of DR1 below {FAINT:g} sigma")
         print(f"{'':18s} {'n':>5s} " + " ".join(f"{name:>32s}" for name in ("catalogue", *posteriors)))

@@ -19,7 +19,6 @@ from scipy.stats import spearmanr
 
 import fermiclass as fc
 from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
-from fermiclass.features.inputs import column_or_nan
 from fermiclass.nimgp.inputs.prior import InputPrior
 
 CATALOGS = Path(__file__).parents[2] / "catalogs"
@@ -63,7 +62,7 @@ def main() -> None:
         "noise entropy, V against 0": entropy(P) - entropy(predict(X, nothing)),
         "noise entropy, draws": entropy(P) - given_x,
         "entropy": entropy(P),
-        "-significance": -column_or_nan(sources, "Signif_Avg"),
+        "-significance": -sources.column("Signif_Avg"),
         "total variation, V against 0": 0.5 * np.abs(P - predict(X, nothing)).sum(axis=1),
     }
     for group, words in GROUPS.items():

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from fermiclass.analysis.other_list import OtherList, Pairs
-from fermiclass.catalog import CLASS_TREE, ClassGrouping
+from fermiclass.catalog import CLASS_TREE
+from fermiclass.catalog.other_list import OtherList, Pairs
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.labels import classes_of, wanted_of
+from fermiclass.labelling.labels import Labels
 
 _LEAST = 1e-5  #: Least probability in the surprise −ln P, so that nothing is infinitely surprising.
 
@@ -60,8 +60,9 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
     Raises CatalogError when no source is in both lists, ClassError when no class of the other list is known here, and
     SelectionError when it is not said what is to be compared.
     """
-    classes = classes_of(labels)
-    of_classes, column = ((), "") if of is None else wanted_of(labels, of)
+    about = Labels(labels)
+    classes = about.classes
+    of_classes, column = ((), "") if of is None else about.wanted(of)
     if of is None and (other.probability is not None or other.classes is None):
         raise SelectionError(
             "it is not known what class the other list is of: give the class of its probabilities, or of all its "
@@ -90,7 +91,7 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
     meant: dict[str, list[int]] = {}
     unknown: dict[str, int] = {}
     if other.classes is not None:
-        meant, unknown = _meant(said, other.classes, labels, classes)
+        meant, unknown = _meant(said, other.classes, about)
     elif of is not None and not only_probability:
         meant = {of: [classes.index(name) for name in of_classes]}
     agreement, confusion = _agree(table, said, meant, P, classes)
@@ -143,21 +144,18 @@ def _code(word: str) -> str:
 
 
 def _meant(
-    said: NDArray[np.str_], words: NDArray[np.str_], labels: Table, classes: list[str]
+    said: NDArray[np.str_], words: NDArray[np.str_], labels: Labels
 ) -> tuple[dict[str, list[int]], dict[str, int]]:
     """Return the classes, by index, that each word said stands for, and the words that stand for none.
 
     A pulsar is of any kind if the `words` of the whole list name no millisecond pulsars. A word of which the labels
     learned that it is one of several classes, such as a binary, stands for these.
     """
-    spec = str(labels.meta.get("classes") or ",".join(classes))
+    classes, grouping = labels.classes, labels.grouping
     members: Mapping[str, tuple[str, ...]] = {name: (name,) for name in classes}
     sets: Mapping[str, tuple[str, ...]] = {}
-    try:
-        grouping = ClassGrouping.parse(spec)
+    if grouping is not None:
         members, sets = grouping.members, grouping.sets
-    except ClassError:
-        pass
     wide = {"agn": CLASS_TREE["agn"], "bcu": CLASS_TREE["agn"]}
     if "msp" not in {_code(word) for word in np.unique(words)}:
         wide["psr"] = CLASS_TREE["psr"]

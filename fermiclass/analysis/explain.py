@@ -18,6 +18,7 @@ from fermiclass.errors import CatalogError
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.features.definitions import FEATURES
 from fermiclass.io.arrays import FloatArray
+from fermiclass.labelling.recipe import Recipe
 
 if TYPE_CHECKING:
     from fermiclass.labelling.catalog_model import CatalogModel
@@ -152,7 +153,7 @@ def explain(
     *,
     train_on: Catalog | None = None,
     class_priors: str | GroupPriors | None = None,
-    class2: bool = True,
+    class2: bool | None = None,
     neighbours: int = 5,
 ) -> Explanation:
     """Explain the probabilities that a model gives one source.
@@ -204,7 +205,8 @@ def explain(
     training_catalog = catalog if train_on is None else train_on
     training = _training_sources(model, training_catalog)
     source = catalog[[row]]
-    label = model.label(source, "all", class_priors=class_priors, class2=class2)[0]
+    recipe = Recipe.of(model.recipe, class_priors=class_priors, class2=class2)
+    label = model.label(source, "all", class_priors=recipe.class_priors, class2=recipe.class2)[0]
     table = model.features_of(source)
     x, x_var = table.X[0], table.X_var[0]
     D = len(x)
@@ -219,10 +221,10 @@ def explain(
     for row_of_X, members in enumerate(replaced, start=2):
         X[row_of_X, members], X_var[row_of_X, members] = expectation(members)
         unknown[row_of_X, members] = False
-    ratio = model.ratios(source, class_priors, class2)
+    ratio = model.ratios(source, recipe.class_priors, recipe.class2)
     ratios = None if ratio is None else np.repeat(ratio, len(X), axis=0)
-    if ratios is not None and class2 and str(label["STATUS"]) == "unassociated" and model.second.chance:
-        without = model.ratios(source, class_priors, class2=False)
+    if ratios is not None and recipe.class2 and str(label["STATUS"]) == "unassociated" and model.second.chance:
+        without = model.ratios(source, recipe.class_priors, class2=False)
         ratios = np.vstack([ratios, np.ones_like(ratio) if without is None else without])
         X, X_var, unknown = (np.vstack([each, each[0]]) for each in (X, X_var, unknown))
         kinds = {**kinds, CLASS2_KIND: []}
@@ -257,19 +259,19 @@ def explain(
 
 def _training_sources(model: CatalogModel, catalog: Catalog) -> FeatureTable:
     """Return the features of the model's training sources of one class, after a check that the catalogue has them."""
+    model.provenance.origin.check(catalog.origin, "the model")
     table = extract_features(
         catalog,
         model.features,
         model.grouping,
         imputation=model.imputation,
-        min_significance=model.provenance.min_significance,
+        min_significance=model.recipe.min_significance,
     )
     table = table[np.isin(table.y, model.grouping.names)]
-    if not np.array_equal(table.X, model.domain.X):
+    if not (np.array_equal(table.X, model.domain.X) and np.array_equal(table.y, model.domain.y)):
         raise CatalogError(
-            f"the model was not trained on the sources of {catalog.source}: expected "
-            f"{model.provenance.catalog} with SHA-256 {model.provenance.sha256}. Give that catalogue "
-            "(--train-on)."
+            f"the model was not trained on the sources of {catalog.source}: their features or classes differ. Give "
+            f"{model.provenance.origin.source} as it was then (--train-on)."
         )
     return table
 

@@ -9,10 +9,10 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.analysis.joining import same_sources
-from fermiclass.analysis.other_list import OtherList
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import CODE_NATURES
+from fermiclass.catalog.joining import same_sources
+from fermiclass.catalog.other_list import OtherList
 
 _HERE = Path(__file__).parent
 #: Tables of facts. ``catalogs/make_known.py`` makes the first two, ``docs/development/past_candidates.py`` the third.

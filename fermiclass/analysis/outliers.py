@@ -14,11 +14,12 @@ from threadpoolctl import threadpool_limits
 from fermiclass._version import __version__
 from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import ClassError
-from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable
+from fermiclass.features import FeatureTable
 from fermiclass.io.arrays import FloatArray
-from fermiclass.io.prediction_columns import add_column
-from fermiclass.labelling import training
-from fermiclass.labelling.labels import label_table
+from fermiclass.labelling.labels import LABELLED, label_table
+from fermiclass.labelling.prediction_columns import add_column
+from fermiclass.labelling.recipe import Recipe, default_settings
+from fermiclass.labelling.training import estimator_of
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.estimators.folds import fit_folds, stratified_folds
 
@@ -41,7 +42,8 @@ def find_outliers(
     catalog: Catalog,
     estimator: Estimator | None = None,
     *,
-    features: str = DEFAULT_FEATURE_SET,
+    recipe: Recipe | None = None,
+    features: str | None = None,
     classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     folds: int = 5,
@@ -66,11 +68,13 @@ def find_outliers(
     catalog
         The catalogue. Its sources of one class each are used, not those whose class stands for several.
     estimator
-        An unfitted estimator that models wrong labels; by default :func:`default_estimator`. A
+        An unfitted estimator that models wrong labels; by default that of the recipe. A
         :class:`fermiclass.RobustGPClassifier` can have up to :data:`MOST_FOR_EP` sources, and ignores weights of labels
         of your own. It is copied, not changed.
+    recipe
+        What to learn from and how; by default :func:`default_recipe`.
     features, classes, min_significance
-        As for :func:`fermiclass.labelling.training.train`.
+        Changes of the recipe: see the fields of :class:`fermiclass.Recipe`.
     folds
         Number of folds. If a class has fewer sources, their number.
     seed
@@ -97,25 +101,25 @@ def find_outliers(
     """
     if folds < 2:
         raise ClassError(f"folds={folds} is not valid: give at least 2 folds")
-    grouping = catalog.grouping(classes)
-    table = training.training_table(
-        catalog, features=features, classes=grouping, min_significance=min_significance, one_class=True
+    recipe = Recipe.of(
+        recipe or default_recipe(), features=features, classes=classes, min_significance=min_significance
     )
-    fitted, prediction, wrong = hold_out(table, estimator or default_estimator(), folds, seed, progress)
+    checked = recipe.check(catalog)
+    table = checked.of_one_class
+    estimator = estimator or estimator_of(recipe)
+    fitted, prediction, wrong = hold_out(table, estimator, folds, seed, progress)
     sources = catalog[table.rows]
     domain = TrainingDomain.fit(table.X, table.X_var, table.y)
     names = [str(name) for name in fitted[0].classes_]
     counts = {name: int(np.sum(table.y == name)) for name in names}
     meta = {
         "creator": f"fermiclass {__version__}",
-        "catalog": str(catalog.source),
-        "sha256": str(catalog.sha256),
-        "release": catalog.release.name,
-        "classes": grouping.spec,
+        **catalog.origin.to_meta(*LABELLED),
+        "classes": checked.grouping.spec,
         "counts": ",".join(f"{name}={count}" for name, count in counts.items()),
         "folds": len(fitted),
         "rho": float(np.mean([one.label_noise_ for one in fitted])),
-        "min_significance": str(min_significance),
+        "min_significance": str(recipe.min_significance),
         "features": ",".join(feature.name for feature in table.features),
         **{key: str(value) for key, value in sorted(fitted[0].get_params().items())},
     }
@@ -131,13 +135,13 @@ def find_outliers(
     return result[np.argsort(-wrong, kind="stable")]
 
 
-def default_estimator(**settings: Any) -> NIMGPClassifier:
-    """Return the unfitted estimator: that of `classify` with learned label noise, trained by the bound.
+def default_recipe(**settings: Any) -> Recipe:
+    """Return the recipe: that of `classify` with learned label noise, trained by the bound; `settings` are changes.
 
     The predictive objective ranks wrong labels a little worse: it lets functions be less certain instead of labels
     being wrong.
     """
-    return training.default_estimator(**{"objective": "elbo", "label_noise": "learned", **settings})
+    return Recipe(settings=default_settings(**{"objective": "elbo", "label_noise": "learned", **settings}))
 
 
 def hold_out(

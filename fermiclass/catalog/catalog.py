@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,9 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog.classes import SOURCE_STATUSES, TARGETS, UNCERTAIN_CLASSES, ClassGrouping, default_classes
+from fermiclass.catalog.origin import Brought, Origin
 from fermiclass.catalog.releases import Release
-from fermiclass.errors import ClassError
+from fermiclass.errors import ClassError, FeatureError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +22,9 @@ LATITUDE_EDGE = 10.0  #: |GLAT| in degrees from which a source is far from the p
 
 #: Scale height of the Galactic disc on the sky, in degrees: latitude matters below it, and hardly far above.
 DISC = 3.0
+
+#: Larger numbers count as missing: their squares and products would overflow, and no catalogue has any.
+LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +36,7 @@ class Catalog:
     source: str  #: Name of the file, or the kind of object that the catalogue was read from.
     sha256: str  #: Checksum of the file on disk, or of the content of a table.
     notes: tuple[str, ...] = ()  #: What was taken from where, for sources that are in no catalogue.
+    brought: tuple[Brought, ...] = ()  #: Columns, labels and choices of rows that were brought in.
     #: (N,) whether an implausible value of the source was taken as missing; None if none can be.
     in_doubt: NDArray[np.bool_] | None = None
     #: (N,) labels to learn from in place of the class, words of :meth:`ClassGrouping.label_of`, '' where there is none;
@@ -66,6 +72,24 @@ class Catalog:
         told = np.where(np.isin(self.classes, UNCERTAIN_CLASSES), self.classes, with_class)
         return np.where(self.classes == "", SOURCE_STATUSES[0], told)
 
+    @property
+    def origin(self) -> Origin:
+        """Where the catalogue comes from: enough to know it again."""
+        return Origin(self.source, self.sha256, self.release.name, self.brought)
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """Return a column as a contiguous float64 array; NaN where it is masked or beyond `LARGEST`, or lacking.
+
+        Raises FeatureError if the column does not hold numbers.
+        """
+        if name not in self.table.colnames:
+            return np.full(len(self), np.nan)
+        column = self.table[name]
+        if np.asarray(column).dtype.kind not in "fiub":
+            raise FeatureError(f"column '{name}' of {self} holds text, expected numbers. Choose a numeric column.")
+        values = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
+        return np.ascontiguousarray(np.where(np.abs(values) <= LARGEST, values, np.nan))
+
     def grouping(self, classes: str | ClassGrouping | None) -> ClassGrouping:
         """Return the parsed classes, or the default ones of this catalogue where there are none."""
         return ClassGrouping.parse(default_classes(self.classes) if classes is None else classes)
@@ -78,7 +102,13 @@ class Catalog:
         index = np.arange(len(self))[rows]
         by_row = (self.in_doubt, self.own_labels, self.own_weights)
         in_doubt, own, weights = (None if each is None else each[index] for each in by_row)
-        return replace(self, table=self.table[index], in_doubt=in_doubt, own_labels=own, own_weights=weights)
+        brought = self.brought
+        if not np.array_equal(index, np.arange(len(self))):
+            chosen = hashlib.sha256(np.ascontiguousarray(index, np.int64).tobytes()).hexdigest()
+            brought = (*brought, Brought("rows", f"{len(index)} of {len(self)}", chosen))
+        return replace(
+            self, table=self.table[index], brought=brought, in_doubt=in_doubt, own_labels=own, own_weights=weights
+        )
 
     def is_target(self, grouping: ClassGrouping, targets: str = "uncertain") -> NDArray[np.bool_]:
         """Return which sources to label, ``(N,)``.

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 import warnings
@@ -20,13 +19,13 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.flux_points import band_fluxes
+from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing
 from fermiclass.catalog.reading import (
     KEY_COLUMNS,
     USUAL,
     add_galactic,
     as_catalog,
-    digest,
     join_bands,
     read_catalog,
     refuse_hard,
@@ -172,7 +171,10 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
     numbered = np.array([f"row {k}" for k in range(1, len(clean) + 1)])
     clean["Source_Name"] = np.where(nameless, numbered, clean["Source_Name"])
     add_galactic(clean)
-    return dataclasses.replace(Catalog(clean, OWN_SOURCES, shown, sha256), notes=tuple(notes), in_doubt=in_doubt)
+    named = Brought("columns", ",".join(f"{name}={own}" for name, own in columns.items()))
+    return Catalog(
+        clean, OWN_SOURCES, shown, sha256, tuple(notes), brought=(named,) if columns else (), in_doubt=in_doubt
+    )
 
 
 def _find(given: Iterable[str], columns: Mapping[str, str], shown: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
+from fermiclass.catalog.origin import digest
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units
 from fermiclass.catalog.releases import Release, UnknownReleaseWarning, recognise
 from fermiclass.errors import CatalogError, in_one_line
@@ -202,13 +203,3 @@ def add_galactic(table: Table) -> None:
     for name, angle in (("GLON", icrs.galactic.l), ("GLAT", icrs.galactic.b)):
         unit, ucd = USUAL[name]
         table[name] = plain_column(angle.deg, unit, f"{name}, computed from RAJ2000 and DEJ2000", ucd)
-
-
-def digest(table: Table) -> str:
-    """Return a checksum of the content of a table."""
-    digest = hashlib.sha256()
-    for name in table.colnames:
-        digest.update(name.encode())
-        data = np.ma.getdata(table[name])
-        digest.update(np.ascontiguousarray(data.astype(str) if data.dtype.kind == "O" else data).tobytes())
-    return digest.hexdigest()

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
-from fermiclass.catalog import TARGETS, read_catalog, read_sources
-from fermiclass.cli.models import load_catalogue_model, read_catalogue_model
+from fermiclass.catalog import TARGETS, read_catalog
+from fermiclass.cli.folders import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import (
     FILE,
-    bring_in,
+    BroughtIn,
+    brings_in,
     catalog_argument,
     class_priors_option,
-    columns_option,
     common_options,
     feature_options,
-    join_option,
-    labels_option,
+    given_options,
     model_options,
     table_option,
+    with_recipe,
 )
-from fermiclass.cli.train import train_model
+from fermiclass.cli.train import train_with_bar
 from fermiclass.io.samp import check_hub, check_sendable, send_table
 from fermiclass.io.tables import check_writable, write_table
-from fermiclass.labelling.catalog_model import targets_of
-from fermiclass.labelling.class_priors import GroupPriors
-from fermiclass.labelling.retraining import COLUMNS, JOINED
-from fermiclass.labelling.training import LEFT_OUT
+from fermiclass.labelling.recipe import Recipe
 from fermiclass.show.summaries import print_labels, print_sources
 from fermiclass.show.terminal import progress_bar
 
@@ -41,15 +38,11 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
 @table_option("The label table to write", default="CATALOG-labels.fits")
 @click.option("--model", "model_folder", type=FILE, help="Use a model that 'train' saved.")
 @click.option("--train-on", type=FILE, metavar="CATALOG", help="Learn from another catalogue.")
-@columns_option
-@join_option
-@labels_option
+@brings_in()
 @click.option(
     "--targets",
     type=click.Choice(TARGETS),
-    default="uncertain",
-    show_default=True,
-    help="Sources to label; 'uncertain' means unassociated, bcu and unk.",
+    help="Sources to label; 'uncertain' means unassociated, bcu and unk. [default: uncertain]",
 )
 @class_priors_option(
     help="Class priors of the sources to label. trained: as in training. selection: corrected for the selection of "
@@ -63,20 +56,16 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
 @feature_options
 @model_options
 @common_options
+@with_recipe()
 def classify(
     catalog: Path,
     output: Path | None,
     model_folder: Path | None,
     train_on: Path | None,
-    columns: dict[str, str] | None,
-    joined: tuple[Path, ...],
-    own_labels: Path | None,
-    targets: str,
-    class_priors: str | GroupPriors | None,
-    no_class2: bool,
+    brought: BroughtIn,
+    recipe: Recipe,
     send: bool,
     quiet: bool,
-    **chosen: Any,
 ) -> None:
     """Label the sources of a catalogue that have no certain class, with a probability for each class.
 
@@ -89,45 +78,45 @@ def classify(
       fermiclass classify mine.csv --train-on 4FGL-DR4.fits --columns Flux1000=flux,Unc_Flux1000=flux_err
     """  # noqa: D301
     output = output or Path(f"{_stem(catalog)}-labels.fits")
-    check_writable(output, catalog, train_on, *joined, own_labels)
+    check_writable(output, catalog, train_on, *brought.files)
     if send:
         check_sendable(output)
         check_hub()
-    table, left_out, given = None, list[str](), None
+    table, training = None, None
     if model_folder is not None:
-        _refuse_with_model(train_on, {**chosen, "labels": own_labels})
+        _refuse_with_model()
         files = read_catalogue_model(model_folder)
-        loaded = bring_in(read_sources(catalog, columns), joined)
+        loaded = brought.read(catalog)
         model = load_catalogue_model(model_folder, files, quiet=quiet)
+        chosen = [each.name for each in given_options("targets", "class_priors")]
+        changes = {name: getattr(recipe, name) for name in chosen} | ({} if recipe.class2 else {"class2": False})
+        recipe = replace(model.recipe, **changes)
     else:
-        if columns and train_on is None:
+        if brought.columns and train_on is None:
             raise click.UsageError("--columns is for sources of your own: name a catalogue to learn from (--train-on)")
-        loaded = read_catalog(catalog) if train_on is None else read_sources(catalog, columns)
         if train_on is None:
-            training = loaded = bring_in(loaded, joined, own_labels)
+            loaded = brought.into(read_catalog(catalog))
+            checked = recipe.check(loaded, loaded)
+            table = checked.table
         else:
-            loaded = bring_in(loaded, joined, needed=False)
-            training = given = bring_in(read_catalog(train_on), joined, own_labels)
-        targets_of(loaded, training.grouping(chosen["classes"]), targets)
-        model, features, left_out = train_model(
-            training, chosen, quiet, class_priors, None if train_on is None else loaded
-        )
-        table = features if train_on is None else None
-    if chosen["paper"]:
-        class_priors, no_class2 = class_priors or "trained", True
+            loaded = brought.read(catalog, labels=False, needed=False)
+            training = brought.into(read_catalog(train_on))
+            checked = recipe.check(training, loaded)
+        model = train_with_bar(checked, quiet=quiet)
     with progress_bar("labelling", quiet=quiet) as progress:
         labels = model.label(
-            loaded, targets, class_priors=class_priors, class2=not no_class2, table=table, progress=progress
+            loaded,
+            recipe.targets,
+            class_priors=recipe.class_priors,
+            class2=recipe.class2,
+            table=table,
+            progress=progress,
         )
-    labels.meta |= {LEFT_OUT: ",".join(left_out)} if left_out else {}
-    labels.meta |= {COLUMNS: ",".join(f"{name}={own}" for name, own in columns.items())} if columns else {}
-    brought = [path.name for path in (*joined, own_labels) if path is not None]
-    labels.meta |= {JOINED: ",".join(brought)} if brought else {}
     write_table(labels, output)
     if not quiet:
-        if given is not None:
-            print_sources(given, [])
-        print_sources(loaded, left_out)
+        if training is not None:
+            print_sources(training, [])
+        print_sources(loaded, model.provenance.left_out)
         print_labels(labels, model, output)
     if send:
         receivers = send_table(output)
@@ -140,11 +129,11 @@ def _stem(catalog: Path) -> str:
     return bare.stem if bare.suffix.lower() in _CATALOGUES else bare.name
 
 
-def _refuse_with_model(train_on: Path | None, chosen: dict[str, Any]) -> None:
-    given = [
-        f"--{name.replace('num_', '').replace('_', '-')}" for name, value in chosen.items() if value and name != "seed"
-    ]
-    if train_on is not None:
-        given.append("--train-on")
+def _refuse_with_model() -> None:
+    settings = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs", "temperature")
+    given = given_options(
+        "features", "classes", "min_significance", "own_labels", "paper", "config", "train_on", *settings
+    )
     if given:
-        raise click.UsageError(f"--model brings its own settings: leave out {', '.join(given)}")
+        names = ", ".join(each.opts[0] for each in given)
+        raise click.UsageError(f"--model brings its own settings: leave out {names}")

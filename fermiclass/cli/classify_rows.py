@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fermiclass.cli.models import load_rows_model
+from fermiclass.cli.folders import load_rows_model
 from fermiclass.cli.options import FILE, common_options, hdu_option, names, rows_argument
 from fermiclass.io.files import exists
 from fermiclass.rows import predict_rows

@@ -10,7 +10,7 @@ import click
 from fermiclass.cli.options import FILE, common_options, table_option
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.tables import check_writable, read_table, write_table
-from fermiclass.labelling.labels import read_labels
+from fermiclass.labelling.labels import Labels
 from fermiclass.show.summaries import print_comparison
 
 
@@ -60,13 +60,15 @@ def compare(
       fermiclass compare labels.fits new-pulsars.vot --of psr --truth -o found.csv
     """  # noqa: D301
     from fermiclass.analysis.compare import compare as compared
-    from fermiclass.analysis.other_list import OtherList
+    from fermiclass.catalog.other_list import OtherList
 
     if output is not None:
         check_writable(output, labels, other)
     if plot is not None:
         check_figure_place(plot, labels, other)
-    found = compared(read_labels(labels), OtherList.of(read_table(other), other.name, **columns), of=of, truth=truth)
+    found = compared(
+        Labels.read(labels).table, OtherList.of(read_table(other), other.name, **columns), of=of, truth=truth
+    )
     if output is not None:
         write_table(found.table, output)
     if plot is not None:

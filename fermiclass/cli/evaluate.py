@@ -10,27 +10,27 @@ import click
 from fermiclass.catalog import read_catalog
 from fermiclass.cli.options import (
     FILE,
-    bring_in,
+    BroughtIn,
+    brings_in,
     catalog_argument,
     common_options,
+    config_option,
     feature_options,
-    join_option,
-    labels_option,
     names,
-    seed_option,
+    recipe_seed_option,
     setting_option,
+    with_recipe,
 )
 from fermiclass.errors import BenchmarkError
-from fermiclass.features import DEFAULT_FEATURE_SET
 from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
-from fermiclass.labelling.retraining import JOINED
+from fermiclass.labelling.recipe import Recipe
 from fermiclass.nimgp.names import FULL_BATCH, METHODS
 from fermiclass.show.terminal import load_tensorflow, stages
 
 if TYPE_CHECKING:
     from fermiclass.evaluation import Method
 
-_DEFAULT = "default"
+_DEFAULT, _CORE = "default", "@core"
 
 
 def _later(about: str, name: str, *flags: str) -> Any:
@@ -56,6 +56,7 @@ def _later(about: str, name: str, *flags: str) -> Any:
 )
 @click.option(
     "--targets",
+    "scored",
     type=click.Choice(["unassociated", "bcu"]),
     default="unassociated",
     show_default=True,
@@ -68,8 +69,7 @@ def _later(about: str, name: str, *flags: str) -> Any:
     show_default=True,
     help="With --open: score the whole sky, or the even or odd cells of a chessboard of 15 degrees.",
 )
-@join_option
-@labels_option
+@brings_in(columns=False)
 @feature_options
 @click.option(
     "--methods",
@@ -77,8 +77,9 @@ def _later(about: str, name: str, *flags: str) -> Any:
     show_default=True,
     metavar="a,b",
     help=f"'{_DEFAULT}', the model of classify with its classes and class priors; {', '.join(METHODS)}; or baselines "
-    f"by name, also with +unc: with the error bars as features. With --open a named method is '{_DEFAULT}' with that "
-    "treatment of the error bars; else it maximises the evidence lower bound, and learns from sources of one class.",
+    f"by name, also with +unc: with the error bars as features. A named method is '{_DEFAULT}' with that treatment of "
+    f"the error bars. With {_CORE}, as in nimgp{_CORE}, it is the estimator as in the paper: it maximises the evidence "
+    "lower bound, and learns from sources of one class.",
 )
 @setting_option("likelihood", help="Likelihood of the methods that are named.")
 @click.option(
@@ -87,30 +88,27 @@ def _later(about: str, name: str, *flags: str) -> Any:
     help="Add all baselines: other classifiers, mostly of scikit-learn. With --open each learns from two sets of "
     "features in three trainings; else each is there with +unc, too.",
 )
-@seed_option
+@recipe_seed_option
+@config_option
 @click.option("--json", "json_file", type=FILE, help="Write the results to this file.")
 @click.option("--plot", type=FILE, help="Figure of the results: .png, .pdf or .svg.")
 @common_options
+@with_recipe()
 def evaluate(
     catalog: Path,
     open_world: Path | None,
     future: Path | None,
     faint: float | None,
     folds: int | None,
-    targets: str,
+    scored: str,
     cells: str,
-    joined: tuple[Path, ...],
-    own_labels: Path | None,
+    brought: BroughtIn,
+    recipe: Recipe,
     methods: str,
-    likelihood: str | None,
     baselines: bool,
-    seed: int,
     json_file: Path | None,
     plot: Path | None,
     quiet: bool,
-    features: str | None,
-    classes: str | None,
-    min_significance: float | None,
 ) -> None:
     """Measure how far the probabilities can be trusted, across releases or within one.
 
@@ -128,63 +126,56 @@ def evaluate(
 
     if sum(way is not None for way in (open_world, future, faint, folds)) > 1:
         raise click.UsageError("--open, --future, --faint and --folds cannot be combined: give one of them")
-    if (cells, targets) != ("all", "unassociated") and open_world is None:
+    if (cells, scored) != ("all", "unassociated") and open_world is None:
         raise click.UsageError("--cells and --targets are for --open: give it a later release")
     later = open_world or future
     if json_file is not None:
-        check_place(json_file, catalog, later, *joined, own_labels)
+        check_place(json_file, catalog, later, *brought.files)
     if plot is not None:
-        check_figure_place(plot, catalog, later, *joined, own_labels)
-    what: dict[str, Any] = {
-        "features": features or DEFAULT_FEATURE_SET,
-        "classes": classes,
-        "min_significance": min_significance,
-    }
-    earlier = bring_in(read_catalog(catalog), joined, own_labels)
+        check_figure_place(plot, catalog, later, *brought.files)
+    earlier = brought.into(read_catalog(catalog))
+    seed = recipe.settings.random_state or 0
     if open_world is not None:
-        scored = evaluation.open_world(earlier, read_catalog(open_world), targets=targets, cells=cells, **what)
+        known = evaluation.open_world(earlier, read_catalog(open_world), recipe, targets=scored, cells=cells)
     elif future is not None:
-        scored = evaluation.later_release(earlier, read_catalog(future), **what)
+        known = evaluation.later_release(earlier, read_catalog(future), recipe)
     elif faint is not None:
-        scored = evaluation.bright_to_faint(earlier, faint, **what)
+        known = evaluation.bright_to_faint(earlier, faint, recipe)
     else:
-        scored = evaluation.folds(earlier, folds or 10, seed=seed, **what)
+        known = evaluation.folds(earlier, folds or 10, recipe, seed=seed)
     chosen = names(methods)
-    if not set(chosen).isdisjoint((_DEFAULT, *METHODS)):
+    if not {name.removesuffix(_CORE) for name in chosen}.isdisjoint((_DEFAULT, *METHODS)):
         load_tensorflow(quiet=quiet)
-    picked = _methods(chosen, likelihood, open_world is not None, baselines, seed)
+    picked = _methods(chosen, recipe, open_world is not None, baselines)
     with stages("methods", quiet=quiet) as progress:
-        result = evaluation.evaluate(scored, picked, progress=lambda name, done, total: progress(done, total, name))
+        result = evaluation.evaluate(known, picked, progress=lambda name, done, total: progress(done, total, name))
     if json_file is not None:
-        files = [path.name for path in (*joined, own_labels) if path is not None]
-        write_json(json_file, result.to_dict() | ({JOINED: files} if files else {}))
+        added = {"brought": [str(each) for each in earlier.brought]} if earlier.brought else {}
+        write_json(json_file, result.to_dict() | added)
     if plot is not None:
         write_figure(plot, evaluation_figure(result))
     if not quiet:
         print_evaluation(result)
 
 
-def _methods(chosen: list[str], likelihood: str | None, open_world: bool, baselines: bool, seed: int) -> list[Method]:
+def _methods(chosen: list[str], recipe: Recipe, open_world: bool, baselines: bool) -> list[Method]:
     from fermiclass import evaluation
 
-    given: dict[str, Any] = {"likelihood": likelihood} if likelihood else {}
+    seed = recipe.settings.random_state or 0
     methods = []
     available = evaluation.available_baselines()
     for name in chosen:
         if chosen.count(name) > 1:
             raise BenchmarkError(f"the method '{name}' is named more than once: name each method once (--methods)")
         if name == _DEFAULT:
-            methods.append(evaluation.default_method(seed=seed, **given))
-        elif name in METHODS and open_world:
-            methods.append(evaluation.default_method(name, seed=seed, method=name, **given))
+            methods.append(evaluation.model_method(name, recipe.settings))
         elif name in METHODS:
+            methods.append(evaluation.model_method(name, recipe.with_settings(method=name).settings))
+        elif name.removesuffix(_CORE) in METHODS:
             from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
-            methods.append(
-                evaluation.estimator_method(
-                    name, NIMGPClassifier(**{**FULL_BATCH, "method": name}, random_state=seed, **given)
-                )
-            )
+            settings = {**FULL_BATCH, "method": name.removesuffix(_CORE), "likelihood": recipe.settings.likelihood}
+            methods.append(evaluation.estimator_method(name, NIMGPClassifier(**settings, random_state=seed)))
         elif evaluation.is_baseline(name):
             method = evaluation.baseline_method(name, seed)
             if method.variant and not open_world and not name.endswith("+unc"):

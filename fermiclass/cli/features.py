@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from fermiclass.catalog import THREE_CLASSES, read_catalog
 from fermiclass.cli.options import (
+    BroughtIn,
+    brings_in,
     catalog_argument,
     classes_option,
     common_options,
     features_option,
     significance_option,
     table_option,
+    with_recipe,
 )
-from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
+from fermiclass.features import extract_features
 from fermiclass.io.tables import check_writable, write_table
+from fermiclass.labelling.recipe import Recipe
 
 
 @click.command()
 @catalog_argument
 @table_option()
+@brings_in()
 @features_option
 @classes_option
 @significance_option(help="Write sources with Signif_Avg above S only.")
 @click.option("--paper", is_flag=True, help="Features and classes of Villacampa-Calvo et al. (2021) as default.")
 @common_options
-def features(catalog: Path, output: Path, paper: bool, quiet: bool, **chosen: Any) -> None:
+@with_recipe()
+def features(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, quiet: bool) -> None:
     """Write the table of features with their uncertainties, one row for each source.
 
     \b
@@ -36,13 +40,9 @@ def features(catalog: Path, output: Path, paper: bool, quiet: bool, **chosen: An
       fermiclass features 4FGL-DR4.fits -o features.ecsv
       fermiclass features 4FGL-DR1.fits --paper --min-significance 30 -o astro454.csv
     """  # noqa: D301
-    check_writable(output, catalog)
-    table = extract_features(
-        read_catalog(catalog),
-        chosen["features"] or ("paper" if paper else DEFAULT_FEATURE_SET),
-        chosen["classes"] or (THREE_CLASSES if paper else None),
-        min_significance=chosen["min_significance"],
-    )
+    check_writable(output, catalog, *brought.files)
+    loaded = brought.read(catalog)
+    table = extract_features(loaded, recipe.features, recipe.classes, min_significance=recipe.min_significance)
     write_table(table.to_table(), output)
     if not quiet:
         click.echo(f"{len(table)} sources, {len(table.features)} features: {output}")

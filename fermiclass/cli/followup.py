@@ -7,19 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-from astropy.table import Table
 
 from fermiclass.analysis.followup import CRITERIA
 from fermiclass.analysis.followup import followup as rank
-from fermiclass.analysis.other_list import OtherList
-from fermiclass.catalog import Catalog, read_sources
-from fermiclass.cli.models import look_for
-from fermiclass.cli.options import FILE, common_options, names
-from fermiclass.errors import CatalogError
+from fermiclass.catalog import Catalog
+from fermiclass.catalog.other_list import OtherList
+from fermiclass.cli.folders import look_for
+from fermiclass.cli.options import FILE, BroughtIn, common_options, names
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.target_lists import check_targets, read_list, write_targets
-from fermiclass.labelling.labels import read_labels
-from fermiclass.labelling.retraining import named_columns
+from fermiclass.labelling.labels import Labels
 from fermiclass.show.summaries import print_followup
 
 
@@ -124,10 +121,10 @@ def followup(
         check_targets(output, labels, catalog, *excluded)
     if charts is not None:
         check_figure_place(charts, labels, catalog, *excluded)
-    table = read_labels(labels)
-    around = None if charts is None else _catalogue_of(table, labels, catalog)
+    about = Labels.read(labels)
+    around = None if charts is None else _catalogue_of(about, labels, catalog)
     ranking = rank(
-        table,
+        about.table,
         status=None if status is None else names(status),
         flags=None if flags is None else _bits(flags),
         exclude=[OtherList.of(read_list(path), path.name) for path in excluded],
@@ -144,13 +141,9 @@ def followup(
         print_followup(ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10)
 
 
-def _catalogue_of(labels: Table, path: Path, given: Path | None) -> Catalog:
+def _catalogue_of(labels: Labels, path: Path, given: Path | None) -> Catalog:
     """Return the given catalogue, or that which was labelled."""
-    if given is not None:
-        return read_sources(given)
-    if not {"catalog", "sha256"} <= labels.meta.keys():
-        raise CatalogError(f"'{path}' does not name its catalogue. Give it: --catalog FILE.")
-    return look_for(str(labels.meta["catalog"]), str(labels.meta["sha256"]), path, "--catalog", named_columns(labels))
+    return look_for(labels.of, path, "--catalog") if given is None else BroughtIn().again(given, labels)
 
 
 def _bits(text: str) -> tuple[int, ...]:

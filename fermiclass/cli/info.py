@@ -6,22 +6,27 @@ from pathlib import Path
 
 import click
 
-from fermiclass.catalog import read_sources
-from fermiclass.cli.options import catalog_argument, columns_option, common_options
-from fermiclass.show.summaries import print_info
+from fermiclass.cli.options import BroughtIn, brings_in, catalog_argument, common_options
+from fermiclass.labelling.labels import Labels
+from fermiclass.show.summaries import print_info, recipe_text
 
 
 @click.command()
 @catalog_argument
-@columns_option
+@brings_in()
+@click.option("--recipe", is_flag=True, help="Print the recipe of a label table, as a configuration file (--config).")
 @common_options
-def info(catalog: Path, columns: dict[str, str] | None, quiet: bool) -> None:
+def info(catalog: Path, brought: BroughtIn, recipe: bool, quiet: bool) -> None:
     """Print the content of a catalogue, or of a table of your own: release, classes, missing values, features.
 
     \b
     Example:
       fermiclass info 4FGL-DR4.fits
+      fermiclass info labels.fits --recipe > labels.toml
     """  # noqa: D301
-    loaded = read_sources(catalog, columns)
+    if recipe:
+        click.echo(recipe_text(Labels.read(catalog)), nl=False)
+        return
+    loaded = brought.read(catalog)
     if not quiet:
         print_info(loaded)

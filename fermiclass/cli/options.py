@@ -5,22 +5,27 @@ from __future__ import annotations
 import logging
 import platform
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from fermiclass._version import __version__
-from fermiclass.catalog import Catalog
+from fermiclass.catalog import Catalog, read_sources
+from fermiclass.catalog.origin import Origin
 from fermiclass.cli.app import DEBUG
-from fermiclass.errors import OutputError
-from fermiclass.io.files import check_place, os_errors_as_output_errors
+from fermiclass.errors import OutputError, RecipeError, in_one_line
+from fermiclass.io.files import check_place, os_errors_as_output_errors, write_bytes
 from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import WAYS, GroupPriors, read_priors
+from fermiclass.labelling.labels import Labels
+from fermiclass.labelling.recipe import Recipe
 from fermiclass.nimgp.names import KERNELS, LEARNED
-from fermiclass.nimgp.settings import FIELDS
+from fermiclass.nimgp.settings import FIELDS, FOLDS
 
 _ROOT = logging.getLogger("fermiclass")
 _LOG = logging.getLogger(__name__)
@@ -105,7 +110,9 @@ kernel_option = click.option(
     help=f"Kernel of our methods, a sum of some of {', '.join(KERNELS)}. [default: as in the paper or in classify]",
 )
 
-seed_option = click.option("--seed", type=click.IntRange(min=0, max=2**32 - 1), default=0, show_default=True)
+_SEED = click.IntRange(min=0, max=2**32 - 1)
+seed_option = click.option("--seed", type=_SEED, default=0, show_default=True)
+recipe_seed_option = click.option("--seed", type=_SEED, help="Seed of all draws. [default: 0, or that of --config]")
 
 
 # --- logs ------------------------------------------------------------------------------------------------------------
@@ -195,6 +202,13 @@ significance_option = partial(click.option, "--min-significance", type=float, me
 class_options = _options(classes_option, significance_option(help="Learn from sources with Signif_Avg above S only."))
 feature_options = _options(features_option, class_options)
 
+config_option = click.option(
+    "--config", type=FILE, metavar="FILE.toml", help="Recipe to start from: a file that --save-config wrote."
+)
+save_config_option = click.option(
+    "--save-config", type=FILE, metavar="FILE.toml", help="Write the recipe, to repeat the labels with --config."
+)
+
 model_options = _options(
     setting_option("method", help="Treatment of the error bars. [default: nimgp-fo]"),
     setting_option("likelihood"),
@@ -205,7 +219,9 @@ model_options = _options(
     click.option(
         "--temperature", is_flag=True, help="Adjust the sharpness of the probabilities on held-out sources; slower."
     ),
-    seed_option,
+    recipe_seed_option,
+    config_option,
+    save_config_option,
     click.option("--paper", is_flag=True, help="Settings of Villacampa-Calvo et al. (2021), where none are given."),
 )
 
@@ -235,7 +251,6 @@ join_option = click.option(
     "Unc_XFLUX for --features galactic,ln_XFLUX.",
 )
 
-
 labels_option = click.option(
     "--labels",
     "own_labels",
@@ -246,15 +261,124 @@ labels_option = click.option(
 )
 
 
-def bring_in(
-    catalog: Catalog, joined: Sequence[Path], own_labels: Path | None = None, *, needed: bool = True
-) -> Catalog:
-    """Return the catalogue with the columns of the files of ``--join``, and the labels of the file of ``--labels``."""
-    from fermiclass.analysis.joining import join, relabel
+@dataclass(frozen=True)
+class BroughtIn:
+    """What the options ``--join``, ``--labels`` and ``--columns`` bring into a catalogue."""
 
-    for path in joined:
-        catalog = join(catalog, read_table(path), path.name, needed=needed)
-    return catalog if own_labels is None else relabel(catalog, read_table(own_labels), own_labels.name)
+    joined: tuple[Path, ...] = ()
+    own_labels: Path | None = None
+    columns: dict[str, str] | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        return (*self.joined, *([self.own_labels] if self.own_labels else []))
+
+    def into(self, catalog: Catalog, *, labels: bool = True, needed: bool = True) -> Catalog:
+        """Return a catalogue with the columns and labels; `needed` as for :func:`fermiclass.join`."""
+        from fermiclass.catalog.joining import join, relabel
+
+        for path in self.joined:
+            catalog = join(catalog, read_table(path), path.name, needed=needed)
+        if labels and self.own_labels is not None:
+            catalog = relabel(catalog, read_table(self.own_labels), self.own_labels.name, needed=needed)
+        return catalog
+
+    def again(self, path: Path, labels: Labels) -> Catalog:
+        """Return the catalogue that was labelled, with the columns of that time by default."""
+        known = labels.of if "sha256" in labels.meta else Origin()
+        with_labels = any(each.kind == "labels" for each in known.brought)
+        again = replace(self, columns=self.columns or known.columns)
+        return again.read(path, labels=with_labels, needed=False)
+
+    def read(self, path: Path, *, labels: bool = True, needed: bool = True) -> Catalog:
+        """Return a catalogue or a table of one's own with what is brought in."""
+        return self.into(read_sources(path, self.columns), labels=labels, needed=needed)
+
+
+def brings_in(*, labels: bool = True, columns: bool = True) -> Decorator:
+    """Return the options ``--join``, ``--labels`` and ``--columns``; the command gets ``brought``."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def run(joined: tuple[Path, ...], own_labels: Path | None = None, columns: Any = None, **rest: Any) -> Any:
+            return command(brought=BroughtIn(joined, own_labels, columns), **rest)
+
+        return _options(columns_option if columns else _none, join_option, labels_option if labels else _none)(run)
+
+    return decorate
+
+
+def _none(command: Callable[..., Any]) -> Callable[..., Any]:
+    return command
+
+
+# --- the recipe ------------------------------------------------------------------------------------------------------
+
+_SETTINGS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
+_FIELDS = ("features", "classes", "min_significance", "targets", "class_priors")
+
+
+def with_recipe(base: Callable[[], Recipe] = Recipe) -> Decorator:
+    """Give a command a ``recipe`` in place of the options that change one; without --config it starts from `base`."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def run(*, save_config: Path | None = None, **chosen: Any) -> Any:
+            if save_config is not None:
+                check_place(save_config, *(path for path in chosen.values() if isinstance(path, Path)))
+            recipe = _recipe(base, chosen)
+            result = command(recipe=recipe, **chosen)
+            if save_config is not None:
+                write_bytes(save_config, recipe.to_toml().encode())
+            return result
+
+        return run
+
+    return decorate
+
+
+def _recipe(base: Callable[[], Recipe], chosen: dict[str, Any]) -> Recipe:
+    """Take the options of a recipe out of all options, and return the recipe."""
+
+    def take(*names: str) -> dict[str, Any]:
+        found = {name: chosen.pop(name, None) for name in names}
+        return {name: value for name, value in found.items() if value is not None}
+
+    settings, fields, others = take(*_SETTINGS), take(*_FIELDS), take("config", "paper", "temperature", "seed")
+    config, paper = others.get("config"), others.get("paper")
+    if {"steps", "epochs"} <= settings.keys():
+        raise click.UsageError("--steps and --epochs cannot be combined: give one of them")
+    if config and paper:
+        raise click.UsageError("--config and --paper cannot be combined: give one of them")
+    recipe = read_recipe(config) if config else Recipe.paper() if paper else base()
+    if others.get("temperature"):
+        if settings.get("likelihood", recipe.settings.likelihood) == "step":
+            raise click.UsageError(
+                "--temperature has no effect on the step likelihood, which learns its ε: leave it out"
+            )
+        settings["temperature"] = FOLDS
+    if "seed" in others:
+        settings["random_state"] = others["seed"]
+    if chosen.pop("no_class2", False):
+        fields["class2"] = False
+    return replace(recipe.with_settings(**settings), **fields)
+
+
+def read_recipe(path: Path) -> Recipe:
+    """Return the recipe of a configuration file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise RecipeError(f"the configuration file '{path}' cannot be read: {in_one_line(error)}.") from error
+    return Recipe.from_toml(text, f"'{path.name}'")
+
+
+def given_options(*names: str) -> list[click.Parameter]:
+    """Return which of the parameters with these names were given on the command line."""
+    context = click.get_current_context()
+    given = [name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    return [each for each in context.command.params if each.name in given]
 
 
 catalog_argument = click.argument("catalog", type=FILE)

@@ -2,35 +2,61 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from fermiclass.catalog import read_catalog
 from fermiclass.cli.options import (
+    BroughtIn,
+    brings_in,
     catalog_argument,
     classes_option,
     common_options,
     features_option,
-    seed_option,
+    given_options,
+    recipe_seed_option,
     setting_option,
     significance_option,
     table_option,
+    with_recipe,
 )
-from fermiclass.features import DEFAULT_FEATURE_SET
 from fermiclass.io.tables import check_writable, write_table
-from fermiclass.labelling.training import training_table
+from fermiclass.labelling.recipe import Recipe
 from fermiclass.nimgp.names import EP_METHODS, LIKELIHOODS, METHODS
 from fermiclass.show.summaries import print_outliers
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+
 RMGPC = EP_METHODS[0]
+
+
+def _base() -> Recipe:
+    from fermiclass.analysis.outliers import default_recipe
+
+    return default_recipe()
+
+
+def _with_method(command: Callable[..., None]) -> Callable[..., None]:
+    """Give the command ``rmgpc``: that method is no setting of a recipe."""
+
+    @wraps(command)
+    def run(*, method: str | None, **chosen: object) -> None:
+        command(method=None if method == RMGPC else method, rmgpc=method == RMGPC, **chosen)
+
+    return run
 
 
 @click.command()
 @catalog_argument
 @table_option()
+@brings_in(columns=False)
 @features_option
 @classes_option
 @significance_option(help="Use sources with Signif_Avg above S only.")
@@ -50,9 +76,13 @@ RMGPC = EP_METHODS[0]
     show_default=True,
     help="Number of folds. A model that learned from the other folds judges the sources of a fold.",
 )
-@seed_option
+@recipe_seed_option
 @common_options
-def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **chosen: Any) -> None:
+@_with_method
+@with_recipe(_base)
+def outliers(
+    catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, rmgpc: bool, folds: int, quiet: bool
+) -> None:
     """Find associations that the data contradict: sources whose class is probably wrong.
 
     A model that learned from other sources judges the class of each source. It allows for wrong labels.
@@ -63,33 +93,27 @@ def outliers(catalog: Path, output: Path, folds: int, seed: int, quiet: bool, **
       fermiclass outliers 4FGL-DR4.fits --classes agn=bll+fsrq+bcu+rdg,psr -o outliers.ecsv
       fermiclass outliers 4FGL-DR4.fits --method rmgpc --min-significance 40 -o bright.fits
     """  # noqa: D301
-    check_writable(output, catalog)
-    loaded = read_catalog(catalog)
-    data = {
-        "features": chosen["features"] or DEFAULT_FEATURE_SET,
-        "classes": chosen["classes"],
-        "min_significance": chosen["min_significance"],
-    }
-    training_table(loaded, **data)  # reports errors of the input before TensorFlow starts
+    check_writable(output, catalog, *brought.files)
+    estimator = _expectation_propagation() if rmgpc else None
+    loaded = brought.into(read_catalog(catalog))
+    recipe.check(loaded)  # reports errors of the input before TensorFlow starts
     load_tensorflow(quiet=quiet)
-    from fermiclass.analysis.outliers import default_estimator, find_outliers
+    from fermiclass.analysis.outliers import find_outliers
 
-    given = {key: chosen[key] for key in ("method", "likelihood", "num_inducing", "steps") if chosen[key]}
-    if chosen["method"] == RMGPC:
-        estimator: Any = _expectation_propagation({key for key in given if key != "method"})
-    else:
-        estimator = default_estimator(**given, random_state=seed)
     with progress_bar("training", quiet=quiet) as progress:
-        found = find_outliers(loaded, estimator, **data, folds=folds, seed=seed, progress=progress)
+        found = find_outliers(
+            loaded, estimator, recipe=recipe, folds=folds, seed=recipe.settings.random_state or 0, progress=progress
+        )
     write_table(found, output)
     if not quiet:
         print_outliers(found, output)
 
 
-def _expectation_propagation(unused: set[str]) -> Any:
+def _expectation_propagation() -> RobustGPClassifier:
+    given = given_options("likelihood", "num_inducing", "steps")
+    if given:
+        options = ", ".join(sorted(each.opts[0] for each in given))
+        raise click.UsageError(f"--method {RMGPC} has its own likelihood and optimiser: leave out {options}.")
     from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 
-    if unused:
-        options = ", ".join(sorted("--" + {"num_inducing": "inducing"}.get(name, name) for name in unused))
-        raise click.UsageError(f"--method {RMGPC} has its own likelihood and optimiser: leave out {options}.")
     return RobustGPClassifier()

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import click
 
-from fermiclass.catalog import read_sources
-from fermiclass.cli.options import FILE, common_options
+from fermiclass.cli.options import FILE, BroughtIn, brings_in, common_options
 from fermiclass.io.tables import table_endings
-from fermiclass.labelling.labels import read_labels
-from fermiclass.labelling.retraining import named_columns
+from fermiclass.labelling.labels import Labels
 from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
 
 
@@ -18,6 +16,7 @@ from fermiclass.show.page import check_page_place, read_candidates, read_metrics
 @click.argument("labels", type=FILE)
 @click.option("-o", "--output", type=FILE, help="The page to write: .html. [default: LABELS.html]")
 @click.option("--catalog", type=FILE, help="The catalogue that was labelled. It adds features with error bars.")
+@brings_in()
 @click.option(
     "--metrics",
     type=FILE,
@@ -31,7 +30,13 @@ from fermiclass.show.page import check_page_place, read_candidates, read_metrics
 )
 @common_options
 def report(
-    labels: Path, output: Path | None, catalog: Path | None, metrics: Path | None, open_world: Path | None, quiet: bool
+    labels: Path,
+    output: Path | None,
+    catalog: Path | None,
+    brought: BroughtIn,
+    metrics: Path | None,
+    open_world: Path | None,
+    quiet: bool,
 ) -> None:
     """Write a self-contained HTML page of labelled sources: table, sky, features, reliability, provenance.
 
@@ -44,14 +49,14 @@ def report(
     if output is None:
         ending = next((ending for ending in table_endings if labels.name.lower().endswith(ending)), "")
         output = Path(f"{labels.name[: len(labels.name) - len(ending)]}.html")
-    check_page_place(output, labels, catalog, metrics, open_world)
-    table = read_labels(labels)
+    check_page_place(output, labels, catalog, metrics, open_world, *brought.files)
+    about = Labels.read(labels)
     write_report(
-        table,
+        about.table,
         output,
-        catalog=None if catalog is None else read_sources(catalog, named_columns(table)),
-        trust=None if metrics is None else read_metrics(metrics, table.meta),
+        catalog=None if catalog is None else brought.again(catalog, about),
+        trust=None if metrics is None else read_metrics(metrics, about.meta),
         candidates=None if open_world is None else read_candidates(open_world),
     )
     if not quiet:
-        click.echo(f"{len(table)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}")
+        click.echo(f"{len(about)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}")

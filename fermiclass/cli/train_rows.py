@@ -17,9 +17,10 @@ from fermiclass.cli.options import (
     seed_option,
     setting_option,
 )
-from fermiclass.labelling.archive import check_model_folder_writable, save_model
+from fermiclass.io.model_folder import check_model_folder_writable
 from fermiclass.nimgp.names import METHODS, PER_SOURCE
 from fermiclass.rows import fit_rows, open_training_rows
+from fermiclass.saved import save_model
 from fermiclass.show.summaries import print_rows_training
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +16,10 @@ from fermiclass.catalog import CLASS_TREE, NATURES, Catalog, ClassGrouping, has_
 from fermiclass.catalog.classes import CHANCE_CODES, CODE_NATURES
 from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
 from fermiclass.features import FeatureTable
-from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.class_priors import DEFAULT_WAY
-from fermiclass.labelling.training import default_estimator, train
-
-if TYPE_CHECKING:
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+from fermiclass.labelling.recipe import Recipe, default_settings
+from fermiclass.labelling.training import train
+from fermiclass.nimgp.settings import Settings
 
 UNCERTAINTIES_SUFFIX = "+unc"  #: Suffix of the name of a baseline that gets the uncertainties as extra features.
 
@@ -58,16 +54,16 @@ class Split:
     catalog: Catalog  #: The catalogue of both, N sources.
     learn: NDArray[np.bool_]  #: (N,) mask of the sources that may be learned from, with and without a class.
     rows: NDArray[np.intp]  #: (n,) indices of the sources to predict.
-    #: What is learned: as for :func:`fermiclass.labelling.training.train`.
-    features: str
-    grouping: ClassGrouping
-    min_significance: float | None
+    recipe: Recipe  #: What is learned, with its classes written out. Methods have settings of their own.
     #: Whether the classes are :data:`fermiclass.catalog.NATURES`, as in the open world, and not the grouping's.
     open_world: bool
-    #: Class priors of the sources to predict, as for :meth:`CatalogModel.label`; None for those of ``classify``.
-    class_priors: str | None
     #: Function of features and classes that returns the features of all N sources.
     extract: Callable[[str, str], FeatureTable]
+
+    @property
+    def grouping(self) -> ClassGrouping:
+        """The classes that are learned."""
+        return self.catalog.grouping(self.recipe.classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,23 +82,20 @@ class Method:
 
 def default_method(name: str = "default", *, seed: int = 0, **settings: Any) -> Method:
     """Return the model with which ``classify`` labels, with its classes and class priors; `settings` are changes."""
-    return model_method(name, default_estimator(random_state=seed, **settings))
+    return model_method(name, default_settings(random_state=seed, **settings))
 
 
-def model_method(name: str, estimator: NIMGPClassifier) -> Method:
-    """Return what trains an estimator and labels as ``classify`` does."""
+def model_method(name: str, settings: Settings) -> Method:
+    """Return what trains a classifier with these settings and labels as ``classify`` does."""
 
     def predict(split: Split) -> FloatArray:
         learned = split.catalog if split.learn.all() else split.catalog[split.learn]
-        classes = str(split.grouping)
-        model = train(
-            learned, estimator, features=split.features, classes=classes, min_significance=split.min_significance
-        )
-        labels = model.label(split.catalog[split.rows], "all", class_priors=split.class_priors or DEFAULT_WAY)
+        model = train(learned, recipe=replace(split.recipe, settings=settings))
+        labels = model.label(split.catalog[split.rows], "all")
         p = np.stack([np.asarray(labels[f"P_{each}"], float) for each in split.grouping.names], axis=1)
         return p @ open_classes(split.grouping) if split.open_world else p
 
-    return Method(name, predict, as_trained=False, settings=estimator.get_params())
+    return Method(name, predict, as_trained=False, settings=settings.params())
 
 
 def estimator_method(name: str, estimator: Any, *, is_baseline: bool = False) -> Method:
@@ -112,7 +105,7 @@ def estimator_method(name: str, estimator: Any, *, is_baseline: bool = False) ->
     """
 
     def predict(split: Split) -> FloatArray:
-        p = _fit_and_predict(estimator, split, split.features, str(split.grouping))
+        p = _fit_and_predict(estimator, split, split.recipe.features, str(split.grouping))
         return p @ open_classes(split.grouping) if split.open_world else p
 
     return Method(name, predict, is_baseline, settings=estimator.get_params())
@@ -194,8 +187,7 @@ def peak_features(catalog: Catalog) -> FloatArray:
     tburnett/srcpop). The median stands for a missing value, and 0 for a feature that no source has, as in 3FGL.
     """
     pivot, K, alpha, beta, variability = (
-        column_or_nan(catalog, name)
-        for name in ("Pivot_Energy", "LP_Flux_Density", "LP_Index", "LP_beta", "Variability_Index")
+        catalog.column(name) for name in ("Pivot_Energy", "LP_Flux_Density", "LP_Index", "LP_beta", "Variability_Index")
     )
     with np.errstate(all="ignore"):
         peak = np.clip(pivot * np.exp((2.0 - alpha) / (2.0 * np.maximum(beta, 1e-3))), 1e2, 1e6)
@@ -229,10 +221,10 @@ def _fit_and_predict(estimator: Any, split: Split, features: str, classes: str) 
     table = split.extract(features or OPEN_INPUTS[""], classes)
     if not features:
         X = peak_features(split.catalog)
-        table = dataclasses.replace(table, X=X, X_var=np.zeros_like(X))
+        table = replace(table, X=X, X_var=np.zeros_like(X))
     learn = split.learn & np.isin(table.y, names)
-    if split.min_significance is not None:
-        learn &= np.asarray(split.catalog.table["Signif_Avg"], float) > split.min_significance
+    if split.recipe.min_significance is not None:
+        learn &= split.catalog.column("Signif_Avg") > split.recipe.min_significance
     fitted = clone(estimator).fit(table.X[learn], table.y[learn], X_var=table.X_var[learn])
     p = np.asarray(fitted.predict_proba(table.X[split.rows], X_var=table.X_var[split.rows]), dtype=np.float64)
     ordered = np.zeros((len(split.rows), len(names)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,10 @@ from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sources
 from fermiclass.evaluation.methods import Split
 from fermiclass.evaluation.metrics import Truth, known
-from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
-from fermiclass.features.inputs import column_or_nan
+from fermiclass.features import extract_features, parse_features
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.class_priors import DEFAULT_WAY
 from fermiclass.labelling.lasting import PARTS, part_of_sky
-from fermiclass.labelling.training import training_table
+from fermiclass.labelling.recipe import Checked, Choices, Recipe
 
 #: The groups that are told apart in the open world, whose classes are :data:`fermiclass.catalog.NATURES`.
 OPEN_GROUPS: Mapping[str, tuple[str, ...]] = {"agn": ("bll", "fsrq"), "psr": ("psr", "msp"), "other": ("other",)}
@@ -95,14 +93,12 @@ class Targets:
 def open_world(
     earlier: Catalog,
     later: Catalog,
+    recipe: Recipe | None = None,
     *,
-    features: str = DEFAULT_FEATURE_SET,
-    classes: str | ClassGrouping | None = None,
-    min_significance: float | None = None,
-    class_priors: str | None = None,
     targets: str = "unassociated",
     cells: str = "all",
     radius_deg: float = 0.15,
+    **changes: Unpack[Choices],
 ) -> Targets:
     """Train on the associated sources of a release; score its other sources by any class of a later one.
 
@@ -118,8 +114,10 @@ def open_world(
     ----------
     earlier, later
         Two releases.
-    features, classes, min_significance, class_priors
-        As for :func:`fermiclass.labelling.training.classify`.
+    recipe
+        What to learn from, and the class priors of the predicted sources; its settings are those of the methods.
+    changes
+        Changes of the recipe, such as ``features="six"``: see the fields of :class:`fermiclass.Recipe`.
     targets
         ``'unassociated'`` sources, or ``'bcu'`` that the later release calls bll or fsrq.
     cells
@@ -137,7 +135,8 @@ def open_world(
         raise CatalogError(f"targets='{targets}' cannot be scored: choose one of unassociated, bcu")
     if cells not in ("all", "even", "odd"):
         raise CatalogError(f"cells='{cells}' is unknown: choose one of all, even, odd")
-    grouping = earlier.grouping(classes)
+    recipe = Recipe.of(recipe, **changes)
+    grouping = earlier.grouping(recipe.classes)
     counterpart, by_name = match_sources(earlier, later, radius_deg=radius_deg)
     rows = np.flatnonzero(earlier.is_target(grouping))
     found = counterpart[rows]
@@ -179,9 +178,7 @@ def open_world(
         raise CatalogError(
             f"{later.source} gives a class to no source that is {targets} in {earlier.source}: give a later release"
         )
-    split = _split(
-        earlier, np.full(len(earlier), True), rows, features, grouping, min_significance, class_priors, open_world=True
-    )
+    split = _split(earlier, rows, recipe, open_world=True)
     where = "" if cells == "all" else f" in the {cells} cells of the sky"
     return _targets(
         earlier,
@@ -208,12 +205,10 @@ def open_world(
 def later_release(
     earlier: Catalog,
     later: Catalog,
+    recipe: Recipe | None = None,
     *,
-    features: str = DEFAULT_FEATURE_SET,
-    classes: str | ClassGrouping | None = None,
-    min_significance: float | None = None,
-    class_priors: str | None = None,
     radius_deg: float = 0.15,
+    **changes: Unpack[Choices],
 ) -> Targets:
     """Train on the associated sources of a release; score its other sources by their class in a later one.
 
@@ -228,10 +223,8 @@ def later_release(
     ClassError, FeatureError
         As :func:`fermiclass.labelling.training.train`.
     """
-    grouping = earlier.grouping(classes)
-    table = training_table(
-        earlier, features=features, classes=grouping, min_significance=min_significance, one_class=True
-    )
+    checked = Recipe.of(recipe, **changes).check(earlier)
+    grouping, table = checked.grouping, checked.of_one_class
     rows, y, counts = later_classes(earlier, later, grouping, radius_deg=radius_deg)
     if not counts["scored"]:
         raise CatalogError(
@@ -240,7 +233,7 @@ def later_release(
             "release first and the later one with --future."
         )
     truth = (y[:, None] == np.array(grouping.names)) | (y[:, None] == "")
-    split = _split(earlier, np.full(len(earlier), True), rows, features, grouping, min_significance, class_priors)
+    split = _split(earlier, rows, checked.recipe)
     return _targets(
         earlier,
         "future",
@@ -257,12 +250,7 @@ def later_release(
 
 
 def bright_to_faint(
-    catalog: Catalog,
-    fraction: float = 0.5,
-    *,
-    features: str = DEFAULT_FEATURE_SET,
-    classes: str | ClassGrouping | None = None,
-    min_significance: float | None = None,
+    catalog: Catalog, fraction: float = 0.5, recipe: Recipe | None = None, **changes: Unpack[Choices]
 ) -> Targets:
     """Train on the brighter associated sources of a release; score the given fraction of each class that is faintest.
 
@@ -277,26 +265,19 @@ def bright_to_faint(
     """
     if not 0 < fraction < 1:
         raise SelectionError(f"fraction={fraction} is not valid: give a number between 0 and 1")
-    table = training_table(
-        catalog, features=features, classes=classes, min_significance=min_significance, one_class=True
-    )
-    significance = column_or_nan(catalog, "Signif_Avg")[table.rows]
+    checked = Recipe.of(recipe, **changes).check(catalog)
+    table = checked.of_one_class
+    significance = catalog.column("Signif_Avg")[table.rows]
     faint = np.zeros(len(table), dtype=bool)
-    for name in catalog.grouping(classes).names:
+    for name in checked.grouping.names:
         own = table.y == name
         faint |= own & (significance < np.nanquantile(significance[own], fraction))
     about = f"the faintest {fraction:.0%} of each class, learned from the others"
-    return _held_out(catalog, "faint", about, table, [faint], features, classes, min_significance)
+    return _held_out(checked, "faint", about, [faint])
 
 
 def folds(
-    catalog: Catalog,
-    number: int = 10,
-    *,
-    features: str = DEFAULT_FEATURE_SET,
-    classes: str | ClassGrouping | None = None,
-    min_significance: float | None = None,
-    seed: int = 0,
+    catalog: Catalog, number: int = 10, recipe: Recipe | None = None, *, seed: int = 0, **changes: Unpack[Choices]
 ) -> Targets:
     """Score every associated source by a model that was trained without it: stratified K-fold cross-validation.
 
@@ -312,9 +293,8 @@ def folds(
     """
     if number < 2:
         raise ValueError(f"folds={number} is not valid: give at least 2 folds")
-    table = training_table(
-        catalog, features=features, classes=classes, min_significance=min_significance, one_class=True
-    )
+    checked = Recipe.of(recipe, **changes).check(catalog)
+    table = checked.of_one_class
     groups, counts = np.unique(table.y, return_counts=True)
     if counts.min() < number:
         raise ClassError(
@@ -325,21 +305,12 @@ def folds(
     for _, test in StratifiedKFold(number, shuffle=True, random_state=seed).split(table.X, table.y):
         parts.append(np.isin(np.arange(len(table)), test))
     about = f"all sources with a class, in {number} folds"
-    return _held_out(catalog, "folds", about, table, parts, features, classes, min_significance)
+    return _held_out(checked, "folds", about, parts)
 
 
-def _held_out(
-    catalog: Catalog,
-    protocol: str,
-    description: str,
-    table: FeatureTable,
-    parts: Sequence[NDArray[np.bool_]],
-    features: str,
-    classes: str | ClassGrouping | None,
-    min_significance: float | None,
-) -> Targets:
+def _held_out(checked: Checked, protocol: str, description: str, parts: Sequence[NDArray[np.bool_]]) -> Targets:
     """Return the targets that score each part of the training sources by a model that does not learn from it."""
-    grouping = catalog.grouping(classes)
+    catalog, grouping, table = checked.catalog, checked.grouping, checked.of_one_class
     extract = _extractor(catalog)
     scored = np.any(parts, axis=0)
     place = np.cumsum(scored) - 1
@@ -347,8 +318,7 @@ def _held_out(
     for part in parts:
         learn = np.full(len(catalog), True)
         learn[table.rows[part]] = False
-        split = _split(catalog, learn, table.rows[part], features, grouping, min_significance, None, extract=extract)
-        splits.append((split, place[part]))
+        splits.append((Split(catalog, learn, table.rows[part], checked.recipe, False, extract), place[part]))
     table = table[scored]
     return _targets(
         catalog,
@@ -370,20 +340,9 @@ def _populations(grouping: ClassGrouping, mask: NDArray[np.bool_], status: NDArr
     return found
 
 
-def _split(
-    catalog: Catalog,
-    learn: NDArray[np.bool_],
-    rows: NDArray[np.intp],
-    features: str,
-    grouping: ClassGrouping,
-    min_significance: float | None,
-    class_priors: str | None,
-    *,
-    open_world: bool = False,
-    extract: Any = None,
-) -> Split:
-    extract = extract or _extractor(catalog)
-    return Split(catalog, learn, rows, features, grouping, min_significance, open_world, class_priors, extract)
+def _split(catalog: Catalog, rows: NDArray[np.intp], recipe: Recipe, *, open_world: bool = False) -> Split:
+    """Return the split that learns from all sources, and predicts some."""
+    return Split(catalog, np.full(len(catalog), True), rows, recipe, open_world, _extractor(catalog))
 
 
 def _extractor(catalog: Catalog) -> Any:
@@ -403,10 +362,10 @@ def _targets(
 ) -> Targets:
     split = splits[0][0]
     meta = {
-        "features": [feature.name for feature in split.extract(split.features, str(split.grouping)).features],
+        "features": [feature.name for feature in parse_features(split.recipe.features, catalog)],
         "grouping": str(split.grouping),
-        "min_significance": split.min_significance,
-        "class_priors": split.class_priors or DEFAULT_WAY,
+        "min_significance": split.recipe.min_significance,
+        "class_priors": split.recipe.class_priors if isinstance(split.recipe.class_priors, str) else "given",
         **about.pop("meta", {}),
     }
     return Targets(
@@ -417,7 +376,7 @@ def _targets(
         truth,
         catalog.names[rows],
         catalog.classes[rows],
-        column_or_nan(catalog, "Signif_Avg")[rows],
+        catalog.column("Signif_Avg")[rows],
         _low(catalog)[rows],
         populations,
         splits,
@@ -441,4 +400,4 @@ def _ambiguous(truth: Truth) -> NDArray[np.bool_]:
 
 
 def _low(catalog: Catalog) -> NDArray[np.bool_]:
-    return np.asarray(np.abs(column_or_nan(catalog, "GLAT")) < LATITUDE_EDGE)
+    return np.asarray(np.abs(catalog.column("GLAT")) < LATITUDE_EDGE)

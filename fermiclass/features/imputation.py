@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fermiclass.catalog.catalog import LARGEST
 from fermiclass.errors import FeatureError, ModelFolderError
-from fermiclass.features.inputs import LARGEST, Reading
+from fermiclass.features.inputs import Reading
 from fermiclass.features.transforms import REACH
 from fermiclass.io.arrays import FloatArray
 

@@ -17,9 +17,6 @@ from fermiclass.catalog.releases import BAND_EDGES
 from fermiclass.errors import FeatureError
 from fermiclass.io.arrays import FloatArray
 
-#: Larger numbers count as missing: their squares and products would overflow, and no catalogue has any.
-LARGEST = 1e100
-
 #: What the name of a column of upper limits ends with, behind that of the quantity.
 LIMIT = "_UL"
 
@@ -50,20 +47,6 @@ class Input(Protocol):
         ...
 
 
-def column_or_nan(catalog: Catalog, name: str) -> FloatArray:
-    """Return column `name` as a contiguous float64 array; NaN where it is masked or beyond `LARGEST`, or lacking.
-
-    Raises FeatureError if the column does not hold numbers.
-    """
-    if name not in catalog.table.colnames:
-        return np.full(len(catalog), np.nan)
-    column = catalog.table[name]
-    if np.asarray(column).dtype.kind not in "fiub":
-        raise FeatureError(f"column '{name}' of {catalog} holds text, expected numbers. Choose a numeric column.")
-    values = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
-    return np.ascontiguousarray(np.where(np.abs(values) <= LARGEST, values, np.nan))
-
-
 @dataclass(frozen=True)
 class Column:
     """One scalar column and, if it has one, the column of its standard deviation.
@@ -82,16 +65,16 @@ class Column:
     def read(self, catalog: Catalog) -> Reading:
         """Read value and uncertainty of every source."""
         name, *uncertainty = (*self.columns, *({self.optional} & {*catalog.table.colnames}))
-        value = column_or_nan(catalog, name)
+        value = catalog.column(name)
         if value.ndim != 1:
             raise FeatureError(
                 f"column '{name}' of {catalog} has {value.shape[1:]} numbers for each source, expected "
                 f"one. Choose a column with one number for each source."
             )
-        upper = np.where(np.isnan(value), column_or_nan(catalog, f"{name}{LIMIT}"), np.nan)
+        upper = np.where(np.isnan(value), catalog.column(f"{name}{LIMIT}"), np.nan)
         if not uncertainty:
             return Reading(value, np.zeros_like(value), False, upper)
-        sigma = column_or_nan(catalog, uncertainty[0])
+        sigma = catalog.column(uncertainty[0])
         return Reading(value, np.where((sigma > 0.0) & (sigma < self.cap), sigma, np.nan), True, upper)
 
 
@@ -126,7 +109,7 @@ class Band:
 
     def read(self, catalog: Catalog) -> Reading:
         """Read νFν and its standard deviation for every source, in MeV cm-2 s-1."""
-        flux, error = column_or_nan(catalog, "Flux_Band"), column_or_nan(catalog, "Unc_Flux_Band")
+        flux, error = catalog.column("Flux_Band"), catalog.column("Unc_Flux_Band")
         n_bands = flux.shape[1] if flux.ndim == 2 else 0
         if n_bands not in BAND_EDGES or error.size != 2 * flux.size:
             known = " or ".join(str(n) for n in BAND_EDGES)

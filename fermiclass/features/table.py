@@ -14,7 +14,6 @@ from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import FeatureError
 from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature, parse_features
 from fermiclass.features.imputation import BoolArray, Imputation
-from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ def extract_features(
     names = [feature.name for feature in chosen]
     readings = [feature.measure(catalog, unknown=unknown) for feature in chosen]
     upper = np.stack([reading.upper for reading in readings], axis=1)
-    significance = column_or_nan(catalog, "Signif_Avg")
+    significance = catalog.column("Signif_Avg")
     if imputation is None:
         reaches = [feature.transform.reach for feature in chosen]
         imputation = Imputation.fit(names, readings, significance, catalog=str(catalog.release.name), reaches=reaches)

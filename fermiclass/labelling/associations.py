@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.catalog.catalog import DISC, LATITUDE_EDGE
-from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
 
 #: Odds of fsrq against bll among AGN without a type, relative to AGN with a type. Broad lines give an fsrq its type
@@ -82,7 +81,7 @@ class SelectionPrior:
         ln_s, near, known = _coordinates(catalog)
         is_agn = np.isin(catalog.classes, _AGN) & known
         unassociated = (catalog.classes == "") & known
-        far = np.abs(column_or_nan(catalog, "GLAT")) >= LATITUDE_EDGE
+        far = np.abs(catalog.column("GLAT")) >= LATITUDE_EDGE
         typed = is_agn & (catalog.classes != "bcu")
         latitude = _regression(near, is_agn & (catalog.classes == "bcu"), typed)
         if latitude is None:
@@ -127,7 +126,7 @@ class SelectionPrior:
 
 def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
     """Return ln Signif_Avg, asinh(|GLAT|/3°), and the mask of sources with both, ``(N,)`` each."""
-    significance, latitude = column_or_nan(catalog, "Signif_Avg"), column_or_nan(catalog, "GLAT")
+    significance, latitude = catalog.column("Signif_Avg"), catalog.column("GLAT")
     positive = np.where(significance > 0, significance, np.nan)
     ln_s, near = np.log(positive), np.arcsinh(np.abs(latitude) / DISC)
     return ln_s, near, np.isfinite(ln_s) & np.isfinite(near)

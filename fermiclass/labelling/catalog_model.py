@@ -6,29 +6,26 @@ import json
 import logging
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fermiclass._version import __version__
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
+from fermiclass.catalog.origin import Brought, Origin
 from fermiclass.catalog.releases import CatalogWarning, warn_of_other_priors
-from fermiclass.errors import CatalogError, FeatureError
+from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.associations import SecondAssociations, SelectionPrior
-from fermiclass.labelling.class_priors import (
-    DEFAULT_WAY,
-    GroupPriors,
-    check_class_priors,
-    given_ratios,
-    priors_to_meta,
-)
-from fermiclass.labelling.labels import CLASS2_KEY, FLAG_IN_DOUBT, label_table, settings_to_meta
+from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
+from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAINED_ON, label_table
+from fermiclass.labelling.recipe import CLASS2_KEY, Recipe, targets_of
 from fermiclass.labelling.unknown_values import average, complete, doubted, find_companions
 from fermiclass.nimgp.domain import TrainingDomain
+from fermiclass.nimgp.settings import Settings
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -39,33 +36,16 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 
-def targets_of(catalog: Catalog, grouping: ClassGrouping, targets: str) -> NDArray[np.bool_]:
-    """Return a mask ``(N,)`` of the sources to label, as :meth:`CatalogModel.label` has them.
-
-    Raises CatalogError when there are none.
-    """
-    is_target = catalog.is_target(grouping, targets)
-    if not np.any(is_target):
-        raise CatalogError(
-            f"{catalog} has nothing to label: none of its {len(catalog)} sources is {targets}, by CLASS1. "
-            "Empty that column, or label all sources (--targets all)."
-        )
-    return is_target
-
-
 @dataclass(frozen=True)
 class Provenance:
-    """Training catalogue of a model, and versions of the packages."""
+    """What a model learned from, and with which packages."""
 
-    #: File of the training catalogue, its checksum, and the release.
-    catalog: str = ""
-    sha256: str = ""
-    release: str = ""
-    min_significance: float | None = None  #: Lower limit of the training sources' Signif_Avg; None for no limit.
+    origin: Origin = field(default_factory=Origin)  #: The training catalogue, with what was brought in.
     #: Number of training sources of each class, and of each label that stands for several (``bll|fsrq``, and its weight
     #: behind ``@``).
     training_counts: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)  #: Versions of the packages.
+    left_out: tuple[str, ...] = ()  #: Features that were left out, as no source to label has them.
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +53,24 @@ class CatalogModel:
     """A classifier with everything that it needs to label any catalogue."""
 
     estimator: NIMGPClassifier  #: The fitted classifier.
-    features: tuple[str, ...]  #: Names of the features.
-    grouping: ClassGrouping  #: Grouping of the catalogue's classes.
+    recipe: Recipe  #: What it learned from and how, with the names of features and classes written out.
     imputation: Imputation  #: Replacements of missing values, fitted on the training catalogue.
     domain: TrainingDomain  #: Features of the training sources, for the out-of-distribution score.
-    provenance: Provenance = field(default_factory=Provenance)  #: Catalogue, checksum, release, counts, versions.
+    provenance: Provenance = field(default_factory=Provenance)  #: Training catalogue, counts, versions.
     #: Completeness of the associations in the training catalogue.
     selection: SelectionPrior = field(default_factory=SelectionPrior)
     #: What CLASS2 says of a source without an association.
     second: SecondAssociations = field(default_factory=SecondAssociations)
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Names of the D features."""
+        return tuple(self.recipe.features.split(","))
+
+    @cached_property
+    def grouping(self) -> ClassGrouping:
+        """Grouping of the catalogue's classes."""
+        return ClassGrouping.parse(self.recipe.classes or "")
 
     @property
     def classes(self) -> list[str]:
@@ -130,10 +119,10 @@ class CatalogModel:
     def label(
         self,
         catalog: Catalog,
-        targets: str = "uncertain",
+        targets: str | None = None,
         *,
         class_priors: str | GroupPriors | None = None,
-        class2: bool = True,
+        class2: bool | None = None,
         table: FeatureTable | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Table:
@@ -144,9 +133,10 @@ class CatalogModel:
         catalog
             A catalogue of any release that has the model's features.
         targets
-            ``'unassociated'``, ``'bcu'``, ``'uncertain'`` (these and unk, except training sources) or ``'all'``.
+            ``'unassociated'``, ``'bcu'``, ``'uncertain'`` (these and unk, except training sources) or ``'all'``. By
+            default that of the model's recipe; so with `class_priors` and `class2`.
         class_priors
-            Class priors of the sources to be labelled. ``'selection'``, the default: corrected for the selection of AGN
+            Class priors of the sources to be labelled. ``'selection'``: corrected for the selection of AGN
             (:class:`fermiclass.labelling.associations.SelectionPrior`). ``'trained'``: as among the training sources.
             Or numbers by group, such as ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; the
             groups are unassociated, bcu and unk, and a group without numbers keeps the priors of the training.
@@ -179,13 +169,15 @@ class CatalogModel:
         CatalogWarning
             When the catalogue lacks some of the model's features.
         """
-        check_class_priors(class_priors, self.classes)
-        is_target = targets_of(catalog, self.grouping, targets)
-        meta = self._metadata(catalog, targets, DEFAULT_WAY if class_priors is None else class_priors, class2)
+        recipe = Recipe.of(self.recipe, targets=targets, class_priors=class_priors, class2=class2)
+        check_class_priors(recipe.class_priors, self.classes)
+        is_target = targets_of(catalog, self.grouping, recipe.targets)
+        meta = self._metadata(catalog, recipe)
         sources = catalog[is_target]
         _LOG.info("labelling %d of %d sources", len(sources), len(catalog))
         features = self.features_of(sources) if table is None else complete(self.domain, table[is_target])
-        prediction = self.predict(features, ratios=self.ratios(sources, class_priors, class2), progress=progress)
+        ratios = self.ratios(sources, recipe.class_priors, recipe.class2)
+        prediction = self.predict(features, ratios=ratios, progress=progress)
         flags = features.flags
         if sources.in_doubt is not None:
             prediction = doubted(prediction, sources.in_doubt, self.training_shares)
@@ -218,14 +210,14 @@ class CatalogModel:
         return complete(self.domain, table)
 
     def ratios(
-        self, sources: Catalog, class_priors: str | GroupPriors | None = None, class2: bool = True
+        self, sources: Catalog, class_priors: str | GroupPriors = DEFAULT_WAY, class2: bool = True
     ) -> FloatArray | None:
         """Return the factors of the probabilities, ``(n, C)``: class priors, as in :meth:`label`, times CLASS2's.
 
         None for no correction.
         """
         ratios: FloatArray | None = None
-        if class_priors in (None, "selection"):
+        if class_priors == "selection":
             ratios = self.selection.ratios(sources, self.grouping, self.classes)
         elif not isinstance(class_priors, str):
             ratios = given_ratios(class_priors, sources.status, self.classes, self.training_shares)
@@ -272,31 +264,76 @@ class CatalogModel:
         both.append(average(companions.weights, predicted.take(np.arange(len(complete), len(X)))))
         return join(both).take(np.argsort(np.concatenate([complete, rows])))
 
-    def _metadata(
-        self, catalog: Catalog, targets: str, class_priors: str | GroupPriors, class2: bool
-    ) -> dict[str, Any]:
+    def _metadata(self, catalog: Catalog, recipe: Recipe) -> dict[str, Any]:
         """Return the metadata of the label table. What is None is absent.
 
         Warns with CatalogWarning when the training catalogue was fitted with other priors than this one.
         """
         about = self.provenance
-        warn_of_other_priors(about.release, catalog.release, self.features)
-        # Keys whose values may be long have 8 letters at most: FITS continues the cards of no others.
-        entries = {
+        warn_of_other_priors(about.origin.release, catalog.release, self.features)
+        learned = replace(recipe, settings=Settings(**self.estimator.get_params()))
+        found = {
             "creator": f"fermiclass {__version__}",
-            "catalog": str(catalog.source),
-            "sha256": str(catalog.sha256),
-            "release": catalog.release.name,
-            "targets": targets,
-            "train_on": about.catalog,
-            "trainsha": about.sha256,
-            "classes": self.grouping.spec,
+            **catalog.origin.to_meta(*LABELLED),
+            **about.origin.to_meta(*TRAINED_ON),
             "counts": ",".join(f"{name}={count}" for name, count in about.training_counts.items()),
-            **priors_to_meta(class_priors, self.selection),
-            CLASS2_KEY: json.dumps(dict(self.second.chance) if class2 else {}),
-            "min_significance": about.min_significance,
-            "features": ",".join(self.features),
-            **settings_to_meta(self.estimator),
+            **learned.to_meta(),
             "versions": ",".join(f"{name}={version}" for name, version in about.versions.items()),
         }
-        return {key: value for key, value in entries.items() if value is not None}
+        if recipe.class_priors == "selection" and (numbers := self.selection.to_dict()):
+            found[NUMBERS_KEY] = json.dumps(numbers)
+        if recipe.class2:
+            found[CLASS2_KEY] = json.dumps(dict(self.second.chance))
+        if about.left_out:
+            found["leftout"] = ",".join(about.left_out)
+        return {key: found[key] for key in dict.fromkeys([*META_KEYS, *found]) if key in found}
+
+    # --- on disk -----------------------------------------------------------------------------------------------------
+
+    def to_entries(self) -> dict[str, Any]:
+        """Return what a model folder has beside classifier and domain, as JSON holds it."""
+        return {
+            "recipe": self.recipe.to_toml(),
+            "imputation": self.imputation.to_dict(),
+            "provenance": asdict(self.provenance),
+            "selection": self.selection.to_dict(),
+            "second": dict(self.second.chance),
+        }
+
+    @classmethod
+    def from_entries(
+        cls, entries: Mapping[str, Any], estimator: NIMGPClassifier, domain: TrainingDomain | None
+    ) -> CatalogModel:
+        """Return the model with the entries of :meth:`to_entries`. Raises ValueError when they do not fit together."""
+        if domain is None:
+            raise ValueError("it has no domain")
+        recipe, imputation = Recipe.from_toml(entries["recipe"]), Imputation.from_dict(entries["imputation"])
+        about = dict(entries["provenance"]) | {"origin": origin_of(entries)}
+        model = cls(
+            estimator=estimator,
+            recipe=recipe,
+            imputation=imputation,
+            domain=domain,
+            provenance=Provenance(**about | {"left_out": tuple(about["left_out"])}),
+            selection=SelectionPrior(**entries["selection"]),
+            second=SecondAssociations(dict(entries["second"])),
+        )
+        if model.classes != sorted(model.grouping.names):
+            raise ValueError(f"its classes are {', '.join(model.classes)}, but '{model.grouping}' makes other groups")
+        if imputation.names != model.features:
+            raise ValueError(f"it imputes {', '.join(imputation.names)}, but has the features {recipe.features}")
+        return model
+
+
+def origin_of(entries: Mapping[str, Any]) -> Origin:
+    """Return the training catalogue of :meth:`CatalogModel.to_entries`.
+
+    Raises ModelFolderError where they do not name it.
+    """
+    try:
+        content = dict(entries["provenance"]["origin"])
+        return Origin(**content | {"brought": tuple(Brought(**each) for each in content["brought"])})
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFolderError(
+            f"the model does not name its training catalogue ({error!r}). Train it again."
+        ) from error

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from fermiclass.catalog import SOURCE_STATUSES, UNCERTAIN_CLASSES
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.associations import SelectionPrior
 
 GROUPS = (SOURCE_STATUSES[0], *UNCERTAIN_CLASSES)  #: Groups of sources that can have class priors of their own.
 
@@ -42,14 +41,6 @@ def given_ratios(
         w = np.array([priors[c] for c in classes], float)
         ratios[status == name] = np.maximum(w / w.sum(), _LEAST) / training
     return ratios
-
-
-def priors_to_meta(chosen: str | GroupPriors, selection: SelectionPrior) -> dict[str, str]:
-    """Return the entries of a label table's metadata; :func:`stated_priors` reads them."""
-    if not isinstance(chosen, str):
-        return {WAY_KEY: "given", NUMBERS_KEY: json.dumps(chosen)}
-    numbers = selection.to_dict() if chosen == "selection" else {}
-    return {WAY_KEY: chosen} | ({NUMBERS_KEY: json.dumps(numbers)} if numbers else {})
 
 
 def stated_priors(meta: Mapping[str, Any]) -> dict[str, dict[str, float]]:

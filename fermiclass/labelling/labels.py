@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,23 +14,32 @@ from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, ClassGrouping
+from fermiclass.catalog.origin import Origin
 from fermiclass.errors import CatalogError, ClassError, SelectionError
-from fermiclass.io.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
 from fermiclass.io.tables import read_table
+from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY
 from fermiclass.labelling.lasting import lasting
-from fermiclass.nimgp.settings import FIELDS, Settings, described
+from fermiclass.labelling.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
+from fermiclass.labelling.recipe import CLASS2_KEY, OPTIONS_KEY, Recipe
+from fermiclass.nimgp.settings import FIELDS
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.prediction.predictor import Prediction
 
 #: Version of the label table, in its metadata.
 FORMAT_KEY, FORMAT_VERSION = "labelfmt", 5
 
-OPTIONS_KEY = "options"  #: Metadata of the settings that are no single number or text, as JSON.
+#: Metadata of the catalogue that was labelled, and of the training catalogue: name, checksum, release, what was brought
+#: in. Keys whose values may be long have 8 letters at most: FITS continues the cards of no others.
+LABELLED, TRAINED_ON = ("catalog", "sha256", "release", "brought"), ("train_on", "trainsha", "", "trainbro")
 
-CLASS2_KEY = "class2"  #: Metadata of how often CLASS2 is of a kind by chance, as JSON; {} where CLASS2 was not used.
+#: The first metadata of a label table, in their order.
+META_KEYS = (
+    "creator", "catalog", "sha256", "release", "targets", "train_on", "trainsha", "classes", "counts", WAY_KEY,
+    NUMBERS_KEY, CLASS2_KEY, "min_significance", "features", *sorted(FIELDS), OPTIONS_KEY,
+    "versions", "leftout", "brought", "trainbro",
+)  # fmt: skip
 
 CONFIDENT = 0.9  #: A label is confident if its probability is at least this.
 
@@ -152,48 +160,6 @@ def class_sets(P: NDArray[np.float64], classes: Sequence[str], least: float = SE
     return np.array(["|".join(np.array(classes)[row]) for row in inside], dtype=str)
 
 
-def read_labels(path: str | os.PathLike[str]) -> Table:
-    """Read a label table. A .csv file has no metadata, so that its version is not known.
-
-    Raises CatalogError when the file cannot be read as a table, or its version is another one.
-    """
-    table = read_table(path)
-    version = str(table.meta.get(FORMAT_KEY, FORMAT_VERSION))
-    if version != str(FORMAT_VERSION):
-        raise CatalogError(
-            f"'{path}' is a label table of format version {version}; this fermiclass reads version {FORMAT_VERSION}. "
-            "Label the sources again, or use the fermiclass that wrote it."
-        )
-    return table
-
-
-def classes_of(labels: Table) -> list[str]:
-    """Return the classes of a label table, those with columns ``P_<class>`` and ``Unc_P_<class>``.
-
-    Their order is that in which the classes were given (``--classes``), as far as the metadata say so. Raises
-    CatalogError when the table has no classes.
-    """
-    columns = [name for name in labels.colnames if name.startswith("P_") and f"Unc_{name}" in labels.colnames]
-    if not columns:
-        raise CatalogError(
-            "the table has no columns P_<class> and Unc_P_<class>: it is not a label table. Give one that "
-            "'fermiclass classify' wrote."
-        )
-    given = [re.split("[=:]", item)[0].strip() for item in str(labels.meta.get("classes", "")).split(",")]
-    classes = [name.removeprefix("P_") for name in columns]
-    return sorted(classes, key=lambda name: given.index(name) if name in given else len(given))
-
-
-def groups_of(labels: Table) -> dict[str, tuple[str, ...]]:
-    """Return the groups of classes with a column ``Sum_P_<group>``, such as agn, and the classes of each."""
-    classes = classes_of(labels)
-    try:
-        tops = ClassGrouping.parse(str(labels.meta["classes"])).tops
-    except (KeyError, ClassError):  # a table without metadata
-        tops = {top: tuple(name for name in classes if name in codes) for top, codes in CLASS_TREE.items()}
-    return {top: inside for top, inside in tops.items() if SUM_PREFIX + top in labels.colnames}
-
-
 @dataclass(frozen=True)
 class Count:
     """Numbers of labelled sources of a class, or of a group of classes."""
@@ -211,61 +177,134 @@ class Count:
         return self.name if self.classes == (self.name,) else f"{self.name} ({' + '.join(self.classes)})"
 
 
-def wanted_of(labels: Table, want: str) -> tuple[tuple[str, ...], str]:
-    """Return the classes of a label table that a word stands for, and the column of their probability.
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A label table that knows its classes, and how it was made.
 
-    A group comes before a class of the same name: 'psr' is both kinds of pulsars, 'P_psr' one of them.
-
-    Raises SelectionError when the table has neither.
+    Raises CatalogError when the table is none, and when a property needs metadata that it lacks, as a .csv file does.
     """
-    classes, groups = classes_of(labels), groups_of(labels)
-    columns = {f"P_{name}": (name,) for name in classes} | {SUM_PREFIX + name: groups[name] for name in groups}
-    for column in (SUM_PREFIX + want, f"P_{want}", want):
-        if column in columns:
-            return columns[column], column
-    known = ", ".join(dict.fromkeys([*classes, *groups]))
-    raise SelectionError(f"'{want}' is not a class of the labels: choose one of {known}")
 
+    table: Table  #: One row for each labelled source.
+    source: str = "the label table"  #: Its name in messages.
 
-def count_labels(labels: Table) -> list[Count]:
-    """Count the sources of a label table for each class, then for each group of classes. What is no number adds 0."""
-    best, lasts = np.asarray(labels["PRED_CLASS"], str), _numbers(labels, LASTS)
-    columns: dict[str, tuple[str, tuple[str, ...]]] = {f"P_{name}": (name, (name,)) for name in classes_of(labels)}
-    columns |= {SUM_PREFIX + top: (top, inside) for top, inside in groups_of(labels).items()}
-    counts = []
-    for column, (name, inside) in columns.items():
-        p = _numbers(labels, column)
-        numbers = int(np.isin(best, inside).sum()), int(np.sum(p >= CONFIDENT))
-        counts.append(Count(name, inside, *numbers, float(p.sum()), float(p @ lasts)))
-    return counts
+    def __post_init__(self) -> None:
+        if not self._columns:
+            raise CatalogError(
+                "the table has no columns P_<class> and Unc_P_<class>: it is not a label table. Give one that "
+                "'fermiclass classify' wrote."
+            )
 
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Labels:
+        """Read a label table. A .csv file has no metadata, so that its version is not known.
 
-def _numbers(labels: Table, column: str) -> NDArray[np.float64]:
-    values = np.ma.filled(np.ma.asarray(labels[column], np.float64), 0.0)
-    return np.where(np.isfinite(values), values, 0.0)
+        Raises CatalogError when the file cannot be read as a label table, or its version is another one.
+        """
+        table = read_table(path)
+        version = str(table.meta.get(FORMAT_KEY, FORMAT_VERSION))
+        if version != str(FORMAT_VERSION):
+            raise CatalogError(
+                f"'{path}' is a label table of format version {version}; this fermiclass reads version "
+                f"{FORMAT_VERSION}. Label the sources again, or use the fermiclass that wrote it."
+            )
+        return cls(table, str(path))
 
+    def __len__(self) -> int:
+        return len(self.table)
 
-def settings_to_meta(estimator: NIMGPClassifier) -> dict[str, Any]:
-    """Return the settings of an estimator as metadata of a label table, None included."""
-    settings = Settings(**estimator.get_params()).to_json(objects=described)
-    options = {name: value for name, value in settings.items() if isinstance(value, dict)}
-    scalars = {name: value for name, value in sorted(settings.items()) if name not in options}
-    return {**scalars, OPTIONS_KEY: json.dumps(options)}
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The metadata of the table."""
+        meta: Mapping[str, Any] = self.table.meta
+        return meta
 
+    @property
+    def _columns(self) -> list[str]:
+        names = self.table.colnames
+        return [name for name in names if name.startswith("P_") and f"Unc_{name}" in names]
 
-def settings_from_meta(meta: Mapping[str, Any]) -> Settings:
-    """Return the settings from :func:`settings_to_meta`, where None may be absent.
+    @cached_property
+    def classes(self) -> list[str]:
+        """The classes, in the order in which they were given (``--classes``), as far as the metadata say so."""
+        given = [re.split("[=:]", item)[0].strip() for item in str(self.meta.get("classes", "")).split(",")]
+        classes = [name.removeprefix("P_") for name in self._columns]
+        return sorted(classes, key=lambda name: given.index(name) if name in given else len(given))
 
-    Raises ValueError when a setting is unknown or not valid.
-    """
-    scalars = {name: plain_setting(meta[name]) for name in FIELDS if name in meta}
-    return Settings.from_json(dict.fromkeys(FIELDS) | scalars | json.loads(meta[OPTIONS_KEY]))
+    @cached_property
+    def grouping(self) -> ClassGrouping | None:
+        """The classes with their codes, by their names where the metadata do not say; None if these are no codes."""
+        try:
+            return ClassGrouping.parse(str(self.meta.get("classes") or ",".join(self.classes)))
+        except ClassError:
+            return None
 
+    @cached_property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Groups of classes with a column ``Sum_P_<group>``, such as agn, and the classes of each."""
+        if self.grouping is not None:
+            tops = self.grouping.tops
+        else:
+            tops = {top: tuple(name for name in self.classes if name in codes) for top, codes in CLASS_TREE.items()}
+        return {top: inside for top, inside in tops.items() if SUM_PREFIX + top in self.table.colnames}
 
-def plain_setting(text: Any) -> Any:
-    """Return the number, truth value or None that the text of a setting stands for, else the text itself."""
-    try:
-        value = ast.literal_eval(str(text))
-    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the text may be anything
-        return str(text)
-    return value if isinstance(value, (int, float, bool, type(None))) else str(text)
+    def wanted(self, want: str) -> tuple[tuple[str, ...], str]:
+        """Return the classes that a word stands for, and the column of their probability.
+
+        A group comes before a class of the same name: 'psr' is both kinds of pulsars, 'P_psr' one of them.
+
+        Raises SelectionError when the table has neither.
+        """
+        columns: dict[str, tuple[str, ...]] = {f"P_{name}": (name,) for name in self.classes}
+        columns |= {SUM_PREFIX + name: inside for name, inside in self.groups.items()}
+        for column in (SUM_PREFIX + want, f"P_{want}", want):
+            if column in columns:
+                return columns[column], column
+        known = ", ".join(dict.fromkeys([*self.classes, *self.groups]))
+        raise SelectionError(f"'{want}' is not a class of the labels: choose one of {known}")
+
+    def counts(self) -> list[Count]:
+        """Count the sources for each class, then for each group of classes. What is no number adds 0."""
+        best, lasts = np.asarray(self.table["PRED_CLASS"], str), self._numbers(LASTS)
+        columns: dict[str, tuple[str, tuple[str, ...]]] = {f"P_{name}": (name, (name,)) for name in self.classes}
+        columns |= {SUM_PREFIX + top: (top, inside) for top, inside in self.groups.items()}
+        counts = []
+        for column, (name, inside) in columns.items():
+            p = self._numbers(column)
+            numbers = int(np.isin(best, inside).sum()), int(np.sum(p >= CONFIDENT))
+            counts.append(Count(name, inside, *numbers, float(p.sum()), float(p @ lasts)))
+        return counts
+
+    def _numbers(self, column: str) -> NDArray[np.float64]:
+        values = np.ma.filled(np.ma.asarray(self.table[column], np.float64), 0.0)
+        return np.where(np.isfinite(values), values, 0.0)
+
+    # --- how it was made ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """What the labels were made from, and how."""
+        return Recipe.from_meta(self.meta, self.source)
+
+    @property
+    def of(self) -> Origin:
+        """The catalogue that was labelled."""
+        return self._origin(LABELLED)
+
+    @property
+    def trained_on(self) -> Origin:
+        """The training catalogue."""
+        return self._origin(TRAINED_ON)
+
+    def _origin(self, keys: tuple[str, str, str, str]) -> Origin:
+        if not {*keys[:2]} <= self.meta.keys():
+            raise CatalogError(
+                f"'{self.source}' does not say how its labels were made: it lacks {' and '.join(keys[:2])}. Give a "
+                "table that 'fermiclass classify' wrote, in a format with metadata (any but .csv), or a model folder."
+            )
+        return Origin.from_meta(self.meta, *keys)
+
+    @property
+    def training_counts(self) -> dict[str, int]:
+        """Number of training sources of each label, with a weight behind ``@``."""
+        pairs = (item.rpartition("=") for item in str(self.meta.get("counts", "")).split(","))
+        return {label: int(count) for label, _, count in pairs if count.isdigit()}

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import Catalog
 from fermiclass.features.definitions import FEATURES
-from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.arrays import FloatArray
 
 #: Features of the regression, beside significance, error radius, the bits of Flags and the status.
@@ -63,16 +62,16 @@ def part_of_sky(catalog: Catalog) -> NDArray[np.intp]:
 
     Cells are 15° wide: ``i = ⌊RAJ2000/15⌋`` and ``j = ⌊(DEJ2000 + 90)/15⌋``. A cell is even if i + j is.
     """
-    place = column_or_nan(catalog, "RAJ2000"), column_or_nan(catalog, "DEJ2000") + 90.0
+    place = catalog.column("RAJ2000"), catalog.column("DEJ2000") + 90.0
     i, j = (np.floor(np.nan_to_num(x) / CELL).astype(int) for x in place)
     return np.where((i + j) % 2 == 0, (i + 5 * j) // 2 % PARTS, PARTS)
 
 
 def inputs_of(catalog: Catalog) -> dict[str, FloatArray]:
     """Return the inputs that the catalogue's columns allow, ``(N,)`` each, NaN where unknown."""
-    significance = column_or_nan(catalog, "Signif_Avg")
+    significance = catalog.column("Signif_Avg")
     known = np.where(significance > 0, significance, np.nan)
-    error = column_or_nan(catalog, "Conf_95_SemiMajor")
+    error = catalog.column("Conf_95_SemiMajor")
     found = {
         "ln_Signif_Avg": np.log(known),
         "Signif_Avg^-2": np.maximum(known, _FAINTEST) ** -2.0,
@@ -85,7 +84,7 @@ def inputs_of(catalog: Catalog) -> dict[str, FloatArray]:
         if not FEATURES[name].missing(catalog):
             found[name] = FEATURES[name].measure(catalog).value
     if "Flags" in catalog.table.colnames:
-        flags = np.nan_to_num(column_or_nan(catalog, "Flags")).astype(np.int64)
+        flags = np.nan_to_num(catalog.column("Flags")).astype(np.int64)
         found |= {f"Flags_{bit + 1}": (flags >> bit & 1).astype(float) for bit in range(_BITS)}
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +27,12 @@ class TrainingDomain:
     one minus a conformal p-value (Laxhammar & Falkman 2010): uniform for sources like the training sources, 1 for a
     source unlike all of them. Larger error bars never raise it.
 
-    `X` are the features of the training sources, ``(N, D)``, `covariance` is 2W, ``(D, D)``, `depths` are those of the
-    training sources, sorted, ``(N,)``, and `neighbours` is k.
+    `X` and `y` are features and classes of the training sources, ``(N, D)`` and ``(N,)``, `covariance` is 2W, ``(D,
+    D)``, `depths` are those of the training sources, sorted, ``(N,)``, and `neighbours` is k.
     """
 
     X: FloatArray
+    y: NDArray[Any]
     covariance: FloatArray
     depths: FloatArray
     neighbours: int
@@ -52,7 +54,7 @@ class TrainingDomain:
         variance = np.where(variance > 0.0, variance, 1.0)  # a feature without spread
         # Shrunk to its diagonal with the weight of D sources, W is invertible even with fewer sources than features.
         W = (N * covariance + D * np.diag(variance)) / (N + D)
-        domain = cls(X, 2.0 * W, np.empty(0), min(neighbours, N - 1))
+        domain = cls(X, y, 2.0 * W, np.empty(0), min(neighbours, N - 1))
         return replace(domain, depths=np.sort(domain._depth(X, X_var)))
 
     def score(self, X: FloatArray, X_var: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import stat
@@ -21,13 +22,13 @@ _DAMAGED = (
 )  # fmt: skip
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of a file ``.npz``. Nothing is unpickled. Raises OSError, or ValueError if it is damaged."""
+def read_arrays(content: bytes, name: str) -> dict[str, np.ndarray]:
+    """Return the arrays of a file ``.npz`` with this name. Nothing is unpickled. Raises ValueError if it is damaged."""
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             return dict(stored)
     except _DAMAGED as error:
-        raise ValueError(f"{path.name} is no archive of arrays, or damaged ({error})") from error
+        raise ValueError(f"{name} is no archive of arrays, or damaged ({error})") from error
 
 
 @contextmanager

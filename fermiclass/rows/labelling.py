@@ -15,7 +15,7 @@ import numpy as np
 from astropy.table import Table
 
 from fermiclass.errors import ClusterError, RowsError, in_one_line
-from fermiclass.io.prediction_columns import add_domain, add_prediction
+from fermiclass.labelling.prediction_columns import add_domain, add_prediction
 from fermiclass.rows.chunk import Chunk, Rows
 from fermiclass.rows.parquet import parquet_writer
 from fermiclass.rows.rows_model import RowsModel, check_classes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,28 @@ class RowsModel:
     provenance: RowsProvenance = field(default_factory=RowsProvenance)
     #: A sample of the training rows, which others are compared with; None for labels without ``OOD_SCORE``.
     domain: TrainingDomain | None = None
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the D features."""
+        return self.columns.features
+
+    def to_entries(self) -> dict[str, Any]:
+        """Return what a model folder has beside classifier and domain, as JSON holds it."""
+        return {
+            "features": list(self.columns.features),
+            "uncertainties": list(self.columns.uncertainties),
+            "label": self.columns.label,
+            "provenance": asdict(self.provenance),
+        }
+
+    @classmethod
+    def from_entries(
+        cls, entries: Mapping[str, Any], estimator: NIMGPClassifier, domain: TrainingDomain | None
+    ) -> RowsModel:
+        """Return the model with the entries of :meth:`to_entries`."""
+        columns = Columns.of(*(entries[name] for name in ("features", "uncertainties", "label")))
+        return cls(estimator, columns, RowsProvenance(**entries["provenance"]), domain)
 
     def open(self, path: str | os.PathLike[str], *, keep: Sequence[str] = (), hdu: int | str = 1) -> Rows:
         """Open rows to be labelled; they need no labels.

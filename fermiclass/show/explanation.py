@@ -10,8 +10,8 @@ from rich.text import Text
 
 from fermiclass.analysis.explain import IMPUTED_MARK, Explanation, measured
 from fermiclass.analysis.followup import LEAST_NOISE_ENTROPY
-from fermiclass.io.prediction_columns import FLAG_OUTSIDE_DOMAIN
 from fermiclass.labelling.labels import FLAG_CATALOGUE, FLAG_UNCERTAINTY_IMPUTED, LABEL_FLAGS, LASTS
+from fermiclass.labelling.prediction_columns import FLAG_OUTSIDE_DOMAIN
 from fermiclass.show.summaries import console_for_tables, rich_table
 
 if TYPE_CHECKING:

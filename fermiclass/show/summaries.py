@@ -23,7 +23,7 @@ from fermiclass.features import (
 )
 from fermiclass.io.target_lists import sexagesimal
 from fermiclass.labelling.class_priors import WAY_KEY, stated_priors
-from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, SUM_PREFIX, classes_of, count_labels
+from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, SUM_PREFIX, Labels
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -82,6 +82,17 @@ def print_info(catalog: Catalog) -> None:
     )
 
 
+def recipe_text(labels: Labels) -> str:
+    """Return the recipe of labels as a configuration file; comments say from which catalogues they were made."""
+    of, trained_on, meta = labels.of, labels.trained_on, labels.meta
+    lines = [f"made by {meta.get('creator', 'fermiclass')} ({meta.get('versions', '')})"]
+    same = (of.source, of.sha256) == (trained_on.source, trained_on.sha256)
+    for what, origin in {"catalogue": of, **({} if same else {"--train-on": trained_on})}.items():
+        brought = "".join(f" {each}" for each in origin.brought)
+        lines.append(f"{what}: {origin.source}{brought}, SHA-256 {origin.sha256}")
+    return "".join(f"# {line}\n" for line in lines) + labels.recipe.to_toml()
+
+
 def print_sources(catalog: Catalog, left_out: Sequence[str]) -> None:
     """Print what was taken from where, and the features that are left out because no source has them."""
     console = console_for_tables()
@@ -101,7 +112,7 @@ def _learned(model: CatalogModel) -> str:
     """Return from how many sources of each label a model learned, in words."""
     counts = model.provenance.training_counts
     words = (f"{n} {label.replace('|', ' or ').replace('@', ' of weight ')}" for label, n in counts.items())
-    return f"{sum(counts.values())} sources of {model.provenance.catalog} ({', '.join(words)})"
+    return f"{sum(counts.values())} sources of {model.provenance.origin.source} ({', '.join(words)})"
 
 
 def print_rows_training(model: RowsModel, folder: Path) -> None:
@@ -153,7 +164,7 @@ def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
     console = console_for_tables()
     console.print(f"Trained on {_learned(model)}.")
     table = rich_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", "that last", right=(1, 2, 3, 4))
-    for count in count_labels(labels):
+    for count in Labels(labels).counts():
         numbers = (count.best, count.confident, round(count.expected), round(count.lasting))
         table.add_row(count.words, *map(str, numbers))
     table.add_section()
@@ -313,7 +324,7 @@ def lasting_caveat(labels: Table) -> str:
     text = f"A later list will lack about {lost.sum():.0f} of these sources"
     if unassociated:
         text += f", {lost[bare].sum():.0f} of them unassociated"
-    for name in classes_of(labels):
+    for name in Labels(labels).classes:
         chosen = sure & (np.asarray(labels["PRED_CLASS"]) == name)
         if lost[chosen].sum() >= max(1.0, MANY_VANISH * chosen.sum()):
             text += (

@@ -11,7 +11,7 @@ from astropy.table import MaskedColumn, Table, vstack
 from fermiclass import followup
 from fermiclass.analysis.facts import past_candidates
 from fermiclass.analysis.followup import ADDED, CRITERIA
-from fermiclass.analysis.other_list import OtherList
+from fermiclass.catalog.other_list import OtherList
 from fermiclass.errors import CatalogError, FermiclassError, SelectionError
 from fermiclass.labelling.labels import classes_of
 from tests.show.page.conftest import make_up_labels

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor, load_model, save_model, train
 from fermiclass.catalog import THREE_CLASSES
-from fermiclass.cli.models import read_catalogue_model
+from fermiclass.cli.folders import read_catalogue_model
 from fermiclass.errors import ModelFolderError, OutputError
 from fermiclass.labelling.archive import FORMAT_VERSION, check_model_folder_writable, read_model_folder
 from fermiclass.labelling.associations import SelectionPrior

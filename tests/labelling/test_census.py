@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from fermiclass import Census, NIMGPClassifier, classify, take_census
 from fermiclass.errors import ClassError, FeatureError
-from fermiclass.labelling.census import Basis, Predictions, _curvature, draw_numbers, fit_calibration
+from fermiclass.analysis.census import Basis, Predictions, _curvature, draw_numbers, fit_calibration
 from tests.conftest import without_graphs
 
 TINY = NIMGPClassifier("nimgp-fo", steps=3, num_inducing=10, num_draws=16, learning_rate=0.1)

@@ -9,7 +9,7 @@ from astropy.table import MaskedColumn
 
 from fermiclass import read_catalog
 from fermiclass.errors import CatalogError
-from fermiclass.io.prediction_columns import OOD_LIMIT
+from fermiclass.labelling.prediction_columns import OOD_LIMIT
 from fermiclass.io.tables import write_table
 from fermiclass.labelling.labels import (
     CATALOGUE_COLUMNS,

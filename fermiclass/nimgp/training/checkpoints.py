@@ -50,7 +50,7 @@ class Checkpoint:
         if not self.path.is_file():  # reading a pipe or a device could wait for ever, or never end
             raise CheckpointError(f"'{self.path}' is not a regular file: name another file")
         try:
-            saved = read_arrays(self.path)
+            saved = read_arrays(self.path.read_bytes(), self.path.name)
             about = dict(zip(saved["names"].tolist(), saved["values"].tolist(), strict=True))
             progress = {name[len(_PROGRESS) :]: saved[name] for name in saved if name.startswith(_PROGRESS)}
             values = [saved[f"variable{k}"] for k in range(sum(name.startswith("variable") for name in saved))]

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermiclass.catalog import Catalog, ClassGrouping
+from fermiclass.catalog import Catalog
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
-from fermiclass.labelling.labels import classes_of
+from fermiclass.labelling.labels import Labels
 from fermiclass.show.page.sources import catalogue_rows
-
-if TYPE_CHECKING:
-    from astropy.table import Table
 
 RANGE = (16.0, 50.0, 84.0)  #: Percentiles of a class that the page shows as its range and median.
 
 
-def feature_columns(labels: Table, catalog: Catalog) -> dict[str, Any]:
+def feature_columns(about: Labels, catalog: Catalog) -> dict[str, Any]:
     """Return D features of the n labelled sources, and of the m catalogue sources that have one of the classes.
 
-    `labels`: a label table. Its metadata name the features and classes; without metadata, the default features are
-    used.
+    `about`: the labels. Their metadata name the features and classes; without metadata, the default features are used.
     `catalog`: the catalogue that was labelled.
 
     Returns ``names`` and ``about`` (D). ``values`` and ``errors`` (D), each the codes of n numbers. ``imputed``: lists
@@ -32,10 +28,10 @@ def feature_columns(labels: Table, catalog: Catalog) -> dict[str, Any]:
 
     Raises CatalogError when the catalogue lacks a labelled source, FeatureError when the catalogue lacks a feature.
     """
-    classes = classes_of(labels)
-    grouping = ClassGrouping.parse(str(labels.meta.get("classes") or ",".join(classes)))
-    table = extract_features(catalog, str(labels.meta.get("features") or DEFAULT_FEATURE_SET), grouping)
-    shown = table[catalogue_rows(labels, catalog)]
+    classes = about.classes
+    features = str(about.meta.get("features") or DEFAULT_FEATURE_SET)
+    table = extract_features(catalog, features, about.grouping)
+    shown = table[catalogue_rows(about.table, catalog)]
     # With --targets all, these are labelled sources too.
     known = table[np.flatnonzero(np.isin(table.y, classes))]
     ranges = np.array([_percentiles(known.X[known.y == name]) for name in classes])

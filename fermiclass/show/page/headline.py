@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fermiclass.catalog import CLASS_CODES, ClassGrouping
-from fermiclass.errors import ClassError
-from fermiclass.io.prediction_columns import OOD_LIMIT
+from fermiclass.catalog import CLASS_CODES
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY, stated_priors
-from fermiclass.labelling.labels import LABEL_FLAGS
+from fermiclass.labelling.labels import LABEL_FLAGS, Labels
+from fermiclass.labelling.prediction_columns import OOD_LIMIT
 from fermiclass.show.page.sources import whole_numbers
 
 if TYPE_CHECKING:
@@ -58,13 +57,12 @@ _PROVENANCE = {
 }
 
 
-def class_meanings(labels: Table) -> dict[str, str]:
+def class_meanings(labels: Labels) -> dict[str, str]:
     """Return the catalogue's classes that each class contains, in words; empty if the metadata do not give them."""
-    try:
-        grouping = ClassGrouping.parse(str(labels.meta.get("classes", "")))
-    except ClassError:
-        return {}
-    meanings = {}
+    meanings: dict[str, str] = {}
+    grouping = labels.grouping
+    if grouping is None or "classes" not in labels.meta:
+        return meanings
     for name, codes in grouping.members.items():
         is_rest = name == grouping.rest and len(codes) > _MOST_NAMED
         meanings[name] = "all classes in no other group" if is_rest else ", ".join(CLASS_CODES[code] for code in codes)

@@ -23,8 +23,7 @@ from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.catalog.source_names import gamma_ray_names
 from fermiclass.errors import OutputError
 from fermiclass.io.files import check_place, write_bytes
-from fermiclass.labelling.labels import CONFIDENT, classes_of, count_labels, groups_of
-from fermiclass.labelling.retraining import check_sha256
+from fermiclass.labelling.labels import CONFIDENT, Labels
 from fermiclass.show.page.features import feature_columns
 from fermiclass.show.page.headline import class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
@@ -102,10 +101,11 @@ def report_page(
     FeatureError
         When the catalogue lacks a feature of the labels.
     """
-    classes = classes_of(labels)
+    about = Labels(labels)
+    classes = about.classes
     marks = class_marks(classes)
     first, settings = provenance(labels.meta)
-    data = _data(labels, catalog, trust)
+    data = _data(about, catalog, trust)
     flags = [bits or 0 for bits in data["sources"]["flags"]]
     style = _style(marks)
     scripts = [*(_text("vendor", name) for name in _LIBRARIES), _script()]
@@ -131,11 +131,11 @@ def report_page(
         num_sources=len(labels),
         caveats=[*prior_caveats(labels.meta), lasting_caveat(labels), flag_caveat(flags)],
         statuses=statuses_of(data["sources"]),
-        groups=["+".join(inside) for inside in groups_of(labels).values()],
+        groups=["+".join(inside) for inside in about.groups.values()],
         wanted=[classes[c] for c in data["wanted"]],
         confident=CONFIDENT,
-        counts=count_labels(labels),
-        meanings=class_meanings(labels),
+        counts=about.counts(),
+        meanings=class_meanings(about),
         flags=data["flags"],
         priors=priors_summary(labels.meta),
         provenance=first,
@@ -147,20 +147,20 @@ def report_page(
     )
 
 
-def _data(labels: Table, catalog: Catalog | None, trust: Trust | None) -> dict[str, Any]:
-    if catalog is not None and "sha256" in labels.meta:
-        check_sha256(catalog, str(labels.meta.get("catalog")), str(labels.meta["sha256"]))
-    sources = source_columns(labels)  # checks the columns that the rest relies on
-    features, saved, classes = None, saved_columns(labels), classes_of(labels)
+def _data(about: Labels, catalog: Catalog | None, trust: Trust | None) -> dict[str, Any]:
+    if catalog is not None and "sha256" in about.meta:
+        about.of.check(catalog.origin, f"'{about.source}'")
+    sources = source_columns(about)  # checks the columns that the rest relies on
+    labels, features, saved, classes = about.table, None, saved_columns(about), about.classes
     if catalog is not None:
-        features = feature_columns(labels, catalog)
+        features = feature_columns(about, catalog)
         names = gamma_ray_names(catalog)
         sources["others"] = [names[row] for row in catalogue_rows(labels, catalog)]
         saved.insert(1, text_column("OTHER_NAMES", "others", OTHER_NAMES, "meta.id.cross"))
     for column, key, texts in (("FIRST_LIST", "since", first_list_of(labels)), ("KNOWN", "known", known_as(labels))):
         sources[key] = texts.tolist()
         saved.append(text_column(column, key, *ADDED[column]))
-    groups = [{"name": top, "classes": [classes.index(c) for c in inside]} for top, inside in groups_of(labels).items()]
+    groups = [{"name": top, "classes": [classes.index(c) for c in inside]} for top, inside in about.groups.items()]
     return {
         "classes": [asdict(mark) for mark in class_marks(classes)],
         "groups": groups,

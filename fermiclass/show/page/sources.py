@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.labels import SUM_PREFIX, classes_of, groups_of
+from fermiclass.labelling.labels import SUM_PREFIX, Labels
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -47,16 +47,16 @@ _MEASURED = (
 OTHER_NAMES = "Names in earlier and other gamma-ray catalogues"
 
 
-def source_columns(labels: Table) -> dict[str, Any]:
+def source_columns(about: Labels) -> dict[str, Any]:
     """Return the columns of the page's sources: lists by name with one item for each source, None if unknown.
 
     They are name, class1, assoc1, status (text), predicted (index of a class), ra, dec, l, b (deg), x, y (on the map),
     pmax, probability and deviation (a list for each class), sum (a list for each group of classes), entropy,
     information, noise, ood, lasts, flags, significance. If they are known, flux and fluxError (ph cm-2 s-1), and the
-    error ellipse r95, r95Minor, r95Angle (deg). Raises CatalogError when `labels` is not a label table, or a predicted
-    class is not among its classes.
+    error ellipse r95, r95Minor, r95Angle (deg). Raises CatalogError when a column is missing, or a predicted class is
+    not among the classes.
     """
-    classes = classes_of(labels)
+    labels, classes = about.table, about.classes
     needed = ("Source_Name", "STATUS", "PRED_CLASS", *(column for column, _, _ in _NUMBERS))
     missing = [column for column in needed if column not in labels.colnames]
     if missing:
@@ -79,7 +79,7 @@ def source_columns(labels: Table) -> dict[str, Any]:
         columns[name] = _rounded(labels, column, decimals)
     columns["probability"] = [_rounded(labels, f"P_{name}", 4) for name in classes]
     columns["deviation"] = [_rounded(labels, f"Unc_P_{name}", 3) for name in classes]
-    columns["sum"] = [_rounded(labels, SUM_PREFIX + top, 4) for top in groups_of(labels)]
+    columns["sum"] = [_rounded(labels, SUM_PREFIX + top, 4) for top in about.groups]
     places = project(floats(labels, "GLON"), floats(labels, "GLAT"))
     columns["x"], columns["y"] = (_list(np.round(axis, 4)) for axis in places.T)
     for column, name in _MEASURED:
@@ -88,20 +88,21 @@ def source_columns(labels: Table) -> dict[str, Any]:
     return columns
 
 
-def saved_columns(labels: Table) -> list[dict[str, Any]]:
+def saved_columns(about: Labels) -> list[dict[str, Any]]:
     """Return the columns of the files that the page saves.
 
     Each has ``name``, ``about``, ``unit``, ``ucd`` and ``type`` ('char', 'int' or 'double'), and ``key``: where the
     page's sources have it, a name or a name with the number of a class.
     """
+    labels = about.table
     columns: list[tuple[str, list[Any], str]] = [("Source_Name", ["name"], "char")]
     columns += [(column, [name], "char") for column, name in (*_TEXTS, ("STATUS", "status"))]
     numbers = (*_NUMBERS, *_OPTIONAL, *((column, name, 1) for column, name in _MEASURED))
     columns += [(column, [name], "double" if decimals else "int") for column, name, decimals in numbers]
     columns.append(("PRED_CLASS", ["predicted"], "char"))
-    for c, name in enumerate(classes_of(labels)):
+    for c, name in enumerate(about.classes):
         columns += [(f"P_{name}", ["probability", c], "double"), (f"Unc_P_{name}", ["deviation", c], "double")]
-    columns += [(SUM_PREFIX + top, ["sum", g], "double") for g, top in enumerate(groups_of(labels))]
+    columns += [(SUM_PREFIX + top, ["sum", g], "double") for g, top in enumerate(about.groups)]
     return [
         {
             "name": column,

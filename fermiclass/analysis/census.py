@@ -18,9 +18,10 @@ from scipy.special import softmax
 from fermiclass.catalog import UNCERTAIN_CLASSES, ClassGrouping
 from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.errors import ClassError
-from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
+from fermiclass.features import FeatureTable, extract_features
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.training import default_estimator, train, training_rows, with_label_sets
+from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.training import estimator_of, train_checked
 from fermiclass.nimgp.estimators.folds import Split, fit_folds
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def take_census(
     catalog: Catalog,
     estimator: NIMGPClassifier | None = None,
     *,
-    features: str = DEFAULT_FEATURE_SET,
+    recipe: Recipe | None = None,
+    features: str | None = None,
     classes: str | ClassGrouping | None = None,
     groups: Mapping[str, NDArray[np.bool_]] | None = None,
     num_draws: int = 400,
@@ -88,8 +90,8 @@ def take_census(
     ----------
     catalog
         The catalogue, to learn from and to count.
-    estimator, features, classes
-        As for :func:`fermiclass.labelling.training.train`.
+    estimator, recipe, features, classes
+        As for :func:`fermiclass.train`.
     groups
         More groups of sources by name, as masks of the catalogue's rows, ``(N,)``. Only sources without a class count.
     num_draws
@@ -103,17 +105,17 @@ def take_census(
         As :func:`fermiclass.labelling.training.train` does.
     """
     rng = np.random.default_rng(seed)
-    grouping = catalog.grouping(classes)
-    is_target = catalog.is_target(grouping)
+    recipe = Recipe.of(recipe, estimator, features=features, classes=classes)
+    is_target = catalog.is_target(catalog.grouping(recipe.classes))
     if not np.any(is_target):
         raise ClassError(f"{catalog.source} has no source without a class: there is nothing to count")
-    everything = extract_features(catalog, features, grouping)
+    checked = recipe.check(catalog)
+    everything, table = checked.table, checked.rows
     place = extract_features(catalog, _PLACE).X
-    table = training_rows(catalog, everything, grouping)
-    model = train(catalog, estimator, features=features, classes=grouping, table=everything)
+    model = train_checked(checked)
     names = model.classes
     part = rng.permutation(len(table)) % FOLDS
-    unfitted = with_label_sets(default_estimator() if estimator is None else estimator, table)
+    unfitted = estimator_of(recipe, table)
     splits = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(FOLDS)]
     fitted = fit_folds(unfitted, splits, table.X, table.y, table.X_var, table.weight)
     held_out = _held_out(fitted, splits, table, names, place[table.rows])

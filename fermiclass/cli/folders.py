@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from fermiclass.catalog import Catalog, read_sources
+from fermiclass.catalog.origin import Origin
 from fermiclass.errors import CatalogError, ModelFolderError
-from fermiclass.labelling.archive import CATALOGUE, ESTIMATOR, ROWS, ModelFiles, load_model, read_model_folder
+from fermiclass.io.model_folder import CATALOGUE, ESTIMATOR, ROWS, ModelFiles, read_model_folder
 from fermiclass.labelling.catalog_model import CatalogModel
-from fermiclass.rows import RowsModel
+from fermiclass.saved import load_model
 from fermiclass.show.terminal import load_tensorflow
+
+if TYPE_CHECKING:
+    from fermiclass.rows import RowsModel
 
 
 def read_catalogue_model(folder: Path) -> ModelFiles:
@@ -32,17 +35,22 @@ def load_rows_model(folder: Path, *, quiet: bool) -> RowsModel:
     return cast("RowsModel", load_model(folder, files))
 
 
-def look_for(name: str, sha256: str, beside: Path, option: str, columns: Mapping[str, str] | None = None) -> Catalog:
-    """Return the catalogue with this file name and checksum, from this folder or the folder of the labels or model."""
+def look_for(origin: Origin, beside: Path, option: str) -> Catalog:
+    """Return the catalogue of this origin, from this folder or the folder of the labels or model.
+
+    Columns by name are brought in, tables are not.
+    """
     folders = dict.fromkeys(folder.resolve() for folder in (Path(), beside.parent))
-    there = [path for path in (folder / Path(name).name for folder in folders) if path.is_file()]
+    there = [path for path in (folder / Path(origin.source).name for folder in folders) if path.is_file()]
     for path in there:
-        found = read_sources(path, columns)
-        if found.sha256 == sha256:
+        found = read_sources(path, origin.columns)
+        if found.sha256 == origin.sha256:
             return found
     where = " and ".join(f"'{folder}'" for folder in folders)
     what = f"'{there[0]}' is another file" if there else f"it is not in {where}"
-    raise CatalogError(f"the catalogue {name} with SHA-256 {sha256} is needed, but {what}. Give it: {option} FILE.")
+    raise CatalogError(
+        f"the catalogue {origin.source} with SHA-256 {origin.sha256} is needed, but {what}. Give it: {option} FILE."
+    )
 
 
 def _read(folder: Path, kind: str) -> ModelFiles:

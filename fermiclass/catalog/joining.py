@@ -11,12 +11,12 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.analysis.other_list import RADIUS, OtherList, place_of
-from fermiclass.catalog import Catalog
+from fermiclass.catalog.catalog import Catalog
+from fermiclass.catalog.origin import Brought, digest
+from fermiclass.catalog.other_list import RADIUS, OtherList, place_of
 from fermiclass.catalog.own_sources import error_column
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError
-from fermiclass.features.inputs import column_or_nan
 from fermiclass.io.plain import plain_column, plain_table
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
@@ -48,7 +48,7 @@ def match(catalog: Catalog, other: OtherList, *, needed: bool = True) -> Matches
     counts if neither of the two has another partner; all other rows are ambiguous. Raises CatalogError when nothing
     matches, unless `needed` is False.
     """
-    at = (column_or_nan(catalog, name) for name in (*PLACE, *ELLIPSE))
+    at = (catalog.column(name) for name in (*PLACE, *ELLIPSE))
     pairs = other.pairs(catalog.names, *at)
     single = (np.bincount(pairs.theirs)[pairs.theirs] == 1) & (np.bincount(pairs.mine)[pairs.mine] == 1)
     ambiguous = np.unique(pairs.theirs[~single])
@@ -107,7 +107,8 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
     if needed and not brought:
         raise CatalogError(f"'{source}' has no column of numbers that {catalog.source} lacks.")
     notes = (*catalog.notes, *matches.notes, f"columns of '{source}': {', '.join(brought) or 'none'}")
-    return dataclasses.replace(catalog, table=result, notes=notes)
+    was = Brought("join", source, digest(plain))
+    return dataclasses.replace(catalog, table=result, notes=notes, brought=(*catalog.brought, was))
 
 
 def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: bool = True) -> Catalog:
@@ -146,7 +147,10 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
         own[i], own_weights[i] = words[j], weights[j] if words[j] else 1.0
     counts = ", ".join(f"{word} {n}" for word, n in sorted(Counter(words[j] for j in matches.theirs).items()))
     notes = (*catalog.notes, *matches.notes, f"labels of '{source}': {counts or 'none'}")
-    return dataclasses.replace(catalog, own_labels=own.astype(str), own_weights=own_weights, notes=notes)
+    brought = (*catalog.brought, Brought("labels", source, digest(plain)))
+    return dataclasses.replace(
+        catalog, own_labels=own.astype(str), own_weights=own_weights, notes=notes, brought=brought
+    )
 
 
 def same_sources(labels: Table, other: OtherList) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

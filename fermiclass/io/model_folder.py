@@ -1,0 +1,172 @@
+"""Model folders: ``config.json`` and ``weights.npz``, nothing pickled, so that reading them cannot run code."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermiclass.errors import ModelFolderError, OutputError
+from fermiclass.io.files import exists
+from fermiclass.nimgp.files import move_into_place, read_arrays
+
+FORMAT, FORMAT_VERSION = "fermiclass model", 13
+
+#: Kinds of models.
+CATALOGUE, ROWS, ESTIMATOR = "catalogue", "rows", "estimator"
+
+_CONFIG, _WEIGHTS = "config.json", "weights.npz"
+_SCRATCH = ".fermiclass-model."
+_TRIES = 3  # a folder may be replaced while it is read
+
+Arrays = Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """The content of a model folder."""
+
+    kind: str  #: :data:`CATALOGUE`, :data:`ROWS` or :data:`ESTIMATOR`.
+    estimator: dict[str, Any]  #: Settings of the estimator.
+    classes: list[Any]  #: Its classes.
+    neighbours: int | None  #: Setting of the domain of the training rows; None without a domain.
+    model: dict[str, Any]  #: What is needed beside the estimator, such as the recipe and the training catalogue.
+    arrays: Arrays  #: What was learned: ``weights/…`` and ``domain/…``.
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def write_folder(path: str | Path, files: ModelFiles) -> None:
+    """Write the files of a model, both or none. They replace those of a model that is already there.
+
+    Raises OutputError when the folder cannot be written.
+    """
+    folder = check_model_folder_writable(path)
+    entries = {name: value for name, value in vars(files).items() if name != "arrays"}
+    named: dict[str, Any] = dict(files.arrays)
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **named)
+    bound = hashlib.sha256(stream.getvalue()).hexdigest()
+    config = {"format": FORMAT, "format_version": FORMAT_VERSION, **entries, "weights": bound}
+    try:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_SCRATCH) as scratch:
+            fresh, aside = Path(scratch, "new"), Path(scratch, "old")
+            fresh.mkdir()
+            (fresh / _CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+            (fresh / _WEIGHTS).write_bytes(stream.getvalue())
+            for old in (folder, folder / _CONFIG, folder / _WEIGHTS):
+                if old.exists():  # permissions stay
+                    shutil.copymode(old, fresh / old.relative_to(folder))
+            if folder.exists():
+                folder.rename(aside)
+            try:
+                move_into_place(fresh, folder)
+            except BaseException:
+                if aside.exists():
+                    aside.rename(folder)
+                raise
+    except OSError as error:
+        raise OutputError(
+            f"cannot save a model in '{path}': {error.strerror or error}. Choose another place."
+        ) from error
+
+
+def check_model_folder_writable(path: str | Path) -> Path:
+    """Check before any work that a model can be saved in ``path``. Return the path with links resolved.
+
+    It may be a new folder, an empty one, or one that holds a model and nothing else. Raises OutputError when the folder
+    above is missing, or something else is in the way.
+    """
+    try:
+        folder = Path(path).resolve()
+        obstacle = _obstacle(folder)
+        if not obstacle:
+            with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_SCRATCH):
+                pass
+    except OSError as error:
+        obstacle = f"{error.strerror or error}. Choose another place."
+    if obstacle:
+        raise OutputError(f"cannot save a model in '{path}': {obstacle}")
+    return folder
+
+
+def _obstacle(folder: Path) -> str:
+    """Return the reason why no model can be saved in ``folder``, or '' if there is none."""
+    if not folder.parent.is_dir():
+        return f"there is no folder '{folder.parent}'. Create it first."
+    if not folder.exists():
+        return ""
+    if not folder.is_dir():
+        return "it is a file. Give the name of a folder."
+    # Saving removes the old content, so only a model may be there. Other programs have a config.json too.
+    entries = {entry.name for entry in folder.iterdir()}
+    if entries and not (entries <= {_CONFIG, _WEIGHTS} and _declares_model(folder)):
+        return "the folder holds other files. Give the name of a new one."
+    return ""
+
+
+def _declares_model(folder: Path) -> bool:
+    try:
+        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(config, dict) and config.get("format") == FORMAT
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_model_folder(path: str | Path) -> ModelFiles:
+    """Read the files of a model folder, without TensorFlow.
+
+    Raises ModelFolderError when a file is missing or damaged, of another version, or of another model.
+    """
+    folder = Path(path)
+    if not exists(folder / _CONFIG):
+        raise ModelFolderError(
+            f"'{folder}' is not a model folder: it has no {_CONFIG}. Give a folder that 'fermiclass train' made."
+        )
+    try:
+        config, weights = _read_both(folder)
+        if not isinstance(config, dict) or config.pop("format", None) != FORMAT:
+            raise ValueError(f"it does not describe a {FORMAT}")
+        version = config.pop("format_version", None)
+        if version != FORMAT_VERSION:
+            raise ValueError(f"it has format version {version!r}; this fermiclass reads version {FORMAT_VERSION}")
+        if config.pop("weights", None) != hashlib.sha256(weights).hexdigest():
+            raise ValueError(f"{_CONFIG} and {_WEIGHTS} are of different models")
+        files = ModelFiles(**config, arrays=_arrays(weights))
+        if files.kind not in (CATALOGUE, ROWS, ESTIMATOR):
+            raise ValueError(f"it has a model of unknown kind, {files.kind!r}")
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise ModelFolderError(f"the model in '{folder}' cannot be read: {error}. Train it again.") from error
+    return files
+
+
+def _read_both(folder: Path) -> tuple[Any, bytes]:
+    """Return the content of both files, of one moment: the configuration names the checksum of the weights."""
+    for _ in range(_TRIES):
+        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        weights = (folder / _WEIGHTS).read_bytes()
+        if not isinstance(config, dict) or config.get("weights") == hashlib.sha256(weights).hexdigest():
+            break
+    return config, weights
+
+
+def _arrays(content: bytes) -> Arrays:
+    """Return the arrays of an archive. Raises OSError or ValueError."""
+    arrays = read_arrays(content, _WEIGHTS)
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not np.all(np.isfinite(array)):
+            raise ValueError(f"{name} holds values that are not finite or not doubles")
+    return arrays

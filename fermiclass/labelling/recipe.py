@@ -1,0 +1,318 @@
+"""The recipe: what to learn from and how, and how labels are made of it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Self, TypedDict
+
+import numpy as np
+
+from fermiclass.catalog import TARGETS, THREE_CLASSES, Catalog, ClassGrouping
+from fermiclass.errors import CatalogError, ClassError, RecipeError, in_one_line
+from fermiclass.features import (
+    DEFAULT_FEATURE_SET,
+    PAPER_MIN_SIGNIFICANCE,
+    FeatureTable,
+    extract_features,
+    known_features,
+)
+from fermiclass.labelling.class_priors import (
+    DEFAULT_WAY,
+    NUMBERS_KEY,
+    WAY_KEY,
+    GroupPriors,
+    check_class_priors,
+    stated_priors,
+)
+from fermiclass.labelling.training_rows import training_rows
+from fermiclass.nimgp.names import FULL_BATCH, PAPER_ESTIMATOR, PER_SOURCE
+from fermiclass.nimgp.settings import FIELDS, Settings, described
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+#: Metadata of a label table: settings that are no single number or text, and how often CLASS2 is of a kind by chance,
+#: both as JSON; ``{}`` where CLASS2 was not used.
+OPTIONS_KEY, CLASS2_KEY = "options", "class2"
+
+#: Settings of the estimator for catalogues, whatever the defaults of :class:`NIMGPClassifier`.
+DEFAULT_SETTINGS = {
+    "method": "nimgp-fo",
+    "objective": "predictive",
+    "label_noise": 0.0,
+    "steps": 500,
+    "learning_rate": 0.03,
+}
+
+#: Minibatches end at the same objective as all sources in every step, in a quarter of the time. The mean of the steps
+#: and more draws make another seed change less.
+_MINIBATCHES = {"batch_size": 512, "training": {"mean": True, "draw_pairs": 32}}
+_ALL_ROWS = {name: FULL_BATCH[name] for name in _MINIBATCHES}
+
+
+def default_parameters(**given: Any) -> dict[str, Any]:
+    """Return the parameters of the estimator for catalogues; `given` ones come first.
+
+    It learns from minibatches, except with methods that have parameters for every source.
+    """
+    settings = {**DEFAULT_SETTINGS, **given}
+    return {**(_ALL_ROWS if settings["method"] in PER_SOURCE else _MINIBATCHES), **settings}
+
+
+def default_settings(**given: Any) -> Settings:
+    """Return :func:`default_parameters` as settings."""
+    return Settings(**default_parameters(**given))
+
+
+class Choices(TypedDict, total=False):
+    """Fields of a recipe that decide what is learned, as functions take them; None is not given."""
+
+    features: str | None
+    classes: str | ClassGrouping | None
+    min_significance: float | None
+    class_priors: str | GroupPriors | None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to learn from and how, and how labels are made of it: with the same catalogues it gives the same labels.
+
+    It has no catalogue and no file in it. ``Recipe(features="six").with_settings(kernel="se")`` makes one,
+    :meth:`paper` is that of the main paper, and a configuration file (:meth:`to_toml`) or the metadata of a label table
+    (:meth:`from_meta`) give one back.
+    """
+
+    #: A feature set ('six', 'extended', 'galactic' or 'paper'), or names of features and numeric columns, separated by
+    #: commas.
+    features: str = DEFAULT_FEATURE_SET
+    #: Grouping of the catalogue's classes, such as ``'bll,fsrq,psr'``; see :meth:`fermiclass.ClassGrouping.parse`. None
+    #: for what each code can be: :func:`fermiclass.catalog.default_classes`.
+    classes: str | None = None
+    min_significance: float | None = None  #: Learn only from sources with a larger Signif_Avg; None for all.
+    settings: Settings = field(default_factory=default_settings)  #: Settings of the classifier, with its seed.
+    targets: str = "uncertain"  #: Which sources are labelled: 'unassociated', 'bcu', 'uncertain' or 'all'.
+    class_priors: str | GroupPriors = DEFAULT_WAY  #: Their class priors: a way, or numbers by group and class.
+    class2: bool = True  #: Whether CLASS2, the class of a low-probability association, counts as evidence.
+
+    def __post_init__(self) -> None:
+        if self.targets not in TARGETS:
+            raise ClassError(f"targets='{self.targets}' is unknown: choose one of {', '.join(TARGETS)}")
+        if isinstance(self.classes, ClassGrouping):
+            object.__setattr__(self, "classes", self.classes.spec)
+
+    @classmethod
+    def of(cls, recipe: Self | None, estimator: NIMGPClassifier | None = None, **given: Any) -> Self:
+        """Return a recipe, the default one if it is None, with the settings of an estimator and the given fields.
+
+        What is None is not given.
+        """
+        changes = {name: value for name, value in given.items() if value is not None}
+        if estimator is not None:
+            changes["settings"] = Settings(**estimator.get_params())
+        return replace(cls() if recipe is None else recipe, **changes)
+
+    @classmethod
+    def paper(cls, **settings: Any) -> Self:
+        """Return the recipe of Villacampa-Calvo et al. (2021), section 5, with `settings` of the classifier changed."""
+        return cls(
+            features="paper",
+            classes=THREE_CLASSES,
+            min_significance=PAPER_MIN_SIGNIFICANCE,
+            settings=Settings(**PAPER_ESTIMATOR),
+            class_priors="trained",
+            class2=False,
+        ).with_settings(**settings)
+
+    def with_settings(self, **given: Any) -> Self:
+        """Return the recipe with settings of the classifier changed, such as ``method="nimgp"``.
+
+        Another method comes with its own size of minibatches, if the recipe has the default one. Steps replace epochs,
+        and epochs steps.
+        """
+        now, defaults = self.settings, default_settings(method=self.settings.method)
+        if "method" in given and (now.batch_size, now.training) == (defaults.batch_size, defaults.training):
+            fresh = default_settings(method=given["method"])
+            given = {"batch_size": fresh.batch_size, "training": fresh.training, **given}
+        if "steps" in given:
+            given = {"epochs": None, **given}
+        return replace(self, settings=replace(now, **given))
+
+    # --- checks ------------------------------------------------------------------------------------------------------
+
+    def check(self, catalog: Catalog, sources: Catalog | None = None) -> Checked:
+        """Find every fault of the input before TensorFlow is imported, and return what was made for that.
+
+        Parameters
+        ----------
+        catalog
+            The training catalogue.
+        sources
+            The catalogue to label, which may be the same. Features that none of its sources has are left out of the
+            recipe.
+
+        Raises
+        ------
+        CatalogError, ClassError, FeatureError
+            When a feature or class is unknown, a class has too few sources to learn from, class priors do not fit the
+            classes, or there is nothing to label.
+        """
+        grouping = catalog.grouping(self.classes)
+        check_class_priors(self.class_priors, grouping.names)
+        features, left_out = self.features, list[str]()
+        if sources is not None:
+            targets_of(sources, grouping, self.targets)
+            if sources is not catalog:
+                features, left_out = known_features(features, catalog, sources)
+        table = extract_features(catalog, features, grouping)
+        rows = training_rows(catalog, table, grouping, min_significance=self.min_significance)
+        names = ",".join(feature.name for feature in table.features)
+        resolved = replace(self, features=names, classes=grouping.spec)
+        return Checked(resolved, catalog, grouping, table, rows, tuple(left_out))
+
+    # --- as text -----------------------------------------------------------------------------------------------------
+
+    def to_meta(self) -> dict[str, Any]:
+        """Return the metadata of a label table that say how it was made; what is None or usual is absent."""
+        settings = self.settings.to_json(objects=described)
+        options = {name: value for name, value in settings.items() if isinstance(value, dict)}
+        scalars = {name: value for name, value in sorted(settings.items()) if name not in options}
+        way = {WAY_KEY: self.class_priors}
+        if not isinstance(self.class_priors, str):
+            way = {WAY_KEY: "given", NUMBERS_KEY: json.dumps(self.class_priors)}
+        found = {
+            "targets": self.targets,
+            "classes": self.classes,
+            **way,
+            CLASS2_KEY: None if self.class2 else "{}",
+            "min_significance": self.min_significance,
+            "features": self.features,
+            **scalars,
+            OPTIONS_KEY: json.dumps(options),
+        }
+        return {key: value for key, value in found.items() if value is not None}
+
+    @classmethod
+    def from_meta(cls, meta: Mapping[str, Any], source: str = "the label table") -> Self:
+        """Return the recipe of a label table with these metadata; `source` is its name in messages.
+
+        Raises CatalogError when metadata are missing, or one is not valid.
+        """
+        needed = ("features", "classes", "targets", WAY_KEY, CLASS2_KEY, "method", "steps", OPTIONS_KEY)
+        missing = [key for key in needed if key not in meta]
+        if missing:
+            raise CatalogError(
+                f"'{source}' does not say how its labels were made: it lacks {', '.join(missing[:4])}"
+                f"{' and more' if len(missing) > 4 else ''}. Give a table that 'fermiclass classify' wrote, in a "
+                "format with metadata (any but .csv), or a model folder."
+            )
+        try:
+            scalars = {name: plain_setting(meta[name]) for name in FIELDS if name in meta}
+            settings = Settings.from_json(dict.fromkeys(FIELDS) | scalars | json.loads(str(meta[OPTIONS_KEY])))
+            sets = {label: of for label, of in (settings.label_sets or {}).items() if "|".join(of) != label}
+            return cls(
+                features=str(meta["features"]),
+                classes=str(meta["classes"]),
+                min_significance=plain_setting(meta.get("min_significance")),
+                settings=replace(settings, label_sets=sets),  # training finds those of the classes again
+                targets=str(meta["targets"]),
+                class_priors=stated_priors(meta) or str(meta[WAY_KEY]),
+                class2=str(meta[CLASS2_KEY]) != "{}",
+            )
+        except (TypeError, ValueError, AttributeError, ClassError) as error:
+            raise CatalogError(
+                f"the settings in '{source}' cannot be used: {in_one_line(error)}. Label the sources again."
+            ) from error
+
+    def to_toml(self) -> str:
+        """Return the recipe as the text of a configuration file, which ``--config`` reads.
+
+        TOML has no None: without classes or limit there is no such entry, and a setting that is None is 'none'. Raises
+        RecipeError when a setting is an object that no text can hold.
+        """
+        import tomli_w
+
+        content = {each.name: getattr(self, each.name) for each in fields(self)}
+        try:
+            content = {name: value for name, value in content.items() if value is not None}
+            return tomli_w.dumps({**content, "settings": _swapped(self.settings.to_json(), None, "none")})
+        except TypeError as error:
+            raise RecipeError(f"the recipe cannot be written: {in_one_line(error)}.") from error
+
+    @classmethod
+    def from_toml(cls, text: str, source: str = "the recipe") -> Self:
+        """Return the recipe of a configuration file. What is absent has its default; `source` is its name in messages.
+
+        Raises RecipeError when it is no TOML, or an entry is unknown or not valid.
+        """
+        try:
+            content = tomllib.loads(text)
+            _refuse_unknown(content, [each.name for each in fields(cls)], "entry")
+            given = _swapped(content.pop("settings", {}), "none", None)
+            _refuse_unknown(given, FIELDS, "setting")
+            recipe = cls(**content).with_settings(**given)
+            for name, kinds in (
+                ("features", (str,)),
+                ("class2", (bool,)),
+                ("min_significance", (int, float, None.__class__)),
+            ):
+                if type(value := getattr(recipe, name)) not in kinds:
+                    raise ValueError(f"{name}={value!r} is not valid")
+            if recipe.classes is not None:
+                ClassGrouping.parse(recipe.classes)
+        except (TypeError, ValueError, AttributeError) as error:  # those of TOML and of classes are ValueErrors
+            raise RecipeError(f"{source} cannot be used: {in_one_line(error).rstrip('.')}.") from error
+        return recipe
+
+
+def _refuse_unknown(content: Mapping[str, Any], known: Iterable[str], what: str) -> None:
+    odd = [name for name in content if name not in set(known)]
+    if odd:
+        raise ValueError(f"it has an unknown {what} '{odd[0]}', known are {', '.join(known)}")
+
+
+def _swapped(content: Any, old: Any, new: Any) -> Any:
+    """Return settings with another word for None, also within options."""
+    if isinstance(content, Mapping):
+        return {name: _swapped(value, old, new) for name, value in content.items()}
+    return new if content is old or (isinstance(old, str) and content == old) else content
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A recipe that a training catalogue supports, with what the check has made."""
+
+    recipe: Recipe  #: With names of features and classes written out, without features that no source to label has.
+    catalog: Catalog  #: The training catalogue.
+    grouping: ClassGrouping  #: Its classes.
+    table: FeatureTable  #: Features of all its sources.
+    rows: FeatureTable  #: Features and labels of the sources to learn from.
+    left_out: tuple[str, ...]  #: Features that were left out.
+
+    @property
+    def of_one_class(self) -> FeatureTable:
+        """The sources to learn from that have one class: none whose label stands for several, or is a guess."""
+        return self.rows[np.isin(self.table.y[self.rows.rows], self.grouping.names)]
+
+
+def targets_of(catalog: Catalog, grouping: ClassGrouping, targets: str) -> np.ndarray:
+    """Return a mask ``(N,)`` of the sources to label: :meth:`Catalog.is_target`. Raises CatalogError if none is."""
+    is_target = catalog.is_target(grouping, targets)
+    if not np.any(is_target):
+        raise CatalogError(
+            f"{catalog} has nothing to label: none of its {len(catalog)} sources is {targets}, by CLASS1. "
+            "Empty that column, or label all sources (--targets all)."
+        )
+    return is_target
+
+
+def plain_setting(text: Any) -> Any:
+    """Return the number, truth value or None that the text of a setting stands for, else the text itself."""
+    try:
+        value = ast.literal_eval(str(text))
+    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the text may be anything
+        return str(text)
+    return value if isinstance(value, (int, float, bool, type(None))) else str(text)

@@ -1,0 +1,142 @@
+"""Trained models on disk: :func:`save_model` and :func:`load_model`, for all kinds of models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fermiclass.errors import FermiclassError, ModelFolderError, OutputError
+from fermiclass.io.model_folder import (
+    CATALOGUE,
+    ESTIMATOR,
+    ROWS,
+    ModelFiles,
+    check_model_folder_writable,
+    read_model_folder,
+    write_folder,
+)
+from fermiclass.nimgp.domain import TrainingDomain
+from fermiclass.nimgp.settings import Settings
+
+if TYPE_CHECKING:
+    from fermiclass.labelling.catalog_model import CatalogModel
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+    from fermiclass.rows import RowsModel
+
+    Model = CatalogModel | RowsModel | NIMGPClassifier
+
+_DOMAIN = ("X", "covariance", "depths")
+
+
+def save_model(model: Model, path: str | Path) -> None:
+    """Save a model or a fitted classifier, whole or not at all. It replaces a model that is already there.
+
+    Raises
+    ------
+    OutputError
+        When the folder cannot be written; when a setting of the estimator is not one that a file can hold, such as a
+        kernel with a prior of its own, or its classes are neither texts nor whole numbers; for any other estimator.
+    NotFittedError
+        When the classifier is not fitted.
+    """
+    check_model_folder_writable(path)
+    write_folder(path, _files_of(model))
+
+
+def _files_of(model: Model) -> ModelFiles:
+    from fermiclass.labelling.catalog_model import CatalogModel
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+    domain: TrainingDomain | None
+    if isinstance(model, NIMGPClassifier):
+        names, errors = (getattr(model, name, None) for name in ("feature_names_in_", "uncertainties_in_"))
+        kind, estimator, domain = ESTIMATOR, model, None
+        entries = {"features": None if names is None else names.tolist(), "uncertainties": errors or []}
+    elif hasattr(model, "to_entries"):
+        kind = CATALOGUE if isinstance(model, CatalogModel) else ROWS
+        estimator, domain, entries = model.estimator, model.domain, model.to_entries()
+    else:
+        raise OutputError(f"a {type(model).__name__} cannot be saved in a folder, only classifiers can: pickle it.")
+    arrays = {f"weights/{name}": array for name, array in estimator.weights_.items()}
+    if not _storable(classes := estimator.classes_.tolist()):
+        raise OutputError(f"classes such as {classes[0]!r} cannot be saved in a folder: give texts or whole numbers.")
+    if domain is not None:
+        arrays |= {f"domain/{name}": getattr(domain, name) for name in _DOMAIN}
+        arrays["domain/y"] = np.searchsorted(classes, domain.y).astype(np.float64)
+    try:
+        settings = Settings(**estimator.get_params()).to_json()
+    except (TypeError, ValueError) as error:
+        raise OutputError(f"a model with such a setting cannot be saved: {error}.") from error
+    return ModelFiles(kind, settings, classes, None if domain is None else domain.neighbours, entries, arrays)
+
+
+def _storable(classes: list[Any]) -> bool:
+    return {type(name) for name in classes} in ({str}, {int}) and classes == sorted(set(classes))
+
+
+def load_model(path: str | Path, files: ModelFiles | None = None) -> Model:
+    """Load a model or classifier that :func:`save_model` saved.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    files
+        Result of :func:`fermiclass.io.model_folder.read_model_folder` for this folder, to save time.
+
+    Raises
+    ------
+    ModelFolderError
+        When a file is missing, damaged or of another version, or when shapes do not fit each other.
+    """
+    files = read_model_folder(path) if files is None else files
+    try:
+        estimator = _estimator(files)
+        if files.kind == ESTIMATOR:
+            estimator.uncertainties_in_ = files.model["uncertainties"]
+            if files.model["features"] is not None:
+                estimator.feature_names_in_ = np.array(files.model["features"], dtype=object)
+            return estimator
+        model: CatalogModel | RowsModel
+        if files.kind == CATALOGUE:
+            from fermiclass.labelling.catalog_model import CatalogModel
+
+            model = CatalogModel.from_entries(files.model, estimator, _domain(files))
+        else:
+            from fermiclass.rows import RowsModel
+
+            model = RowsModel.from_entries(files.model, estimator, _domain(files))
+        if estimator.n_features_in_ != len(model.features):
+            raise ValueError(f"its weights are those of {estimator.n_features_in_} features, not {len(model.features)}")
+        return model
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, FermiclassError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise ModelFolderError(
+            f"the model in '{path}' is damaged: {type(error).__name__}: {reason}. Train it again."
+        ) from error
+
+
+def _estimator(files: ModelFiles) -> NIMGPClassifier:
+    """Return the classifier, fitted."""
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+    estimator = NIMGPClassifier(**Settings.from_json(files.estimator).params())
+    if not _storable(files.classes):
+        raise ValueError("its classes are not a sorted list of texts or whole numbers")
+    start = "weights/"
+    weights = {name.removeprefix(start): array for name, array in files.arrays.items() if name.startswith(start)}
+    estimator.restore(weights, files.classes)
+    return estimator
+
+
+def _domain(files: ModelFiles) -> TrainingDomain | None:
+    """Return the domain of the training rows, if the model has one."""
+    if files.neighbours is None:
+        return None
+    X, covariance, depths, classes = (files.arrays[f"domain/{name}"] for name in (*_DOMAIN, "y"))
+    if X.ndim != 2 or len(X) != len(depths) or covariance.shape != (X.shape[1],) * 2 or classes.shape != depths.shape:
+        raise ValueError("the arrays of its domain do not fit each other")
+    y = np.array(files.classes)[classes.astype(np.intp)]
+    return TrainingDomain(neighbours=files.neighbours, X=X, y=y, covariance=covariance, depths=depths)
