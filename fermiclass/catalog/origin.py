@@ -47,6 +47,11 @@ class Origin:
         )
         return {standard: own for standard, _, own in pairs}
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether labels of one's own were brought in."""
+        return any(each.kind == "labels" for each in self.brought)
+
     def check(self, found: Origin, what: str) -> None:
         """Raise CatalogError unless another origin is the same; `what`, for the message, is made of this one."""
         if found.sha256 != self.sha256:

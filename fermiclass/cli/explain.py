@@ -87,13 +87,13 @@ def explain(
     else:
         labels = Labels.read(labels_or_model)
         made_of, trained_on, _ = labels.of, labels.trained_on, labels.recipe  # reports what is missing
-    same = (made_of.source, made_of.sha256) == (trained_on.source, trained_on.sha256)
     loaded = _read(catalog, made_of, labels_or_model, "--catalog", brought)
-    loaded = brought.into(loaded, labels=same and loaded.sha256 == trained_on.sha256, needed=False)
+    with_labels = loaded.sha256 == trained_on.sha256 if labels is None else made_of.has_labels
+    loaded = brought.into(loaded, labels=with_labels, needed=False)
     if labels is not None:
         made_of.check(loaded.origin, f"'{labels.source}'")
     found = str(loaded.names[find_source(loaded, name)])  # reports errors before the slow steps
-    if train_on is None and loaded.sha256 == trained_on.sha256:
+    if train_on is None and loaded.origin == trained_on:
         training = loaded
     else:
         training = brought.into(_read(train_on, trained_on, labels_or_model, "--train-on", BroughtIn()))

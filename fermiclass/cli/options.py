@@ -287,9 +287,8 @@ class BroughtIn:
     def again(self, path: Path, labels: Labels) -> Catalog:
         """Return the catalogue that was labelled, with the columns of that time by default."""
         known = labels.of if "sha256" in labels.meta else Origin()
-        with_labels = any(each.kind == "labels" for each in known.brought)
         again = replace(self, columns=self.columns or known.columns)
-        return again.read(path, labels=with_labels, needed=False)
+        return again.read(path, labels=known.has_labels, needed=False)
 
     def read(self, path: Path, *, labels: bool = True, needed: bool = True) -> Catalog:
         """Return a catalogue or a table of one's own with what is brought in."""
