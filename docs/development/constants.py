@@ -5,12 +5,11 @@ CLASS2 (fermiclass.labelling.associations), and the weight of guessed labels, of
 (fermiclass.labelling.training).
 
     python docs/development/constants.py EARLIER LATER [--cells even] [--weights]
-    python docs/development/constants.py EARLIER LATER [--cells even] --soft
 
 A line for each value has the mean loss of the sources that the later release classifies, and its difference from that
 of the present value, with the paired standard error. For the two odds among bcu it also prints the value of greatest
 likelihood, for the pair and (by expectation-maximisation, without later classes) for the earlier release alone.
---weights trains once more for each weight. --soft varies that of the soft Galactic sources alone, with three seeds.
+--weights trains once more for each weight.
 """
 
 from __future__ import annotations
@@ -18,15 +17,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
+from halves import paired
 from scipy.optimize import brentq
 
 import fermiclass as fc
-from fermiclass.evaluation import default_method, evaluate, open_world
+from fermiclass.evaluation import open_world
 from fermiclass.evaluation.methods import Split, open_classes
 from fermiclass.evaluation.metrics import known, nll_per_source
-from fermiclass.evaluation.protocols import OPEN_GROUPS, Targets
+from fermiclass.evaluation.protocols import Targets
 from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling import associations, training
 from fermiclass.labelling.catalog_model import CatalogModel
@@ -57,54 +58,20 @@ def losses(targets: Targets, model: CatalogModel) -> dict[str, FloatArray]:
 def vary(name: str, present: float, values: Iterable[float], loss: Callable[[float], FloatArray]) -> None:
     """Print the loss for each value of a number."""
     reference = loss(present)
+    print(f"{name}, {len(reference)} sources")
     for value in values:
-        difference = loss(value) - reference
-        error = difference.std() / np.sqrt(len(difference))
-        mean = f"{(reference + difference).mean():.4f}, {difference.mean():+.4f} ± {error:.4f}"
-        print(f"{name} {value:g}: {mean} than at {present:g} ({len(difference)} sources)", flush=True)
+        other = loss(value)
+        print(f"{name} {value:g}: {other.mean():.4f}, {paired(other, reference)} than at {present:g}", flush=True)
 
 
-def with_number(module: object, name: str, value: float, loss: Callable[[], FloatArray]) -> FloatArray:
-    """Return the loss while a number of a module has another value."""
-    present = getattr(module, name)
-    setattr(module, name, value)
-    try:
-        return loss()
-    finally:
-        setattr(module, name, present)
+def vary_number(module: object, name: str, values: Iterable[float], loss: Callable[[], FloatArray]) -> None:
+    """Print the loss for each value of a number of a module."""
 
+    def with_value(value: float) -> FloatArray:
+        with patch.object(module, name, value):
+            return loss()
 
-def vary_soft(targets: Targets) -> None:
-    """Print what a weight of their own does for soft Galactic sources: the mean of three seeds, and their losses."""
-    split, seeds, columns = targets.splits[0][0], range(3), [targets.classes.index(name) for name in OPEN_GROUPS["psr"]]
-    soft = split.catalog.soft_galactic[split.rows] & (targets.status == "")
-    label = "|".join(name for name in split.grouping.names if name not in OPEN_GROUPS["psr"])
-    reference: dict[str, FloatArray] = {}
-    for weight in (training._GUESS, 0.3, 0.5, 1.0):
-        changed = {"label_weights": {label: weight / training._GUESS}}
-        found = evaluate(targets, [default_method(str(seed), seed=seed, **changed) for seed in seeds])
-        p = np.mean([found.results[str(seed)].p for seed in seeds], axis=0)
-        print(f"weight {weight:g}: mean Sum_P_psr {p[soft][:, columns].sum(axis=1).mean():.3f} of {soft.sum()} sources")
-        for population in ("all", "low", "high", "unambiguous", "agn_or_psr"):
-            loss = found.losses(population).to_numpy().mean(axis=1)
-            difference = loss - reference.setdefault(population, loss)
-            error = difference.std() / np.sqrt(len(difference))
-            print(f"    {population}: {loss.mean():.4f}, {difference.mean():+.4f} ± {error:.4f} ({len(loss)} sources)")
-        for population in ("low", "high"):
-            numbers = found.per_class("0", population).items()
-            counts = (f"{name} {n['expected']:.1f} ± {n['expected_se']:.1f} / {n['n']}" for name, n in numbers)
-            print(f"    expected / found, {population}: {', '.join(counts)}", flush=True)
-        for population in ("face", "spiders"):
-            rows = found.candidates("0", population)["psr"]
-            print(f"    {population}:", *(f"{row['threshold']}: {row['n']}, {row['purity']};" for row in rows))
-        mine = soft & known(targets.truth_of("all")) & targets.populations["all"].mask
-        possible = targets.truth_of("all")[mine][:, 1]
-        alone = targets.truth_of("all")[mine].sum(axis=1) == 1
-        print(
-            f"    {mine.sum()} of them have a class, {np.sum(possible & alone)} are and {np.sum(possible)} may be "
-            f"pulsars, {p[mine][:, columns].sum():.1f} expected",
-            flush=True,
-        )
+    vary(name, getattr(module, name), values, with_value)
 
 
 def bcu_alone(model: CatalogModel, catalog: fc.Catalog) -> float:
@@ -130,12 +97,8 @@ def main() -> None:
     parser.add_argument("later")
     parser.add_argument("--cells", choices=["all", "even"], default="all")
     parser.add_argument("--weights", action="store_true")
-    parser.add_argument("--soft", action="store_true")
     given = parser.parse_args()
     targets = open_world(fc.read_catalog(given.earlier), fc.read_catalog(given.later), cells=given.cells)
-    if given.soft:
-        vary_soft(targets)
-        return
     split = targets.splits[0][0]
     model = trained(split)
     print(f"{given.earlier} -> {given.later}, {given.cells} cells; slope {model.selection.slope:.2f}")
@@ -145,37 +108,13 @@ def main() -> None:
         return losses(targets, replace(model, selection=replace(model.selection, reference=value)))["all"]
 
     vary("S0", model.selection.reference, (4, 5, 6, 7, 8, 10), of_reference)
-    for name, population, values in (
-        ("UNTYPED_FSRQ", "bll_or_fsrq", (0.25, 0.35, 0.5, 0.7, 1)),
-        ("BCU_NOT_AGN", "bcu", (0.005, 0.02, 0.05, 0.2, 1)),
-    ):
-        vary(
-            name,
-            getattr(associations, name),
-            values,
-            lambda value, name=name, of=population: with_number(
-                associations, name, value, lambda: losses(targets, model)[of]
-            ),
-        )
-    table = model.features_of(split.catalog)
-    vary(
-        "RATIO",
-        associations.RATIO,
-        (1, 3, 6, 10),
-        lambda value: with_number(
-            associations,
-            "RATIO",
-            value,
-            lambda: losses(targets, model.with_selection(split.catalog, table))["all"],
-        ),
-    )
+    fsrq, not_agn = (0.25, 0.35, 0.5, 0.7, 1), (0.005, 0.02, 0.05, 0.2, 1)
+    vary_number(associations, "UNTYPED_FSRQ", fsrq, lambda: losses(targets, model)["bll_or_fsrq"])
+    vary_number(associations, "BCU_NOT_AGN", not_agn, lambda: losses(targets, model)["bcu"])
+    selected = (split.catalog, model.features_of(split.catalog))
+    vary_number(associations, "RATIO", (1, 3, 6, 10), lambda: losses(targets, model.with_selection(*selected))["all"])
     if given.weights:
-        vary(
-            "weight",
-            training._GUESS,
-            (0.05, 0.15, 0.5, 1),
-            lambda value: with_number(training, "_GUESS", value, lambda: losses(targets, trained(split))["all"]),
-        )
+        vary_number(training, "_GUESS", (0.05, 0.15, 0.5, 1), lambda: losses(targets, trained(split))["all"])
 
 
 if __name__ == "__main__":

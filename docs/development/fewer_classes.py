@@ -6,6 +6,7 @@ Models of DR1 to DR3 label what DR4 classifies: bcu as bll or fsrq, and unassoci
 """
 
 import numpy as np
+from halves import paired
 
 import fermiclass as fc
 from fermiclass.catalog import CLASS_TREE
@@ -51,12 +52,9 @@ def compare(
             expected[one, way] = np.sum(p)
     for (one, way), loss in losses.items():
         name = grouping if one is model else f"default, in {grouping}"
-        apart = loss - losses[default, "selection"]
-        print(
-            f"{what + ', ' + name + ', ' + way:72}{len(truth):5}{truth.sum():6}{expected[one, way]:8.1f}"
-            f"{loss.mean():8.3f}  {apart.mean():+.3f} ± {apart.std() / np.sqrt(len(apart)):.3f}",
-            flush=True,
-        )
+        apart = paired(loss, losses[default, "selection"], 3)
+        numbers = f"{len(truth):5}{truth.sum():6}{expected[one, way]:8.1f}{loss.mean():8.3f}  {apart}"
+        print(f"{what + ', ' + name + ', ' + way:72}{numbers}", flush=True)
 
 
 if __name__ == "__main__":
