@@ -16,7 +16,6 @@ import time
 
 import numpy as np
 import tensorflow as tf
-from compare_settings import CATALOGS
 
 import fermiclass as fc
 from fermiclass.features import extract_features
@@ -54,7 +53,7 @@ def compare_points(mean: np.ndarray, scale: np.ndarray) -> None:
 def main() -> None:
     """Print a line for each number of draws and points."""
     release, method = sys.argv[1:]
-    catalog = fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz")
+    catalog = fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz")
     model = train(catalog, default_estimator(random_state=0, method=method))
     sources = catalog[catalog.classes == ""]
     sources = sources[np.random.default_rng(0).permutation(len(sources))[:512]]
