@@ -85,41 +85,7 @@ def of_scikit_learn(name: str, train: Rows, test: Rows) -> Prediction:
     return mean, -0.5 * np.log(2 * np.pi * std**2) - 0.5 * ((test.y - mean) / std) ** 2
 
 
-def svgp(name: str, train: Rows, test: Rows) -> Prediction:
-    """Train SVGP of GPflow with squared exponential and linear kernels, with a step size that falls from 0.03."""
-    import gpflow
-    import tensorflow as tf
-    from sklearn.cluster import KMeans
-
-    def scaled(values: np.ndarray, by: np.ndarray) -> np.ndarray:
-        return np.asarray((values - by.mean(axis=0)) / by.std(axis=0))
-
-    X, y = scaled(train.X, train.X), scaled(train.y, train.y)
-    Z = KMeans(NUM_INDUCING, n_init=1, random_state=0).fit(X).cluster_centers_
-    kernel = gpflow.kernels.RBF(lengthscales=np.full(X.shape[1], np.sqrt(X.shape[1]))) + gpflow.kernels.Linear(0.1)
-    points = gpflow.inducing_variables.InducingPoints(Z)
-    model = gpflow.models.SVGP(kernel, gpflow.likelihoods.Gaussian(0.3), points, num_data=len(X))
-    rows = tf.data.Dataset.from_tensor_slices((X, y[:, None])).repeat().shuffle(len(X), seed=0).batch(BATCH)
-    optimiser = tf.keras.optimizers.Adam(tf.keras.optimizers.schedules.CosineDecay(0.03, STEPS, alpha=0.01))
-    variables = model.trainable_variables
-    optimiser.build(variables)
-
-    @tf.function
-    def step(batch: tuple[tf.Tensor, tf.Tensor]) -> None:
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(variables)
-            loss = model.training_loss(batch)
-        optimiser.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
-
-    for batch in rows.take(STEPS):
-        step(batch)
-    X_test, y_test = scaled(test.X, train.X), (test.y - train.y.mean()) / train.y.std()
-    mean = model.predict_y(X_test)[0].numpy()[:, 0]
-    log_p = model.predict_log_density((X_test, y_test[:, None])).numpy()
-    return train.y.mean() + train.y.std() * mean, log_p - np.log(train.y.std())
-
-
-METHODS = {**dict.fromkeys(OURS, ours), "gpflow": svgp, **dict.fromkeys(OTHERS, of_scikit_learn)}
+METHODS = {**dict.fromkeys(OURS, ours), **dict.fromkeys(OTHERS, of_scikit_learn)}
 
 
 def main() -> None:

@@ -2,12 +2,9 @@
 
     python docs/development/uncertain_paper.py fits
     python docs/development/uncertain_paper.py curves sincsig.jsonl
-    python docs/development/uncertain_paper.py inputs --sets 10
 
 ``fits`` draws figures 2 and 8. ``curves`` draws figures 3, 5 and 6 from the records of ``fermiclass benchmark sincsig
---results sincsig.jsonl``, and prints their numbers as tables. ``inputs`` maximises equation 21 over Gaussians q(x_i) of
-the training inputs and the hyper-parameters, from the fit of the expected covariances and q(x_i) = N(u_i, σ_i²). It
-prints the errors of the function and of the inputs, before and after.
+--results sincsig.jsonl``, and prints their numbers as tables.
 """
 
 from __future__ import annotations
@@ -16,14 +13,11 @@ import argparse
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.optimize
 from matplotlib.figure import Figure
 
-from fermiclass.benchmarks.benchmark import Record
 from fermiclass.benchmarks.regression import KERNELS, draw_sincsig, sincsig
 from fermiclass.nimgp.estimators.exact_regressor import UncertainGPRegressor
 from fermiclass.plots.style import PALETTE
@@ -99,14 +93,7 @@ def draw(
         for method in methods:
             means = [(int(n), t[method].mean(), t[method].sem()) for n, t in table.items() if method in t]
             if means:
-                axes.errorbar(
-                    *np.transpose(means)[:2],
-                    np.transpose(means)[2],
-                    color=COLOURS[method],
-                    marker="o",
-                    ms=4,
-                    label=TITLES[method],
-                )
+                axes.errorbar(*np.transpose(means), color=COLOURS[method], marker="o", ms=4, label=TITLES[method])
         if score == "mse":
             axes.set_yscale("log")
         axes.set_title(title, fontsize="medium", loc="left")
@@ -117,84 +104,17 @@ def draw(
     figure.savefig(FIGURES / f"uncertain-{number}.png", dpi=130)
 
 
-def inputs(num_sets: int, size: int) -> None:
-    """Print what equation 21 changes."""
-    results = []
-    for split in range(num_sets):
-        rng = np.random.default_rng([split, 0])
-        data = draw_sincsig(size, rng, bound=2.5, output_std=0.1)
-        x = np.random.default_rng([split, 0]).uniform(-10, 10, size)
-        fitted = UncertainGPRegressor("se", starts=2).fit(data.X, data.Y[:, 0], X_var=data.X_var)
-        results.append(scores(fitted, data.X, x, "before") | posterior_of_inputs(fitted, x))
-        print({name: round(value, 4) for name, value in results[-1].items()}, flush=True)
-    frame = pd.DataFrame(results)
-    print(frame.agg(["mean", "sem"]).T.round(4))
-    less = frame["mse after"] - frame["mse before"]
-    print(f"difference of the MSE {less.mean():+.4f} ± {less.sem():.4f}; lower in {np.sum(less < 0)} of {num_sets}")
-
-
-def scores(fitted: UncertainGPRegressor, inputs: np.ndarray, x: np.ndarray, when: str) -> Record:
-    """Return the errors of the function on the grid, and of the inputs."""
-    off = fitted.predict(GRID[:, None]) - sincsig(GRID)
-    return {
-        f"mse {when}": float(np.mean(off**2)),
-        f"error of x {when}": float(np.sqrt(np.mean((inputs[:, 0] - x) ** 2))),
-    }
-
-
-def posterior_of_inputs(fitted: UncertainGPRegressor, x: np.ndarray) -> Record:
-    """Maximise ``log p(y | q, θ) − KL(q(X) ‖ p(X))`` over q and θ, and predict with them."""
-    import tensorflow as tf
-
-    model, observed = fitted._model, fitted._sources
-    V = np.maximum(observed.cov, 1e-12)
-    mean, log_share = tf.Variable(observed.mean), tf.Variable(np.zeros_like(V))  # v = V exp(log_share)
-    variables = [mean, log_share, *model.trainable_variables]
-
-    @tf.function(autograph=False)
-    def evaluate() -> tuple[Any, Any]:
-        with tf.GradientTape() as tape:
-            model._sources = observed._replace(mean=mean, cov=V * tf.exp(log_share))
-            kl = 0.5 * tf.reduce_sum(tf.exp(log_share) + tf.square(mean - observed.mean) / V - 1.0 - log_share)
-            loss = model.loss() + kl
-        return loss, tf.concat([tf.reshape(g, [-1]) for g in tape.gradient(loss, variables)], axis=0)
-
-    def loss(position: np.ndarray) -> tuple[float, np.ndarray]:
-        start = 0
-        for variable in variables:
-            end = start + int(np.prod(variable.shape))
-            variable.assign(position[start:end].reshape(variable.shape))
-            start = end
-        value, gradient = evaluate()
-        return float(value), gradient.numpy()
-
-    first = np.concatenate([variable.numpy().ravel() for variable in variables])
-    found = scipy.optimize.minimize(loss, first, jac=True, method="L-BFGS-B", options={"maxiter": 300})
-    gain = loss(first)[0] - found.fun
-    loss(found.x)
-    model._sources = observed._replace(mean=mean.numpy(), cov=V * np.exp(log_share.numpy()))
-    fitted._solution = model.solve()
-    at = fitted.mean_ + fitted.scale_ * mean.numpy()
-    width = float(np.median(np.exp(0.5 * log_share.numpy())))
-    return scores(fitted, at, x, "after") | {"gain of (21)": gain, "width of q over σ": width}
-
-
 def main() -> None:
     """Run a part."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parts = parser.add_subparsers(dest="part", required=True)
     parts.add_parser("fits")
     parts.add_parser("curves").add_argument("records", type=Path)
-    part = parts.add_parser("inputs")
-    part.add_argument("--sets", type=int, default=10)
-    part.add_argument("--size", type=int, default=100)
     options = parser.parse_args()
     if options.part == "fits":
         fits()
-    elif options.part == "curves":
-        curves(options.records)
     else:
-        inputs(options.sets, options.size)
+        curves(options.records)
 
 
 if __name__ == "__main__":
