@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-CATALOGS = Path(__file__).parents[3] / "catalogs"
 RELEASES = ("DR1", "DR2", "DR3", "DR4")
 #: Population and column of each figure.
 FIGURES = {
@@ -36,7 +35,7 @@ def evaluate(release: str, later: Path, cells: str, output: Path, baselines: Seq
         import fermiclass as fc
         from fermiclass import evaluation
 
-        earlier = fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz")
+        earlier = fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz")
         named = baselines or evaluation.open_baselines()
         methods = [evaluation.default_method(), *evaluation.baseline_methods(named)]
         result = evaluation.evaluate(evaluation.open_world(earlier, fc.read_catalog(later), cells=cells), methods)

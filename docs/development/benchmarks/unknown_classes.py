@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,6 @@ from fermiclass.catalog import THREE_CLASSES, UNCERTAIN_CLASSES, ClassGrouping
 from fermiclass.io.arrays import FloatArray
 from fermiclass.nimgp.domain import TrainingDomain
 
-CATALOGS = Path(__file__).parents[3] / "catalogs"
 RELEASES = ("DR1", "DR2", "DR3", "DR4")
 EDGES = (0.0, 7.0, 12.0, 20.0, 40.0, np.inf)
 FOLDS, RESAMPLES = 5, 300
@@ -91,7 +89,7 @@ def main() -> None:
     parser.add_argument("--classes", default=THREE_CLASSES)
     arguments = parser.parse_args()
     for release in arguments.releases:
-        catalog = fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz")
+        catalog = fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz")
         for features in arguments.features:
             print(f"| {release}, {features} | AUC | novel sources |\n| --- | ---: | ---: |")
             for what, text in lines(catalog, features, arguments.classes).items():

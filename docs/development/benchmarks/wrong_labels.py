@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -28,7 +27,6 @@ from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
 from fermiclass.labelling.training import training_table
 from fermiclass.nimgp.estimators.folds import stratified_folds
 
-CATALOGS = Path(__file__).parents[3] / "catalogs"
 METHODS = ("outliers", "forest", "boosting", "logistic")
 SHARES, FOLDS, SEED = (0.02, 0.05), 5, 23
 
@@ -82,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     num_seeds = parser.parse_args().seeds
-    earlier, later = (fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz") for release in ("DR1", "DR4"))
+    earlier, later = (fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz") for release in ("DR1", "DR4"))
     first, last = (training_table(c, features="extended", classes=THREE_CLASSES) for c in (earlier, later))
     for share in SHARES:
         scores = planted(last, share, num_seeds)

@@ -12,15 +12,11 @@ from __future__ import annotations
 
 import argparse
 import ast
-from pathlib import Path
 from typing import Any
 
 import fermiclass as fc
 from fermiclass.evaluation import bright_to_faint, estimator_method, evaluate, later_release
 from fermiclass.nimgp.names import FULL_BATCH
-
-CATALOGS = Path(__file__).parents[3] / "catalogs"
-
 
 CLASSES = "bll,fsrq,psr"
 
@@ -35,7 +31,7 @@ def value_of(text: str) -> Any:
 
 def losses(features: str, settings: dict[str, Any]) -> dict[str, list[float]]:
     """Return the NLL of each test: as trained, and with estimated class priors where the test has them."""
-    dr1, dr2, dr3 = (fc.read_catalog(CATALOGS / f"4FGL-{name}.fits.gz") for name in ("DR1", "DR2", "DR3"))
+    dr1, dr2, dr3 = (fc.read_catalog(f"catalogs/4FGL-{name}.fits.gz") for name in ("DR1", "DR2", "DR3"))
     method = estimator_method("it", fc.NIMGPClassifier(**{**FULL_BATCH, **settings}))
     about: dict[str, Any] = {"features": features, "classes": CLASSES}
     tests = {

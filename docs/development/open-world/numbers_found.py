@@ -16,7 +16,6 @@ import numpy as np
 import fermiclass as fc
 from fermiclass.evaluation import open_world
 
-CATALOGS = Path(__file__).parents[3] / "catalogs"
 AGN = ("bll", "fsrq")
 RELEASES = ("DR1", "DR2", "DR3", "DR4")
 
@@ -32,7 +31,7 @@ def main() -> None:
     print("| | AGN | pulsars and other |\n| --- | ---: | ---: |")
     inside = []
     for release in arguments.releases:
-        catalog = fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz")
+        catalog = fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz")
         targets = open_world(catalog, later, cells=arguments.cells)
         truth = targets.truth_of("all")
         known = np.isin(np.arange(len(truth)), targets.scored)

@@ -7,8 +7,6 @@ lists of it is written to `fermiclass/analysis/past_candidates.csv`, with the cl
 (`match_sources`): nothing for an unassociated one, 'gone' for one that DR4 does not have.
 """
 
-from pathlib import Path
-
 import numpy as np
 from astropy.table import Table
 
@@ -17,7 +15,6 @@ from fermiclass.analysis.facts import GONE, JUDGE, PAST
 from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
 from fermiclass.labelling.labels import wanted_of
 
-CATALOGS = Path(__file__).parents[3] / "catalogs"
 EARLIER = ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3")
 DIGITS = {
     "RAJ2000": "%.4f", "DEJ2000": "%.4f", "GLAT": "%.2f", "Signif_Avg": "%.2f", "Flux1000": "%.3g",
@@ -27,7 +24,7 @@ DIGITS = {
 
 def candidates(release, judge):
     """Return the candidates of a release with their class in the release that judges."""
-    catalog = fc.read_catalog(CATALOGS / f"{release}.fits.gz")
+    catalog = fc.read_catalog(f"catalogs/{release}.fits.gz")
     labels = fc.classify(catalog)
     listed = fc.followup(labels, want="psr", status="unassociated")
     listed["Sum_P_psr"] = listed[wanted_of(labels, "psr")[1]]
@@ -43,7 +40,7 @@ def candidates(release, judge):
 
 def main():
     """Write the candidates of all releases."""
-    judge = fc.read_catalog(CATALOGS / f"{JUDGE}.fits.gz")
+    judge = fc.read_catalog(f"catalogs/{JUDGE}.fits.gz")
     lines = [",".join(["release", "Source_Name", *DIGITS, "LABEL_FLAGS", "STATUS", "later"])]
     for release in EARLIER:
         lines += [",".join(map(str, row)) for row in candidates(release, judge).iterrows()]

@@ -16,7 +16,6 @@ held-out sources of DR1.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +28,6 @@ import fermiclass as fc
 from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
 from fermiclass.features.definitions import FEATURE_SETS
 
-CATALOGS = Path(__file__).parents[3] / "catalogs"
 TARGET = "LP_Index"
 NUM_INDUCING, BATCH, STEPS = 100, 500, 1500
 #: Likelihood and input model of ours.
@@ -53,7 +51,7 @@ class Rows(NamedTuple):
 
 def load() -> tuple[Rows, Rows]:
     """Return training and test rows."""
-    first, last = (fc.read_catalog(CATALOGS / f"4FGL-{release}.fits.gz") for release in ("DR1", "DR4"))
+    first, last = (fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz") for release in ("DR1", "DR4"))
     names = [feature.name for feature in FEATURE_SETS["extended"] if feature.name != TARGET]
     train = fc.extract_features(first, [*names, TARGET])
     test = fc.extract_features(last, [*names, TARGET], imputation=train.imputation)

@@ -29,7 +29,6 @@ import numpy as np
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 
-CATALOGS = Path(__file__).parents[3] / "catalogs"
 STEPS: tuple[int, ...] = (25, 50, 100, 200, 400, 800)
 M, BATCH = 60, 512
 
@@ -43,7 +42,7 @@ def save_rows(name: str, path: str) -> None:
         import fermiclass as fc
         from fermiclass.labelling.training import training_table
 
-        table = training_table(fc.read_catalog(CATALOGS / f"4FGL-{name}.fits.gz"), one_class=True)
+        table = training_table(fc.read_catalog(f"catalogs/4FGL-{name}.fits.gz"), one_class=True)
         X, X_var, y = table.X, table.X_var, table.y
     else:
         from fermiclass.benchmarks.gpc import load
@@ -66,20 +65,20 @@ class Watch:
     """Processor and wall time, which stand still while a method is tested."""
 
     def __init__(self) -> None:
-        self.seconds, self.start = np.zeros(2), self.now()
+        self.again()
 
-    @staticmethod
-    def now() -> np.ndarray:
-        """Return processor and wall time."""
-        return np.array([time.process_time(), time.perf_counter()])
+    def again(self) -> None:
+        """Count from zero."""
+        self.seconds = np.zeros(2)
+        self.go()
+
+    def go(self) -> None:
+        """Go on to count."""
+        self.start = np.array([time.process_time(), time.perf_counter()])
 
     def stop(self) -> None:
         """Count the time since `go`."""
-        self.seconds += self.now() - self.start
-
-    def go(self) -> None:
-        """Start to count."""
-        self.start = self.now()
+        self.seconds += np.array([time.process_time(), time.perf_counter()]) - self.start
 
 
 def fermiclass(train: Rows, test: Rows, watch: Watch, **settings: Any) -> Curve:
@@ -89,8 +88,7 @@ def fermiclass(train: Rows, test: Rows, watch: Watch, **settings: Any) -> Curve:
     from fermiclass.labelling.training import default_estimator
 
     for steps in STEPS:
-        watch.seconds[:] = 0
-        watch.go()
+        watch.again()
         model = default_estimator(steps=steps, **settings)
         model.fit(train["X"], train["y"], X_var=train["X_var"])
         watch.stop()
@@ -228,8 +226,7 @@ def gpjax(train: Rows, test: Rows, watch: Watch) -> Curve:
     jax.config.update("jax_enable_x64", True)
     X, C, D = train["X"], int(train["y"].max()) + 1, train["X"].shape[1]
     for steps in STEPS:
-        watch.seconds[:] = 0
-        watch.go()
+        watch.again()
         Z = KMeans(M, n_init=1, random_state=0).fit(X).cluster_centers_
         scores = []
         for c in range(1 if C == 2 else C):
@@ -260,40 +257,30 @@ def catboost(train: Rows, test: Rows, watch: Watch) -> Curve:
     """Train CatBoost with its defaults, from few to many trees."""
     from catboost import CatBoostClassifier
 
-    for trees in (50, 100, 200, 400, 1000):
-        watch.seconds[:] = 0
-        watch.go()
-        model = CatBoostClassifier(iterations=trees, verbose=False, random_seed=0, allow_writing_files=False)
-        model.fit(train["X"], train["y"])
-        watch.stop()
-        yield model.predict_proba(test["X"])
+    options = {"verbose": False, "random_seed": 0, "allow_writing_files": False}
+    return of_trees((CatBoostClassifier(n, **options) for n in (50, 100, 200, 400, 1000)), train, test, watch)
 
 
 def forest(train: Rows, test: Rows, watch: Watch) -> Curve:
     """Train the random forest of scikit-learn, with leaves of three rows."""
     from sklearn.ensemble import RandomForestClassifier
 
-    for trees in (20, 50, 100, 200, 500):
-        watch.seconds[:] = 0
-        watch.go()
-        model = RandomForestClassifier(trees, min_samples_leaf=3, random_state=0).fit(train["X"], train["y"])
+    options = {"min_samples_leaf": 3, "random_state": 0}
+    return of_trees((RandomForestClassifier(n, **options) for n in (20, 50, 100, 200, 500)), train, test, watch)
+
+
+def of_trees(models: Iterator[Any], train: Rows, test: Rows, watch: Watch) -> Curve:
+    """Train one after the other."""
+    for model in models:
+        watch.again()
+        model.fit(train["X"], train["y"])
         watch.stop()
         yield model.predict_proba(test["X"])
 
 
-METHODS: dict[str, Callable[[Rows, Rows, Watch], Curve]] = {
-    "fermiclass": fermiclass,
-    "mgp": mgp,
-    "same-kernel": same_kernel,
-    "gpflow": gpflow,
-    "gpflow-natural": gpflow_natural,
-    "gpytorch": gpytorch,
-    "gpjax": gpjax,
-    "catboost": catboost,
-    "forest": forest,
-}
-
-
+METHODS: dict[str, Callable[[Rows, Rows, Watch], Curve]] = {"fermiclass": fermiclass, "mgp": mgp}
+METHODS |= {"same-kernel": same_kernel, "gpflow": gpflow, "gpflow-natural": gpflow_natural, "gpytorch": gpytorch}
+METHODS |= {"gpjax": gpjax, "catboost": catboost, "forest": forest}
 OURS = ("fermiclass", "mgp", "same-kernel")
 GP_LIBRARIES = ("gpflow", "gpflow-natural", "gpytorch", "gpjax")
 

@@ -14,7 +14,7 @@ import argparse
 import ast
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -135,15 +135,10 @@ def run(data: str, split: int, train: Rows, test: Rows, names: list[str], to: st
                 file.write(line + "\n")
 
 
-def records(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the records of a file."""
-    yield from map(json.loads, Path(path).read_text().splitlines())
-
-
 def table(path: str) -> None:
     """Print means over splits as a table."""
     found: dict[str, dict[str, list[list[float]]]] = {}
-    for each in records(path):
+    for each in map(json.loads, Path(path).read_text().splitlines()):
         found.setdefault(each["data"], {}).setdefault(each["method"], []).append([each["nll"], each["cpu"]])
     names = list(dict.fromkeys(name for methods in found.values() for name in methods))
     print("| data |", " | ".join(names), "|")
