@@ -11,7 +11,6 @@ docs/figures/paper-N.png.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -178,13 +177,8 @@ def figure_8(options: argparse.Namespace) -> Figure:
 
 def main() -> None:
     """Draw the figures that are named."""
-    drawn: dict[str, Callable[[argparse.Namespace], Figure]] = {
-        "1": figure_1,
-        "3": figure_3,
-        "4": figure_4,
-        "5": figure_5,
-    }
-    drawn |= {"7": figure_7, "8": figure_8}
+    figures = (figure_1, figure_3, figure_4, figure_5, figure_7, figure_8)
+    drawn = {figure.__name__.removeprefix("figure_"): figure for figure in figures}
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("figures", nargs="+", choices=list(drawn))
     parser.add_argument("--data", type=Path, default=Path())

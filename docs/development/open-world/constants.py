@@ -1,4 +1,4 @@
-"""What the numbers set by hand do: the losses on pairs of releases as each of them varies, and what pairs would choose.
+"""What the numbers set by hand do: the losses on pairs of releases as each of them varies.
 
 The numbers are the reference significance S₀, the odds of fsrq and of sources that are no AGN among bcu, the ratio of
 CLASS2 (fermiclass.labelling.associations), and the weight of guessed labels, of soft Galactic sources and of spp
@@ -7,9 +7,7 @@ CLASS2 (fermiclass.labelling.associations), and the weight of guessed labels, of
     python docs/development/open-world/constants.py EARLIER LATER [--cells even] [--weights]
 
 A line for each value has the mean loss of the sources that the later release classifies, and its difference from that
-of the present value, with the paired standard error. For the two odds among bcu it also prints the value of greatest
-likelihood, for the pair and (by expectation-maximisation, without later classes) for the earlier release alone.
---weights trains once more for each weight.
+of the present value, with the paired standard error. --weights trains once more for each weight.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from unittest.mock import patch
 
 import numpy as np
 from halves import paired
-from scipy.optimize import brentq
 
 import fermiclass as fc
 from fermiclass.evaluation import open_world
@@ -74,22 +71,6 @@ def vary_number(module: object, name: str, values: Iterable[float], loss: Callab
     vary(name, getattr(module, name), values, with_value)
 
 
-def bcu_alone(model: CatalogModel, catalog: fc.Catalog) -> float:
-    """Return the odds of fsrq among bcu, relative to those of the training, from the features of the bcu alone."""
-    bcu = catalog[catalog.classes == "bcu"]
-    p = model.predict(model.features_of(bcu)).probabilities
-    fsrq, bll = (p[:, model.classes.index(name)] for name in ("fsrq", "bll"))
-    q = fsrq / (fsrq + bll)
-    prior = model.provenance.training_counts
-    rho = prior["fsrq"] / (prior["fsrq"] + prior["bll"])
-
-    def excess(w: float) -> float:  # derivative of the log likelihood of a mixture of both populations
-        share = rho * w / (rho * w + 1 - rho)
-        return float(np.mean(q * w / (q * w + 1 - q)) - share)
-
-    return float(brentq(excess, 1e-3, 1e3))
-
-
 def main() -> None:
     """Read the pair, and vary each number."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -102,7 +83,6 @@ def main() -> None:
     split = targets.splits[0][0]
     model = trained(split)
     print(f"{given.earlier} -> {given.later}, {given.cells} cells; slope {model.selection.slope:.2f}")
-    print(f"UNTYPED_FSRQ from the bcu of the earlier release alone: {bcu_alone(model, split.catalog):.2f}")
 
     def of_reference(value: float) -> FloatArray:
         return losses(targets, replace(model, selection=replace(model.selection, reference=value)))["all"]

@@ -60,17 +60,11 @@ def curves() -> None:
     figure = Figure(figsize=(8.4, 3.2), layout="constrained")
     panels = figure.subplots(1, 2, sharex=True)
     names = [(name, epsilon) for name in ("step", "probit", "logit") for epsilon in (None, 1e-3)]
+    how: dict[str, Any] = {"learning_rate": 0.03, "training": {"decay": False, "mean": False}}
     for name, epsilon in [*names, ("softmax-bound", None)]:
         fitted, found = None, []
         for steps in SEGMENTS:
-            again = process(
-                name,
-                np.sqrt(problem.X.shape[1]),
-                epsilon=epsilon,
-                steps=steps,
-                learning_rate=0.03,
-                training={"decay": False, "mean": False},
-            )
+            again = process(name, np.sqrt(problem.X.shape[1]), epsilon=epsilon, steps=steps, **how)
             started = time.process_time()
             fitted = again.fit(problem.X, problem.y, start=fitted)
             spent = time.process_time() - started

@@ -78,9 +78,8 @@ def _boosting(train: Rows, test: Rows) -> np.ndarray:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     with_errors = [np.hstack([rows["X"], np.sqrt(rows["X_var"])]) for rows in (train, test)]
-    p: np.ndarray = (
-        HistGradientBoostingClassifier(random_state=0).fit(with_errors[0], train["y"]).predict_proba(with_errors[1])
-    )
+    model = HistGradientBoostingClassifier(random_state=0).fit(with_errors[0], train["y"])
+    p: np.ndarray = model.predict_proba(with_errors[1])
     return p
 
 
