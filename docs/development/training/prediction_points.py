@@ -4,9 +4,9 @@
     python docs/development/training/prediction_points.py DR4 nimgp-fo
 
 The script trains on a release and predicts 512 of its unassociated sources with many draws of the features, then with
-fewer. The error is the difference of the probabilities from those with
-many draws: root mean square, the largest, and that of the probabilities' standard deviations (root mean square).
-First-order methods need no draws of the features; the script compares their points of the latent functions with many.
+fewer. The error is the difference of the probabilities from those with many draws: root mean square, the largest, and
+that of the probabilities' standard deviations (root mean square). First-order methods need no draws of the features;
+the script compares their points of the latent functions with many.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import tensorflow as tf
 import fermiclass as fc
 from fermiclass.features import extract_features
 from fermiclass.labelling.training import default_estimator, train
-from fermiclass.nimgp.likelihoods.base import ClassLikelihood, gaussian_points
+from fermiclass.nimgp.likelihoods.base import gaussian_points
 from fermiclass.nimgp.names import FIRST_ORDER
 from fermiclass.nimgp.prediction.predictor import ClassPredictor, first_order_moments
 
@@ -68,8 +68,6 @@ def main() -> None:
         compare_points(latent.mean.numpy().T, latent.var.numpy().T ** 0.5)
         return
 
-    assert isinstance(trained_model.likelihood, ClassLikelihood)
-    trained_model.likelihood.num_points = 1
     predictor = ClassPredictor(trained_model, input_prior=trained.prior)
     true = predictor.predict(X, X_var, num_draws=MANY)
     print("draws  rms      largest  rms of std  processor time")
