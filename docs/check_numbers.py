@@ -4,8 +4,9 @@
     python docs/check_numbers.py --write                      fill the tables
     python docs/check_numbers.py --measure FL16Y.fits OPEN    measure again: writes docs/measured.json
 
-OPEN is the folder of ``docs/development/open_world.py FL16Y.fits --cells even --output OPEN``. A sentence that is
-checked is a template here, with facts in braces; the page must contain it. --all prints sentences with other numbers.
+OPEN is the folder of ``docs/development/benchmarks/open_world.py FL16Y.fits --cells even --output OPEN``. A sentence
+that is checked is a template here, with facts in braces; the page must contain it. --all prints sentences with other
+numbers.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ from fermiclass.catalog.joining import same_sources
 from fermiclass.catalog.other_list import OtherList
 
 _HERE = Path(__file__).parent
-#: Tables of facts. ``catalogs/make_known.py`` makes the first two, ``docs/development/past_candidates.py`` the third.
+#: Tables of facts. ``catalogs/make_known.py`` makes the first two, and
+#: ``docs/development/open-world/past_candidates.py`` the third.
 KNOWN, FIRST_LISTS, PAST = (_HERE / f"{name}.csv" for name in ("known", "first_lists", "past_candidates"))
 
 #: The lists of the LAT by which a source can be known first; those of 4FGL by the number in DataRelease.

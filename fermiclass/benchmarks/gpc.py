@@ -10,8 +10,8 @@ of the paper's 8,124 rows remain. Its published results are therefore only a gui
 
 ``waveform`` and ``waveform-noise`` are drawn by Breiman's generator, which made the sets of the UCI repository, too.
 
-The paper's inputs hold the number of the row as well (``docs/development/row_numbers.py``). Where rows are sorted by
-class (magic), or neighbours share it (satimage), its figures cannot be reached without this number.
+The paper's inputs hold the number of the row as well (``docs/development/paper-tables/row_numbers.py``). Where rows are
+sorted by class (magic), or neighbours share it (satimage), its figures cannot be reached without this number.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 _MOST_SHOWN = 5
 
 #: Error ellipses within which a position may be that of a source. They have 97 % of the pulsars of the third LAT pulsar
-#: catalogue; the 95 % ellipses themselves have 90 % (docs/development/exclusion_radius.py).
+#: catalogue; the 95 % ellipses themselves have 90 % (docs/development/open-world/exclusion_radius.py).
 REACH = 1.5
 
 _NAME_COLUMNS = ("Source_Name", "ASSOC_4FGL", "ASSOC_FGL", "ASSOC1")

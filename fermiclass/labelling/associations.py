@@ -41,8 +41,8 @@ _SECOND = "CLASS2"
 #: How much more often a source of a kind has a second association of this kind than other sources have one by chance.
 #: Of the sources that 4FGL leaves unassociated and FL16Y classifies in the even cells of the sky, 24 % of the AGN and
 #: 4 % of the others have CLASS2 of an AGN; those of other kinds are too few to say anything else
-#: (docs/development/second_associations.py). Ratios of 3 and 10 change the loss by less than 0.01
-#: (docs/development/constants.py).
+#: (docs/development/open-world/second_associations.py). Ratios of 3 and 10 change the loss by less than 0.01
+#: (docs/development/open-world/constants.py).
 RATIO = 6.0
 
 #: Largest rate by chance. A source of any kind then still has no CLASS2 with a probability of 0.6 or more.

@@ -60,7 +60,7 @@ class Step:
     unit = "ms"
 
     def track_step(self, method: str, likelihood: str) -> float:
-        sys.path.append(str(Path(__file__).parents[2]))
+        sys.path.append(str(Path(__file__).parents[2] / "paper-tables"))
         from step_cost import our_step
 
         return our_step(method, likelihood)[0]
