@@ -45,7 +45,7 @@ def test_imports_are_light():
     code = """
 import fermiclass.cli.app, fermiclass.nimgp.domain, fermiclass.plots
 import fermiclass.labelling.catalog_model, fermiclass.labelling.training, fermiclass.labelling.associations
-import fermiclass.labelling.archive, fermiclass.labelling.labels, fermiclass.labelling.class_priors
+import fermiclass.saved, fermiclass.labelling.recipe, fermiclass.labelling.labels, fermiclass.labelling.class_priors
 import fermiclass as fc
 fc.Catalog, fc.FermiclassError, fc.classify, fc.train, fc.load_model, fc.write_table
 fc.explain, fc.retrain, fc.followup, fc.Explanation"""

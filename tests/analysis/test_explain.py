@@ -14,8 +14,7 @@ from fermiclass.catalog import THREE_CLASSES
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, ClassError, SourceError
 from fermiclass.features.definitions import FEATURES, SIX_FEATURES
-from fermiclass.labelling.labels import settings_to_meta
-from fermiclass.labelling.retraining import check_labels, stored_class_priors
+from fermiclass.labelling.labels import Labels
 from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.show.explanation import print_explanation
@@ -203,7 +202,7 @@ def test_a_source_of_another_release(model, few):
         found = explain(model, dr1, "Mkn 421", train_on=few)
     assert found.name == "4FGL J1104.4+3812"
     assert found.classes[np.argmax(found.probabilities)] == "bll"
-    with pytest.raises(CatalogError, match=r"not trained on the sources of 4FGL-DR1.* expected 4FGL-DR4\.fits\.gz"):
+    with pytest.raises(CatalogError, match=r"4FGL-DR1.* but the model was made with 4FGL-DR4\.fits\.gz"):
         explain(model, dr1, "Mkn 421")
     with pytest.raises(SourceError, match=r"'Mkn 4211'.*Mkn 421"):
         explain(model, dr1, "Mkn 4211", train_on=few)
@@ -222,8 +221,7 @@ def test_the_model_of_a_label_table(model, few, tmp_path, ending):
     given = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}}
     write(model.label(few, class_priors=given), tmp_path / f"labels{ending}")
     labels = read_table(tmp_path / f"labels{ending}")
-    check_labels(labels, "labels")
-    assert stored_class_priors(labels.meta) == given
+    assert Labels(labels).recipe.class_priors == given
     if ending == ".fits":
         again = retrain(labels, few)
         for key, weights in model.estimator.weights_.items():
@@ -237,10 +235,11 @@ def test_the_model_of_a_label_table_of_the_open_world(open_world, few):
     model = open_world
     labels = model.label(few, class_priors="selection")
     again = retrain(labels, few)
-    assert settings_to_meta(again.estimator) == settings_to_meta(model.estimator)
+    assert again.estimator.get_params() == model.estimator.get_params()
+    assert again.recipe == dataclasses.replace(model.recipe, class_priors=again.recipe.class_priors)
     assert again.selection == model.selection
     assert again.grouping == model.grouping
-    assert stored_class_priors(labels.meta) == "selection"
+    assert Labels(labels).recipe.class_priors == "selection"
     np.testing.assert_array_equal(again.label(few, class_priors="selection")["P_other"], labels["P_other"])
     found = explain(model, few, str(labels["Source_Name"][0]), class_priors="selection")
     np.testing.assert_allclose(found.probabilities[found.classes.index("other")], labels["P_other"][0], atol=1e-6)
@@ -274,16 +273,16 @@ def test_a_source_with_an_unknown_value_is_explained_as_it_is_labelled(open_worl
 def test_labels_that_do_not_say_how_they_were_made(model, few):
     labels = model.label(few[:20])
     other = few[:100]
-    with pytest.raises(CatalogError, match=r"4FGL-DR4\.fits\.gz has SHA-256 1234, but the labels were made with"):
+    with pytest.raises(CatalogError, match=r"4FGL-DR4\.fits\.gz has SHA-256 1234, but the model of .* was made with"):
         retrain(labels, Catalog(other.table, other.release, other.source, "1234"))
     labels.meta["method"] = "magic"
     with pytest.raises(CatalogError, match=r"the settings in 'l\.fits' cannot be used: method='magic' is not valid"):
         retrain(labels, few, source="l.fits")
     del labels.meta["steps"], labels.meta["trainsha"]
-    with pytest.raises(CatalogError, match=r"'l\.csv' does not say how .* lacks trainsha, steps\. Give a table that"):
-        check_labels(labels, "l.csv")
+    with pytest.raises(CatalogError, match=r"'l\.csv' does not say how .* lacks steps\. Give a table that"):
+        _ = Labels(labels, "l.csv").recipe
     with pytest.raises(CatalogError, match="it is not a label table"):
-        check_labels(few.table, "c.fits")
+        Labels(few.table, "c.fits")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from fermiclass.analysis.facts import past_candidates
 from fermiclass.analysis.followup import ADDED, CRITERIA
 from fermiclass.catalog.other_list import OtherList
 from fermiclass.errors import CatalogError, FermiclassError, SelectionError
-from fermiclass.labelling.labels import classes_of
+from fermiclass.labelling.labels import Labels
 from tests.show.page.conftest import make_up_labels
 
 
@@ -296,6 +296,6 @@ def test_missing_columns(labels, dr4):
 
 
 def test_classes_of_a_label_table(labels):
-    assert classes_of(labels) == ["bll", "fsrq", "psr"]
+    assert Labels(labels).classes == ["bll", "fsrq", "psr"]
     with pytest.raises(CatalogError, match=r"no columns P_<class> and Unc_P_<class>: it is not a label table"):
-        classes_of(labels["Source_Name", "P_MAX"])
+        Labels(labels["Source_Name", "P_MAX"])

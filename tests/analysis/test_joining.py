@@ -142,7 +142,7 @@ def test_columns_and_labels_are_evaluated(xray, dr4, tmp_path):
     plain, own = found.values()
     assert own["methods"]["logistic"]["nll"] < plain["methods"]["logistic"]["nll"]
     assert own["found"]["psr"] == plain["found"]["psr"] + len(spiders)
-    assert (own["joined"], "joined" in plain) == ([xray[0].name, "own.csv"], False)
+    assert (own["brought"], "brought" in plain) == ([f"--join {xray[0].name}", "--labels own.csv"], False)
 
 
 def test_the_command(xray, few_file, tmp_path):

@@ -6,7 +6,7 @@ from astropy.table import Column
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from fermiclass.analysis.outliers import default_estimator, find_outliers
+from fermiclass.analysis.outliers import default_recipe, find_outliers
 from fermiclass.catalog import THREE_CLASSES, Catalog
 from fermiclass.io.tables import read_table
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
@@ -39,7 +39,7 @@ def spoilt(few):
 
 @pytest.fixture(scope="module")
 def found(spoilt):
-    return find_outliers(spoilt[0], default_estimator(**QUICK), folds=3, **OLD)
+    return find_outliers(spoilt[0], recipe=default_recipe(**QUICK), folds=3, **OLD)
 
 
 def test_wrong_labels_come_first(found, spoilt):
@@ -87,7 +87,7 @@ def test_a_label_does_not_vouch_for_itself(spoilt, found):
 
 
 def test_bright_sources_alone(few):
-    bright = find_outliers(few, default_estimator(**QUICK | {"steps": 20}), min_significance=15.0, folds=2, **OLD)
+    bright = find_outliers(few, recipe=default_recipe(**QUICK | {"steps": 20}), min_significance=15.0, folds=2, **OLD)
     assert np.all(bright["Signif_Avg"] > 15.0)
     known = np.isin(few.classes, ["bll", "fsrq", "psr", "msp"]) & (np.asarray(few.table["Signif_Avg"]) > 15.0)
     assert sorted(bright["Source_Name"]) == sorted(few.names[known])
@@ -96,7 +96,7 @@ def test_bright_sources_alone(few):
 @pytest.mark.usefixtures("eagerly")
 def test_the_default_judges_sources_of_one_class(few):
     """Neither AGN that are bll or fsrq, but which is unknown, nor soft Galactic sources, which have no class."""
-    found = find_outliers(few, default_estimator(steps=5, num_inducing=10, num_draws=16), folds=2)
+    found = find_outliers(few, recipe=default_recipe(steps=5, num_inducing=10, num_draws=16), folds=2)
     y = few.grouping(None).assign(few.classes)
     classes = ["bll", "fsrq", "msp", "other", "psr"]
     known = np.isin(y, classes)
@@ -110,7 +110,7 @@ def test_by_expectation_propagation(few):
     """It names the same suspects as the sparse model, of the brightest sources."""
     bright = few[np.asarray(few.table["Signif_Avg"]) > 40.0]
     ep = find_outliers(bright, RobustGPClassifier(max_iter=20), classes="bll,fsrq", features="extended", folds=2)
-    sparse = find_outliers(bright, default_estimator(**QUICK), classes="bll,fsrq", features="extended", folds=2)
+    sparse = find_outliers(bright, recipe=default_recipe(**QUICK), classes="bll,fsrq", features="extended", folds=2)
     assert sorted(ep["Source_Name"]) == sorted(sparse["Source_Name"])
     assert len(set(ep["Source_Name"][:10]) & set(sparse["Source_Name"][:10])) >= 5
     assert 0 < ep.meta["rho"] < 0.2

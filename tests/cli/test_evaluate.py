@@ -6,6 +6,7 @@ import pytest
 
 from fermiclass.cli.evaluate import _methods
 from fermiclass.evaluation import available_baselines, open_baselines
+from fermiclass.labelling.recipe import Recipe
 from tests.commands import run, run_well
 from tests.conftest import slim_path
 
@@ -67,7 +68,7 @@ def test_the_default_is_the_model_of_classify(tmp_path, protocol):
 def test_all_baselines():
     """In the open world each with both sets of features and in all trainings, else with and without uncertainties."""
     for open_world, wanted in ((True, open_baselines()), (False, [*available_baselines(), "svm+unc", "forest+unc"])):
-        names = [method.name for method in _methods(["logistic"], None, open_world, baselines=True, seed=0)]
+        names = [method.name for method in _methods(["logistic"], Recipe(), open_world, baselines=True)]
         assert names[0] == "logistic"
         assert set(wanted) <= set(names)
         assert len(set(names)) == len(names)

@@ -11,7 +11,9 @@ from astropy.io import fits
 
 from fermiclass import followup
 from fermiclass.cli.explain import _compare
+from fermiclass.errors import CatalogError
 from fermiclass.io.tables import read_table
+from fermiclass.labelling.labels import Labels
 from tests.commands import refuses, run, run_well
 from tests.conftest import slim_path
 from tests.plots.pictures import explanation as made_up_explanation
@@ -72,12 +74,16 @@ def test_explain_by_labels_trains_the_same_model_again(folder):
 
 def test_explain_says_where_labels_and_model_differ(folder):
     explained = dataclasses.replace(made_up_explanation(), label={"Source_Name": SOURCE})
-    labels = read_table(folder / "labels.fits")
+    labels = Labels.read(folder / "labels.fits")
     row = label_of(folder, SOURCE)
-    message = rf"trained again differ: P\(bll\) {row['P_bll']:.3f} and 0\.600, .*,tensorflow="
-    with pytest.warns(UserWarning, match=message):
+    with pytest.raises(
+        CatalogError, match=rf"not of one model: P\(bll\) {row['P_bll']:.3f} and 0\.600, .*,tensorflow="
+    ):
         _compare(labels, explained)
     same = np.array([row[f"P_{name}"] for name in explained.classes])
+    rounded = dataclasses.replace(explained, probabilities=same + [0.01, -0.01, 0.0])
+    with pytest.warns(UserWarning, match=rf"trained again differ: P\(bll\) {row['P_bll']:.3f} and .*,tensorflow="):
+        _compare(labels, rounded)
     _compare(labels, dataclasses.replace(explained, probabilities=same))  # a warning would be an error
     _compare(labels, made_up_explanation())  # not in the table
 
@@ -91,7 +97,7 @@ def test_explain_says_where_labels_and_model_differ(folder):
         ),
         (("labels.fits", "Crab Nebula"), r"can be 2 sources: 4FGL J0534\.5\+2201i \(pwn, Crab Nebula\); 4FGL"),
         (("nothing", SOURCE), "there is no label table or model folder 'nothing'"),
-        (("labels.fits", SOURCE, "--catalog", DR3), r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but the labels were"),
+        (("labels.fits", SOURCE, "--catalog", DR3), r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but 'labels.fits' was"),
         (("labels.fits", SOURCE, "--class-priors", "trained"), "leave out --class-priors"),
         (("model", SOURCE, "--class-priors", "nothing.json"), r"the class priors cannot be read from 'nothing\.json'"),
         (("model",), "Missing argument 'NAME'"),

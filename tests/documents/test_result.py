@@ -10,7 +10,7 @@ import pytest
 from astropy.io import fits
 
 from fermiclass import read_table
-from fermiclass.labelling.labels import classes_of, groups_of
+from fermiclass.labelling.labels import Labels
 from tests.conftest import REPOSITORY, slim_path
 
 LABELS = REPOSITORY / "catalogs" / "4FGL-DR4-labels.fits.gz"
@@ -44,9 +44,9 @@ def test_all_sources_without_a_class_are_there(labels, dr4):
     wanted = np.isin(dr4.classes, ["", "bcu", "unk"])
     assert len(labels) == 4186
     assert set(labels["Source_Name"]) == set(dr4.names[wanted].tolist())
-    total = sum(np.asarray(labels[f"P_{name}"]) for name in classes_of(labels))
+    total = sum(np.asarray(labels[f"P_{name}"]) for name in Labels(labels).classes)
     np.testing.assert_allclose(total, 1.0, atol=1e-6)
-    for group, inside in groups_of(labels).items():
+    for group, inside in Labels(labels).groups.items():
         np.testing.assert_allclose(sum(labels[f"P_{name}"] for name in inside), labels[f"Sum_P_{group}"], atol=1e-6)
 
 

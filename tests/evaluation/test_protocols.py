@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
-from fermiclass import NIMGPClassifier, relabel
+from fermiclass import relabel
 from fermiclass.catalog import CLASS_CODES, CLASS_TREE, NATURES, THREE_CLASSES, ClassGrouping, default_classes
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation import (
@@ -255,7 +255,7 @@ def test_classes_are_summed_by_the_tree():
 def opened(dr1, dr4):
     """Few steps, on a part of DR1: two methods of ours and two baselines."""
     quick = {"steps": 10, "num_inducing": 10, "num_draws": 16}
-    methods = [model_method(name, NIMGPClassifier(name, **quick)) for name in ("mgp", "nimgp-fo")]
+    methods = [model_method(name, Settings(method=name, **quick)) for name in ("mgp", "nimgp-fo")]
     methods += baseline_methods(["logistic", "boosting", "logistic+lat:clear"])
     done = []
     found = evaluate(open_world(dr1[::2], dr4), methods, progress=lambda *state: done.append(state))
@@ -302,19 +302,21 @@ def test_the_default_is_the_model_of_classify(monkeypatch, dr4):
     trained = []
 
     class Model:
-        def label(self, sources, which, *, class_priors):
-            trained.append((len(sources), which, class_priors))
+        def label(self, sources, which):
+            trained.append((len(sources), which))
             return Table({f"P_{name}": np.full(len(sources), 0.25) for name in NATURES})
 
-    def train(catalog, estimator, **chosen):
-        trained.append((len(catalog), estimator, chosen["classes"]))
+    def train(catalog, *, recipe):
+        trained.append((len(catalog), recipe))
         return Model()
 
     monkeypatch.setattr("fermiclass.evaluation.methods.train", train)
     targets = bright_to_faint(dr4)
     evaluate(targets, [default_method(seed=3)])
-    (num_learned, estimator, classes), labelled = trained
+    (num_learned, recipe), labelled = trained
     assert num_learned == len(dr4) - len(targets.names)
-    assert labelled == (len(targets.names), "all", "selection")
-    assert (estimator.method, estimator.objective, estimator.random_state) == ("nimgp-fo", "predictive", 3)
-    assert classes == default_classes(dr4.classes)
+    assert labelled == (len(targets.names), "all")
+    settings = recipe.settings
+    assert (settings.method, settings.objective, settings.random_state) == ("nimgp-fo", "predictive", 3)
+    assert recipe.classes == default_classes(dr4.classes)
+    assert recipe.class_priors == "selection"

@@ -1,5 +1,6 @@
 """Models on disk: the same model comes back, nothing is half written, nothing is run, and damage is named."""
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from fermiclass import NIMGPClassifier, NIMGPRegressor, load_model, save_model, 
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.cli.folders import read_catalogue_model
 from fermiclass.errors import ModelFolderError, OutputError
-from fermiclass.labelling.archive import FORMAT_VERSION, check_model_folder_writable, read_model_folder
+from fermiclass.io.model_folder import FORMAT_VERSION, check_model_folder_writable, read_model_folder
 from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.settings import InputOptions, TrainingOptions
@@ -67,6 +68,8 @@ def change_arrays(folder, change):
         arrays = dict(stored)
     change(arrays)
     np.savez(folder / "weights.npz", **arrays)
+    bound = hashlib.sha256((folder / "weights.npz").read_bytes()).hexdigest()
+    change_config(folder, lambda config: config.update(weights=bound))
 
 
 def test_the_same_labels_come_back(model, folder, few):
@@ -294,7 +297,7 @@ DAMAGE = {
     "no version": (without("format_version"), "version None"),
     "unknown kind": (config(kind="regressor"), "unknown kind"),
     "another kind": (config(kind="rows"), "uncertainties"),
-    "missing entry": (without("model", "grouping"), "grouping"),
+    "missing entry": (without("model", "recipe"), "recipe"),
     "truncated weights": (cut, "cannot be read"),
     "a flipped byte": (flip, "cannot be read"),
     "empty weights": (write("weights.npz", b""), "cannot be read"),

@@ -8,9 +8,9 @@ from fermiclass import NIMGPClassifier, classify, train
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.associations import SelectionPrior
-from fermiclass.labelling.class_priors import WAYS, check_class_priors, given_ratios, priors_to_meta, stated_priors
+from fermiclass.labelling.class_priors import WAYS, check_class_priors, given_ratios, stated_priors
 from fermiclass.labelling.label_shift import correct_by_status, estimate_priors
-from fermiclass.labelling.retraining import stored_class_priors
+from fermiclass.labelling.recipe import Recipe
 from tests.conftest import make_up_catalog
 
 CLASSES = ["bll", "fsrq", "psr"]
@@ -19,17 +19,17 @@ GIVEN = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}, "bcu": {"bl
 
 
 def test_given_priors_come_back():
-    meta = priors_to_meta(GIVEN, SelectionPrior())
+    meta = Recipe(classes="bll,fsrq,psr", class_priors=GIVEN).to_meta()
     assert meta["class_priors"] == "given"
-    assert stated_priors(meta) == GIVEN == stored_class_priors(meta)
+    assert stated_priors(meta) == GIVEN == Recipe.from_meta(meta | {"class2": "{}"}).class_priors
 
 
-def test_named_priors_come_back():
-    meta = priors_to_meta("selection", SelectionPrior(-0.75, 1.5, -0.5, 1.25, 4.5))
-    assert meta["priors"] == '{"slope": -0.75, "intercept": 1.5, "gradient": -0.5, "norm": 1.25, "reference": 4.5}'
+@pytest.mark.parametrize("way", WAYS)
+def test_named_priors_come_back(way):
+    meta = Recipe(classes="bll,fsrq,psr", class_priors=way, class2=False).to_meta()
+    assert "priors" not in meta
     assert stated_priors(meta) == {}
-    assert stored_class_priors(meta) == "selection"
-    assert priors_to_meta("trained", SelectionPrior()) == {"class_priors": "trained"}
+    assert Recipe.from_meta(meta).class_priors == way
 
 
 @pytest.mark.parametrize("damaged", ["", "bll", "[1]", '{"bcu": 1}', '{"bcu": {"bll": null}}', '{"bcu": {"bll": true}}',

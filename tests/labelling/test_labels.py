@@ -9,17 +9,16 @@ from astropy.table import MaskedColumn
 
 from fermiclass import read_catalog
 from fermiclass.errors import CatalogError
-from fermiclass.labelling.prediction_columns import OOD_LIMIT
 from fermiclass.io.tables import write_table
 from fermiclass.labelling.labels import (
     CATALOGUE_COLUMNS,
     FORMAT_KEY,
     FORMAT_VERSION,
+    Labels,
     class_sets,
-    count_labels,
     label_table,
-    read_labels,
 )
+from fermiclass.labelling.prediction_columns import OOD_LIMIT
 from fermiclass.nimgp.prediction.predictor import Prediction
 
 CLASSES = ["bll", "fsrq", "psr"]
@@ -137,19 +136,19 @@ def test_values_are_the_predictions(labels):
 
 def test_counts_of_classes_and_groups(labels):
     """A group counts with the sum of its classes: more sources are surely AGN than surely of one kind."""
-    counts = {count.name: count for count in count_labels(labels)}
+    counts = {count.name: count for count in Labels(labels).counts()}
     assert list(counts) == CLASSES
     assert sum(count.best for count in counts.values()) == len(labels)
     table = labels.copy()
     table["Sum_P_agn"] = labels["P_bll"] + labels["P_fsrq"]
-    agn = count_labels(table)[-1]
+    agn = Labels(table).counts()[-1]
     assert agn.words == "agn (bll + fsrq)"
     assert agn.best == counts["bll"].best + counts["fsrq"].best
     assert sum(count.lasting for count in counts.values()) == pytest.approx(np.sum(labels["LASTS"]))
     assert agn.expected == pytest.approx(counts["bll"].expected + counts["fsrq"].expected)
     assert agn.confident == np.sum(table["Sum_P_agn"] >= 0.9) > counts["bll"].confident + counts["fsrq"].confident
     table["P_psr"][:2] = [np.nan, np.inf]
-    assert count_labels(table)[2].expected == pytest.approx(labels["P_psr"][2:].sum())
+    assert Labels(table).counts()[2].expected == pytest.approx(labels["P_psr"][2:].sum())
 
 
 def test_flags(few):
@@ -185,7 +184,7 @@ def test_masked_catalogue_flags_are_no_flags(few):
 
 def test_a_table_without_metadata_is_read(labels, tmp_path):
     write_table(labels, tmp_path / "labels.csv")
-    assert read_labels(tmp_path / "labels.csv").colnames == labels.colnames
+    assert Labels.read(tmp_path / "labels.csv").table.colnames == labels.colnames
 
 
 @pytest.mark.parametrize("version", ["3", "99", "one"])
@@ -194,4 +193,4 @@ def test_other_versions_are_refused(labels, tmp_path, version):
     other.meta[FORMAT_KEY] = version
     write_table(other, tmp_path / "labels.fits")
     with pytest.raises(CatalogError, match=f"version {version}"):
-        read_labels(tmp_path / "labels.fits")
+        Labels.read(tmp_path / "labels.fits")

@@ -7,8 +7,10 @@ from fermiclass import Catalog, NIMGPClassifier, train
 from fermiclass.catalog import THREE_CLASSES, default_classes, read_catalog
 from fermiclass.features import FEATURE_SETS
 from fermiclass.labelling.associations import SelectionPrior
-from fermiclass.labelling.training import DEFAULT_SETTINGS, default_estimator, default_settings, training_table
+from fermiclass.labelling.recipe import DEFAULT_SETTINGS, Recipe, default_parameters
+from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.names import METHODS
+from fermiclass.nimgp.settings import Settings
 from tests.conftest import slim_path
 
 TINY = {"steps": 40, "num_inducing": 15}
@@ -34,7 +36,7 @@ def labels(model, few):
 
 
 def test_every_source_of_a_known_kind_teaches(few):
-    table = training_table(few, features="six")
+    table = Recipe(features="six").check(few).rows
     soft = (few.classes == "") & few.soft_galactic
     assert soft.sum() > 50
     known = ~np.isin(few.classes, ["", "bcu", "unk"])
@@ -49,15 +51,15 @@ def test_every_source_of_a_known_kind_teaches(few):
 
 def test_only_releases_with_the_flag_have_soft_sources():
     for release in ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3"):
-        y = training_table(read_catalog(slim_path(release)), features="six").y
+        y = Recipe(features="six").check(read_catalog(slim_path(release))).rows.y
         assert (SOFT in y) == (release == "4FGL-DR3")
         assert "bll|fsrq" in y
 
 
 def test_a_least_significance_holds_for_soft_sources_too(few):
     significance, limit = np.asarray(few.table["Signif_Avg"]), 8.0
-    table = training_table(few, features="six", min_significance=limit)
-    whole = training_table(few, features="six")
+    table = Recipe(features="six", min_significance=limit).check(few).rows
+    whole = Recipe(features="six").check(few).rows
     np.testing.assert_array_equal(table.names, whole.names[significance[whole.rows] > limit])
     np.testing.assert_array_equal(table.y, whole.y[significance[whole.rows] > limit])
     assert SOFT in table.y
@@ -65,16 +67,13 @@ def test_a_least_significance_holds_for_soft_sources_too(few):
 
 @pytest.mark.parametrize("classes", [THREE_CLASSES, "bll,fsrq,psr,other", "bll,fsrq,psr,bll|fsrq=rdg"])
 def test_soft_sources_teach_nothing_unless_all_of_the_world_is_learned(few, classes):
-    assert SOFT not in training_table(few, features="six", classes=classes).y
+    assert SOFT not in Recipe(features="six", classes=classes).check(few).rows.y
 
 
 def test_the_name_of_the_rest_changes_no_label(few):
-    y = training_table(
-        few,
-        features="six",
-        classes=default_classes(few.classes).replace("other", "rest").replace(",rest,", ",rest=other,"),
-    ).y
-    np.testing.assert_array_equal(np.char.replace(y, "rest", "other"), training_table(few, features="six").y)
+    classes = default_classes(few.classes).replace("other", "rest").replace(",rest,", ",rest=other,")
+    y = Recipe(features="six", classes=classes).check(few).rows.y
+    np.testing.assert_array_equal(np.char.replace(y, "rest", "other"), Recipe(features="six").check(few).rows.y)
 
 
 @pytest.mark.filterwarnings("ignore:.*(taken as missing|unknown)")
@@ -83,7 +82,7 @@ def test_an_impossible_number_teaches_as_a_missing_one(few, name, value):
     tables = [few.table.copy(), few.table.copy()]
     row = np.flatnonzero(few.classes == "bll")[7]
     tables[0][name][row], tables[1][name][row] = value, np.nan
-    one, other = (training_table(read_catalog(table), features="six,asinh_GLAT") for table in tables)
+    one, other = (Recipe(features="six,asinh_GLAT").check(read_catalog(table)).rows for table in tables)
     for found in ("X", "X_var", "y", "flags"):
         np.testing.assert_array_equal(getattr(one, found), getattr(other, found))
 
@@ -97,7 +96,7 @@ def test_the_estimator_is_told_what_labels_stand_for(model):
 
 
 def test_all_labels_are_counted_and_sources_of_one_class_are_the_domain(model, few):
-    y = training_table(few, features="six").y
+    y = Recipe(features="six").check(few).rows.y
     counts = model.provenance.training_counts
     assert counts == {name: int(np.sum(y == name.partition("@")[0])) for name in counts}
     assert sum(counts.values()) == len(y)
@@ -131,9 +130,9 @@ def test_soft_sources_teach_that_they_are_no_pulsars(model, few):
 
 def test_the_default_is_the_open_world():
     assert [feature.name for feature in FEATURE_SETS["galactic"]][-1] == "asinh_GLAT"
-    settings = default_estimator(steps=3).get_params()
-    assert {**NIMGPClassifier(**default_settings(steps=3)).get_params()} == settings
-    assert (settings["method"], settings["objective"]) == ("nimgp-fo", "predictive")
+    settings = Settings(**default_estimator(steps=3).get_params())
+    assert Settings(**default_parameters(steps=3)) == settings == Recipe().with_settings(steps=3).settings
+    assert (settings.method, settings.objective) == ("nimgp-fo", "predictive")
 
 
 def test_minibatches_are_for_methods_without_parameters_for_every_source():

@@ -11,7 +11,8 @@ from fermiclass.catalog import THREE_CLASSES
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.catalog_model import CatalogModel
-from fermiclass.labelling.training import MIN_PER_CLASS, training_table
+from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.training_rows import MIN_PER_CLASS
 from tests.conftest import slim_path
 
 TINY = NIMGPClassifier(steps=40, num_inducing=15)
@@ -51,9 +52,9 @@ def test_what_a_model_is_made_of(model, few):
         "psr": np.isin(codes, ["psr", "msp"]).sum(),
     }
     assert dict(model.provenance.training_counts) == counts
-    assert model.provenance.catalog == "4FGL-DR4.fits.gz"
-    assert model.provenance.sha256 == few.sha256
-    assert model.provenance.release == "4FGL-DR4"
+    assert model.provenance.origin.source == "4FGL-DR4.fits.gz"
+    assert model.provenance.origin.sha256 == few.sha256
+    assert model.provenance.origin.release == "4FGL-DR4"
     assert set(model.provenance.versions) == {"fermiclass", "tensorflow", "numpy", "astropy"}
     assert len(model.features) == 6
     assert model.imputation.names == model.features
@@ -71,17 +72,17 @@ def test_the_given_estimator_is_copied(few):
 
 
 def test_min_significance_chooses_training_sources(dr4):
-    table = training_table(dr4, classes=THREE_CLASSES, min_significance=30.0)
+    table = Recipe(classes=THREE_CLASSES, min_significance=30.0).check(dr4).rows
     assert np.all(dr4.table["Signif_Avg"][np.isin(dr4.names, table.names)] > 30.0)
-    assert 0 < len(table) < len(training_table(dr4, classes=THREE_CLASSES))
+    assert 0 < len(table) < len(Recipe(classes=THREE_CLASSES).check(dr4).rows)
 
 
 def test_how_few_is_too_few(dr4):
     codes = dr4.classes
     rows = np.concatenate([np.flatnonzero(codes == name)[:MIN_PER_CLASS] for name in CLASSES])
-    assert len(training_table(dr4[rows], classes=THREE_CLASSES)) == 15
+    assert len(Recipe(classes=THREE_CLASSES).check(dr4[rows]).rows) == 15
     with pytest.raises(ClassError, match=r"has 4 sources of class 'psr' .*bll 5, fsrq 5, psr 4"):
-        training_table(dr4[rows[:-1]], classes=THREE_CLASSES)
+        Recipe(classes=THREE_CLASSES).check(dr4[rows[:-1]])
 
 
 def test_labels_make_sense(labels, few):

@@ -7,7 +7,6 @@ from scipy.stats import multivariate_normal, norm
 from fermiclass import CatalogModel, NIMGPClassifier, classify, read_sources, train
 from fermiclass.catalog import THREE_CLASSES, CatalogWarning
 from fermiclass.errors import FeatureError
-from fermiclass.labelling.training import LEFT_OUT
 from fermiclass.labelling.unknown_values import average, below, doubted, find_companions
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.prediction.predictor import Prediction
@@ -94,7 +93,7 @@ def test_sources_that_lack_a_feature(few):
     estimator = NIMGPClassifier(steps=20, num_inducing=10)
     labels = classify(some, estimator, train_on=few, **SIX)
     assert labels.meta["features"] == "ln_Flux1000,ln_Signif_Avg,ln_Pivot_Energy"
-    assert labels.meta[LEFT_OUT] == "LP_Index,LP_beta,asinh_LP_SigCurv"
+    assert labels.meta["leftout"] == "LP_Index,LP_beta,asinh_LP_SigCurv"
     assert not np.any(np.asarray(labels["LABEL_FLAGS"]) & 2)
     with pytest.raises(FeatureError, match="none of the features"):
         classify(some, estimator, train_on=few, classes=THREE_CLASSES, features="LP_beta")

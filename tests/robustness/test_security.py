@@ -14,8 +14,8 @@ import pytest
 import fermiclass
 from fermiclass import read_catalog
 from fermiclass.errors import CatalogError, ModelFolderError
+from fermiclass.io.model_folder import FORMAT, FORMAT_VERSION, read_model_folder
 from fermiclass.io.tables import read_table
-from fermiclass.labelling.archive import FORMAT, FORMAT_VERSION, read_model_folder
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 

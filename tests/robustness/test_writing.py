@@ -14,8 +14,8 @@ from astropy.table import Table
 
 from fermiclass.errors import OutputError
 from fermiclass.io.files import atomic_file, write_bytes
+from fermiclass.io.model_folder import ROWS, ModelFiles, write_folder
 from fermiclass.io.tables import write_table
-from fermiclass.labelling.archive import ROWS, ModelFiles, write_folder
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.rows import parquet_writer

@@ -12,7 +12,7 @@ from rich.console import Console
 from fermiclass import followup, read_catalog
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.evaluation import Evaluation
-from fermiclass.labelling.labels import count_labels
+from fermiclass.labelling.labels import Labels
 from fermiclass.plots import evaluation_figure
 from fermiclass.show.evaluation import confusion_table, print_evaluation
 from fermiclass.show.explanation import print_explanation
@@ -63,7 +63,7 @@ def test_confident_labels_of_sources_that_vanish(labels):
     psr = np.flatnonzero(bare & (labels["PRED_CLASS"] == "psr"))[:4]
     labels["P_MAX"][[*fsrq, *bcu, *psr]] = 0.95
     labels["LASTS"][[*fsrq, *bcu]] = 0.25
-    assert sum(count.lasting for count in count_labels(labels)[:3]) == pytest.approx(len(labels) - 6)
+    assert sum(count.lasting for count in Labels(labels).counts()[:3]) == pytest.approx(len(labels) - 6)
     text = lasting_caveat(labels)
     assert "about 6 of these sources, 3 of them unassociated; of 4 unassociated fsrq" in text
     assert "psr" not in text

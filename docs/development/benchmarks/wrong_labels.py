@@ -17,10 +17,11 @@ import pandas as pd
 from sklearn.metrics import average_precision_score
 
 import fermiclass as fc
-from fermiclass.analysis.outliers import default_estimator, hold_out
+from fermiclass.analysis.outliers import default_recipe, hold_out
 from fermiclass.catalog.classes import THREE_CLASSES
 from fermiclass.evaluation.baselines import BaselineClassifier
-from fermiclass.labelling.training import training_table
+from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.training import estimator_of
 from fermiclass.nimgp.estimators.folds import stratified_folds
 
 METHODS = ("outliers", "forest", "boosting", "logistic")
@@ -30,7 +31,7 @@ SHARES, FOLDS, SEED = (0.02, 0.05), 5, 23
 def suspicion(method: str, table: fc.FeatureTable, seed: int) -> np.ndarray:
     """Return how probably each label is wrong."""
     if method == "outliers":
-        return hold_out(table, default_estimator(), FOLDS, seed)[2]
+        return hold_out(table, estimator_of(default_recipe()), FOLDS, seed)[2]
     right = np.empty(len(table))
     for train, test in stratified_folds(table.y, FOLDS, seed):
         fitted = BaselineClassifier(method, seed=seed).fit(table.X[train], table.y[train])
@@ -63,7 +64,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     num_seeds = parser.parse_args().seeds
     catalog = fc.read_catalog("catalogs/4FGL-DR4.fits.gz")
-    table = training_table(catalog, features="extended", classes=THREE_CLASSES)
+    table = Recipe(features="extended", classes=THREE_CLASSES).check(catalog).of_one_class
     for share in SHARES:
         scores = planted(table, share, num_seeds)
         ahead = scores[["outliers"]].to_numpy() - scores

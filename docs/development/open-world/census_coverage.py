@@ -20,9 +20,9 @@ from scipy.stats import norm
 from sklearn.model_selection import StratifiedKFold
 
 import fermiclass as fc
+from fermiclass.analysis.census import FLOOR, Predictions, draw_numbers
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling.census import FLOOR, Predictions, draw_numbers
-from fermiclass.labelling.training import default_estimator, training_table
+from fermiclass.labelling.training import default_estimator
 
 FOLDS, DRAWS, LEVEL = 5, 200, 0.9
 SHARPNESS = (1.0, 0.7, 1.4)
@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=16)
     parser.add_argument("--output", type=Path, help="JSON to continue and to write.")
     arguments = parser.parse_args()
-    table = training_table(fc.read_catalog("catalogs/4FGL-DR4.fits.gz"), one_class=True)
+    table = fc.Recipe().check(fc.read_catalog("catalogs/4FGL-DR4.fits.gz")).of_one_class
     path = arguments.output
     found = json.loads(path.read_text(encoding="utf-8")) if path is not None and path.exists() else []
     done = {one["seed"] for one in found}

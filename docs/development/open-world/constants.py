@@ -2,7 +2,7 @@
 
 The numbers are the reference significance S₀, the odds of fsrq and of sources that are no AGN among bcu, the ratio of
 CLASS2 (fermiclass.labelling.associations), and the weight of guessed labels, of soft Galactic sources and of spp
-(fermiclass.labelling.training).
+(fermiclass.labelling.training_rows).
 
     python docs/development/open-world/constants.py EARLIER LATER [--cells even] [--weights]
 
@@ -26,15 +26,13 @@ from fermiclass.evaluation.methods import Split, open_classes
 from fermiclass.evaluation.metrics import known, nll_per_source
 from fermiclass.evaluation.protocols import Targets
 from fermiclass.io.arrays import FloatArray
-from fermiclass.labelling import associations, training
+from fermiclass.labelling import associations, training, training_rows
 from fermiclass.labelling.catalog_model import CatalogModel
 
 
 def trained(split: Split) -> CatalogModel:
     """Return the model that ``classify`` trains on the earlier release."""
-    return training.train(
-        split.catalog, training.default_estimator(random_state=0), features=split.features, classes=split.grouping
-    )
+    return training.train(split.catalog, recipe=split.recipe)
 
 
 def losses(targets: Targets, model: CatalogModel) -> dict[str, FloatArray]:
@@ -94,7 +92,7 @@ def main() -> None:
     selected = (split.catalog, model.features_of(split.catalog))
     vary_number(associations, "RATIO", (1, 3, 6, 10), lambda: losses(targets, model.with_selection(*selected))["all"])
     if given.weights:
-        vary_number(training, "_GUESS", (0.05, 0.15, 0.5, 1), lambda: losses(targets, trained(split))["all"])
+        vary_number(training_rows, "_GUESS", (0.05, 0.15, 0.5, 1), lambda: losses(targets, trained(split))["all"])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from astropy.table import Table
 import fermiclass as fc
 from fermiclass.analysis.facts import GONE, JUDGE, PAST
 from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
-from fermiclass.labelling.labels import wanted_of
+from fermiclass.labelling.labels import Labels
 
 EARLIER = ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3")
 DIGITS = {
@@ -27,7 +27,7 @@ def candidates(release, judge):
     catalog = fc.read_catalog(f"catalogs/{release}.fits.gz")
     labels = fc.classify(catalog)
     listed = fc.followup(labels, want="psr", status="unassociated")
-    listed["Sum_P_psr"] = listed[wanted_of(labels, "psr")[1]]
+    listed["Sum_P_psr"] = listed[Labels(labels).wanted("psr")[1]]
     row = {name: k for k, name in enumerate(catalog.names.tolist())}
     counterpart = match_sources(catalog, judge)[0][[row[name] for name in listed["Source_Name"]]]
     later = np.where(counterpart == UNMATCHED, GONE, judge.classes[counterpart])

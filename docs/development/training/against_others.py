@@ -40,9 +40,8 @@ def save_rows(name: str, path: str) -> None:
     """Write the features of a release's sources with a class, or a data set."""
     if name.startswith("DR"):
         import fermiclass as fc
-        from fermiclass.labelling.training import training_table
 
-        table = training_table(fc.read_catalog(f"catalogs/4FGL-{name}.fits.gz"), one_class=True)
+        table = fc.Recipe().check(fc.read_catalog(f"catalogs/4FGL-{name}.fits.gz")).of_one_class
         X, X_var, y = table.X, table.X_var, table.y
     else:
         from fermiclass.benchmarks.gpc import load

@@ -18,6 +18,7 @@ import time
 from collections import ChainMap
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,8 +28,7 @@ import tensorflow as tf
 
 import fermiclass as fc
 from fermiclass import evaluation
-from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
-from fermiclass.labelling.training import default_estimator, train
+from fermiclass.labelling.training import train_checked
 from fermiclass.nimgp.likelihoods import base
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.training import loop
@@ -101,14 +101,14 @@ def of_variant(name: str, seed: int) -> Iterator[dict[str, Any]]:
 def differences(name: str, seeds: range) -> str:
     """Fit a variant with each seed, and compare the labels."""
     catalog = fc.read_catalog("catalogs/4FGL-DR4.fits.gz")
-    table = extract_features(catalog, DEFAULT_FEATURE_SET, catalog.grouping(None))
+    checked = fc.Recipe().check(catalog)
     P, seconds = [], []
     for seed in seeds:
         with of_variant(name, seed) as settings:
             begin = time.process_time()
-            model = train(catalog, default_estimator(**settings), table=table)
+            model = train_checked(replace(checked, recipe=checked.recipe.with_settings(**settings)))
             seconds.append(time.process_time() - begin)
-        labels = model.label(catalog, table=table)
+        labels = model.label(catalog, table=checked.table)
         P.append(np.array([labels[f"P_{each}"] for each in model.classes]))
     pairs_of_seeds = [one - other for one, other in itertools.combinations(P, 2)]
     found = {
@@ -131,7 +131,7 @@ def losses(name: str, seeds: range, later: Path) -> str:
         found = []
         for seed in seeds:
             with of_variant(name, seed) as settings:
-                method = evaluation.model_method("variant", default_estimator(**settings))
+                method = evaluation.model_method("variant", fc.Recipe().with_settings(**settings).settings)
                 found.append(evaluation.evaluate(of_release, [method]).to_dict()["methods"]["variant"]["nll"])
         cells.append(f"{release} {np.mean(found):.4f} ({np.std(found):.4f})")
     return ", ".join(cells)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fermiclass.labelling.labels import Labels
 from fermiclass.show.page import write_report
 from fermiclass.show.page.sources import source_columns
 
@@ -65,7 +66,7 @@ def test_class_names_are_text_everywhere(page):
 
 
 def test_numbers_that_are_none_are_left_out(labels):
-    columns = source_columns(labels)
+    columns = source_columns(Labels(labels))
     gone = slice(len(NAMES), len(NAMES) + len(NUMBERS))
     for name, values in columns.items():
         rows = values if name in ("probability", "deviation", "sum") else [values]

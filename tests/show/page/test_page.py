@@ -147,7 +147,7 @@ def test_ways_to_be_wrong(labels, targets, dr4, tmp_path):
     with pytest.raises(CatalogError, match=r"it is not a label table"):
         report_page(dr4.table)
     other = make_up_labels(targets[:5], sha256="0" * 64)
-    with pytest.raises(CatalogError, match=r"but the labels were made with .* of SHA-256 0000"):
+    with pytest.raises(CatalogError, match=r"but .* was made with .* of SHA-256 0000"):
         report_page(other, catalog=dr4)
     with pytest.raises(FeatureError, match="unknown"):
         report_page(make_up_labels(targets[:5], features="beauty"), catalog=dr4)

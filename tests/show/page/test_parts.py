@@ -8,7 +8,7 @@ import pytest
 from astropy.units import Unit
 
 from fermiclass.errors import CatalogError, ReportError
-from fermiclass.labelling.labels import LABEL_FLAGS
+from fermiclass.labelling.labels import LABEL_FLAGS, Labels
 from fermiclass.plots.style import PALETTE
 from fermiclass.show.page import read_metrics
 from fermiclass.show.page.features import feature_columns, linear_codes, log_codes
@@ -79,7 +79,7 @@ def test_projection_is_aitoffs():
 
 
 def test_columns_are_those_of_the_labels(labels, targets):
-    columns = source_columns(labels)
+    columns = source_columns(Labels(labels))
     assert columns["name"] == list(labels["Source_Name"])
     assert [CLASSES[c] for c in columns["predicted"]] == list(labels["PRED_CLASS"])
     np.testing.assert_allclose(columns["probability"][2], labels["P_psr"], atol=5.1e-5)
@@ -95,12 +95,12 @@ def test_what_is_not_known_is_none(targets):
     table = make_up_labels(targets[:5])
     table["Signif_Avg"][2] = np.nan
     table["GLON"][3] = np.nan
-    columns = source_columns(table)
+    columns = source_columns(Labels(table))
     assert columns["significance"][2] is None
     assert columns["x"][3] is None
     assert columns["flux"] == pytest.approx(table["Flux1000"].astype(float), rel=5e-3)
     table.remove_columns(["Signif_Avg", "ASSOC1", "Flux1000"])
-    fewer = source_columns(table)
+    fewer = source_columns(Labels(table))
     assert "significance" not in fewer
     assert "flux" not in fewer
     assert fewer["assoc1"] == [""] * 5
@@ -109,7 +109,7 @@ def test_what_is_not_known_is_none(targets):
 def test_what_is_saved(targets):
     """Every column that the page has, with unit, UCD and description of the label table."""
     table = make_up_labels(targets[:5])
-    columns = {column["name"]: column for column in saved_columns(table)}
+    columns = {column["name"]: column for column in saved_columns(Labels(table))}
     assert set(columns) <= set(table.colnames)
     ellipse = {"Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng"}
     assert {"Source_Name", "STATUS", "P_psr", "Unc_P_psr", "Sum_P_agn", "LABEL_FLAGS", *ellipse} <= set(columns)
@@ -118,18 +118,18 @@ def test_what_is_saved(targets):
     assert Unit(columns["Flux1000"]["unit"], format="vounit") == Unit("ph cm-2 s-1")
     assert all(column["ucd"] for column in columns.values())
     table.remove_column("Flux1000")
-    assert "Flux1000" not in {column["name"] for column in saved_columns(table)}
+    assert "Flux1000" not in {column["name"] for column in saved_columns(Labels(table))}
 
 
 def test_labels_of_something_else_are_refused(labels, targets, dr4):
     table = labels.copy()
     table.remove_column("ENTROPY")
     with pytest.raises(CatalogError, match="the label table has no column ENTROPY"):
-        source_columns(table)
+        source_columns(Labels(table))
     table = make_up_labels(targets[:3])
     table["PRED_CLASS"] = ["bll", "gc", "psr"]
     with pytest.raises(CatalogError, match=r"PRED_CLASS has 'gc', but .* bll, fsrq, psr only"):
-        source_columns(table)
+        source_columns(Labels(table))
     with pytest.raises(CatalogError, match=r"does not have the labelled source 4FGL .*\(--catalog\)"):
         catalogue_rows(labels, dr4[:20])
 
@@ -144,7 +144,7 @@ def test_sources_of_one_name_keep_their_order(targets):
 def test_features_are_those_of_the_settings(labels, dr4):
     from fermiclass import extract_features
 
-    found = feature_columns(labels, dr4)
+    found = feature_columns(Labels(labels), dr4)
     names = FEATURES.split(",")
     assert found["names"] == names
     table = extract_features(dr4, names, ",".join(CLASSES))
@@ -169,14 +169,14 @@ def test_features_are_those_of_the_settings(labels, dr4):
 
 
 def test_features_without_any_source_of_known_class(targets):
-    found = feature_columns(make_up_labels(targets[:30]), targets[:30])
+    found = feature_columns(Labels(make_up_labels(targets[:30])), targets[:30])
     assert found["known"]["classes"] == []
     assert found["ranges"][0][0] == [None, None, None]
     json.dumps(found, allow_nan=False)
 
 
 def test_labelled_sources_with_a_class_are_known_too(dr4):
-    found, expected = (feature_columns(make_up_labels(of), dr4) for of in (dr4, dr4[:1]))
+    found, expected = (feature_columns(Labels(make_up_labels(of)), dr4) for of in (dr4, dr4[:1]))
     for key in ("known", "ranges", "centre", "scale"):
         assert found[key] == expected[key]
     assert len(found["known"]["classes"]) == 2630
