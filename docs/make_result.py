@@ -99,12 +99,11 @@ def grouped(table: Table) -> FloatArray:
 def compute() -> Results:
     """Label with the default, as trained, without error bars, and in a world of three classes; and label 4FGL-DR3."""
     import fermiclass as fc
-    from fermiclass.labelling.training import default_estimator
 
     catalog, earlier = fc.read_catalog(REPOSITORY / CATALOG), fc.read_catalog(REPOSITORY / EARLIER)
     labels = fc.read_table(REPOSITORY / LABELS)
     sources = unassociated(labels)
-    without_errors = fc.classify(catalog, default_estimator(method="mgp"))
+    without_errors = fc.classify(catalog, recipe=fc.Recipe().with_settings(method="mgp"))
     ways = {
         "default": sources,
         "trained": fc.classify(catalog, targets="unassociated", class_priors="trained"),

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from fermiclass.benchmarks.benchmark import Benchmark, Record
 from fermiclass.errors import BenchmarkError, OutputError
 from fermiclass.io.files import check_place
-from fermiclass.rows.labelling import connected
+from fermiclass.rows.predict import connected
 from fermiclass.show.terminal import load_tensorflow
 
 #: Packages that affect the results of a benchmark.

@@ -22,7 +22,7 @@ from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.associations import SecondAssociations, SelectionPrior
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
 from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAINED_ON, label_table
-from fermiclass.labelling.recipe import CLASS2_KEY, Recipe, targets_of
+from fermiclass.labelling.recipe import CLASS2_KEY, Recipe, targets_of, without_class_sets
 from fermiclass.labelling.unknown_values import average, complete, doubted, find_companions
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.settings import Settings
@@ -293,7 +293,7 @@ class CatalogModel:
     def to_entries(self) -> dict[str, Any]:
         """Return what a model folder has beside classifier and domain, as JSON holds it."""
         return {
-            "recipe": self.recipe.to_toml(),
+            "recipe": {name: value for name, value in vars(self.recipe).items() if name != "settings"},
             "imputation": self.imputation.to_dict(),
             "provenance": asdict(self.provenance),
             "selection": self.selection.to_dict(),
@@ -307,7 +307,8 @@ class CatalogModel:
         """Return the model with the entries of :meth:`to_entries`. Raises ValueError when they do not fit together."""
         if domain is None:
             raise ValueError("it has no domain")
-        recipe, imputation = Recipe.from_toml(entries["recipe"]), Imputation.from_dict(entries["imputation"])
+        settings = without_class_sets(Settings(**estimator.get_params()))
+        recipe, imputation = Recipe(**entries["recipe"], settings=settings), Imputation.from_dict(entries["imputation"])
         about = dict(entries["provenance"]) | {"origin": origin_of(entries)}
         model = cls(
             estimator=estimator,

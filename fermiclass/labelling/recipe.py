@@ -212,12 +212,11 @@ class Recipe:
         try:
             scalars = {name: plain_setting(meta[name]) for name in FIELDS if name in meta}
             settings = Settings.from_json(dict.fromkeys(FIELDS) | scalars | json.loads(str(meta[OPTIONS_KEY])))
-            sets = {label: of for label, of in (settings.label_sets or {}).items() if "|".join(of) != label}
             return cls(
                 features=str(meta["features"]),
                 classes=str(meta["classes"]),
                 min_significance=plain_setting(meta.get("min_significance")),
-                settings=replace(settings, label_sets=sets),  # training finds those of the classes again
+                settings=without_class_sets(settings),
                 targets=str(meta["targets"]),
                 class_priors=stated_priors(meta) or str(meta[WAY_KEY]),
                 class2=str(meta[CLASS2_KEY]) != "{}",
@@ -307,6 +306,12 @@ def targets_of(catalog: Catalog, grouping: ClassGrouping, targets: str) -> np.nd
             "Empty that column, or label all sources (--targets all)."
         )
     return is_target
+
+
+def without_class_sets(settings: Settings) -> Settings:
+    """Return settings without the label sets that follow from the classes, such as ``bll|fsrq``: training adds them."""
+    sets = {label: names for label, names in (settings.label_sets or {}).items() if "|".join(names) != label}
+    return replace(settings, label_sets=sets)
 
 
 def plain_setting(text: Any) -> Any:

@@ -2,13 +2,13 @@
 
 ``chunk`` defines rows, ``columns`` the roles of their columns. ``arrays``, ``parquet`` and ``fits`` read them, and
 ``opening`` chooses by the ending of the file. ``passes`` has statistics and shuffled minibatches, ``rows_model`` trains
-on them, and ``labelling`` labels rows, here or on the workers of a cluster.
+on them, and ``predict`` labels rows, here or on the workers of a cluster.
 """
 
 from fermiclass.rows.arrays import ArrayRows
 from fermiclass.rows.columns import Columns
 from fermiclass.rows.fits import FITSRows
-from fermiclass.rows.labelling import predict_rows
+from fermiclass.rows.predict import predict_rows
 from fermiclass.rows.opening import open_rows, open_training_rows
 from fermiclass.rows.parquet import ParquetRows, parquet_writer
 from fermiclass.rows.passes import row_statistics, shuffled_minibatches

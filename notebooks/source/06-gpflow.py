@@ -14,7 +14,6 @@ import numpy as np
 import tensorflow_probability as tfp
 
 import fermiclass as fc
-from fermiclass.labelling.training import default_estimator
 from fermiclass.show.terminal import load_tensorflow
 
 load_tensorflow(quiet=True)  # it prints nothing
@@ -22,7 +21,7 @@ load_tensorflow(quiet=True)  # it prints nothing
 PLACES = (Path.cwd(), *Path.cwd().parents, *Path(fc.__file__).parents)
 CATALOGS = next(place / "catalogs" for place in PLACES if (place / "catalogs").is_dir())
 catalog = fc.read_catalog(CATALOGS / "4FGL-DR4.fits.gz")
-named = fc.train(catalog, default_estimator()).label(catalog)
+named = fc.train(catalog).label(catalog)
 
 # %% [markdown]
 # ## A kernel
@@ -40,7 +39,7 @@ smooth.lengthscales.prior = tfp.distributions.LogNormal(
     np.log(3.0 * np.sqrt(D)), np.float64(0.5)
 )
 kernel = smooth + gpflow.kernels.Linear(variance=0.1)
-model = fc.train(catalog, default_estimator(kernel=kernel))
+model = fc.train(catalog, recipe=fc.Recipe().with_settings(kernel=kernel))
 labels = model.label(catalog)
 
 # %% [markdown]
@@ -75,8 +74,8 @@ figure.tight_layout()
 # `MultiClass` and your own likelihoods serve where each label is one class.
 
 # %%
-softmax = default_estimator(likelihood=gpflow.likelihoods.Softmax(5))
-by_softmax = fc.train(catalog, softmax).label(catalog)
+softmax = fc.Recipe().with_settings(likelihood=gpflow.likelihoods.Softmax(5))
+by_softmax = fc.train(catalog, recipe=softmax).label(catalog)
 print(f"mean change {np.mean(np.abs(named['P_msp'] - by_softmax['P_msp'])):.4f}")
 
 # %% [markdown]

@@ -26,6 +26,7 @@ from fermiclass.evaluation.crossmatch import later_classes
 from fermiclass.evaluation.methods import open_classes
 from fermiclass.evaluation.protocols import _open_truth
 from fermiclass.evaluation.results import ESTIMATED_SUFFIX, MEAN
+from fermiclass.nimgp.settings import Settings
 
 OLD = {"classes": THREE_CLASSES, "features": "six"}
 FOUR = ("bll", "fsrq", "psr", "other")
