@@ -11,8 +11,8 @@ from fermiclass.cli.folders import load_rows_model
 from fermiclass.cli.options import FILE, common_options, hdu_option, names, rows_argument
 from fermiclass.io.files import exists
 from fermiclass.rows import predict_rows
-from fermiclass.rows.predict import connected
 from fermiclass.rows.parquet import check_rows_place
+from fermiclass.rows.predict import connected
 from fermiclass.show.terminal import progress_bar
 
 

@@ -12,15 +12,20 @@ evidence beside the spectrum: later lists confirm a large part of these counterp
 
 from __future__ import annotations
 
+import functools
+import json
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.catalog.catalog import DISC, LATITUDE_EDGE
+from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.io.arrays import FloatArray
 
 #: Odds of fsrq against bll among AGN without a type, relative to AGN with a type. Broad lines give an fsrq its type
@@ -34,6 +39,10 @@ UNTYPED_FSRQ = 0.5
 BCU_NOT_AGN = 0.02
 
 _LEAST = 20  # number of sources of each kind that a regression needs
+
+#: Bounds of S₀, and the factor within which a value is at a bound.
+_REFERENCES, _INSIDE = (1.0, 1e3), 1.01
+
 _AGN = CLASS_TREE["agn"]
 
 _SECOND = "CLASS2"
@@ -60,7 +69,7 @@ class SelectionPrior:
     learns from AGN with a type, which become rarer towards the plane. τ₀ is the mean over AGN with a type. S₀, the
     significance at which an AGN's odds stay as trained, is that of greatest likelihood for the unassociated sources at
     10 degrees and more: they are a mixture of AGN and others, with the densities that the classifier has learned.
-    Everything is estimated from the training catalogue.
+    Everything is estimated from the training catalogue, with the default features: :func:`of_release`.
     """
 
     slope: float = 0.0  #: Exponent of the significance, at most 0.
@@ -96,6 +105,14 @@ class SelectionPrior:
             return by_latitude
         found, mixed = replace(by_latitude, slope=slope[1]), unassociated & far
         reference = _reference(found.odds(catalog)[mixed], found.slope, p_agn[mixed], trained_odds)
+        if not _REFERENCES[0] * _INSIDE < reference < _REFERENCES[1] / _INSIDE:
+            warnings.warn(
+                f"the features do not tell how completely {catalog.source} has the AGN: its class priors are those of the "
+                "training, in which AGN are too frequent. Learn from a release of 4FGL (--train-on)",
+                CatalogWarning,
+                stacklevel=2,
+            )
+            return cls()
         return replace(found, reference=reference)
 
     def odds(self, sources: Catalog) -> FloatArray:
@@ -124,6 +141,19 @@ class SelectionPrior:
         return {name: float(value) for name, value in asdict(self).items() if np.isfinite(value)}
 
 
+@functools.cache
+def of_release(name: str) -> tuple[SelectionPrior, SecondAssociations] | None:
+    """Return what a release says of associations, as the default features tell it; None for other catalogues.
+
+    The selection of AGN is a property of the catalogue. Few features, which hardly tell AGN from others, would give
+    another one, or none. ``catalogs/make_selection.py`` makes the numbers.
+    """
+    content = json.loads(files("fermiclass.labelling").joinpath("selection.json").read_text(encoding="utf-8"))
+    if name not in content:
+        return None
+    return SelectionPrior(**content[name]["selection"]), SecondAssociations(content[name]["second"])
+
+
 def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
     """Return ln Signif_Avg, asinh(|GLAT|/3°), and the mask of sources with both, ``(N,)`` each."""
     significance, latitude = catalog.column("Signif_Avg"), catalog.column("GLAT")
@@ -145,8 +175,7 @@ def _reference(r: FloatArray, slope: float, p: FloatArray, odds: float) -> float
         a = r * np.exp(-slope * ln_s0)
         return -math.fsum(np.log((a * p + 1.0 - p) / (a * odds + 1.0)))  # the same in any order of the sources
 
-    # between 1 and 1000
-    return float(np.exp(minimize_scalar(loss, bounds=(0.0, np.log(1e3)), method="bounded").x))
+    return float(np.exp(minimize_scalar(loss, bounds=np.log(_REFERENCES), method="bounded").x))
 
 
 def _regression(

@@ -95,7 +95,7 @@ class CatalogModel:
         return np.asarray(counts / counts.sum())
 
     def with_selection(self, catalog: Catalog, table: FeatureTable) -> CatalogModel:
-        """Return the same model with what its training catalogue says of associations.
+        """Return the same model with what the associations of its training catalogue say, by its own probabilities.
 
         That is the selection prior, and the likelihood of CLASS2. Neither changes the odds of AGN among themselves, or
         of other sources: without classes of both it is not learned. `table` has the features of all sources of the

@@ -10,8 +10,9 @@ import numpy as np
 
 from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import CatalogError
-from fermiclass.features import FeatureTable
+from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, parse_features
 from fermiclass.io.versions import versions
+from fermiclass.labelling.associations import of_release
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.labelling.labels import Labels
@@ -106,7 +107,19 @@ def train_checked(checked: Checked, progress: Progress | None = None) -> Catalog
         domain=domain,
         provenance=Provenance(catalog.origin, training_counts(checked), versions(), checked.left_out),
     )
-    return model.with_selection(catalog, checked.table)
+    return _with_selection(model, checked)
+
+
+def _with_selection(model: CatalogModel, checked: Checked) -> CatalogModel:
+    """Return the model with what associations say: of a known release as it is kept, else by the default features."""
+    known = of_release(checked.catalog.release.name)
+    if known is not None:
+        return replace(model, selection=known[0], second=known[1])
+    default = [feature.name for feature in parse_features(DEFAULT_FEATURE_SET, checked.catalog)]
+    if set(default) <= set(model.features):
+        return model.with_selection(checked.catalog, checked.table)
+    by_default = train(checked.catalog, recipe=replace(checked.recipe, features=",".join(default)))
+    return replace(model, selection=by_default.selection, second=by_default.second)
 
 
 def training_counts(checked: Checked) -> dict[str, int]:

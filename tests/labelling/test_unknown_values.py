@@ -19,7 +19,7 @@ def test_companions_are_the_population_given_the_known_features(limit):
     """Mean and variance by quadrature over the kernel estimate and the noise of the known feature, below the limit."""
     W = np.array([[0.5, 0.2], [0.2, 0.3]])
     sources = np.array([[0.0, 0.0], [1.0, 2.0], [-1.0, 1.0], [2.0, -1.0]])
-    domain = TrainingDomain(sources, 2 * W, np.empty(0), 1)
+    domain = TrainingDomain(sources, np.full(len(sources), ""), 2 * W, np.empty(0), 1)
     observed, noise = 0.7, 0.4
     grid = np.linspace(-8, 10, 601) - 0.015  # a limit lies between two points
     first, second = np.meshgrid(grid, grid, indexing="ij")
