@@ -12,7 +12,6 @@ from astropy.table import Table
 from fermiclass.catalog import REQUIRED_COLUMNS, CatalogWarning, read_catalog
 from fermiclass.errors import CatalogError
 from fermiclass.features import extract_features
-from tests.conftest import slim_path
 
 
 @pytest.mark.parametrize("place", [1, 1000, 2880, 4000, 2880 * 3, 0.1, 0.5, 0.9, -2881])
@@ -22,14 +21,6 @@ def test_truncated_files(plain_bytes, tmp_path, place, compress):
     (tmp_path / "catalog.fits").write_bytes(content[: int(place * len(content)) if 0 < place < 1 else place])
     with pytest.raises(CatalogError, match=r"catalog\.fits' cannot be read .*Download it"):
         read_catalog(tmp_path / "catalog.fits")
-
-
-def test_damaged_gzip_file(tmp_path):
-    content = bytearray(slim_path("4FGL-DR4").read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    (tmp_path / "catalog.fits.gz").write_bytes(content)
-    with pytest.raises(CatalogError, match="cannot be read"):
-        read_catalog(tmp_path / "catalog.fits.gz")
 
 
 @pytest.mark.parametrize("content", [b"Source_Name,CLASS1\nx,bll\n", b"\x89PNG\r\n\x1a\n" + bytes(500), b"<html>404"])

@@ -133,17 +133,6 @@ def test_the_release_is_known_by_its_keywords(some, tmp_path):
     assert read_catalog(tmp_path / "topcat.vot").release.name == "4FGL-DR4"
 
 
-@pytest.mark.parametrize("writer", [votable, parquet_of_astropy])
-def test_damaged_files(some, tmp_path, writer):
-    _, table = some
-    writer(table[:40], tmp_path / "whole")
-    content = (tmp_path / "whole").read_bytes()
-    for place in (0.001, 0.3, 0.999):
-        (tmp_path / "cut").write_bytes(content[: int(place * len(content))])
-        with pytest.raises(CatalogError, match="cut' cannot be read"):
-            read_catalog(tmp_path / "cut")
-
-
 def test_other_tables_in_these_formats(tmp_path):
     table = Table({"a": [1.0], "b": ["x"]})
     for format in ("votable", "parquet", "ascii.ecsv"):

@@ -166,14 +166,6 @@ def test_damaged_files(form, data, tmp_path, damage):
         rows.read(0, 1)
 
 
-def test_a_damaged_row_group(data, tmp_path):
-    path = write_parquet(tmp_path / "rows.parquet", data.columns)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
-    with pytest.raises(RowsError, match="cannot be read as a Parquet file"):
-        open_rows(path, FEATURES).read(0, 1000)
-
-
 @pytest.mark.parametrize("ending", [".parquet", ".fits"])
 def test_rows_are_the_feature_table_of_a_catalogue(ending, dr4, tmp_path):
     features = extract_features(dr4, "extended", THREE_CLASSES)
