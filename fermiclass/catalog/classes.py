@@ -77,6 +77,7 @@ TARGETS = ("unassociated", "bcu", "uncertain", "all")  #: Choices of the sources
 MOST_LETTERS = 60
 SOURCE_STATUSES = ("unassociated", *UNCERTAIN_CLASSES, "associated", "identified")  #: Values of `Catalog.status`.
 
+DEFAULT_ITEM = "default"  #: The item that stands for the default classes of the catalogue.
 _OTHER = "other"
 _OR = "|"  # between groups of which one is right
 _KIND = ":"  # between a kind and the class code of which it is one
@@ -113,6 +114,34 @@ def default_classes(codes: ArrayLike) -> str:
             learned.setdefault(label, []).append(code)
     several = [f"{label}={'+'.join(members)}" for label, members in learned.items() if _OR in label]
     return ",".join([*(label for label in learned if _OR not in label), *several])
+
+
+def with_default(spec: str, codes: ArrayLike) -> str:
+    """Return a text of classes with those of :func:`default_classes` in place of the item ``default``.
+
+    Other items take the classes that they name from it. Kinds stand where their class stood, also in labels of several
+    groups: ``default,hsp:bll,lsp:bll`` has ``hsp|lsp|fsrq`` in place of ``bll|fsrq``. The class itself stays if it is
+    named too: ``default,msp,spider:msp``.
+    """
+    items = [item.strip() for item in spec.split(",")]
+    added = [item for item in items if item.lower() != DEFAULT_ITEM]
+    if len(added) == len(items):
+        return spec
+    rights = {item: item.split("=")[-1].split(_KIND)[-1].lower() for item in added}
+    taken = {code.strip() for right in rights.values() for code in right.split("+")}
+    single = {item: right.strip() for item, right in rights.items() if "=" not in item}
+    parted = {code for item, code in single.items() if _KIND in item}
+    instead = {code: [item for item in single if single[item] == code] for code in parted}
+    filled: list[str] = []
+    for item in default_classes(codes).split(","):
+        label, several, members = item.partition("=")
+        groups = [each for group in label.split(_OR) for each in instead.get(group, [group])]
+        left = [code for code in members.split("+") if code not in taken]
+        if several and left:
+            filled.append(f"{_OR.join(group.partition(_KIND)[0].strip() for group in groups)}={'+'.join(left)}")
+        elif not several and (label in instead or label not in taken):
+            filled += groups
+    return ",".join([*filled, *(item for item in added if item not in filled)])
 
 
 def has_two_kinds(codes: ArrayLike) -> bool:
@@ -158,7 +187,7 @@ class ClassGrouping:
                                 is one of them, unknown which.
         ======================  ========================================================================================
 
-        :meth:`fermiclass.Catalog.grouping` also knows the item ``default``: the groups of :func:`default_classes`.
+        :meth:`fermiclass.Catalog.grouping` also knows the item ``default``: :func:`with_default`.
 
         Raises
         ------
