@@ -116,12 +116,6 @@ def test_small_fluxes_and_times_keep_all_digits(form, tmp_path):
     check(make_rows(form, data, tmp_path).read(640, 800), data, 640, 800)
 
 
-def test_blocks_are_row_groups(data, tmp_path):
-    rows = make_rows("parquet-folder", data, tmp_path)
-    edges = [*range(0, 333, 64), *range(333, 1000, 64), 1000]
-    assert sorted(set(rows.block_edges.tolist())) == edges
-
-
 @pytest.mark.parametrize("form", TABLES)
 def test_columns_that_are_kept(form, data, tmp_path):
     rows = make_rows(form, data, tmp_path, keep=["name", "e_flux", "class"])
