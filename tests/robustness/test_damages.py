@@ -3,12 +3,10 @@
 The catalogue that is damaged is a tenth of 4FGL-DR4. Damaged files have tests in `tests/catalog/test_faulty_input.py`.
 """
 
-import io
 import warnings
 
 import numpy as np
 import pytest
-from astropy.io import fits
 from astropy.table import Column
 from click.testing import CliRunner
 from hypothesis import given
@@ -21,7 +19,6 @@ from fermiclass.errors import CatalogError, FeatureError
 from fermiclass.features import FEATURE_SETS
 
 NUMBERS = ("Flux1000", "Unc_Flux1000", "LP_Index", "Unc_LP_Index", "LP_beta", "Unc_LP_beta", "Signif_Avg", "PL_Index")
-FORMS = (("I", "i2", -32768), ("J", "i4", 2**31 - 1), ("E", "f4", np.nan), ("D", "f8", np.nan))
 
 
 @pytest.fixture(scope="module")
@@ -187,37 +184,6 @@ def test_any_numbers_in_any_columns(tenth, data):
         found = extract_features(read_catalog(table), "six")
     assert np.all(np.isfinite(found.X))
     assert np.all(found.X_var >= 0)
-
-
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.filterwarnings("ignore::fermiclass.catalog.CatalogWarning")
-def test_columns_of_any_type_in_any_order_give_the_same_bits(tenth, seed):
-    """In FITS: whole or real numbers of any width, with TSCAL, TZERO and TNULL, among other columns."""
-    rng = np.random.default_rng(seed)
-    plain, columns = tenth[:40], []
-    for name in NUMBERS:
-        values, unit = np.asarray(plain[name]), str(plain[name].unit or "")
-        scale = float(f"{np.nanmax(np.abs(values)) / rng.choice([100, 20_000]):.5G}")
-        zero = float(f"{scale * rng.integers(-100, 100):.5G}")
-        missing = np.isnan(values) | (rng.random(40) < 0.1)
-        whole = np.round((np.where(missing, 0.0, values) - zero) / scale)
-        plain[name] = Column(np.where(missing, np.nan, whole * scale + zero), unit=unit)
-        form, kind, null = FORMS[rng.integers(len(FORMS))]
-        stored = np.where(missing, null, whole).astype(kind)
-        cards = {"TSCAL": scale, "TZERO": zero} | ({} if np.isnan(null) else {"TNULL": null})
-        columns.append((fits.Column(name, form, unit=unit, array=stored), cards))
-    others = fits.BinTableHDU(plain[[name for name in plain.colnames if name not in NUMBERS]]).columns
-    columns += [(column, {}) for column in others]
-    columns = [columns[k] for k in rng.permutation(len(columns))]
-    hdu = fits.BinTableHDU.from_columns([column for column, _ in columns])
-    for number, (_, cards) in enumerate(columns, start=1):
-        hdu.header.update({f"{key}{number}": value for key, value in cards.items()})
-    stream = io.BytesIO()
-    hdu.writeto(stream)
-    with fits.open(io.BytesIO(stream.getvalue())) as hdus:
-        found, expected = (extract_features(read_catalog(table), "six") for table in (hdus, plain))
-    for name in ("X", "X_var", "flags", "names", "y"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
 
 
 @pytest.mark.parametrize(
