@@ -9,7 +9,7 @@ from fermiclass.benchmarks.harness import RecordFile, run
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier
 
-from .fake import Constant, Deadly, FakeBenchmark, WithoutData
+from .fake import Constant, FakeBenchmark
 
 ESTIMATORS = {("easy/0", "logistic"): BaselineClassifier(), ("hard/0", "constant"): Constant()}
 HEADER = {"benchmark": "fake", "versions": {}}
@@ -136,16 +136,6 @@ def test_results_of_other_settings(path):
 
 def test_two_processes(path, expected):
     same_records(go(path, workers=2), expected)
-
-
-def test_a_process_that_dies():
-    with pytest.raises(BenchmarkError, match=r"worker processes was ended from outside.*fewer --workers"):
-        run(FakeBenchmark(), {("easy/0", "deadly"): Deadly()}, 1, workers=2)
-
-
-def test_errors_of_the_user_come_back_from_processes():
-    with pytest.raises(BenchmarkError, match=r"no data for (easy|hard)/0"):
-        run(WithoutData(), ESTIMATORS, 1, workers=2)
 
 
 @pytest.mark.filterwarnings("default")  # Dask's own
