@@ -23,7 +23,7 @@ def main() -> None:
     """Write the file."""
     found = {}
     for name in RELEASES:
-        with mock.patch.object(training, "of_release", lambda name: None):  # estimate what is kept otherwise
+        with mock.patch.object(training, "of_release", return_value=None):  # estimate what is kept otherwise
             model = fc.train(fc.read_catalog(CATALOGS / f"{name}.fits.gz"))
         found[name] = {"selection": model.selection.to_dict(), "second": dict(model.second.chance)}
         print(name, found[name], flush=True)

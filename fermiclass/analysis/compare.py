@@ -97,7 +97,7 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
     agreement, confusion = _agree(table, said, meant, P, classes)
     ranks = None
     if of is not None and other.probability is not None:
-        ranks = _ranks(table, other, theirs, np.asarray(labels[column], float)[mine])
+        ranks = _ranks(table, other.probability[theirs], np.asarray(labels[column], float)[mine])
     roc = dict(_rocs(labels, classes, mine, said, meant, single=other.classes is None)) if truth else {}
     score = "SURPRISE" if "SURPRISE" in table.colnames else "DIFFERENCE"
     order = np.lexsort((np.asarray(table["Source_Name"]), -np.nan_to_num(np.abs(np.asarray(table[score])), nan=-1.0)))
@@ -204,10 +204,8 @@ def _agree(
     return agreement, confusion
 
 
-def _ranks(table: Table, other: OtherList, theirs: NDArray[np.intp], p: FloatArray) -> dict[str, float]:
+def _ranks(table: Table, q: FloatArray, p: FloatArray) -> dict[str, float]:
     """Add OTHER_P and DIFFERENCE to the table; return how the two probabilities rank the sources."""
-    assert other.probability is not None
-    q = other.probability[theirs]
     table["OTHER_P"] = Column(q, description="Probability in the other list", meta={"ucd": "stat.probability"})
     table["DIFFERENCE"] = Column(p - q, description="Our probability less OTHER_P", meta={"ucd": "stat.value"})
     known = np.isfinite(q)

@@ -10,13 +10,13 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, past_candidates
-from fermiclass.catalog import SOURCE_STATUSES
-from fermiclass.catalog.joining import same_sources
+from fermiclass.analysis.joining import same_sources
 from fermiclass.catalog.other_list import OtherList
+from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError, SelectionError
+from fermiclass.labelling.prediction_columns import add_column
 from fermiclass.io.target_lists import sexagesimal
 from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, Labels
-from fermiclass.labelling.prediction_columns import add_column
 
 #: Columns of the label table by criterion. Sources are ranked by the column, highest first.
 CRITERIA = {
@@ -142,7 +142,7 @@ def followup(
     exclude
         Sources to leave out, such as known pulsars or targets observed: a table with names or positions, or names. A
         name is that in 4FGL, of the counterpart, or in an earlier catalogue. All other rows exclude the sources within
-        :data:`fermiclass.catalog.joining.REACH` error ellipses, by their position or that in a name such as
+        :data:`fermiclass.analysis.joining.REACH` error ellipses, by their position or that in a name such as
         'PSR J1539-3323'.
     top
         Number of sources to keep.
@@ -166,34 +166,19 @@ def followup(
     CatalogError
         When a column is missing.
     """
-    table = labels.copy()
-    for name in ("RANK", *ADDED, *_SAID):  # of an earlier ranking
-        table.meta.pop(name, None)
-        if name in table.colnames:
-            table.remove_column(name)
-    for column in _LABEL_COLUMNS:
-        _require(table, column)
-    wanted, probability = ((), "P_MAX") if want is None else Labels(table).wanted(want)
-    by = by or ("information" if want is None else "probability")
-    if by not in CRITERIA:
-        raise SelectionError(f"by='{by}' is unknown: choose one of {', '.join(CRITERIA)}")
+    table = _unranked(labels)
+    ranking = _ranking(table, by, want)
     if top is not None and top < 1:
         raise SelectionError(f"top={top} is not valid: give 1 or more")
-    if want is not None and flags is None:
-        flags = DOUBTFUL_FLAGS
     if contamination is not None and (want is None or min_probability is not None):
         raise SelectionError("a contamination needs a wanted class, and no least probability (--want, --min-p)")
-    if want is not None and by == "probability" and min_probability is contamination is None:
+    if want is not None and flags is None:
+        flags = DOUBTFUL_FLAGS
+    if want is not None and ranking.by == "probability" and min_probability is contamination is None:
         min_probability = LEAST_PROBABILITY
-    score = probability if by == "probability" else CRITERIA[by]
-    if by == "noise" and len(table) and not np.any(np.asarray(table[score], np.float64) > LEAST_NOISE_ENTROPY):
-        raise SelectionError(
-            f"{score} is 0 for all sources: a first-order method counts what the error bars add in INFORMATION. Rank "
-            "by 'information', or label with --method nimgp"
-        )
-
-    constraints = [
-        *_limit("min_probability", min_probability, probability, ">=", 0.0, 1.0),
+    constraints = (
+        *_by_class(ranking),
+        *_limit("min_probability", min_probability, ranking.probability, ">=", 0.0, 1.0),
         *_by_place(ra, dec, abs_glat),
         *_limit("min_significance", min_significance, "Signif_Avg", ">="),
         *_limit("min_flux", min_flux, "Flux1000", ">=", unit=" ph cm-2 s-1"),
@@ -201,46 +186,115 @@ def followup(
         *_by_flags(flags, status),
         *_limit("max_ood", max_ood, "OOD_SCORE", "<=", 0.0, 1.0),
         *_limit("min_lasts", min_lasts, LASTS, ">=", 0.0, 1.0),
-    ]
-    if wanted and by != "probability":
-        likely = f"most probably {' or '.join(wanted)}"
-        constraints.insert(0, Constraint(likely, "PRED_CLASS", lambda names: np.isin(names, wanted)))
-    weighted = by in WEIGHTED
-    selected, excluded = [f"all {len(table)}"], []
-    for constraint in constraints:
-        table = table[constraint.met_by(table)]
-        selected.append(f"{constraint.text} {len(table)}")
-    for other in _lists_of(exclude):
-        table, note = _without(table, other, labels)
-        selected.append(f"not in {other.source} {len(table)}")
-        excluded.append(note)
+    )
+    table, selected = _meeting(table, constraints)
+    table, excluded = _excluding(table, exclude, labels, selected)
     if contamination is not None:
-        p = np.ma.filled(np.ma.asarray(table[probability], np.float64), np.nan)
-        limit = limit_of(p, _number("contamination", contamination, 0.0, 1.0))
-        table = table[p >= limit]
-        selected.append(f"{probability} >= {limit:.3f}, for a contamination of {contamination:g}, {len(table)}")
-    table = _ranked(table, score, weighted)[:top]
-    if score == PAST_SCORE and (min_probability or 0) >= LEAST_PROBABILITY and {*(flags or ())} >= {*DOUBTFUL_FLAGS}:
-
-        def choose(earlier: Table) -> Table:
-            for constraint in constraints:
-                earlier = earlier[constraint.met_by(earlier)]
-            return _ranked(earlier, PAST_SCORE, weighted)[:top]
-
-        if past := past_candidates(choose, str(labels.meta.get("release", ""))):
+        table = _expecting(table, ranking.probability, contamination, selected)
+    table = ranking.of(table)[:top]
+    of_candidates = (min_probability or 0) >= LEAST_PROBABILITY and {*(flags or ())} >= {*DOUBTFUL_FLAGS}
+    if ranking.score == PAST_SCORE and of_candidates:
+        release = str(labels.meta.get("release", ""))
+        if past := past_candidates(lambda earlier: ranking.of(_meeting(earlier, constraints)[0])[:top], release):
             table.meta["past"] = past
-
-    score = f"{score} * {LASTS}" if weighted else score
-    add_column(table, "RANK", np.arange(1, len(table) + 1), f"Rank by {score}, highest first", "meta.number", 0)
-    facts = zip(ADDED, (*sexagesimal(table), first_list_of(table), known_as(table)), strict=True)
-    for name, texts in facts:
-        add_column(table, name, np.array(texts, str), *ADDED[name])
-    table.meta |= {"rankedby": score, "selected": "; ".join(selected)}
+    table.meta |= {"rankedby": ranking.text, "selected": "; ".join(selected)}
     if excluded:
         table.meta["excluded"] = " ".join(excluded)
     if want is not None:
-        p, lasts = (np.asarray(table[name], np.float64) for name in (probability, LASTS))
+        p, lasts = (np.asarray(table[name], np.float64) for name in (ranking.probability, LASTS))
         table.meta["expected"] = f"{np.sum(p):.1f} {want}, {np.sum(p * lasts):.1f} that last"
+    return _with_facts(table, ranking)
+
+
+class _Ranking(NamedTuple):
+    """By what sources are ranked."""
+
+    by: str  #: One of :data:`CRITERIA`.
+    wanted: tuple[str, ...]  #: The wanted classes; none if any class will do.
+    probability: str  #: The column of their probability, or of the most probable class.
+
+    @property
+    def score(self) -> str:
+        """The column that ranks."""
+        return self.probability if self.by == "probability" else CRITERIA[self.by]
+
+    @property
+    def text(self) -> str:
+        """The score in words."""
+        return f"{self.score} * {LASTS}" if self.by in WEIGHTED else self.score
+
+    def of(self, table: Table) -> Table:
+        """Return the rows with the highest score first; those of equal rank by name."""
+        worth = np.asarray(table[self.score], np.float64)
+        if self.by in WEIGHTED:
+            worth = worth * np.asarray(table[LASTS], np.float64)
+        return table[np.lexsort((np.asarray(table["Source_Name"]), -np.where(np.isnan(worth), -np.inf, worth)))]
+
+
+def _unranked(labels: Table) -> Table:
+    """Return a copy without what an earlier ranking has added. Raises CatalogError when a column is missing."""
+    table = labels.copy()
+    for name in ("RANK", *ADDED, *_SAID):
+        table.meta.pop(name, None)
+        if name in table.colnames:
+            table.remove_column(name)
+    for column in _LABEL_COLUMNS:
+        _require(table, column)
+    return table
+
+
+def _ranking(table: Table, by: str | None, want: str | None) -> _Ranking:
+    """Return the ranking by a criterion. Raises SelectionError where it is unknown or 0 for all sources."""
+    wanted, probability = ((), "P_MAX") if want is None else Labels(table).wanted(want)
+    by = by or ("information" if want is None else "probability")
+    if by not in CRITERIA:
+        raise SelectionError(f"by='{by}' is unknown: choose one of {', '.join(CRITERIA)}")
+    ranking = _Ranking(by, tuple(wanted), probability)
+    if by == "noise" and len(table) and not np.any(np.asarray(table[ranking.score], np.float64) > LEAST_NOISE_ENTROPY):
+        raise SelectionError(
+            f"{ranking.score} is 0 for all sources: a first-order method counts what the error bars add in INFORMATION."
+            " Rank by 'information', or label with --method nimgp"
+        )
+    return ranking
+
+
+def _meeting(table: Table, constraints: Sequence[Constraint]) -> tuple[Table, list[str]]:
+    """Return the rows that fulfil all constraints, and what is left after each."""
+    selected = [f"all {len(table)}"]
+    for constraint in constraints:
+        table = table[constraint.met_by(table)]
+        selected.append(f"{constraint.text} {len(table)}")
+    return table, selected
+
+
+def _excluding(
+    table: Table, exclude: Table | Sequence[str | OtherList], labels: Table, selected: list[str]
+) -> tuple[Table, list[str]]:
+    """Return the rows that are in no other list, and a sentence on each list; tell `selected` what is left."""
+    notes = []
+    for other in _lists_of(exclude):
+        table, note = _without(table, other, labels)
+        selected.append(f"not in {other.source} {len(table)}")
+        notes.append(note)
+    return table, notes
+
+
+def _expecting(table: Table, probability: str, contamination: float, selected: list[str]) -> Table:
+    """Return the rows of at least the probability of :func:`limit_of`; tell `selected` what is left."""
+    p = np.ma.filled(np.ma.asarray(table[probability], np.float64), np.nan)
+    limit = limit_of(p, _number("contamination", contamination, 0.0, 1.0))
+    table = table[p >= limit]
+    selected.append(f"{probability} >= {limit:.3f}, for a contamination of {contamination:g}, {len(table)}")
+    return table
+
+
+def _with_facts(table: Table, ranking: _Ranking) -> Table:
+    """Add RANK and the columns of :data:`ADDED`."""
+    about = f"Rank by {ranking.text}, highest first"
+    add_column(table, "RANK", np.arange(1, len(table) + 1), about, "meta.number", 0)
+    facts = zip(ADDED, (*sexagesimal(table), first_list_of(table), known_as(table)), strict=True)
+    for name, texts in facts:
+        add_column(table, name, np.array(texts, str), *ADDED[name])
     return table
 
 
@@ -252,12 +306,6 @@ def limit_of(p: NDArray[np.float64], contamination: float) -> float:
     falling = np.sort(p[np.isfinite(p)])[::-1]
     good = np.flatnonzero(np.cumsum(1.0 - falling) <= contamination * np.arange(1, len(falling) + 1))
     return float(falling[good[-1]]) if len(good) else np.inf
-
-
-def _ranked(table: Table, score: str, weighted: bool) -> Table:
-    """Return the rows with the highest score first, times LASTS if it is weighted; those of equal rank by name."""
-    worth = np.asarray(table[score], np.float64) * (np.asarray(table[LASTS], np.float64) if weighted else 1.0)
-    return table[np.lexsort((np.asarray(table["Source_Name"]), -np.where(np.isnan(worth), -np.inf, worth)))]
 
 
 def _lists_of(exclude: Table | Sequence[str | OtherList]) -> list[OtherList]:
@@ -297,6 +345,13 @@ def _limit(
         limit = _number(name, value, low, high)
         good = np.greater_equal if sign == ">=" else np.less_equal
         yield Constraint(f"{column} {sign} {limit:g}{unit}", column, lambda x: np.asarray(good(x, limit)))
+
+
+def _by_class(ranking: _Ranking) -> Iterator[Constraint]:
+    """Yield that a wanted class is the most probable one, unless its probability ranks."""
+    if ranking.wanted and ranking.by != "probability":
+        likely = f"most probably {' or '.join(ranking.wanted)}"
+        yield Constraint(likely, "PRED_CLASS", lambda names: np.isin(names, ranking.wanted))
 
 
 def _by_place(ra: Range | None, dec: Range | None, abs_glat: Range | None) -> Iterator[Constraint]:

@@ -10,7 +10,14 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog.classes import SOURCE_STATUSES, TARGETS, UNCERTAIN_CLASSES, ClassGrouping, default_classes
+from fermiclass.catalog.classes import (
+    DEFAULT_ITEM,
+    SOURCE_STATUSES,
+    TARGETS,
+    UNCERTAIN_CLASSES,
+    ClassGrouping,
+    with_default,
+)
 from fermiclass.catalog.origin import Brought, Origin
 from fermiclass.catalog.releases import Release
 from fermiclass.errors import ClassError, FeatureError
@@ -91,8 +98,10 @@ class Catalog:
         return np.ascontiguousarray(np.where(np.abs(values) <= LARGEST, values, np.nan))
 
     def grouping(self, classes: str | ClassGrouping | None) -> ClassGrouping:
-        """Return the parsed classes, or the default ones of this catalogue where there are none."""
-        return ClassGrouping.parse(default_classes(self.classes) if classes is None else classes)
+        """Return the parsed classes. The item ``default``, or None, stands for the default ones of this catalogue."""
+        if isinstance(classes, ClassGrouping):
+            return classes
+        return ClassGrouping.parse(with_default(DEFAULT_ITEM if classes is None else classes, self.classes))
 
     def __len__(self) -> int:
         return len(self.table)

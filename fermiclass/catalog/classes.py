@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,6 +77,7 @@ TARGETS = ("unassociated", "bcu", "uncertain", "all")  #: Choices of the sources
 MOST_LETTERS = 60
 SOURCE_STATUSES = ("unassociated", *UNCERTAIN_CLASSES, "associated", "identified")  #: Values of `Catalog.status`.
 
+DEFAULT_ITEM = "default"  #: The item that stands for the default classes of the catalogue.
 _OTHER = "other"
 _OR = "|"  # between groups of which one is right
 _KIND = ":"  # between a kind and the class code of which it is one
@@ -114,6 +116,34 @@ def default_classes(codes: ArrayLike) -> str:
     return ",".join([*(label for label in learned if _OR not in label), *several])
 
 
+def with_default(spec: str, codes: ArrayLike) -> str:
+    """Return a text of classes with those of :func:`default_classes` in place of the item ``default``.
+
+    Other items take the classes that they name from it. Kinds stand where their class stood, also in labels of several
+    groups: ``default,hsp:bll,lsp:bll`` has ``hsp|lsp|fsrq`` in place of ``bll|fsrq``. The class itself stays if it is
+    named too: ``default,msp,spider:msp``.
+    """
+    items = [item.strip() for item in spec.split(",")]
+    added = [item for item in items if item.lower() != DEFAULT_ITEM]
+    if len(added) == len(items):
+        return spec
+    rights = {item: item.split("=")[-1].split(_KIND)[-1].lower() for item in added}
+    taken = {code.strip() for right in rights.values() for code in right.split("+")}
+    single = {item: right.strip() for item, right in rights.items() if "=" not in item}
+    parted = {code for item, code in single.items() if _KIND in item}
+    instead = {code: [item for item in single if single[item] == code] for code in parted}
+    filled: list[str] = []
+    for item in default_classes(codes).split(","):
+        label, several, members = item.partition("=")
+        groups = [each for group in label.split(_OR) for each in instead.get(group, [group])]
+        left = [code for code in members.split("+") if code not in taken]
+        if several and left:
+            filled.append(f"{_OR.join(group.partition(_KIND)[0].strip() for group in groups)}={'+'.join(left)}")
+        elif not several and (label in instead or label not in taken):
+            filled += groups
+    return ",".join([*filled, *(item for item in added if item not in filled)])
+
+
 def has_two_kinds(codes: ArrayLike) -> bool:
     """Return whether the class codes of a catalogue, (N,), tell millisecond pulsars from others (4FGL-DR3 and later).
 
@@ -139,14 +169,25 @@ class ClassGrouping:
 
     @classmethod
     def parse(cls, spec: str | ClassGrouping) -> ClassGrouping:
-        """Parse comma-separated groups: ``bll,fsrq,psr``, ``agn=bll+fsrq+bcu,psr``, ``bll,fsrq,psr,msp,other``.
+        """Parse items separated by commas.
 
-        ``psr`` includes ``msp`` unless ``msp`` is named elsewhere, because releases before DR3 do not distinguish them.
-        ``other`` has every associated class that is named nowhere else, except bcu and unk. What a group contains does
-        not depend on the order or the names of groups.
-        ``bll|fsrq=rdg+bcu`` says: radio galaxies and bcu belong to one of these groups, unknown to which.
-        ``hsp:bll,lsp:bll`` says: hsp and lsp are kinds of bll that only labels of one's own tell apart
-        (:func:`fermiclass.relabel`). A bll without such a label is one of them, unknown which.
+        What a group contains does not depend on the order or the names of groups.
+
+        ======================  ========================================================================================
+        item                    what it says
+        ======================  ========================================================================================
+        ``bll``                 A group of one class of the catalogue. ``psr`` includes ``msp`` unless ``msp`` is named
+                                elsewhere, because releases before DR3 do not distinguish them.
+        ``agn=bll+fsrq+bcu``    A group of several classes.
+        ``other``               A group of every associated class that is named nowhere else, except bcu and unk. It may
+                                stand wherever a class can: ``rest=other``.
+        ``bll|fsrq=rdg+bcu``    Radio galaxies and bcu belong to one of these groups, unknown to which.
+        ``hsp:bll``             A kind of bll that only labels of one's own tell (:func:`fermiclass.relabel`). A class
+                                has two or more: ``hsp:bll,lsp:bll``, or ``msp,spider:msp``. A bll without such a label
+                                is one of them, unknown which.
+        ======================  ========================================================================================
+
+        :meth:`fermiclass.Catalog.grouping` also knows the item ``default``: :func:`with_default`.
 
         Raises
         ------
@@ -155,77 +196,10 @@ class ClassGrouping:
         """
         if isinstance(spec, ClassGrouping):
             return spec
-        members: dict[str, tuple[str, ...]] = {}
-        sets: dict[str, tuple[str, ...]] = {}
-        kinds: dict[str, str] = {}
-        for item in spec.split(","):
-            name, equals, right = (part.strip() for part in item.partition("="))
-            if _KIND in name and not equals:
-                name, _, right = (part.strip() for part in name.partition(_KIND))
-                equals, kinds[name] = "=", right.lower()
-            codes = tuple(code.strip().lower() for code in right.split("+")) if equals else (name.lower(),)
-            name = name if equals else name.lower()
-            alternatives = tuple(part.strip() for part in name.split(_OR))
-            several = _OR.join(alternatives)
-            distinct = len(set(alternatives)) == len(alternatives) > 1
-            if equals and distinct and all((*alternatives, *codes)) and several not in sets:
-                sets[several] = alternatives
-                members[several] = codes
-                continue
-            letters = name.replace("_", "")
-            if not (letters.isalnum() and letters.isascii() and len(name) <= MOST_LETTERS and all(codes)):
-                raise ClassError(
-                    f"the classes '{spec}' are malformed at '{item.strip()}': write names of up to "
-                    f"{MOST_LETTERS} letters and digits separated by commas, groups as name=a+b, such as --classes "
-                    "agn=bll+fsrq,psr"
-                )
-            if name.lower() in {*map(str.lower, members), "max"}:  # P_MAX is another column of the label table
-                raise ClassError(
-                    f"the classes '{spec}' cannot name a group '{name}': the names of groups must differ in more than "
-                    "case, and 'max' is reserved. Rename the group"
-                )
-            members[name] = codes
-        named = [code for name, codes in members.items() if name not in kinds for code in codes]
-        named += sorted(set(kinds.values()) - set(named))
-        for code in named:
-            if code not in (*CLASS_CODES, _OTHER):
-                close = difflib.get_close_matches(code, [*CLASS_CODES, _OTHER], n=1)
-                hint = f"did you mean '{close[0]}'? " if close else ""
-                raise ClassError(
-                    f"'{code}' is not a class of the catalogue: {hint}Known are {', '.join(CLASS_CODES)}, and {_OTHER}"
-                )
-            if named.count(code) > 1:
-                raise ClassError(f"the classes '{spec}' name '{code}' more than once: put each class into one group")
-        if "psr" in named and "msp" not in named:
-            named.append("msp")
-            members = {name: (*codes, "msp") if "psr" in codes else codes for name, codes in members.items()}
-        names = tuple(name for name in members if name not in sets)
-        for name, alternatives in sets.items():
-            unknown = [each for each in alternatives if each not in names]
-            if unknown:
-                raise ClassError(
-                    f"the classes '{spec}' name '{name}', but '{unknown[0]}' is no group among {', '.join(names)}: "
-                    "name groups of which one is right, such as bll|fsrq=rdg+bcu"
-                )
-        if len(names) < 2:
-            raise ClassError(
-                f"the classes '{spec}' have only one group, expected at least two. Give two, such as agn=bll+fsrq,psr"
-            )
-        others = tuple(c for c in CLASS_CODES if c not in {*named, *UNCERTAIN_CLASSES})
-        rest = next((name for name, codes in members.items() if _OTHER in codes), "")
-        members = {
-            name: tuple(c for code in codes for c in (others if code == _OTHER else (code,)))
-            for name, codes in members.items()
-        }
-        for code in dict.fromkeys(kinds.values()):
-            alternatives = tuple(name for name in names if code in members[name])
-            if len(alternatives) < 2:
-                raise ClassError(
-                    f"the classes '{spec}' have one kind of {code} only. Name the others, such as hsp:bll,lsp:bll or "
-                    "msp,spider:msp"
-                )
-            label, shared = _OR.join(alternatives), set.intersection(*(set(members[name]) for name in alternatives))
-            sets[label], members[label] = alternatives, tuple(sorted(shared))
+        items = _split(spec)
+        members, sets = _rest(spec, items, _check(spec, items))
+        names = tuple(name for name in items.members if name not in items.sets)
+        rest = next((name for name, codes in items.members.items() if _OTHER in codes), "")
         return cls(names, members, ",".join(part.strip() for part in spec.split(",")), sets, rest)
 
     def __str__(self) -> str:
@@ -282,3 +256,97 @@ class ClassGrouping:
                 )
             found += label.split(_OR)
         return _OR.join(name for name in self.names if name in found)
+
+
+class _Items(NamedTuple):
+    """A text of classes, item by item: the codes of each group or label of several groups, as written."""
+
+    members: dict[str, tuple[str, ...]]
+    sets: dict[str, tuple[str, ...]]  #: Labels of several groups, and these groups.
+    kinds: dict[str, str]  #: Groups that are kinds, and the class of which they are one.
+
+
+def _split(spec: str) -> _Items:
+    """Return the items of a text. Raises ClassError for an item that is malformed or whose name another one has."""
+    items = _Items({}, {}, {})
+    for item in spec.split(","):
+        name, equals, right = (part.strip() for part in item.partition("="))
+        if _KIND in name and not equals:
+            name, _, right = (part.strip() for part in name.partition(_KIND))
+            equals, items.kinds[name] = "=", right.lower()
+        codes = tuple(code.strip().lower() for code in right.split("+")) if equals else (name.lower(),)
+        name = name if equals else name.lower()
+        alternatives = tuple(part.strip() for part in name.split(_OR))
+        several = _OR.join(alternatives)
+        distinct = len(set(alternatives)) == len(alternatives) > 1
+        if equals and distinct and all((*alternatives, *codes)) and several not in items.sets:
+            items.sets[several], items.members[several] = alternatives, codes
+            continue
+        letters = name.replace("_", "")
+        if not (letters.isalnum() and letters.isascii() and len(name) <= MOST_LETTERS and all(codes)):
+            raise ClassError(
+                f"the classes '{spec}' are malformed at '{item.strip()}': write names of up to "
+                f"{MOST_LETTERS} letters and digits separated by commas, groups as name=a+b, such as --classes "
+                "agn=bll+fsrq,psr"
+            )
+        if name.lower() in {*map(str.lower, items.members), "max"}:  # P_MAX is another column of the label table
+            raise ClassError(
+                f"the classes '{spec}' cannot name a group '{name}': the names of groups must differ in more than "
+                "case, and 'max' is reserved. Rename the group"
+            )
+        items.members[name] = codes
+    return items
+
+
+def _check(spec: str, items: _Items) -> list[str]:
+    """Return the class codes that the items name. Raises ClassError if these, or the groups, do not fit each other."""
+    named = [code for name, codes in items.members.items() if name not in items.kinds for code in codes]
+    named += sorted(set(items.kinds.values()) - set(named))
+    for code in named:
+        if code not in (*CLASS_CODES, _OTHER):
+            close = difflib.get_close_matches(code, [*CLASS_CODES, _OTHER], n=1)
+            hint = f"did you mean '{close[0]}'? " if close else ""
+            raise ClassError(
+                f"'{code}' is not a class of the catalogue: {hint}Known are {', '.join(CLASS_CODES)}, and {_OTHER}"
+            )
+        if named.count(code) > 1:
+            raise ClassError(f"the classes '{spec}' name '{code}' more than once: put each class into one group")
+    names = [name for name in items.members if name not in items.sets]
+    for name, alternatives in items.sets.items():
+        unknown = [each for each in alternatives if each not in names]
+        if unknown:
+            raise ClassError(
+                f"the classes '{spec}' name '{name}', but '{unknown[0]}' is no group among {', '.join(names)}: "
+                "name groups of which one is right, such as bll|fsrq=rdg+bcu"
+            )
+    if len(names) < 2:
+        raise ClassError(
+            f"the classes '{spec}' have only one group, expected at least two. Give two, such as agn=bll+fsrq,psr"
+        )
+    return named
+
+
+def _rest(spec: str, items: _Items, named: list[str]) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Return members and sets, with what the items do not write: msp in psr, what is other, what kinds share.
+
+    Raises ClassError for a class of which one kind is named only.
+    """
+    members, sets = dict(items.members), dict(items.sets)
+    if "psr" in named and "msp" not in named:
+        named = [*named, "msp"]
+        members = {name: (*codes, "msp") if "psr" in codes else codes for name, codes in members.items()}
+    others = tuple(c for c in CLASS_CODES if c not in {*named, *UNCERTAIN_CLASSES})
+    members = {
+        name: tuple(c for code in codes for c in (others if code == _OTHER else (code,)))
+        for name, codes in members.items()
+    }
+    for code in dict.fromkeys(items.kinds.values()):
+        alternatives = tuple(name for name in members if name not in sets and code in members[name])
+        if len(alternatives) < 2:
+            raise ClassError(
+                f"the classes '{spec}' have one kind of {code} only. Name the others, such as hsp:bll,lsp:bll or "
+                "msp,spider:msp"
+            )
+        label, shared = _OR.join(alternatives), set.intersection(*(set(members[name]) for name in alternatives))
+        sets[label], members[label] = alternatives, tuple(sorted(shared))
+    return members, sets

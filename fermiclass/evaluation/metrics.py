@@ -43,6 +43,7 @@ class Column:
     meaning: str = ""
     #: Whether it is computed below and above 10 degrees of Galactic latitude apart; the mean by numbers counts.
     by_latitude: bool = False
+    higher_is_better: bool = False
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ def ece_by_chance(p: FloatArray, truth: Truth, *, num_draws: int = 200) -> float
     return float(np.mean(np.abs(right - np.bincount(bins, confidence)).sum(axis=1)) / len(p))
 
 
-#: The metrics, in the order of the printed table. Lower is better.
+#: The metrics, in the order of the printed table.
 COLUMNS: Mapping[str, Column] = {
     "nll": Column(nll, "NLL", "mean of −ln P(true class); a confident wrong answer costs most"),
     "nll_se": Column(nll_se),

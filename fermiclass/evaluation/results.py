@@ -132,7 +132,7 @@ class Evaluation:
         return found.rename(columns={"sem": "se", "count": "n"})
 
     def best_baseline(self, population: str = "all", *, column: str = "nll", estimated: bool = False) -> str | None:
-        """Return the baseline with the lowest figure; None without baselines.
+        """Return the baseline with the best figure, the lowest unless higher is better; None without baselines.
 
         With `estimated` only baselines that are corrected for estimated class priors count, else only the others. The
         choice uses the same sources as the comparison, which favours the baseline.
@@ -142,7 +142,10 @@ class Evaluation:
             for name, result in self.results.items()
             if result.method.is_baseline and bool(result.class_priors) == estimated
         ]
-        return str(self.figures.loc[population].loc[wanted, column].idxmin()) if wanted else None
+        if not wanted:
+            return None
+        figures = self.figures.loc[population].loc[wanted, column]
+        return str(figures.idxmax() if metrics.COLUMNS[column].higher_is_better else figures.idxmin())
 
     def versus_baselines(self, method: str) -> dict[str, dict[str, Any]]:
         """Compare a method with the best baseline of each population that has the same kind of class priors.

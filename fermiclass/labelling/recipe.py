@@ -260,8 +260,6 @@ class Recipe:
             ):
                 if type(value := getattr(recipe, name)) not in kinds:
                     raise ValueError(f"{name}={value!r} is not valid")
-            if recipe.classes is not None:
-                ClassGrouping.parse(recipe.classes)
         except (TypeError, ValueError, AttributeError) as error:  # those of TOML and of classes are ValueErrors
             raise RecipeError(f"{source} cannot be used: {in_one_line(error).rstrip('.')}.") from error
         return recipe

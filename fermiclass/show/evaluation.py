@@ -32,6 +32,16 @@ def definitions() -> str:
     return "\n".join(f"{column.heading}: {column.meaning}." for column in COLUMNS.values() if column.heading)
 
 
+def directions() -> str:
+    """Return in which of the printed metrics lower is better, a sentence."""
+    higher = [column.heading for column in COLUMNS.values() if column.heading and column.higher_is_better]
+    return (
+        f"Higher is better in {', '.join(higher)}, lower in all others."
+        if higher
+        else "Lower is better in all of them."
+    )
+
+
 def shown(evaluation: Evaluation) -> list[str]:
     """Return the methods to print, the lowest NLL first: all but the baselines that are not among the best."""
     of_baseline = {name: evaluation.results[name].method.is_baseline for name in evaluation.table.index}
@@ -167,7 +177,7 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
     if hidden:
         say(f"{hidden} more baselines are not as good; --json writes them all.")
     say(
-        f"{definitions()}\nLower is better in all of them. The best constant probabilities have an NLL of "
+        f"{definitions()}\n{directions()} The best constant probabilities have an NLL of "
         f"{evaluation.nll_of_constants:.3f}. s: seconds of training and prediction."
     )
     if any(result.class_priors for result in evaluation.results.values()):

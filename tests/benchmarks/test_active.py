@@ -13,7 +13,6 @@ from fermiclass.benchmarks.active import Active, Rows, label_round_by_round
 from fermiclass.benchmarks.figures import learning_curve
 from fermiclass.benchmarks.harness import run as run_benchmark
 from fermiclass.benchmarks.tables import summarise
-from fermiclass.errors import BenchmarkError
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 
@@ -153,34 +152,6 @@ def test_a_learning_curve_is_a_mean_with_its_standard_error():
     for bad in ([], [records[0], {**records[1], "added": [0, 1]}]):
         with pytest.raises(ValueError, match="records of different rounds, or none"):
             learning_curve(bad)
-
-
-def test_the_data_are_read(tmp_path, data):
-    home = tmp_path / "uci" / "waveform"
-    home.mkdir(parents=True)
-    np.savetxt(home / "X.txt", data.X)
-    np.savetxt(home / "Y.txt", data.y, fmt="%d")
-    rows = active.load(tmp_path)
-    assert np.array_equal(rows.X, data.X)
-    assert np.array_equal(rows.y, data.y)
-
-
-@pytest.mark.parametrize(
-    ("X", "Y", "message"),
-    [
-        (None, None, "X.txt"),
-        (999, 999, "999 rows and 999 classes: expected as many of both, at least 1000"),
-        (1000, 999, "1000 rows and 999 classes"),
-    ],
-)
-def test_data_that_cannot_be_read_are_refused(tmp_path, X, Y, message):
-    home = tmp_path / "uci" / "waveform"
-    home.mkdir(parents=True)
-    if X is not None:
-        np.savetxt(home / "X.txt", np.zeros((X, 2)))
-        np.savetxt(home / "Y.txt", np.zeros(Y), fmt="%d")
-    with pytest.raises(BenchmarkError, match=rf"'active' cannot be read from .*{message}.*uci/ with --data"):
-        active.load(tmp_path)
 
 
 def test_the_real_data(shared_data):

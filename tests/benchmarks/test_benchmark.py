@@ -114,14 +114,6 @@ def test_cells(data_sets, noise, cells):
     assert FakeBenchmark().choose_cells(data_sets, noise) == cells
 
 
-def test_default_cells():
-    class Some(FakeBenchmark):
-        default_cells = CELLS[2:]
-
-    assert Some().choose_cells() == ("hard/0",)
-    assert Some().choose_cells("easy") == ("easy/0", "easy/0.5")
-
-
 @pytest.mark.parametrize(
     ("data_sets", "noise", "message"),
     [

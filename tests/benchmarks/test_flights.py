@@ -83,18 +83,3 @@ def test_settings():
         "likelihood": "softmax-bound",
     }
     assert {name: parameters[name] for name in expected} == expected
-
-
-@pytest.mark.parametrize("method", ["mgp@softmax", "logistic"])
-def test_methods_of_every_kind_train(monkeypatch, method):
-    rng = np.random.default_rng(0)
-    y = np.repeat(["early", "late", "on time"], 30)
-    monkeypatch.setattr(flights, "load", lambda: (rng.normal(size=(90, 8)) + 2.0 * (y == "late")[:, None], y))
-    monkeypatch.setattr(flights, "NUM_TEST", 10)
-    benchmark = Flights()
-    estimator = benchmark.estimator("flights", method, MethodOptions())
-    if method != "logistic":
-        estimator.set_params(steps=3, num_inducing=5, batch_size=32)
-    record = benchmark.run("flights", estimator, 0)
-    assert np.sum(record["confusion"]) == 10
-    assert 0.0 < record["nll"] < 3.0

@@ -9,7 +9,7 @@ from fermiclass.benchmarks.harness import RecordFile, run
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier
 
-from .fake import Constant, Deadly, FakeBenchmark, WithoutData
+from .fake import Constant, FakeBenchmark
 
 ESTIMATORS = {("easy/0", "logistic"): BaselineClassifier(), ("hard/0", "constant"): Constant()}
 HEADER = {"benchmark": "fake", "versions": {}}
@@ -51,12 +51,6 @@ def test_a_record_for_every_split_in_order(expected):
     ]
 
 
-def test_progress_counts_splits():
-    seen = []
-    run(FakeBenchmark(), ESTIMATORS, 3, progress=lambda *counts: seen.append(counts))
-    assert seen == [(k, 6) for k in range(7)]
-
-
 def test_the_file_holds_a_header_and_all_records(path, expected):
     same_records(go(path), expected)
     header, *lines = map(json.loads, path.read_text().splitlines())
@@ -71,15 +65,6 @@ def same_records(records, expected):
         for rows in (records, expected)
     )
     assert one == other
-
-
-def test_a_whole_file_leaves_nothing_to_do(path, expected, seen):
-    go(path)
-    content = path.read_bytes()
-    seen.clear()
-    same_records(go(path), expected)
-    assert seen == []
-    assert path.read_bytes() == content
 
 
 def test_splits_that_are_done_are_not_done_again(path, expected, seen):
@@ -151,16 +136,6 @@ def test_results_of_other_settings(path):
 
 def test_two_processes(path, expected):
     same_records(go(path, workers=2), expected)
-
-
-def test_a_process_that_dies():
-    with pytest.raises(BenchmarkError, match=r"worker processes was ended from outside.*fewer --workers"):
-        run(FakeBenchmark(), {("easy/0", "deadly"): Deadly()}, 1, workers=2)
-
-
-def test_errors_of_the_user_come_back_from_processes():
-    with pytest.raises(BenchmarkError, match=r"no data for (easy|hard)/0"):
-        run(WithoutData(), ESTIMATORS, 1, workers=2)
 
 
 @pytest.mark.filterwarnings("default")  # Dask's own

@@ -61,20 +61,6 @@ def test_each_cell_once_with_either_optimiser(made, tmp_path):
     assert made == []
 
 
-def test_a_quick_run_is_part_of_the_whole(made, tmp_path):
-    """One split of the tables that are not slow, with the project's optimiser."""
-
-    def done():
-        return {(work.cell, work.method, work.estimator.p, work.split) for work in made}
-
-    go(tmp_path, quick=True)
-    quick = done()
-    assert {(cell, *rest) for cell, _, *rest in quick} == {(f"easy/{V}", (0.5, 0.3, 0.2), 0) for V in ("0", "0.5")}
-    made.clear()
-    go(tmp_path)
-    assert not quick & done()
-
-
 def test_other_files_and_torn_lines_are_passed_over(made, tmp_path):
     """The torn one of a benchmark whose turn comes later: it is made again then."""
     go(tmp_path, quick=True)

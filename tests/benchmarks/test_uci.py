@@ -1,7 +1,5 @@
 """UCI data sets: splits and noise are the authors'."""
 
-from urllib.error import URLError
-
 import numpy as np
 import pytest
 
@@ -20,22 +18,6 @@ SHAPES = {"glass": (214, 9), "new-thyroid": (215, 5), "satellite": (6435, 36), "
 @pytest.fixture
 def benchmark(shared_data):
     return UCI(shared_data / "data")
-
-
-@pytest.fixture
-def offline(monkeypatch):
-    """Replace OpenML; returns what was asked of it."""
-    asked = []
-
-    def fetch(name, **options):
-        asked.append((name, options["version"]))
-        if name == "glass":
-            raise URLError("no network")
-        X = np.random.default_rng(0).normal(size=(30, 2))
-        return X, np.array(["one", "two", "three"] * 10, dtype=object)
-
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
-    return asked
 
 
 def naive(X, y, split, level):
@@ -91,15 +73,6 @@ def test_rows_that_do_not_fit(tmp_path):
     np.savetxt(home / "Y.txt", np.arange(4), fmt="%d")
     with pytest.raises(BenchmarkError, match="5 rows and 4 classes"):
         UCI(tmp_path).problem("glass/0", 0)
-
-
-def test_openml_only_for_what_is_not_there(tmp_path, shared_data, offline):
-    assert UCI(shared_data / "data", openml=True).problem("wine/0", 0).X.shape == (160, 13)
-    assert offline == []
-    problem = UCI(tmp_path, openml=True).problem("new-thyroid/0.1", 0)
-    assert offline == [("thyroid-new", 1)]
-    assert problem.X.shape == (27, 2)
-    assert set(problem.y) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("method", UCI.methods)

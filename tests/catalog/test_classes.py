@@ -108,6 +108,36 @@ def test_order_and_names_of_groups_change_nothing(spec):
     np.testing.assert_array_equal(np.char.replace(renamed, "rest", "other"), expected)
 
 
+AGN, MAYBE_MSP = "rdg+agn+nlsy1+css+ssrq+sey+sbg+gal", "msp|other=bin+lmb+glc,psr|other=spp"
+
+
+@pytest.mark.parametrize(
+    ("spec", "whole"),
+    [
+        ("default", f"bll,fsrq,psr,msp,other,bll|fsrq={AGN},{MAYBE_MSP}"),
+        (" Default, hsp:bll,lsp : BLL", f"hsp:bll,lsp : BLL,fsrq,psr,msp,other,hsp|lsp|fsrq={AGN},{MAYBE_MSP}"),
+        ("hsp:bll,default,bll", f"hsp:bll,bll,fsrq,psr,msp,other,hsp|bll|fsrq={AGN},{MAYBE_MSP}"),
+        (
+            "default,msp,spider:msp",
+            f"bll,fsrq,psr,msp,spider:msp,other,bll|fsrq={AGN},msp|spider|other=bin+lmb+glc,psr|other=spp",
+        ),
+        ("default,snr", f"bll,fsrq,psr,msp,other,bll|fsrq={AGN},{MAYBE_MSP},snr"),
+        ("default,x=spp+rdg", f"bll,fsrq,psr,msp,other,bll|fsrq={AGN[4:]},msp|other=bin+lmb+glc,x=spp+rdg"),
+        ("default,msp|psr=glc", f"bll,fsrq,psr,msp,other,bll|fsrq={AGN},msp|other=bin+lmb,psr|other=spp,msp|psr=glc"),
+        ("bll,fsrq,psr", "bll,fsrq,psr"),
+    ],
+)
+def test_items_are_added_to_the_default(spec, whole):
+    assert make_up_catalog(PULSARS).grouping(spec) == ClassGrouping.parse(whole)
+
+
+def test_what_the_default_lacks():
+    with pytest.raises(ClassError, match="one kind of msp only"):
+        make_up_catalog(PULSARS).grouping("default,spider:msp")
+    with pytest.raises(ClassError, match="'bll' is no group among"):
+        make_up_catalog(PULSARS).grouping("default,agn=bll+fsrq")
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [

@@ -1,7 +1,6 @@
 """What users meet has one clear message, and no wrong number comes without a word."""
 
 import gzip
-import io
 
 import numpy as np
 import pytest
@@ -11,8 +10,6 @@ from astropy.table import Table
 
 from fermiclass.catalog import REQUIRED_COLUMNS, CatalogWarning, read_catalog
 from fermiclass.errors import CatalogError
-from fermiclass.features import extract_features
-from tests.conftest import slim_path
 
 
 @pytest.mark.parametrize("place", [1, 1000, 2880, 4000, 2880 * 3, 0.1, 0.5, 0.9, -2881])
@@ -22,14 +19,6 @@ def test_truncated_files(plain_bytes, tmp_path, place, compress):
     (tmp_path / "catalog.fits").write_bytes(content[: int(place * len(content)) if 0 < place < 1 else place])
     with pytest.raises(CatalogError, match=r"catalog\.fits' cannot be read .*Download it"):
         read_catalog(tmp_path / "catalog.fits")
-
-
-def test_damaged_gzip_file(tmp_path):
-    content = bytearray(slim_path("4FGL-DR4").read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    (tmp_path / "catalog.fits.gz").write_bytes(content)
-    with pytest.raises(CatalogError, match="cannot be read"):
-        read_catalog(tmp_path / "catalog.fits.gz")
 
 
 @pytest.mark.parametrize("content", [b"Source_Name,CLASS1\nx,bll\n", b"\x89PNG\r\n\x1a\n" + bytes(500), b"<html>404"])
@@ -118,28 +107,6 @@ def test_another_catalogue_is_named_with_what_it_lacks(small):
 def test_what_is_no_catalogue_at_all(source):
     with pytest.raises(CatalogError, match="expected a path, an astropy table or an open FITS file"):
         read_catalog(source)
-
-
-@pytest.mark.parametrize(("null", "format", "scale"), [(-999, "J", 1), (9999, "I", 1), (-1, "K", 1), (-1, "J", 0.5)])
-def test_the_null_of_whole_numbers_is_no_number(plain_bytes, tmp_path, null, format, scale):
-    """TNULL, also where the stored numbers are scaled."""
-    with fits.open(io.BytesIO(plain_bytes)) as hdus:
-        table = Table.read(hdus[1])[:40]
-    stored = np.rint(np.maximum(table["LP_SigCurv"], 0.0)).astype("i8")
-    stored[3:6] = null
-    table.remove_column("LP_SigCurv")
-    columns = [*fits.table_to_hdu(table).columns, fits.Column("LP_SigCurv", format, null=null, array=stored)]
-    hdu = fits.BinTableHDU.from_columns(columns)
-    hdu.header.update({"CDS-NAME": "4FGL", "VERSION": "v35"})
-    if scale != 1:
-        hdu.header[f"TSCAL{len(columns)}"] = scale
-    hdu.writeto(tmp_path / "catalog.fits")
-    catalog = read_catalog(tmp_path / "catalog.fits")
-    values = np.asarray(catalog.table["LP_SigCurv"], float)
-    assert np.flatnonzero(np.isnan(values)).tolist() == [3, 4, 5]
-    np.testing.assert_array_equal(np.delete(values, [3, 4, 5]), scale * np.delete(stored, [3, 4, 5]))
-    features = extract_features(catalog, "asinh_LP_SigCurv")
-    assert np.flatnonzero(features.imputed_value[:, 0]).tolist() == [3, 4, 5]
 
 
 def test_a_text_ends_at_its_first_nul(plain_bytes, tmp_path):

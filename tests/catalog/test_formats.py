@@ -1,6 +1,7 @@
 """Catalogues that other tools wrote again: the same sources, the same features, to the last bit."""
 
 import gzip
+import io
 import warnings
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from astropy.io import fits
 from astropy.io.votable import from_table
-from astropy.table import Table
+from astropy.table import Column, Table
 
 from fermiclass import extract_features, read_catalog
 from fermiclass.catalog import CatalogWarning
@@ -133,17 +134,6 @@ def test_the_release_is_known_by_its_keywords(some, tmp_path):
     assert read_catalog(tmp_path / "topcat.vot").release.name == "4FGL-DR4"
 
 
-@pytest.mark.parametrize("writer", [votable, parquet_of_astropy])
-def test_damaged_files(some, tmp_path, writer):
-    _, table = some
-    writer(table[:40], tmp_path / "whole")
-    content = (tmp_path / "whole").read_bytes()
-    for place in (0.001, 0.3, 0.999):
-        (tmp_path / "cut").write_bytes(content[: int(place * len(content))])
-        with pytest.raises(CatalogError, match="cut' cannot be read"):
-            read_catalog(tmp_path / "cut")
-
-
 def test_other_tables_in_these_formats(tmp_path):
     table = Table({"a": [1.0], "b": ["x"]})
     for format in ("votable", "parquet", "ascii.ecsv"):
@@ -153,3 +143,48 @@ def test_other_tables_in_these_formats(tmp_path):
     (tmp_path / "empty").write_text('<VOTABLE version="1.4" xmlns="http://www.ivoa.net/xml/VOTable/v1.3"/>')
     with pytest.raises(CatalogError, match="it has no table"):
         read_catalog(tmp_path / "empty")
+
+
+#: What the six features need.
+NEEDED = (
+    "Pivot_Energy",
+    "LP_SigCurv",
+    "Flux1000",
+    "Unc_Flux1000",
+    "LP_Index",
+    "Unc_LP_Index",
+    "LP_beta",
+    "Unc_LP_beta",
+)
+FORMS = (("I", "i2", -32768), ("J", "i4", 2**31 - 1), ("K", "i8", -(10**9)), ("E", "f4", np.nan), ("D", "f8", np.nan))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.filterwarnings("ignore::fermiclass.catalog.CatalogWarning")
+def test_columns_of_any_type_in_any_order_give_the_same_bits(some, seed):
+    """In FITS: whole or real numbers of any width, with TSCAL, TZERO and TNULL, among other columns."""
+    rng = np.random.default_rng(seed)
+    plain, columns = some[1][:40], []
+    for name in NEEDED:
+        values, unit = np.asarray(plain[name], float), str(plain[name].unit or "")
+        scale = float(f"{np.nanmax(np.abs(values)) / rng.choice([100, 20_000]):.5G}")
+        form, kind, null = FORMS[rng.integers(len(FORMS))]
+        zero = 0.0 if form == "K" else float(f"{scale * rng.integers(-100, 100):.5G}")  # astropy refuses others
+        missing = np.isnan(values) | (rng.random(40) < 0.1)
+        whole = np.round((np.where(missing, 0.0, values) - zero) / scale)
+        plain[name] = Column(np.where(missing, np.nan, whole * scale + zero), unit=unit)
+        stored = np.where(missing, null, whole).astype(kind)
+        cards = {"TSCAL": scale, "TZERO": zero} | ({} if np.isnan(null) else {"TNULL": null})
+        columns.append((fits.Column(name, form, unit=unit, array=stored), cards))
+    others = fits.BinTableHDU(plain[[name for name in plain.colnames if name not in NEEDED]]).columns
+    columns += [(column, {}) for column in others]
+    columns = [columns[k] for k in rng.permutation(len(columns))]
+    hdu = fits.BinTableHDU.from_columns([column for column, _ in columns])
+    for number, (_, cards) in enumerate(columns, start=1):
+        hdu.header.update({f"{key}{number}": value for key, value in cards.items()})
+    stream = io.BytesIO()
+    hdu.writeto(stream)
+    with fits.open(io.BytesIO(stream.getvalue())) as hdus:
+        found, expected = (extract_features(read_catalog(table), "six") for table in (hdus, plain))
+    for name in ("X", "X_var", "flags", "names", "y"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)

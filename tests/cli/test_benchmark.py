@@ -85,19 +85,6 @@ def test_our_methods(tmp_path, data):
     assert "default:mgp" in printed
 
 
-@pytest.mark.slow
-def test_the_toy_problem_is_drawn(tmp_path):
-    plot = tmp_path / "toy.svg"
-    printed = run_well("benchmark", "toy", "--methods", "mgp", "--splits", "1", "--plot", plot)
-    assert re.search(r"mgp .* 0\.884 ", printed)
-    assert any("mgp" in word for word in words_of(plot))
-
-
-def words_of(plot):
-    """What is written in an SVG of matplotlib, which keeps it in comments beside the outlines of the letters."""
-    return {word for text in re.findall(r"<!-- (.*?) -->", plot.read_text()) for word in text.lower().split()}
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

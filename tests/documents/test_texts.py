@@ -1,4 +1,4 @@
-"""Texts: their commands exist, their Python compiles, their links lead somewhere; what machines read about citing."""
+"""Texts: their commands exist, their Python compiles; what machines read about citing. Sphinx checks links."""
 
 import re
 import shlex
@@ -49,18 +49,11 @@ def test_python_of_the_pages_compiles(path):
             compile(code, name_of(path), "exec")
 
 
-def links_of(path):
-    """Relative links of a page, without code."""
-    text = re.sub(r"^( {4}[^\n]*|```.*?^```)$", "", text_of(path), flags=re.DOTALL | re.MULTILINE)
-    return [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in link]
-
-
-@pytest.mark.parametrize("path", [*PAGES, REPOSITORY / "CHANGELOG.md"], ids=name_of)
-def test_links_lead_to_files_of_the_repository(path):
-    """As they are read there; pages under docs/generated are made with the site."""
-    folder = DOCS if path.parent.name == "templates" else path.parent
-    missing = [link for link in links_of(path) if "generated/" not in link and not (folder / link).exists()]
-    assert missing == []
+def test_links_of_the_readme_lead_to_files():
+    """It is no page of the site."""
+    links = re.findall(r"\]\((?!https?:)([^)#\s]+)", text_of(REPOSITORY / "README.md"))
+    assert links
+    assert [link for link in links if not (REPOSITORY / link).exists()] == []
 
 
 def test_citation_file_fits_the_package():

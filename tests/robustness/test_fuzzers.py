@@ -1,4 +1,4 @@
-"""The first cases of the fuzzers in `fuzz/`."""
+"""The first cases of the fuzzer in `fuzz/`."""
 
 import sys
 
@@ -9,14 +9,8 @@ from tests.conftest import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "fuzz"))
 import frames
-import same_table
 
 sys.path.remove(str(REPOSITORY / "fuzz"))
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_one_table_in_many_ways(seed, tmp_path):
-    same_table.check(seed, tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -1,57 +1,20 @@
-"""Nothing that is read can run code, and nothing is fetched."""
+"""Nothing that is read can run code, and nothing is fetched. Calls that could are refused by the rules S of ruff."""
 
-import ast
 import io
 import json
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import fermiclass
 from fermiclass import read_catalog
 from fermiclass.errors import CatalogError, ModelFolderError
 from fermiclass.io.model_folder import FORMAT, FORMAT_VERSION, read_model_folder
 from fermiclass.io.tables import read_table
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.training.checkpoints import Checkpoint
-
-PACKAGE = sorted(Path(fermiclass.__file__).parent.rglob("*.py"))
-MODULES = {
-    "pickle",
-    "cPickle",
-    "dill",
-    "cloudpickle",
-    "joblib",
-    "marshal",
-    "shelve",
-    "subprocess",
-    "pty",
-    "yaml",
-    "code",
-}
-CALLS = {"eval", "exec", "compile", "__import__", "input"}
-METHODS = {"popen", "read_pickle", "to_pickle", "extractall", "unsafe_load", "check_output", "execv"}
-
-
-@pytest.mark.parametrize("path", PACKAGE, ids=lambda path: str(path.relative_to(PACKAGE[0].parent)))
-def test_no_module_can_run_what_it_reads(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            assert not {name.name.split(".")[0] for name in node.names} & MODULES, node.lineno
-        elif isinstance(node, ast.ImportFrom):
-            assert (node.module or "").split(".")[0] not in MODULES, node.lineno
-        elif isinstance(node, ast.Call):
-            keywords = {word.arg: word.value for word in node.keywords}
-            assert "shell" not in keywords, node.lineno
-            assert ast.unparse(node.func) != "os.system", node.lineno
-            assert getattr(node.func, "id", "") not in CALLS, node.lineno
-            assert getattr(node.func, "attr", "") not in METHODS, node.lineno
-            if ast.unparse(node.func) in ("np.load", "np.lib.format.read_array"):
-                assert ast.unparse(keywords["allow_pickle"]) == "False", node.lineno
 
 
 def archive(content):

@@ -1,8 +1,7 @@
-"""An output is complete, or what was there stays; it keeps its permissions."""
+"""An output is complete, or what was there stays."""
 
 import os
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -13,7 +12,7 @@ import pytest
 from astropy.table import Table
 
 from fermiclass.errors import OutputError
-from fermiclass.io.files import atomic_file, write_bytes
+from fermiclass.io.files import atomic_file
 from fermiclass.io.model_folder import ROWS, ModelFiles, write_folder
 from fermiclass.io.tables import write_table
 from fermiclass.nimgp.errors import CheckpointError
@@ -62,27 +61,6 @@ def test_without_room_the_old_one_stays(tmp_path, monkeypatch, write, there):
     assert content_of(tmp_path) == before
 
 
-@pytest.mark.parametrize("write", WRITERS)
-@pytest.mark.parametrize("there", [False, True])
-def test_content_is_on_the_disk_before_its_name_is(tmp_path, monkeypatch, write, there):
-    if there:
-        write(tmp_path)
-    synced, fsync, replace = set(), os.fsync, Path.replace
-
-    def watch(descriptor):
-        fsync(descriptor)
-        synced.add(os.fstat(descriptor).st_ino)
-
-    def check(path, target):
-        assert {part.stat().st_ino for part in (path, *path.rglob("*"))} <= synced
-        return replace(path, target)
-
-    monkeypatch.setattr(os, "fsync", watch)
-    monkeypatch.setattr(Path, "replace", check)
-    write(tmp_path)
-    assert next(path.name for path in tmp_path.iterdir()).startswith("out")
-
-
 def test_an_error_in_between_leaves_nothing(tmp_path):
     def begin(path):
         with atomic_file(path) as temporary:
@@ -117,35 +95,3 @@ def test_killed_and_given_again(tmp_path):
         assert not output.exists() or output.read_bytes() == expected
         subprocess.run(command(tmp_path / "killed"), check=True, capture_output=True)
         assert output.read_bytes() == expected
-
-
-def mode_of(path):
-    return stat.S_IMODE(path.stat().st_mode)
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
-@pytest.mark.parametrize("write", WRITERS)
-def test_what_is_replaced_keeps_its_permissions(tmp_path, write, mode):
-    (tmp_path / "new").touch()
-    usual = mode_of(tmp_path / "new")
-    (tmp_path / "new").unlink()
-    write(tmp_path)
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert {mode_of(path) for path in files} == {usual}
-    for path in files:
-        path.chmod(mode)
-    write(tmp_path)
-    assert {mode_of(path) for path in files} == {mode}
-
-
-def test_nobody_reads_it_while_it_is_written(tmp_path):
-    (tmp_path / "secret").touch(0o600)
-    with atomic_file(tmp_path / "secret") as temporary:
-        assert mode_of(temporary) == 0o600
-
-
-def test_a_link_stays_a_link(tmp_path):
-    (tmp_path / "file").touch()
-    (tmp_path / "link").symlink_to(tmp_path / "file")
-    write_bytes((tmp_path / "link").resolve(), b"new")
-    assert (tmp_path / "file").read_bytes() == b"new"

@@ -116,12 +116,6 @@ def test_small_fluxes_and_times_keep_all_digits(form, tmp_path):
     check(make_rows(form, data, tmp_path).read(640, 800), data, 640, 800)
 
 
-def test_blocks_are_row_groups(data, tmp_path):
-    rows = make_rows("parquet-folder", data, tmp_path)
-    edges = [*range(0, 333, 64), *range(333, 1000, 64), 1000]
-    assert sorted(set(rows.block_edges.tolist())) == edges
-
-
 @pytest.mark.parametrize("form", TABLES)
 def test_columns_that_are_kept(form, data, tmp_path):
     rows = make_rows(form, data, tmp_path, keep=["name", "e_flux", "class"])
@@ -164,14 +158,6 @@ def test_damaged_files(form, data, tmp_path, damage):
         open_rows(tmp_path if form == "npy" else path, FEATURES)
     with pytest.raises(RowsError, match="has changed since it was opened"):
         rows.read(0, 1)
-
-
-def test_a_damaged_row_group(data, tmp_path):
-    path = write_parquet(tmp_path / "rows.parquet", data.columns)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
-    with pytest.raises(RowsError, match="cannot be read as a Parquet file"):
-        open_rows(path, FEATURES).read(0, 1000)
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".fits"])

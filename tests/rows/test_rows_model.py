@@ -96,18 +96,6 @@ def test_the_same_rows_in_memory_give_the_same_model(model, data, label):
         np.testing.assert_allclose(again.weights_[name], values, atol=1e-3, err_msg=name)
 
 
-def test_the_rows_are_read_once_before_training(rows, monkeypatch):
-    spans, read = [], type(rows).read
-
-    def spy(self, start, stop):
-        spans.append((start, stop))
-        return read(self, start, stop)
-
-    monkeypatch.setattr(type(rows), "read", spy)
-    fc.fit_rows(fc.NIMGPClassifier(**{**FEW, "epochs": 1, "batch_size": 514}), rows)
-    assert spans.count((0, 600)) == 3  # one pass, the epoch, and the next one ahead
-
-
 def test_a_label_of_two_classes_stands_for_either(data):
     """As ``fermiclass features`` writes it. A label with a part that is no class stays a class of its own."""
     X, X_var, y = data

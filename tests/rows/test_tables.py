@@ -12,7 +12,7 @@ from astropy.io import fits
 
 from fermiclass.errors import RowsError
 from fermiclass.rows import FITSRows, ParquetRows
-from tests.rows.conftest import FEATURES, NAMES, Data, make_rows, write_fits, write_parquet
+from tests.rows.conftest import FEATURES, NAMES, Data, write_fits, write_parquet
 
 
 def parquet(path, **columns):
@@ -105,23 +105,6 @@ def test_scaled_numbers_are_right_or_refused(tmp_path, kind, zero, scale):
             FITSRows(path, ["a"]).read(0, 3)
     else:
         assert FITSRows(path, ["a"]).read(0, 3).X[:, 0].tolist() == [k * scale + zero for k in (1, 2, 3)]
-
-
-def test_only_the_row_groups_and_columns_concerned_are_read_once(data, tmp_path, monkeypatch):
-    rows = make_rows("parquet", data, tmp_path)
-    asked = []
-    read = pq.ParquetFile.read_row_group
-
-    def spy(self, group, columns=None):
-        asked.append((group, columns))
-        return read(self, group, columns=columns)
-
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", spy)
-    for start in range(64, 192, 16):
-        rows.read(start, start + 16)
-    rows.read(190, 194)
-    assert [group for group, _ in asked] == [1, 2, 3]
-    assert asked[0][1] == ["flux", "index", "curvature", "e_flux", "e_curvature", "class"]
 
 
 def test_a_folder_of_parquet_files(tmp_path):

@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from astropy.table import Column, Table
 
@@ -41,13 +40,6 @@ def test_grown_is_the_same_as_written_at_once(table, tmp_path):
             assert getattr(grown[name], about) == getattr(whole[name], about), (name, about)
     assert grown["P_psr"].unit == "ph cm-2 s-1"
     assert grown["Source_Name"].meta == {"ucd": "meta.id"}
-
-
-def test_row_groups_are_bounded(tmp_path):
-    with parquet_writer(tmp_path / "t.parquet", Table({"a": [0.0]})) as write:
-        write(Table({"a": np.zeros(100_000)}))
-    metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata
-    assert [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)] == [65536, 34464]
 
 
 @pytest.mark.parametrize("block", [{"n": [1.5]}, {"n": [np.nan]}, {"n": [70000]}, {"n": ["a"]}])
