@@ -10,13 +10,13 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, past_candidates
-from fermiclass.analysis.joining import same_sources
-from fermiclass.catalog.other_list import OtherList
+from fermiclass.catalog.joining import same_sources
 from fermiclass.catalog import SOURCE_STATUSES
+from fermiclass.catalog.other_list import OtherList
 from fermiclass.errors import CatalogError, SelectionError
-from fermiclass.labelling.prediction_columns import add_column
 from fermiclass.io.target_lists import sexagesimal
 from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, Labels
+from fermiclass.labelling.prediction_columns import add_column
 
 #: Columns of the label table by criterion. Sources are ranked by the column, highest first.
 CRITERIA = {
@@ -142,7 +142,7 @@ def followup(
     exclude
         Sources to leave out, such as known pulsars or targets observed: a table with names or positions, or names. A
         name is that in 4FGL, of the counterpart, or in an earlier catalogue. All other rows exclude the sources within
-        :data:`fermiclass.analysis.joining.REACH` error ellipses, by their position or that in a name such as
+        :data:`fermiclass.catalog.joining.REACH` error ellipses, by their position or that in a name such as
         'PSR J1539-3323'.
     top
         Number of sources to keep.

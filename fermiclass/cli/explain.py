@@ -77,37 +77,35 @@ def explain(
         check_figure_place(plot, labels_or_model, catalog, train_on)
     if not exists(labels_or_model):
         raise CatalogError(f"there is no label table or model folder '{labels_or_model}'. Check the name.")
-    labels: Labels | None = None
-    files: ModelFiles | None = None
+    about: Labels | ModelFiles
     if labels_or_model.is_dir():
-        files = read_catalogue_model(labels_or_model)
-        made_of = trained_on = origin_of(files.model)
+        about = read_catalogue_model(labels_or_model)
+        made_of = trained_on = origin_of(about.model)
     elif class_priors is not None:
         raise click.UsageError("a label table contains its own class priors: leave out --class-priors")
     else:
-        labels = Labels.read(labels_or_model)
-        made_of, trained_on, _ = labels.of, labels.trained_on, labels.recipe  # reports what is missing
+        about = Labels.read(labels_or_model)
+        made_of, trained_on, _ = about.of, about.trained_on, about.recipe  # reports what is missing
     loaded = _read(catalog, made_of, labels_or_model, "--catalog", brought)
-    with_labels = loaded.sha256 == trained_on.sha256 if labels is None else made_of.has_labels
+    with_labels = made_of.has_labels if isinstance(about, Labels) else loaded.sha256 == trained_on.sha256
     loaded = brought.into(loaded, labels=with_labels, needed=False)
-    if labels is not None:
-        made_of.check(loaded.origin, f"'{labels.source}'")
+    if isinstance(about, Labels):
+        made_of.check(loaded.origin, f"'{about.source}'")
     found = str(loaded.names[find_source(loaded, name)])  # reports errors before the slow steps
     if train_on is None and loaded.origin == trained_on:
         training = loaded
     else:
         training = brought.into(_read(train_on, trained_on, labels_or_model, "--train-on", BroughtIn()))
-    if labels is not None:
-        recipe = labels.recipe
-        model = train_with_bar(checked_again(labels, training), quiet=quiet, what="training again")
+    if isinstance(about, Labels):
+        recipe = about.recipe
+        model = train_with_bar(checked_again(about, training), quiet=quiet, what="training again")
         explained = explain_source(
             model, loaded, found, train_on=training, class_priors=recipe.class_priors, class2=recipe.class2
         )
-        _compare(labels, explained)
+        _compare(about, explained)
     else:
-        assert files is not None
         trained_on.check(training.origin, f"the model in '{labels_or_model}'")
-        model = load_catalogue_model(labels_or_model, files, quiet=quiet)
+        model = load_catalogue_model(labels_or_model, about, quiet=quiet)
         explained = explain_source(model, loaded, found, train_on=training, class_priors=class_priors)
     if plot is not None:
         from matplotlib.figure import Figure

@@ -187,8 +187,8 @@ classes_option = click.option(
     metavar="a,b,c",
     help="Classes to learn, such as bll,fsrq,psr,other (psr then includes msp, and other all that is not named), "
     "agn=bll+fsrq,psr, or bll,fsrq,psr,bll|fsrq=rdg (a radio galaxy is one of the two). By default bll, fsrq, psr, "
-    "msp (where the catalogue tells it from psr) and other, and each class code teaches what it can be; default,hsp:bll,lsp:bll adds to "
-    "these.",
+    "msp (where the catalogue tells it from psr) and other, and each class code teaches what it can be; "
+    "default,hsp:bll,lsp:bll adds to these.",
 )
 features_option = click.option(
     "--features",

@@ -107,8 +107,8 @@ class SelectionPrior:
         reference = _reference(found.odds(catalog)[mixed], found.slope, p_agn[mixed], trained_odds)
         if not _REFERENCES[0] * _INSIDE < reference < _REFERENCES[1] / _INSIDE:
             warnings.warn(
-                f"the features do not tell how completely {catalog.source} has the AGN: the class priors are those of the "
-                "training sources. Learn from a release of 4FGL (--train-on)",
+                f"the features do not tell how completely {catalog.source} has the AGN: the class priors are those of "
+                "the training sources. Learn from a release of 4FGL (--train-on)",
                 CatalogWarning,
                 stacklevel=2,
             )
