@@ -10,8 +10,8 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, past_candidates
-from fermiclass.catalog.joining import same_sources
 from fermiclass.catalog import SOURCE_STATUSES
+from fermiclass.catalog.joining import same_sources
 from fermiclass.catalog.other_list import OtherList
 from fermiclass.errors import CatalogError, SelectionError
 from fermiclass.io.target_lists import sexagesimal

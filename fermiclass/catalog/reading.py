@@ -20,6 +20,7 @@ from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import digest
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units
 from fermiclass.catalog.releases import Release, UnknownReleaseWarning, recognise
+from fermiclass.catalog.second_associations import put_back
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.files import read_bytes
 from fermiclass.io.fits_tables import hdu_table
@@ -124,6 +125,7 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     convert_units(clean, shown)
     check_values(clean, shown)
     check_texts(clean, shown)
+    put_back(clean, release, shown)
     add_galactic(clean)
     _LOG.info("read '%s': %s, %d sources", source, release.name, len(clean))
     return Catalog(clean, release, name, sha256)

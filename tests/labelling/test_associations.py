@@ -2,8 +2,13 @@
 
 import numpy as np
 import pytest
+from astropy.table import Table
 
-from fermiclass.catalog import Catalog, ClassGrouping, default_classes
+from fermiclass import NIMGPClassifier, read_catalog, train
+from fermiclass.catalog import OWN_SOURCES, Catalog, ClassGrouping, default_classes
+from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.second_associations import lost, put_back
+from fermiclass.features import FEATURE_SETS
 from fermiclass.labelling.associations import (
     BCU_NOT_AGN,
     RATIO,
@@ -11,8 +16,10 @@ from fermiclass.labelling.associations import (
     SecondAssociations,
     SelectionPrior,
     _reference,
+    of_release,
 )
-from tests.conftest import make_up_catalog
+from fermiclass.labelling.catalog_model import CatalogModel
+from tests.conftest import make_up_catalog, slim_path, without_graphs
 
 SLOPE, INTERCEPT, GRADIENT, REFERENCE = -0.8, 1.0, -0.6, 6.0
 PRIOR = SelectionPrior(SLOPE, INTERCEPT, GRADIENT, 1.5, REFERENCE)
@@ -221,3 +228,65 @@ def test_rates_of_a_small_catalogue_leave_room_for_no_class2():
         make_up_catalog([""] * 3, CLASS2=["bll", "psr", "snr"]), dict.fromkeys(FRACTIONS, 0.0)
     )
     assert np.all(second.factors(make_up_catalog([""], CLASS2=[""]), GROUPING, CLASSES) > 0)
+
+
+@pytest.mark.parametrize("features", ["PL_Index", "PL_Index,ln_Signif_Avg,asinh_GLAT", "six"])
+def test_the_selection_of_a_release_does_not_depend_on_the_features(few, features):
+    """Few features say little of which sources are AGN, and nothing of how completely AGN are associated."""
+    with without_graphs():
+        model = train(few, NIMGPClassifier(steps=20, num_inducing=10), features=features)
+    kept = of_release("4FGL-DR4")
+    assert (model.selection, model.second) == kept
+    labels = model.label(few, "unassociated")
+    assert 0.4 < np.mean(labels["Sum_P_agn"]) < 0.9  # 1465 of 2423 by the default features
+
+
+@pytest.mark.filterwarnings("ignore::fermiclass.catalog.releases.UnknownReleaseWarning")
+def test_another_list_is_estimated_with_the_default_features(few, monkeypatch):
+    unknown = Catalog(few.table, OWN_SOURCES, "list.fits", "0" * 64)
+    by = []
+
+    def fit(model, catalog, table):
+        by.append(model.features)
+        return model
+
+    monkeypatch.setattr(CatalogModel, "with_selection", fit)
+    with without_graphs():
+        train(unknown, NIMGPClassifier(steps=2, num_inducing=5), features="PL_Index", classes="bll,fsrq,psr")
+    assert by == [tuple(feature.name for feature in FEATURE_SETS["galactic"])]
+
+
+def test_a_reference_at_its_bound_is_a_warning_and_no_correction():
+    """A classifier that knows nothing: its likelihood has no maximum."""
+    catalog, _ = simulate(4000)
+    with pytest.warns(CatalogWarning, match="the features do not tell how completely"):
+        assert SelectionPrior.fit(catalog, np.full(len(catalog), 0.999), 4.0) == SelectionPrior()
+
+
+def test_lost_second_associations_are_put_back(dr4):
+    """Facts of DR3, in rows that are unassociated, have none, and have a probability of one."""
+    dr3 = read_catalog(slim_path("4FGL-DR3"))
+    of_dr3 = dict(zip(dr3.names, zip(dr3.table["ASSOC2"], dr3.table["CLASS2"], strict=True), strict=True))
+    raw = Table.read(slim_path("4FGL-DR4"), 1)
+    empty = np.char.strip(np.asarray(raw["CLASS2"]).astype(str)) == ""
+    filled = empty & (np.asarray(dr4.table["CLASS2"]) != "")
+    assert filled.sum() == 296
+    assert np.all(dr4.classes[filled] == "")
+    assert np.all(np.asarray(dr4.table["ASSOC_PROB_BAY"])[filled] > 0)
+    for row in np.flatnonzero(filled):
+        assert tuple(dr4.table[row]["ASSOC2", "CLASS2"]) == tuple(of_dr3[dr4.names[row]])
+    as_released = np.char.strip(np.asarray(raw["CLASS2"]).astype(str))
+    np.testing.assert_array_equal(np.asarray(dr4.table["CLASS2"])[~filled], as_released[~filled])
+
+
+def test_second_associations_are_put_back_where_they_are_missing_only(few):
+    table = few.table.copy()
+    rows = np.isin(few.names, list(lost()))
+    table["CLASS2"][rows], table["ASSOC2"][rows] = "", ""
+    one, two, three = np.flatnonzero(rows)[:3]
+    table["ASSOC_PROB_BAY"][one] = 0.0
+    table["CLASS1"][two] = "psr"
+    table["CLASS2"][three] = "msp"
+    put_back(table, few.release, "few")
+    assert table["CLASS2"][[one, two, three]].tolist() == ["", "", "msp"]
+    assert np.sum(np.asarray(table["CLASS2"])[rows] != "") == rows.sum() - 2
