@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.inputs.models import Batch, Encoding, InputModel, OneHot, make_input_model
+from fermiclass.nimgp.inputs.models import Batch, Encoding, InputModel, OneHot, Standardised, make_input_model
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Kernel, Linear, Polynomial, Scales, Stationary, Sum
 from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
@@ -30,6 +30,7 @@ from fermiclass.nimgp.modules import (
     parameters_of,
 )
 from fermiclass.nimgp.names import LEARNED
+from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import Settings
@@ -43,7 +44,7 @@ _SLOPE_VARIANCE, _WHITE = 0.1, 0.01
 _WIDE, _NARROW = 1.0, 0.5  # standard deviations of logarithms
 _OF_WRONG_LABELS = (1.0, 9.0)  # parameters of the Beta prior of ρ (Hernández-Lobato et al. 2011, section 2)
 
-JITTER = 1e-3  #: Jitter that single precision needs.
+_JITTER, _SMALL_JITTER = 1e-3, 1e-6  # what single precision needs, and what is enough for double precision
 _OF_TRAINING = "input_model"  # names of parameters that prediction does not need begin so
 
 
@@ -145,6 +146,17 @@ def build_model(
     return model
 
 
+def build_output_model(settings: Settings, Z: np.ndarray, outputs: Outputs, **options: Any) -> NoisyInputGP:
+    """Compose an untrained model of outputs, in double precision; see :func:`compose_model` for Z and other options."""
+    from fermiclass.nimgp.likelihoods.outputs import FUNCTION, make_output_likelihood
+
+    num_draws = 2 * settings.training.draw_pairs
+    likelihood = make_output_likelihood(settings.likelihood, outputs, num_draws=num_draws)
+    encode = Standardised(outputs.centre, outputs.spread)
+    options |= {"scales": FUNCTION, "jitter": _SMALL_JITTER}
+    return compose_model(settings, Z, likelihood, likelihood.num_functions, encode, **options)
+
+
 def compose_model(
     settings: Settings,
     Z: np.ndarray,
@@ -156,7 +168,7 @@ def compose_model(
     scales: Scales | None = None,
     input_prior: InputPrior | None = None,
     seed: int = 0,
-    jitter: float = JITTER,
+    jitter: float = _JITTER,
     dtype: tf.DType = tf.float64,
 ) -> NoisyInputGP:
     """Compose an untrained model with any likelihood, such as one of GPflow's.

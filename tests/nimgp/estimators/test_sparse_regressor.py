@@ -1,5 +1,7 @@
 """Regression with any likelihood as an estimator: scikit-learn's own checks, variances, limits, invariances."""
 
+import json
+
 import gpflow
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from fermiclass import NIMGPRegressor
 from fermiclass.nimgp.names import RESPONSES
+from fermiclass.nimgp.settings import RegressorSettings
 from tests.nimgp.estimators.scikit_learn import learns, scikit_learn_checks
 
 N, D = 60, 2
@@ -86,6 +89,23 @@ def test_it_predicts(fitted, new):
     log_p = fitted.log_density(X, y, X_var=X_var)
     assert log_p.shape == (30,)
     assert np.all(np.isfinite(log_p))
+
+
+def test_it_is_restored_from_arrays(fitted, new):
+    """And settings as JSON holds them."""
+    X, X_var, y = new
+    content, weights = json.loads(json.dumps(fitted.fitted_.settings.to_json())), fitted.weights_
+    again = NIMGPRegressor(**RegressorSettings.from_json(content).params()).restore(weights)
+    assert again.get_params() == fitted.get_params()
+    one, other = (
+        (*model.predict(X, X_var=X_var, return_std=True), model.log_density(X, y[fitted.likelihood], X_var=X_var))
+        for model in (again, fitted)
+    )
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(again.predict_quantiles(X, X_var=X_var), fitted.predict_quantiles(X, X_var=X_var))
+    for name in ("outputs.mean", "outputs.scale", "outputs.shares"):
+        with pytest.raises(ValueError, match="arrays of outputs are not"):
+            NIMGPRegressor(fitted.likelihood).restore(weights | {name: np.full((1, 1), -1.0)})
 
 
 def test_quantiles_of_rows_with_and_without_noise(gaussian, new):
