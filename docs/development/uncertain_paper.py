@@ -50,7 +50,9 @@ def fits() -> None:
         y_var = None if data.Y_var is None else data.Y_var[:, 0]
         figure = Figure(figsize=(6.4, 5.2), layout="constrained")
         for panel, method in zip(figure.subplots(2, sharex=True, sharey=True), ("uncertain", "classic"), strict=True):
-            fitted = UncertainGPRegressor(KERNELS[method], starts=2).fit(data.X, y, X_var=data.X_var, y_var=y_var)
+            fitted = UncertainGPRegressor(kernel=KERNELS[method], starts=2).fit(
+                data.X, y, X_var=data.X_var, y_var=y_var
+            )
             mean, std = fitted.predict(GRID[:, None], return_std=True)
             inside = np.mean(np.abs(mean - function(GRID)) < 2 * std)
             panel.plot(data.X[:, 0], y, "x", color="0.6", ms=4, label="observed")
@@ -124,7 +126,7 @@ def inputs(num_sets: int, size: int) -> None:
         rng = np.random.default_rng([split, 0])
         data = draw_sincsig(size, rng, bound=2.5, output_std=0.1)
         x = np.random.default_rng([split, 0]).uniform(-10, 10, size)
-        fitted = UncertainGPRegressor("se", starts=2).fit(data.X, data.Y[:, 0], X_var=data.X_var)
+        fitted = UncertainGPRegressor(kernel="se", starts=2).fit(data.X, data.Y[:, 0], X_var=data.X_var)
         results.append(scores(fitted, data.X, x, "before") | posterior_of_inputs(fitted, x))
         print({name: round(value, 4) for name, value in results[-1].items()}, flush=True)
     frame = pd.DataFrame(results)

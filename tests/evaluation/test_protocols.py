@@ -255,7 +255,7 @@ def test_classes_are_summed_by_the_tree():
 def opened(dr1, dr4):
     """Few steps, on a part of DR1: two methods of ours and two baselines."""
     quick = {"steps": 10, "num_inducing": 10, "num_draws": 16}
-    methods = [model_method(name, NIMGPClassifier(name, **quick)) for name in ("mgp", "nimgp-fo")]
+    methods = [model_method(name, NIMGPClassifier(method=name, **quick)) for name in ("mgp", "nimgp-fo")]
     methods += baseline_methods(["logistic", "boosting", "logistic+lat:clear"])
     done = []
     found = evaluate(open_world(dr1[::2], dr4), methods, progress=lambda *state: done.append(state))

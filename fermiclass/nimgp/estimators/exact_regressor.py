@@ -86,8 +86,8 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel: str = "se",
         *,
+        kernel: str = "se",
         noise_variance: float | str = LEARNED,
         hyper_priors: bool = True,
         starts: int = 5,

@@ -56,8 +56,8 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
 
     def __init__(
         self,
-        likelihood: Any = "gaussian",
         *,
+        likelihood: Any = "gaussian",
         method: str = "nimgp",
         kernel: str = "se+linear",
         num_inducing: float = 60,

@@ -81,7 +81,7 @@ SPOILT = {
 def fitted():
     X = np.random.default_rng(1).normal(size=(60, 2))
     settings = {"steps": 1, "num_inducing": 5, "inputs": {"prior": "mixture", "components": 2}}
-    return NIMGPClassifier("nimgp-nn", **settings).fit(X, X[:, 0] > 0).fitted_
+    return NIMGPClassifier(method="nimgp-nn", **settings).fit(X, X[:, 0] > 0).fitted_
 
 
 def test_arrays_round_trip(fitted):
@@ -115,5 +115,5 @@ def test_arrays_of_another_model_are_refused(fitted):
 
 def test_a_single_component_may_be_flat():
     X = np.random.default_rng(1).normal(size=(20, 2))
-    model = NIMGPClassifier("mgp", steps=1, num_inducing=5, inputs={"prior_variance": None}).fit(X, X[:, 0] > 0)
+    model = NIMGPClassifier(method="mgp", steps=1, num_inducing=5, inputs={"prior_variance": None}).fit(X, X[:, 0] > 0)
     assert not np.any(Fitted.from_arrays(model.fitted_.settings, model.classes_, model.weights_).prior.precision)
