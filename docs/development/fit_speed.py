@@ -19,7 +19,7 @@ from compare_settings import CATALOGS, value_of
 import fermiclass as fc
 from fermiclass.labelling.training import default_estimator, train, training_table
 from fermiclass.nimgp.inputs.models import Batch
-from fermiclass.nimgp.labels import LabelTable
+from fermiclass.nimgp.label_sets import LabelTable
 from fermiclass.nimgp.model import assign_weights, build_model
 
 

@@ -116,7 +116,7 @@ def build_model(
 ) -> NoisyInputGP:
     """Compose an untrained classifier from the settings; see :func:`compose_model` for Z and other options.
 
-    `sets` are the classes that each label may stand for (:class:`fermiclass.nimgp.labels.LabelTable`); None if each
+    `sets` are the classes that each label may stand for (:class:`fermiclass.nimgp.label_sets.LabelTable`); None if each
     label is a class.
     """
     num_draws = 2 * settings.training.draw_pairs

@@ -119,8 +119,8 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
 
     def __init__(
         self,
-        method: str = "nimgp-fo",
         *,
+        method: str = "nimgp-fo",
         likelihood: Any = "softmax",
         kernel: Any = "se+linear",
         objective: str = "predictive",

@@ -10,7 +10,7 @@ import numpy as np
 
 from fermiclass.nimgp.estimators.preparation import Prepared, Scaling
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.labels import LabelTable
+from fermiclass.nimgp.label_sets import LabelTable
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER, PER_SOURCE
 from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.processes import is_broken_fork

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from fermiclass.nimgp.labels import has_label
+from fermiclass.nimgp.label_sets import has_label
 from fermiclass.nimgp.validation import align_columns
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from fermiclass.nimgp.arrays import mean_and_scale, without_outliers
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.labels import LabelTable, has_label
+from fermiclass.nimgp.label_sets import LabelTable, has_label
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
 from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.settings import FOLDS, Settings
@@ -45,28 +45,37 @@ def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
     return X_var
 
 
+def refuse_rescaled(X: np.ndarray, X_var: np.ndarray, *, as_columns: bool) -> None:
+    """Raise ValueError when values ``X`` (N, D) seem to be rescaled, and their variances not, or by themselves.
+
+    Values are then standardised, or go up to 1. Where errors were columns beside the values, a step such as
+    MinMaxScaler may have rescaled them too.
+    """
+    values = np.ma.masked_invalid(X)
+    mean, std, largest, most = values.mean(axis=0), values.std(axis=0), np.abs(values).max(axis=0), X_var.max(axis=0)
+    standard = np.ma.allclose(mean, 0.0, atol=1e-9) and np.ma.allclose(std, std > 0.5, atol=1e-9)  # or constant
+    to_one = as_columns and np.ma.allclose(largest, largest > 0.5) and np.allclose(most, most > 0.5)
+    if to_one or (standard and (np.any(np.median(X_var, axis=0) > 1.0) or (as_columns and not np.any(X_var)))):
+        raise ValueError(
+            "X was rescaled, and its errors were not, or by themselves: does a step before rescale the columns? "
+            "The estimator standardises values and errors itself, leave such a step out"
+        )
+
+
 def training_rows(
     estimator: Any, X: Any, X_var: Any, y: Any, *, y_var: Any = None, check: Check = check_variances, **options: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values, variances and labels of training rows: a frame that has both or X and X_var, with aligned columns.
 
     The estimator keeps the names of the columns of standard deviations as ``uncertainties_in_``. `options` are for
-    :func:`sklearn.utils.validation.validate_data`. Raises ValueError as this, `check`, :func:`part_frame` and
-    :func:`align_columns`, and when values or errors were rescaled, and not both alike.
+    :func:`sklearn.utils.validation.validate_data`. Raises ValueError as this, `check`, :func:`part_frame`,
+    :func:`align_columns` and :func:`refuse_rescaled`.
     """
     X, X_var, errors = part_frame(X, X_var)
     estimator.uncertainties_in_ = errors
     X_var = align_columns(X, X_var, y=y, y_var=y_var)
     if X_var is not None and np.shape(X_var) == np.shape(X) and np.size(X):
-        values, V = np.ma.masked_invalid(np.asarray(X, np.float64)), np.asarray(X_var, np.float64)
-        mean, std, largest, most = values.mean(axis=0), values.std(axis=0), np.abs(values).max(axis=0), V.max(axis=0)
-        standard = np.ma.allclose(mean, 0.0, atol=1e-9) and np.ma.allclose(std, std > 0.5, atol=1e-9)  # or constant
-        to_one = errors and np.ma.allclose(largest, largest > 0.5) and np.allclose(most, most > 0.5)  # by MinMaxScaler
-        if to_one or (standard and (np.any(np.median(V, axis=0) > 1.0) or (errors and not np.any(V)))):
-            raise ValueError(
-                "X was rescaled, and its errors were not, or by themselves: does a step before rescale the columns? "
-                "The estimator standardises values and errors itself, leave such a step out"
-            )
+        refuse_rescaled(np.asarray(X, np.float64), np.asarray(X_var, np.float64), as_columns=bool(errors))
     X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", **options)
     return X, check(X, X_var), y
 

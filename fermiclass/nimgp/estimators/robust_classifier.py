@@ -19,7 +19,7 @@ from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.posterior import EPPredictor
 from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin
 from fermiclass.nimgp.estimators.preparation import new_rows, training_rows
-from fermiclass.nimgp.labels import LabelTable, has_label
+from fermiclass.nimgp.label_sets import LabelTable, has_label
 from fermiclass.nimgp.settings import Number, check_setting
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        robust: bool = True,
         *,
+        robust: bool = True,
         ard: bool = False,
         latent_noise: bool | None = None,
         label_noise_prior: tuple[float, float] = (1.0, 9.0),

@@ -20,7 +20,7 @@ from fermiclass.nimgp.estimators.preparation import (
     input_prior,
     random_seed,
 )
-from fermiclass.nimgp.labels import LabelTable
+from fermiclass.nimgp.label_sets import LabelTable
 from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.nimgp.settings import FOLDS, Settings
 
