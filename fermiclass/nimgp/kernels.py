@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import tensorflow as tf
 
-from fermiclass.nimgp.modules import Module, Parameter, copied
+from fermiclass.nimgp.modules import Module, Parameter
 
 
 class Kernel(Protocol):
@@ -164,30 +164,3 @@ class Sum(Module):
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Sum of the variances."""
         return reduce(tf.add, (kernel.K_diag(X) for kernel in self.kernels)) + self.white[:, None]
-
-
-class GPflowKernel(Module):
-    """Copies of a kernel of GPflow, one for each latent function.
-
-    They compute in the type of GPflow's default, as do their parameters. Inputs and covariances have the type `dtype`.
-    """
-
-    def __init__(self, kernel: Any, num_functions: int, *, dtype: tf.DType = tf.float64) -> None:
-        super().__init__()
-        self.kernels = [copied(kernel) for _ in range(num_functions)]
-        self._dtype = dtype
-
-    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Covariances."""
-        each = [k(_of_function(X, c), None if X2 is None else _of_function(X2, c)) for c, k in enumerate(self.kernels)]
-        return tf.cast(tf.stack(each), self._dtype)
-
-    def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Variances."""
-        each = [k(_of_function(X, c), full_cov=False) for c, k in enumerate(self.kernels)]
-        return tf.cast(tf.stack(each), self._dtype)
-
-
-def _of_function(X: tf.Tensor, c: int) -> tf.Tensor:
-    """Return the inputs of one latent function, in double precision."""
-    return tf.cast(X[min(c, X.shape[0] - 1)], tf.float64)

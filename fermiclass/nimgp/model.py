@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.inputs.models import Batch, Encoding, InputModel, OneHot, Standardised, make_input_model
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Kernel, Linear, Polynomial, Scales, Stationary, Sum
+from fermiclass.nimgp.kernels import PROFILES, Kernel, Linear, Polynomial, Scales, Stationary, Sum
 from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
 from fermiclass.nimgp.likelihoods.named import make_likelihood, of_given_labels
 from fermiclass.nimgp.modules import (
@@ -127,7 +127,7 @@ def build_model(
         if isinstance(likelihood, ClassLikelihood):
             likelihood.num_draws = num_draws
     else:
-        from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, copied_without_leak
+        from fermiclass.nimgp.from_gpflow import GPflowLikelihood, copied_without_leak
 
         likelihood = GPflowLikelihood(
             copied_without_leak(settings.likelihood), offset=None, sets=sets, num_draws=num_draws
@@ -200,9 +200,9 @@ def compose_model(
     longest = scales.lengthscale_over_root_d * np.sqrt(input_dim)
     kernels: list[Kernel] = []
     if not isinstance(settings.kernel, str):
-        from fermiclass.nimgp.likelihoods.from_gpflow import copied_without_leak
+        from fermiclass.nimgp.from_gpflow import GPflowKernel
 
-        kernels.append(GPflowKernel(copied_without_leak(settings.kernel), num_latent, dtype=dtype))
+        kernels.append(GPflowKernel(settings.kernel, num_latent, dtype=dtype))
     for name in settings.kernel.split("+") if isinstance(settings.kernel, str) else ():
         if name == "linear":
             kernels.append(Linear(positive([num_latent], _SLOPE_VARIANCE, _SLOPE_VARIANCE, _NARROW)))

@@ -298,7 +298,7 @@ class Settings(_Checked):
             if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a number of NumPy
                 return value.item()
             if objects is None and (_GPFLOW_KERNEL.accepts(value) or _GPFLOW_LIKELIHOOD.accepts(value)):
-                from fermiclass.nimgp.gpflow_objects import to_plain
+                from fermiclass.nimgp.from_gpflow import to_plain
 
                 return to_plain(value)
             if objects is None:
@@ -317,7 +317,7 @@ class Settings(_Checked):
             raise ValueError(f"settings are missing or unknown: {', '.join(odd)}")
         described = {name: content[name] for name in ("kernel", "likelihood") if isinstance(content[name], Mapping)}
         if described:
-            from fermiclass.nimgp.gpflow_objects import from_plain
+            from fermiclass.nimgp.from_gpflow import from_plain
 
             content = {**content, **{name: from_plain(value) for name, value in described.items()}}
         return cls(**content)

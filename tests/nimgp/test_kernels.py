@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Linear, Polynomial, Stationary, Sum
+from fermiclass.nimgp.from_gpflow import GPflowKernel
+from fermiclass.nimgp.kernels import PROFILES, Linear, Polynomial, Stationary, Sum
 from fermiclass.nimgp.modules import EXP, Parameter, parameters_of
 from fermiclass.nimgp.names import KERNELS
 

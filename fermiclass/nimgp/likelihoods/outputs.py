@@ -11,8 +11,8 @@ from scipy import stats
 from scipy.special import ndtri
 
 from fermiclass.nimgp.arrays import FloatArray
+from fermiclass.nimgp.from_gpflow import GPflowLikelihood, OrderedProbit, Softplus
 from fermiclass.nimgp.kernels import Scales
-from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, OrderedProbit, Softplus
 from fermiclass.nimgp.outputs import Outputs
 
 _NOISE_VARIANCE = 0.3  # initial noise variance of standardised outputs

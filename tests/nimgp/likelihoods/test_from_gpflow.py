@@ -10,8 +10,8 @@ import tensorflow_probability as tfp
 from scipy.special import logsumexp, ndtr
 from scipy.stats import norm
 
+from fermiclass.nimgp.from_gpflow import GPflowLikelihood, OrderedProbit, Softplus, copied_without_leak
 from fermiclass.nimgp.inputs.models import Batch
-from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, OrderedProbit, Softplus, copied_without_leak
 from fermiclass.nimgp.likelihoods.outputs import make_output_likelihood, quantile_given, quantiles_of_draws
 from fermiclass.nimgp.model import build_output_model
 from fermiclass.nimgp.names import METHODS, RESPONSES

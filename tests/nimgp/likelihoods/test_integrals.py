@@ -7,7 +7,7 @@ import tensorflow as tf
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, OrderedProbit
+from fermiclass.nimgp.from_gpflow import GPflowLikelihood, OrderedProbit
 from fermiclass.nimgp.likelihoods.integrals import log_expectation
 from fermiclass.nimgp.likelihoods.outputs import make_output_likelihood
 from fermiclass.nimgp.outputs import Outputs
