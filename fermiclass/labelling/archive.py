@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from fermiclass.catalog import ClassGrouping
 from fermiclass.errors import FermiclassError, ModelFolderError, OutputError
 from fermiclass.features import Imputation
-from fermiclass.io.files import exists
+from fermiclass.io.files import exists, move_into_place, read_arrays
 from fermiclass.labelling.associations import SecondAssociations, SelectionPrior
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.nimgp.domain import TrainingDomain
-from fermiclass.nimgp.files import move_into_place, read_arrays
 from fermiclass.nimgp.settings import Settings
 from fermiclass.rows import Columns, RowsModel, RowsProvenance
 
