@@ -5,7 +5,7 @@ A user of the core may as well compose :class:`NoisyInputGP` from parts of their
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,18 +15,14 @@ import tensorflow as tf
 
 from fermiclass.nimgp.inputs.models import Batch, Encoding, InputModel, OneHot, Standardised, make_input_model
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.kernels import PROFILES, Kernel, Linear, Polynomial, Scales, Stationary, Sum
+from fermiclass.nimgp.kernels import NAMED, WHITE, Kernel, Scales, Starts, Sum
 from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
 from fermiclass.nimgp.likelihoods.named import make_likelihood, of_given_labels
 from fermiclass.nimgp.modules import (
-    EXP,
     SIGMOID,
-    SOFTPLUS,
     Beta,
-    LogNormal,
     Module,
     Parameter,
-    Transform,
     parameters_of,
 )
 from fermiclass.nimgp.names import LEARNED
@@ -35,13 +31,6 @@ from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import Settings
 
-# Medians of the log-normal priors, for standardised inputs: latent functions some units high, as log odds are, that
-# vary slowly, with little white noise. Initial values are the medians, but for the variance, which starts lower.
-# Distances between standardised inputs grow with √D, and length-scales with them. Length-scales and slopes have the
-# narrower priors: rows with small errors would make the functions vary faster than suits rows with large errors.
-# Priors are densities of the parameters themselves: training is drawn to their modes, at median · exp(−width²).
-_SLOPE_VARIANCE, _WHITE = 0.1, 0.01
-_WIDE, _NARROW = 1.0, 0.5  # standard deviations of logarithms
 _OF_WRONG_LABELS = (1.0, 9.0)  # parameters of the Beta prior of ρ (Hernández-Lobato et al. 2011, section 2)
 
 _JITTER, _SMALL_JITTER = 1e-3, 1e-6  # what single precision needs, and what is enough for double precision
@@ -165,7 +154,7 @@ def compose_model(
     encode: Encoding,
     *,
     num_data: int,
-    scales: Scales | None = None,
+    scales: Scales = Scales(),  # noqa: B008 (immutable)
     input_prior: InputPrior | None = None,
     seed: int = 0,
     jitter: float = _JITTER,
@@ -185,39 +174,19 @@ def compose_model(
     """
     refuse_after_fork()
     input_dim = Z.shape[1]
-    scales = scales or Scales()
-
-    def positive(
-        shape: Sequence[int], value: float, median: float, width: float, transform: Transform = EXP
-    ) -> Parameter:
-        prior = LogNormal(median, width) if settings.hyper.priors else None
-        return Parameter(np.full(shape, value), dtype=dtype, transform=transform, prior=prior)
-
+    starts = Starts(settings.hyper, num_latent, input_dim, scales, dtype)
     noise = None
     if settings.noise != "given":
         start = settings.hyper.noise
-        noise = positive([1 if settings.noise == "shared" else input_dim], start, start, _WIDE)
-    longest = scales.lengthscale_over_root_d * np.sqrt(input_dim)
-    kernels: list[Kernel] = []
-    if not isinstance(settings.kernel, str):
+        noise = starts.positive([1 if settings.noise == "shared" else input_dim], start, start)
+    if isinstance(settings.kernel, str):
+        kernels = [NAMED[name](starts) for name in settings.kernel.split("+")]
+    else:
         from fermiclass.nimgp.from_gpflow import GPflowKernel
 
-        kernels.append(GPflowKernel(settings.kernel, num_latent, dtype=dtype))
-    for name in settings.kernel.split("+") if isinstance(settings.kernel, str) else ():
-        if name == "linear":
-            kernels.append(Linear(positive([num_latent], _SLOPE_VARIANCE, _SLOPE_VARIANCE, _NARROW)))
-            continue
-        transform = EXP if name == "polynomial" else SOFTPLUS
-        start = settings.hyper.variance or scales.initial_variance
-        variance = positive([num_latent], start, scales.variance, _WIDE, transform)
-        start = settings.hyper.lengthscale or longest
-        lengthscales = positive([num_latent, input_dim], start, longest, scales.width, SOFTPLUS)
-        if name == "polynomial":
-            kernels.append(Polynomial(settings.hyper.degree, variance, lengthscales))
-        else:
-            kernels.append(Stationary(PROFILES[name], variance, lengthscales))
+        kernels = [GPflowKernel(settings.kernel, num_latent, dtype=dtype)]
     return NoisyInputGP(
-        Sum(kernels, white=positive([num_latent], settings.hyper.white, _WHITE, _WIDE)),
+        Sum(kernels, white=starts.of_functions(settings.hyper.white, WHITE)),
         likelihood,
         make_input_model(settings, (num_data, input_dim), encode, input_prior, seed, dtype),
         noise,
