@@ -29,7 +29,7 @@ from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, Unce
 
 SMALL = {"steps": 1, "num_inducing": 3, "num_draws": 2}
 ESTIMATORS = {
-    "classifier": NIMGPClassifier("nimgp-fo", likelihood="step", **SMALL),
+    "classifier": NIMGPClassifier(method="nimgp-fo", likelihood="step", **SMALL),
     "robust": RobustGPClassifier(max_iter=2, tol=1e-2),
     "regressor": NIMGPRegressor(**SMALL),
     "exact regressor": UncertainGPRegressor(starts=1, steps=1),

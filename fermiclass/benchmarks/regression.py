@@ -74,7 +74,7 @@ class _Regression(Benchmark):
         from fermiclass.nimgp.estimators.exact_regressor import UncertainGPRegressor
 
         white = 0.0 if cell.startswith(_KNOWN) else LEARNED
-        return UncertainGPRegressor(KERNELS[method], starts=self.starts, noise_variance=white)
+        return UncertainGPRegressor(kernel=KERNELS[method], starts=self.starts, noise_variance=white)
 
     def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Train and test on one training set."""

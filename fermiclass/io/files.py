@@ -6,13 +6,14 @@ import io
 import json
 import logging
 import os
+import secrets
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fermiclass.errors import CatalogError, OutputError
-from fermiclass.nimgp.files import atomic_file as _atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,17 +76,37 @@ def check_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | 
 
 @contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary file beside ``target`` to write to: :func:`fermiclass.nimgp.files.atomic_file`.
+    """Yield an empty temporary file in the folder of ``target``, to write to. It replaces ``target`` after the body.
 
-    Raises OutputError if that fails. An error of the body stays as it is.
+    If the body raises, ``target`` does not change and no temporary file is left. A file that is replaced keeps its
+    permissions, and the temporary file has them, too.
+
+    Raises OutputError if a file cannot be made or replaced. An error of the body stays as it is.
     """
-    with ExitStack() as stack:
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
         with os_errors_as_output_errors(target):
-            temporary = stack.enter_context(_atomic_file(target))
+            mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600))
+            if mode is not None:
+                temporary.chmod(mode)
         yield temporary
         with os_errors_as_output_errors(target):
-            stack.close()
+            move_into_place(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
     _LOG.info("wrote '%s'", target)
+
+
+def move_into_place(temporary: Path, target: Path) -> None:
+    """Rename a file or a folder that is complete. Its content is on the disk before its new name is."""
+    for path in (*temporary.iterdir(), temporary) if temporary.is_dir() else (temporary,):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    temporary.replace(target)
 
 
 @contextmanager
@@ -102,9 +123,8 @@ def os_errors_as_output_errors(target: Path) -> Iterator[None]:
 
 def write_bytes(target: Path, content: bytes) -> None:
     """Write a file that appears when it is complete, or not at all."""
-    with os_errors_as_output_errors(target), _atomic_file(target) as temporary:
+    with os_errors_as_output_errors(target), atomic_file(target) as temporary:
         temporary.write_bytes(content)
-    _LOG.info("wrote '%s'", target)
 
 
 def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:

@@ -6,7 +6,10 @@ import hashlib
 import io
 import json
 import shutil
+import struct
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import ModelFolderError, OutputError
-from fermiclass.io.files import exists
-from fermiclass.nimgp.files import move_into_place, read_arrays
+from fermiclass.io.files import exists, move_into_place
 
 FORMAT, FORMAT_VERSION = "fermiclass model", 13
 
@@ -27,6 +29,12 @@ CATALOGUE, ROWS, ESTIMATOR = "catalogue", "rows", "estimator"
 _CONFIG, _WEIGHTS = "config.json", "weights.npz"
 _SCRATCH = ".fermiclass-model."
 _TRIES = 3  # a folder may be replaced while it is read
+
+#: What NumPy and zipfile raise for damaged archives, besides OSError and ValueError.
+_DAMAGED = (
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError, TypeError,
+    struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 Arrays = Mapping[str, NDArray[np.float64]]
 
@@ -164,8 +172,12 @@ def _read_both(folder: Path) -> tuple[Any, bytes]:
 
 
 def _arrays(content: bytes) -> Arrays:
-    """Return the arrays of an archive. Raises OSError or ValueError."""
-    arrays = read_arrays(content, _WEIGHTS)
+    """Return the arrays of an archive, of which nothing is unpickled. Raises ValueError if it is damaged."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            arrays = dict(stored)
+    except _DAMAGED as error:
+        raise ValueError(f"{_WEIGHTS} is no archive of arrays, or damaged ({error})") from error
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not np.all(np.isfinite(array)):
             raise ValueError(f"{name} holds values that are not finite or not doubles")

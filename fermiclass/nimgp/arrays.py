@@ -1,4 +1,4 @@
-"""Type of arrays, and outliers among the values of training rows."""
+"""Type of arrays, their means and scales, and outliers among the values of training rows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,39 @@ from fermiclass.nimgp.errors import TrainingWarning
 
 FloatArray = NDArray[np.float64]
 
+_MOST_SPREAD = 1e100  # largest spread of inputs; its square is finite
 _REACH = 50.0  # values nearer to the median, in robust standard deviations, are no outliers
 _GAP = 30.0  # values nearer than so many times the farthest of these are none either: a long tail is not wild
 _MOST_USUAL = 0.9  # share of values that are no outliers, where there are any
+
+
+def mean_and_scale(values: np.ndarray, name: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and scales of one or more columns; see :func:`scale_of`."""
+    mean_of, std_of = (np.nanmean, np.nanstd) if np.isnan(values).any() else (np.mean, np.std)
+    with np.errstate(over="ignore", invalid="ignore"):  # `scale_of` refuses infinite values
+        mean, spread = mean_of(values, axis=0), std_of(values, axis=0)
+    return mean, scale_of(mean, spread, name)
+
+
+def scale_of(mean: np.ndarray, spread: np.ndarray, name: str | None = None) -> np.ndarray:
+    """Return the scales of columns: their standard deviations, and 1 for constant columns.
+
+    They are given by mean and spread ``(D,)``, or ``()`` of one column, whose name is for messages.
+
+    Raises ValueError when the square of a spread overflows, or becomes 0.
+    """
+    constant = spread <= 1e-12 * np.abs(mean)
+    large = ~((spread < _MOST_SPREAD) & (np.abs(mean) < _MOST_SPREAD))
+    small = ~constant & (spread < 1.0 / _MOST_SPREAD)
+    odd = np.flatnonzero(large | small)
+    if odd.size:
+        name = name or f"feature {odd[0]} (counted from 0)"
+        limit = "more" if large.flat[odd[0]] else "less"
+        raise ValueError(
+            f"the numbers of {name} spread over {spread.flat[odd[0]]:.1g}, {limit} than double precision can square: "
+            "give it in other units, or take its logarithm"
+        )
+    return np.where(constant, 1.0, spread)
 
 
 def usual_range(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

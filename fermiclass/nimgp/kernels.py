@@ -1,6 +1,6 @@
 """Covariance functions of all latent functions at once, with one set of hyper-parameters per class.
 
-A kernel consists of its parameters, batched over the C latent functions, and two formulae. Inputs have the shape
+A kernel makes its parameters, batched over the C latent functions, and has two formulae. Inputs have the shape
 ``(C, n, D)``, or ``(1, n, D)`` if the latent functions share them. Covariances have ``(C, n, n')``. Gradients are
 automatic.
 """
@@ -12,9 +12,18 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.modules import Module, Parameter, copied
+from fermiclass.nimgp.modules import EXP, SOFTPLUS, LogNormal, Module, Parameter, Transform
+
+# Medians of the log-normal priors, for standardised inputs: latent functions some units high, as log odds are, that
+# vary slowly, with little white noise. Initial values are the medians, but for the variance, which starts lower.
+# Distances between standardised inputs grow with √D, and length-scales with them. Length-scales and slopes have the
+# narrower priors: rows with small errors would make the functions vary faster than suits rows with large errors.
+# Priors are densities of the parameters themselves: training is drawn to their modes, at median · exp(−width²).
+_SLOPE_VARIANCE, WHITE = 0.1, 0.01
+WIDE, _NARROW = 1.0, 0.5  # standard deviations of logarithms
 
 
 class Kernel(Protocol):
@@ -63,34 +72,40 @@ class Distances(NamedTuple):
         return tf.sqrt(tf.maximum(square, tf.cast(factor * 1e-12, square.dtype)))
 
 
-#: Covariances σ² κ(r²) as a function of the distances and σ² ``(C,)``.
-RadialProfile = Callable[[Distances, tf.Tensor], tf.Tensor]
+class Starts(NamedTuple):
+    """What a kernel makes its parameters of: initial values and priors, for all latent functions."""
+
+    hyper: Any  #: :class:`fermiclass.nimgp.settings.HyperOptions`.
+    num_functions: int
+    input_dim: int
+    scales: Scales = Scales()
+    dtype: tf.DType = tf.float64
+
+    def positive(
+        self, shape: Sequence[int], value: float, median: float, width: float = WIDE, transform: Transform = EXP
+    ) -> Parameter:
+        """Return a parameter above 0. Its logarithm has a normal prior of this width, if there are priors."""
+        prior = LogNormal(median, width) if self.hyper.priors else None
+        return Parameter(np.full(shape, value), dtype=self.dtype, transform=transform, prior=prior)
+
+    def of_functions(self, value: float, median: float, width: float = WIDE, transform: Transform = EXP) -> Parameter:
+        """Return a parameter above 0 of each latent function, ``(C,)``."""
+        return self.positive([self.num_functions], value, median, width, transform)
+
+    def variance(self, transform: Transform) -> Parameter:
+        """Return variances σ², ``(C,)``."""
+        start = self.hyper.variance or self.scales.initial_variance
+        return self.of_functions(start, self.scales.variance, transform=transform)
+
+    def lengthscales(self) -> Parameter:
+        """Return length-scales ℓ, ``(C, D)``."""
+        median = self.scales.lengthscale_over_root_d * np.sqrt(self.input_dim)
+        shape, start = [self.num_functions, self.input_dim], self.hyper.lengthscale or median
+        return self.positive(shape, start, median, self.scales.width, SOFTPLUS)
 
 
-def squared_exponential(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
-    """``σ² exp(−r²/2)``."""
-    return tf.exp(distances.squared(-0.5, tf.math.log(variance)))
-
-
-def matern32(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
-    """``σ² (1 + √3 r) exp(−√3 r)``."""
-    r = distances.scaled(3.0)
-    return variance[:, None, None] * (1.0 + r) * tf.exp(-r)
-
-
-def matern52(distances: Distances, variance: tf.Tensor) -> tf.Tensor:
-    """``σ² (1 + √5 r + 5/3 r²) exp(−√5 r)``."""
-    r = distances.scaled(5.0)
-    return variance[:, None, None] * (1.0 + r + tf.square(r) / 3.0) * tf.exp(-r)
-
-
-#: Profiles by the name of the kernel; :data:`fermiclass.nimgp.names.KERNELS` lists the names for commands.
-PROFILES: Mapping[str, RadialProfile] = {"se": squared_exponential, "matern32": matern32, "matern52": matern52}
-
-
-@dataclass(eq=False)
 class Stationary(Module):
-    """``σ² κ(r²)``, ``r² = Σ_j (x_j − x'_j)² / ℓ_j²``, with one of the profiles.
+    """``σ² κ(r²)``, ``r² = Σ_j (x_j − x'_j)² / ℓ_j²``. A subclass has the formula, and may have more parameters.
 
     Standardise the inputs: in single precision, distances are lost a thousand length-scales from the origin. ℓ is the
     length-scale of GPflow; the ℓ_j of Villacampa-Calvo et al. (2021), section 2, is its square.
@@ -98,25 +113,56 @@ class Stationary(Module):
     The variances σ² are ``(C,)``, the length-scales ℓ ``(C, D)``.
     """
 
-    profile: RadialProfile
-    variance: Parameter
-    lengthscales: Parameter
+    def __init__(self, starts: Starts) -> None:
+        super().__init__()
+        self.variance, self.lengthscales = starts.variance(SOFTPLUS), starts.lengthscales()
+
+    def at(self, distances: Distances) -> tf.Tensor:
+        """Covariances at these distances."""
+        raise NotImplementedError(f"{type(self).__name__} has no formula")
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
         A = X / self.lengthscales[:, None, :]
-        return self.profile(Distances(A, A if X2 is None else X2 / self.lengthscales[:, None, :]), self.variance)
+        return self.at(Distances(A, A if X2 is None else X2 / self.lengthscales[:, None, :]))
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances σ²."""
         return tf.repeat(self.variance[:, None], tf.shape(X)[1], axis=1)
 
 
-@dataclass(eq=False)
+class SquaredExponential(Stationary):
+    """``σ² exp(−r²/2)``."""
+
+    def at(self, distances: Distances) -> tf.Tensor:
+        """Covariances."""
+        return tf.exp(distances.squared(-0.5, tf.math.log(self.variance)))
+
+
+class Matern32(Stationary):
+    """``σ² (1 + √3 r) exp(−√3 r)``."""
+
+    def at(self, distances: Distances) -> tf.Tensor:
+        """Covariances."""
+        r = distances.scaled(3.0)
+        return self.variance[:, None, None] * (1.0 + r) * tf.exp(-r)
+
+
+class Matern52(Stationary):
+    """``σ² (1 + √5 r + 5/3 r²) exp(−√5 r)``."""
+
+    def at(self, distances: Distances) -> tf.Tensor:
+        """Covariances."""
+        r = distances.scaled(5.0)
+        return self.variance[:, None, None] * (1.0 + r + tf.square(r) / 3.0) * tf.exp(-r)
+
+
 class Linear(Module):
     """``σ² x · x'``: latent functions that are linear in the inputs. σ² is the prior variance of each slope."""
 
-    variance: Parameter
+    def __init__(self, starts: Starts) -> None:
+        super().__init__()
+        self.variance = starts.of_functions(_SLOPE_VARIANCE, _SLOPE_VARIANCE, _NARROW)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
@@ -127,13 +173,12 @@ class Linear(Module):
         return self.variance[:, None] * tf.reduce_sum(tf.square(X), axis=-1)
 
 
-@dataclass(eq=False)
 class Polynomial(Module):
     """ARD polynomial, ``σ² (1 + Σ_j x_j x'_j / ℓ_j²)^p``, with the parameters of :class:`Stationary` and a degree p."""
 
-    degree: int
-    variance: Parameter
-    lengthscales: Parameter
+    def __init__(self, starts: Starts) -> None:
+        super().__init__()
+        self.degree, self.variance, self.lengthscales = starts.hyper.degree, starts.variance(EXP), starts.lengthscales()
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
@@ -144,6 +189,16 @@ class Polynomial(Module):
         """Variances ``σ² (1 + Σ_j x_j² / ℓ_j²)^p``."""
         square = tf.reduce_sum(tf.square(X / self.lengthscales[:, None, :]), axis=-1)
         return self.variance[:, None] * (1.0 + square) ** self.degree
+
+
+#: Kernels by name; :data:`fermiclass.nimgp.names.KERNELS` lists the names for commands.
+NAMED: Mapping[str, Callable[[Starts], Kernel]] = {
+    "se": SquaredExponential,
+    "linear": Linear,
+    "polynomial": Polynomial,
+    "matern32": Matern32,
+    "matern52": Matern52,
+}
 
 
 @dataclass(eq=False)
@@ -164,30 +219,3 @@ class Sum(Module):
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Sum of the variances."""
         return reduce(tf.add, (kernel.K_diag(X) for kernel in self.kernels)) + self.white[:, None]
-
-
-class GPflowKernel(Module):
-    """Copies of a kernel of GPflow, one for each latent function.
-
-    They compute in the type of GPflow's default, as do their parameters. Inputs and covariances have the type `dtype`.
-    """
-
-    def __init__(self, kernel: Any, num_functions: int, *, dtype: tf.DType = tf.float64) -> None:
-        super().__init__()
-        self.kernels = [copied(kernel) for _ in range(num_functions)]
-        self._dtype = dtype
-
-    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Covariances."""
-        each = [k(_of_function(X, c), None if X2 is None else _of_function(X2, c)) for c, k in enumerate(self.kernels)]
-        return tf.cast(tf.stack(each), self._dtype)
-
-    def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Variances."""
-        each = [k(_of_function(X, c), full_cov=False) for c, k in enumerate(self.kernels)]
-        return tf.cast(tf.stack(each), self._dtype)
-
-
-def _of_function(X: tf.Tensor, c: int) -> tf.Tensor:
-    """Return the inputs of one latent function, in double precision."""
-    return tf.cast(X[min(c, X.shape[0] - 1)], tf.float64)

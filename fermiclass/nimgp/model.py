@@ -5,7 +5,7 @@ A user of the core may as well compose :class:`NoisyInputGP` from parts of their
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,37 +13,27 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.inputs.models import Batch, Encoding, InputModel, OneHot, make_input_model
+from fermiclass.nimgp.inputs.models import Batch, Encoding, InputModel, OneHot, Standardised, make_input_model
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Kernel, Linear, Polynomial, Scales, Stationary, Sum
+from fermiclass.nimgp.kernels import NAMED, WHITE, Kernel, Scales, Starts, Sum
 from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
 from fermiclass.nimgp.likelihoods.named import make_likelihood, of_given_labels
 from fermiclass.nimgp.modules import (
-    EXP,
     SIGMOID,
-    SOFTPLUS,
     Beta,
-    LogNormal,
     Module,
     Parameter,
-    Transform,
     parameters_of,
 )
 from fermiclass.nimgp.names import LEARNED
+from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import Settings
 
-# Medians of the log-normal priors, for standardised inputs: latent functions some units high, as log odds are, that
-# vary slowly, with little white noise. Initial values are the medians, but for the variance, which starts lower.
-# Distances between standardised inputs grow with √D, and length-scales with them. Length-scales and slopes have the
-# narrower priors: rows with small errors would make the functions vary faster than suits rows with large errors.
-# Priors are densities of the parameters themselves: training is drawn to their modes, at median · exp(−width²).
-_SLOPE_VARIANCE, _WHITE = 0.1, 0.01
-_WIDE, _NARROW = 1.0, 0.5  # standard deviations of logarithms
 _OF_WRONG_LABELS = (1.0, 9.0)  # parameters of the Beta prior of ρ (Hernández-Lobato et al. 2011, section 2)
 
-JITTER = 1e-3  #: Jitter that single precision needs.
+_JITTER, _SMALL_JITTER = 1e-3, 1e-6  # what single precision needs, and what is enough for double precision
 _OF_TRAINING = "input_model"  # names of parameters that prediction does not need begin so
 
 
@@ -115,7 +105,7 @@ def build_model(
 ) -> NoisyInputGP:
     """Compose an untrained classifier from the settings; see :func:`compose_model` for Z and other options.
 
-    `sets` are the classes that each label may stand for (:class:`fermiclass.nimgp.labels.LabelTable`); None if each
+    `sets` are the classes that each label may stand for (:class:`fermiclass.nimgp.label_sets.LabelTable`); None if each
     label is a class.
     """
     num_draws = 2 * settings.training.draw_pairs
@@ -126,7 +116,7 @@ def build_model(
         if isinstance(likelihood, ClassLikelihood):
             likelihood.num_draws = num_draws
     else:
-        from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, copied_without_leak
+        from fermiclass.nimgp.from_gpflow import GPflowLikelihood, copied_without_leak
 
         likelihood = GPflowLikelihood(
             copied_without_leak(settings.likelihood), offset=None, sets=sets, num_draws=num_draws
@@ -145,6 +135,17 @@ def build_model(
     return model
 
 
+def build_output_model(settings: Settings, Z: np.ndarray, outputs: Outputs, **options: Any) -> NoisyInputGP:
+    """Compose an untrained model of outputs, in double precision; see :func:`compose_model` for Z and other options."""
+    from fermiclass.nimgp.likelihoods.outputs import FUNCTION, make_output_likelihood
+
+    num_draws = 2 * settings.training.draw_pairs
+    likelihood = make_output_likelihood(settings.likelihood, outputs, num_draws=num_draws)
+    encode = Standardised(outputs.centre, outputs.spread)
+    options |= {"scales": FUNCTION, "jitter": _SMALL_JITTER}
+    return compose_model(settings, Z, likelihood, likelihood.num_functions, encode, **options)
+
+
 def compose_model(
     settings: Settings,
     Z: np.ndarray,
@@ -153,10 +154,10 @@ def compose_model(
     encode: Encoding,
     *,
     num_data: int,
-    scales: Scales | None = None,
+    scales: Scales = Scales(),  # noqa: B008 (immutable)
     input_prior: InputPrior | None = None,
     seed: int = 0,
-    jitter: float = JITTER,
+    jitter: float = _JITTER,
     dtype: tf.DType = tf.float64,
 ) -> NoisyInputGP:
     """Compose an untrained model with any likelihood, such as one of GPflow's.
@@ -173,39 +174,19 @@ def compose_model(
     """
     refuse_after_fork()
     input_dim = Z.shape[1]
-    scales = scales or Scales()
-
-    def positive(
-        shape: Sequence[int], value: float, median: float, width: float, transform: Transform = EXP
-    ) -> Parameter:
-        prior = LogNormal(median, width) if settings.hyper.priors else None
-        return Parameter(np.full(shape, value), dtype=dtype, transform=transform, prior=prior)
-
+    starts = Starts(settings.hyper, num_latent, input_dim, scales, dtype)
     noise = None
     if settings.noise != "given":
         start = settings.hyper.noise
-        noise = positive([1 if settings.noise == "shared" else input_dim], start, start, _WIDE)
-    longest = scales.lengthscale_over_root_d * np.sqrt(input_dim)
-    kernels: list[Kernel] = []
-    if not isinstance(settings.kernel, str):
-        from fermiclass.nimgp.likelihoods.from_gpflow import copied_without_leak
+        noise = starts.positive([1 if settings.noise == "shared" else input_dim], start, start)
+    if isinstance(settings.kernel, str):
+        kernels = [NAMED[name](starts) for name in settings.kernel.split("+")]
+    else:
+        from fermiclass.nimgp.from_gpflow import GPflowKernel
 
-        kernels.append(GPflowKernel(copied_without_leak(settings.kernel), num_latent, dtype=dtype))
-    for name in settings.kernel.split("+") if isinstance(settings.kernel, str) else ():
-        if name == "linear":
-            kernels.append(Linear(positive([num_latent], _SLOPE_VARIANCE, _SLOPE_VARIANCE, _NARROW)))
-            continue
-        transform = EXP if name == "polynomial" else SOFTPLUS
-        start = settings.hyper.variance or scales.initial_variance
-        variance = positive([num_latent], start, scales.variance, _WIDE, transform)
-        start = settings.hyper.lengthscale or longest
-        lengthscales = positive([num_latent, input_dim], start, longest, scales.width, SOFTPLUS)
-        if name == "polynomial":
-            kernels.append(Polynomial(settings.hyper.degree, variance, lengthscales))
-        else:
-            kernels.append(Stationary(PROFILES[name], variance, lengthscales))
+        kernels = [GPflowKernel(settings.kernel, num_latent, dtype=dtype)]
     return NoisyInputGP(
-        Sum(kernels, white=positive([num_latent], settings.hyper.white, _WHITE, _WIDE)),
+        Sum(kernels, white=starts.of_functions(settings.hyper.white, WHITE)),
         likelihood,
         make_input_model(settings, (num_data, input_dim), encode, input_prior, seed, dtype),
         noise,

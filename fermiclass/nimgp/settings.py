@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from fermiclass.nimgp.names import (
     FIRST_ORDER,
+    FULL_BATCH,
     INDUCING,
     INPUT_PRIORS,
     KERNELS,
@@ -23,6 +24,7 @@ from fermiclass.nimgp.names import (
     NOISES,
     OBJECTIVES,
     PRECISIONS,
+    RESPONSES,
     WITH_EXPECTATIONS,
 )
 
@@ -238,6 +240,9 @@ class Settings(_Checked):
     training: TrainingOptions = None  # type: ignore[assignment]
     random_state: Any = 0
 
+    #: Options that differ from their own defaults unless they are given.
+    DEFAULTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, kind in _OPTIONS.items():
@@ -246,7 +251,7 @@ class Settings(_Checked):
                 if value is not None and not (isinstance(value, Mapping) and set(value) <= set(known)):
                     expected = f"expected {kind.__name__}, or some of {', '.join(known)}"
                     raise ValueError(f"{name}={value!r} is not valid: {expected}")
-                object.__setattr__(self, name, kind(**(value or {})))
+                object.__setattr__(self, name, kind(**{**self.DEFAULTS.get(name, {}), **(value or {})}))
         for name in ("label_sets", "label_weights"):
             given = getattr(self, name)
             object.__setattr__(self, name, {} if given is None else _of_labels(name, given))
@@ -255,8 +260,8 @@ class Settings(_Checked):
         sound = named and set(kernel.split("+")) <= set(KERNELS)
         if not (sound or (not named and _GPFLOW_KERNEL.accepts(kernel))):
             raise ValueError(f"kernel={kernel!r} is unknown: join some of {kernels} by '+', or give {_GPFLOW_KERNEL}")
-        if psi and not (named and isinstance(self.likelihood, str)):
-            raise ValueError("method='nimgp-psi' takes kernels and likelihoods by name only: choose method='nimgp'")
+        if psi and not named:
+            raise ValueError("method='nimgp-psi' takes kernels by name only: choose method='nimgp'")
         if psi and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
             raise ValueError(
                 f"kernel={kernel!r} is not valid for method='nimgp-psi', which needs expectations in closed form: "
@@ -279,7 +284,8 @@ class Settings(_Checked):
     def params(self) -> dict[str, Any]:
         """Return the parameters of an estimator with these settings; options and labels of the defaults are None."""
         found = {name: getattr(self, name) for name in FIELDS}
-        defaults = {name: kind() for name, kind in _OPTIONS.items()} | {"label_sets": {}, "label_weights": {}}
+        defaults = {name: kind(**self.DEFAULTS.get(name, {})) for name, kind in _OPTIONS.items()}
+        defaults |= {"label_sets": {}, "label_weights": {}}
         return found | {name: None for name, default in defaults.items() if found[name] == default}
 
     def to_json(self, *, objects: Callable[[Any], str] | None = None) -> dict[str, Any]:
@@ -292,7 +298,7 @@ class Settings(_Checked):
             if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a number of NumPy
                 return value.item()
             if objects is None and (_GPFLOW_KERNEL.accepts(value) or _GPFLOW_LIKELIHOOD.accepts(value)):
-                from fermiclass.nimgp.gpflow_objects import to_plain
+                from fermiclass.nimgp.from_gpflow import to_plain
 
                 return to_plain(value)
             if objects is None:
@@ -311,11 +317,40 @@ class Settings(_Checked):
             raise ValueError(f"settings are missing or unknown: {', '.join(odd)}")
         described = {name: content[name] for name in ("kernel", "likelihood") if isinstance(content[name], Mapping)}
         if described:
-            from fermiclass.nimgp.gpflow_objects import from_plain
+            from fermiclass.nimgp.from_gpflow import from_plain
 
             content = {**content, **{name: from_plain(value) for name, value in described.items()}}
         return cls(**content)
 
+
+@dataclass(frozen=True)
+class RegressorSettings(Settings):
+    """The parameters of :class:`fermiclass.NIMGPRegressor`; it has no others of `Settings`. Its options differ."""
+
+    likelihood: Any = _setting("gaussian", *RESPONSES, _GPFLOW_LIKELIHOOD)  # noqa: RUF009 (an immutable default)
+    objective: str = _setting("elbo", "elbo")
+
+    DEFAULTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "inputs": {"prior": "population", "prior_variance": 1.0, "clip": None, "max_noise": None},
+        "training": FULL_BATCH["training"],
+    }
+
+    @property
+    def precision(self) -> str:
+        """Always double precision."""
+        return "float64"
+
+    @property
+    def expected_inputs(self) -> bool:
+        """First-order methods take the observed inputs."""
+        return False
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters of an estimator with these settings; options of the defaults are None."""
+        return {name: value for name, value in super().params().items() if name not in _OF_CLASSES}
+
+
+_OF_CLASSES = ("objective", "noise", "label_noise", "label_sets", "label_weights", "temperature")
 
 #: What is defined about each setting, by name.
 FIELDS: Mapping[str, Any] = {each.name: each for each in fields(Settings)}

@@ -74,8 +74,8 @@ print(f"median error, unassociated: {np.median(error[unknown]):.3f}")
 
 # %%
 BOUND = {"objective": "elbo", "label_noise": 0, "batch_size": None, "learning_rate": 0.03}
-nimgp = fc.train(catalog, fc.NIMGPClassifier("nimgp", **BOUND), **choices)
-mgp = fc.train(catalog, fc.NIMGPClassifier("mgp", **BOUND), **choices)
+nimgp = fc.train(catalog, fc.NIMGPClassifier(method="nimgp", **BOUND), **choices)
+mgp = fc.train(catalog, fc.NIMGPClassifier(method="mgp", **BOUND), **choices)
 labels_nimgp = nimgp.label(catalog, class_priors="trained")
 labels_mgp = mgp.label(catalog, class_priors="trained")
 
@@ -146,7 +146,8 @@ from fermiclass.evaluation import bright_to_faint, estimator_method, evaluate
 
 dr1 = fc.read_catalog(CATALOGS / "4FGL-DR1.fits.gz")
 methods = [
-    estimator_method(name, fc.NIMGPClassifier(name, **BOUND)) for name in ("nimgp", "mgp")
+    estimator_method(name, fc.NIMGPClassifier(method=name, **BOUND))
+    for name in ("nimgp", "mgp")
 ]
 evaluation = evaluate(bright_to_faint(dr1, features="six", classes="bll,fsrq,psr"), methods)
 evaluation.table[["nll", "nll_se", "error", "ece"]].round(3)

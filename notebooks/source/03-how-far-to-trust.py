@@ -142,8 +142,8 @@ pd.DataFrame(
 # %%
 bound = {"objective": "elbo", "label_noise": 0, "batch_size": None, "learning_rate": 0.03}
 methods = [
-    estimator_method("nimgp", fc.NIMGPClassifier("nimgp", **bound)),
-    estimator_method("mgp", fc.NIMGPClassifier("mgp", **bound)),
+    estimator_method("nimgp", fc.NIMGPClassifier(method="nimgp", **bound)),
+    estimator_method("mgp", fc.NIMGPClassifier(method="mgp", **bound)),
     *baseline_methods(["logistic", "forest"]),
 ]
 closed = later_release(dr1, dr4, features="extended", classes="bll,fsrq,psr")

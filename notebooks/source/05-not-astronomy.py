@@ -96,10 +96,10 @@ print(f"NLL of three folds: {-scored.mean():.3f}")
 # variance of the feature. `inputs={"max_noise": None}` switches this off.
 
 # %%
-nimgp = fc.NIMGPClassifier("nimgp", inputs={"max_noise": None}).fit(
+nimgp = fc.NIMGPClassifier(method="nimgp", inputs={"max_noise": None}).fit(
     train[means], train["diagnosis"], X_var=(train[errors] ** 2).to_numpy()
 )
-mgp = fc.NIMGPClassifier("mgp").fit(train[means], train["diagnosis"])
+mgp = fc.NIMGPClassifier(method="mgp").fit(train[means], train["diagnosis"])
 logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(
     train[means], train["diagnosis"]
 )

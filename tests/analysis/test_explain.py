@@ -210,7 +210,7 @@ def test_a_source_of_another_release(model, few):
 
 @pytest.mark.usefixtures("eagerly")
 def test_two_classes_and_other_likelihoods(few, name):
-    estimator = NIMGPClassifier("mgp", likelihood="probit", steps=5, num_inducing=5)
+    estimator = NIMGPClassifier(method="mgp", likelihood="probit", steps=5, num_inducing=5)
     found = explain(train(few, estimator, features="LP_Index,LP_beta", classes="agn=bll+fsrq,psr"), few, name)
     assert found.without_feature.shape == (2, 2)
     np.testing.assert_allclose(found.probabilities, found.without_errors)  # MGP knows no error bars

@@ -90,7 +90,7 @@ def test_a_feature_that_a_third_of_the_sources_has(dr4, xray):
     _, table, known = xray
     joined, names = join(dr4, table), "six,ln_XFLUX"
     held_out = np.arange(len(dr4)) % 2 == 0
-    estimator = NIMGPClassifier("nimgp-fo", steps=100, num_inducing=20, learning_rate=0.1)
+    estimator = NIMGPClassifier(method="nimgp-fo", steps=100, num_inducing=20, learning_rate=0.1)
     nll = {}
     for what, catalog, features in (("without", dr4, "six"), ("with", joined, names)):
         model = train(catalog[~held_out], estimator, features=features, classes=THREE_CLASSES)

@@ -67,7 +67,7 @@ def test_labels_replace_and_add_classes(few):
 
 def test_a_kind_is_learned(few, sed):
     made = relabel(few, sed)
-    model = train(made, NIMGPClassifier("nimgp-fo", steps=200, num_inducing=25), features="six", classes=KINDS)
+    model = train(made, NIMGPClassifier(method="nimgp-fo", steps=200, num_inducing=25), features="six", classes=KINDS)
     assert model.provenance.training_counts["hsp"] + model.provenance.training_counts["lsp"] == len(sed)
     plain = few.labels(ClassGrouping.parse("bll,fsrq,psr,msp,other"))
     share = model.training_shares[np.isin(model.classes, ["hsp", "lsp"])].sum()  # with those of an unknown kind
@@ -80,7 +80,7 @@ def test_a_kind_is_learned(few, sed):
 
 def test_shares_are_of_weights(few):
     """Half the weight of all pulsars counts as half as many, however the weights are written."""
-    estimator = NIMGPClassifier("mgp", steps=1, num_inducing=5, label_noise=0)
+    estimator = NIMGPClassifier(method="mgp", steps=1, num_inducing=5, label_noise=0)
     pulsars = few.names[few.classes == "psr"]
     half = relabel(few, Table({"name": pulsars, "class": ["psr"] * len(pulsars), "weight": [0.5] * len(pulsars)}))
     one, other = (train(each, estimator, features="six") for each in (few, half))

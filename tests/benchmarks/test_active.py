@@ -163,7 +163,7 @@ def test_the_real_data(shared_data):
 def test_a_table_of_repetitions(shared_data):
     """A record for each repetition with its curve, as the harness wants them, and a figure of them."""
     table = Active(shared_data / "data", per_round=50)
-    estimators = {("entropy/0.25", "mgp"): NIMGPClassifier("mgp", num_inducing=5, steps=3)}
+    estimators = {("entropy/0.25", "mgp"): NIMGPClassifier(method="mgp", num_inducing=5, steps=3)}
     records = run_benchmark(table, estimators, 2)
     for record in records.to_dict("records"):
         assert record["curves"]["added"] == [0, 50, 100]

@@ -30,7 +30,7 @@ def test_unknown_methods(name):
 def test_expectation_propagation(name, robust):
     estimator = make_estimator(name, {}, MethodOptions())
     assert isinstance(estimator, RobustGPClassifier)
-    assert estimator.get_params() == RobustGPClassifier(robust).get_params()
+    assert estimator.get_params() == RobustGPClassifier(robust=robust).get_params()
 
 
 def test_the_papers_protocol():

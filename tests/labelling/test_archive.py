@@ -125,7 +125,9 @@ def test_the_default_comes_back(open_world, few, tmp_path):
 def test_a_classifier_alone_comes_back(kernel, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"u": rng.normal(size=50), "Unc_u": 0.1, "v": rng.normal(size=50)})
-    classifier = NIMGPClassifier("nimgp-fo", kernel=kernel, steps=5, num_inducing=5).fit(frame, frame["u"] > frame["v"])
+    classifier = NIMGPClassifier(method="nimgp-fo", kernel=kernel, steps=5, num_inducing=5).fit(
+        frame, frame["u"] > frame["v"]
+    )
     with pytest.raises(OutputError, match="classes"):
         save_model(classifier, tmp_path / "model")
     classifier.fit(frame, np.where(frame["u"] > frame["v"], "a", "b"))
@@ -148,7 +150,7 @@ def test_other_estimators_are_refused(tmp_path):
 
 def test_a_model_is_replaced_and_nothing_left_behind(folder, few, tmp_path):
     before = content(folder)
-    other = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), **OLD)
+    other = train(few, NIMGPClassifier(method="mgp", steps=1, num_inducing=5), **OLD)
     save_model(other, folder)
     assert content(folder).keys() == before.keys()
     assert content(folder) != before

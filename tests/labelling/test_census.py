@@ -11,7 +11,7 @@ from fermiclass.analysis.census import Basis, Predictions, _curvature, draw_numb
 from fermiclass.errors import ClassError, FeatureError
 from tests.conftest import without_graphs
 
-TINY = NIMGPClassifier("nimgp-fo", steps=3, num_inducing=10, num_draws=16, learning_rate=0.1)
+TINY = NIMGPClassifier(method="nimgp-fo", steps=3, num_inducing=10, num_draws=16, learning_rate=0.1)
 SIX = {"features": "six"}
 C = 3
 FREQUENCIES = np.array([0.5, 0.3, 0.2])

@@ -108,7 +108,7 @@ def test_all_labels_are_counted_and_sources_of_one_class_are_the_domain(model, f
 def test_label_sets_and_weights_of_ones_own_are_kept(few):
     """Such as those of a label table that is trained again."""
     sets, weights = {"x": ("bll", "psr")}, {"bll": 0.5, SOFT: 0.3}
-    own = NIMGPClassifier("mgp", steps=1, num_inducing=5, label_sets=sets, label_weights=weights)
+    own = NIMGPClassifier(method="mgp", steps=1, num_inducing=5, label_sets=sets, label_weights=weights)
     params = train(few, own, features="six").estimator.get_params()
     assert params["label_sets"] == SETS | sets
     assert params["label_weights"] == weights
@@ -168,6 +168,6 @@ def test_selection_priors_change_unassociated_sources_and_bcu_alone(model, few, 
 
 @pytest.mark.usefixtures("eagerly")
 def test_models_of_agn_alone_have_no_selection_prior(few):
-    model = train(few, NIMGPClassifier("mgp", steps=1, num_inducing=5), features="six", classes="bll,fsrq")
+    model = train(few, NIMGPClassifier(method="mgp", steps=1, num_inducing=5), features="six", classes="bll,fsrq")
     assert model.selection == SelectionPrior()
     assert model.estimator.label_sets is None

@@ -64,7 +64,7 @@ def test_what_a_model_is_made_of(model, few):
 
 @pytest.mark.usefixtures("eagerly")
 def test_the_given_estimator_is_copied(few):
-    estimator = NIMGPClassifier("mgp", steps=1, num_inducing=5)
+    estimator = NIMGPClassifier(method="mgp", steps=1, num_inducing=5)
     fitted = train(few, estimator, classes=THREE_CLASSES).estimator
     assert not hasattr(estimator, "weights_")
     assert fitted is not estimator
@@ -207,7 +207,7 @@ def test_every_release_can_be_labelled(model, release):
 
 @pytest.mark.usefixtures("eagerly")
 def test_metadata_says_how_it_was_made(few):
-    estimator = NIMGPClassifier("mgp", steps=1, num_inducing=5, random_state=7)
+    estimator = NIMGPClassifier(method="mgp", steps=1, num_inducing=5, random_state=7)
     table = classify(few, estimator, classes=THREE_CLASSES, features="extended", min_significance=5.0)
     meta = table.meta
     assert meta["creator"].startswith("fermiclass ")

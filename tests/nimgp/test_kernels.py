@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from fermiclass.nimgp.kernels import PROFILES, GPflowKernel, Linear, Polynomial, Stationary, Sum
-from fermiclass.nimgp.modules import EXP, Parameter, parameters_of
+from fermiclass.nimgp.from_gpflow import GPflowKernel
+from fermiclass.nimgp.kernels import NAMED, Starts, Sum
+from fermiclass.nimgp.modules import Parameter, parameters_of
 from fermiclass.nimgp.names import KERNELS
+from fermiclass.nimgp.settings import HyperOptions
 
 C, D, n, M, S = 3, 2, 7, 5, 2
 
@@ -17,7 +19,7 @@ def _polynomial(variance, lengthscales):  # theirs is (Σ_j v_j x_j x'_j + offse
     return gpflow.kernels.Polynomial(degree=3, variance=offset / lengthscales**2, offset=offset)
 
 
-#: GPflow's kernel for each name, as a function of the variance and, where there are some, the length-scales.
+#: GPflow's kernel for each name, as a function of its parameters.
 THEIRS = {
     "se": gpflow.kernels.RBF,
     "matern32": gpflow.kernels.Matern32,
@@ -32,18 +34,10 @@ def make(name, dtype=tf.float64, seed=1):
     """A kernel of that name with hyper-parameters of each class its own."""
     rng = np.random.default_rng(seed)
 
-    def ones(*shape):
-        return Parameter(np.ones(shape), dtype=dtype, transform=EXP)
-
     if name == "sum":
         parts = [make(part, dtype, seed + k) for k, part in enumerate(("se", "linear", "matern32"))]
         return Sum(parts, Parameter(rng.uniform(0.5, 2, C), dtype=dtype))
-    if name in PROFILES:
-        kernel = Stationary(PROFILES[name], ones(C), ones(C, D))
-    elif name == "polynomial":
-        kernel = Polynomial(3, ones(C), ones(C, D))
-    else:
-        kernel = Linear(ones(C))
+    kernel = NAMED[name](Starts(HyperOptions(), C, D, dtype=dtype))
     for parameter in parameters_of(kernel).values():
         parameter.assign(tf.cast(rng.uniform(0.5, 2, parameter.shape), dtype))
     return kernel
@@ -57,8 +51,8 @@ def per_function(kernels):
 
 
 def counterpart(name, kernel):
-    values = [parameter.numpy() for parameter in (kernel.variance, getattr(kernel, "lengthscales", None)) if parameter]
-    return per_function([THEIRS[name](*each) for each in zip(*values, strict=True)])
+    values = {name: parameter.numpy() for name, parameter in parameters_of(kernel).items()}
+    return per_function([THEIRS[name](**{key: each[c] for key, each in values.items()}) for c in range(C)])
 
 
 @pytest.fixture(params=["shared", "per class"])
@@ -116,7 +110,7 @@ def test_single_precision_is_enough_for_standardised_inputs(name, rng):
 def test_single_precision_is_enough_for_short_lengthscales(rng):
     X = rng.normal(size=(1, 200, D))
     single, double = (
-        Stationary(PROFILES["se"], *(Parameter(a, dtype=t) for a in ([1.0], [[0.3, 0.3]]))).K(tf.constant(X, t))
+        NAMED["se"](Starts(HyperOptions(variance=1.0, lengthscale=0.3), 1, D, dtype=t)).K(tf.constant(X, t))
         for t in (tf.float32, tf.float64)
     )
     np.testing.assert_allclose(single, double, atol=2e-5)

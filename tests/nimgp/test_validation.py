@@ -14,7 +14,7 @@ from tests.conftest import without_graphs
 
 SMALL = {"steps": 1, "num_inducing": 4, "num_draws": 4}
 ESTIMATORS = {
-    "classifier": NIMGPClassifier("nimgp-fo", likelihood="step", **SMALL),
+    "classifier": NIMGPClassifier(method="nimgp-fo", likelihood="step", **SMALL),
     "robust": RobustGPClassifier(max_iter=2, tol=1e-2),
     "regressor": NIMGPRegressor(**SMALL),
     "exact regressor": UncertainGPRegressor(starts=1, steps=1),

@@ -20,10 +20,12 @@ def graphs():
     "make",
     [
         lambda: NIMGPClassifier(num_inducing=5, steps=5),
-        lambda: NIMGPClassifier("nimgp-nn", num_inducing=5, steps=5, noise="shared", label_noise="learned"),
-        lambda: NIMGPClassifier("nimgp-fo", likelihood="step", kernel="matern52+polynomial", num_inducing=5, steps=5),
+        lambda: NIMGPClassifier(method="nimgp-nn", num_inducing=5, steps=5, noise="shared", label_noise="learned"),
+        lambda: NIMGPClassifier(
+            method="nimgp-fo", likelihood="step", kernel="matern52+polynomial", num_inducing=5, steps=5
+        ),
         lambda: NIMGPRegressor(num_inducing=5, steps=5),
-        lambda: NIMGPRegressor("ordinal", num_inducing=5, steps=5),
+        lambda: NIMGPRegressor(likelihood="ordinal", num_inducing=5, steps=5),
         lambda: UncertainGPRegressor(starts=1, steps=5),
     ],
     ids=["nimgp", "nn", "fo", "gaussian", "ordinal", "uncertain"],

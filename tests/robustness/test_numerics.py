@@ -19,7 +19,7 @@ VAR = RNG.uniform(0.0, 0.2, size=X.shape)
 
 
 def tiny(method="nimgp-fo", **settings):
-    return NIMGPClassifier(method, **{"steps": 4, "num_inducing": 8, "num_draws": 8} | settings)
+    return NIMGPClassifier(method=method, **{"steps": 4, "num_inducing": 8, "num_draws": 8} | settings)
 
 
 def with_column(values):

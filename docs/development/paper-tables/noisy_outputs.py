@@ -39,7 +39,7 @@ def score(likelihood: str, method: str, k: int, *, coverage: bool = False) -> fl
     rng = np.random.default_rng([k, LIKELIHOODS.index(likelihood)])
     X, X_var, y = draw(likelihood, 200, rng)
     X_test, X_var_test, y_test = draw(likelihood, 500, rng)
-    model = fc.NIMGPRegressor(likelihood, method=method, num_inducing=20, steps=500, num_draws=64)
+    model = fc.NIMGPRegressor(likelihood=likelihood, method=method, num_inducing=20, steps=500, num_draws=64)
     model.fit(X, y, X_var=X_var)
     if coverage:
         low, high = model.predict_quantiles(X_test, (0.05, 0.95), X_var=X_var_test).T

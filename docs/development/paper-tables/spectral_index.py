@@ -68,7 +68,7 @@ def ours(name: str, train: Rows, test: Rows) -> Prediction:
     """Train NIMGPRegressor."""
     likelihood, method = OURS[name]
     model = fc.NIMGPRegressor(
-        likelihood, method=method, num_inducing=NUM_INDUCING, batch_size=BATCH, steps=STEPS, num_draws=64
+        likelihood=likelihood, method=method, num_inducing=NUM_INDUCING, batch_size=BATCH, steps=STEPS, num_draws=64
     )
     model.fit(train.X, train.y, X_var=train.X_var)
     return model.predict(test.X, X_var=test.X_var), model.log_density(test.X, test.y, X_var=test.X_var)

@@ -44,7 +44,9 @@ def fits() -> None:
         y_var = None if data.Y_var is None else data.Y_var[:, 0]
         figure = Figure(figsize=(6.4, 5.2), layout="constrained")
         for panel, method in zip(figure.subplots(2, sharex=True, sharey=True), ("uncertain", "classic"), strict=True):
-            fitted = UncertainGPRegressor(KERNELS[method], starts=2).fit(data.X, y, X_var=data.X_var, y_var=y_var)
+            fitted = UncertainGPRegressor(kernel=KERNELS[method], starts=2).fit(
+                data.X, y, X_var=data.X_var, y_var=y_var
+            )
             mean, std = fitted.predict(GRID[:, None], return_std=True)
             inside = np.mean(np.abs(mean - function(GRID)) < 2 * std)
             panel.plot(data.X[:, 0], y, "x", color="0.6", ms=4, label="observed")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from fermiclass.nimgp.estimators.fitting import Fitted, check_start, fit_prepared
 from fermiclass.nimgp.estimators.folds import NUM_DRAWS, fold_temperature
-from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin
+from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP
 from fermiclass.nimgp.estimators.preparation import labelled_rows, new_rows, prepare, training_rows
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
 from fermiclass.nimgp.processes import refuse_after_fork
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import TrainingState
 
 
-class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
+class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
     """Multi-class Gaussian process classifier whose inputs have known noise variances.
 
     It has a sparse variational GP for each class (Villacampa-Calvo, Zaldívar, Garrido-Merchán & Hernández-Lobato 2021).
@@ -119,8 +119,8 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        method: str = "nimgp-fo",
         *,
+        method: str = "nimgp-fo",
         likelihood: Any = "softmax",
         kernel: Any = "se+linear",
         objective: str = "predictive",
@@ -169,7 +169,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         sample_weight: Any = None,
         start: NIMGPClassifier | None = None,
         progress: Callable[[TrainingState], None] | None = None,
-    ) -> NIMGPClassifier:
+    ) -> Self:
         """Train the classifier.
 
         Parameters
@@ -221,34 +221,24 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         if known is None:
             prepared = prepare(settings, rows)
         else:
-            check_start(settings, rows.labels.classes, X.shape[1], known)
+            check_start(settings, rows.target.classes, X.shape[1], known)
             prepared = prepare(settings, rows, scaling=known.scaling, Z=known.parameters["posterior.Z"][0])
         if settings.temperature == FOLDS:
             num_draws = min(NUM_DRAWS, settings.num_draws)
             plain = clone(self).set_params(temperature=1.0, num_draws=num_draws, label_weights=None)
-            y = rows.labels.names[rows.codes]
+            y = rows.target.names[rows.y]
             temperature = fold_temperature(plain, rows.X, y, rows.X_var, rows.weight, seed=prepared.seed)
             prepared = replace(prepared, temperature=temperature)
-        data = TrainingData(prepared.X, prepared.X_var, rows.codes, rows.weight)
+        data = TrainingData(prepared.X, prepared.X_var, rows.y, rows.weight)
         return self._adopt(fit_prepared(prepared, data, start=known, progress=progress))
 
-    def _adopt(self, fitted: Fitted) -> NIMGPClassifier:
+    def _adopt(self, fitted: Fitted) -> Self:
         """Show what was fitted as attributes."""
-        self.classes_, self.objective_ = fitted.classes, fitted.objective
-        self.mean_, self.scale_ = fitted.scaling
-        self.n_features_in_ = len(self.mean_)
-        self.temperature_ = fitted.temperature
+        self.classes_, self.temperature_ = np.asarray(fitted.classes), fitted.temperature
         learned = None if self.method == "mgp" else fitted.parameters.get("noise")
-        self.noise_variance_ = None if learned is None else learned * self.scale_**2
+        self.noise_variance_ = None if learned is None else learned * fitted.scaling.scale**2
         self.label_noise_ = float(fitted.parameters.get("label_noise", 0.0))
-        self.fitted_ = fitted
-        return self
-
-    @property
-    def weights_(self) -> dict[str, np.ndarray]:
-        """All that was learned but the classes, as arrays by name; :meth:`restore` takes them."""
-        check_is_fitted(self)
-        return self.fitted_.to_arrays()
+        return super()._adopt(fitted)
 
     def fit_stream(
         self,
@@ -257,7 +247,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         *,
         checkpoint: Path | None = None,
         progress: Callable[[TrainingState], None] | None = None,
-    ) -> NIMGPClassifier:
+    ) -> Self:
         """Train on minibatches from a stream, in memory that does not grow with the number of rows.
 
         Parameters
@@ -285,7 +275,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         self.__dict__.pop("fitted_", None)
         return self._adopt(fit_stream(settings, minibatches, statistics, checkpoint=checkpoint, progress=progress))
 
-    def restore(self, weights: Mapping[str, np.ndarray], classes: Any) -> NIMGPClassifier:
+    def restore(self, weights: Mapping[str, np.ndarray], classes: Any) -> Self:
         """Use ``weights_`` and ``classes_`` of a fitted classifier with the same settings.
 
         Raises
@@ -296,7 +286,7 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         settings = Settings(**self.get_params(deep=False))
         return self._adopt(Fitted.from_arrays(settings, np.asarray(classes), weights))
 
-    def at_temperature(self, temperature: float) -> NIMGPClassifier:
+    def at_temperature(self, temperature: float) -> Self:
         """Set the temperature of a fitted classifier; see the parameter `temperature`."""
         check_is_fitted(self)
         return self._adopt(replace(self.fitted_, temperature=float(temperature)))
@@ -340,10 +330,10 @@ class NIMGPClassifier(NoisyClassifierMixin, BaseEstimator):
         """
         refuse_after_fork()
         check_is_fitted(self)
-        return self.fitted_.predict(*new_rows(self, X, X_var, ensure_all_finite="allow-nan"), ratio)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "fitted_")  # the last thing that fit sets
+        fitted, rows = self.fitted_, new_rows(self, X, X_var, ensure_all_finite="allow-nan")
+        options = {"num_draws": fitted.num_draws, "ratio": ratio, "temperature": fitted.temperature}
+        blocks: Iterator[Prediction] = fitted.predictor.blocks(*fitted.inputs(*rows), **options)
+        return blocks
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

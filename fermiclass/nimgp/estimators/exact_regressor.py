@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fermiclass.nimgp.arrays import without_outliers
-from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, RebuiltModelMixin
-from fermiclass.nimgp.estimators.preparation import check_variances, mean_and_scale, new_rows, training_rows
+from fermiclass.nimgp.arrays import mean_and_scale, without_outliers
+from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin
+from fermiclass.nimgp.estimators.preparation import check_variances, new_rows, training_rows
 from fermiclass.nimgp.expected import KERNELS
 from fermiclass.nimgp.names import LEARNED
-from fermiclass.nimgp.processes import refuse_after_fork
+from fermiclass.nimgp.processes import is_broken_fork, refuse_after_fork
 from fermiclass.nimgp.settings import Number, check_setting
 
 if TYPE_CHECKING:
@@ -30,10 +30,11 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
     "steps": (Number(whole=True),),
     "jitter": (Number(low_counts=True),),
 }
+_OF_MODEL = ("_model", "_solution")  # attributes of TensorFlow, which cannot be pickled: they are built again
 _TOLERANCE = 1e-9  # error of symmetry and eigenvalues, relative to the largest entry
 
 
-class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
+class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
     """Gaussian process regression on inputs and outputs with known noise, by expected covariances.
 
     The method of Dallaire, Besse & Chaib-draa (2011), "An approximate inference with Gaussian process to latent
@@ -83,12 +84,10 @@ class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator
         Number of L-BFGS steps of the best start.
     """
 
-    _of_model = ("_model", "_solution")
-
     def __init__(
         self,
-        kernel: str = "se",
         *,
+        kernel: str = "se",
         noise_variance: float | str = LEARNED,
         hyper_priors: bool = True,
         starts: int = 5,
@@ -227,7 +226,19 @@ class UncertainGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator
             jitter=settings["jitter"],
         )
 
-    def _rebuild(self) -> None:
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_solution")  # the last thing that fit sets
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        fitted = self.__sklearn_is_fitted__()
+        return {name: value for name, value in state.items() if name not in _OF_MODEL} | {"_is_fitted": fitted}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        fitted = state.pop("_is_fitted")
+        super().__setstate__(state)
+        if not fitted or is_broken_fork():  # an error here would leave a pool of processes waiting
+            return
         from fermiclass.nimgp.modules import parameters_of
 
         self._model = self._build()

@@ -1,8 +1,8 @@
-"""Fitting: from prepared rows to classifiers that predict."""
+"""Fitting: from prepared rows to what predicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from fermiclass.nimgp.estimators.preparation import Prepared, Scaling
 from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.label_sets import LabelTable
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER, PER_SOURCE
+from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.processes import is_broken_fork
 from fermiclass.nimgp.settings import AUTO, Settings
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.model import NoisyInputGP
-    from fermiclass.nimgp.prediction.predictor import ClassPredictor, Prediction
     from fermiclass.nimgp.training.checkpoints import Checkpoint
     from fermiclass.nimgp.training.loop import Data, TrainingState
     from fermiclass.nimgp.training.optimisers import Schedule
@@ -28,55 +29,66 @@ _FEWEST_STEPS, _PASSES, _MOST_STEPS = 500, 10, 10_000
 Progress = Callable[["TrainingState"], None]
 
 _PRIOR = ("input_prior.weights", "input_prior.mean", "input_prior.precision")
+_OUTPUTS = tuple(f"outputs.{name}" for name in Outputs._fields)
 _OTHERS = ("mean", "scale", "objective", "temperature", *_PRIOR)
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A trained classifier, which predicts: names as in `Prepared`, and the parameters of the model by name."""
+    """What was learned, which predicts: names as in `Prepared`, and the parameters of the model by name."""
 
     settings: Settings
-    classes: np.ndarray
+    target: Any  #: What labels or outputs mean: a `LabelTable`, or `Outputs`.
     scaling: Scaling
     prior: InputPrior
     temperature: float
     objective: np.ndarray
     parameters: Mapping[str, np.ndarray]
-    predictor: ClassPredictor
-    #: Inputs that were learned from, standardised, ``(N, D)``; None where there is no q(x), and of a saved classifier.
+    predictor: Any  #: ``ClassPredictor``, or ``ResponsePredictor`` of outputs.
+    #: Inputs that were learned from, standardised, ``(N, D)``; None where there is no q(x), and after a restoration.
     learned_from: np.ndarray | None = None
 
-    def predict(self, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray | None = None) -> Iterator[Prediction]:
-        """Predict rows in the units of the training, block by block; see `ClassPredictor.blocks`."""
-        settings, num_draws = self.settings, self.settings.num_draws
+    @property
+    def classes(self) -> np.ndarray | None:
+        """Class labels ``(C,)``, sorted; None of outputs."""
+        return self.target.classes if isinstance(self.target, LabelTable) else None
+
+    def inputs(self, X: np.ndarray, X_var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows in the units of the training as the predictor takes them, without variances that it ignores."""
+        settings = self.settings
         X, X_var = self.scaling.apply(X, X_var, settings)
         if settings.method not in (*AVERAGING, *FIRST_ORDER):
-            X_var, num_draws = np.zeros_like(X_var), 1
+            X_var = np.zeros_like(X_var)
         elif settings.noise != "given":
             X_var = np.broadcast_to(self.parameters["noise"], X.shape)
-        if settings.expected_inputs:
-            X, X_var = self.prior.moments(X, X_var)
-        return self.predictor.blocks(X, X_var, num_draws=num_draws, ratio=ratio, temperature=self.temperature)
+        return self.prior.moments(X, X_var) if settings.expected_inputs else (X, X_var)
+
+    @property
+    def num_draws(self) -> int:
+        """Number of draws of each noisy input."""
+        return self.settings.num_draws if self.settings.method in (*AVERAGING, *FIRST_ORDER) else 1
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return all that was learned but the classes as arrays by name, for files and pickles."""
         prior = dict(zip(_PRIOR, (self.prior.weights, self.prior.mean, self.prior.precision), strict=True))
         found = {"mean": self.scaling.mean, "scale": self.scaling.scale, "objective": self.objective}
+        if isinstance(self.target, Outputs):
+            found |= {name: np.asarray(value) for name, value in zip(_OUTPUTS, self.target, strict=True)}
         return {**found, "temperature": np.array(self.temperature), **prior, **self.parameters}
 
     @classmethod
-    def from_arrays(cls, settings: Settings, classes: np.ndarray, arrays: Mapping[str, np.ndarray]) -> Fitted:
-        """Return the classifier of :meth:`to_arrays`.
+    def from_arrays(cls, settings: Settings, classes: np.ndarray | None, arrays: Mapping[str, np.ndarray]) -> Fitted:
+        """Return what :meth:`to_arrays` was of; `classes` is None of outputs.
 
         Raises ValueError when the arrays do not fit the settings or each other, or have values that are not possible.
         """
-        from fermiclass.nimgp.model import assign_weights, build_model
-        from fermiclass.nimgp.prediction.predictor import ClassPredictor
+        from fermiclass.nimgp.model import assign_weights
 
-        missing = [name for name in (*_OTHERS, "posterior.Z") if name not in arrays]
+        others = _OTHERS if classes is not None else (*_OTHERS, *_OUTPUTS)
+        missing = [name for name in (*others, "posterior.Z") if name not in arrays]
         if missing:
             raise ValueError(f"the arrays lack {', '.join(missing)}")
-        parameters = {name: array for name, array in arrays.items() if name not in _OTHERS}
+        parameters = {name: array for name, array in arrays.items() if name not in others}
         Z, mean, scale = arrays["posterior.Z"], arrays["mean"], arrays["scale"]
         if Z.ndim != 3 or mean.shape != Z.shape[2:] or scale.shape != mean.shape or not np.all(scale > 0):
             raise ValueError(f"posterior.Z has shape {Z.shape}, which does not fit mean and scale")
@@ -84,19 +96,39 @@ class Fitted:
         temperature = arrays["temperature"]
         if temperature.shape != () or not temperature > 0:
             raise ValueError(f"the temperature is {temperature}, not one positive number")
-        model = build_model(settings, Z[0], num_classes=len(classes), num_data=0, dtype=settings.precision)
+        target: LabelTable | Outputs
+        if classes is None:
+            target = Outputs.from_arrays(*(arrays[name] for name in _OUTPUTS))
+        else:
+            target = LabelTable(classes, classes)
+        model = _untrained(settings, target, Z[0], num_data=0)
         assign_weights(model, parameters)
-        predictor = ClassPredictor(model, input_prior=prior, first_order=settings.method in FIRST_ORDER)
-        scaling = Scaling(mean, scale)
-        return cls(settings, classes, scaling, prior, float(temperature), arrays["objective"], parameters, predictor)
+        known = settings, target, Scaling(mean, scale), prior, float(temperature), arrays["objective"], parameters
+        return cls(*known, _predictor(settings, target, prior, model))
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.settings, self.classes, self.to_arrays())
 
 
-def _unpickled(settings: Settings, classes: np.ndarray, arrays: Mapping[str, np.ndarray]) -> Fitted | None:
+def _unpickled(settings: Settings, classes: np.ndarray | None, arrays: Mapping[str, np.ndarray]) -> Fitted | None:
     # An error here would leave a pool of processes waiting: prediction refuses instead.
     return None if is_broken_fork() else Fitted.from_arrays(settings, classes, arrays)
+
+
+def _untrained(settings: Settings, target: LabelTable | Outputs, Z: np.ndarray, **options: Any) -> NoisyInputGP:
+    from fermiclass.nimgp.model import build_model, build_output_model
+
+    if isinstance(target, Outputs):
+        return build_output_model(settings, Z, target, **options)
+    options |= {"num_classes": len(target.classes), "sets": target.sets}
+    return build_model(settings, Z, dtype=settings.precision, **options)
+
+
+def _predictor(settings: Settings, target: LabelTable | Outputs, prior: InputPrior, model: NoisyInputGP) -> Any:
+    from fermiclass.nimgp.prediction.predictor import ClassPredictor, ResponsePredictor
+
+    kind = ResponsePredictor if isinstance(target, Outputs) else ClassPredictor
+    return kind(model, input_prior=prior, first_order=settings.method in FIRST_ORDER)
 
 
 def _checked_prior(prior: InputPrior, input_dim: int) -> InputPrior:
@@ -133,26 +165,17 @@ def fit_prepared(
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Train a classifier on standardised sources, from the parameters of `start` if it is given.
+    """Train on standardised rows, from the parameters of `start` if it is given.
 
     See :meth:`fermiclass.NIMGPClassifier.fit_stream` for `checkpoint` and `progress`, and :func:`check_start`.
     """
-    from fermiclass.nimgp.model import assign_weights, build_model, weights_of
+    from fermiclass.nimgp.model import assign_weights, weights_of
     from fermiclass.nimgp.modules import parameters_of
-    from fermiclass.nimgp.prediction.predictor import ClassPredictor
     from fermiclass.nimgp.training.loop import maximise
 
-    settings, prior, classes = prepared.settings, prepared.prior, prepared.labels.classes
-    model = build_model(
-        settings,
-        prepared.Z,
-        num_classes=len(classes),
-        num_data=prepared.num_data,
-        input_prior=prior,
-        seed=prepared.seed,
-        dtype=settings.precision,
-        sets=prepared.labels.sets,
-    )
+    settings, target, prior = prepared.settings, prepared.target, prepared.prior
+    options = {"num_data": prepared.num_data, "input_prior": prior, "seed": prepared.seed}
+    model = _untrained(settings, target, prepared.Z, **options)
     if start is not None:
         assign_weights(model, start.parameters)
         _keep_inputs(model, start, prepared)
@@ -160,12 +183,11 @@ def fit_prepared(
     for state in maximise(model, data, steps, checkpoint=checkpoint):
         if progress is not None:
             progress(state)
-    objective = state.history.astype(np.float64)
     parameters = weights_of(model)
     assign_weights(model, parameters)  # as they are rounded in a model that is restored
-    predictor = ClassPredictor(model, input_prior=prior, first_order=settings.method in FIRST_ORDER)
-    known, found = (settings, classes, prepared.scaling, prior), (objective, parameters, predictor)
-    return Fitted(*known, prepared.temperature, *found, prepared.X if parameters_of(model.input_model) else None)
+    known = settings, target, prepared.scaling, prior, prepared.temperature
+    found = state.history.astype(np.float64), parameters, _predictor(settings, target, prior, model)
+    return Fitted(*known, *found, prepared.X if parameters_of(model.input_model) else None)
 
 
 def _keep_inputs(model: NoisyInputGP, start: Fitted, prepared: Prepared) -> None:
@@ -195,8 +217,9 @@ def check_start(settings: Settings, classes: np.ndarray, input_dim: int, start: 
         raise ValueError(
             f"a classifier of {len(start.scaling.mean)} features cannot be the start of one of {input_dim} features"
         )
-    if not np.array_equal(start.classes, classes):
+    theirs = np.asarray(start.classes)
+    if not np.array_equal(theirs, classes):
         raise ValueError(
-            f"a classifier of {', '.join(map(str, start.classes))} cannot be the start of one of "
+            f"a classifier of {', '.join(map(str, theirs))} cannot be the start of one of "
             f"{', '.join(map(str, classes))}"
         )

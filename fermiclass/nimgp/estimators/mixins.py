@@ -1,16 +1,19 @@
-"""What estimators share: scores with variances, pickles, and probabilities of wrong labels."""
+"""What estimators share: scores with variances, what was fitted, and probabilities of wrong labels."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted
 
-from fermiclass.nimgp.labels import has_label
-from fermiclass.nimgp.processes import is_broken_fork
+from fermiclass.nimgp.label_sets import has_label
 from fermiclass.nimgp.validation import align_columns
+
+if TYPE_CHECKING:
+    from fermiclass.nimgp.estimators.fitting import Fitted
 
 
 class NoisyClassifierMixin(ClassifierMixin):
@@ -67,28 +70,26 @@ class NoisyRegressorMixin(RegressorMixin):
         return float(r2_score(y, self.predict(X, X_var=X_var), sample_weight=sample_weight))
 
 
-class RebuiltModelMixin:
-    """An estimator whose TensorFlow model cannot be copied or pickled: it is built again from its parameters."""
+class SparseGP(BaseEstimator):
+    """An estimator that predicts by what was fitted, and shows it as attributes."""
 
-    _of_model: ClassVar[tuple[str, ...]]  # attributes that hold the model; with the last one, the estimator is fitted
+    fitted_: Fitted
 
-    def _rebuild(self) -> None:
-        """Set these attributes from the others."""
-        raise NotImplementedError
+    def _adopt(self, fitted: Fitted) -> Self:
+        self.mean_, self.scale_ = fitted.scaling
+        self.n_features_in_ = len(self.mean_)
+        self.objective_ = fitted.objective
+        self.fitted_ = fitted
+        return self
+
+    @property
+    def weights_(self) -> dict[str, np.ndarray]:
+        """All that was learned but the classes, as arrays by name; :meth:`restore` takes them."""
+        check_is_fitted(self)
+        return self.fitted_.to_arrays()
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, self._of_model[-1])
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: Any = super().__getstate__()  # of BaseEstimator
-        fitted = self.__sklearn_is_fitted__()
-        return {key: value for key, value in state.items() if key not in self._of_model} | {"_is_fitted": fitted}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        fitted = state.pop("_is_fitted")
-        super().__setstate__(state)  # type: ignore[misc]
-        if fitted and not is_broken_fork():  # an error here would leave a pool of processes waiting
-            self._rebuild()
+        return hasattr(self, "fitted_")  # the last thing that fit sets
 
 
 def wrong_label_probabilities(right: np.ndarray, y: Any, classes: np.ndarray, rate: float) -> np.ndarray:

@@ -15,14 +15,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
-from fermiclass.nimgp.arrays import without_outliers
+from fermiclass.nimgp.arrays import mean_and_scale, without_outliers
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.labels import LabelTable, has_label
+from fermiclass.nimgp.label_sets import LabelTable, has_label
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
+from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.settings import FOLDS, Settings
 from fermiclass.nimgp.validation import align_columns, part_frame
 
-_MOST_SPREAD = 1e100  # largest spread of inputs; its square is finite
 _MAX_BY_FRACTION = 100
 _ENOUGH = 20_000  # number of rows for k-means; more rows take longer and hardly improve the centres
 
@@ -45,28 +45,37 @@ def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
     return X_var
 
 
+def refuse_rescaled(X: np.ndarray, X_var: np.ndarray, *, as_columns: bool) -> None:
+    """Raise ValueError when values ``X`` (N, D) seem to be rescaled, and their variances not, or by themselves.
+
+    Values are then standardised, or go up to 1. Where errors were columns beside the values, a step such as
+    MinMaxScaler may have rescaled them too.
+    """
+    values = np.ma.masked_invalid(X)
+    mean, std, largest, most = values.mean(axis=0), values.std(axis=0), np.abs(values).max(axis=0), X_var.max(axis=0)
+    standard = np.ma.allclose(mean, 0.0, atol=1e-9) and np.ma.allclose(std, std > 0.5, atol=1e-9)  # or constant
+    to_one = as_columns and np.ma.allclose(largest, largest > 0.5) and np.allclose(most, most > 0.5)
+    if to_one or (standard and (np.any(np.median(X_var, axis=0) > 1.0) or (as_columns and not np.any(X_var)))):
+        raise ValueError(
+            "X was rescaled, and its errors were not, or by themselves: does a step before rescale the columns? "
+            "The estimator standardises values and errors itself, leave such a step out"
+        )
+
+
 def training_rows(
     estimator: Any, X: Any, X_var: Any, y: Any, *, y_var: Any = None, check: Check = check_variances, **options: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values, variances and labels of training rows: a frame that has both or X and X_var, with aligned columns.
 
     The estimator keeps the names of the columns of standard deviations as ``uncertainties_in_``. `options` are for
-    :func:`sklearn.utils.validation.validate_data`. Raises ValueError as this, `check`, :func:`part_frame` and
-    :func:`align_columns`, and when values or errors were rescaled, and not both alike.
+    :func:`sklearn.utils.validation.validate_data`. Raises ValueError as this, `check`, :func:`part_frame`,
+    :func:`align_columns` and :func:`refuse_rescaled`.
     """
     X, X_var, errors = part_frame(X, X_var)
     estimator.uncertainties_in_ = errors
     X_var = align_columns(X, X_var, y=y, y_var=y_var)
     if X_var is not None and np.shape(X_var) == np.shape(X) and np.size(X):
-        values, V = np.ma.masked_invalid(np.asarray(X, np.float64)), np.asarray(X_var, np.float64)
-        mean, std, largest, most = values.mean(axis=0), values.std(axis=0), np.abs(values).max(axis=0), V.max(axis=0)
-        standard = np.ma.allclose(mean, 0.0, atol=1e-9) and np.ma.allclose(std, std > 0.5, atol=1e-9)  # or constant
-        to_one = errors and np.ma.allclose(largest, largest > 0.5) and np.allclose(most, most > 0.5)  # by MinMaxScaler
-        if to_one or (standard and (np.any(np.median(V, axis=0) > 1.0) or (errors and not np.any(V)))):
-            raise ValueError(
-                "X was rescaled, and its errors were not, or by themselves: does a step before rescale the columns? "
-                "The estimator standardises values and errors itself, leave such a step out"
-            )
+        refuse_rescaled(np.asarray(X, np.float64), np.asarray(X_var, np.float64), as_columns=bool(errors))
     X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", **options)
     return X, check(X, X_var), y
 
@@ -114,44 +123,15 @@ class Scaling(NamedTuple):
         return X, X_var
 
 
-def mean_and_scale(values: np.ndarray, name: str | None = None) -> Scaling:
-    """Return means and scales of one or more columns; see :func:`scale_of`."""
-    mean_of, std_of = (np.nanmean, np.nanstd) if np.isnan(values).any() else (np.mean, np.std)
-    with np.errstate(over="ignore", invalid="ignore"):  # `scale_of` refuses infinite values
-        mean, spread = mean_of(values, axis=0), std_of(values, axis=0)
-    return Scaling(mean, scale_of(mean, spread, name))
-
-
-def scale_of(mean: np.ndarray, spread: np.ndarray, name: str | None = None) -> np.ndarray:
-    """Return the scales of columns: their standard deviations, and 1 for constant columns.
-
-    They are given by mean and spread ``(D,)``, or ``()`` of one column, whose name is for messages.
-
-    Raises ValueError when the square of a spread overflows, or becomes 0.
-    """
-    constant = spread <= 1e-12 * np.abs(mean)
-    large = ~((spread < _MOST_SPREAD) & (np.abs(mean) < _MOST_SPREAD))
-    small = ~constant & (spread < 1.0 / _MOST_SPREAD)
-    odd = np.flatnonzero(large | small)
-    if odd.size:
-        name = name or f"feature {odd[0]} (counted from 0)"
-        limit = "more" if large.flat[odd[0]] else "less"
-        raise ValueError(
-            f"the numbers of {name} spread over {spread.flat[odd[0]]:.1g}, {limit} than double precision can square: "
-            "give it in other units, or take its logarithm"
-        )
-    return np.where(constant, 1.0, spread)
-
-
-class LabelledRows(NamedTuple):
+class Rows(NamedTuple):
     """Training rows in an order that does not depend on the order of the input."""
 
-    #: Inputs without outliers and their variances ``(N, D)``, and labels as numbers ``(N,)``.
+    #: Inputs without outliers and their variances ``(N, D)``, and labels as numbers or standardised outputs ``(N,)``.
     X: np.ndarray
     X_var: np.ndarray
-    codes: np.ndarray
-    labels: LabelTable  #: Labels by number, and the classes that each stands for.
-    weight: np.ndarray  #: Weights of the rows, ``(N,)``.
+    y: np.ndarray
+    target: Any  #: What y means: a `LabelTable`, or `Outputs`.
+    weight: Any = None  #: Weights of the rows, ``(N,)``; None where each has the weight 1.
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +139,7 @@ class Prepared:
     """All that training needs, standardised."""
 
     settings: Settings
-    labels: LabelTable  #: Classes that each label stands for.
+    target: LabelTable | Outputs  #: What labels or outputs mean.
     scaling: Scaling
     #: Inputs and variances ``(N, D)``.
     X: np.ndarray
@@ -178,7 +158,7 @@ def labelled_rows(
     y: np.ndarray,
     weight: np.ndarray | None = None,
     names: Sequence[str] | None = None,
-) -> LabelledRows:
+) -> Rows:
     """Return the rows with a label and a weight, in an order that gives all permutations the same sums and draws.
 
     `names` of the features are for warnings of outliers. Labels that may stand for every class count as none.
@@ -199,7 +179,17 @@ def labelled_rows(
     X, X_var = X[rows], X_var[rows]
     if np.any(nowhere := np.isnan(X).all(axis=0)):
         raise ValueError(f"feature {np.argmax(nowhere)} (counted from 0) is NaN in every row: leave it out")
-    return LabelledRows(without_outliers(X, names), X_var, codes, table, weight)
+    return Rows(without_outliers(X, names), X_var, codes, table, weight)
+
+
+def measured_rows(
+    settings: Settings, X: np.ndarray, X_var: np.ndarray, y: np.ndarray, names: Sequence[str] | None = None
+) -> Rows:
+    """Return rows with outputs, in an order as :func:`labelled_rows`. Raises ValueError as :meth:`Outputs.of`."""
+    order = np.lexsort((*X_var.T, *X.T, y))
+    X, X_var, y = X[order], X_var[order], y[order]
+    outputs = Outputs.of(settings.likelihood, y)
+    return Rows(without_outliers(X, names), X_var, (y - outputs.mean) / outputs.scale, outputs)
 
 
 def random_seed(settings: Settings) -> int:
@@ -207,19 +197,17 @@ def random_seed(settings: Settings) -> int:
     return int(check_random_state(settings.random_state).randint(2**31 - 1))
 
 
-def prepare(
-    settings: Settings, rows: LabelledRows, *, scaling: Scaling | None = None, Z: np.ndarray | None = None
-) -> Prepared:
-    """Standardise labelled rows, and choose initial values of training; `scaling` and `Z` may be those of another."""
+def prepare(settings: Settings, rows: Rows, *, scaling: Scaling | None = None, Z: np.ndarray | None = None) -> Prepared:
+    """Standardise rows, and choose initial values of training; `scaling` and `Z` may be those of another."""
     seed = random_seed(settings)
-    scaling = mean_and_scale(rows.X) if scaling is None else scaling
+    scaling = Scaling(*mean_and_scale(rows.X)) if scaling is None else scaling
     X, X_var = scaling.apply(rows.X, rows.X_var, settings)
     prior = input_prior(settings, X, X_var, seed)
     if settings.expected_inputs:
         X, X_var = prior.moments(X, X_var)
     Z = inducing_points(settings, X, len(X), seed) if Z is None else Z
     temperature = 1.0 if settings.temperature == FOLDS else float(settings.temperature)
-    return Prepared(settings, rows.labels, scaling, X, X_var, Z, prior, len(X), seed, temperature)
+    return Prepared(settings, rows.target, scaling, X, X_var, Z, prior, len(X), seed, temperature)
 
 
 def input_prior(settings: Settings, X: np.ndarray, X_var: np.ndarray, seed: int) -> InputPrior:

@@ -12,14 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from fermiclass.nimgp.arrays import without_outliers
+from fermiclass.nimgp.arrays import mean_and_scale, without_outliers
 from fermiclass.nimgp.ep.evidence import EPSettings, Trained, fit_evidence
 from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.posterior import EPPredictor
 from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin
-from fermiclass.nimgp.estimators.preparation import mean_and_scale, new_rows, training_rows
-from fermiclass.nimgp.labels import LabelTable, has_label
+from fermiclass.nimgp.estimators.preparation import new_rows, training_rows
+from fermiclass.nimgp.label_sets import LabelTable, has_label
 from fermiclass.nimgp.settings import Number, check_setting
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        robust: bool = True,
         *,
+        robust: bool = True,
         ard: bool = False,
         latent_noise: bool | None = None,
         label_noise_prior: tuple[float, float] = (1.0, 9.0),

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fermiclass.nimgp.arrays import without_outliers
-from fermiclass.nimgp.estimators.fitting import schedule
-from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, RebuiltModelMixin
-from fermiclass.nimgp.estimators.preparation import (
-    Scaling,
-    inducing_points,
-    input_prior,
-    mean_and_scale,
-    new_rows,
-    random_seed,
-    training_rows,
-)
-from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER, FULL_BATCH
+from fermiclass.nimgp.estimators.fitting import Fitted, fit_prepared
+from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, SparseGP
+from fermiclass.nimgp.estimators.preparation import measured_rows, new_rows, prepare, training_rows
+from fermiclass.nimgp.outputs import check_outputs
 from fermiclass.nimgp.processes import refuse_after_fork
-from fermiclass.nimgp.settings import HyperOptions, InputOptions, Settings, TrainingOptions
+from fermiclass.nimgp.settings import HyperOptions, InputOptions, RegressorSettings, TrainingOptions
 from fermiclass.nimgp.validation import align_columns, part_frame
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import TrainingState
 
-_JITTER = 1e-6  # enough for double precision
 
-#: Options that differ from those of the classifier.
-_INPUTS: Mapping[str, Any] = {"prior": "population", "prior_variance": 1.0, "clip": None, "max_noise": None}
-
-
-class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
+class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
     """Sparse Gaussian process regression on inputs with known noise variances: numbers, counts, grades.
 
     It has the methods of :class:`fermiclass.NIMGPClassifier` with any likelihood of GPflow (Villacampa-Calvo, Zaldívar,
@@ -47,8 +32,8 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
     ----------
     likelihood : str or gpflow.likelihoods.Likelihood
         p(y | f): 'gaussian', 'student-t', 'poisson', 'bernoulli', 'ordinal', 'heteroskedastic', or a likelihood of
-        GPflow; see :func:`fermiclass.nimgp.likelihoods.outputs.make_output_model`. A GPflow object is copied, and gets
-        y without standardisation. It must have one output per row.
+        GPflow; see :func:`fermiclass.nimgp.likelihoods.outputs.make_output_likelihood`. A GPflow object is copied, and
+        gets y without standardisation. It must have one output per row.
     method, kernel, num_inducing, steps, epochs, batch_size, learning_rate, num_draws, hyper, training, random_state
         As for :class:`fermiclass.NIMGPClassifier`. Training always uses double precision.
     inputs : InputOptions, dict or None
@@ -64,17 +49,15 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
     y_mean_, y_scale_ : float
         Mean and scale by which outputs are standardised; 0 and 1 if they are not.
     weights_ : dict of ndarray
-        Trained parameters, by name.
+        Trained parameters, p(x) of standardised inputs, scaling of inputs and outputs, and objective, by name.
     objective_ : ndarray
         Objective during training.
     """
 
-    _of_model = ("_predictor",)
-
     def __init__(
         self,
-        likelihood: Any = "gaussian",
         *,
+        likelihood: Any = "gaussian",
         method: str = "nimgp",
         kernel: str = "se+linear",
         num_inducing: float = 60,
@@ -104,7 +87,7 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
 
     def fit(
         self, X: Any, y: Any, *, X_var: Any = None, progress: Callable[[TrainingState], None] | None = None
-    ) -> NIMGPRegressor:
+    ) -> Self:
         """Train the regressor.
 
         Parameters
@@ -126,40 +109,38 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         TrainingError
             When the objective becomes NaN.
         """
-        from fermiclass.nimgp.likelihoods.outputs import STANDARDISED
-        from fermiclass.nimgp.model import weights_of
-        from fermiclass.nimgp.training.loop import TrainingData, maximise
+        from fermiclass.nimgp.training.loop import TrainingData
 
-        settings = self._fitted_settings = self._settings()
-        for name in ("_predictor", "weights_"):  # a failing fit leaves nothing of an earlier fit
-            self.__dict__.pop(name, None)
-        self._fitted_likelihood = self.likelihood
+        settings = RegressorSettings(**self.get_params(deep=False))
+        self.__dict__.pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
         X, X_var, y = training_rows(self, X, X_var, y, y_numeric=True)
-        y = np.asarray(y, np.float64)
-        order = np.lexsort((*X_var.T, *X.T, y))  # one order for all permutations of the same rows
-        X, X_var, y = X[order], X_var[order], y[order]
-        X = without_outliers(X, getattr(self, "feature_names_in_", None))
-        self.mean_, self.scale_ = mean_and_scale(X)
-        y_scaling, measured = (
-            mean_and_scale(y, "y"),
-            isinstance(self.likelihood, str) and self.likelihood in STANDARDISED,
-        )
-        self.y_mean_, self.y_scale_ = map(float, y_scaling) if measured else (0.0, 1.0)
-        X, X_var = Scaling(self.mean_, self.scale_).apply(X, X_var, settings)
-        y = (y - self.y_mean_) / self.y_scale_
-        seed = random_seed(settings)
-        self._prior = input_prior(settings, X, X_var, seed)
-        Z = inducing_points(settings, X, len(X), seed)
-        self._y = y
-        model = self._build(Z, len(y), seed)
-        steps = schedule(settings, len(y), seed)
-        for state in maximise(model, TrainingData(X, X_var, y), steps):
-            if progress is not None:
-                progress(state)
-        self.objective_ = state.history.astype(np.float64)
-        self.weights_ = weights_of(model)
-        self._get_ready(model)
-        return self
+        names = getattr(self, "feature_names_in_", None)
+        rows = measured_rows(settings, X, X_var, np.asarray(y, np.float64), names)
+        prepared = prepare(settings, rows)
+        data = TrainingData(prepared.X, prepared.X_var, rows.y)
+        return self._adopt(fit_prepared(prepared, data, progress=progress))
+
+    def restore(self, weights: Mapping[str, np.ndarray]) -> Self:
+        """Use ``weights_`` of a fitted regressor with the same parameters.
+
+        Settings as JSON and the weights hold a regressor, unless its likelihood or kernel is an object that JSON does
+        not hold::
+
+            content, weights = regressor.fitted_.settings.to_json(), regressor.weights_
+            same = NIMGPRegressor(**RegressorSettings.from_json(content).params()).restore(weights)
+
+        Raises
+        ------
+        ValueError
+            When they do not fit the parameters or each other, or have values that are not possible.
+        """
+        settings = RegressorSettings(**self.get_params(deep=False))
+        return self._adopt(Fitted.from_arrays(settings, None, weights))
+
+    def _adopt(self, fitted: Fitted) -> Self:
+        """Show what was fitted as attributes."""
+        self.y_mean_, self.y_scale_ = fitted.target.mean, fitted.target.scale
+        return super()._adopt(fitted)
 
     def predict(self, X: Any, *, X_var: Any = None, return_std: bool = False) -> Any:
         """Return mean and standard deviation of the outputs of new rows, averaged over their error bars.
@@ -228,66 +209,19 @@ class NIMGPRegressor(NoisyRegressorMixin, RebuiltModelMixin, BaseEstimator):
         ValueError
             As for :meth:`fit`.
         """
-        from fermiclass.nimgp.likelihoods.outputs import check_outputs
-
         check_is_fitted(self)
         align_columns(X, y=y)
         _, y = validate_data(self, part_frame(X, X_var)[0], y, dtype=np.float64, order="C", y_numeric=True, reset=False)
-        y = np.asarray(y, np.float64)
-        likelihood = self._fitted_likelihood
+        y, likelihood, outputs = np.asarray(y, np.float64), self.fitted_.settings.likelihood, self.fitted_.target
         if isinstance(likelihood, str):
             check_outputs(likelihood, y)
-            if likelihood == "ordinal" and y.max() > self._y.max():
-                raise ValueError(f"y has the grade {y.max():g}: the largest in training was {self._y.max():g}")
+            if likelihood == "ordinal" and y.max() >= len(outputs.shares):
+                raise ValueError(f"y has the grade {y.max():g}: the largest in training was {len(outputs.shares) - 1}")
         found = self._predict("log_density", X, X_var, (y - self.y_mean_) / self.y_scale_)
         return np.asarray(found - np.log(self.y_scale_))
 
     def _predict(self, what: str, X: Any, X_var: Any, *rest: np.ndarray) -> Any:
         refuse_after_fork()
         check_is_fitted(self)
-        X, X_var = new_rows(self, X, X_var)
-        settings = self._fitted_settings
-        if settings.method not in (*AVERAGING, *FIRST_ORDER):
-            X_var = np.zeros_like(X_var)
-        X, X_var = Scaling(self.mean_, self.scale_).apply(X, X_var, settings)
-        return getattr(self._predictor, what)(X, X_var, *rest, num_draws=settings.num_draws)
-
-    def _build(self, Z: np.ndarray, num_data: int, seed: int) -> Any:
-        from fermiclass.nimgp.inputs.models import Standardised
-        from fermiclass.nimgp.likelihoods.outputs import make_output_model
-        from fermiclass.nimgp.model import compose_model
-
-        refuse_after_fork()
-        settings, response = self._fitted_settings, make_output_model(self._fitted_likelihood, self._y)
-        return compose_model(
-            settings,
-            Z,
-            response.adapted(2 * settings.training.draw_pairs),
-            response.num_functions,
-            Standardised(*map(float, mean_and_scale(self._y, "y"))),
-            num_data=num_data,
-            scales=response.scales,
-            input_prior=self._prior,
-            seed=seed,
-            jitter=_JITTER,
-        )
-
-    def _get_ready(self, model: Any) -> None:
-        """Predict with a model that gets the weights, rounded as those of a pickle."""
-        from fermiclass.nimgp.model import assign_weights
-        from fermiclass.nimgp.prediction.responses import ResponsePredictor
-
-        assign_weights(model, self.weights_)
-        first_order = self._fitted_settings.method in FIRST_ORDER
-        self._predictor = ResponsePredictor(model, input_prior=self._prior, first_order=first_order)
-
-    def _settings(self) -> Settings:
-        own = self.get_params(deep=False)
-        del own["likelihood"]  # make_output_model checks it
-        for name, defaults in {"training": FULL_BATCH["training"], "inputs": _INPUTS}.items():
-            if own[name] is None or isinstance(own[name], Mapping):
-                own[name] = {**defaults, **(own[name] or {})}
-        return Settings(**own, objective="elbo")
-
-    def _rebuild(self) -> None:
-        self._get_ready(self._build(self.weights_["posterior.Z"][0], 0, 0))
+        inputs = self.fitted_.inputs(*new_rows(self, X, X_var))
+        return getattr(self.fitted_.predictor, what)(*inputs, *rest, num_draws=self.fitted_.num_draws)

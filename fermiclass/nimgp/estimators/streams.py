@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fermiclass.nimgp.arrays import scale_of
 from fermiclass.nimgp.errors import LabelsError
 from fermiclass.nimgp.estimators.fitting import Fitted, Progress, fit_prepared
 from fermiclass.nimgp.estimators.preparation import (
@@ -18,9 +19,8 @@ from fermiclass.nimgp.estimators.preparation import (
     inducing_points,
     input_prior,
     random_seed,
-    scale_of,
 )
-from fermiclass.nimgp.labels import LabelTable
+from fermiclass.nimgp.label_sets import LabelTable
 from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.nimgp.settings import FOLDS, Settings
 

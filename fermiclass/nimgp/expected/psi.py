@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.kernels import Linear, Stationary, Sum, squared_exponential
+from fermiclass.nimgp.kernels import Linear, SquaredExponential, Sum
 
 
 def expected_moments(
@@ -59,8 +59,8 @@ def expected_moments(
     return tf.cast(first, dtype), tf.cast(variance, dtype)
 
 
-def _parts(kernel: Sum) -> tuple[list[Stationary], list[Linear]]:
-    gaussians = [k for k in kernel.kernels if isinstance(k, Stationary) and k.profile is squared_exponential]
+def _parts(kernel: Sum) -> tuple[list[SquaredExponential], list[Linear]]:
+    gaussians = [k for k in kernel.kernels if isinstance(k, SquaredExponential)]
     linears = [k for k in kernel.kernels if isinstance(k, Linear)]
     odd = [type(k).__name__ for k in kernel.kernels if not any(k is known for known in (*gaussians, *linears))]
     if odd:
@@ -71,16 +71,16 @@ def _parts(kernel: Sum) -> tuple[list[Stationary], list[Linear]]:
     return gaussians, linears
 
 
-def _variance(kernel: Stationary | Linear) -> tf.Tensor:
+def _variance(kernel: SquaredExponential | Linear) -> tf.Tensor:
     return tf.cast(kernel.variance, tf.float64)
 
 
-def _squares(kernel: Stationary) -> tf.Tensor:
+def _squares(kernel: SquaredExponential) -> tf.Tensor:
     """ℓ², ``(C, 1, D)``."""
     return tf.square(tf.cast(kernel.lengthscales, tf.float64))[..., None, :]
 
 
-def _psi_1_gaussian(kernel: Stationary, Z: tf.Tensor, mean: tf.Tensor, var: tf.Tensor) -> tf.Tensor:
+def _psi_1_gaussian(kernel: SquaredExponential, Z: tf.Tensor, mean: tf.Tensor, var: tf.Tensor) -> tf.Tensor:
     """``σ² Π_d (ℓ²/(ℓ² + s))^½ exp(−½ Σ_d (μ − z)² / (ℓ² + s))``, ``(C, n, M)``."""
     return _expected_gaussians(_variance(kernel)[..., None] + tf.zeros_like(Z[..., 0]), _squares(kernel), Z, mean, var)
 
@@ -98,7 +98,7 @@ def _expected_gaussians(
 
 
 def _psi_2_gaussian(
-    one: Stationary, other: Stationary, Z: tf.Tensor, Q: tf.Tensor, mean: tf.Tensor, var: tf.Tensor
+    one: SquaredExponential, other: SquaredExponential, Z: tf.Tensor, Q: tf.Tensor, mean: tf.Tensor, var: tf.Tensor
 ) -> tf.Tensor:
     """``Σ_ij Q_ij E [k(x, z_i) k'(x, z_j)]``, plus the same for (k', k) if they differ, ``(C, n)``."""
     # The product of two Gaussians is a Gaussian of width (1/ℓ² + 1/ℓ'²)⁻¹ between them. Q is symmetric: one kernel
@@ -118,7 +118,7 @@ def _psi_2_gaussian(
 
 
 def _psi_2_mixed(
-    gaussian: Stationary, linear: Linear, Z: tf.Tensor, Q: tf.Tensor, mean: tf.Tensor, var: tf.Tensor
+    gaussian: SquaredExponential, linear: Linear, Z: tf.Tensor, Q: tf.Tensor, mean: tf.Tensor, var: tf.Tensor
 ) -> tf.Tensor:
     """``2 Σ_ij Q_ij E [k(x, z_i) σ² x · z_j]``, ``(C, n)``."""
     # Under N(μ, s) times the Gaussian about z, the mean of x is μ + s (z − μ) / (ℓ² + s).

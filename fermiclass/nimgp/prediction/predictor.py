@@ -1,4 +1,4 @@
-"""Class probabilities of new sources, averaged over the uncertainty of their inputs.
+"""Class probabilities and outputs of new sources, averaged over the uncertainty of their inputs.
 
 The draws of the noiseless inputs are one fixed quasi-Monte Carlo set, scaled by the error bars of each source. Sources
 are computed in blocks of one fixed shape. The prediction of a source therefore depends on that source alone, except for
@@ -17,13 +17,14 @@ from scipy.special import ndtr
 
 from fermiclass.nimgp.errors import PredictionError
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.likelihoods.base import gaussian_points
+from fermiclass.nimgp.likelihoods.base import draws_of_f, gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import call_graph
 from fermiclass.nimgp.posterior import Functions, LatentMoments
 
 _POINTS_PER_BLOCK = 4096  # input points of one block: enough to keep the cores busy, few enough for the cache
 _MATRICES_PER_BLOCK = 2**23  # size of the matrices of the inputs of one block: 64 MB
+_POINTS_OF_F = 4  # points of f for each draw of a noisy input, for quantiles
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,16 @@ def draw_inputs(num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.
     component = tf.reduce_sum(tf.cast(level >= begins, tf.int32), axis=1) - 1  # (n, S)
     chosen = tf.linalg.matrix_transpose(tf.one_hot(component, num_components, dtype=mean.dtype))
     return tf.reshape(tf.reduce_sum(chosen[..., None] * x, axis=1), [-1, input_dim])
+
+
+def rows_per_block(input_dim: int, num_draws: int) -> int:
+    """Return the number of inputs per block: their draws fit into the cache, covariances (D, D) of each into memory."""
+    return max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // input_dim**2))
+
+
+def join(blocks: Sequence[Prediction]) -> Prediction:
+    """Join the predictions of consecutive blocks of sources."""
+    return Prediction(*(np.concatenate([getattr(b, field.name) for b in blocks]) for field in fields(Prediction)))
 
 
 class Predictor:
@@ -159,12 +170,17 @@ class ClassPredictor(Predictor):
             noisy = np.any(X_var[rows] > 0, axis=1)
             kinds = ([num_draws] if noisy.any() else []) + ([1] if not noisy.all() else [])
             block = X[rows], X_var[rows], ratio[rows], temperature
-            found = [self._block(draws, block_size, *block) for draws in kinds]
-            yield found[0] if len(found) == 1 else _choose(noisy, *found)
+            first, *others = (self._block(draws, block_size, *block) for draws in kinds)
+            for exact in others:
+                first = [
+                    np.where(noisy if a.ndim == 1 else noisy[:, None], a, b) for a, b in zip(first, exact, strict=True)
+                ]
+            yield Prediction(*first)
 
     def _block(
         self, num_draws: int, size: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray, temperature: float
-    ) -> Prediction:
+    ) -> Sequence[np.ndarray]:
+        """Return the arrays of a `Prediction`."""
         count = len(X)
         found = self._evaluate(self._moments, num_draws, size, X, X_var, [ratio], [temperature])
         mean, second, entropy_given_x, entropy_given_f = (a[..., :count].astype(float) for a in found)
@@ -176,13 +192,9 @@ class ClassPredictor(Predictor):
         # Rounding and quadrature leave small errors: sums differ from 1, differences of entropies may be below 0.
         probabilities = (mean / mean.sum(axis=0)).T
         entropy = -np.sum(probabilities * np.log(np.maximum(probabilities, 1e-300)), axis=1)
-        return Prediction(
-            probabilities=probabilities,
-            std=np.sqrt(np.maximum(second.T - probabilities**2, 0.0)),
-            entropy=entropy,
-            information=np.maximum(entropy_given_x - entropy_given_f, 0.0),
-            noise_entropy=np.maximum(entropy - entropy_given_x, 0.0),
-        )
+        std = np.sqrt(np.maximum(second.T - probabilities**2, 0.0))
+        information = np.maximum(entropy_given_x - entropy_given_f, 0.0)
+        return probabilities, std, entropy, information, np.maximum(entropy - entropy_given_x, 0.0)
 
     def _moments(
         self, num_draws: int, latent: LatentMoments, ratio: tf.Tensor, temperature: tf.Tensor
@@ -203,20 +215,80 @@ class ClassPredictor(Predictor):
         return mean, second, of_x[0], of_f[0]
 
 
-def rows_per_block(input_dim: int, num_draws: int) -> int:
-    """Return the number of inputs per block: their draws fit into the cache, covariances (D, D) of each into memory."""
-    return max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // input_dim**2))
+class ResponsePredictor(Predictor):
+    """Prediction of outputs with a trained model, whose likelihood is one of GPflow in its adapter.
 
+    With x* from ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)`` and f from its posterior at x*::
 
-def join(blocks: Sequence[Prediction]) -> Prediction:
-    """Join the predictions of consecutive blocks of sources."""
-    return Prediction(*(np.concatenate([getattr(b, field.name) for b in blocks]) for field in fields(Prediction)))
+        E y = E_x E_f y,    Var y = E_x Var(y | x) + Var_x E(y | x),    p(y) = E_x E_f p(y | f)
+    """
 
+    def moments(self, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 128) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of y, each ``(n, P)``. P is 1, or C for class probabilities.
 
-def _choose(first: np.ndarray, a: Prediction, b: Prediction) -> Prediction:
-    """Return prediction `a` of the sources in ``first`` (n,), and `b` of the others."""
+        `X`, `X_var`: observed inputs and their noise variances, ``(n, D)``.
+        `num_draws`: number of draws of each noisy input, preferably a power of 2. An input without noise has one draw.
+        """
+        mean, var = self._run(self._moments, num_draws, X, X_var)
+        return mean, var
 
-    def pick(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.where(first if x.ndim == 1 else first[:, None], x, y)
+    def log_density(self, X: np.ndarray, X_var: np.ndarray, y: np.ndarray, *, num_draws: int = 128) -> np.ndarray:
+        """Return ``log E_x E_f p(y | f(x))`` of outputs y, ``(n,)``. The average is inside the logarithm."""
+        return self._run(self._log_density, num_draws, X, X_var, y)[0]
 
-    return Prediction(*(pick(getattr(a, field.name), getattr(b, field.name)) for field in fields(Prediction)))
+    def quantiles(
+        self, X: np.ndarray, X_var: np.ndarray, levels: Sequence[float], *, num_draws: int = 128
+    ) -> np.ndarray:
+        """Return quantiles of ``E_x E_f p(y | f(x))``, ``(n, Q)``: the smallest y with ``P(Y ≤ y) ≥ level``.
+
+        Raises NotImplementedError when y has no order, or the quantiles of the likelihood are not implemented.
+        """
+        from fermiclass.nimgp.likelihoods.outputs import quantiles_of_draws
+
+        own: Any = self.model.likelihood
+
+        def of_draws(f: np.ndarray) -> np.ndarray:
+            f = np.moveaxis(f, 0, -1) + own.offset.numpy()[:, None]  # (S, L, n)
+            return quantiles_of_draws(own.likelihood, f, levels)
+
+        return self._run(self._draws, num_draws, X, X_var, finish=of_draws)[0]
+
+    def _run(
+        self,
+        compute: Callable[..., tuple[tf.Tensor, ...]],
+        num_draws: int,
+        X: np.ndarray,
+        X_var: np.ndarray,
+        *rest: np.ndarray,
+        finish: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    ) -> list[np.ndarray]:
+        """Compute rows with and without noise separately, in blocks. Apply `finish` to each; return rows in order."""
+        num_draws = 1 if self._first_order else num_draws
+        noisy = np.any(X_var > 0, axis=1) & (num_draws > 1)
+        parts, order = [], []
+        for count, chosen in ((num_draws, noisy), (1, ~noisy)):
+            rows, size = np.flatnonzero(chosen), rows_per_block(X.shape[1], count)
+            for block in (rows[start : start + size] for start in range(0, len(rows), size)):
+                found = self._evaluate(compute, count, size, X[block], X_var[block], [a[block] for a in rest])
+                parts.append([finish(a[: len(block)]) for a in found])
+                order.append(block)
+        back = np.argsort(np.concatenate(order))
+        return [np.concatenate(columns)[back] for columns in zip(*parts, strict=True)]
+
+    def _moments(self, num_draws: int, latent: LatentMoments) -> tuple[tf.Tensor, ...]:
+        own: Any = self.model.likelihood
+        means, variances = (tf.reshape(a, [-1, num_draws, a.shape[-1]]) for a in own.mean_and_var(latent, num_draws))
+        mean = tf.reduce_mean(means, axis=1)
+        return mean, tf.reduce_mean(variances + tf.square(means - mean[:, None]), axis=1)
+
+    def _log_density(self, num_draws: int, latent: LatentMoments, y: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        own: Any = self.model.likelihood
+        log_p = tf.reshape(own.log_density(latent, tf.repeat(y, num_draws), num_draws), [-1, num_draws])
+        return (tf.reduce_logsumexp(log_p, axis=1) - np.log(num_draws),)
+
+    def _draws(self, num_draws: int, latent: LatentMoments) -> tuple[tf.Tensor, ...]:
+        """Return draws of f(x) over both x and f, ``(n, S, L)``."""
+        f = draws_of_f(latent, num_draws, _POINTS_OF_F)  # (K, L, n · S)
+        f = tf.reshape(f, [f.shape[0], f.shape[1], -1, num_draws])
+        f = tf.transpose(f, [2, 0, 3, 1])
+        return (tf.reshape(f, [tf.shape(f)[0], -1, f.shape[-1]]),)

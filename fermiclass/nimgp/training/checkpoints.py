@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import struct
 import time
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -11,8 +16,12 @@ import numpy as np
 import tensorflow as tf
 
 from fermiclass.nimgp.errors import CheckpointError
-from fermiclass.nimgp.files import atomic_file, read_arrays
 
+#: What NumPy and zipfile raise for damaged archives.
+_DAMAGED = (
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError,
+    struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _PROGRESS = "progress_"
 _FORMAT = 3  # raised when the variables or the progress that training saves change
 
@@ -50,12 +59,13 @@ class Checkpoint:
         if not self.path.is_file():  # reading a pipe or a device could wait for ever, or never end
             raise CheckpointError(f"'{self.path}' is not a regular file: name another file")
         try:
-            saved = read_arrays(self.path.read_bytes(), self.path.name)
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                saved = dict(stored)
             about = dict(zip(saved["names"].tolist(), saved["values"].tolist(), strict=True))
             progress = {name[len(_PROGRESS) :]: saved[name] for name in saved if name.startswith(_PROGRESS)}
             values = [saved[f"variable{k}"] for k in range(sum(name.startswith("variable") for name in saved))]
             version = int(saved.get("format", 1))
-        except (OSError, ValueError, LookupError, AttributeError, TypeError) as error:
+        except _DAMAGED as error:
             raise CheckpointError(f"'{self.path}' is not a checkpoint, or is damaged ({error}): remove it") from error
         if version != _FORMAT:
             raise CheckpointError(f"'{self.path}' is a checkpoint of another version of fermiclass: name another file")
@@ -79,13 +89,19 @@ class Checkpoint:
             self._write()
 
     def _write(self) -> None:
+        temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
         try:
-            with atomic_file(self.path) as temporary, temporary.open("wb") as file:
+            with temporary.open("xb") as file:
                 np.savez(file, **self._unwritten)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
         except OSError as error:
             raise CheckpointError(
                 f"the checkpoint '{self.path}' cannot be written: {error.strerror or error}. Free some space, or name "
                 "another file"
             ) from error
+        finally:
+            temporary.unlink(missing_ok=True)
         self._unwritten = {}
         self._written = time.monotonic()

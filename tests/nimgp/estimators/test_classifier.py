@@ -26,7 +26,7 @@ VARIANTS = {
     [
         *scikit_learn_checks(NIMGPClassifier(**SMALL), "nimgp-"),
         *scikit_learn_checks(  # those that look at predictions
-            NIMGPClassifier("mgp", likelihood="step", **SMALL),
+            NIMGPClassifier(method="mgp", likelihood="step", **SMALL),
             "mgp-",
             lambda name: "classifiers" in name or "methods" in name,
         ),
@@ -68,7 +68,7 @@ def fitted(request, data):
 @pytest.fixture(scope="module")
 def usual(data):
     X, y, X_var = data
-    return NIMGPClassifier("nimgp", **TINY).fit(X, y, X_var=X_var)
+    return NIMGPClassifier(method="nimgp", **TINY).fit(X, y, X_var=X_var)
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +214,7 @@ def test_single_and_double_precision_agree(data, new):
     X, y, _ = data
     # This pair draws nothing in training, so that rounding is all that differs.
     single, double = (
-        NIMGPClassifier("mgp", likelihood="step", training={"precision": precision}, **TINY | {"steps": 15})
+        NIMGPClassifier(method="mgp", likelihood="step", training={"precision": precision}, **TINY | {"steps": 15})
         .fit(X, y)
         .predict_proba(new[0])
         for precision in ("float32", "float64")
@@ -311,5 +311,5 @@ def test_predictions_are_averaged_over_learned_noise(learned, new):
 @pytest.mark.usefixtures("eagerly")
 def test_methods_that_do_not_average(data, new, method):
     (X, y, X_var), (X_new, X_var_new) = data, new
-    model = NIMGPClassifier(method, **FEW).fit(X, y, X_var=X_var)
+    model = NIMGPClassifier(method=method, **FEW).fit(X, y, X_var=X_var)
     same_prediction(model.predict_distribution(X_new), model.predict_distribution(X_new, X_var=X_var_new))

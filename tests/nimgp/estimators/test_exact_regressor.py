@@ -41,7 +41,7 @@ def new():
 
 def fit(data, kernel="se", **settings):
     X, y, X_var, y_var = data
-    return UncertainGPRegressor(kernel, **({"starts": 2} | settings)).fit(X, y, X_var=X_var, y_var=y_var)
+    return UncertainGPRegressor(kernel=kernel, **({"starts": 2} | settings)).fit(X, y, X_var=X_var, y_var=y_var)
 
 
 @pytest.fixture(scope="module", params=["se", "se+plain-se", "linear+quadratic"])
@@ -158,7 +158,7 @@ def test_sincsig():
     X, y = x + std * rng.normal(size=120), sincsig(x) + 0.1 * rng.normal(size=120)
     error, log_density = {}, {}
     for kernel in ("plain-se", "se", "se+plain-se"):
-        estimator = UncertainGPRegressor(kernel, starts=2).fit(X[:, None], y, X_var=std[:, None] ** 2)
+        estimator = UncertainGPRegressor(kernel=kernel, starts=2).fit(X[:, None], y, X_var=std[:, None] ** 2)
         mean, spread = estimator.predict(grid[:, None], return_std=True)
         off = mean - sincsig(grid)
         error[kernel] = np.mean(off**2)

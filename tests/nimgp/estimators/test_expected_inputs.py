@@ -28,7 +28,7 @@ def data():
 @pytest.mark.parametrize("method", METHODS)
 def test_it_is_what_the_method_makes_of_these_inputs(data, method):
     X, y, X_var = data
-    model = NIMGPClassifier(method, inputs={"prior": "mixture", "prior_variance": 1.0, "clip": None}, **SETTINGS)
+    model = NIMGPClassifier(method=method, inputs={"prior": "mixture", "prior_variance": 1.0, "clip": None}, **SETTINGS)
     model.fit(X, y, X_var=X_var)
     scaled = model.fitted_.scaling.apply(X, X_var, model.fitted_.settings)
     mean, var = model.fitted_.prior.moments(*scaled)
@@ -58,7 +58,7 @@ def test_others_and_learned_noise_do_without(data):
     X, y, X_var = data
     for settings in ({"inputs": {"prior": "isotropic"}}, {"noise": "shared"}):
         given = {"inputs": {"prior": "mixture"}, "random_state": 0} | settings
-        model = NIMGPClassifier("nimgp-fo", **given, **SETTINGS).fit(X, y, X_var=X_var)
+        model = NIMGPClassifier(method="nimgp-fo", **given, **SETTINGS).fit(X, y, X_var=X_var)
         flat = clone(model).set_params(inputs={"prior": "isotropic"}).fit(X, y, X_var=X_var)
         np.testing.assert_array_equal(
             model.predict_proba(X, X_var=X_var), flat.predict_proba(X, X_var=X_var), err_msg=str(settings)
@@ -69,4 +69,4 @@ def test_rows_on_disk_are_refused(data):
     X, y, X_var = data
     rows = ArrayRows(X, X_var=X_var, y=y)
     with pytest.raises(ValueError, match="the prior 'mixture' is not for 'nimgp-fo' with rows on disk"):
-        fit_rows(NIMGPClassifier("nimgp-fo", inputs={"prior": "mixture"}, **SETTINGS), rows)
+        fit_rows(NIMGPClassifier(method="nimgp-fo", inputs={"prior": "mixture"}, **SETTINGS), rows)

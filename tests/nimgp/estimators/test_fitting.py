@@ -28,7 +28,7 @@ def test_a_warm_start_goes_on_where_the_first_ended(noise):
     """Of a method without parameters of single sources, whose bound draws nothing."""
     X, y, X_var = make_data(45, 1)
     settings = SMALL | {"learning_rate": 0.05, "training": {"decay": False, "precision": "float64"}, "noise": noise}
-    estimator = NIMGPClassifier("nimgp-fo", likelihood="step", **settings | {"steps": 100})
+    estimator = NIMGPClassifier(method="nimgp-fo", likelihood="step", **settings | {"steps": 100})
     first = estimator.fit(X, y, X_var=X_var)
     assert np.all(np.diff(first.objective_) > 0)
     again = clone(estimator).set_params(steps=20, learning_rate=1e-6)
@@ -58,8 +58,8 @@ def test_a_warm_start_keeps_the_standardisation_and_the_inducing_points():
 def test_a_warm_start_keeps_what_is_known_of_the_noiseless_inputs(method):
     """The network, or q(x) of rows that the first has seen, in any order; q(x) of new rows begins anew."""
     X, y, X_var = make_data(40, 1)
-    first = NIMGPClassifier(method, **SMALL).fit(X[:30], y[:30], X_var=X_var[:30])
-    estimator = NIMGPClassifier(method, **SMALL | {"steps": 1, "learning_rate": 1e-6})
+    first = NIMGPClassifier(method=method, **SMALL).fit(X[:30], y[:30], X_var=X_var[:30])
+    estimator = NIMGPClassifier(method=method, **SMALL | {"steps": 1, "learning_rate": 1e-6})
 
     def parameters(of):
         return {name: each.numpy() for name, each in parameters_of(of.fitted_.predictor.model.input_model).items()}
@@ -96,7 +96,7 @@ def test_a_start_that_does_not_fit_is_refused():
     X, y, X_var = make_data(30, 1)
     first = NIMGPClassifier(**SMALL).fit(X, y, X_var=X_var)
     with pytest.raises(ValueError, match="with method='nimgp-fo' cannot be the start of one with method='mgp'"):
-        NIMGPClassifier("mgp", **SMALL).fit(X, y, X_var=X_var, start=first)
+        NIMGPClassifier(method="mgp", **SMALL).fit(X, y, X_var=X_var, start=first)
     others = np.char.add("other-", y.astype(str))
     with pytest.raises(ValueError, match="cannot be the start of one of other-"):
         NIMGPClassifier(**SMALL).fit(X, others, X_var=X_var, start=first)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 from fermiclass import NIMGPClassifier, NIMGPRegressor, UncertainGPRegressor
 
 FEW = {"steps": 4, "num_inducing": 6, "learning_rate": 0.1}
-MODEL = NIMGPClassifier("nimgp-fo", **FEW)
+MODEL = NIMGPClassifier(method="nimgp-fo", **FEW)
 
 pytestmark = pytest.mark.usefixtures("eagerly", "small_blocks")
 
@@ -106,7 +106,7 @@ def test_an_unknown_value_is_the_mean_with_the_variance_of_all(rows):
 def test_a_weight_counts_as_so_many_rows(rows):
     _, X, V, y = rows
     settings = {**FEW, "steps": 8, "likelihood": "step", "num_inducing": 100, "batch_size": None}
-    model = NIMGPClassifier("nimgp-fo", **settings)
+    model = NIMGPClassifier(method="nimgp-fo", **settings)
     twice = [np.repeat(each, 2, axis=0) for each in (X, V, y)]
     doubled = clone(model).fit(twice[0], twice[2], X_var=twice[1])
     weighted = clone(model).fit(X, y, X_var=V, sample_weight=np.full(len(y), 2.0))

@@ -43,7 +43,7 @@ def test_any_kernel_and_likelihood(method, likelihood, data):
     X, y, X_var = data
     kernel = composed()
     before = gpflow.utilities.read_values(kernel)
-    model = NIMGPClassifier(method, kernel=kernel, likelihood=likelihood, **FEW).fit(X, y, X_var=X_var)
+    model = NIMGPClassifier(method=method, kernel=kernel, likelihood=likelihood, **FEW).fit(X, y, X_var=X_var)
     assert nll(model, X, y, X_var) < 0.9
     np.testing.assert_equal(gpflow.utilities.read_values(kernel), before)  # the user's object does not change
 
@@ -54,7 +54,10 @@ def test_it_is_the_model_of_the_names(data):
     settings = {**FEW, "hyper": {"priors": False, "lengthscale": 1.0}}
     kernel = gpflow.kernels.RBF(variance=5.0, lengthscales=[1.0, 1.0]) + gpflow.kernels.Linear(variance=0.1)
     named, theirs, both = (
-        NIMGPClassifier("nimgp-fo", **settings).set_params(**each).fit(X, y, X_var=X_var).predict_proba(X, X_var=X_var)
+        NIMGPClassifier(method="nimgp-fo", **settings)
+        .set_params(**each)
+        .fit(X, y, X_var=X_var)
+        .predict_proba(X, X_var=X_var)
         for each in ({}, {"kernel": kernel}, {"kernel": kernel, "likelihood": own.Softmax(3)})
     )
     np.testing.assert_allclose(theirs, named, atol=0.02)  # positive numbers have other transformations
@@ -64,16 +67,16 @@ def test_it_is_the_model_of_the_names(data):
 def test_two_classes(data):
     X, _, X_var = data
     y = np.where(X[:, 0] > 0, "a", "b")
-    model = NIMGPClassifier("mgp", kernel=gpflow.kernels.RBF(), likelihood=own.Bernoulli(), **FEW).fit(X, y)
+    model = NIMGPClassifier(method="mgp", kernel=gpflow.kernels.RBF(), likelihood=own.Bernoulli(), **FEW).fit(X, y)
     assert nll(model, X, y, X_var) < 0.6
 
 
 def test_priors_count(data):
     X, y, _ = data
     kernel = gpflow.kernels.RBF(lengthscales=1.0)
-    free = NIMGPClassifier("mgp", kernel=kernel, **FEW).fit(X, y)
+    free = NIMGPClassifier(method="mgp", kernel=kernel, **FEW).fit(X, y)
     kernel.lengthscales.prior = tfp.distributions.LogNormal(np.float64(np.log(5.0)), np.float64(0.01))
-    bound = NIMGPClassifier("mgp", kernel=kernel, **FEW).fit(X, y)
+    bound = NIMGPClassifier(method="mgp", kernel=kernel, **FEW).fit(X, y)
     name = "kernel.kernels[0].kernels[0].lengthscales"
     assert bound.weights_[name] > free.weights_[name] + 0.2
 
@@ -82,16 +85,16 @@ def test_labels_that_stand_for_sets(data):
     X, y, _ = data
     y = np.where((y != "c") & (np.arange(60) % 2 == 0), "a or b", y)
     sets = {"label_sets": {"a or b": ("a", "b")}, **FEW}
-    model = NIMGPClassifier("mgp", likelihood=own.Softmax(3), **sets).fit(X, y)
+    model = NIMGPClassifier(method="mgp", likelihood=own.Softmax(3), **sets).fit(X, y)
     assert model.predict_proba(X)[y == "a or b", :2].sum(axis=1).mean() > 0.6
     with pytest.raises(ValueError, match="label_sets"):
-        NIMGPClassifier("mgp", likelihood=own.MultiClass(3), **sets).fit(X, y)
+        NIMGPClassifier(method="mgp", likelihood=own.MultiClass(3), **sets).fit(X, y)
 
 
 def test_as_an_estimator(data):
     """Copies, pickles, searches; equal seeds give equal results."""
     X, y, X_var = data
-    model = NIMGPClassifier("mgp", kernel=gpflow.kernels.RBF() + gpflow.kernels.Linear(), **FEW | {"steps": 4})
+    model = NIMGPClassifier(method="mgp", kernel=gpflow.kernels.RBF() + gpflow.kernels.Linear(), **FEW | {"steps": 4})
     assert clone(model).get_params()["kernel"] is not model.kernel
     fitted = clone(model).fit(X, y, X_var=X_var)
     again = pickle.loads(pickle.dumps(fitted))
@@ -106,7 +109,7 @@ def test_in_regression(data):
     X, _, X_var = data
     y = np.sin(X[:, 0])
     settings = {"steps": 30, "num_inducing": 12, "learning_rate": 0.2, "num_draws": 8}
-    model = NIMGPRegressor(own.StudentT(), kernel=gpflow.kernels.RBF() + gpflow.kernels.Linear(), **settings)
+    model = NIMGPRegressor(likelihood=own.StudentT(), kernel=gpflow.kernels.RBF() + gpflow.kernels.Linear(), **settings)
     fitted = clone(model).fit(X, y, X_var=X_var)
     assert np.corrcoef(fitted.predict(X), y)[0, 1] > 0.9
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))

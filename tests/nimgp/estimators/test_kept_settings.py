@@ -13,11 +13,11 @@ from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, Unce
 SMALL = {"steps": 1, "num_inducing": 4, "num_draws": 4}
 OTHER = {
     "classifier": (
-        NIMGPClassifier("nimgp", label_noise=0.1, **SMALL),
+        NIMGPClassifier(method="nimgp", label_noise=0.1, **SMALL),
         {"method": "mgp", "inputs": {"clip": 0.1}, "num_draws": 1},
     ),
     "robust": (RobustGPClassifier(max_iter=2, tol=1e-2), {"robust": False, "latent_noise": False, "damping": 0.9}),
-    "standard": (RobustGPClassifier(False, max_iter=2, tol=1e-2), {"robust": True}),
+    "standard": (RobustGPClassifier(robust=False, max_iter=2, tol=1e-2), {"robust": True}),
     "regressor": (
         NIMGPRegressor(method="nimgp-fo", **SMALL),
         {"method": "mgp", "likelihood": "student-t", "kernel": "linear"},

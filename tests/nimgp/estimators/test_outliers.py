@@ -18,7 +18,7 @@ from fermiclass.rows.rows_model import fit_rows
 
 FEW = {"steps": 15, "num_inducing": 10, "learning_rate": 0.2}
 ESTIMATORS = {
-    "classifier": NIMGPClassifier("nimgp-fo", **FEW),
+    "classifier": NIMGPClassifier(method="nimgp-fo", **FEW),
     "robust": RobustGPClassifier(),
     "sparse": NIMGPRegressor(**FEW),
     "exact": UncertainGPRegressor(starts=1),
@@ -60,7 +60,7 @@ def test_a_wild_number_in_rows_on_disk(tmp_path):
         rows = open_rows(path, ("a", "b"), label="CLASS")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", TrainingWarning)
-            model = fit_rows(NIMGPClassifier("mgp", **FEW), rows)
+            model = fit_rows(NIMGPClassifier(method="mgp", **FEW), rows)
         found.append((model.estimator.predict_proba(X), [str(w.message) for w in caught], model.domain))
     (clean, nothing, _), (p, said, domain) = found
     assert not nothing
@@ -76,7 +76,9 @@ def test_only_wild_rows_on_disk_are_counted(monkeypatch):
     X = np.random.default_rng(0).normal(size=(4000, 2))
     X[[7, 99], 1] = 1e8, 1e5
     with pytest.warns(TrainingWarning, match=r"feature x1 .* in 2 row"):
-        fit_rows(NIMGPClassifier("mgp", steps=1, num_inducing=5), ArrayRows(X, y=np.where(X[:, 0] > 0, "a", "b")))
+        fit_rows(
+            NIMGPClassifier(method="mgp", steps=1, num_inducing=5), ArrayRows(X, y=np.where(X[:, 0] > 0, "a", "b"))
+        )
 
 
 def test_the_domain_of_a_wild_number():

@@ -63,7 +63,7 @@ def test_predictions_without_the_variances_that_were_asked_for_are_refused(data)
 @pytest.mark.parametrize(
     "estimator",
     [
-        NIMGPClassifier("mgp", likelihood="step", steps=1, num_inducing=3),
+        NIMGPClassifier(method="mgp", likelihood="step", steps=1, num_inducing=3),
         RobustGPClassifier(max_iter=1, max_rounds=5, tol=1e-2),
         NIMGPRegressor(steps=1, num_inducing=3, num_draws=2),
         UncertainGPRegressor(starts=1, steps=1),

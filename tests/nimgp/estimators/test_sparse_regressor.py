@@ -1,5 +1,7 @@
 """Regression with any likelihood as an estimator: scikit-learn's own checks, variances, limits, invariances."""
 
+import json
+
 import gpflow
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from fermiclass import NIMGPRegressor
 from fermiclass.nimgp.names import RESPONSES
+from fermiclass.nimgp.settings import RegressorSettings
 from tests.nimgp.estimators.scikit_learn import learns, scikit_learn_checks
 
 N, D = 60, 2
@@ -53,7 +56,7 @@ def new():
 def fit(data, likelihood="gaussian", **settings):
     X, X_var, y = data
     name = likelihood if isinstance(likelihood, str) else "gaussian"
-    return NIMGPRegressor(likelihood, **(FAST | settings)).fit(X, y[name], X_var=X_var)
+    return NIMGPRegressor(likelihood=likelihood, **(FAST | settings)).fit(X, y[name], X_var=X_var)
 
 
 @pytest.fixture(scope="module", params=RESPONSES)
@@ -86,6 +89,23 @@ def test_it_predicts(fitted, new):
     log_p = fitted.log_density(X, y, X_var=X_var)
     assert log_p.shape == (30,)
     assert np.all(np.isfinite(log_p))
+
+
+def test_it_is_restored_from_arrays(fitted, new):
+    """And settings as JSON holds them."""
+    X, X_var, y = new
+    content, weights = json.loads(json.dumps(fitted.fitted_.settings.to_json())), fitted.weights_
+    again = NIMGPRegressor(**RegressorSettings.from_json(content).params()).restore(weights)
+    assert again.get_params() == fitted.get_params()
+    one, other = (
+        (*model.predict(X, X_var=X_var, return_std=True), model.log_density(X, y[fitted.likelihood], X_var=X_var))
+        for model in (again, fitted)
+    )
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(again.predict_quantiles(X, X_var=X_var), fitted.predict_quantiles(X, X_var=X_var))
+    for name in ("outputs.mean", "outputs.scale", "outputs.shares"):
+        with pytest.raises(ValueError, match="arrays of outputs are not"):
+            NIMGPRegressor(likelihood=fitted.likelihood).restore(weights | {name: np.full((1, 1), -1.0)})
 
 
 def test_quantiles_of_rows_with_and_without_noise(gaussian, new):
@@ -161,7 +181,7 @@ def test_density_in_the_units_of_y(data, new):
 
 def test_classes_by_gpflow(data, new):
     X, X_var, y = data
-    model = NIMGPRegressor(gpflow.likelihoods.Softmax(4), **FEW).fit(X, y["ordinal"], X_var=X_var)
+    model = NIMGPRegressor(likelihood=gpflow.likelihoods.Softmax(4), **FEW).fit(X, y["ordinal"], X_var=X_var)
     mean, std = model.predict(new[0], X_var=new[1], return_std=True)
     assert mean.shape == std.shape == (30, 4)
     np.testing.assert_allclose(mean.sum(axis=1), 1)
@@ -195,12 +215,12 @@ def test_odd_data_are_refused(data, new):
     with pytest.raises(ValueError, match="X_var is negative in row 0, column 0"):
         NIMGPRegressor().fit(X, y["gaussian"], X_var=-X_var)
     with pytest.raises(ValueError, match=r"y is 1e\+12: the likelihood 'ordinal' has at most 1,000 grades"):
-        NIMGPRegressor("ordinal").fit(X[:2], [1e12, 0])
+        NIMGPRegressor(likelihood="ordinal").fit(X[:2], [1e12, 0])
     with pytest.raises(ValueError, match=r"the numbers of feature 1 .* more than double precision can square"):
         NIMGPRegressor().fit(X * [1, 1e170], y["gaussian"])
     for likelihood in ("gaussian", "poisson"):
         with pytest.raises(ValueError, match=r"the numbers of y .* more than double precision can square"):
-            NIMGPRegressor(likelihood).fit(X, np.round(1e200 * np.abs(y["gaussian"])))
+            NIMGPRegressor(likelihood=likelihood).fit(X, np.round(1e200 * np.abs(y["gaussian"])))
     with pytest.raises(NotFittedError, match="not fitted yet"):
         NIMGPRegressor().predict(X)
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from fermiclass.nimgp.from_gpflow import GPflowLikelihood
 from fermiclass.nimgp.inputs.models import Batch, Standardised
 from fermiclass.nimgp.kernels import Scales
-from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood
 from fermiclass.nimgp.model import build_model, compose_model
 from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import perturbed

@@ -21,13 +21,12 @@ from fermiclass.nimgp.inputs.models import (
     kl_to_noise,
     split,
 )
-from fermiclass.nimgp.kernels import Linear
+from fermiclass.nimgp.kernels import Linear, Starts
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax
 from fermiclass.nimgp.model import build_model
-from fermiclass.nimgp.modules import Parameter
 from fermiclass.nimgp.names import METHODS, NOISES
 from fermiclass.nimgp.posterior import SparsePosterior
-from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.settings import HyperOptions, Settings
 from tests.nimgp.conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, mixture, perturbed
 
 
@@ -185,7 +184,9 @@ def linear_functions(rng):
     """Latent functions whose mean is linear in the input."""
     posterior = SparsePosterior(rng.normal(size=(C, M, D)), jitter=1e-6)
     posterior.q_mu.assign(rng.normal(size=(C, M)))
-    return posterior.functions(Linear(Parameter(np.full(C, 0.7))))
+    kernel = Linear(Starts(HyperOptions(), C, D))
+    kernel.variance.assign(np.full(C, 0.7))
+    return posterior.functions(kernel)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])

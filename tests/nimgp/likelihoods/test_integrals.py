@@ -7,9 +7,10 @@ import tensorflow as tf
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from fermiclass.nimgp.likelihoods.from_gpflow import GPflowLikelihood, OrderedProbit
+from fermiclass.nimgp.from_gpflow import GPflowLikelihood, OrderedProbit
 from fermiclass.nimgp.likelihoods.integrals import log_expectation
-from fermiclass.nimgp.likelihoods.outputs import make_output_model
+from fermiclass.nimgp.likelihoods.outputs import make_output_likelihood
+from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.posterior import LatentMoments
 
 own = gpflow.likelihoods
@@ -31,6 +32,9 @@ def expected(log_p, hint):
     return logsumexp(values, b=weights)
 
 
+UNIT = Outputs.of("heteroskedastic", np.zeros(3))
+
+
 def grid(*axes):
     return np.stack([a.ravel() for a in np.meshgrid(*axes)])
 
@@ -40,7 +44,7 @@ def test_noise_of_uncertain_width(name):
     """The width is a softplus (ours), or an exponential."""
     ours = name == "ours"
     theirs = own.HeteroskedasticTFPConditional()
-    adapted = make_output_model("heteroskedastic", np.zeros(3)).adapted() if ours else GPflowLikelihood(theirs)
+    adapted = make_output_likelihood("heteroskedastic", UNIT) if ours else GPflowLikelihood(theirs)
     m2, v1, v2, y = grid([-10.0, -3.0, 1.0], [1e-6, 0.3], [0.1, 0.5, 3.0, 30.0], [0, 6, 30, 1e3])
     log_p = found(adapted, np.stack([0 * m2 + 0.2, m2]), np.stack([v1, v2]), y)
     b = adapted.offset.numpy()
@@ -84,7 +88,7 @@ def test_outputs_in_the_tail(likelihood, outputs, near):
 
 def test_gradients_are_those_of_differences():
     """The points move with the parameters; their gradient needs not know."""
-    adapted = make_output_model("heteroskedastic", np.zeros(3)).adapted()
+    adapted = make_output_likelihood("heteroskedastic", UNIT)
     start = np.array([0.3, -0.4, 0.2, 0.5])
 
     def log_p(values):

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.inputs.models import Batch
-from fermiclass.nimgp.labels import LabelTable
+from fermiclass.nimgp.label_sets import LabelTable
 from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE, make_likelihood, of_given_labels
 from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
@@ -133,12 +133,12 @@ def data():
 def test_rows_of_a_set_teach(data):
     X, y, X_var = data
     settings = {**FEW, "label_sets": {"bcu": ("bll", "fsrq")}}
-    model = NIMGPClassifier("mgp", **settings).fit(X, y, X_var=X_var)
+    model = NIMGPClassifier(method="mgp", **settings).fit(X, y, X_var=X_var)
     assert model.classes_.tolist() == ["bll", "fsrq", "psr"]
     P = model.predict_proba(X, X_var=X_var)
     of_set = P[y == "bcu"][:, :2].sum(axis=1)
     assert of_set.mean() > 0.9
-    without = NIMGPClassifier("mgp", **FEW).fit(X[y != "bcu"], y[y != "bcu"], X_var=X_var[y != "bcu"])
+    without = NIMGPClassifier(method="mgp", **FEW).fit(X[y != "bcu"], y[y != "bcu"], X_var=X_var[y != "bcu"])
     alone = without.predict_proba(X, X_var=X_var)[y == "bcu"][:, :2].sum(axis=1)
     assert -np.log(of_set).mean() < -np.log(alone).mean()
 
@@ -147,13 +147,13 @@ def test_rows_of_a_set_teach(data):
 def test_rows_that_say_nothing_are_left_out(data):
     X, y, X_var = data
     everything = {**FEW, "steps": 4, "label_sets": {"bcu": ("bll", "fsrq", "psr")}}
-    with_them = NIMGPClassifier("mgp", **everything).fit(X, y, X_var=X_var)
+    with_them = NIMGPClassifier(method="mgp", **everything).fit(X, y, X_var=X_var)
     typed = y != "bcu"
-    without = NIMGPClassifier("mgp", **{**FEW, "steps": 4}).fit(X[typed], y[typed], X_var=X_var[typed])
+    without = NIMGPClassifier(method="mgp", **{**FEW, "steps": 4}).fit(X[typed], y[typed], X_var=X_var[typed])
     np.testing.assert_array_equal(with_them.predict_proba(X, X_var=X_var), without.predict_proba(X, X_var=X_var))
     rows = ArrayRows(X, X_var=X_var, y=y)
     with pytest.raises(ValueError, match="bcu stand for every class"):
-        fit_rows(NIMGPClassifier("mgp", **everything), rows)
+        fit_rows(NIMGPClassifier(method="mgp", **everything), rows)
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -169,11 +169,11 @@ def test_a_weight_counts_rows(data):
         "training": {"precision": "float64", "inducing": "random"},
     }
     twice = np.concatenate([np.arange(len(y)), np.flatnonzero(y == "psr")])
-    weighed = NIMGPClassifier("mgp", **chosen, label_weights={"psr": 2.0}).fit(X, y, X_var=X_var)
-    one = NIMGPClassifier("mgp", **chosen, label_weights={"psr": 2.0}).fit(X, y, X_var=X_var, start=weighed)
-    two = NIMGPClassifier("mgp", **chosen).fit(X[twice], y[twice], X_var=X_var[twice], start=weighed)
+    weighed = NIMGPClassifier(method="mgp", **chosen, label_weights={"psr": 2.0}).fit(X, y, X_var=X_var)
+    one = NIMGPClassifier(method="mgp", **chosen, label_weights={"psr": 2.0}).fit(X, y, X_var=X_var, start=weighed)
+    two = NIMGPClassifier(method="mgp", **chosen).fit(X[twice], y[twice], X_var=X_var[twice], start=weighed)
     of_rows = np.where(y == "psr", 2.0, 1.0)
-    three = NIMGPClassifier("mgp", **chosen).fit(X, y, X_var=X_var, sample_weight=of_rows, start=weighed)
+    three = NIMGPClassifier(method="mgp", **chosen).fit(X, y, X_var=X_var, sample_weight=of_rows, start=weighed)
     for other in (two, three):
         np.testing.assert_allclose(one.objective_, other.objective_, rtol=1e-6)
         np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-5)

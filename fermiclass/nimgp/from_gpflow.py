@@ -1,14 +1,20 @@
-"""Likelihoods of GPflow: y may be a number, a count, a grade or a label."""
+"""Kernels and likelihoods of GPflow: adapted to models here, copied, and as JSON holds them.
+
+With its likelihoods y may be a number, a count, a grade or a label. Reading JSON makes objects of GPflow's classes, and
+runs no code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gpflow
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
+from gpflow.utilities import multiple_assign, parameter_dict, set_trainable
 
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.likelihoods.base import PredictiveMoments, antithetic_draws, draws_of_f, moments_of_draws, one_hot
@@ -19,6 +25,33 @@ from fermiclass.nimgp.posterior import LatentMoments
 _BY_QUADRATURE = gpflow.likelihoods.QuadratureLikelihood._predict_log_density
 _INFINITY = 1e10  # TensorFlow's erf returns NaN at infinity
 _REACH, _FINE, _COARSE = 6.5, 401, 21  # range of several functions in standard deviations, and numbers of points
+
+
+class GPflowKernel(Module):
+    """Copies of a kernel of GPflow, one for each latent function.
+
+    They compute in the type of GPflow's default, as do their parameters. Inputs and covariances have the type `dtype`.
+    """
+
+    def __init__(self, kernel: Any, num_functions: int, *, dtype: tf.DType = tf.float64) -> None:
+        super().__init__()
+        self.kernels = [copied_without_leak(kernel) for _ in range(num_functions)]
+        self._dtype = dtype
+
+    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
+        """Covariances."""
+        each = [k(_of_function(X, c), None if X2 is None else _of_function(X2, c)) for c, k in enumerate(self.kernels)]
+        return tf.cast(tf.stack(each), self._dtype)
+
+    def K_diag(self, X: tf.Tensor) -> tf.Tensor:
+        """Variances."""
+        each = [k(_of_function(X, c), full_cov=False) for c, k in enumerate(self.kernels)]
+        return tf.cast(tf.stack(each), self._dtype)
+
+
+def _of_function(X: tf.Tensor, c: int) -> tf.Tensor:
+    """Return the inputs of one latent function, in double precision."""
+    return tf.cast(X[min(c, X.shape[0] - 1)], tf.float64)
 
 
 class GPflowLikelihood(Module):
@@ -280,3 +313,81 @@ class Softplus(tfp.bijectors.Softplus):
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
         y = tf.math.softplus(x)
         return y if self.low is None else y + self.low
+
+
+def to_plain(part: Any) -> dict[str, Any]:
+    """Return class, arguments and parameters of a kernel or likelihood of GPflow, for :func:`from_plain`.
+
+    Raises TypeError when it has a class that is not GPflow's, an argument that JSON does not hold, or a prior
+    or transform of its own.
+    """
+    parameters = parameter_dict(part)
+    content = _described(part) | {
+        "values": {path: parameter.numpy().tolist() for path, parameter in parameters.items()},
+        "fixed": [path for path, parameter in parameters.items() if not parameter.trainable],
+    }
+    back = parameter_dict(from_plain(content))
+    odd = [path for path, own in parameters.items() if path not in back or _rules(own) != _rules(back[path])]
+    if odd:
+        raise TypeError(
+            f"prior or transform of {odd[0]} in {type(part).__name__} cannot be stored as text: pickle the model"
+        )
+    return content
+
+
+def from_plain(content: Mapping[str, Any]) -> Any:
+    """Return the object of :func:`to_plain`. Raises ValueError when the content is not of that form."""
+    try:
+        part = _made(content)
+        multiple_assign(part, {path: np.array(value) for path, value in content["values"].items()})
+        parameters = parameter_dict(part)
+        for path in content["fixed"]:
+            set_trainable(parameters[path], False)
+    except (ValueError, TypeError, LookupError, AttributeError, tf.errors.OpError) as error:
+        raise ValueError(f"an object of GPflow is damaged: {error}") from error
+    return part
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_described(each) for each in value]
+    if isinstance(value, slice):
+        return {"slice": [value.start, value.stop, value.step]}
+    if isinstance(value, gpflow.Parameter | tf.Tensor | np.ndarray | np.generic):
+        return np.asarray(value).tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    kind = type(value)
+    if _classes().get(kind.__name__) is not kind:
+        raise TypeError(f"a {kind.__name__} is no class of GPflow, and cannot be stored as text: pickle the model")
+    arguments = {
+        name: _described(getattr(value, name))
+        for name, argument in inspect.signature(kind).parameters.items()
+        if name != "name" and getattr(value, name, argument.default) is not argument.default
+    }
+    composed = hasattr(value, "kernels") or hasattr(value, "base_kernel")
+    if not composed and isinstance(value, gpflow.kernels.Kernel):
+        arguments["active_dims"] = _described(value.active_dims)
+    return {"class": kind.__name__, "arguments": arguments}
+
+
+def _made(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_made(each) for each in value]
+    if isinstance(value, dict) and "slice" in value:
+        return slice(*value["slice"])
+    if isinstance(value, dict):
+        return _classes()[value["class"]](**{name: _made(each) for name, each in value["arguments"].items()})
+    return value
+
+
+def _classes() -> dict[str, type]:
+    """Return the classes of GPflow that may occur, by name."""
+    every = [*vars(gpflow.kernels).values(), *vars(gpflow.likelihoods).values()]
+    return {each.__name__: each for each in every if isinstance(each, type) and issubclass(each, tf.Module)}
+
+
+def _rules(parameter: Any) -> Any:
+    prior, transform = parameter.prior, parameter.transform
+    arguments = {} if prior is None else {name: str(value) for name, value in prior.parameters.items()}
+    return type(prior), arguments, None if transform is None else transform.name
