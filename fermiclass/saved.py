@@ -18,20 +18,22 @@ from fermiclass.io.model_folder import (
     write_folder,
 )
 from fermiclass.nimgp.domain import TrainingDomain
-from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.settings import RegressorSettings, Settings
 
 if TYPE_CHECKING:
     from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+    from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
     from fermiclass.rows import RowsModel
 
-    Model = CatalogModel | RowsModel | NIMGPClassifier
+    Estimator = NIMGPClassifier | NIMGPRegressor
+    Model = CatalogModel | RowsModel | Estimator
 
 _DOMAIN = ("X", "covariance", "depths")
 
 
 def save_model(model: Model, path: str | Path) -> None:
-    """Save a model or a fitted classifier, whole or not at all. It replaces a model that is already there.
+    """Save a model, a fitted classifier or regressor, whole or not at all. It replaces a model that is already there.
 
     Raises
     ------
@@ -39,7 +41,7 @@ def save_model(model: Model, path: str | Path) -> None:
         When the folder cannot be written; when a setting of the estimator is not one that a file can hold, such as a
         kernel with a prior of its own, or its classes are neither texts nor whole numbers; for any other estimator.
     NotFittedError
-        When the classifier is not fitted.
+        When the estimator is not fitted.
     """
     check_model_folder_writable(path)
     write_folder(path, _files_of(model))
@@ -48,9 +50,10 @@ def save_model(model: Model, path: str | Path) -> None:
 def _files_of(model: Model) -> ModelFiles:
     from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+    from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
 
     domain: TrainingDomain | None
-    if isinstance(model, NIMGPClassifier):
+    if isinstance(model, NIMGPClassifier | NIMGPRegressor):
         names, errors = (getattr(model, name, None) for name in ("feature_names_in_", "uncertainties_in_"))
         kind, estimator, domain = ESTIMATOR, model, None
         entries = {"features": None if names is None else names.tolist(), "uncertainties": errors or []}
@@ -58,15 +61,16 @@ def _files_of(model: Model) -> ModelFiles:
         kind = CATALOGUE if isinstance(model, CatalogModel) else ROWS
         estimator, domain, entries = model.estimator, model.domain, model.to_entries()
     else:
-        raise OutputError(f"a {type(model).__name__} cannot be saved in a folder, only classifiers can: pickle it.")
-    arrays = {f"weights/{name}": array for name, array in estimator.weights_.items()}
-    if not _storable(classes := estimator.classes_.tolist()):
+        raise OutputError(f"a {type(model).__name__} cannot be saved in a folder: pickle it.")
+    arrays = {f"weights/{name}": np.asarray(array, np.float64) for name, array in estimator.weights_.items()}
+    classes = None if isinstance(estimator, NIMGPRegressor) else estimator.classes_.tolist()
+    if classes is not None and not _storable(classes):
         raise OutputError(f"classes such as {classes[0]!r} cannot be saved in a folder: give texts or whole numbers.")
-    if domain is not None:
+    if domain is not None and classes is not None:
         arrays |= {f"domain/{name}": getattr(domain, name) for name in _DOMAIN}
         arrays["domain/y"] = np.searchsorted(classes, domain.y).astype(np.float64)
     try:
-        settings = Settings(**estimator.get_params()).to_json()
+        settings = estimator.fitted_.settings.to_json()
     except (TypeError, ValueError) as error:
         raise OutputError(f"a model with such a setting cannot be saved: {error}.") from error
     return ModelFiles(kind, settings, classes, None if domain is None else domain.neighbours, entries, arrays)
@@ -77,7 +81,7 @@ def _storable(classes: list[Any]) -> bool:
 
 
 def load_model(path: str | Path, files: ModelFiles | None = None) -> Model:
-    """Load a model or classifier that :func:`save_model` saved.
+    """Load a model, classifier or regressor that :func:`save_model` saved.
 
     Parameters
     ----------
@@ -118,17 +122,19 @@ def load_model(path: str | Path, files: ModelFiles | None = None) -> Model:
         ) from error
 
 
-def _estimator(files: ModelFiles) -> NIMGPClassifier:
-    """Return the classifier, fitted."""
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-
-    estimator = NIMGPClassifier(**Settings.from_json(files.estimator).params())
-    if not _storable(files.classes):
-        raise ValueError("its classes are not a sorted list of texts or whole numbers")
+def _estimator(files: ModelFiles) -> Any:
+    """Return the classifier or regressor, fitted."""
     start = "weights/"
     weights = {name.removeprefix(start): array for name, array in files.arrays.items() if name.startswith(start)}
-    estimator.restore(weights, files.classes)
-    return estimator
+    if files.classes is None:
+        from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
+
+        return NIMGPRegressor(**RegressorSettings.from_json(files.estimator).params()).restore(weights)
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+    if not _storable(files.classes):
+        raise ValueError("its classes are not a sorted list of texts or whole numbers")
+    return NIMGPClassifier(**Settings.from_json(files.estimator).params()).restore(weights, files.classes)
 
 
 def _domain(files: ModelFiles) -> TrainingDomain | None:

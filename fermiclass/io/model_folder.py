@@ -45,7 +45,7 @@ class ModelFiles:
 
     kind: str  #: :data:`CATALOGUE`, :data:`ROWS` or :data:`ESTIMATOR`.
     estimator: dict[str, Any]  #: Settings of the estimator.
-    classes: list[Any]  #: Its classes.
+    classes: list[Any] | None  #: Its classes; None of a regressor.
     neighbours: int | None  #: Setting of the domain of the training rows; None without a domain.
     model: dict[str, Any]  #: What is needed beside the estimator, such as the recipe and the training catalogue.
     arrays: Arrays  #: What was learned: ``weights/…`` and ``domain/…``.

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from fermiclass import NIMGPClassifier, NIMGPRegressor, load_model, save_model, train
+from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, load_model, save_model, train
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.cli.folders import read_catalogue_model
 from fermiclass.errors import ModelFolderError, OutputError
@@ -140,11 +140,27 @@ def test_a_classifier_alone_comes_back(kernel, tmp_path):
         read_catalogue_model(tmp_path / "model")
 
 
+@pytest.mark.parametrize("likelihood", ["gaussian", "ordinal"])
+def test_a_regressor_comes_back(likelihood, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"u": rng.normal(size=50), "Unc_u": 0.1, "v": rng.normal(size=50)})
+    y = np.digitize(frame["u"], [-1.0, 0.0, 1.0]).astype(float)
+    regressor = NIMGPRegressor(likelihood=likelihood, steps=5, num_inducing=5, num_draws=16).fit(frame, y)
+    save_model(regressor, tmp_path / "model")
+    back = load_model(tmp_path / "model")
+    for one, other in zip(*(each.predict(frame, return_std=True) for each in (regressor, back)), strict=True):
+        np.testing.assert_array_equal(one, other)
+    change_arrays(tmp_path / "model", lambda arrays: arrays.pop("weights/outputs.scale"))
+    with pytest.raises(ModelFolderError, match=r"outputs\.scale"):
+        load_model(tmp_path / "model")
+
+
 def test_other_estimators_are_refused(tmp_path):
-    with pytest.raises(OutputError, match="NIMGPRegressor"):
-        save_model(NIMGPRegressor(), tmp_path / "model")
-    with pytest.raises(NotFittedError):
-        save_model(NIMGPClassifier(), tmp_path / "model")
+    with pytest.raises(OutputError, match="RobustGPClassifier cannot be saved in a folder: pickle it"):
+        save_model(RobustGPClassifier(), tmp_path / "model")
+    for unfitted in (NIMGPClassifier(), NIMGPRegressor()):
+        with pytest.raises(NotFittedError):
+            save_model(unfitted, tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 
