@@ -260,9 +260,7 @@ class Settings(_Checked):
         sound = named and set(kernel.split("+")) <= set(KERNELS)
         if not (sound or (not named and _GPFLOW_KERNEL.accepts(kernel))):
             raise ValueError(f"kernel={kernel!r} is unknown: join some of {kernels} by '+', or give {_GPFLOW_KERNEL}")
-        if psi and not named:
-            raise ValueError("method='nimgp-psi' takes kernels by name only: choose method='nimgp'")
-        if psi and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
+        if psi and not (named and set(kernel.split("+")) <= set(WITH_EXPECTATIONS)):
             raise ValueError(
                 f"kernel={kernel!r} is not valid for method='nimgp-psi', which needs expectations in closed form: "
                 f"join some of {', '.join(WITH_EXPECTATIONS)} by '+', or choose method='nimgp'"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import struct
 import time
 import zipfile
@@ -92,6 +93,8 @@ class Checkpoint:
         temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
         try:
             with temporary.open("xb") as file:
+                if self.path.exists():
+                    shutil.copymode(self.path, temporary)
                 np.savez(file, **self._unwritten)
                 file.flush()
                 os.fsync(file.fileno())
