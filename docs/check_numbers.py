@@ -101,7 +101,7 @@ def measure(later: Path, folder: Path) -> dict[str, Any]:
         found["pairs"][pair] = {
             "n": len(result),
             "per_class": default["per_class"],
-            "candidates": {reading: default[reading]["candidates"]["psr"] for reading in ("face", "spiders")},
+            "candidates": {reading: default[reading]["candidates"]["pulsar"] for reading in ("face", "spiders")},
         }
     clear = result.truth.sum(axis=1) == 1
     P, truth = result.probabilities("default")[clear], result.truth[clear].argmax(axis=1)
@@ -140,7 +140,7 @@ def open_figures(result: dict[str, Any]) -> dict[str, Any]:
         )
         kinds[name] = baselines[name]
     rows = {
-        name: [scores["nll"], scores["nll_se"], scores["unambiguous"]["nll"], scores["agn_or_psr"]["nll"]]
+        name: [scores["nll"], scores["nll_se"], scores["unambiguous"]["nll"], scores["agn_or_pulsar"]["nll"]]
         for name, scores in {"default": own, **kinds}.items()
     }
     return {
@@ -171,7 +171,7 @@ def facts(measured: dict[str, Any]) -> dict[str, Any]:
     last90 = [round(at[LATEST, reading]["n"] * at[LATEST, reading]["purity"]) for reading in ("face", "spiders")]
     differences = {name: release["difference"] for name, release in measured["open"].items()}
     errors = sorted(abs(one["mean"]) / one["se"] for one in differences.values())
-    rest, agn = first["per_class"]["psr|other"], first["per_class"]["agn"]
+    rest, agn = first["per_class"]["pulsar|other"], first["per_class"]["agn"]
 
     def percent(value: float) -> str:
         return f"{100 * value:.0f}"
@@ -207,7 +207,7 @@ def facts(measured: dict[str, Any]) -> dict[str, Any]:
         "difference": f"{abs(differences['DR4']['mean']):.3f} ± {differences['DR4']['se']:.3f}",
         "difference_range": f"{errors[0]:.1f} to {errors[-1]:.1f}",
         "dr1_n": first["n"],
-        "dr1_psr": first["per_class"]["psr"]["n"],
+        "dr1_psr": first["per_class"]["pulsar"]["n"],
         "dr1_agn": f"{agn['expected']:.1f} ± {agn['expected_se']:.1f}",
         "dr1_agn_found": agn["n"],
         "dr1_rest": f"{rest['expected']:.1f} ± {rest['expected_se']:.1f}",
@@ -305,7 +305,7 @@ def ratios_table(measured: dict[str, Any]) -> str:
 
 def expected_table(measured: dict[str, Any]) -> str:
     """Return expected numbers and numbers found, in each release."""
-    groups = {"agn": "AGN", "psr|other": "pulsars and other", "psr": "pulsars", "other": "other"}
+    groups = {"agn": "AGN", "pulsar|other": "pulsars and other", "pulsar": "pulsars", "other": "other"}
     rows = []
     for place, where in (("high", "10° and more"), ("low", "closer")):
         for key, group in groups.items():
@@ -341,8 +341,8 @@ def best_rows() -> str:
     import fermiclass as fc
 
     labels = fc.read_table(REPOSITORY / "catalogs" / "4FGL-DR4-labels.fits.gz")
-    best = fc.followup(labels, want="psr", status="unassociated", abs_glat=(10, 90), top=5)
-    names = ["Source_Name", "RAJ2000", "DEJ2000", "Signif_Avg", "Sum_P_psr", "P_msp", "LASTS", "OOD_SCORE"]
+    best = fc.followup(labels, want="pulsar", status="unassociated", abs_glat=(10, 90), top=5)
+    names = ["Source_Name", "RAJ2000", "DEJ2000", "Signif_Avg", "Sum_P_pulsar", "P_msp", "LASTS", "OOD_SCORE"]
     digits = [None, 2, 2, 1, 3, 3, 3, 2]
     rows = [
         [str(row[name]) if d is None else shown(row[name], d) for name, d in zip(names, digits, strict=True)]

@@ -30,7 +30,7 @@ CATALOGS, NOTEBOOKS, FIGURES = DOCS.parent / "catalogs", DOCS.parent / "notebook
 DPI = 130
 CLASSES = ["bll", "fsrq", "psr", "msp", "other"]
 #: Groups of classes, and their columns.
-GROUPS = {"agn": "Sum_P_agn", "psr": "Sum_P_psr", "other": "P_other"}
+GROUPS = {"agn": "Sum_P_agn", "pulsar": "Sum_P_pulsar", "other": "P_other"}
 #: Without a class, and between all of them.
 EXPLAINED = "4FGL J0001.6+3503"
 #: Which of a notebook's pictures is its main one.

@@ -30,8 +30,8 @@ CATALOG = "catalogs/4FGL-DR4.fits.gz"
 LABELS = "catalogs/4FGL-DR4-labels.fits.gz"
 EARLIER = "catalogs/4FGL-DR3.fits.gz"
 CLASSES = ("bll", "fsrq", "psr", "msp", "other")
-#: What the classes add up to, AGN first; Sum_P_agn and Sum_P_psr are columns of the label table.
-GROUPS = {"agn": ("bll", "fsrq"), "psr": ("psr", "msp"), "other": ("other",)}
+#: What the classes add up to, AGN first; Sum_P_agn and Sum_P_pulsar are columns of the label table.
+GROUPS = {"agn": ("bll", "fsrq"), "pulsar": ("psr", "msp"), "other": ("other",)}
 
 #: |GLAT| in degrees.
 LATITUDES = (0.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 90.0)
@@ -156,7 +156,7 @@ def candidates(results: Results, name: str, low: float = EDGE, high: float = np.
 
 def column_of(name: str) -> str:
     """Return the column of the probability of a class; that of both kinds for pulsars."""
-    return "Sum_P_psr" if name == "psr" else f"P_{name}"
+    return "Sum_P_pulsar" if name == "pulsar" else f"P_{name}"
 
 
 def candidates_text(table: Table, name: str) -> str:
@@ -229,7 +229,7 @@ def numbers(results: Results) -> dict[str, str]:
     good = np.asarray(sources["LABEL_FLAGS"]) & DOUBTFUL == 0
     far = latitude(sources) >= EDGE
     soft = np.asarray(sources["Flags"]) & SOFT > 0
-    sure = np.asarray(sources["Sum_P_psr"]) > 0.9
+    sure = np.asarray(sources["Sum_P_pulsar"]) > 0.9
     half = float(np.median(np.asarray(sources["Signif_Avg"], float)[~far]))
     found: dict[str, str] = {
         "labelled": str(len(labels)),
@@ -249,8 +249,8 @@ def numbers(results: Results) -> dict[str, str]:
         "moved_most": str(int(np.sum(moved(results) > 0.1))),
         "latitude_table": latitude_text(results),
         "errors_table": errors_text(results),
-        "psr_far_table": candidates_text(candidates(results, "psr"), "psr"),
-        "psr_near_table": candidates_text(candidates(results, "psr", 0.0, EDGE), "psr"),
+        "psr_far_table": candidates_text(candidates(results, "pulsar"), "pulsar"),
+        "psr_near_table": candidates_text(candidates(results, "pulsar", 0.0, EDGE), "pulsar"),
         "bll_table": candidates_text(candidates(results, "bll"), "bll"),
         "fsrq_table": candidates_text(candidates(results, "fsrq"), "fsrq"),
     }
@@ -258,7 +258,7 @@ def numbers(results: Results) -> dict[str, str]:
         found[f"soft_{group}"] = f"{grouped(sources)[soft, k].mean():.2f}"
     bcu = labels[np.char.lower(np.asarray(labels["CLASS1"], str)) == "bcu"]
     census = results.censuses["default"]
-    found["bcu_rest"] = expected(grouped(bcu)[:, 1:].sum(axis=1), census, "bcu", ("psr", "other"))
+    found["bcu_rest"] = expected(grouped(bcu)[:, 1:].sum(axis=1), census, "bcu", ("psr", "msp", "other"))
     for name in ("bll", "fsrq"):
         found[f"bcu_{name}"] = expected(np.asarray(bcu[f"P_{name}"], float), census, "bcu", (name,))
     for way, table in results.ways.items():

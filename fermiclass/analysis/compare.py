@@ -52,7 +52,7 @@ class Comparison:
 def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bool = False) -> Comparison:
     """Compare a label table with another list of sources, where both have them.
 
-    `of` is the class that the other list's probability is of, or group of classes, such as ``'psr'`` for pulsars of any
+    `of` is the class that the other list's probability is of, or group of classes, such as ``'pulsar'`` for pulsars of any
     kind; without a class and a probability, the class of all its sources. With `truth`, P_<class> is tested against the
     other list. A source that disagrees comes the earlier, the less probable its other class is here; without classes,
     the more the probabilities differ.
@@ -158,7 +158,7 @@ def _meant(
         members, sets = grouping.members, grouping.sets
     wide = {"agn": CLASS_TREE["agn"], "bcu": CLASS_TREE["agn"]}
     if "msp" not in {_code(word) for word in np.unique(words)}:
-        wide["psr"] = CLASS_TREE["psr"]
+        wide["psr"] = CLASS_TREE["pulsar"]
     meant, unknown = {}, {}
     for word, count in zip(*np.unique(said, return_counts=True), strict=True):
         code = _code(str(word))

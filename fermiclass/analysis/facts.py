@@ -26,7 +26,7 @@ LISTS = ("0FGL", "1FGL", "2FGL", "3FGL", "DR1", "DR2", "DR3", "DR4")
 JUDGE = "4FGL-DR4"
 GONE = "gone"
 
-PAST_SCORE = "Sum_P_psr"  #: The column of their probability: of a pulsar of any kind.
+PAST_SCORE = "Sum_P_pulsar"  #: The column of their probability: of a pulsar of any kind.
 
 
 def known_as(labels: Table) -> NDArray[np.str_]:
@@ -77,7 +77,7 @@ def past_candidates(chosen: Callable[[Table], Table], before: str) -> dict[str, 
         some = chosen(table[table["release"] == release])
         later = np.asarray(some["later"], str)
         counts = {
-            "pulsars": np.isin(later, CLASS_TREE["psr"]),
+            "pulsars": np.isin(later, CLASS_TREE["pulsar"]),
             "spiders": np.isin(later, spiders),
             "unassociated": later == "",
             "gone": later == GONE,

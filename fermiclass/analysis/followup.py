@@ -110,8 +110,8 @@ def followup(
         By default 'probability' with a wanted class, else 'information'. 'information' and 'probability' are multiplied
         by LASTS, the probability that a later list has the source.
     want
-        A wanted class, or a group of classes with a column ``Sum_P_<group>``, such as 'agn'; 'psr' is both kinds of
-        pulsars where the labels tell them apart, and 'P_psr' those that are not millisecond pulsars. With another
+        A wanted class, or a group of classes with a column ``Sum_P_<group>``, such as 'agn'; 'pulsar' is both kinds of
+        pulsars, and 'psr' those that are not millisecond pulsars where the labels tell them apart. With another
         criterion than 'probability', only the sources whose most probable class it is.
     min_probability
         Least probability of the wanted class, or of the most probable one. By default :data:`LEAST_PROBABILITY` where

@@ -63,7 +63,7 @@ CHANCE_CODES = ("spp",)  #: Codes whose sources may overlap by chance: what they
 #: The tree of classes: each top class with the catalogue's classes below it. All classes but ``unk`` have a place.
 CLASS_TREE: Mapping[str, tuple[str, ...]] = {
     "agn": tuple(code for code, natures in CODE_NATURES.items() if set(natures) <= set(_AGN)),
-    "psr": ("psr", "msp"),
+    "pulsar": ("psr", "msp"),
     "other": tuple(code for code, natures in CODE_NATURES.items() if "other" in natures and code != "unk"),
 }
 
@@ -95,7 +95,7 @@ def natures_of(codes: ArrayLike, *, two_kinds: bool = True) -> NDArray[np.bool_]
     for code, natures in CODE_NATURES.items():
         possible[given == code] = np.isin(NATURES, natures)
     if not two_kinds:
-        kinds = np.isin(NATURES, CLASS_TREE["psr"])
+        kinds = np.isin(NATURES, CLASS_TREE["pulsar"])
         possible |= kinds & possible[:, kinds].any(axis=1, keepdims=True)
     return possible
 
@@ -150,7 +150,7 @@ def has_two_kinds(codes: ArrayLike) -> bool:
     They do if it has five or more of each kind.
     """
     given = np.asarray(codes, dtype=str)
-    return all(np.sum(given == kind) >= _LEAST_OF_A_KIND for kind in CLASS_TREE["psr"])
+    return all(np.sum(given == kind) >= _LEAST_OF_A_KIND for kind in CLASS_TREE["pulsar"])
 
 
 @dataclass(frozen=True)

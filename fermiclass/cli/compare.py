@@ -21,7 +21,7 @@ from fermiclass.show.summaries import print_comparison
 @click.option(
     "--of",
     metavar="CLASS",
-    help="Class, or group such as psr, of all sources in the other list, or of its probabilities.",
+    help="Class, or group such as pulsar, of all sources in the other list, or of its probabilities.",
 )
 @click.option("--class-column", metavar="COLUMN", help="The other list's classes. [default: CLASS, Type or similar]")
 @click.option("--probability", metavar="COLUMN", help="The other list's probability of the class --of.")
@@ -56,8 +56,8 @@ def compare(
     \b
     Example:
       fermiclass compare labels.fits published.fits --class-column Pred --plot compared.png
-      fermiclass compare labels.fits candidates.csv --of psr --probability P
-      fermiclass compare labels.fits new-pulsars.vot --of psr --truth -o found.csv
+      fermiclass compare labels.fits candidates.csv --of pulsar --probability P
+      fermiclass compare labels.fits new-pulsars.vot --of pulsar --truth -o found.csv
     """  # noqa: D301
     from fermiclass.analysis.compare import compare as compared
     from fermiclass.catalog.other_list import OtherList

@@ -49,7 +49,7 @@ from fermiclass.show.summaries import print_followup
     "information and probability are multiplied by LASTS, the probability that a later list has the source. "
     "[default: probability with --want, else information]",
 )
-@click.option("--want", metavar="CLASS", help="Rank candidates of one class, such as msp, or group, such as psr.")
+@click.option("--want", metavar="CLASS", help="Rank candidates of one class, such as msp, or group, such as pulsar.")
 @click.option(
     "--min-p",
     "--min-probability",
@@ -114,8 +114,8 @@ def followup(
     \b
     Example:
       fermiclass followup labels.fits --top 50 -o targets.vot
-      fermiclass followup labels.fits --want psr --dec -30 90 --abs-glat 10 90 --status unassociated -o pulsars.csv
-      fermiclass followup labels.fits --want psr --exclude observed.txt --top 30 -o targets.csv -o targets.reg
+      fermiclass followup labels.fits --want pulsar --dec -30 90 --abs-glat 10 90 --status unassociated -o pulsars.csv
+      fermiclass followup labels.fits --want pulsar --exclude observed.txt --top 30 -o targets.csv -o targets.reg
     """  # noqa: D301
     for output in outputs:
         check_targets(output, labels, catalog, *excluded)

@@ -32,7 +32,7 @@ _SPIDERS = [code for code, natures in CODE_NATURES.items() if natures == ("msp",
 OPEN_TRAININGS: Mapping[str, str] = {
     "": f"{_AGN},psr,other",
     ":clear": f"{_AGN},psr,{_CLEAR}",
-    ":spiders": f"{_AGN},psr={'+'.join([*CLASS_TREE['psr'], *_SPIDERS])},{_CLEAR}",
+    ":spiders": f"{_AGN},psr={'+'.join([*CLASS_TREE['pulsar'], *_SPIDERS])},{_CLEAR}",
 }
 
 #: Features of the baselines in the open world, by suffix: what published work uses without coordinates, with the

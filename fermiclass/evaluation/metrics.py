@@ -195,7 +195,7 @@ def per_class(
 
     n is the number of sources that are of this class alone. The error of the expected number is √Σ p(1 − p). The
     average precision counts all sources, those of unknown class as negatives. None stands for an undefined number.
-    Classes that are counted `together` are one class more, named like ``psr|other``.
+    Classes that are counted `together` are one class more, named like ``pulsar|other``.
     """
     rows = known(truth)
     top = p.argmax(axis=1)

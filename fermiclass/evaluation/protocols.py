@@ -28,7 +28,7 @@ from fermiclass.labelling.lasting import PARTS, part_of_sky
 from fermiclass.labelling.recipe import Checked, Choices, Recipe
 
 #: The groups that are told apart in the open world, whose classes are :data:`fermiclass.catalog.NATURES`.
-OPEN_GROUPS: Mapping[str, tuple[str, ...]] = {"agn": ("bll", "fsrq"), "psr": ("psr", "msp"), "other": ("other",)}
+OPEN_GROUPS: Mapping[str, tuple[str, ...]] = {"agn": ("bll", "fsrq"), "pulsar": ("psr", "msp"), "other": ("other",)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ def open_world(
     face = np.where(ambiguous, other, truth)
     spiders = np.where(ambiguous & ~np.isin(code, CHANCE_CODES)[:, None], truth & ~other, face)
     bare = (status == ("bcu" if targets == "bcu" else "")) & inside
-    agn_or_psr = {name: OPEN_GROUPS[name] for name in ("agn", "psr")}
+    agn_or_psr = {name: OPEN_GROUPS[name] for name in ("agn", "pulsar")}
     typed = (status == "bcu") & inside & np.isin(code, ("bll", "fsrq"))
     kinds = bare & np.isin(code, ("psr", "msp")) & (two_kinds and {"psr", "msp"} <= set(grouping.names))
     clear = bare & ~ambiguous[:, 0]
@@ -163,8 +163,8 @@ def open_world(
         "unambiguous": Population(clear, OPEN_GROUPS, "clear codes"),
         "face": Population(bare, OPEN_GROUPS, "face value", face),
         "spiders": Population(bare, OPEN_GROUPS, "spiders", spiders),
-        "agn_or_psr": Population(two, agn_or_psr, "agn, psr"),
-        "agn_or_psr_high": Population(two & ~low, agn_or_psr, f"same, {far}"),
+        "agn_or_pulsar": Population(two, agn_or_psr, "agn, pulsar"),
+        "agn_or_pulsar_high": Population(two & ~low, agn_or_psr, f"same, {far}"),
         "psr_or_msp": Population(kinds, {"psr": ("psr",), "msp": ("msp",)}, "psr, msp"),
         "bll_or_fsrq": Population(typed, {"bll": ("bll",), "fsrq": ("fsrq",)}, "typed bcu"),
     }
@@ -191,7 +191,7 @@ def open_world(
         [(split, np.arange(len(rows)))],
         floor=1e-4,
         later=str(later.source),
-        together=("psr", "other"),
+        together=("pulsar", "other"),
         meta={
             "targets": targets,
             "cells": cells,

@@ -241,7 +241,7 @@ def kinds_of(sources: Catalog) -> NDArray[np.str_]:
     if _SECOND not in sources.table.colnames:
         return np.full(len(sources), "")
     codes = np.char.lower(np.char.strip(np.ma.filled(np.ma.asarray(sources.table[_SECOND]), "").astype(str)))
-    kinds = np.full(len(sources), "", dtype="U5")
+    kinds = np.full(len(sources), "", dtype="U6")
     for name, members in CLASS_TREE.items():
         kinds[np.isin(codes, members)] = name
     return kinds

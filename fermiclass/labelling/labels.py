@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.prediction.predictor import Prediction
 
 #: Version of the label table, in its metadata.
-FORMAT_KEY, FORMAT_VERSION = "labelfmt", 5
+FORMAT_KEY, FORMAT_VERSION = "labelfmt", 6
 
 #: Metadata of the catalogue that was labelled, and of the training catalogue: name, checksum, release, what was brought
 #: in. Keys whose values may be long have 8 letters at most: FITS continues the cards of no others.
@@ -250,7 +250,7 @@ class Labels:
     def wanted(self, want: str) -> tuple[tuple[str, ...], str]:
         """Return the classes that a word stands for, and the column of their probability.
 
-        A group comes before a class of the same name: 'psr' is both kinds of pulsars, 'P_psr' one of them.
+        A group, such as 'pulsar' for both kinds of pulsars, is also a word where it has one class only.
 
         Raises SelectionError when the table has neither.
         """
@@ -259,6 +259,10 @@ class Labels:
         for column in (SUM_PREFIX + want, f"P_{want}", want):
             if column in columns:
                 return columns[column], column
+        if want in CLASS_TREE and self.grouping is not None:
+            inside = tuple(np.array(self.classes)[self.grouping.within(want, self.classes)].tolist())
+            if len(inside) == 1:
+                return inside, f"P_{inside[0]}"
         known = ", ".join(dict.fromkeys([*self.classes, *self.groups]))
         raise SelectionError(f"'{want}' is not a class of the labels: choose one of {known}")
 

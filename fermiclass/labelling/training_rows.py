@@ -46,7 +46,7 @@ def _with_guesses(catalog: Catalog, table: FeatureTable, grouping: ClassGrouping
     guessed = np.isin(codes, CHANCE_CODES) & np.isin(table.y, list(grouping.sets))
     covers_all = {*CLASS_CODES} <= {*UNCERTAIN_CLASSES}.union(*grouping.members.values())
     soft = catalog.soft_galactic[table.rows] & (codes == "") & bool(grouping.sets and covers_all)
-    no_pulsar = "|".join(np.array(grouping.names)[~grouping.within("psr", grouping.names)])
+    no_pulsar = "|".join(np.array(grouping.names)[~grouping.within("pulsar", grouping.names)])
     own = False if catalog.own_labels is None else (catalog.own_labels != "")[table.rows]
     weight = np.where((guessed | soft) & ~own, _GUESS, table.weight)
     return replace(table, y=np.where(soft & ~own, no_pulsar, table.y), weight=weight)

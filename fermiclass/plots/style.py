@@ -21,6 +21,7 @@ CLASS_COLOURS = {
     "bll": "#0072B2",
     "fsrq": "#D55E00",
     "psr": "#009E73",
+    "pulsar": "#009E73",
     "agn": "#332288",
     "msp": "#CC79A7",
     "bcu": "#E69F00",
@@ -28,7 +29,17 @@ CLASS_COLOURS = {
     "": "#B0B0B0",
 }
 
-_CLASS_MARKERS = {"bll": "o", "fsrq": "s", "psr": "^", "agn": "p", "msp": "D", "bcu": "P", "other": "X", "": "."}
+_CLASS_MARKERS = {
+    "bll": "o",
+    "fsrq": "s",
+    "psr": "^",
+    "pulsar": "^",
+    "agn": "p",
+    "msp": "D",
+    "bcu": "P",
+    "other": "X",
+    "": ".",
+}
 _MARKERS = ("D", "P", "v", "<", ">", "p", "h", "*", "d")
 
 #: Of a group of classes, whose name has a plus, such as ``psr+msp``.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fermiclass.evaluation import Evaluation
 
 #: The class whose candidates are told by threshold, and the readings of the later classes in which they are told.
-_CANDIDATES = "psr"
+_CANDIDATES = "pulsar"
 _READINGS = {"face": "face value", "spiders": "spiders"}
 
 _MOST_BASELINES = 5  #: Baselines that are printed, the best ones.

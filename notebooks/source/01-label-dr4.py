@@ -95,12 +95,12 @@ plt.show()
 model = fc.train(catalog)
 labels = model.label(catalog)
 probabilities = [f"P_{name}" for name in classes]
-shown = ["Source_Name", "Signif_Avg", "CLASS1", *probabilities, "Sum_P_agn", "Sum_P_psr"]
+shown = ["Source_Name", "Signif_Avg", "CLASS1", *probabilities, "Sum_P_agn", "Sum_P_pulsar"]
 labels.to_pandas()[shown].head(6)
 
 # %% [markdown]
 # The five probabilities of a row sum to 1. `Sum_P_agn` is the probability of an AGN,
-# `P_bll` + `P_fsrq`. `Sum_P_psr` is that of a pulsar of any kind, `P_psr` + `P_msp`.
+# `P_bll` + `P_fsrq`. `Sum_P_pulsar` is that of a pulsar of any kind, `P_psr` + `P_msp`.
 #
 # The probabilities depend on the class priors: how frequent each class is among the sources
 # that you label. The default corrects for two facts: near the Galactic plane AGN are hard
@@ -120,7 +120,7 @@ print(f"reference: {model.selection.reference:.1f}, slope: {model.selection.slop
 # %%
 unassociated = labels[labels["STATUS"] == "unassociated"]
 near = np.abs(unassociated["GLAT"]) < 10
-groups = {"AGN": "Sum_P_agn", "pulsars": "Sum_P_psr", "other": "P_other"}
+groups = {"AGN": "Sum_P_agn", "pulsars": "Sum_P_pulsar", "other": "P_other"}
 pd.DataFrame(
     {
         group: {
@@ -156,7 +156,7 @@ plt.show()
 
 # %%
 P = np.array([labels[column] for column in groups.values()]).T
-plots.probability_triangle(P, ["agn", "psr", "other"])
+plots.probability_triangle(P, ["agn", "pulsar", "other"])
 plt.show()
 
 # %% [markdown]
@@ -177,14 +177,14 @@ plt.show()
 #
 # These are the 8 best candidates for pulsars of any kind at declinations up to 20°, at
 # least 10° from the Galactic plane. `followup` leaves out sources with flags 4 or 8
-# (`docs/labels.md` explains `LABEL_FLAGS`). It ranks by `Sum_P_psr` times `LASTS`, the
+# (`docs/labels.md` explains `LABEL_FLAGS`). It ranks by `Sum_P_pulsar` times `LASTS`, the
 # probability that a later list still has the source.
 
 # %%
 targets = fc.followup(
-    labels, want="psr", dec=(-90, 20), abs_glat=(10, 90), status="unassociated", top=8
+    labels, want="pulsar", dec=(-90, 20), abs_glat=(10, 90), status="unassociated", top=8
 )
-shown = ["RANK", "Source_Name", "Signif_Avg", "P_psr", "P_msp", "Sum_P_psr", "LASTS"]
+shown = ["RANK", "Source_Name", "Signif_Avg", "P_psr", "P_msp", "Sum_P_pulsar", "LASTS"]
 targets.to_pandas()[shown]
 
 # %% [markdown]

@@ -118,7 +118,7 @@ pd.DataFrame(rows).T[["n", "expected", "expected_se"]].astype(float).round(1)
 
 # %%
 def purity(population):
-    found = opened.candidates("default", population)["psr"]
+    found = opened.candidates("default", population)["pulsar"]
     return pd.DataFrame(found).set_index("threshold")
 
 

@@ -51,7 +51,13 @@ mine = Table(
 sources = fc.read_sources(mine)
 few = fc.classify(sources, train_on=catalog)
 few[
-    "Source_Name", "PRED_CLASS", "P_MAX", "Sum_P_agn", "Sum_P_psr", "P_other", "LABEL_FLAGS"
+    "Source_Name",
+    "PRED_CLASS",
+    "P_MAX",
+    "Sum_P_agn",
+    "Sum_P_pulsar",
+    "P_other",
+    "LABEL_FLAGS",
 ][:5]
 
 # %% [markdown]
@@ -65,10 +71,10 @@ full = labels[[named[name] for name in rows["Source_Name"]]]
 
 figure, axes = plt.subplots(figsize=(4.5, 4.5), layout="constrained")
 axes.plot([0, 1], [0, 1], color="0.7", lw=1)
-axes.plot(full["Sum_P_psr"], few["Sum_P_psr"], "o", ms=5)
+axes.plot(full["Sum_P_pulsar"], few["Sum_P_pulsar"], "o", ms=5)
 axes.set(
-    xlabel="Sum_P_psr, all features of the catalogue",
-    ylabel="Sum_P_psr, features of the table",
+    xlabel="Sum_P_pulsar, all features of the catalogue",
+    ylabel="Sum_P_pulsar, features of the table",
     aspect="equal",
 )
 plt.show()

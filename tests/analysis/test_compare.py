@@ -99,10 +99,10 @@ POSITIONS = {
 def test_positions_in_other_units_match_the_same_sources(labels, published, way, tmp_path):
     """The positions are 3 arcmin off, so that a mistake of a minute of arc changes the separations."""
     ra, dec = Longitude(np.float64(published["RA"]), "deg"), Latitude(np.float64(published["DEC"]) + 0.05, "deg")
-    expected = compare(labels, OtherList.of(Table({"RA": ra.deg, "DEC": dec.deg})), of="psr")
+    expected = compare(labels, OtherList.of(Table({"RA": ra.deg, "DEC": dec.deg})), of="pulsar")
     given = Table(dict(zip(("RA", "DEC"), POSITIONS[way](ra, dec), strict=True)))
     write_table(given, tmp_path / "other.ecsv")
-    found = compare(labels, OtherList.of(read_table(tmp_path / "other.ecsv")), of="psr")
+    found = compare(labels, OtherList.of(read_table(tmp_path / "other.ecsv")), of="pulsar")
     assert expected.numbers["by_position"] > 0.95 * len(published)
     assert found.numbers["by_position"] == expected.numbers["by_position"]
     assert found.numbers["unmatched"] == expected.numbers["unmatched"] + len(given) - len(published)
@@ -149,7 +149,7 @@ def test_wider_and_unknown_classes(labels, published):
 
 def test_probabilities(labels, published):
     table = Table({"4FGL": published["Name"], "P_young": 1.0 - np.asarray(labels["P_psr"])[::2]})
-    found = compare(labels, OtherList.of(table, probability="P_young"), of="psr")
+    found = compare(labels, OtherList.of(table, probability="P_young"), of="pulsar")
     assert found.ranks == {"n": len(table), "rho": pytest.approx(-1.0)}
     assert np.all(np.diff(np.abs(found.table["DIFFERENCE"])) <= 0)
     assert found.agreement == {}
@@ -162,7 +162,7 @@ def test_a_truth(labels, published):
     curve = found.roc["psr"]
     assert curve["auc"] == pytest.approx(roc_auc_score(is_psr, np.asarray(labels["P_psr"])[::2]))
     assert (curve["positive"], curve["negative"]) == (is_psr.sum(), (~is_psr).sum())
-    found = compare(labels, OtherList.of(Table({"Name": published["Name"][:20]})), of="psr", truth=True)
+    found = compare(labels, OtherList.of(Table({"Name": published["Name"][:20]})), of="pulsar", truth=True)
     assert found.roc["psr"]["negative"] == len(labels) - 20
     assert len(comparison_figure(found).axes) == 2
 
@@ -198,7 +198,7 @@ def test_codes_of_several_natures(dr4):
     found = compare(labels, OtherList.of(table))
     assert found.agreement["PSR"]["mean_p"] == pytest.approx(P["psr"][::3].mean())
     ranked = Table({"Name": labels["Source_Name"], "P": P["psr"] + P["msp"]})
-    assert compare(labels, OtherList.of(ranked, probability="P"), of="psr").ranks["rho"] == pytest.approx(1.0)
+    assert compare(labels, OtherList.of(ranked, probability="P"), of="pulsar").ranks["rho"] == pytest.approx(1.0)
 
 
 def test_refusals(labels, published):

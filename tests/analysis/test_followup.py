@@ -54,14 +54,14 @@ def test_rows_stay_together(labels):
 
 
 def test_a_wanted_class(labels):
-    ranking = followup(labels, want="psr", min_probability=0.0, flags=())
+    ranking = followup(labels, want="pulsar", min_probability=0.0, flags=())
     assert ranking.meta["rankedby"] == "P_psr * LASTS"
     assert len(ranking) == len(labels)
     lasting = ranking["P_psr"] * ranking["LASTS"]
     assert np.all(np.diff(lasting) <= 0)
     assert ranking.meta["expected"] == f"{ranking['P_psr'].sum():.1f} psr, {lasting.sum():.1f} that last"
     assert "expected" not in followup(labels).meta
-    ranking = followup(labels, want="psr", by="entropy", min_probability=0.6)
+    ranking = followup(labels, want="pulsar", by="entropy", min_probability=0.6)
     assert set(ranking["PRED_CLASS"]) == {"psr"}
     assert np.all(np.diff(ranking["ENTROPY"]) <= 0)
     doubtful = np.asarray(labels["LABEL_FLAGS"]) & 12 > 0
@@ -72,7 +72,7 @@ def test_a_wanted_class(labels):
 @pytest.mark.parametrize("contamination", [0.05, 0.3, 1.0])
 def test_the_longest_list_of_a_contamination(labels, contamination):
     """One candidate more and it would expect too many others."""
-    ranking = followup(labels, want="psr", contamination=contamination, flags=(), by="probability")
+    ranking = followup(labels, want="pulsar", contamination=contamination, flags=(), by="probability")
     p, every = np.asarray(ranking["P_psr"]), np.sort(np.asarray(labels["P_psr"]))[::-1]
     assert np.mean(1.0 - p) <= contamination
     np.testing.assert_array_equal(np.sort(p)[::-1], every[: len(p)])
@@ -85,16 +85,16 @@ def test_a_wanted_group(labels):
     table = labels.copy()
     table.meta["classes"] = "bll,fsrq,psr,msp"
     table["P_msp"], table["P_psr"] = 0.7 * labels["P_psr"], 0.3 * labels["P_psr"]
-    table["Unc_P_msp"], table["Sum_P_psr"] = labels["Unc_P_psr"], labels["P_psr"]
-    both = followup(table, want="psr")
-    assert both.meta["rankedby"] == "Sum_P_psr * LASTS"
-    assert list(both["Source_Name"]) == list(followup(labels, want="psr")["Source_Name"])
-    for want, column in (("msp", "P_msp"), ("P_psr", "P_psr"), ("Sum_P_psr", "Sum_P_psr")):
+    table["Unc_P_msp"], table["Sum_P_pulsar"] = labels["Unc_P_psr"], labels["P_psr"]
+    both = followup(table, want="pulsar")
+    assert both.meta["rankedby"] == "Sum_P_pulsar * LASTS"
+    assert list(both["Source_Name"]) == list(followup(labels, want="pulsar")["Source_Name"])
+    for want, column in (("msp", "P_msp"), ("P_psr", "P_psr"), ("Sum_P_pulsar", "Sum_P_pulsar")):
         one = followup(table, want=want, min_probability=0.2)
         assert one.meta["rankedby"] == f"{column} * LASTS"
         assert np.all(one[column] >= 0.2)
     table["PRED_CLASS"] = np.where(table["PRED_CLASS"] == "psr", "msp", table["PRED_CLASS"])
-    assert len(followup(table, want="psr", by="entropy")) == len(followup(labels, want="psr", by="entropy")) > 0
+    assert len(followup(table, want="pulsar", by="entropy")) == len(followup(labels, want="pulsar", by="entropy")) > 0
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_candidates_of_a_class_are_probable_and_not_in_doubt(labels):
     table = labels.copy()
     table["LABEL_FLAGS"][::3] |= 1
     good = (np.asarray(table["P_psr"]) >= 0.5) & (np.asarray(table["LABEL_FLAGS"]) & 12 == 0)
-    ranking = followup(table, want="psr")
+    ranking = followup(table, want="pulsar")
     assert sorted(ranking["Source_Name"]) == sorted(table["Source_Name"][good])
     assert np.any(np.asarray(ranking["LABEL_FLAGS"]) & 1)
     assert re.search(r"; P_psr >= 0\.5 \d+; without flags 4,8 \d+$", ranking.meta["selected"])
@@ -233,17 +233,17 @@ def test_what_others_say_and_since_when(dr4, labels):
 
 def test_what_became_of_earlier_candidates(labels):
     table = labels.copy()
-    table["Sum_P_psr"], table["P_msp"], table["Unc_P_msp"] = table["P_psr"], 0.0, 0.0
+    table["Sum_P_pulsar"], table["P_msp"], table["Unc_P_msp"] = table["P_psr"], 0.0, 0.0
     table.meta["classes"] = "bll,fsrq,psr,msp"
-    past = followup(table, want="psr", top=20).meta["past"]
+    past = followup(table, want="pulsar", top=20).meta["past"]
     assert list(past) == ["4FGL-DR1", "4FGL-DR2", "4FGL-DR3"]
     for numbers in past.values():
         assert numbers["sources"] == 20 >= numbers["expected"] >= numbers["lasting"] > 15
         assert sum(numbers[name] for name in ("pulsars", "spiders", "others", "unassociated", "gone")) == 20
     assert past["4FGL-DR1"]["pulsars"] > past["4FGL-DR3"]["pulsars"]  # DR1 has been searched for longer
-    high = followup(table, want="psr", abs_glat=(80, 90)).meta["past"]
+    high = followup(table, want="pulsar", abs_glat=(80, 90)).meta["past"]
     assert high["4FGL-DR1"]["sources"] < 20
-    assert "past" not in followup(table, want="psr", min_probability=0.3).meta  # the table begins at 0.5
+    assert "past" not in followup(table, want="pulsar", min_probability=0.3).meta  # the table begins at 0.5
     assert list(past_candidates(lambda some: some[:5], before="4FGL-DR2")) == ["4FGL-DR1"]
 
 

@@ -142,7 +142,7 @@ def test_followup_of_pulsars(folder, tmp_path):
     )  # fmt: skip
     ranking, labels = read_table(output), read_table(folder / "labels.fits")
     expected = followup(
-        labels, want="psr", dec=(-30, 90), abs_glat=(5, 90), min_significance=6, status="unassociated", max_error=0.1,
+        labels, want="pulsar", dec=(-30, 90), abs_glat=(5, 90), min_significance=6, status="unassociated", max_error=0.1,
         max_ood=0.9, min_probability=0.2,
     )  # fmt: skip
     assert 0 < len(expected) < len(labels)
@@ -155,7 +155,7 @@ def test_followup_of_pulsars(folder, tmp_path):
 
 
 def test_followup_writes_what_observers_need(folder, tmp_path):
-    best = followup(read_table(folder / "labels.fits"), want="psr", min_probability=0.2, top=1)["Source_Name"][0]
+    best = followup(read_table(folder / "labels.fits"), want="pulsar", min_probability=0.2, top=1)["Source_Name"][0]
     (tmp_path / "known.txt").write_text(f"{best}\nPSR J0000-8959\n")
     files = [tmp_path / name for name in ("t.csv", "t.reg", "t.txt", "charts.pdf")]
     printed = " ".join(run_well(

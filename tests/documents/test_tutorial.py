@@ -54,7 +54,7 @@ def test_a_list_of_somebody_else(printed):
     list_of_others = labels["Source_Name", "RAJ2000", "DEJ2000"]
     list_of_others.meta.clear()
     list_of_others["Class"] = labels["PRED_CLASS"]
-    list_of_others["Ppsr"] = labels["Sum_P_psr"]
+    list_of_others["Ppsr"] = labels["Sum_P_pulsar"]
     list_of_others.write(folder / "published.fits")
     list_of_others.write(folder / "published.vot", format="votable")
     lines = [line for line in re.findall(r"^ {4}fermiclass (compare .+)$", TEXT, re.MULTILINE) if "published." in line]

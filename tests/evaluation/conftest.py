@@ -51,7 +51,7 @@ def make_up_evaluation(noise, *, n=200, floor=1e-5):
     populations = {
         "all": Population(np.full(n, True), each, "all"),
         "unassociated": Population(status == "", each, "unassociated"),
-        "agn_or_psr": Population(low, two, "agn, psr"),
+        "agn_or_pulsar": Population(low, two, "agn, psr"),
     }
     names = np.array([f"s{k}" for k in range(n)])
     about = {"features": ["a", "b"], "grouping": "bll,fsrq,psr", "class_priors": "trained"}

@@ -212,8 +212,8 @@ def test_open_world(releases):
     assert found["spiders"] == found["face"]  # an spp is no spider
     assert (targets.meta["moved"], targets.meta["gone"]) == (1, 0)
     assert found["high"] == [[False, True, False]]
-    assert found["agn_or_psr"] == [[True, False], [False, True], [False, True]]
-    assert found["agn_or_psr_high"] == [[False, True]]
+    assert found["agn_or_pulsar"] == [[True, False], [False, True], [False, True]]
+    assert found["agn_or_pulsar_high"] == [[False, True]]
     assert found["bll_or_fsrq"] == [[False, True], [True, False]]
 
 

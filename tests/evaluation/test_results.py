@@ -38,7 +38,7 @@ def test_groups_of_a_population(evaluation):
     p = evaluation.results["nimgp"].p[rows]
     psr = evaluation.targets.truth[rows, 2]
     expected = -np.log(np.where(psr, p[:, 2], p[:, :2].sum(axis=1))).mean()
-    assert evaluation.figures.loc[("agn_or_psr", "nimgp"), "nll"] == pytest.approx(expected, abs=1e-4)
+    assert evaluation.figures.loc[("agn_or_pulsar", "nimgp"), "nll"] == pytest.approx(expected, abs=1e-4)
 
 
 def test_small_probabilities_count_as_the_floor():

@@ -92,10 +92,10 @@ def test_the_recipe_that_selects(folder, recipes, labels, ending):
     follow(command, folder)
     found = Table.read(folder / "pulsars.fits")
     undoubted = np.asarray(labels["LABEL_FLAGS"]) & 12 == 0
-    expected = labels[(labels["STATUS"] == "unassociated") & (labels["Sum_P_psr"] > 0.5) & undoubted]
+    expected = labels[(labels["STATUS"] == "unassociated") & (labels["Sum_P_pulsar"] > 0.5) & undoubted]
     assert len(expected) > 30
     assert [str(name) for name in found["Source_Name"]] == [str(name) for name in expected["Source_Name"]]
-    np.testing.assert_allclose(found["Sum_P_psr"], expected["Sum_P_psr"], rtol=1e-12)
+    np.testing.assert_allclose(found["Sum_P_pulsar"], expected["Sum_P_pulsar"], rtol=1e-12)
     np.testing.assert_allclose(found["Flux1000"], expected["Flux1000"], rtol=1e-6)  # text has as many digits
 
 

@@ -124,7 +124,7 @@ def test_soft_sources_teach_that_they_are_no_pulsars(model, few):
     table["Flags"] = 0
     catalog = Catalog(table, few.release, few.source, few.sha256)
     without = train(catalog, default_estimator(**TINY), features="six,asinh_GLAT")
-    p, q = (np.asarray(one.label(few[soft], "all")["Sum_P_psr"]) for one in (model, without))
+    p, q = (np.asarray(one.label(few[soft], "all")["Sum_P_pulsar"]) for one in (model, without))
     assert p.mean() < q.mean() - 0.02
 
 
@@ -143,7 +143,7 @@ def test_minibatches_are_for_methods_without_parameters_for_every_source():
 
 def test_an_agn_is_a_bll_or_an_fsrq(labels):
     np.testing.assert_allclose(labels["Sum_P_agn"], labels["P_bll"] + labels["P_fsrq"], rtol=0, atol=1e-15)
-    np.testing.assert_allclose(labels["Sum_P_psr"], labels["P_psr"] + labels["P_msp"], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(labels["Sum_P_pulsar"], labels["P_psr"] + labels["P_msp"], rtol=0, atol=1e-15)
     assert "Sum_P_agn" not in [name for name in labels.colnames if name.startswith("P_")]
     P = np.column_stack([labels[f"P_{name}"] for name in CLASSES])
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-6)

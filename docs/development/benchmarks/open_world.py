@@ -22,8 +22,8 @@ FIGURES = {
     "the same, 10° and more from the plane": ("high", "nll"),
     "clear codes only": ("unambiguous", "nll"),
     "each code at face value": ("face", "nll"),
-    "AGN or pulsar": ("agn_or_psr", "nll"),
-    "the same, 10° and more": ("agn_or_psr_high", "nll"),
+    "AGN or pulsar": ("agn_or_pulsar", "nll"),
+    "the same, 10° and more": ("agn_or_pulsar_high", "nll"),
     "three groups, best class priors": ("all", "nll_after_best_priors"),
 }
 
@@ -97,7 +97,7 @@ def ranking(result: dict[str, Any]) -> str:
     """Return the average precision of P_psr among all unassociated sources."""
 
     def precision(scores: dict[str, Any]) -> float:
-        return float(scores["per_class"]["psr"]["average_precision"])
+        return float(scores["per_class"]["pulsar"]["average_precision"])
 
     name, other = best(result, precision, largest=True)
     return f"{precision(result['methods']['default']):.3f} / {other:.3f} ({name})"
@@ -126,7 +126,12 @@ def main() -> None:
     counts = {
         f"{where}: {group}": numbers(place, key)
         for place, where in (("high", "10° and more"), ("low", "closer"))
-        for key, group in (("agn", "AGN"), ("psr|other", "pulsars and other"), ("psr", "pulsars"), ("other", "other"))
+        for key, group in (
+            ("agn", "AGN"),
+            ("pulsar|other", "pulsars and other"),
+            ("pulsar", "pulsars"),
+            ("other", "other"),
+        )
     }
     print(table(results, counts), end="\n\n")
     print(table(results, {"average precision of `P_psr`": ranking, "bll or fsrq, of typed `bcu` (NLL)": types}))

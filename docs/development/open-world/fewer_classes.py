@@ -29,9 +29,9 @@ def main() -> None:
         default = fc.train(catalog)
         compare(f"{release}, bcu: fsrq", default, "bll,fsrq", catalog, bcu, code[bcu] == "fsrq")
         for grouping in GROUPINGS:
-            known = [*CLASS_TREE["agn"], *CLASS_TREE["psr"], *(CLASS_TREE["other"] if "other" in grouping else ())]
+            known = [*CLASS_TREE["agn"], *CLASS_TREE["pulsar"], *(CLASS_TREE["other"] if "other" in grouping else ())]
             bare = (catalog.classes == "") & np.isin(code, known)
-            compare(f"{release}: pulsars", default, grouping, catalog, bare, np.isin(code[bare], CLASS_TREE["psr"]))
+            compare(f"{release}: pulsars", default, grouping, catalog, bare, np.isin(code[bare], CLASS_TREE["pulsar"]))
 
 
 def compare(

@@ -2,7 +2,7 @@
 
     python docs/development/open-world/past_candidates.py
 
-The default model learns from each of DR1, DR2 and DR3, and labels it. What `followup --want psr --status unassociated`
+The default model learns from each of DR1, DR2 and DR3, and labels it. What `followup --want pulsar --status unassociated`
 lists of it is written to `fermiclass/analysis/past_candidates.csv`, with the class that 4FGL-DR4 gives each source
 (`match_sources`): nothing for an unassociated one, 'gone' for one that DR4 does not have.
 """
@@ -18,7 +18,7 @@ from fermiclass.labelling.labels import Labels
 EARLIER = ("4FGL-DR1", "4FGL-DR2", "4FGL-DR3")
 DIGITS = {
     "RAJ2000": "%.4f", "DEJ2000": "%.4f", "GLAT": "%.2f", "Signif_Avg": "%.2f", "Flux1000": "%.3g",
-    "Conf_95_SemiMajor": "%.4f", "OOD_SCORE": "%.3f", "LASTS": "%.3f", "Sum_P_psr": "%.4f",
+    "Conf_95_SemiMajor": "%.4f", "OOD_SCORE": "%.3f", "LASTS": "%.3f", "Sum_P_pulsar": "%.4f",
 }  # fmt: skip
 
 
@@ -26,8 +26,8 @@ def candidates(release, judge):
     """Return the candidates of a release with their class in the release that judges."""
     catalog = fc.read_catalog(f"catalogs/{release}.fits.gz")
     labels = fc.classify(catalog)
-    listed = fc.followup(labels, want="psr", status="unassociated")
-    listed["Sum_P_psr"] = listed[Labels(labels).wanted("psr")[1]]
+    listed = fc.followup(labels, want="pulsar", status="unassociated")
+    listed["Sum_P_pulsar"] = listed[Labels(labels).wanted("pulsar")[1]]
     row = {name: k for k, name in enumerate(catalog.names.tolist())}
     counterpart = match_sources(catalog, judge)[0][[row[name] for name in listed["Source_Name"]]]
     later = np.where(counterpart == UNMATCHED, GONE, judge.classes[counterpart])

@@ -22,7 +22,7 @@ from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
 from fermiclass.labelling.associations import kinds_of
 
-KINDS = {code: kind for kind in ("agn", "psr") for code in CLASS_TREE[kind]}
+KINDS = {code: kind for kind in ("agn", "pulsar") for code in CLASS_TREE[kind]}
 
 
 def later_kinds(earlier: Catalog, later: Catalog, cells: str) -> pd.DataFrame:

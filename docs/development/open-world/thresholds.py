@@ -30,12 +30,12 @@ def main() -> None:
         may = (targets.truth @ (open_classes(grouping) > 0).T) > 0
         bare = targets.populations["all"].mask
         known = bare & ~targets.truth_of("all").all(axis=1)
-        of_agn, of_psr = grouping.of_agn(names), grouping.within("psr", names)
+        of_agn, of_psr = grouping.of_agn(names), grouping.within("pulsar", names)
         for error in ERRORS:
             sets = smallest_sets(P[known], 1 - error)
             right, size = np.any(sets & may[known], axis=1), sets.sum(axis=1).mean()
             print(f"{release} sets, error {error:.2f}: right {right.mean():.3f} of {len(right)}, {size:.2f} classes")
-            for group, inside in {"agn": of_agn, "psr": of_psr, "other": ~of_agn & ~of_psr}.items():
+            for group, inside in {"agn": of_agn, "pulsar": of_psr, "other": ~of_agn & ~of_psr}.items():
                 p = P[:, inside].sum(axis=1)
                 limit = limit_of(p[bare], error)
                 possible = np.any(targets.truth[:, np.isin(NATURES, OPEN_GROUPS[group])], axis=1)

@@ -141,7 +141,7 @@ def read_candidates(path: str | os.PathLike[str]) -> Candidates:
 
 def _candidates(content: Mapping[str, Any]) -> Candidates:
     own = next(about for about in content["methods"].values() if not about["is_baseline"])
-    face, spiders = (own[reading]["candidates"]["psr"] for reading in ("face", "spiders"))
+    face, spiders = (own[reading]["candidates"]["pulsar"] for reading in ("face", "spiders"))
     rows = tuple(
         {
             "threshold": row["threshold"],
@@ -152,7 +152,7 @@ def _candidates(content: Mapping[str, Any]) -> Candidates:
         }
         for row, other in zip(face, spiders, strict=True)
     )
-    return Candidates(content["catalog"], content["later"], content["found"]["psr"], rows)
+    return Candidates(content["catalog"], content["later"], content["found"]["pulsar"], rows)
 
 
 def _measured(row: Mapping[str, Any], key: str) -> tuple[float, float, float] | None:

@@ -165,7 +165,7 @@ def _data(about: Labels, catalog: Catalog | None, trust: Trust | None) -> dict[s
         "classes": [asdict(mark) for mark in class_marks(classes)],
         "groups": groups,
         "flags": flag_summary(labels),
-        "wanted": [c for c, name in enumerate(classes) if name in CLASS_TREE["psr"]],
+        "wanted": [c for c, name in enumerate(classes) if name in CLASS_TREE["pulsar"]],
         "saved": saved,
         "origin": {str(key): str(value) for key, value in labels.meta.items()},
         "file": f"{_catalog_name(labels)}-selection",
