@@ -52,10 +52,10 @@ class Comparison:
 def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bool = False) -> Comparison:
     """Compare a label table with another list of sources, where both have them.
 
-    `of` is the class that the other list's probability is of, or group of classes, such as ``'pulsar'`` for pulsars of any
-    kind; without a class and a probability, the class of all its sources. With `truth`, P_<class> is tested against the
-    other list. A source that disagrees comes the earlier, the less probable its other class is here; without classes,
-    the more the probabilities differ.
+    `of` is the class that the other list's probability is of, or group of classes, such as ``'pulsar'``; without a
+    class and a probability, the class of all its sources. With `truth`, P_<class> is tested against the other list. A
+    source that disagrees comes the earlier, the less probable its other class is here; without classes, the more the
+    probabilities differ.
 
     Raises CatalogError when no source is in both lists, ClassError when no class of the other list is known here, and
     SelectionError when it is not said what is to be compared.

@@ -97,13 +97,10 @@ class CatalogModel:
     def with_selection(self, catalog: Catalog, table: FeatureTable) -> CatalogModel:
         """Return the same model with what the associations of its training catalogue say, by its own probabilities.
 
-        That is the selection prior, and the likelihood of CLASS2. Neither changes the odds of AGN among themselves, or
-        of other sources: without classes of both it is not learned. `table` has the features of all sources of the
+        That is the selection prior, and the likelihood of CLASS2. `table` has the features of all sources of the
         catalogue.
         """
         of_agn = self.grouping.of_agn(self.classes)
-        if of_agn.all() or not of_agn.any():
-            return self
         bare = catalog.classes == ""
         kinds = {kind: self.grouping.within(kind, self.classes) for kind in CLASS_TREE}
         p = self.predict(table[bare]).probabilities

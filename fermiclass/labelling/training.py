@@ -111,7 +111,13 @@ def train_checked(checked: Checked, progress: Progress | None = None) -> Catalog
 
 
 def _with_selection(model: CatalogModel, checked: Checked) -> CatalogModel:
-    """Return the model with what associations say: of a known release as it is kept, else by the default features."""
+    """Return the model with what associations say: of a known release as it is kept, else by the default features.
+
+    It does not change the odds of AGN among themselves, or of other sources: only models of both have it.
+    """
+    of_agn = checked.grouping.of_agn(model.classes)
+    if of_agn.all() or not of_agn.any():
+        return model
     known = of_release(checked.catalog.release.name)
     if known is not None:
         return replace(model, selection=known[0], second=known[1])

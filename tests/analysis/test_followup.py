@@ -59,7 +59,7 @@ def test_a_wanted_class(labels):
     assert len(ranking) == len(labels)
     lasting = ranking["P_psr"] * ranking["LASTS"]
     assert np.all(np.diff(lasting) <= 0)
-    assert ranking.meta["expected"] == f"{ranking['P_psr'].sum():.1f} psr, {lasting.sum():.1f} that last"
+    assert ranking.meta["expected"] == f"{ranking['P_psr'].sum():.1f} pulsar, {lasting.sum():.1f} that last"
     assert "expected" not in followup(labels).meta
     ranking = followup(labels, want="pulsar", by="entropy", min_probability=0.6)
     assert set(ranking["PRED_CLASS"]) == {"psr"}

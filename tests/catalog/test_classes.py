@@ -58,7 +58,7 @@ def test_the_default_has_a_place_for_every_source(pulsars):
     if not two_kinds:
         expected = [label.replace("msp", "psr") for label in expected]
     assert grouping.names == (("bll", "fsrq", "psr", "msp", "other") if two_kinds else ("bll", "fsrq", "psr", "other"))
-    assert grouping.tops == {"agn": ("bll", "fsrq")} | ({"psr": ("psr", "msp")} if two_kinds else {})
+    assert grouping.tops == {"agn": ("bll", "fsrq")} | ({"pulsar": ("psr", "msp")} if two_kinds else {})
     np.testing.assert_array_equal(grouping.assign(list(DEFAULT_LABELS)), expected)
     placed = {code for code in CLASS_CODES if grouping.assign([code]) != [""]}
     assert placed == set(CLASS_CODES) - {"bcu", "unk"}
@@ -71,7 +71,7 @@ def test_labels_of_several_groups():
     assert grouping.sets == {"bll|fsrq": ("bll", "fsrq"), "young|old": ("young", "old")}
     codes, labels = ["bcu", "rdg", "glc", "msp", "unk"], ["bll|fsrq", "bll|fsrq", "young|old", "old", ""]
     np.testing.assert_array_equal(grouping.assign(codes), labels)
-    assert grouping.tops == {"agn": ("bll", "fsrq"), "psr": ("young", "old")}
+    assert grouping.tops == {"agn": ("bll", "fsrq"), "pulsar": ("young", "old")}
     again = ClassGrouping.parse(str(grouping))
     assert (again.names, dict(again.members), dict(again.sets)) == (
         grouping.names,
@@ -94,7 +94,7 @@ def test_a_top_class_that_is_a_group_is_no_sum():
     assert not ClassGrouping.parse("agn=bll+rdg,fsrq,psr").tops
     assert ClassGrouping.parse("bll,fsrq,rest=rdg+agn,psr,msp").tops == {
         "agn": ("bll", "fsrq", "rest"),
-        "psr": ("psr", "msp"),
+        "pulsar": ("psr", "msp"),
     }
 
 

@@ -142,8 +142,8 @@ def test_followup_of_pulsars(folder, tmp_path):
     )  # fmt: skip
     ranking, labels = read_table(output), read_table(folder / "labels.fits")
     expected = followup(
-        labels, want="pulsar", dec=(-30, 90), abs_glat=(5, 90), min_significance=6, status="unassociated", max_error=0.1,
-        max_ood=0.9, min_probability=0.2,
+        labels, want="pulsar", dec=(-30, 90), abs_glat=(5, 90), min_significance=6, status="unassociated",
+        max_error=0.1, max_ood=0.9, min_probability=0.2,
     )  # fmt: skip
     assert 0 < len(expected) < len(labels)
     assert ranking["Source_Name"].tolist() == expected["Source_Name"].tolist()

@@ -170,9 +170,9 @@ def test_groups_with_most_of_the_agn_count_as_agn():
 
 GROUPING = ClassGrouping.parse(default_classes([]))
 CLASSES = ["bll", "fsrq", "other", "psr"]
-CHANCE = {"agn": 0.04, "psr": 0.01, "other": 0.005}
-FRACTIONS = {"agn": 0.6, "psr": 0.25, "other": 0.15}
-CODE = {"agn": "bcu", "psr": "PSR", "other": "snr"}
+CHANCE = {"agn": 0.04, "pulsar": 0.01, "other": 0.005}
+FRACTIONS = {"agn": 0.6, "pulsar": 0.25, "other": 0.15}
+CODE = {"agn": "bcu", "pulsar": "PSR", "other": "snr"}
 
 
 def simulate_second(n, seed=0):
@@ -198,7 +198,7 @@ def test_rates_and_posteriors_are_those_of_the_draws():
     p /= p.sum(axis=1, keepdims=True)
     for j in range(4):
         rows = said == j
-        found = [np.mean(kind[rows] == name) for name in ("agn", "other", "psr")]
+        found = [np.mean(kind[rows] == name) for name in ("agn", "other", "pulsar")]
         expected = [p[rows][0, :2].sum(), *p[rows][0, 2:]]
         np.testing.assert_allclose(found, expected, atol=5 * np.sqrt(0.25 / rows.sum()))
 

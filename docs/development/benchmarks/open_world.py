@@ -26,6 +26,7 @@ FIGURES = {
     "the same, 10° and more": ("agn_or_pulsar_high", "nll"),
     "three groups, best class priors": ("all", "nll_after_best_priors"),
 }
+GROUPS = (("agn", "AGN"), ("pulsar|other", "pulsars and other"), ("pulsar", "pulsars"), ("other", "other"))
 
 
 def evaluate(release: str, later: Path, cells: str, output: Path, baselines: Sequence[str]) -> dict[str, Any]:
@@ -126,12 +127,7 @@ def main() -> None:
     counts = {
         f"{where}: {group}": numbers(place, key)
         for place, where in (("high", "10° and more"), ("low", "closer"))
-        for key, group in (
-            ("agn", "AGN"),
-            ("pulsar|other", "pulsars and other"),
-            ("pulsar", "pulsars"),
-            ("other", "other"),
-        )
+        for key, group in GROUPS
     }
     print(table(results, counts), end="\n\n")
     print(table(results, {"average precision of `P_psr`": ranking, "bll or fsrq, of typed `bcu` (NLL)": types}))

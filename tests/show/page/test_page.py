@@ -119,7 +119,7 @@ def test_both_kinds_of_pulsars_are_one_group(targets, dr4):
     labels = make_up_labels(targets[:50], names=("bll", "fsrq", "psr", "msp", "other"))
     data = data_of(report_page(labels, catalog=dr4))
     assert data["wanted"] == [2, 3]
-    assert data["groups"] == [{"name": "agn", "classes": [0, 1]}, {"name": "psr", "classes": [2, 3]}]
+    assert data["groups"] == [{"name": "agn", "classes": [0, 1]}, {"name": "pulsar", "classes": [2, 3]}]
     assert data["sources"]["sum"][1] == [round(p, 4) for p in labels["P_psr"] + labels["P_msp"]]
     for row, names in enumerate(data["sources"]["others"]):
         found = {str(targets.table[column][row]) for column in ("ASSOC_FGL", "ASSOC_4FGL", "ASSOC_FHL", "ASSOC_GAM1")}
