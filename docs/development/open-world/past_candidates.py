@@ -2,9 +2,9 @@
 
     python docs/development/open-world/past_candidates.py
 
-The default model learns from each of DR1, DR2 and DR3, and labels it. What
-`followup --want pulsar --status unassociated` lists of it is written to `fermiclass/analysis/past_candidates.csv`, with the class that 4FGL-DR4
-gives each source (`match_sources`): nothing for an unassociated one, 'gone' for one that DR4 does not have.
+The default model learns from each of DR1, DR2 and DR3, and labels it. What `followup --want pulsar --status
+unassociated` lists of it is written to `fermiclass/analysis/past_candidates.csv`, with the class that 4FGL-DR4 gives
+each source (`match_sources`): nothing for an unassociated one, 'gone' for one that DR4 does not have.
 """
 
 import numpy as np
