@@ -1,0 +1,108 @@
+"""The recipe: the same in a file and in memory; what is given replaces what it had; a file that is wrong says where."""
+
+import gpflow
+import pytest
+
+from fermiclass import NIMGPClassifier, Recipe
+from fermiclass.errors import ClassError, RecipeError
+from fermiclass.nimgp.names import METHODS, PER_SOURCE
+from tests.commands import refuses, run_well
+
+GIVEN = {"unassociated": {"bll": 0.5, "fsrq": 0.3, "psr": 0.2}}
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Recipe(),
+        Recipe.paper(),
+        Recipe(features="six", classes="bll,fsrq,psr", min_significance=5.5, class_priors=GIVEN, class2=False),
+        Recipe(targets="all").with_settings(
+            random_state=None, kernel="se", inputs={"clip": None, "prior_variance": None}, hyper={"lengthscale": 2.0}
+        ),
+        Recipe().with_settings(label_sets={"x": ("bll", "psr")}, label_weights={"bll": 0.5}),
+    ],
+)
+def test_a_file_gives_it_back(recipe):
+    assert Recipe.from_toml(recipe.to_toml()) == recipe
+
+
+def test_metadata_give_it_back():
+    recipe = Recipe(features="PL_Index", classes="bll,fsrq,psr", min_significance=5.5, class_priors=GIVEN, class2=False)
+    recipe = recipe.with_settings(method="mgp", steps=3, inputs={"clip": None})
+    assert Recipe.from_meta(recipe.to_meta()) == recipe
+
+
+def test_an_object_is_no_text():
+    kernel = gpflow.kernels.RBF()
+    kernel.K = lambda X, X2=None: X  # one's own
+    with pytest.raises(RecipeError, match="the recipe cannot be written"):
+        Recipe().with_settings(
+            kernel=kernel, likelihood=type("Own", (), {"latent_dim": 2, "log_prob": None})()
+        ).to_toml()
+
+
+def test_what_is_absent_has_its_default():
+    assert Recipe.from_toml("") == Recipe()
+    assert Recipe.from_toml('features = "six"\n[settings]\nmethod = "nimgp"') == Recipe(features="six").with_settings(
+        method="nimgp"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("features = [", "cannot be used"),
+        ('feature = "six"', "unknown entry 'feature', known are features, classes"),
+        ("features = 6", "features=6 is not valid"),
+        ('min_significance = "5"', "min_significance='5' is not valid"),
+        ('class2 = "yes"', "class2='yes' is not valid"),
+        ('targets = "none"', "targets='none' is unknown: choose one of"),
+        ("settings = 3", "cannot be used"),
+        ("[settings]\nstep = 3", "unknown setting 'step', known are method"),
+        ("[settings]\nsteps = 0", "steps=0 is not valid"),
+        ("[settings.inputs]\nclips = 3", "clips"),
+    ],
+)
+def test_a_wrong_file_says_where(text, message, tmp_path):
+    with pytest.raises(RecipeError, match=message):
+        Recipe.from_toml(text)
+    (tmp_path / "recipe.toml").write_text(text)
+    refuses(tmp_path, "'recipe.toml' cannot be used", "classify", "c.fits", "--config", "recipe.toml")
+
+
+@pytest.mark.parametrize("arguments", [("--config", "none.toml"), ("--config", "here.toml", "--paper")])
+def test_files_that_cannot_be_used(arguments, tmp_path):
+    (tmp_path / "here.toml").write_text("")
+    refuses(tmp_path, "cannot be", "train", "c.fits", "-o", "m", *arguments)
+
+
+def test_what_is_given_replaces_what_it_had():
+    recipe = Recipe.of(Recipe.paper(), NIMGPClassifier(steps=7), features="six", classes=None)
+    assert (recipe.features, recipe.classes, recipe.settings.steps) == ("six", "bll,fsrq,psr", 7)
+    assert recipe.class_priors == "trained"
+    with pytest.raises(ClassError, match="targets='some' is unknown"):
+        Recipe.of(None, targets="some")
+
+
+def test_steps_replace_epochs():
+    assert Recipe.paper().settings.epochs == 750
+    assert Recipe.paper(steps=9).settings.epochs is None
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_another_method_has_minibatches_of_its_own(method):
+    batch_size = Recipe().with_settings(method=method).settings.batch_size
+    assert batch_size == (None if method in PER_SOURCE else 512)
+    assert Recipe().with_settings(batch_size=64).with_settings(method=method).settings.batch_size == 64
+
+
+def test_options_change_a_file_and_the_command_writes_what_it_used(few_file, tmp_path):
+    (tmp_path / "one.toml").write_text(Recipe(features="six", classes="bll,fsrq,psr").with_settings(steps=3).to_toml())
+    run_well(
+        "train", few_file, "--config", "one.toml", "--features", "PL_Index", "--inducing", "5", "--seed", "4",
+        "-o", "m", "--save-config", "other.toml", cwd=tmp_path,
+    )  # fmt: skip
+    found = Recipe.from_toml((tmp_path / "other.toml").read_text())
+    expected = Recipe(features="PL_Index", classes="bll,fsrq,psr")
+    assert found == expected.with_settings(steps=3, num_inducing=5, random_state=4)
