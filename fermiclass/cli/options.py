@@ -296,21 +296,17 @@ class BroughtIn:
         return self.into(read_sources(path, self.columns), labels=labels, needed=needed)
 
 
-def brings_in(*, labels: bool = True, columns: bool = True) -> Decorator:
+def brings_in(*, columns: bool = True) -> Decorator:
     """Return the options ``--join``, ``--labels`` and ``--columns``; the command gets ``brought``."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
-        def run(joined: tuple[Path, ...], own_labels: Path | None = None, columns: Any = None, **rest: Any) -> Any:
+        def run(joined: tuple[Path, ...], own_labels: Path | None, columns: Any = None, **rest: Any) -> Any:
             return command(brought=BroughtIn(joined, own_labels, columns), **rest)
 
-        return _options(columns_option if columns else _none, join_option, labels_option if labels else _none)(run)
+        return _options(*([columns_option] if columns else []), join_option, labels_option)(run)
 
     return decorate
-
-
-def _none(command: Callable[..., Any]) -> Callable[..., Any]:
-    return command
 
 
 # --- the recipe ------------------------------------------------------------------------------------------------------
@@ -362,7 +358,10 @@ def _recipe(base: Callable[[], Recipe], chosen: dict[str, Any]) -> Recipe:
         settings["random_state"] = others["seed"]
     if chosen.pop("no_class2", False):
         fields["class2"] = False
-    return replace(recipe.with_settings(**settings), **fields)
+    try:
+        return replace(recipe.with_settings(**settings), **fields)
+    except ValueError as error:  # settings that exclude each other
+        raise click.UsageError(in_one_line(error)) from error
 
 
 def read_recipe(path: Path) -> Recipe:

@@ -106,3 +106,9 @@ def test_options_change_a_file_and_the_command_writes_what_it_used(few_file, tmp
     found = Recipe.from_toml((tmp_path / "other.toml").read_text())
     expected = Recipe(features="PL_Index", classes="bll,fsrq,psr")
     assert found == expected.with_settings(steps=3, num_inducing=5, random_state=4)
+
+
+def test_settings_that_exclude_each_other(tmp_path):
+    (tmp_path / "one.toml").write_text('[settings]\nkernel = "matern32"')
+    command = ("train", "c.fits", "-o", "m", "--config", "one.toml", "--method", "nimgp-psi")
+    refuses(tmp_path, "kernel='matern32' is not valid for method='nimgp-psi'", *command)
