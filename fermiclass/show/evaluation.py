@@ -191,9 +191,7 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
 
 
 def _table(first: str, *numbers: str) -> Table:
-    table = rich_table(first, *numbers, right=range(1, 1 + len(numbers)))
-    table.padding = (0, 1, 0, 0)
-    return table
+    return rich_table(first, *(f">{heading}" for heading in numbers), padding=(0, 1, 0, 0))
 
 
 def _range(low: float, high: float) -> str:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fermiclass.catalog import CLASS_CODES
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY, stated_priors
 from fermiclass.labelling.labels import LABEL_FLAGS, Labels
 from fermiclass.labelling.prediction_columns import OOD_LIMIT
-from fermiclass.show.page.sources import whole_numbers
-
-if TYPE_CHECKING:
-    from astropy.table import Table
+from fermiclass.show.caveats import flag_counts
 
 #: Advice to the reader for each bit of LABEL_FLAGS, in addition to the short meaning in `LABEL_FLAGS`.
 FLAG_ADVICE = {
@@ -69,11 +66,11 @@ def class_meanings(labels: Labels) -> dict[str, str]:
     return meanings
 
 
-def flag_summary(labels: Table) -> list[dict[str, Any]]:
+def flag_summary(about: Labels) -> list[dict[str, Any]]:
     """Return the meaning, the advice and the number of sources of each bit of LABEL_FLAGS."""
-    flags = [value or 0 for value in whole_numbers(labels, "LABEL_FLAGS")]
+    n = flag_counts(about)
     return [
-        {"bit": bit, "meaning": meaning, "advice": FLAG_ADVICE[bit], "n": sum(1 for value in flags if value & bit)}
+        {"bit": bit, "meaning": meaning, "advice": FLAG_ADVICE[bit], "n": n[bit]}
         for bit, meaning in LABEL_FLAGS.items()
     ]
 
