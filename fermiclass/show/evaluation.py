@@ -63,16 +63,15 @@ def populations_table(evaluation: Evaluation) -> Table | None:
         return None
     methods = methods or shown(evaluation)
     against = {name: evaluation.versus_baselines(name) for name in methods}
-    compared = ("ratio", "difference", "the best baseline") if has_baselines else ()
-    table = _table("NLL of", "n", "NLL", *compared)
+    table = _table("NLL of", "n", "NLL", *(("ratio", "difference", "the best baseline") if has_baselines else ()))
     for population in populations:
+        where = evaluation.targets.populations[population].heading
         for name in methods:
             nll = evaluation.figures.loc[(population, name), "nll"]
             cells = [str(len(evaluation.losses(population))), f"{nll:.3f}"]
             if (row := against[name].get(population)) is not None:
                 ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
                 cells += [ratio, f"{row['mean']:+.3f} ± {row['se']:.3f}", row["baseline"]]
-            where = evaluation.targets.populations[population].heading
             table.add_row(where if len(methods) == 1 else f"{name}, {where}", *cells)
     return table
 
