@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,22 +28,6 @@ from fermiclass.errors import ClassError
 from fermiclass.io.arrays import FloatArray
 
 
-def _logistic(seed: int) -> Any:
-    return LogisticRegression(max_iter=5000, random_state=seed)
-
-
-def _logistic_squares(seed: int) -> Any:
-    return make_pipeline(PolynomialFeatures(degree=2, include_bias=False), StandardScaler(), _logistic(seed))
-
-
-def _forest(seed: int) -> Any:
-    return RandomForestClassifier(n_estimators=500, min_samples_leaf=2, random_state=seed)
-
-
-def _boosting(seed: int) -> Any:
-    return HistGradientBoostingClassifier(learning_rate=0.05, max_leaf_nodes=8, random_state=seed)
-
-
 def _xgboost(seed: int) -> Any:
     from xgboost import XGBClassifier
 
@@ -57,11 +40,6 @@ def _catboost(seed: int) -> Any:
 
     trees = {"iterations": 400, "depth": 5, "learning_rate": 0.05}
     return CatBoostClassifier(**trees, verbose=0, random_seed=seed, thread_count=1, allow_writing_files=False)
-
-
-def _svm(seed: int) -> Any:
-    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-    return CalibratedClassifierCV(SVC(), method="sigmoid", cv=folds, ensemble=False)
 
 
 def _mlps(seed: int) -> Any:
@@ -82,19 +60,21 @@ def _realmlp(seed: int) -> Any:
 
 
 #: Functions by name; each returns an unfitted scikit-learn classifier of standardised features for a seed.
-BASELINES: Mapping[str, Callable[[int], Any]] = MappingProxyType(
-    {
-        "logistic": _logistic,
-        "logistic-squares": _logistic_squares,
-        "forest": _forest,
-        "boosting": _boosting,
-        "xgboost": _xgboost,
-        "catboost": _catboost,
-        "svm": _svm,
-        "mlps": _mlps,
-        "realmlp": _realmlp,
-    }
-)
+BASELINES: Mapping[str, Callable[[int], Any]] = {
+    "logistic": lambda seed: LogisticRegression(max_iter=5000, random_state=seed),
+    "logistic-squares": lambda seed: make_pipeline(
+        PolynomialFeatures(degree=2, include_bias=False), StandardScaler(), BASELINES["logistic"](seed)
+    ),
+    "forest": lambda seed: RandomForestClassifier(n_estimators=500, min_samples_leaf=2, random_state=seed),
+    "boosting": lambda seed: HistGradientBoostingClassifier(learning_rate=0.05, max_leaf_nodes=8, random_state=seed),
+    "xgboost": _xgboost,
+    "catboost": _catboost,
+    "svm": lambda seed: CalibratedClassifierCV(
+        SVC(), method="sigmoid", cv=StratifiedKFold(5, shuffle=True, random_state=seed), ensemble=False
+    ),
+    "mlps": _mlps,
+    "realmlp": _realmlp,
+}
 
 _FEWEST_FOLDS = 2
 _NEEDS = {name: name for name in ("xgboost", "catboost")} | {"realmlp": "pytabkit"}

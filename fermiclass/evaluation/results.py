@@ -76,18 +76,17 @@ class Evaluation:
 
     def probabilities(self, method: str) -> FloatArray:
         """Return the probabilities of the scored sources by a method, ``(n, G)``."""
-        return self.targets.grouped(self.results[method].p, "all")[self.targets.scored]
+        return self._view("all", method)[0]
 
     @cached_property
     def figures(self) -> pd.DataFrame:
         """All columns of :data:`fermiclass.evaluation.metrics.COLUMNS`: a row for each population and method."""
-        found = {}
-        for population, chosen in self.targets.populations.items():
-            truth, low = self.targets.truth_of(population)[chosen.mask], self.targets.low[chosen.mask]
-            if metrics.known(truth).any():
-                for name, result in self.results.items():
-                    p = self.targets.grouped(result.p, population)[chosen.mask]
-                    found[population, name] = metrics.figures(p, truth, low)
+        found = {
+            (population, name): metrics.figures(*self._view(population, name), self.targets.low[rows])
+            for population in self.targets.populations
+            if len(rows := self.targets.scored_of(population))
+            for name in self.results
+        }
         return pd.DataFrame.from_dict(found, orient="index").rename_axis(["population", "method"])
 
     @property
@@ -108,14 +107,10 @@ class Evaluation:
 
     def losses(self, population: str = "all") -> pd.DataFrame:
         """Return −ln P(true class) of each scored source: a row for each source, a column for each method."""
-        truth = self.targets.truth_of(population)
-        rows = np.flatnonzero(self.targets.populations[population].mask & metrics.known(truth))
-        found = {
-            name: metrics.nll_per_source(self.targets.grouped(result.p, population)[rows], truth[rows])
-            for name, result in self.results.items()
-        }
-        index = {"name": self.targets.names[rows], "significance": self.targets.significance[rows]}
-        return pd.DataFrame(found, index=pd.MultiIndex.from_arrays(list(index.values()), names=list(index)))
+        rows = self.targets.scored_of(population)
+        index = pd.DataFrame({"name": self.targets.names[rows], "significance": self.targets.significance[rows]})
+        found = {name: metrics.nll_per_source(*self._view(population, name)) for name in self.results}
+        return pd.DataFrame(found, index=pd.MultiIndex.from_frame(index))
 
     def difference(self, method: str, other: str, population: str = "all") -> Difference:
         """Return the NLL of a method minus the NLL of another on the same sources."""
@@ -131,18 +126,18 @@ class Evaluation:
         found = values.groupby(bins, observed=True).agg(["mean", "sem", "count"])
         return found.rename(columns={"sem": "se", "count": "n"})
 
-    def best_baseline(self, population: str = "all", *, column: str = "nll", estimated: bool = False) -> str | None:
-        """Return the baseline with the lowest figure; None without baselines.
+    def best_baseline(self, population: str = "all", *, estimated: bool = False) -> str | None:
+        """Return the baseline with the lowest NLL; None without baselines.
 
         With `estimated` only baselines that are corrected for estimated class priors count, else only the others. The
         choice uses the same sources as the comparison, which favours the baseline.
         """
         wanted = [
             name
-            for name, result in self.results.items()
-            if result.method.is_baseline and bool(result.class_priors) == estimated
+            for name, each in self.results.items()
+            if each.method.is_baseline and bool(each.class_priors) == estimated
         ]
-        return str(self.figures.loc[population].loc[wanted, column].idxmin()) if wanted else None
+        return str(self.figures.loc[population].loc[wanted, "nll"].idxmin()) if wanted else None
 
     def versus_baselines(self, method: str) -> dict[str, dict[str, Any]]:
         """Compare a method with the best baseline of each population that has the same kind of class priors.
@@ -151,25 +146,23 @@ class Evaluation:
         differences.
         """
         found = {}
-        for population in self.figures.index.unique("population"):
+        for population, loss in self.figures["nll"].groupby("population", sort=False):
             best = self.best_baseline(population, estimated=bool(self.results[method].class_priors))
             if best is not None:
-                loss = self.figures.loc[population]["nll"]
-                ratio = loss[method] / loss[best] if loss[best] > 0 else None
-                difference = self.difference(method, best, population)
-                found[population] = {"baseline": best, "ratio": ratio, **asdict(difference)}
+                mine, theirs = loss[population, method], loss[population, best]
+                about = {"baseline": best, "ratio": mine / theirs if theirs > 0 else None}
+                found[population] = about | asdict(self.difference(method, best, population))
         return found
 
     def per_class(self, method: str, population: str = "all") -> dict[str, dict[str, Any]]:
         """Return :func:`fermiclass.evaluation.metrics.per_class` of a population."""
-        groups, together = self._groups(population), self.targets.together
-        return metrics.per_class(
-            *self._view(method, population), groups, together=together if set(together) < set(groups) else ()
-        )
+        groups, together = tuple(self.targets.populations[population].groups), self.targets.together
+        p, truth = self._view(population, method, known=False)
+        return metrics.per_class(p, truth, groups, together=together if set(together) < set(groups) else ())
 
     def candidates(self, method: str, population: str = "all") -> dict[str, list[dict[str, Any]]]:
         """Return :func:`fermiclass.evaluation.metrics.candidates` of a population."""
-        return metrics.candidates(*self._view(method, population), self._groups(population))
+        return metrics.candidates(*self._view(population, method), tuple(self.targets.populations[population].groups))
 
     def confusion(self, method: str) -> metrics.IntArray:
         """Return numbers of scored sources by true and most probable class, ``(G, G)``."""
@@ -195,21 +188,21 @@ class Evaluation:
 
     def _method_to_dict(self, name: str) -> dict[str, Any]:
         result, targets = self.results[name], self.targets
+        own_priors = "trained" if result.method.as_trained else str(targets.meta["class_priors"])
         about: dict[str, Any] = {
             "is_baseline": result.method.is_baseline,
-            "class_priors": "estimated" if result.class_priors else self._priors_of(result.method),
+            "class_priors": "estimated" if result.class_priors else own_priors,
             "settings": result.method.settings,
             "seconds": result.seconds,
         }
         for population in self.figures.index.unique("population"):
-            p, truth = self._view(name, population)
-            rows = metrics.known(truth)
+            p, truth = self._view(population, name)
             scores = {
-                "n": rows.sum(),
+                "n": len(p),
                 **self.figures.loc[population].loc[name].to_dict(),
                 "per_class": self.per_class(name, population),
-                "reliability": [asdict(row) for row in metrics.reliability(p[rows], truth[rows])],
-                "confusion": metrics.confusion(p[rows], truth[rows]).tolist(),
+                "reliability": [asdict(row) for row in metrics.reliability(p, truth)],
+                "confusion": metrics.confusion(p, truth).tolist(),
             }
             if population == "all" or targets.populations[population].truth is not None:
                 scores["candidates"] = self.candidates(name, population)
@@ -229,16 +222,10 @@ class Evaluation:
             }
         return about
 
-    def _priors_of(self, method: Method) -> str:
-        return "trained" if method.as_trained else str(self.targets.meta["class_priors"])
-
-    def _groups(self, population: str) -> tuple[str, ...]:
-        return tuple(self.targets.populations[population].groups)
-
-    def _view(self, method: str, population: str) -> tuple[FloatArray, metrics.Truth]:
-        mask = self.targets.populations[population].mask
-        p, truth = self.targets.grouped(self.results[method].p, population), self.targets.truth_of(population)
-        return p[mask], truth[mask]
+    def _view(self, population: str, method: str, *, known: bool = True) -> tuple[FloatArray, metrics.Truth]:
+        """Return probabilities and truth by the groups of a population, of its scored sources, or of all."""
+        rows = self.targets.scored_of(population) if known else self.targets.populations[population].mask
+        return self.targets.grouped(self.results[method].p, population)[rows], self.targets.truth_of(population)[rows]
 
 
 def evaluate(

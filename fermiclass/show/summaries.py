@@ -16,7 +16,7 @@ from rich.text import Text
 
 from fermiclass.catalog import CLASS_CODES
 from fermiclass.features import DEFAULT_FEATURE_SET, FEATURE_SETS, extract_features, supported_features
-from fermiclass.io.target_lists import ELLIPSE, angles, sexagesimal
+from fermiclass.io.target_lists import sexagesimal
 from fermiclass.labelling.class_priors import stated_priors
 from fermiclass.labelling.labels import CONFIDENT, LASTS, SUM_PREFIX, Labels
 from fermiclass.show.caveats import caveats
@@ -187,8 +187,8 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
     columns = ("source", "RA J2000", "Dec", ">r95'", ">b", ">σ", "class", ">P", *(() if is_probability else [">score"]))
     table = rich_table(*columns, ">last", ">flag", ">since", padding=0)  # to fit into 80 columns
     first = ranking[:rows]
-    radii = 60.0 * angles(first, ELLIPSE[0])
-    for row, ra, dec, radius in zip(first, *sexagesimal(first, short=True), radii, strict=True):
+    for row, ra, dec in zip(first, *sexagesimal(first, short=True), strict=True):
+        radius = 60.0 * row["Conf_95_SemiMajor"] if "Conf_95_SemiMajor" in ranking.colnames else np.nan
         within = f"{radius:.1f}" if np.isfinite(radius) else ""
         cells = [str(row["Source_Name"]), ra, dec, within, f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
         cells += [of_class or str(row["PRED_CLASS"]), f"{row[score if is_probability else 'P_MAX']:.3f}"]
