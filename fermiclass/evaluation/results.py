@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -16,6 +17,7 @@ from fermiclass.evaluation import metrics
 from fermiclass.evaluation.methods import Method
 from fermiclass.evaluation.protocols import Targets
 from fermiclass.io.arrays import FloatArray
+from fermiclass.io.plain import plain_value
 from fermiclass.labelling.label_shift import EstimatedPriors, correct_by_status
 
 #: Suffix of the name of a method whose probabilities are corrected for estimated class priors of the targets.
@@ -171,20 +173,21 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``fermiclass evaluate --json`` writes; docs/development/benchmarks.md describes it."""
         targets = self.targets
-        return _plain(
-            {
-                "catalog": targets.catalog,
-                "later": targets.later or None,
-                "protocol": targets.protocol,
-                "description": targets.description,
-                **targets.meta,
-                "n": len(self),
-                "classes": self.classes,
-                "nll_of_constants": self.nll_of_constants,
-                "found": {name: row["n"] for name, row in self.per_class(self.best).items()},
-                "methods": {name: self._method_to_dict(name) for name in self.results},
-            }
-        )
+        found = {
+            "catalog": targets.catalog,
+            "later": targets.later or None,
+            "protocol": targets.protocol,
+            "description": targets.description,
+            **targets.meta,
+            "n": len(self),
+            "classes": self.classes,
+            "nll_of_constants": self.nll_of_constants,
+            "found": {name: row["n"] for name, row in self.per_class(self.best).items()},
+            "methods": {name: self._method_to_dict(name) for name in self.results},
+        }
+        # JSON has no NaN and no infinity: null stands for an undefined number.
+        plain: dict[str, Any] = json.loads(json.dumps(plain_value(found)), parse_constant=lambda name: None)
+        return plain
 
     def _method_to_dict(self, name: str) -> dict[str, Any]:
         result, targets = self.results[name], self.targets
@@ -279,16 +282,3 @@ def _mean(results: Sequence[Result], name: str) -> Result:
     p = np.mean([result.p for result in results], axis=0)
     baselines = Method(name, lambda split: p, is_baseline=True, variant=results[0].method.variant)
     return Result(baselines, p, sum(result.seconds for result in results))
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it; None stands for an undefined number."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
