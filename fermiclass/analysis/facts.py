@@ -70,22 +70,20 @@ def past_candidates(chosen: Callable[[Table], Table], before: str) -> dict[str, 
     have (``gone``).
     """
     table = read_table(PAST) if before.startswith(("4FGL", "FL16Y")) else read_table(PAST)[:0]
-    spiders = [code for code, natures in CODE_NATURES.items() if natures == ("msp", "other")]
+    kinds = {
+        "pulsars": CLASS_TREE["psr"],
+        "spiders": [code for code, natures in CODE_NATURES.items() if natures == ("msp", "other")],
+        "unassociated": [""],
+        "gone": [GONE],
+    }
     found: dict[str, dict[str, float]] = {}
     for release in dict.fromkeys(table["release"].tolist()):
         if release == before:
             break
         some = chosen(table[table["release"] == release])
-        later = np.asarray(some["later"], str)
-        counts = {
-            "pulsars": np.isin(later, CLASS_TREE["psr"]),
-            "spiders": np.isin(later, spiders),
-            "unassociated": later == "",
-            "gone": later == GONE,
-        }
+        numbers = {name: int(np.isin(np.asarray(some["later"], str), codes).sum()) for name, codes in kinds.items()}
         p, lasts = (np.asarray(some[name], float) for name in (PAST_SCORE, "LASTS"))
         sums = {"expected": round(float(p.sum()), 1), "lasting": round(float(p @ lasts), 1)}
-        numbers: dict[str, float] = {name: int(mask.sum()) for name, mask in counts.items()}
         others = len(some) - sum(numbers.values())
         found[release] = {"sources": len(some), **sums, **numbers, "others": others}
     return found

@@ -186,12 +186,12 @@ def open_world(
     return _targets(
         earlier,
         recipe,
-        "open",
-        about.format(where),
-        NATURES,
-        truth,
         rows,
-        populations,
+        protocol="open",
+        description=about.format(where),
+        classes=NATURES,
+        truth=truth,
+        populations=populations,
         floor=1e-4,
         later=str(later.source),
         together=("psr", "other"),
@@ -239,12 +239,12 @@ def later_release(
     return _targets(
         earlier,
         checked.recipe,
-        "future",
-        f"its sources without a class that have one in {later.source}",
-        grouping.names,
-        truth,
         rows,
-        _populations(grouping, known(truth), earlier.classes[rows]),
+        protocol="future",
+        description=f"its sources without a class that have one in {later.source}",
+        classes=grouping.names,
+        truth=truth,
+        populations=_populations(grouping, known(truth), earlier.classes[rows]),
         later=str(later.source),
         training_priors=np.array([np.mean(table.y == name) for name in grouping.names]),
         meta={"matches": counts},
@@ -317,13 +317,13 @@ def _held_out(checked: Checked, protocol: str, description: str, parts: Sequence
     return _targets(
         checked.catalog,
         checked.recipe,
-        protocol,
-        description,
-        grouping.names,
-        y[:, None] == np.array(grouping.names),
         rows,
-        _populations(grouping, np.full(len(rows), True), y),
         [np.flatnonzero(part[scored]) for part in parts],
+        protocol=protocol,
+        description=description,
+        classes=grouping.names,
+        truth=y[:, None] == np.array(grouping.names),
+        populations=_populations(grouping, np.full(len(rows), True), y),
     )
 
 
@@ -336,24 +336,18 @@ def _populations(grouping: ClassGrouping, mask: NDArray[np.bool_], status: NDArr
 
 
 def _targets(
-    catalog: Catalog,
-    recipe: Recipe,
-    protocol: str,
-    description: str,
-    classes: tuple[str, ...],
-    truth: Truth,
-    rows: NDArray[np.intp],
-    populations: Mapping[str, Population],
-    held_out: Sequence[NDArray[np.intp]] = (),
-    **about: Any,
+    catalog: Catalog, recipe: Recipe, rows: NDArray[np.intp], held_out: Sequence[NDArray[np.intp]] = (), **about: Any
 ) -> Targets:
-    """Return the targets, learned from all sources, or each of the parts that are `held_out` from the others."""
+    """Return the targets, learned from all sources, or each of the parts that are `held_out` from the others.
+
+    `about` has the fields of the targets that do not follow from the catalogue, the recipe and the rows.
+    """
     extract = functools.cache(lambda features, classes: extract_features(catalog, features, classes))
     splits = []
     for places in held_out or [np.arange(len(rows))]:
         learn = np.full(len(catalog), True)
         learn[rows[places] if held_out else []] = False
-        splits.append((Split(catalog, learn, rows[places], recipe, protocol == "open", extract), places))
+        splits.append((Split(catalog, learn, rows[places], recipe, about["protocol"] == "open", extract), places))
     meta = {
         "features": [feature.name for feature in parse_features(recipe.features, catalog)],
         "grouping": str(catalog.grouping(recipe.classes)),
@@ -362,17 +356,12 @@ def _targets(
         **about.pop("meta", {}),
     }
     return Targets(
-        str(catalog.source),
-        protocol,
-        description,
-        classes,
-        truth,
-        catalog.names[rows],
-        catalog.classes[rows],
-        catalog.column("Signif_Avg")[rows],
-        _low(catalog)[rows],
-        populations,
-        splits,
+        catalog=str(catalog.source),
+        names=catalog.names[rows],
+        status=catalog.classes[rows],
+        significance=catalog.column("Signif_Avg")[rows],
+        low=_low(catalog)[rows],
+        splits=splits,
         meta=meta,
         **about,
     )

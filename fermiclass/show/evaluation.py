@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,7 +97,7 @@ def significance_table(evaluation: Evaluation) -> Table | None:
 
 def classes_table(evaluation: Evaluation, method: str) -> Table:
     """Return the found and the expected number, precision and recall of each class, by latitude where it is scored."""
-    table = _table("class", "found", "expected", "precision", "recall", "average\nprecision")
+    rows = []
     for population in ("all", "low", "high"):
         if population not in evaluation.figures.index.unique("population"):
             continue
@@ -105,31 +105,34 @@ def classes_table(evaluation: Evaluation, method: str) -> Table:
         for name, row in evaluation.per_class(method, population).items():
             figures = (_number(row[key]) for key in ("precision", "recall", "average_precision"))
             expected = f"{row['expected']:.1f} ± {row['expected_se']:.1f}"
-            table.add_row(f"{_either(name)}{where}", str(row["n"]), expected, *figures)
-    return table
+            rows.append((f"{name.replace('|', ' or ')}{where}", row["n"], expected, *figures))
+    return _table("class", "found", "expected", "precision", "recall", "average\nprecision", rows=rows)
 
 
 def confusion_table(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> Table:
     """Return numbers of sources by true class (rows) and most probable class, in % of the true class."""
-    table = _table("true class", "sources", *(f"said {name}" for name in classes))
-    for name, row in zip(classes, counts, strict=True):
-        total = sum(row)
-        cells = (f"{count} {f'({100 * count / total:.0f} %)' if total else '(–)':>7}" for count in row)
-        table.add_row(name, str(total), *cells)
-    return table
+    rows = (
+        (name, sum(row), *(f"{n} {f'({100 * n / sum(row):.0f} %)' if sum(row) else '(–)':>7}" for n in row))
+        for name, row in zip(classes, counts, strict=True)
+    )
+    return _table("true class", "sources", *(f"said {name}" for name in classes), rows=rows)
 
 
 def candidates_table(evaluation: Evaluation, method: str) -> Table:
     """Return number, purity and completeness of pulsar candidates by threshold, in both readings of the classes."""
     measured = ("purity", "completeness")
-    headings = (f"{key}\n{reading}" for reading in _READINGS.values() for key in measured)
-    table = _table("P from", "n", *headings)
     found = [evaluation.candidates(method, population)[_CANDIDATES] for population in _READINGS]
-    for rows in zip(*found, strict=True):
-        threshold, n = rows[0]["threshold"], rows[0]["n"]
-        cells = (percent(row[key], row[f"{key}_interval"]) for row in rows for key in measured)
-        table.add_row(f"{threshold:g}" if threshold else "all", str(n), *cells)
-    return table
+    rows = (
+        (
+            f"{first['threshold']:g}" if first["threshold"] else "all",
+            first["n"],
+            *(percent(row[key], row[f"{key}_interval"]) for row in (first, *others) for key in measured),
+        )
+        for first, *others in zip(*found, strict=True)
+    )
+    return _table(
+        "P from", "n", *(f"{key}\n{reading}" for reading in _READINGS.values() for key in measured), rows=rows
+    )
 
 
 def percent(fraction: float | None, interval: Sequence[float] | None) -> str:
@@ -189,8 +192,8 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
         console.print(candidates_table(evaluation, best))
 
 
-def _table(first: str, *numbers: str) -> Table:
-    return rich_table(first, *(f">{heading}" for heading in numbers), padding=(0, 1, 0, 0))
+def _table(first: str, *numbers: str, rows: Iterable[Iterable[object]] = ()) -> Table:
+    return rich_table(first, *(f">{heading}" for heading in numbers), rows=rows, padding=(0, 1, 0, 0))
 
 
 def _range(low: float, high: float) -> str:
@@ -201,7 +204,3 @@ def _range(low: float, high: float) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
-
-
-def _either(name: str) -> str:
-    return name.replace("|", " or ")
