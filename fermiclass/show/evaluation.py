@@ -147,43 +147,40 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
     console = console or console_for_tables()
     targets, best = evaluation.targets, evaluation.best
 
-    def say(text: str) -> None:
-        console.print(text, markup=False)
-
     numbers = {name: evaluation.per_class(best)[name]["n"] for name in evaluation.classes}
     unclear = len(evaluation) - sum(numbers.values())
     found = ", ".join(f"{n} {name}" for name, n in numbers.items()) + (f", {unclear} of several" if unclear else "")
     number = len(targets.meta["features"])
-    say(
+    console.print(
         f"{targets.catalog}, {targets.description}: {len(evaluation)} sources ({found}), "
         f"{number} feature{'s' if number > 1 else ''}."
     )
     if targets.protocol == "open":
         radius, gone, moved, which = (targets.meta[key] for key in ("radius_deg", "gone", "moved", "targets"))
-        say(
+        console.print(
             f"The same source is the nearest one within {radius:g} deg of both lists. {gone} {which} sources have "
             f"none. Sources whose name is further off in the later list do not count ({moved})."
         )
     console.print(methods_table(evaluation))
     hidden = len(evaluation.results) - len(shown(evaluation))
     if hidden:
-        say(f"{hidden} more baselines are not as good; --json writes them all.")
-    say(
+        console.print(f"{hidden} more baselines are not as good; --json writes them all.")
+    console.print(
         f"{definitions()}\nLower is better in all of them. The best constant probabilities have an NLL of "
         f"{evaluation.nll_of_constants:.3f}. s: seconds of training and prediction."
     )
     if any(result.class_priors for result in evaluation.results.values()):
-        say(f"{ESTIMATED_SUFFIX}: corrected for class priors estimated from all sources without a class.")
+        console.print(f"{ESTIMATED_SUFFIX}: corrected for class priors estimated from all sources without a class.")
     chance = evaluation.table.loc[best, "ece_by_chance"]
-    say(f"If {best} were perfectly calibrated, its ECE for this number of sources would be {chance:.3f}.")
+    console.print(f"If {best} were perfectly calibrated, its ECE for this number of sources would be {chance:.3f}.")
     for table in (populations_table(evaluation), significance_table(evaluation)):
         if table is not None:
             console.print(table)
-    say(f"True classes and the most probable ones by {best}; expected: the sum of its probabilities.")
+    console.print(f"True classes and the most probable ones by {best}; expected: the sum of its probabilities.")
     console.print(confusion_table(evaluation.confusion(best).tolist(), evaluation.classes))
     console.print(classes_table(evaluation, best))
     if set(_READINGS) <= set(targets.populations):
-        say(
+        console.print(
             "Average precision is over all unassociated sources; those without a later class count as negatives.\n"
             "Pulsar candidates are n sources with at least this probability of a pulsar of any kind. Purity: fraction "
             "of them that are pulsars; of all sources it is the base rate. Completeness: fraction of all pulsars. "

@@ -75,7 +75,7 @@ def test_confident_labels_of_sources_that_vanish(labels):
 
 def printed(evaluation, width=80):
     stream = io.StringIO()
-    print_evaluation(evaluation, Console(file=stream, width=width, highlight=False))
+    print_evaluation(evaluation, Console(file=stream, width=width, highlight=False, markup=False))
     return stream.getvalue()
 
 

@@ -56,14 +56,15 @@ _PROVENANCE = {
 
 def class_meanings(labels: Labels) -> dict[str, str]:
     """Return the catalogue's classes that each class contains, in words; empty if the metadata do not give them."""
-    meanings: dict[str, str] = {}
     grouping = labels.grouping
     if grouping is None or "classes" not in labels.meta:
-        return meanings
-    for name, codes in grouping.members.items():
-        is_rest = name == grouping.rest and len(codes) > _MOST_NAMED
-        meanings[name] = "all classes in no other group" if is_rest else ", ".join(CLASS_CODES[code] for code in codes)
-    return meanings
+        return {}
+    return {
+        name: "all classes in no other group"
+        if name == grouping.rest and len(codes) > _MOST_NAMED
+        else ", ".join(CLASS_CODES[code] for code in codes)
+        for name, codes in grouping.members.items()
+    }
 
 
 def flag_summary(about: Labels) -> list[dict[str, Any]]:
@@ -88,10 +89,6 @@ def priors_summary(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def provenance(meta: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the first entries of the provenance with their names in words, and all other metadata (settings)."""
-    first = [(words, _spaced(str(meta[key]))) for key, words in _PROVENANCE.items() if key in meta]
-    rest = [(str(key), _spaced(str(value))) for key, value in meta.items() if key not in {*_PROVENANCE, NUMBERS_KEY}]
-    return first, rest
-
-
-def _spaced(text: str) -> str:
-    return ", ".join(text.split(","))
+    texts = {str(key): str(value).replace(",", ", ") for key, value in meta.items() if key != NUMBERS_KEY}
+    first = [(words, texts.pop(key)) for key, words in _PROVENANCE.items() if key in texts]
+    return first, list(texts.items())
