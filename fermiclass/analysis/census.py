@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
 from fermiclass.catalog import UNCERTAIN_CLASSES, ClassGrouping
 from fermiclass.catalog.catalog import LATITUDE_EDGE
@@ -276,39 +276,29 @@ def fit_calibration(
         a = start + np.linalg.solve(L.T, phi).reshape(start.shape)
         h = inputs @ a
         total = offset + h
-        top = total.max(axis=1)
-        e = np.exp(total - top[:, None])
-        sums = e.sum(axis=1)
         away = (a - centre) / std[:, None]
-        gradient = inputs.T @ (weights[:, None] * (target - e / sums[:, None])) - away / std[:, None]
-        objective = weights @ (np.sum(target * h, axis=1) - top - np.log(sums)) - 0.5 * np.sum(away**2)
+        gradient = inputs.T @ (weights[:, None] * (target - softmax(total, axis=1))) - away / std[:, None]
+        objective = weights @ (np.sum(target * h, axis=1) - logsumexp(total, axis=1)) - 0.5 * np.sum(away**2)
         return -float(objective), -np.linalg.solve(L, gradient.ravel())
 
     phi = minimize(value, np.zeros(start.size), jac=True, method="L-BFGS-B", options={"ftol": 1e-8}).x
-    best: FloatArray = start + np.linalg.solve(L.T, phi).reshape(start.shape)
-    return best
+    return np.asarray(start + np.linalg.solve(L.T, phi).reshape(start.shape))
 
 
 def _curvature(inputs: FloatArray, weights: FloatArray, p: FloatArray, std: FloatArray) -> FloatArray:
     """Return Σ_i w_i f_i f_iᵀ ⊗ (diag p_i − p_i p_iᵀ) + diag(1/σ²), ``(K C, K C)``."""
-    K, C = inputs.shape[1], p.shape[1]
-    f = inputs * np.sqrt(weights)[:, None]
-    both = (f[:, :, None] * p[:, None, :]).reshape(len(f), K * C)
-    H = -(both.T @ both)
-    for c in range(C):
-        H[c::C, c::C] += f.T @ (f * p[:, c, None])
-    H[np.diag_indices(K * C)] += np.repeat(std, C) ** -2.0
-    return H
+    scatter = p[:, :, None] * (np.eye(p.shape[1]) - p[:, None, :])
+    H = np.einsum("n,nk,nl,ncd->kcld", weights, inputs, inputs, scatter, optimize=True)
+    prior = np.repeat(std, p.shape[1]) ** -2.0
+    return np.asarray(H.reshape(len(prior), -1) + np.diag(prior))
 
 
 def _log(p: FloatArray) -> FloatArray:
     p = np.maximum(p, FLOOR)
-    logs: FloatArray = np.log(p / p.sum(axis=-1, keepdims=True))
-    return logs
+    return np.asarray(np.log(p / p.sum(axis=-1, keepdims=True)))
 
 
 def _jackknife(refits: FloatArray) -> FloatArray:
     """Return moves (K, m, C) of ln p; with standard normal factors their sum has the covariance of the jackknife."""
     logs, K = _log(refits), len(refits)
-    moves: FloatArray = np.sqrt((K - 1.0) / K) * (logs - logs.mean(axis=0))
-    return moves
+    return np.asarray(np.sqrt((K - 1.0) / K) * (logs - logs.mean(axis=0)))

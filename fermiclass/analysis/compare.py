@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -69,41 +70,42 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
             f"sources (--of), one of {', '.join(classes)}; or its column of classes (--class-column)"
         )
     pairs = _nearest(labels, other)
-    mine, theirs, separation, by_name = pairs.mine, pairs.theirs, pairs.separation, pairs.by_name
+    mine, theirs = pairs.mine, pairs.theirs
     if not len(mine):
         raise CatalogError(
             f"none of {len(other)} sources of '{other.source}' is among the {len(labels)} labelled ones. Check its "
             "names and positions, or give a larger --radius."
         )
-    table = _matched(labels, other, mine, theirs, separation)
-    P = np.array([np.asarray(labels[f"P_{name}"], float)[mine] for name in classes]).T
-    said = _one_spelling(other.classes[theirs]) if other.classes is not None else np.full(len(mine), of or "")
-    only_probability = other.probability is not None and other.classes is None
-    no_news = np.zeros(len(mine), bool)
-    if "STATUS" in table.colnames:
-        is_agn = np.array([_code(word) in ("bcu", "agn") for word in said.tolist()], bool)
-        no_news = (np.asarray(table["STATUS"], str) == "bcu") & is_agn
-        said = np.where(no_news, "", said)
-    if other.classes is not None and no_news.all():
-        raise ClassError(
-            f"'{other.source}' calls all common sources bcu or AGN, and so does the catalogue: compare others"
-        )
+    kept = ("Source_Name", "RAJ2000", "DEJ2000", "GLAT", "STATUS", "PRED_CLASS", "P_MAX")
+    table = labels[[name for name in kept if name in labels.colnames]][mine]
+    table["OTHER_NAME"] = Column(other.names[theirs], description="Name in the other list")
+    about_separation = "Distance of the two positions, NaN if unknown"
+    table["SEPARATION"] = Column(pairs.separation, unit="deg", description=about_separation)
+    table.meta["compared"] = other.source
+    said = np.full(len(mine), of or "") if other.classes is None else _one_spelling(other.classes[theirs])
+    no_news = np.isin([_code(word) for word in said.tolist()], ["bcu", "agn"])
+    no_news &= np.asarray(table["STATUS"], str) == "bcu" if "STATUS" in table.colnames else False
+    said = np.where(no_news, "", said)
     meant: dict[str, list[int]] = {}
     unknown: dict[str, int] = {}
     if other.classes is not None:
+        if no_news.all():
+            raise ClassError(
+                f"'{other.source}' calls all common sources bcu or AGN, and so does the catalogue: compare others"
+            )
         meant, unknown = _meant(said, other.classes, about)
-    elif of is not None and not only_probability:
-        meant = {of: [classes.index(name) for name in of_classes]}
-    agreement, confusion = _agree(table, said, meant, P, classes)
+    elif other.probability is None:
+        meant = {str(of): [classes.index(name) for name in of_classes]}
+    agreement, confusion = _agree(table, said, meant, labels[mine], classes)
     ranks = None
     if of is not None and other.probability is not None:
         ranks = _ranks(table, other.probability[theirs], np.asarray(labels[column], float)[mine])
     roc = dict(_rocs(labels, classes, mine, said, meant, single=other.classes is None)) if truth else {}
-    score = "SURPRISE" if "SURPRISE" in table.colnames else "DIFFERENCE"
-    order = np.lexsort((np.asarray(table["Source_Name"]), -np.nan_to_num(np.abs(np.asarray(table[score])), nan=-1.0)))
+    score = np.asarray(table["SURPRISE" if "SURPRISE" in table.colnames else "DIFFERENCE"])
+    order = np.lexsort((np.asarray(table["Source_Name"]), -np.nan_to_num(np.abs(score), nan=-1.0)))
     numbers = {
-        "labels": len(labels), "others": len(other), "by_name": int(by_name.sum()),
-        "by_position": int(np.sum(~by_name)), "unmatched": len(other) - len(np.unique(theirs)),
+        "labels": len(labels), "others": len(other), "by_name": int(pairs.by_name.sum()),
+        "by_position": int(np.sum(~pairs.by_name)), "unmatched": len(other) - len(np.unique(theirs)),
         "no_news": int(no_news.sum()),
     }  # fmt: skip
     return Comparison(table[order], numbers, agreement, confusion, unknown, ranks, roc)
@@ -118,23 +120,10 @@ def _nearest(labels: Table, other: OtherList) -> Pairs:
     return found
 
 
-def _matched(
-    labels: Table, other: OtherList, mine: NDArray[np.intp], theirs: NDArray[np.intp], separation: FloatArray
-) -> Table:
-    kept = ("Source_Name", "RAJ2000", "DEJ2000", "GLAT", "STATUS", "PRED_CLASS", "P_MAX")
-    table = labels[[name for name in kept if name in labels.colnames]][mine]
-    table["OTHER_NAME"] = Column(other.names[theirs], description="Name in the other list")
-    table["SEPARATION"] = Column(separation, unit="deg", description="Distance of the two positions, NaN if unknown")
-    table.meta["compared"] = other.source
-    return table
-
-
 def _one_spelling(said: NDArray[np.str_]) -> NDArray[np.str_]:
     """Return words in lower case where they occur in several cases: catalogues write identified sources in capitals."""
-    words = np.unique(said)
-    lower = [word.lower() for word in words]
-    several = {word: small for word, small in zip(words, lower, strict=True) if lower.count(small) > 1}
-    return np.array([several.get(word, word) for word in said], dtype=said.dtype)
+    spellings = Counter(word.lower() for word in set(said.tolist()))
+    return np.array([word.lower() if spellings[word.lower()] > 1 else word for word in said.tolist()], dtype=said.dtype)
 
 
 def _code(word: str) -> str:
@@ -152,27 +141,22 @@ def _meant(
     learned that it is one of several classes, such as a binary, stands for these.
     """
     classes, grouping = labels.classes, labels.grouping
-    members: Mapping[str, tuple[str, ...]] = {name: (name,) for name in classes}
-    sets: Mapping[str, tuple[str, ...]] = {}
-    if grouping is not None:
-        members, sets = grouping.members, grouping.sets
+    members = {name: (name,) for name in classes} if grouping is None else grouping.members
+    sets = {} if grouping is None else grouping.sets
     wide = {"agn": CLASS_TREE["agn"], "bcu": CLASS_TREE["agn"]}
     if "msp" not in {_code(word) for word in np.unique(words)}:
         wide["psr"] = CLASS_TREE["pulsar"]
-    meant, unknown = {}, {}
-    for word, count in zip(*np.unique(said, return_counts=True), strict=True):
-        code = _code(str(word))
+    meant: dict[str, list[int]] = {}
+    unknown: dict[str, int] = {}
+    for word, count in sorted(Counter(said.tolist()).items()):
+        code = _code(word)
         inside = set(wide.get(code, (code,)))
-        several = {name for label, names in sets.items() if code in members[label] for name in names}
-        found = [
-            c
-            for c, name in enumerate(classes)
-            if name == code or name in several or inside & set(members.get(name, ()))
-        ]
+        several = {code, *(name for label, names in sets.items() if code in members[label] for name in names)}
+        found = [c for c, name in enumerate(classes) if name in several or inside & set(members.get(name, ()))]
         if found:
-            meant[str(word)] = found
+            meant[word] = found
         elif code:
-            unknown[str(word)] = int(count)
+            unknown[word] = count
     if not meant:
         raise ClassError(
             f"no class of the other list is known: it has {', '.join(list(unknown)[:5]) or 'empty ones only'}, the "
@@ -182,15 +166,15 @@ def _meant(
 
 
 def _agree(
-    table: Table, said: NDArray[np.str_], meant: Mapping[str, list[int]], P: FloatArray, classes: list[str]
+    table: Table, said: NDArray[np.str_], meant: Mapping[str, list[int]], labels: Table, classes: list[str]
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
     """Add OTHER_CLASS, P_OTHER_CLASS and SURPRISE to the table; return the agreement and the confusion by class."""
     if not meant:
         return {}, {}
-    p = np.full(len(table), np.nan)
+    P = np.array([np.asarray(labels[f"P_{name}"], float) for name in classes]).T
+    p, predicted = np.full(len(table), np.nan), np.asarray(table["PRED_CLASS"], str)
     agreement: dict[str, dict[str, float]] = {}
     confusion: dict[str, dict[str, int]] = {}
-    predicted = np.asarray(table["PRED_CLASS"], str)
     for word, inside in meant.items():
         rows = said == word
         p[rows] = P[rows][:, inside].sum(axis=1)

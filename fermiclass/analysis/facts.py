@@ -13,6 +13,7 @@ from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import CODE_NATURES
 from fermiclass.catalog.joining import same_sources
 from fermiclass.catalog.other_list import OtherList
+from fermiclass.io.tables import read_table
 
 _HERE = Path(__file__).parent
 #: Tables of facts. ``catalogs/make_known.py`` makes the first two, and
@@ -31,7 +32,7 @@ PAST_SCORE = "Sum_P_pulsar"  #: The column of their probability: of a pulsar of 
 
 def known_as(labels: Table) -> NDArray[np.str_]:
     """Return what others say of each source, with a reference, ``(n,)``; '' where nothing is known to fermiclass."""
-    facts = _read(KNOWN)
+    facts = read_table(KNOWN)
     said: list[list[str]] = [[] for _ in range(len(labels))]
     mine, theirs = same_sources(labels, OtherList.of(facts))
     for i, j in sorted(zip(mine.tolist(), theirs.tolist(), strict=True)):
@@ -45,7 +46,7 @@ def first_list_of(labels: Table) -> NDArray[np.str_]:
     It follows from ASSOC_FGL, and from the names that 3FGL gives; else from DataRelease.
     """
     nothing = np.full(len(labels), "")
-    older = dict(_read(FIRST_LISTS).iterrows())
+    older = dict(read_table(FIRST_LISTS).iterrows())
     earlier, release = (
         np.asarray(labels[name]).astype(str) if name in labels.colnames else nothing
         for name in ("ASSOC_FGL", "DataRelease")
@@ -68,31 +69,21 @@ def past_candidates(chosen: Callable[[Table], Table], before: str) -> dict[str, 
     and how many :data:`JUDGE` calls ``pulsars``, ``spiders`` (bin, lmb, glc), ``others``, ``unassociated``, or does not
     have (``gone``).
     """
-    table = _read(PAST) if before.startswith(("4FGL", "FL16Y")) else _read(PAST)[:0]
-    spiders = [code for code, natures in CODE_NATURES.items() if natures == ("msp", "other")]
+    table = read_table(PAST) if before.startswith(("4FGL", "FL16Y")) else read_table(PAST)[:0]
+    kinds = {
+        "pulsars": CLASS_TREE["pulsar"],
+        "spiders": [code for code, natures in CODE_NATURES.items() if natures == ("msp", "other")],
+        "unassociated": [""],
+        "gone": [GONE],
+    }
     found: dict[str, dict[str, float]] = {}
     for release in dict.fromkeys(table["release"].tolist()):
         if release == before:
             break
         some = chosen(table[table["release"] == release])
-        later = np.asarray(some["later"], str)
-        counts = {
-            "pulsars": np.isin(later, CLASS_TREE["pulsar"]),
-            "spiders": np.isin(later, spiders),
-            "unassociated": later == "",
-            "gone": later == GONE,
-        }
+        numbers = {name: int(np.isin(np.asarray(some["later"], str), codes).sum()) for name, codes in kinds.items()}
         p, lasts = (np.asarray(some[name], float) for name in (PAST_SCORE, "LASTS"))
         sums = {"expected": round(float(p.sum()), 1), "lasting": round(float(p @ lasts), 1)}
-        numbers: dict[str, float] = {name: int(mask.sum()) for name, mask in counts.items()}
         others = len(some) - sum(numbers.values())
         found[release] = {"sources": len(some), **sums, **numbers, "others": others}
     return found
-
-
-def _read(path: Path) -> Table:
-    table = Table.read(path, format="ascii.csv")
-    for name in table.colnames:
-        if np.ma.is_masked(table[name]):
-            table[name] = table[name].filled("" if table[name].dtype.kind == "U" else np.nan)
-    return table

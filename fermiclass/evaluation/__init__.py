@@ -1,10 +1,9 @@
 """How good the labels are: methods on sources whose class is known, metrics, and baselines of scikit-learn."""
 
-from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
+from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
 from fermiclass.evaluation.crossmatch import match_sources
 from fermiclass.evaluation.methods import (
     Method,
-    Split,
     baseline_method,
     baseline_methods,
     default_method,
@@ -14,17 +13,14 @@ from fermiclass.evaluation.methods import (
     open_baselines,
 )
 from fermiclass.evaluation.protocols import Population, Targets, bright_to_faint, folds, later_release, open_world
-from fermiclass.evaluation.results import Difference, Evaluation, Result, evaluate
+from fermiclass.evaluation.results import Evaluation, Result, evaluate
 
 __all__ = [
-    "BASELINES",
     "BaselineClassifier",
-    "Difference",
     "Evaluation",
     "Method",
     "Population",
     "Result",
-    "Split",
     "Targets",
     "available_baselines",
     "baseline_method",

@@ -7,8 +7,8 @@ the NLL of three folds of the associated sources of 4FGL-DR1. All baselines stan
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.util import find_spec
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,39 +29,9 @@ from fermiclass.errors import ClassError
 from fermiclass.io.arrays import FloatArray
 
 
-def _logistic(seed: int) -> Any:
-    return LogisticRegression(max_iter=5000, random_state=seed)
-
-
-def _logistic_squares(seed: int) -> Any:
-    return make_pipeline(PolynomialFeatures(degree=2, include_bias=False), StandardScaler(), _logistic(seed))
-
-
-def _forest(seed: int) -> Any:
-    return RandomForestClassifier(n_estimators=500, min_samples_leaf=2, random_state=seed)
-
-
-def _boosting(seed: int) -> Any:
-    return HistGradientBoostingClassifier(learning_rate=0.05, max_leaf_nodes=8, random_state=seed)
-
-
-def _xgboost(seed: int) -> Any:
-    from xgboost import XGBClassifier
-
-    trees = {"n_estimators": 300, "max_depth": 3, "learning_rate": 0.03, "subsample": 0.8, "colsample_bytree": 0.8}
-    return XGBClassifier(**trees, n_jobs=1, random_state=seed)
-
-
-def _catboost(seed: int) -> Any:
-    from catboost import CatBoostClassifier
-
-    trees = {"iterations": 400, "depth": 5, "learning_rate": 0.05}
-    return CatBoostClassifier(**trees, verbose=0, random_seed=seed, thread_count=1, allow_writing_files=False)
-
-
-def _svm(seed: int) -> Any:
-    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-    return CalibratedClassifierCV(SVC(), method="sigmoid", cv=folds, ensemble=False)
+def _optional(package: str, name: str, seed: str = "random_state", **settings: Any) -> Callable[[int], Any]:
+    """Return the function of a seed that makes a classifier of a package which may not be installed."""
+    return lambda value: getattr(import_module(package), name)(**settings, **{seed: value})
 
 
 def _mlps(seed: int) -> Any:
@@ -72,29 +42,32 @@ def _mlps(seed: int) -> Any:
     return VotingClassifier(members, voting="soft")
 
 
-def _realmlp(seed: int) -> Any:
-    from pytabkit import RealMLP_TD_S_Classifier
-
-    # The authors' settings for log loss: no label smoothing, and the epoch with the least cross-entropy.
-    return RealMLP_TD_S_Classifier(
-        device="cpu", n_cv=5, n_threads=1, random_state=seed, use_ls=False, val_metric_name="cross_entropy"
-    )
-
-
 #: Functions by name; each returns an unfitted scikit-learn classifier of standardised features for a seed.
-BASELINES: Mapping[str, Callable[[int], Any]] = MappingProxyType(
-    {
-        "logistic": _logistic,
-        "logistic-squares": _logistic_squares,
-        "forest": _forest,
-        "boosting": _boosting,
-        "xgboost": _xgboost,
-        "catboost": _catboost,
-        "svm": _svm,
-        "mlps": _mlps,
-        "realmlp": _realmlp,
-    }
-)
+BASELINES: Mapping[str, Callable[[int], Any]] = {
+    "logistic": lambda seed: LogisticRegression(max_iter=5000, random_state=seed),
+    "logistic-squares": lambda seed: make_pipeline(
+        PolynomialFeatures(degree=2, include_bias=False), StandardScaler(), BASELINES["logistic"](seed)
+    ),
+    "forest": lambda seed: RandomForestClassifier(n_estimators=500, min_samples_leaf=2, random_state=seed),
+    "boosting": lambda seed: HistGradientBoostingClassifier(learning_rate=0.05, max_leaf_nodes=8, random_state=seed),
+    "xgboost": _optional(
+        "xgboost", "XGBClassifier", n_estimators=300, max_depth=3, learning_rate=0.03, subsample=0.8,
+        colsample_bytree=0.8, n_jobs=1,
+    ),
+    "catboost": _optional(
+        "catboost", "CatBoostClassifier", "random_seed", iterations=400, depth=5, learning_rate=0.05, verbose=0,
+        thread_count=1, allow_writing_files=False,
+    ),
+    "svm": lambda seed: CalibratedClassifierCV(
+        SVC(), method="sigmoid", cv=StratifiedKFold(5, shuffle=True, random_state=seed), ensemble=False
+    ),
+    "mlps": _mlps,
+    # The authors' settings for log loss: no label smoothing, and the epoch with the least cross-entropy.
+    "realmlp": _optional(
+        "pytabkit", "RealMLP_TD_S_Classifier", device="cpu", n_cv=5, n_threads=1, use_ls=False,
+        val_metric_name="cross_entropy",
+    ),
+}  # fmt: skip
 
 _FEWEST_FOLDS = 2
 _NEEDS = {name: name for name in ("xgboost", "catboost")} | {"realmlp": "pytabkit"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -63,71 +62,58 @@ def match_sources(
         raise ValueError(
             f"radius_deg={radius_deg} is not a valid radius: give the largest separation in degrees, such as 0.15"
         )
-    names = _names_of_earlier(earlier, later)
-    counterpart = np.full(len(earlier), UNMATCHED, dtype=np.intp)
-    by_name = np.zeros(len(earlier), dtype=bool)
-    taken = np.zeros(len(later), dtype=bool)
+    counterpart, taken = np.full(len(earlier), UNMATCHED, dtype=np.intp), np.zeros(len(later), dtype=bool)
 
-    def claim(rows: NDArray[np.intp], neighbour: NDArray[np.intp], distance: FloatArray) -> Iterator[int]:
+    def claim(i: NDArray[np.intp], j: NDArray[np.intp], distance: FloatArray) -> None:
         for k in np.argsort(distance, kind="stable"):
-            if not taken[neighbour[k]]:
-                counterpart[rows[k]] = neighbour[k]
-                taken[neighbour[k]] = True
-                yield rows[k]
+            if not taken[j[k]]:
+                counterpart[i[k]], taken[j[k]] = j[k], True
 
-    list(claim(*_nearest(earlier, later, names, radius_deg)))
-    rows, neighbour, distance = _named(earlier, later, names, np.flatnonzero(counterpart == UNMATCHED), taken)
-    for row in claim(rows, neighbour, distance):
-        by_name[row] = True
-    return counterpart, by_name
+    pairs = _pairs_by_name(earlier, later)
+    claim(*_nearest(earlier, later, pairs, radius_deg))
+    by_position = counterpart != UNMATCHED
+    claim(*_named(earlier, later, pairs[:, ~by_position[pairs[0]] & ~taken[pairs[1]]]))
+    return counterpart, (counterpart != UNMATCHED) & ~by_position
 
 
 def _nearest(
-    earlier: Catalog, later: Catalog, names: Mapping[str, set[int]], radius_deg: float
+    earlier: Catalog, later: Catalog, pairs: NDArray[np.intp], radius_deg: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
     """Return the earlier sources with neighbours within the radius, their nearest neighbour, and its distance, deg."""
-    positions, later_positions = _positions(earlier), _positions(later)
-    rows, later_rows = _with_position(positions), _with_position(later_positions)
+    here, there = _positions(earlier), _positions(later)
+    rows, later_rows = _with_position(here), _with_position(there)
     if not len(rows) or not len(later_rows):
         return rows[:0], later_rows[:0], np.empty(0)
-    first, second, separation, _ = later_positions[later_rows].search_around_sky(positions[rows], radius_deg * u.deg)
+    first, second, separation, _ = there[later_rows].search_around_sky(here[rows], radius_deg * u.deg)
     i, j, distance = rows[first], later_rows[second], separation.deg
-    named = np.array([b in names.get(earlier.names[a], ()) for a, b in zip(i, j, strict=True)], dtype=bool)
+    named = np.isin(i * len(later) + j, pairs[0] * len(later) + pairs[1])
     # Distances below the precision of the positions are ties. The name decides them.
     order = np.lexsort((j, distance, ~named, np.floor(distance / _SAME_POSITION_DEG), i))
-    i, j, distance = i[order], j[order], distance[order]
-    best = np.unique(i, return_index=True)[1]
+    best = order[np.unique(i[order], return_index=True)[1]]
     return i[best], j[best], distance[best]
 
 
 def _named(
-    earlier: Catalog, later: Catalog, names: Mapping[str, set[int]], rows: NDArray[np.intp], taken: NDArray[np.bool_]
+    earlier: Catalog, later: Catalog, pairs: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
-    """Return those of the earlier sources that a later source names, that later source, and its distance in degrees."""
-    positions, later_positions = _positions(earlier), _positions(later)
-    found: list[tuple[int, int, float]] = []
-    for row in rows:
-        candidates = sorted(k for k in names.get(earlier.names[row], ()) if not taken[k])
-        if not candidates:
-            continue
-        distance = np.nan_to_num(positions[row].separation(later_positions[candidates]).deg, nan=np.inf)
-        k = int(np.argmin(distance))
-        if len(candidates) == 1 or np.isfinite(distance[k]):
-            found.append((row, candidates[k], distance[k]))
-    i, j, d = zip(*found, strict=True) if found else ((), (), ())
-    return np.array(i, dtype=np.intp), np.array(j, dtype=np.intp), np.array(d, dtype=np.float64)
+    """Return the earlier sources of some pairs, the nearest later source that names each, and its distance in deg."""
+    i, j = pairs
+    distance = np.nan_to_num(_positions(earlier)[i].separation(_positions(later)[j]).deg, nan=np.inf)
+    order = np.lexsort((j, distance, i))
+    _, first, count = np.unique(i[order], return_index=True, return_counts=True)
+    best = order[first]
+    best = best[(count == 1) | np.isfinite(distance[best])]
+    return i[best], j[best], distance[best]
 
 
-def _names_of_earlier(earlier: Catalog, later: Catalog) -> dict[str, set[int]]:
-    """Return the indices of the later sources by every name of an earlier source that they have."""
-    names: dict[str, set[int]] = {}
+def _pairs_by_name(earlier: Catalog, later: Catalog) -> NDArray[np.intp]:
+    """Return the pairs of an earlier source and a later one that has its name, ``(2, n)``."""
+    rows: dict[str, list[int]] = {}
+    for i, name in enumerate(earlier.names.tolist()):
+        rows.setdefault(name, []).append(i)
     columns = [later.names, *(np.asarray(later.table[c], dtype=str) for c in NAME_COLUMNS if c in later.table.colnames)]
-    known = set(earlier.names.tolist())
-    for column in columns:
-        for k, name in enumerate(np.char.strip(column).tolist()):
-            if name in known:
-                names.setdefault(name, set()).add(k)
-    return names
+    named = ((j, name) for column in columns for j, name in enumerate(np.char.strip(column).tolist()))
+    return np.array(sorted({(i, j) for j, name in named for i in rows.get(name, ())}), np.intp).reshape(-1, 2).T
 
 
 def _positions(catalog: Catalog) -> Any:

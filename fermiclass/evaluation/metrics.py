@@ -226,23 +226,16 @@ def candidates(p: FloatArray, truth: Truth, classes: Sequence[str]) -> dict[str,
     rows = known(truth)
     q, possible = p[rows], truth[rows]
     single = possible.sum(axis=1) == 1
-    found: dict[str, list[dict[str, Any]]] = {}
-    for c, name in enumerate(classes):
-        found[name] = []
-        for threshold in THRESHOLDS:
-            chosen = q[:, c] >= threshold
-            right, found_ones = possible[chosen, c], chosen[possible[:, c] & single]
-            found[name].append(
-                {
-                    "threshold": threshold,
-                    "n": int(chosen.sum()),
-                    "purity": _fraction(right),
-                    "purity_interval": _interval(right),
-                    "completeness": _fraction(found_ones),
-                    "completeness_interval": _interval(found_ones),
-                }
-            )
-    return found
+    chosen = q >= np.array(THRESHOLDS)[:, None, None]
+    return {
+        name: [
+            {"threshold": threshold, "n": int(of_class.sum())}
+            | _share("purity", possible[of_class, c])
+            | _share("completeness", of_class[possible[:, c] & single])
+            for threshold, of_class in zip(THRESHOLDS, chosen[:, :, c], strict=True)
+        ]
+        for c, name in enumerate(classes)
+    }
 
 
 def reliability(p: FloatArray, truth: Truth, num_bins: int = NUM_BINS) -> tuple[ReliabilityBin, ...]:
@@ -284,9 +277,9 @@ def _fraction(chosen: NDArray[np.bool_]) -> float | None:
     return float(chosen.mean()) if len(chosen) else None
 
 
-def _interval(chosen: NDArray[np.bool_]) -> tuple[float, float] | None:
-    """Return the limits of the fraction from which these come; None without any."""
+def _share(name: str, chosen: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the fraction of which these are a sample and the limits of its interval; None without any."""
     if not len(chosen):
-        return None
+        return {name: None, f"{name}_interval": None}
     low, high = binom_conf_interval(chosen.sum(), len(chosen), confidence_level=LEVEL, interval="wilson")
-    return float(low), float(high)
+    return {name: float(chosen.mean()), f"{name}_interval": (float(low), float(high))}

@@ -71,7 +71,11 @@ class Targets:
     @property
     def scored(self) -> NDArray[np.intp]:
         """Places of the n sources of the population ``'all'`` of which something is known."""
-        return np.flatnonzero(self.populations["all"].mask & known(self.truth_of("all")))
+        return self.scored_of("all")
+
+    def scored_of(self, population: str) -> NDArray[np.intp]:
+        """Return the places of the sources of a population of which something is known."""
+        return np.flatnonzero(self.populations[population].mask & known(self.truth_of(population)))
 
     def truth_of(self, population: str) -> Truth:
         """Return the truth of all sources in terms of a population's groups, ``(N, G)``."""
@@ -178,17 +182,16 @@ def open_world(
         raise CatalogError(
             f"{later.source} gives a class to no source that is {targets} in {earlier.source}: give a later release"
         )
-    split = _split(earlier, rows, recipe, open_world=True)
     where = "" if cells == "all" else f" in the {cells} cells of the sky"
     return _targets(
         earlier,
-        "open",
-        about.format(where),
-        NATURES,
-        truth,
+        recipe,
         rows,
-        populations,
-        [(split, np.arange(len(rows)))],
+        protocol="open",
+        description=about.format(where),
+        classes=NATURES,
+        truth=truth,
+        populations=populations,
         floor=1e-4,
         later=str(later.source),
         together=("pulsar", "other"),
@@ -233,16 +236,15 @@ def later_release(
             "release first and the later one with --future."
         )
     truth = (y[:, None] == np.array(grouping.names)) | (y[:, None] == "")
-    split = _split(earlier, rows, checked.recipe)
     return _targets(
         earlier,
-        "future",
-        f"its sources without a class that have one in {later.source}",
-        grouping.names,
-        truth,
+        checked.recipe,
         rows,
-        _populations(grouping, known(truth), earlier.classes[rows]),
-        [(split, np.arange(len(rows)))],
+        protocol="future",
+        description=f"its sources without a class that have one in {later.source}",
+        classes=grouping.names,
+        truth=truth,
+        populations=_populations(grouping, known(truth), earlier.classes[rows]),
         later=str(later.source),
         training_priors=np.array([np.mean(table.y == name) for name in grouping.names]),
         meta={"matches": counts},
@@ -301,34 +303,27 @@ def folds(
             f"{catalog.source} has {counts.min()} sources of class '{groups[np.argmin(counts)]}', too few for {number} "
             f"folds: use {counts.min()} folds at most, or leave the class out (--classes)."
         )
-    parts = []
-    for _, test in StratifiedKFold(number, shuffle=True, random_state=seed).split(table.X, table.y):
-        parts.append(np.isin(np.arange(len(table)), test))
+    splits = StratifiedKFold(number, shuffle=True, random_state=seed).split(table.X, table.y)
+    parts = [np.isin(np.arange(len(table)), test) for _, test in splits]
     about = f"all sources with a class, in {number} folds"
     return _held_out(checked, "folds", about, parts)
 
 
 def _held_out(checked: Checked, protocol: str, description: str, parts: Sequence[NDArray[np.bool_]]) -> Targets:
     """Return the targets that score each part of the training sources by a model that does not learn from it."""
-    catalog, grouping, table = checked.catalog, checked.grouping, checked.of_one_class
-    extract = _extractor(catalog)
+    grouping, table = checked.grouping, checked.of_one_class
     scored = np.any(parts, axis=0)
-    place = np.cumsum(scored) - 1
-    splits = []
-    for part in parts:
-        learn = np.full(len(catalog), True)
-        learn[table.rows[part]] = False
-        splits.append((Split(catalog, learn, table.rows[part], checked.recipe, False, extract), place[part]))
-    table = table[scored]
+    rows, y = table.rows[scored], table.y[scored]
     return _targets(
-        catalog,
-        protocol,
-        description,
-        grouping.names,
-        table.y[:, None] == np.array(grouping.names),
-        table.rows,
-        _populations(grouping, np.full(len(table), True), table.y),
-        splits,
+        checked.catalog,
+        checked.recipe,
+        rows,
+        [np.flatnonzero(part[scored]) for part in parts],
+        protocol=protocol,
+        description=description,
+        classes=grouping.names,
+        truth=y[:, None] == np.array(grouping.names),
+        populations=_populations(grouping, np.full(len(rows), True), y),
     )
 
 
@@ -340,46 +335,33 @@ def _populations(grouping: ClassGrouping, mask: NDArray[np.bool_], status: NDArr
     return found
 
 
-def _split(catalog: Catalog, rows: NDArray[np.intp], recipe: Recipe, *, open_world: bool = False) -> Split:
-    """Return the split that learns from all sources, and predicts some."""
-    return Split(catalog, np.full(len(catalog), True), rows, recipe, open_world, _extractor(catalog))
-
-
-def _extractor(catalog: Catalog) -> Any:
-    return functools.cache(lambda features, classes: extract_features(catalog, features, classes))
-
-
 def _targets(
-    catalog: Catalog,
-    protocol: str,
-    description: str,
-    classes: tuple[str, ...],
-    truth: Truth,
-    rows: NDArray[np.intp],
-    populations: Mapping[str, Population],
-    splits: Sequence[tuple[Split, NDArray[np.intp]]],
-    **about: Any,
+    catalog: Catalog, recipe: Recipe, rows: NDArray[np.intp], held_out: Sequence[NDArray[np.intp]] = (), **about: Any
 ) -> Targets:
-    split = splits[0][0]
+    """Return the targets, learned from all sources, or each of the parts that are `held_out` from the others.
+
+    `about` has the fields of the targets that do not follow from the catalogue, the recipe and the rows.
+    """
+    extract = functools.cache(lambda features, classes: extract_features(catalog, features, classes))
+    splits = []
+    for places in held_out or [np.arange(len(rows))]:
+        learn = np.full(len(catalog), True)
+        learn[rows[places] if held_out else []] = False
+        splits.append((Split(catalog, learn, rows[places], recipe, about["protocol"] == "open", extract), places))
     meta = {
-        "features": [feature.name for feature in parse_features(split.recipe.features, catalog)],
-        "grouping": str(split.grouping),
-        "min_significance": split.recipe.min_significance,
-        "class_priors": split.recipe.class_priors if isinstance(split.recipe.class_priors, str) else "given",
+        "features": [feature.name for feature in parse_features(recipe.features, catalog)],
+        "grouping": str(catalog.grouping(recipe.classes)),
+        "min_significance": recipe.min_significance,
+        "class_priors": recipe.class_priors if isinstance(recipe.class_priors, str) else "given",
         **about.pop("meta", {}),
     }
     return Targets(
-        str(catalog.source),
-        protocol,
-        description,
-        classes,
-        truth,
-        catalog.names[rows],
-        catalog.classes[rows],
-        catalog.column("Signif_Avg")[rows],
-        _low(catalog)[rows],
-        populations,
-        splits,
+        catalog=str(catalog.source),
+        names=catalog.names[rows],
+        status=catalog.classes[rows],
+        significance=catalog.column("Signif_Avg")[rows],
+        low=_low(catalog)[rows],
+        splits=splits,
         meta=meta,
         **about,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -16,6 +17,7 @@ from fermiclass.evaluation import metrics
 from fermiclass.evaluation.methods import Method
 from fermiclass.evaluation.protocols import Targets
 from fermiclass.io.arrays import FloatArray
+from fermiclass.io.plain import plain_value
 from fermiclass.labelling.label_shift import EstimatedPriors, correct_by_status
 
 #: Suffix of the name of a method whose probabilities are corrected for estimated class priors of the targets.
@@ -76,18 +78,17 @@ class Evaluation:
 
     def probabilities(self, method: str) -> FloatArray:
         """Return the probabilities of the scored sources by a method, ``(n, G)``."""
-        return self.targets.grouped(self.results[method].p, "all")[self.targets.scored]
+        return self._view("all", method)[0]
 
     @cached_property
     def figures(self) -> pd.DataFrame:
         """All columns of :data:`fermiclass.evaluation.metrics.COLUMNS`: a row for each population and method."""
-        found = {}
-        for population, chosen in self.targets.populations.items():
-            truth, low = self.targets.truth_of(population)[chosen.mask], self.targets.low[chosen.mask]
-            if metrics.known(truth).any():
-                for name, result in self.results.items():
-                    p = self.targets.grouped(result.p, population)[chosen.mask]
-                    found[population, name] = metrics.figures(p, truth, low)
+        found = {
+            (population, name): metrics.figures(*self._view(population, name), self.targets.low[rows])
+            for population in self.targets.populations
+            if len(rows := self.targets.scored_of(population))
+            for name in self.results
+        }
         return pd.DataFrame.from_dict(found, orient="index").rename_axis(["population", "method"])
 
     @property
@@ -108,14 +109,10 @@ class Evaluation:
 
     def losses(self, population: str = "all") -> pd.DataFrame:
         """Return −ln P(true class) of each scored source: a row for each source, a column for each method."""
-        truth = self.targets.truth_of(population)
-        rows = np.flatnonzero(self.targets.populations[population].mask & metrics.known(truth))
-        found = {
-            name: metrics.nll_per_source(self.targets.grouped(result.p, population)[rows], truth[rows])
-            for name, result in self.results.items()
-        }
-        index = {"name": self.targets.names[rows], "significance": self.targets.significance[rows]}
-        return pd.DataFrame(found, index=pd.MultiIndex.from_arrays(list(index.values()), names=list(index)))
+        rows = self.targets.scored_of(population)
+        index = pd.DataFrame({"name": self.targets.names[rows], "significance": self.targets.significance[rows]})
+        found = {name: metrics.nll_per_source(*self._view(population, name)) for name in self.results}
+        return pd.DataFrame(found, index=pd.MultiIndex.from_frame(index))
 
     def difference(self, method: str, other: str, population: str = "all") -> Difference:
         """Return the NLL of a method minus the NLL of another on the same sources."""
@@ -139,8 +136,8 @@ class Evaluation:
         """
         wanted = [
             name
-            for name, result in self.results.items()
-            if result.method.is_baseline and bool(result.class_priors) == estimated
+            for name, each in self.results.items()
+            if each.method.is_baseline and bool(each.class_priors) == estimated
         ]
         if not wanted:
             return None
@@ -154,25 +151,23 @@ class Evaluation:
         differences.
         """
         found = {}
-        for population in self.figures.index.unique("population"):
+        for population, loss in self.figures["nll"].groupby("population", sort=False):
             best = self.best_baseline(population, estimated=bool(self.results[method].class_priors))
             if best is not None:
-                loss = self.figures.loc[population]["nll"]
-                ratio = loss[method] / loss[best] if loss[best] > 0 else None
-                difference = self.difference(method, best, population)
-                found[population] = {"baseline": best, "ratio": ratio, **asdict(difference)}
+                mine, theirs = loss[population, method], loss[population, best]
+                about = {"baseline": best, "ratio": mine / theirs if theirs > 0 else None}
+                found[population] = about | asdict(self.difference(method, best, population))
         return found
 
     def per_class(self, method: str, population: str = "all") -> dict[str, dict[str, Any]]:
         """Return :func:`fermiclass.evaluation.metrics.per_class` of a population."""
-        groups, together = self._groups(population), self.targets.together
-        return metrics.per_class(
-            *self._view(method, population), groups, together=together if set(together) < set(groups) else ()
-        )
+        groups, together = tuple(self.targets.populations[population].groups), self.targets.together
+        p, truth = self._view(population, method, known=False)
+        return metrics.per_class(p, truth, groups, together=together if set(together) < set(groups) else ())
 
     def candidates(self, method: str, population: str = "all") -> dict[str, list[dict[str, Any]]]:
         """Return :func:`fermiclass.evaluation.metrics.candidates` of a population."""
-        return metrics.candidates(*self._view(method, population), self._groups(population))
+        return metrics.candidates(*self._view(population, method), tuple(self.targets.populations[population].groups))
 
     def confusion(self, method: str) -> metrics.IntArray:
         """Return numbers of scored sources by true and most probable class, ``(G, G)``."""
@@ -181,38 +176,39 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``fermiclass evaluate --json`` writes; docs/development/benchmarks.md describes it."""
         targets = self.targets
-        return _plain(
-            {
-                "catalog": targets.catalog,
-                "later": targets.later or None,
-                "protocol": targets.protocol,
-                "description": targets.description,
-                **targets.meta,
-                "n": len(self),
-                "classes": self.classes,
-                "nll_of_constants": self.nll_of_constants,
-                "found": {name: row["n"] for name, row in self.per_class(self.best).items()},
-                "methods": {name: self._method_to_dict(name) for name in self.results},
-            }
-        )
+        found = {
+            "catalog": targets.catalog,
+            "later": targets.later or None,
+            "protocol": targets.protocol,
+            "description": targets.description,
+            **targets.meta,
+            "n": len(self),
+            "classes": self.classes,
+            "nll_of_constants": self.nll_of_constants,
+            "found": {name: row["n"] for name, row in self.per_class(self.best).items()},
+            "methods": {name: self._method_to_dict(name) for name in self.results},
+        }
+        # JSON has no NaN and no infinity: null stands for an undefined number.
+        plain: dict[str, Any] = json.loads(json.dumps(plain_value(found)), parse_constant=lambda name: None)
+        return plain
 
     def _method_to_dict(self, name: str) -> dict[str, Any]:
         result, targets = self.results[name], self.targets
+        own_priors = "trained" if result.method.as_trained else str(targets.meta["class_priors"])
         about: dict[str, Any] = {
             "is_baseline": result.method.is_baseline,
-            "class_priors": "estimated" if result.class_priors else self._priors_of(result.method),
+            "class_priors": "estimated" if result.class_priors else own_priors,
             "settings": result.method.settings,
             "seconds": result.seconds,
         }
         for population in self.figures.index.unique("population"):
-            p, truth = self._view(name, population)
-            rows = metrics.known(truth)
+            p, truth = self._view(population, name)
             scores = {
-                "n": rows.sum(),
+                "n": len(p),
                 **self.figures.loc[population].loc[name].to_dict(),
                 "per_class": self.per_class(name, population),
-                "reliability": [asdict(row) for row in metrics.reliability(p[rows], truth[rows])],
-                "confusion": metrics.confusion(p[rows], truth[rows]).tolist(),
+                "reliability": [asdict(row) for row in metrics.reliability(p, truth)],
+                "confusion": metrics.confusion(p, truth).tolist(),
             }
             if population == "all" or targets.populations[population].truth is not None:
                 scores["candidates"] = self.candidates(name, population)
@@ -232,16 +228,10 @@ class Evaluation:
             }
         return about
 
-    def _priors_of(self, method: Method) -> str:
-        return "trained" if method.as_trained else str(self.targets.meta["class_priors"])
-
-    def _groups(self, population: str) -> tuple[str, ...]:
-        return tuple(self.targets.populations[population].groups)
-
-    def _view(self, method: str, population: str) -> tuple[FloatArray, metrics.Truth]:
-        mask = self.targets.populations[population].mask
-        p, truth = self.targets.grouped(self.results[method].p, population), self.targets.truth_of(population)
-        return p[mask], truth[mask]
+    def _view(self, population: str, method: str, *, known: bool = True) -> tuple[FloatArray, metrics.Truth]:
+        """Return probabilities and truth by the groups of a population, of its scored sources, or of all."""
+        rows = self.targets.scored_of(population) if known else self.targets.populations[population].mask
+        return self.targets.grouped(self.results[method].p, population)[rows], self.targets.truth_of(population)[rows]
 
 
 def evaluate(
@@ -295,16 +285,3 @@ def _mean(results: Sequence[Result], name: str) -> Result:
     p = np.mean([result.p for result in results], axis=0)
     baselines = Method(name, lambda split: p, is_baseline=True, variant=results[0].method.variant)
     return Result(baselines, p, sum(result.seconds for result in results))
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it; None stands for an undefined number."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

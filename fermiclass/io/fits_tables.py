@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import warnings
@@ -14,7 +13,7 @@ from astropy.io import fits
 from astropy.table import Table
 from astropy.utils.exceptions import AstropyUserWarning, AstropyWarning
 
-from fermiclass.io.plain import flat_value, plain_column, plain_table
+from fermiclass.io.plain import flat_value, plain_column, plain_table, the_table
 
 #: Keywords of FITS itself, which are no metadata: they are neither read nor written.
 _STRUCTURAL = re.compile(
@@ -54,11 +53,6 @@ def to_fits(table: Table) -> bytes:
     return stream.getvalue()
 
 
-def to_fits_gz(table: Table) -> bytes:
-    """Return a plain table as a compressed FITS file; the same table gives the same bytes."""
-    return gzip.compress(to_fits(table), compresslevel=6, mtime=0)
-
-
 def from_fits(content: bytes, columns: Collection[str] = (), usual: Collection[str] = ()) -> Table:
     """Return the table of a FITS file that :func:`hdu_table` chooses. Raises any error of astropy for damaged files."""
     with warnings.catch_warnings():
@@ -75,12 +69,8 @@ def hdu_table(hdus: Iterable[Any], columns: Collection[str], usual: Collection[s
     columns.
     """
     tables = [hdu for hdu in hdus if isinstance(hdu, fits.BinTableHDU)]
-    fitting = [hdu for hdu in tables if set(columns) <= set(hdu.columns.names)]
-    if not tables:
-        raise ValueError("it has no table")
-    if columns and len(fitting) > 1:
-        raise ValueError(f"it has {len(fitting)} tables with the columns {', '.join(columns)}: keep only one of them")
-    hdu = (fitting or sorted(tables, key=lambda hdu: -sum(name.lower() in usual for name in hdu.columns.names)))[0]
+    tables.sort(key=lambda hdu: -sum(name.lower() in usual for name in hdu.columns.names))
+    hdu = the_table(tables, [hdu.columns.names for hdu in tables], columns)
     header = hdu.header
     table = Table.read(hdu, format="fits", unit_parse_strict="silent", mask_invalid=False)
     for number, column in enumerate(hdu.columns, start=1):

@@ -11,7 +11,7 @@ from astropy.table import Table
 from astropy.table.meta import get_header_from_yaml, get_yaml_from_table
 from numpy.typing import NDArray
 
-from fermiclass.io.plain import check_dimensions, plain_column, rows_of_numbers
+from fermiclass.io.plain import check_dimensions, plain_column, rows_of_numbers, text_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,6 +111,4 @@ def _values(values: Any) -> NDArray[Any]:
         return rows_of_numbers(values.to_pylist())
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return np.asarray(values.to_numpy())  # integers with gaps become float64
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
-        return np.array([(value or b"").decode("utf-8", "replace") for value in values.to_pylist()], dtype=str)
-    return np.array(["" if value is None else str(value) for value in values.to_pylist()], dtype=str)
+    return np.array([text_of(value) for value in values.to_pylist()], dtype=str)

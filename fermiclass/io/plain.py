@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def _plain_data(column: Any) -> NDArray[Any]:
         items = [None if np.all(gone) else item for item, gone in zip(data, mask, strict=True)]
         if any(isinstance(item, list | np.ndarray) for item in items):
             return rows_of_numbers(items)
-        return np.array([_text(item) for item in items], dtype=str)
+        return np.array([text_of(item) for item in items], dtype=str)
     if data.dtype.kind == "S":
         try:
             data = data.astype(str)  # ASCII, ten times faster
@@ -59,7 +59,8 @@ def rows_of_numbers(items: list[Any]) -> NDArray[np.float64]:
     return filled
 
 
-def _text(item: Any) -> str:
+def text_of(item: Any) -> str:
+    """Return an item of a column of objects as text, empty where it is missing."""
     if item is None:
         return ""
     return item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
@@ -102,3 +103,16 @@ def check_dimensions(table: Table, most: int) -> Table:
         if table[name].ndim > most:
             raise ValueError(f"column '{name}' has {table[name].shape[1:]} numbers a row")
     return table
+
+
+def the_table(tables: Sequence[Any], names: Sequence[Collection[str]], columns: Collection[str]) -> Any:
+    """Return the one of several tables, with the names of their columns, that has some columns, or else the first.
+
+    Raises ValueError when there is none, or several have the columns.
+    """
+    fitting = [table for table, there in zip(tables, names, strict=True) if set(columns) <= set(there)]
+    if not tables:
+        raise ValueError("it has no table")
+    if columns and len(fitting) > 1:
+        raise ValueError(f"it has {len(fitting)} tables with the columns {', '.join(columns)}: keep only one of them")
+    return (fitting or tables)[0]

@@ -62,24 +62,20 @@ def send_table(path: str | os.PathLike[str], name: str | None = None) -> list[st
     from pyvo.samp import SAMP_STATUS_OK, SAMPHubError, SAMPProxyError
 
     mtype, file = check_sendable(path), Path(path).resolve()
-    message = {
-        "samp.mtype": mtype,
-        "samp.params": {"url": file.as_uri(), "table-id": file.as_uri(), "name": name or file.name},
-    }
-    loaded, refused = [], []
+    about = {"url": file.as_uri(), "table-id": file.as_uri(), "name": name or file.name}
+    loaded: list[str] = []
+    refused: list[str] = []
     with _connection() as client:
         receivers = sorted(client.get_subscribed_clients(mtype))
         for receiver in receivers:
             who = str(client.get_metadata(receiver).get("samp.name", receiver))
             try:
-                reply = client.call_and_wait(receiver, message, str(_TIMEOUT))
+                reply = client.ecall_and_wait(receiver, mtype, str(_TIMEOUT), **about)
+                reason = reply.get("samp.error", {}).get("samp.errortxt", "no reason given")
+                is_loaded = reply.get("samp.status") == SAMP_STATUS_OK
             except (SAMPHubError, SAMPProxyError) as error:  # the application does not answer
-                refused.append(f"{who}: {in_one_line(error)}")
-                continue
-            if reply.get("samp.status") == SAMP_STATUS_OK:
-                loaded.append(who)
-            else:
-                refused.append(f"{who}: {reply.get('samp.error', {}).get('samp.errortxt', 'no reason given')}")
+                reason, is_loaded = in_one_line(error), False
+            (loaded if is_loaded else refused).append(who if is_loaded else f"{who}: {reason}")
     if not receivers:
         raise MessagingError(
             f"no application at the SAMP hub accepts tables ({mtype}). Start TOPCAT or Aladin, and load '{path}' there."

@@ -31,7 +31,7 @@ from astropy.table import Table
 
 from fermiclass.errors import CatalogError, OutputError, in_one_line
 from fermiclass.io.files import check_place, read_bytes, write_bytes
-from fermiclass.io.fits_tables import from_fits, to_fits, to_fits_gz
+from fermiclass.io.fits_tables import from_fits, to_fits
 from fermiclass.io.parquet_tables import from_parquet, to_parquet
 from fermiclass.io.plain import plain_table
 from fermiclass.io.text_tables import from_csv, from_ecsv, to_csv, to_ecsv
@@ -41,7 +41,7 @@ _DECOMPRESS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ"
 
 _WRITERS: dict[str, Callable[[Table], bytes]] = {
     ".fits": to_fits,
-    ".fits.gz": to_fits_gz,
+    ".fits.gz": lambda table: gzip.compress(to_fits(table), compresslevel=6, mtime=0),
     ".ecsv": to_ecsv,
     ".vot": to_votable,
     ".csv": to_csv,

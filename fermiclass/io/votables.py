@@ -19,7 +19,7 @@ from astropy.table import Table
 from astropy.utils.exceptions import AstropyWarning
 from astropy.utils.xml.iterparser import get_xml_iterator
 
-from fermiclass.io.plain import check_dimensions, flat_value, plain_table
+from fermiclass.io.plain import check_dimensions, flat_value, plain_table, the_table
 
 _TYPES: tuple[tuple[type, str], ...] = ((bool, "boolean"), (int, "long"), (float, "double"))
 
@@ -86,12 +86,7 @@ def from_votable(content: bytes, columns: Collection[str] = ()) -> Table:
         # Units and names of other tools may break the standard and still be clear.
         warnings.simplefilter("ignore", AstropyWarning)
         tables = list(parse(io.BytesIO(content), verify="ignore").iter_tables())
-        if not tables:
-            raise ValueError("it has no table")
-        fitting = [table for table in tables if set(columns) <= {field.name for field in table.fields}]
-        if columns and len(fitting) > 1:
-            raise ValueError(f"it has {len(fitting)} tables with the columns {', '.join(columns)}: keep only one")
-        element = (fitting or tables)[0]
+        element = the_table(tables, [[field.name for field in table.fields] for table in tables], columns)
         table = element.to_table(use_names_over_ids=True)
     table.meta = {param.name: param.value for param in (*element.infos, *element.params)}
     for name in table.colnames:  # long descriptions have line breaks and indents in XML

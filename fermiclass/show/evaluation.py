@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,16 +73,15 @@ def populations_table(evaluation: Evaluation) -> Table | None:
         return None
     methods = methods or shown(evaluation)
     against = {name: evaluation.versus_baselines(name) for name in methods}
-    compared = ("ratio", "difference", "the best baseline") if has_baselines else ()
-    table = _table("NLL of", "n", "NLL", *compared)
+    table = _table("NLL of", "n", "NLL", *(("ratio", "difference", "the best baseline") if has_baselines else ()))
     for population in populations:
+        where = evaluation.targets.populations[population].heading
         for name in methods:
             nll = evaluation.figures.loc[(population, name), "nll"]
             cells = [str(len(evaluation.losses(population))), f"{nll:.3f}"]
             if (row := against[name].get(population)) is not None:
                 ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
                 cells += [ratio, f"{row['mean']:+.3f} ± {row['se']:.3f}", row["baseline"]]
-            where = evaluation.targets.populations[population].heading
             table.add_row(where if len(methods) == 1 else f"{name}, {where}", *cells)
     return table
 
@@ -108,7 +107,7 @@ def significance_table(evaluation: Evaluation) -> Table | None:
 
 def classes_table(evaluation: Evaluation, method: str) -> Table:
     """Return the found and the expected number, precision and recall of each class, by latitude where it is scored."""
-    table = _table("class", "found", "expected", "precision", "recall", "average\nprecision")
+    rows = []
     for population in ("all", "low", "high"):
         if population not in evaluation.figures.index.unique("population"):
             continue
@@ -116,31 +115,34 @@ def classes_table(evaluation: Evaluation, method: str) -> Table:
         for name, row in evaluation.per_class(method, population).items():
             figures = (_number(row[key]) for key in ("precision", "recall", "average_precision"))
             expected = f"{row['expected']:.1f} ± {row['expected_se']:.1f}"
-            table.add_row(f"{_either(name)}{where}", str(row["n"]), expected, *figures)
-    return table
+            rows.append((f"{name.replace('|', ' or ')}{where}", row["n"], expected, *figures))
+    return _table("class", "found", "expected", "precision", "recall", "average\nprecision", rows=rows)
 
 
 def confusion_table(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> Table:
     """Return numbers of sources by true class (rows) and most probable class, in % of the true class."""
-    table = _table("true class", "sources", *(f"said {name}" for name in classes))
-    for name, row in zip(classes, counts, strict=True):
-        total = sum(row)
-        cells = (f"{count} {f'({100 * count / total:.0f} %)' if total else '(–)':>7}" for count in row)
-        table.add_row(name, str(total), *cells)
-    return table
+    rows = (
+        (name, sum(row), *(f"{n} {f'({100 * n / sum(row):.0f} %)' if sum(row) else '(–)':>7}" for n in row))
+        for name, row in zip(classes, counts, strict=True)
+    )
+    return _table("true class", "sources", *(f"said {name}" for name in classes), rows=rows)
 
 
 def candidates_table(evaluation: Evaluation, method: str) -> Table:
     """Return number, purity and completeness of pulsar candidates by threshold, in both readings of the classes."""
     measured = ("purity", "completeness")
-    headings = (f"{key}\n{reading}" for reading in _READINGS.values() for key in measured)
-    table = _table("P from", "n", *headings)
     found = [evaluation.candidates(method, population)[_CANDIDATES] for population in _READINGS]
-    for rows in zip(*found, strict=True):
-        threshold, n = rows[0]["threshold"], rows[0]["n"]
-        cells = (percent(row[key], row[f"{key}_interval"]) for row in rows for key in measured)
-        table.add_row(f"{threshold:g}" if threshold else "all", str(n), *cells)
-    return table
+    rows = (
+        (
+            f"{first['threshold']:g}" if first["threshold"] else "all",
+            first["n"],
+            *(percent(row[key], row[f"{key}_interval"]) for row in (first, *others) for key in measured),
+        )
+        for first, *others in zip(*found, strict=True)
+    )
+    return _table(
+        "P from", "n", *(f"{key}\n{reading}" for reading in _READINGS.values() for key in measured), rows=rows
+    )
 
 
 def percent(fraction: float | None, interval: Sequence[float] | None) -> str:
@@ -155,43 +157,40 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
     console = console or console_for_tables()
     targets, best = evaluation.targets, evaluation.best
 
-    def say(text: str) -> None:
-        console.print(text, markup=False)
-
     numbers = {name: evaluation.per_class(best)[name]["n"] for name in evaluation.classes}
     unclear = len(evaluation) - sum(numbers.values())
     found = ", ".join(f"{n} {name}" for name, n in numbers.items()) + (f", {unclear} of several" if unclear else "")
     number = len(targets.meta["features"])
-    say(
+    console.print(
         f"{targets.catalog}, {targets.description}: {len(evaluation)} sources ({found}), "
         f"{number} feature{'s' if number > 1 else ''}."
     )
     if targets.protocol == "open":
         radius, gone, moved, which = (targets.meta[key] for key in ("radius_deg", "gone", "moved", "targets"))
-        say(
+        console.print(
             f"The same source is the nearest one within {radius:g} deg of both lists. {gone} {which} sources have "
             f"none. Sources whose name is further off in the later list do not count ({moved})."
         )
     console.print(methods_table(evaluation))
     hidden = len(evaluation.results) - len(shown(evaluation))
     if hidden:
-        say(f"{hidden} more baselines are not as good; --json writes them all.")
-    say(
+        console.print(f"{hidden} more baselines are not as good; --json writes them all.")
+    console.print(
         f"{definitions()}\n{directions()} The best constant probabilities have an NLL of "
         f"{evaluation.nll_of_constants:.3f}. s: seconds of training and prediction."
     )
     if any(result.class_priors for result in evaluation.results.values()):
-        say(f"{ESTIMATED_SUFFIX}: corrected for class priors estimated from all sources without a class.")
+        console.print(f"{ESTIMATED_SUFFIX}: corrected for class priors estimated from all sources without a class.")
     chance = evaluation.table.loc[best, "ece_by_chance"]
-    say(f"If {best} were perfectly calibrated, its ECE for this number of sources would be {chance:.3f}.")
+    console.print(f"If {best} were perfectly calibrated, its ECE for this number of sources would be {chance:.3f}.")
     for table in (populations_table(evaluation), significance_table(evaluation)):
         if table is not None:
             console.print(table)
-    say(f"True classes and the most probable ones by {best}; expected: the sum of its probabilities.")
+    console.print(f"True classes and the most probable ones by {best}; expected: the sum of its probabilities.")
     console.print(confusion_table(evaluation.confusion(best).tolist(), evaluation.classes))
     console.print(classes_table(evaluation, best))
     if set(_READINGS) <= set(targets.populations):
-        say(
+        console.print(
             "Average precision is over all unassociated sources; those without a later class count as negatives.\n"
             "Pulsar candidates are n sources with at least this probability of a pulsar of any kind. Purity: fraction "
             "of them that are pulsars; of all sources it is the base rate. Completeness: fraction of all pulsars. "
@@ -200,10 +199,8 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
         console.print(candidates_table(evaluation, best))
 
 
-def _table(first: str, *numbers: str) -> Table:
-    table = rich_table(first, *numbers, right=range(1, 1 + len(numbers)))
-    table.padding = (0, 1, 0, 0)
-    return table
+def _table(first: str, *numbers: str, rows: Iterable[Iterable[object]] = ()) -> Table:
+    return rich_table(first, *(f">{heading}" for heading in numbers), rows=rows, padding=(0, 1, 0, 0))
 
 
 def _range(low: float, high: float) -> str:
@@ -214,7 +211,3 @@ def _range(low: float, high: float) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
-
-
-def _either(name: str) -> str:
-    return name.replace("|", " or ")

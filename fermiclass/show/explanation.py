@@ -61,13 +61,15 @@ def _title(explained: Explanation) -> Text:
 
 
 def _probabilities_table(explained: Explanation) -> RichTable:
-    table = rich_table("class", "probability", "without error bars", right=(1, 2))
     C, members = len(explained.classes), explained.members
-    with_errors, without = members @ explained.probabilities, members @ explained.without_errors
-    for k in [*np.argsort(-explained.probabilities, kind="stable"), *range(C, len(members))]:
-        if k == C:
-            table.add_section()
-        table.add_row(explained.names[k], f"{with_errors[k]:.3f}", f"{without[k]:.3f}")
+    numbers = zip(explained.names, members @ explained.probabilities, members @ explained.without_errors, strict=True)
+    rows = [(name, f"{with_errors:.3f}", f"{without:.3f}") for name, with_errors, without in numbers]
+    best_first = np.argsort(-explained.probabilities, kind="stable")
+    table = rich_table("class", ">probability", ">without error bars", rows=(rows[k] for k in best_first))
+    if len(rows) > C:
+        table.add_section()
+    for row in rows[C:]:
+        table.add_row(*row)
     return table
 
 
@@ -102,8 +104,8 @@ def _effects_table(explained: Explanation) -> RichTable:
     first = explained.first
     shown = [*first, *(k for k in explained.considered if k not in first)][:_MOST_EFFECTS]
     names = [explained.names[k].replace("+", "+\n") for k in shown]  # 80 columns
-    table = rich_table("feature", "value", "expected", names[0], "", *names[1:], right=(1, 2, 3, 5, 6))
-    table.padding = (0, 1, 0, 0)
+    headings = (">value", ">expected", f">{names[0]}", "", *(f">{name}" for name in names[1:]))
+    table = rich_table("feature", *headings, padding=(0, 1, 0, 0))
     kinds = explained.kinds
 
     def add(name: str, value: str, expected: str, effect: FloatArray, largest: float) -> None:
@@ -132,7 +134,13 @@ def _bar(value: float, largest: float) -> str:
 
 
 def _features_table(explained: Explanation) -> RichTable:
-    table, gap = _wide_table(explained, "feature", "value")
+    """Return the values of the features and the ranges of the classes.
+
+    Up to three classes fit into 80 characters. With more, there is a space between numbers at which lines can break.
+    """
+    few = len(explained.classes) <= 3
+    gap, padding = ("", (0, 1)) if few else (" ", (0, 1, 0, 0))
+    table = rich_table("feature", ">value", *(f">{name}" for name in explained.classes), padding=padding)
     for j, name in enumerate(explained.features):
         low, high = explained.population[:, [1, 3], j].T
         narrowest = float(np.min(high - low))
@@ -143,23 +151,9 @@ def _features_table(explained: Explanation) -> RichTable:
     return table
 
 
-def _wide_table(explained: Explanation, *columns: str) -> tuple[RichTable, str]:
-    """Return an empty table with a column for each class, and the gap between numbers in its cells.
-
-    Up to three classes fit into 80 characters. With more, the gap is a space at which lines can break.
-    """
-    table = rich_table(*columns, *explained.classes, right=tuple(range(1, len(columns) + len(explained.classes))))
-    few = len(explained.classes) <= 3
-    if not few:
-        table.padding = (0, 1, 0, 0)
-    return table, "" if few else " "
-
-
 def _neighbours_table(explained: Explanation) -> RichTable:
-    table = rich_table("nearest training sources", "class", "association", "distance", right=(3,))
-    for row in explained.neighbours:
-        table.add_row(str(row["Source_Name"]), str(row["CLASS"]), str(row["ASSOC1"]), f"{row['DISTANCE']:.3g}")
-    return table
+    rows = ((row["Source_Name"], row["CLASS"], row["ASSOC1"], f"{row['DISTANCE']:.3g}") for row in explained.neighbours)
+    return rich_table("nearest training sources", "class", "association", ">distance", rows=rows)
 
 
 def _flags(explained: Explanation) -> list[str]:

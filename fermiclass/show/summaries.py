@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
+from rich.padding import PaddingDimensions
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from fermiclass.catalog import CLASS_CODES
-from fermiclass.features import (
-    DEFAULT_FEATURE_SET,
-    FEATURE_SETS,
-    extract_features,
-    supported_features,
-)
+from fermiclass.features import DEFAULT_FEATURE_SET, FEATURE_SETS, extract_features, supported_features
 from fermiclass.io.target_lists import sexagesimal
-from fermiclass.labelling.class_priors import WAY_KEY, stated_priors
-from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, SUM_PREFIX, Labels
+from fermiclass.labelling.class_priors import stated_priors
+from fermiclass.labelling.labels import CONFIDENT, LASTS, SUM_PREFIX, Labels
+from fermiclass.show.caveats import caveats
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -35,9 +31,6 @@ if TYPE_CHECKING:
 
 _MOST_SUSPICIOUS = 10
 
-#: A summary names a class if at least this fraction of its confident unassociated sources will vanish.
-MANY_VANISH = 0.2
-
 
 def print_info(catalog: Catalog) -> None:
     """Print release, classes, and the numbers of missing and imputed values of each feature."""
@@ -46,30 +39,29 @@ def print_info(catalog: Catalog) -> None:
     about = f", {release.years} years of data ({release.reference})" if release.years else ""
     about += f": {len(catalog)} sources, from {catalog.source}"
     console.print(Text.assemble((release.name, "bold"), about))
-    console.print(f"SHA-256 {catalog.sha256}\n", highlight=False)
+    console.print(f"SHA-256 {catalog.sha256}\n")
     print_sources(catalog, [])
 
-    classes = rich_table("class", "sources", "identified", "associated", "meaning", right=(1, 2, 3))
-    codes, counts = np.unique(catalog.classes, return_counts=True)
-    for k in np.argsort(-counts, kind="stable"):
-        identified = int(np.sum(catalog.identified[catalog.classes == codes[k]]))
-        rest = int(counts[k]) - identified
-        name, meaning = (codes[k], CLASS_CODES.get(codes[k], "")) if codes[k] else ("(none)", "unassociated")
-        split = (str(identified), str(rest)) if codes[k] else ("", "")
-        classes.add_row(name, str(counts[k]), *split, meaning)
-    console.print(classes)
+    classes, identified = Counter(catalog.classes.tolist()), Counter(catalog.classes[catalog.identified].tolist())
+    rows = [
+        (code, n, identified[code], n - identified[code], CLASS_CODES.get(code, ""))
+        if code
+        else ("(none)", n, "", "", "unassociated")
+        for code, n in sorted(classes.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    console.print(rich_table("class", ">sources", ">identified", ">associated", "meaning", rows=rows))
 
     table = extract_features(catalog, supported_features(catalog))
     known = np.any(~table.imputed_value | np.isfinite(table.upper), axis=0)
     supported = [feature for feature, is_known in zip(table.features, known, strict=True) if is_known]
-    rows = rich_table("feature", "missing", "errors imputed", "in the set", right=(1, 2))
+    features = rich_table("feature", ">missing", ">errors imputed", "in the set")
     for j in np.flatnonzero(known):
-        feature = table.features[j]
-        measured = np.any(table.X_var[~table.imputed_value[:, j], j] > 0)
-        missing, imputed = table.imputed_value[:, j].sum(), table.imputed_uncertainty[:, j].sum()
+        feature, missing = table.features[j], table.imputed_value[:, j]
+        measured = np.any(table.X_var[~missing, j] > 0)
+        imputed = str(table.imputed_uncertainty[:, j].sum()) if measured else "no error bar"
         sets = ", ".join(name for name, members in FEATURE_SETS.items() if feature in members)
-        rows.add_row(feature.name, str(missing), str(imputed) if measured else "no error bar", sets)
-    console.print(rows)
+        features.add_row(feature.name, str(missing.sum()), imputed, sets)
+    console.print(features)
     for name, members in FEATURE_SETS.items():
         lacking = [feature.name for feature in members if feature not in supported]
         console.print(f"Set {name}: {'lacks ' + ', '.join(lacking) if lacking else 'supported'}.")
@@ -136,24 +128,22 @@ def print_outliers(outliers: Table, path: Path) -> None:
     wrong = np.asarray(outliers["P_WRONG"])
     console.print(
         f"{len(outliers)} sources have a class. The expected number of wrong classes is {wrong.sum():.0f}; "
-        f"{np.sum(wrong > 0.5)} classes are wrong with a probability above 0.5. The most suspicious sources:",
-        highlight=False,
+        f"{np.sum(wrong > 0.5)} classes are wrong with a probability above 0.5. The most suspicious sources:"
     )
     has = [name for name in ASSOCIATION_COLUMNS if name in outliers.colnames]
-    columns = ("source", "class", "wrong", "looks like", "nearest", *(name.rpartition("_")[2] for name in has))
-    table = rich_table(*columns, right=(2, *range(5, len(columns))))
-    for row in outliers[:_MOST_SUSPICIOUS]:
-        best = row["PRED_CLASS"]
-        nearest = Counter(str(row["NEIGHBOUR_CLASSES"]).split(", ")).most_common()
-        table.add_row(
-            str(row["Source_Name"]),
-            str(row["CLASS1"]),
+    rows = [
+        (
+            row["Source_Name"],
+            row["CLASS1"],
             f"{row['P_WRONG']:.2f}",
-            f"{best} {row[f'P_{best}']:.2f}",
-            " ".join(f"{count} {name}" for name, count in nearest),
+            f"{row['PRED_CLASS']} {row['P_' + row['PRED_CLASS']]:.2f}",
+            " ".join(f"{n} {name}" for name, n in Counter(row["NEIGHBOUR_CLASSES"].split(", ")).most_common()),
             *(f"{row[name]:.3f}" for name in has),
         )
-    console.print(table)
+        for row in outliers[:_MOST_SUSPICIOUS]
+    ]
+    columns = ("source", "class", ">wrong", "looks like", "nearest", *(">" + name.rpartition("_")[2] for name in has))
+    console.print(rich_table(*columns, rows=rows))
     if has:
         console.print("BAY, LR: the catalogue's own probabilities of the association; 0 means that it gives none.")
     console.print(f"All sources, the most suspicious first: {path}")
@@ -163,30 +153,23 @@ def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
     """Print numbers of labelled sources by class, and of confident labels, the class priors, and the flags."""
     console = console_for_tables()
     console.print(f"Trained on {_learned(model)}.")
-    table = rich_table("class", "most probable", f"P ≥ {CONFIDENT}", "expected", "that last", right=(1, 2, 3, 4))
-    for count in Labels(labels).counts():
-        numbers = (count.best, count.confident, round(count.expected), round(count.lasting))
-        table.add_row(count.words, *map(str, numbers))
+    about = Labels(labels)
+    rows = [(n.words, n.best, n.confident, round(n.expected), round(n.lasting)) for n in about.counts()]
+    table = rich_table("class", ">most probable", f">P ≥ {CONFIDENT}", ">expected", ">that last", rows=rows)
     table.add_section()
     confident = np.sum(np.asarray(labels["P_MAX"]) >= CONFIDENT)
     table.add_row("all", *map(str, (len(labels), confident, len(labels), round(np.sum(labels[LASTS])))))
     console.print(table)
-    _print_class_priors(console, [str(name) for name in model.estimator.classes_], labels.meta)
-    console.print(lasting_caveat(labels))
-    console.print(flag_caveat(labels["LABEL_FLAGS"]))
-    console.print(f"Labels: {path}", highlight=False, soft_wrap=True)
-
-
-def _print_class_priors(console: Console, classes: Sequence[str], meta: Mapping[str, Any]) -> None:
-    """Print the class priors of each group of sources, if the labels were corrected for them."""
-    stated = stated_priors(meta)
-    if stated:
-        table = rich_table("class priors", *classes, right=tuple(range(1, len(classes) + 1)))
-        for group, priors in stated.items():
-            table.add_row(group, *(f"{priors[name]:.4g}" if name in priors else "" for name in classes))
-        console.print(table)
-    for sentence in prior_caveats(meta):
+    if stated := stated_priors(labels.meta):
+        names = [str(name) for name in model.estimator.classes_]
+        priors = [
+            (group, *(f"{given[name]:.4g}" if name in given else "" for name in names))
+            for group, given in stated.items()
+        ]
+        console.print(rich_table("class priors", *(f">{name}" for name in names), rows=priors))
+    for sentence in caveats(about):
         console.print(sentence)
+    console.print(f"Labels: {path}", soft_wrap=True)
 
 
 def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10) -> None:
@@ -199,19 +182,17 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
     if "expected" in ranking.meta:
         console.print(f"Expected among these {len(ranking)} sources: {ranking.meta['expected']} ({LASTS}).")
     score = score.removesuffix(f" * {LASTS}")
-    by_class, by_group = score.startswith("P_") and score != "P_MAX", score.startswith(SUM_PREFIX)
+    of_class = score[2:] if score.startswith("P_") and score != "P_MAX" else ""
     is_probability = score.startswith(("P_", SUM_PREFIX))
-    columns = ["source", "RA J2000", "Dec", "r95'", "b", "σ", "class", "P", *([] if is_probability else ["score"])]
-    table = rich_table(*columns, "last", "flag", "since", right=(3, 4, 5, 7, 8, 9, 10, 11))
-    table.padding = 0  # to fit into 80 columns
+    columns = ("source", "RA J2000", "Dec", ">r95'", ">b", ">σ", "class", ">P", *(() if is_probability else [">score"]))
+    table = rich_table(*columns, ">last", ">flag", ">since", padding=0)  # to fit into 80 columns
     first = ranking[:rows]
     for row, ra, dec in zip(first, *sexagesimal(first, short=True), strict=True):
-        name = score[2:] if by_class else str(row["PRED_CLASS"])
-        probability = row[score] if by_class or by_group else row["P_MAX"]
         radius = 60.0 * row["Conf_95_SemiMajor"] if "Conf_95_SemiMajor" in ranking.colnames else np.nan
         within = f"{radius:.1f}" if np.isfinite(radius) else ""
         cells = [str(row["Source_Name"]), ra, dec, within, f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
-        cells += [name, f"{probability:.3f}", *([] if is_probability else [f"{row[score]:.3f}"])]
+        cells += [of_class or str(row["PRED_CLASS"]), f"{row[score if is_probability else 'P_MAX']:.3f}"]
+        cells += [] if is_probability else [f"{row[score]:.3f}"]
         table.add_row(*cells, f"{row[LASTS]:.2f}", str(row["LABEL_FLAGS"]), str(row["FIRST_LIST"]))
     console.print(table)
     for row in first[np.asarray(first["KNOWN"]) != ""]:
@@ -219,7 +200,7 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
     if ranking.meta.get("past"):
         _print_past(console, ranking.meta["past"])
     for path in paths:
-        console.print(f"{len(ranking)} sources: {path}", highlight=False, soft_wrap=True)
+        console.print(f"{len(ranking)} sources: {path}", soft_wrap=True)
 
 
 def _print_past(console: Console, past: Mapping[str, Mapping[str, Any]]) -> None:
@@ -229,13 +210,10 @@ def _print_past(console: Console, past: Mapping[str, Mapping[str, Any]]) -> None
     console.print(
         f"What the same choice gave of the unassociated sources of earlier releases, and what {JUDGE} says of them:"
     )
-    columns = ("release", "sources", "expected", "that last", "pulsars", "spiders", "others", "no class", "gone")
-    table = rich_table(*columns, right=range(1, len(columns)))
-    table.padding = 0  # to fit into 80 columns
-    for release, numbers in past.items():
-        counts = (numbers[name] for name in ("sources", "expected", "lasting", "pulsars", "spiders", "others"))
-        table.add_row(release, *map(str, (*counts, numbers["unassociated"], numbers["gone"])))
-    console.print(table)
+    columns = (">sources", ">expected", ">that last", ">pulsars", ">spiders", ">others", ">no class", ">gone")
+    keys = ("sources", "expected", "lasting", "pulsars", "spiders", "others", "unassociated", "gone")
+    rows = ((release, *map(numbers.get, keys)) for release, numbers in past.items())
+    console.print(rich_table("release", *columns, rows=rows, padding=0))  # to fit into 80 columns
     console.print(
         "expected: pulsars, by the default model trained on that release. spiders: bin, lmb, glc. A source without a "
         "class may still be a pulsar."
@@ -256,7 +234,20 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
     if n["no_news"]:
         console.print(f"{n['no_news']} bcu are left out that the list calls bcu or AGN: this is no news.")
     if comparison.agreement:
-        console.print(_agreement_table(comparison))
+        classes = list(next(iter(comparison.confusion.values())))
+        agreement = (
+            (
+                word,
+                f"{of['n']:.0f}",
+                f"{100 * of['agree']:.0f} %",
+                f"{of['mean_p']:.3f}",
+                *comparison.confusion[word].values(),
+            )
+            for word, of in comparison.agreement.items()
+        )
+        console.print(
+            rich_table("other list", ">n", ">agree", ">mean P", *(f">{name}" for name in classes), rows=agreement)
+        )
         console.print(
             "agree: PRED_CLASS is this class. mean P: mean of our probability of it. The other columns count our "
             "PRED_CLASS."
@@ -270,77 +261,20 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
         console.print(
             "How well our probabilities tell these sources from the others (area under the ROC curve, 1 is best):"
         )
-        areas = rich_table("class", "sources", "others", "area", right=(1, 2, 3))
-        for words, curve in comparison.roc.items():
-            areas.add_row(words, str(curve["positive"]), str(curve["negative"]), f"{curve['auc']:.3f}")
-        console.print(areas)
-    _print_disagreements(comparison, console, rows)
+        areas = [(word, at["positive"], at["negative"], f"{at['auc']:.3f}") for word, at in comparison.roc.items()]
+        console.print(rich_table("class", ">sources", ">others", ">area", rows=areas))
+    by_class = "OTHER_CLASS" in comparison.table.colnames
+    column, theirs = ("P_OTHER_CLASS", "OTHER_CLASS") if by_class else ("OTHER_P", "OTHER_NAME")
+    shown = (
+        (row["Source_Name"], row["PRED_CLASS"], f"{row['P_MAX']:.3f}", row[theirs], f"{row[column]:.3f}")
+        for row in comparison.table[:rows]
+    )
+    console.print("The clearest disagreements first:")
+    console.print(
+        rich_table("source", "here", ">P", "other", ">P here of other" if by_class else ">P other", rows=shown)
+    )
     if path is not None:
         console.print(f"{len(comparison.table)} sources: {path}", soft_wrap=True)
-
-
-def _agreement_table(comparison: Comparison) -> RichTable:
-    classes = list(next(iter(comparison.confusion.values())))
-    table = rich_table("other list", "n", "agree", "mean P", *classes, right=tuple(range(1, 4 + len(classes))))
-    for word, about in comparison.agreement.items():
-        counts = (str(comparison.confusion[word][name]) for name in classes)
-        table.add_row(word, f"{about['n']:.0f}", f"{100 * about['agree']:.0f} %", f"{about['mean_p']:.3f}", *counts)
-    return table
-
-
-def _print_disagreements(comparison: Comparison, console: Console, rows: int) -> None:
-    found = comparison.table
-    by_class = "OTHER_CLASS" in found.colnames
-    column = "P_OTHER_CLASS" if by_class else "OTHER_P"
-    console.print("The clearest disagreements first:")
-    table = rich_table("source", "here", "P", "other", f"{'P here of other' if by_class else 'P other'}", right=(2, 4))
-    for row in found[:rows]:
-        other = str(row["OTHER_CLASS"]) if by_class else str(row["OTHER_NAME"])
-        table.add_row(
-            str(row["Source_Name"]), str(row["PRED_CLASS"]), f"{row['P_MAX']:.3f}", other, f"{row[column]:.3f}"
-        )
-    console.print(table)
-
-
-def prior_caveats(meta: Mapping[str, Any]) -> list[str]:
-    """Return sentences on the class priors of labels with these metadata; none if there was no correction."""
-    way = meta.get(WAY_KEY)
-    if way == "selection":
-        return [
-            "AGN are corrected for how completely they are associated, by Galactic latitude and significance "
-            "(--class-priors trained: no correction)."
-        ]
-    if way == "given":
-        return ["The class priors are given, on the assumption that every source is of one of these classes."]
-    return []
-
-
-def lasting_caveat(labels: Table) -> str:
-    """Return how many sources a later list will lack, and the classes whose unassociated sources mostly vanish."""
-    lasts, bare = np.asarray(labels[LASTS], float), np.asarray(labels[STATUS]) == "unassociated"
-    lost = np.where(np.isfinite(lasts), 1.0 - lasts, 0.0)
-    sure = bare & (np.asarray(labels["P_MAX"]) >= CONFIDENT)
-    unassociated = "" if bare.all() else "unassociated "
-    text = f"A later list will lack about {lost.sum():.0f} of these sources"
-    if unassociated:
-        text += f", {lost[bare].sum():.0f} of them unassociated"
-    for name in Labels(labels).classes:
-        chosen = sure & (np.asarray(labels["PRED_CLASS"]) == name)
-        if lost[chosen].sum() >= max(1.0, MANY_VANISH * chosen.sum()):
-            text += (
-                f"; of {chosen.sum()} {unassociated}{name} with P ≥ {CONFIDENT} it will lack {lost[chosen].sum():.0f}"
-            )
-    return f"{text} ({LASTS})."
-
-
-def flag_caveat(flags: ArrayLike) -> str:
-    """Return how many sources are flagged, and how many by each bit of `LABEL_FLAGS`, from the flags of all."""
-    flags = np.asarray(flags, int)
-    counts = {meaning: np.sum(flags & bit > 0) for bit, meaning in LABEL_FLAGS.items()}
-    parts = [f"{meaning} ({count})" for meaning, count in counts.items() if count]
-    if not parts:
-        return f"None of {len(flags)} sources is flagged."
-    return f"{np.sum(flags > 0)} of {len(flags)} sources are flagged: {'; '.join(parts)}."
 
 
 def console_for_tables() -> Console:
@@ -348,9 +282,12 @@ def console_for_tables() -> Console:
     return Console(highlight=False, markup=False, emoji=False)
 
 
-def rich_table(*columns: str, right: Container[int] = ()) -> RichTable:
-    """Return an empty table of these columns; the columns with the numbers `right` are aligned to the right."""
-    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+def rich_table(*columns: str, rows: Iterable[Iterable[object]] = (), padding: PaddingDimensions = (0, 1)) -> RichTable:
+    """Return a table of these columns and rows; a column whose heading begins with ``>`` is aligned to the right."""
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=padding)
     for k, name in enumerate(columns):
-        table.add_column(name, justify="right" if k in right else "left", no_wrap=k == 0, overflow="fold")
+        justify: JustifyMethod = "right" if name.startswith(">") else "left"
+        table.add_column(name.removeprefix(">"), justify=justify, no_wrap=k == 0, overflow="fold")
+    for row in rows:
+        table.add_row(*map(str, row))
     return table

@@ -39,9 +39,6 @@ def stages(description: str, *, quiet: bool) -> Iterator[Callable[[int, int, str
 def progress_bar(description: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar with the remaining time if standard error is a terminal; yield ``advance(done, total)``."""
     console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield lambda done, total: None
-        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -50,7 +47,8 @@ def progress_bar(description: str, *, quiet: bool) -> Iterator[Callable[[int, in
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    hidden = quiet or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
         task = progress.add_task(description, total=1)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 

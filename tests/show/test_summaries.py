@@ -14,9 +14,10 @@ from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.evaluation import Evaluation
 from fermiclass.labelling.labels import Labels
 from fermiclass.plots import evaluation_figure
+from fermiclass.show.caveats import lasting_caveat
 from fermiclass.show.evaluation import confusion_table, print_evaluation
 from fermiclass.show.explanation import print_explanation
-from fermiclass.show.summaries import lasting_caveat, print_followup, print_info
+from fermiclass.show.summaries import print_followup, print_info
 from tests.analysis.test_explain import made_up_explanation
 from tests.evaluation.conftest import CLASSES, make_up_evaluation
 from tests.show.page.conftest import make_up_labels
@@ -64,7 +65,7 @@ def test_confident_labels_of_sources_that_vanish(labels):
     labels["P_MAX"][[*fsrq, *bcu, *psr]] = 0.95
     labels["LASTS"][[*fsrq, *bcu]] = 0.25
     assert sum(count.lasting for count in Labels(labels).counts()[:3]) == pytest.approx(len(labels) - 6)
-    text = lasting_caveat(labels)
+    text = lasting_caveat(Labels(labels))
     assert "about 6 of these sources, 3 of them unassociated; of 4 unassociated fsrq" in text
     assert "psr" not in text
 
@@ -74,7 +75,7 @@ def test_confident_labels_of_sources_that_vanish(labels):
 
 def printed(evaluation, width=80):
     stream = io.StringIO()
-    print_evaluation(evaluation, Console(file=stream, width=width, highlight=False))
+    print_evaluation(evaluation, Console(file=stream, width=width, highlight=False, markup=False))
     return stream.getvalue()
 
 

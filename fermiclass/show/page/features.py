@@ -6,10 +6,11 @@ import base64
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fermiclass.catalog import Catalog
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
+from fermiclass.io.arrays import FloatArray
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.page.sources import catalogue_rows
 
@@ -38,7 +39,7 @@ def feature_columns(about: Labels, catalog: Catalog) -> dict[str, Any]:
     low, centre, high = _percentiles(known.X).T
     return {
         "names": [feature.name for feature in table.features],
-        "about": [_about(feature.description, feature.unit) for feature in table.features],
+        "about": [", ".join(filter(None, (feature.description, feature.unit))) for feature in table.features],
         **_coded(shown),
         "imputed": _imputed(shown),
         "centre": _numbers(centre),
@@ -70,10 +71,6 @@ def _numbers(values: Any) -> list[float | None]:
     return [float(f"{v:.5g}") if np.isfinite(v) else None for v in values]
 
 
-def _about(description: str, unit: str) -> str:
-    return f"{description}, {unit}" if unit else description
-
-
 # Numbers have 16 bits each, in base64: decimal text of the features and error bars of all sources would take twice the
 # space. Codes from 0 to TOP are values, the next one stands for a missing value.
 TOP = 65534
@@ -84,24 +81,29 @@ def linear_codes(values: ArrayLike) -> dict[str, Any]:
     """Return ``{"low", "step", "codes"}``: low + step·code is a value to within step/2; NaN and ±∞ are missing."""
     x = np.asarray(values, np.float64)
     known = np.isfinite(x)
-    low, high = (float(x[known].min()), float(x[known].max())) if known.any() else (0.0, 0.0)
-    step = (high - low) / TOP
-    codes = np.full(x.shape, MISSING)
-    codes[known] = np.rint((x[known] - low) / step) if step else 0
-    return {"low": low, "step": step, "codes": _base64(codes)}
+    low, step, codes = _in_steps(x[known], TOP)
+    return {"low": low, "step": step, "codes": _base64(np.full(x.shape, MISSING), known, codes)}
 
 
 def log_codes(values: ArrayLike) -> dict[str, Any]:
     """Return ``{"low", "step", "codes"}``: code 0 is 0, others are low·exp(step·(code − 1)); negative is missing."""
     x = np.asarray(values, np.float64)
     positive = np.isfinite(x) & (x > 0)
-    logs = np.log(x[positive])
-    low, high = (float(logs.min()), float(logs.max())) if len(logs) else (0.0, 0.0)
-    step = (high - low) / (TOP - 1)
-    codes = np.where(x == 0, 0, MISSING)
-    codes[positive] = 1 + (np.rint((logs - low) / step) if step else 0)
-    return {"low": float(np.exp(low)), "step": step, "codes": _base64(codes)}
+    low, step, codes = _in_steps(np.log(x[positive]), TOP - 1)
+    return {
+        "low": float(np.exp(low)),
+        "step": step,
+        "codes": _base64(np.where(x == 0, 0, MISSING), positive, 1 + codes),
+    }
 
 
-def _base64(codes: ArrayLike) -> str:
-    return base64.b64encode(np.asarray(codes).astype("<u2").tobytes()).decode("ascii")
+def _in_steps(x: FloatArray, most: int) -> tuple[float, float, FloatArray]:
+    """Return the least number, the step of which `most` lead to the largest, and how many lead to each number."""
+    low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 0.0)
+    step = (high - low) / most
+    return low, step, np.rint((x - low) / step) if step else np.zeros(len(x))
+
+
+def _base64(codes: NDArray[Any], known: NDArray[np.bool_], of_known: FloatArray) -> str:
+    codes[known] = of_known
+    return base64.b64encode(codes.astype("<u2").tobytes()).decode("ascii")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fermiclass.catalog import CLASS_CODES
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY, stated_priors
 from fermiclass.labelling.labels import LABEL_FLAGS, Labels
 from fermiclass.labelling.prediction_columns import OOD_LIMIT
-from fermiclass.show.page.sources import whole_numbers
-
-if TYPE_CHECKING:
-    from astropy.table import Table
+from fermiclass.show.caveats import flag_counts
 
 #: Advice to the reader for each bit of LABEL_FLAGS, in addition to the short meaning in `LABEL_FLAGS`.
 FLAG_ADVICE = {
@@ -59,21 +56,22 @@ _PROVENANCE = {
 
 def class_meanings(labels: Labels) -> dict[str, str]:
     """Return the catalogue's classes that each class contains, in words; empty if the metadata do not give them."""
-    meanings: dict[str, str] = {}
     grouping = labels.grouping
     if grouping is None or "classes" not in labels.meta:
-        return meanings
-    for name, codes in grouping.members.items():
-        is_rest = name == grouping.rest and len(codes) > _MOST_NAMED
-        meanings[name] = "all classes in no other group" if is_rest else ", ".join(CLASS_CODES[code] for code in codes)
-    return meanings
+        return {}
+    return {
+        name: "all classes in no other group"
+        if name == grouping.rest and len(codes) > _MOST_NAMED
+        else ", ".join(CLASS_CODES[code] for code in codes)
+        for name, codes in grouping.members.items()
+    }
 
 
-def flag_summary(labels: Table) -> list[dict[str, Any]]:
+def flag_summary(about: Labels) -> list[dict[str, Any]]:
     """Return the meaning, the advice and the number of sources of each bit of LABEL_FLAGS."""
-    flags = [value or 0 for value in whole_numbers(labels, "LABEL_FLAGS")]
+    n = flag_counts(about)
     return [
-        {"bit": bit, "meaning": meaning, "advice": FLAG_ADVICE[bit], "n": sum(1 for value in flags if value & bit)}
+        {"bit": bit, "meaning": meaning, "advice": FLAG_ADVICE[bit], "n": n[bit]}
         for bit, meaning in LABEL_FLAGS.items()
     ]
 
@@ -91,10 +89,6 @@ def priors_summary(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def provenance(meta: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the first entries of the provenance with their names in words, and all other metadata (settings)."""
-    first = [(words, _spaced(str(meta[key]))) for key, words in _PROVENANCE.items() if key in meta]
-    rest = [(str(key), _spaced(str(value))) for key, value in meta.items() if key not in {*_PROVENANCE, NUMBERS_KEY}]
-    return first, rest
-
-
-def _spaced(text: str) -> str:
-    return ", ".join(text.split(","))
+    texts = {str(key): str(value).replace(",", ", ") for key, value in meta.items() if key != NUMBERS_KEY}
+    first = [(words, texts.pop(key)) for key, words in _PROVENANCE.items() if key in texts]
+    return first, list(texts.items())

@@ -52,20 +52,15 @@ class Mark:
 def class_marks(classes: Sequence[str]) -> tuple[Mark, ...]:
     """Return the marks of the classes: colours and shapes of :mod:`fermiclass.plots`, visible on both backgrounds."""
     colours, markers = class_colours(classes), class_markers(classes)
-    return tuple(
-        Mark(
-            name,
-            light=_on(colours[name], "light"),
-            dark=_on(colours[name], "dark"),
-            outline=_OUTLINES[markers[name]],
-            symbol=_SYMBOLS.get(markers[name]),
-        )
-        for name in classes
+    seen = {
+        ground: [readable(colours[name], background, _LEAST_CONTRAST[ground]) for name in classes]
+        for ground, background in BACKGROUNDS.items()
+    }
+    outlines, symbols = (
+        [_OUTLINES[markers[name]] for name in classes],
+        [_SYMBOLS.get(markers[name]) for name in classes],
     )
-
-
-def _on(colour: str, ground: str) -> str:
-    return readable(colour, BACKGROUNDS[ground], _LEAST_CONTRAST[ground])
+    return tuple(map(Mark, classes, seen["light"], seen["dark"], outlines, symbols))
 
 
 def readable(colour: str, background: str, least: float) -> str:
@@ -76,9 +71,9 @@ def readable(colour: str, background: str, least: float) -> str:
     from matplotlib.colors import to_hex, to_rgb
 
     far = 0.0 if _luminance(to_rgb(background)) > 0.5 else 1.0
-    red, green, blue = to_rgb(colour)
     for share in np.linspace(0.0, 1.0, 101):
-        mixed = to_hex((_mix(red, far, share), _mix(green, far, share), _mix(blue, far, share)))
+        red, green, blue = ((1.0 - share) * part + share * far for part in to_rgb(colour))
+        mixed = to_hex((red, green, blue))
         if contrast(mixed, background) >= least:
             break
     return mixed
@@ -95,7 +90,3 @@ def contrast(colour: str, other: str) -> float:
 def _luminance(rgb: tuple[float, ...]) -> float:
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in rgb]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def _mix(part: float, other: float, share: float) -> float:
-    return (1.0 - share) * part + share * other

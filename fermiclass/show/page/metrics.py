@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from fermiclass.errors import ReportError
-
-_T = TypeVar("_T")
 
 _SCORES = ("n", "nll", "nll_se", "error", "ece", "brier")
 _OTHERS = ("per_class", "reliability", "confusion")
@@ -69,13 +68,15 @@ def read_metrics(path: str | os.PathLike[str], labels_meta: Mapping[str, Any]) -
     ReportError
         When the file cannot be read or does not hold an evaluation.
     """
-    return _read(path, lambda content: _trust(content, labels_meta), "an evaluation", "CATALOG --json FILE")
+    with _evaluation_in(path, "an evaluation", "CATALOG --json FILE") as content:
+        return _trust(content, labels_meta)
 
 
-def _read(path: str | os.PathLike[str], take: Callable[[Any], _T], what: str, arguments: str) -> _T:
-    """Return what `take` makes of the content of a file that ``fermiclass evaluate`` wrote with these arguments."""
+@contextmanager
+def _evaluation_in(path: str | os.PathLike[str], what: str, arguments: str) -> Iterator[Any]:
+    """Yield the content of a file that ``fermiclass evaluate`` wrote with these arguments."""
     try:
-        return take(json.loads(Path(path).read_text(encoding="utf-8")))
+        yield json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError) as error:
         raise ReportError(
             f"'{path}' is not {what} ({type(error).__name__}: {error}). Give a file that 'fermiclass evaluate "
@@ -96,15 +97,14 @@ def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
 
     chosen = min(methods, key=rank)
     found = methods[chosen]
-    same_data = set(content["features"]) == _names(meta.get("features")) and {
-        name.lower() for name in _names(content["grouping"])
-    } == {name.lower() for name in _names(meta.get("classes"))}
+    same_features = set(content["features"]) == _names(meta.get("features"))
+    same_classes = _names(content["grouping"].lower()) == _names(str(meta.get("classes") or "").lower())
     populations = {"all": found} | ({"unassociated": found["unassociated"]} if "unassociated" in found else {})
     return Trust(
         catalog=content["catalog"],
         protocol=f"{content['protocol']}: {content['description']}",
         method=chosen,
-        same_method=same_data and not any(rank(chosen)[:-1]),
+        same_method=same_features and same_classes and not any(rank(chosen)[:-1]),
         classes=tuple(content["classes"]),
         scores={
             name: {key: of[key] for key in _SCORES} | {key: of[key] for key in _OTHERS if key in of}
@@ -136,23 +136,20 @@ def read_candidates(path: str | os.PathLike[str]) -> Candidates:
 
     Raises ReportError when the file cannot be read or does not hold such an evaluation.
     """
-    return _read(path, _candidates, "an evaluation in the open world", "CATALOG --open LATER --json FILE")
-
-
-def _candidates(content: Mapping[str, Any]) -> Candidates:
-    own = next(about for about in content["methods"].values() if not about["is_baseline"])
-    face, spiders = (own[reading]["candidates"]["pulsar"] for reading in ("face", "spiders"))
-    rows = tuple(
-        {
-            "threshold": row["threshold"],
-            "n": row["n"],
-            "purity": _measured(row, "purity"),
-            "spiders": _measured(other, "purity"),
-            "completeness": _measured(row, "completeness"),
-        }
-        for row, other in zip(face, spiders, strict=True)
-    )
-    return Candidates(content["catalog"], content["later"], content["found"]["pulsar"], rows)
+    with _evaluation_in(path, "an evaluation in the open world", "CATALOG --open LATER --json FILE") as content:
+        own = next(about for about in content["methods"].values() if not about["is_baseline"])
+        face, spiders = (own[reading]["candidates"]["pulsar"] for reading in ("face", "spiders"))
+        rows = tuple(
+            {
+                "threshold": row["threshold"],
+                "n": row["n"],
+                "purity": _measured(row, "purity"),
+                "spiders": _measured(other, "purity"),
+                "completeness": _measured(row, "completeness"),
+            }
+            for row, other in zip(face, spiders, strict=True)
+        )
+        return Candidates(content["catalog"], content["later"], content["found"]["pulsar"], rows)
 
 
 def _measured(row: Mapping[str, Any], key: str) -> tuple[float, float, float] | None:

@@ -24,6 +24,7 @@ from fermiclass.catalog.source_names import gamma_ray_names
 from fermiclass.errors import OutputError
 from fermiclass.io.files import check_place, write_bytes
 from fermiclass.labelling.labels import CONFIDENT, Labels
+from fermiclass.show.caveats import caveats
 from fermiclass.show.page.features import feature_columns
 from fermiclass.show.page.headline import class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
@@ -37,7 +38,6 @@ from fermiclass.show.page.sources import (
     statuses_of,
     text_column,
 )
-from fermiclass.show.summaries import flag_caveat, lasting_caveat, prior_caveats
 
 _ENDINGS = (".html", ".htm")
 _LIBRARIES = ("echarts.common.min.js", "dataTables.min.js")
@@ -106,7 +106,6 @@ def report_page(
     marks = class_marks(classes)
     first, settings = provenance(labels.meta)
     data = _data(about, catalog, trust)
-    flags = [bits or 0 for bits in data["sources"]["flags"]]
     style = _style(marks)
     scripts = [*(_text("vendor", name) for name in _LIBRARIES), _script()]
     environment = Environment(
@@ -129,7 +128,7 @@ def report_page(
         classes=classes,
         marks=marks,
         num_sources=len(labels),
-        caveats=[*prior_caveats(labels.meta), lasting_caveat(labels), flag_caveat(flags)],
+        caveats=caveats(about),
         statuses=statuses_of(data["sources"]),
         groups=["+".join(inside) for inside in about.groups.values()],
         wanted=[classes[c] for c in data["wanted"]],
@@ -164,7 +163,7 @@ def _data(about: Labels, catalog: Catalog | None, trust: Trust | None) -> dict[s
     return {
         "classes": [asdict(mark) for mark in class_marks(classes)],
         "groups": groups,
-        "flags": flag_summary(labels),
+        "flags": flag_summary(about),
         "wanted": [c for c, name in enumerate(classes) if name in CLASS_TREE["pulsar"]],
         "saved": saved,
         "origin": {str(key): str(value) for key, value in labels.meta.items()},

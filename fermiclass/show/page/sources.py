@@ -95,9 +95,9 @@ def saved_columns(about: Labels) -> list[dict[str, Any]]:
     page's sources have it, a name or a name with the number of a class.
     """
     labels = about.table
-    columns: list[tuple[str, list[Any], str]] = [("Source_Name", ["name"], "char")]
-    columns += [(column, [name], "char") for column, name in (*_TEXTS, ("STATUS", "status"))]
+    texts = (("Source_Name", "name"), *_TEXTS, ("STATUS", "status"))
     numbers = (*_NUMBERS, *_OPTIONAL, *((column, name, 1) for column, name in _MEASURED))
+    columns: list[tuple[str, list[Any], str]] = [(column, [name], "char") for column, name in texts]
     columns += [(column, [name], "double" if decimals else "int") for column, name, decimals in numbers]
     columns.append(("PRED_CLASS", ["predicted"], "char"))
     for c, name in enumerate(about.classes):
@@ -125,10 +125,7 @@ def text_column(name: str, key: str, about: str, ucd: str) -> dict[str, Any]:
 def statuses_of(columns: dict[str, Any]) -> list[str]:
     """Return each status that some source has, in the usual order."""
     found = dict.fromkeys(columns["status"])
-    return [
-        *(name for name in SOURCE_STATUSES if name in found),
-        *(name for name in found if name not in SOURCE_STATUSES),
-    ]
+    return [name for name in dict.fromkeys((*SOURCE_STATUSES, *found)) if name in found]
 
 
 def catalogue_rows(labels: Table, catalog: Catalog) -> list[int]:
@@ -175,13 +172,10 @@ def floats(table: Table, column: str) -> Any:
     return numbers
 
 
-def whole_numbers(table: Table, column: str) -> list[int | None]:
-    """Return the numbers of :func:`floats` as integers, None for NaN."""
-    return [None if value is None else int(value) for value in _list(np.round(floats(table, column)))]
-
-
 def _rounded(table: Table, column: str, decimals: int) -> list[Any]:
-    return _list(np.round(floats(table, column), decimals)) if decimals else whole_numbers(table, column)
+    """Return the numbers of :func:`floats`, rounded, as integers where there are no decimals; None for NaN."""
+    rounded = _list(np.round(floats(table, column), decimals))
+    return rounded if decimals else [None if value is None else int(value) for value in rounded]
 
 
 def _list(values: Any) -> list[Any]:

@@ -184,7 +184,7 @@ def test_labelled_sources_with_a_class_are_known_too(dr4):
 
 def test_every_flag_is_explained(labels):
     assert set(FLAG_ADVICE) == set(LABEL_FLAGS)
-    rows = flag_summary(labels)
+    rows = flag_summary(Labels(labels))
     assert [row["n"] for row in rows] == [int(np.sum(labels["LABEL_FLAGS"] & bit > 0)) for bit in LABEL_FLAGS]
 
 

@@ -1,0 +1,56 @@
+"""What to keep in mind of labels, in sentences: class priors, sources that a later list will lack, and flags."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fermiclass.labelling.class_priors import WAY_KEY
+from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, Labels
+
+#: A summary names a class if at least this fraction of its confident unassociated sources will vanish.
+MANY_VANISH = 0.2
+
+_OF_PRIORS = {
+    "selection": "AGN are corrected for how completely they are associated, by Galactic latitude and significance "
+    "(--class-priors trained: no correction).",
+    "given": "The class priors are given, on the assumption that every source is of one of these classes.",
+}
+
+
+def caveats(about: Labels) -> list[str]:
+    """Return sentences on the class priors of labels if they are corrected, on sources that vanish, and on flags."""
+    of_priors = [text for way, text in _OF_PRIORS.items() if about.meta.get(WAY_KEY) == way]
+    return [*of_priors, lasting_caveat(about), _flag_caveat(about)]
+
+
+def lasting_caveat(about: Labels) -> str:
+    """Return how many sources a later list will lack, and the classes whose unassociated sources mostly vanish."""
+    labels = about.table
+    lasts, bare = np.asarray(labels[LASTS], float), np.asarray(labels[STATUS]) == "unassociated"
+    lost = np.where(np.isfinite(lasts), 1.0 - lasts, 0.0)
+    sure = bare & (np.asarray(labels["P_MAX"]) >= CONFIDENT)
+    unassociated = "" if bare.all() else "unassociated "
+    text = f"A later list will lack about {lost.sum():.0f} of these sources"
+    if unassociated:
+        text += f", {lost[bare].sum():.0f} of them unassociated"
+    for name in about.classes:
+        chosen = sure & (np.asarray(labels["PRED_CLASS"]) == name)
+        if lost[chosen].sum() >= max(1.0, MANY_VANISH * chosen.sum()):
+            text += (
+                f"; of {chosen.sum()} {unassociated}{name} with P ≥ {CONFIDENT} it will lack {lost[chosen].sum():.0f}"
+            )
+    return f"{text} ({LASTS})."
+
+
+def flag_counts(about: Labels) -> dict[int, int]:
+    """Return the number of sources with each bit of `LABEL_FLAGS`, and with any of them under 0."""
+    flags = np.nan_to_num(np.ma.filled(np.ma.asarray(about.table["LABEL_FLAGS"], float), 0.0)).astype(int)
+    return {0: int(np.sum(flags > 0))} | {bit: int(np.sum(flags & bit > 0)) for bit in LABEL_FLAGS}
+
+
+def _flag_caveat(about: Labels) -> str:
+    flagged, *counts = flag_counts(about).values()
+    parts = [f"{meaning} ({count})" for meaning, count in zip(LABEL_FLAGS.values(), counts, strict=True) if count]
+    if not parts:
+        return f"None of {len(about)} sources is flagged."
+    return f"{flagged} of {len(about)} sources are flagged: {'; '.join(parts)}."
