@@ -8,10 +8,10 @@ on them, and ``predict`` labels rows, here or on the workers of a cluster.
 from fermiclass.rows.arrays import ArrayRows
 from fermiclass.rows.columns import Columns
 from fermiclass.rows.fits import FITSRows
-from fermiclass.rows.predict import predict_rows
 from fermiclass.rows.opening import open_rows, open_training_rows
 from fermiclass.rows.parquet import ParquetRows, parquet_writer
 from fermiclass.rows.passes import row_statistics, shuffled_minibatches
+from fermiclass.rows.predict import predict_rows
 from fermiclass.rows.rows_model import RowsModel, RowsProvenance, fit_rows
 
 __all__ = [
