@@ -12,7 +12,7 @@ from fermiclass.rows.arrays import ArrayRows
 from fermiclass.rows.chunk import Rows
 from fermiclass.rows.columns import DEFAULT_LABEL, UNCERTAINTY_PREFIX
 from fermiclass.rows.fits import FITSRows, open_fits
-from fermiclass.rows.parquet import ParquetRows, open_parquet_file, parquet_files
+from fermiclass.rows.parquet import ParquetRows, parquet_fragments
 
 
 def open_rows(
@@ -96,7 +96,7 @@ def open_training_rows(
     if kind == "npy":
         return open_rows(path, features, uncertainties=uncertainties, label=label)
     if kind == "parquet":
-        found = list(open_parquet_file(parquet_files(Path(path))[0]).schema_arrow.names)
+        found = list(parquet_fragments(Path(path))[0].physical_schema.names)
     else:
         found = list(open_fits(Path(path), hdu).columns.names)
     if features is None:

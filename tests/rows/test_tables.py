@@ -110,13 +110,19 @@ def test_scaled_numbers_are_right_or_refused(tmp_path, kind, zero, scale):
 def test_only_the_row_groups_and_columns_concerned_are_read_once(data, tmp_path, monkeypatch):
     rows = make_rows("parquet", data, tmp_path)
     asked = []
-    read = pq.ParquetFile.read_row_group
 
-    def spy(self, group, columns=None):
-        asked.append((group, columns))
-        return read(self, group, columns=columns)
+    class Spy:
+        def __init__(self, number, group):
+            self.number, self.group = number, group
 
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", spy)
+        def __getattr__(self, name):
+            return getattr(self.group, name)
+
+        def to_table(self, columns):
+            asked.append((self.number, columns))
+            return self.group.to_table(columns=columns)
+
+    monkeypatch.setattr(rows, "_groups", [Spy(*each) for each in enumerate(rows._groups)])
     for start in range(64, 192, 16):
         rows.read(start, start + 16)
     rows.read(190, 194)
