@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, published_figures
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS, authors_start
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
@@ -49,11 +49,7 @@ class Astro454(Benchmark):
     default_cells = ("six",)
     num_splits = 100
     tables = MappingProxyType({"Tables 9 and 10": PaperTable("six"), "Tables 17 and 18": PaperTable("four")})
-    published = published_figures(name)
     options = ("data", *METHOD_OPTIONS)
-
-    def __init__(self, data: Path) -> None:
-        self.folder = data
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell: 408 training sources and 46 test sources.

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.benchmark import Benchmark, Problem, published_figures
+from fermiclass.benchmarks.benchmark import Benchmark, Problem
 from fermiclass.benchmarks.methods import MethodOptions, make_estimator
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
@@ -67,7 +67,6 @@ class GPC(Benchmark):
     default_cells = tuple(f"{data_set}/0" for data_set in _INPUT_DIM)
     num_splits = 10
     methods = _METHODS
-    published = published_figures(name)
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell. All cells of a data set have the same noise, scaled.

@@ -13,7 +13,6 @@ The paper shows figures only. Each split is a new training set.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -76,16 +75,6 @@ class _Regression(Benchmark):
         white = 0.0 if cell.startswith(_KNOWN) else LEARNED
         return UncertainGPRegressor(KERNELS[method], starts=self.starts, noise_variance=white)
 
-    def run(self, cell: str, estimator: Any, split: int) -> Record:
-        """Train and test on one training set."""
-        started = time.perf_counter()
-        scores = self.score(cell, split, estimator)
-        return scores | {"seconds": time.perf_counter() - started}
-
-    def score(self, cell: str, split: int, estimator: Any) -> Record:
-        """Train and test on one training set."""
-        raise NotImplementedError
-
 
 def _fit_network(network: MLPRegressor, X: FloatArray, y: FloatArray) -> MLPRegressor:
     with warnings.catch_warnings():
@@ -119,7 +108,7 @@ class SincSig(_Regression):
     options = ("noise",)
     starts = 2
 
-    def score(self, cell: str, split: int, estimator: Any) -> Record:
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Train and test on one training set."""
         first, _, second = cell.partition("/")
         rng = np.random.default_rng([split, self.cells.index(cell)])
@@ -178,7 +167,7 @@ class CartPole(_Regression):
     options = ("plot",)
     starts = 1
 
-    def score(self, cell: str, split: int, estimator: Any) -> Record:
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Train on one output at a time."""
         data = draw_cartpole(int(cell), np.random.default_rng([split, int(cell)]))
         x = np.random.default_rng([split, 0]).uniform(-_HALF_WIDTHS, _HALF_WIDTHS, (_NUM_TEST, 5))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, published_figures
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.figures import ClassCurves, toy_figure
 from fermiclass.benchmarks.gp_draws import LatentFunctions, bayes_probabilities, draw_problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
@@ -44,11 +45,7 @@ class Toy(Benchmark):
     cells = (CELL,)
     num_splits = 10
     tables = MappingProxyType({"Table 1": PaperTable()})
-    published = published_figures(name)
     options = ("plot", *METHOD_OPTIONS)
-
-    def __init__(self) -> None:
-        self._functions = LatentFunctions.draw(3, 1, np.random.default_rng(_SEED), variance=0.5, lengthscale=2.0)
 
     def problem(self, cell: str, split: int) -> Problem:
         """Draw the rows of a split, with the probabilities of the Bayes classifier."""
@@ -86,6 +83,10 @@ class Toy(Benchmark):
         fitted = {name: clone(e).fit(problem.X, problem.y, X_var=problem.X_var) for (_, name), e in estimators.items()}
         scores = records[records["split"] == 0].set_index("method")["nll"].to_dict()
         return toy_figure(self.curves(fitted), problem.X, problem.y, scores)
+
+    @cached_property
+    def _functions(self) -> LatentFunctions:
+        return LatentFunctions.draw(3, 1, np.random.default_rng(_SEED), variance=0.5, lengthscale=2.0)
 
     def _bayes(self, X: FloatArray) -> FloatArray:
         return bayes_probabilities(self._functions, X, NOISE_VARIANCE, HALF_WIDTH)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, published_figures
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS, authors_start
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
@@ -61,12 +61,7 @@ class UCI(Benchmark):
             "Tables 5 and 6, satellite": PaperTable("satellite", slow=True),
         }
     )
-    published = published_figures(name)
     options = ("data", "openml", "noise", *METHOD_OPTIONS)
-
-    def __init__(self, data: Path, openml: bool = False) -> None:
-        self.folder = data
-        self.openml = openml
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell; X_var is zero. Raises BenchmarkError when the data cannot be read or fetched."""
