@@ -125,18 +125,15 @@ class Benchmark:
     def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Train and test on a split.
 
-        Returns
-        -------
-        dict
-            The record of the split, with
+        Returns the record of the split, with
 
-            - ``"nll"``, ``"error"``, ``"classes"`` and ``"confusion"``; see :func:`score_labels`;
-            - ``"seconds"``, ``"fit_seconds"``, ``"predict_seconds"``;
-            - ``"bayes_nll"``, the NLL of the Bayes classifier, and ``"excess"``, the NLL above it, if it is known;
-            - ``"noise"``, the noise variance of each feature, if the method learned it;
-            - the last ``"elbo"``, and whether training ``"converged"``, if the estimator has them;
-            - for wrong labels their number ``"wrong"`` and the balanced class rate ``"bcr"``. Also ``"found"``, the
-              number of wrong labels among the first 1.25 × ``"wrong"`` training rows, if the method ranks them.
+        - ``"nll"``, ``"error"``, ``"classes"`` and ``"confusion"``; see :func:`score_labels`;
+        - ``"seconds"``, ``"fit_seconds"``, ``"predict_seconds"``;
+        - ``"bayes_nll"``, the NLL of the Bayes classifier, and ``"excess"``, the NLL above it, if it is known;
+        - ``"noise"``, the noise variance of each feature, if the method learned it;
+        - the last ``"elbo"``, and whether training ``"converged"``, if the estimator has them;
+        - for wrong labels their number ``"wrong"`` and the balanced class rate ``"bcr"``. Also ``"found"``, the number
+          of wrong labels among the first 1.25 × ``"wrong"`` training rows, if the method ranks them.
         """
         problem = self.problem(cell, split)
         started = time.perf_counter()

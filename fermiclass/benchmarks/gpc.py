@@ -112,17 +112,20 @@ class GPC(Benchmark):
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of appendix D, and for ``banana`` those of section IV-A, which shows a figure only."""
         data_set = cell.partition("/")[0]
-        protocol = {
-            "num_inducing": 300,
-            "batch_size": 1024,
-            "epochs": None,
-            "steps": 10_000,
-            "learning_rate": 0.01,
-            # The paper has no white noise.
-            "hyper": {"epsilon": None, "lengthscale": 0.1 * float(np.sqrt(_INPUT_DIM[data_set])), "white": 1e-8},
-        }
-        banana = {"num_inducing": 32, "kernel": "matern32", "steps": 5000}
-        return protocol | banana if data_set == "banana" else protocol
+        special = {"num_inducing": 32, "kernel": "matern32", "steps": 5000} if data_set == "banana" else {}
+        return paper_settings(_INPUT_DIM[data_set]) | special
+
+
+def paper_settings(input_dim: int) -> dict[str, Any]:
+    """Return the settings of appendix D. The paper has no white noise."""
+    return {
+        "num_inducing": 300,
+        "batch_size": 1024,
+        "epochs": None,
+        "steps": 10_000,
+        "learning_rate": 0.01,
+        "hyper": {"epsilon": None, "lengthscale": 0.1 * float(np.sqrt(input_dim)), "white": 1e-8},
+    }
 
 
 _TRIANGLES = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array([[11], [15], [7]])), 0.0)
