@@ -112,12 +112,13 @@ class SincSig(_Regression):
         """Train and test on one training set."""
         first, _, second = cell.partition("/")
         rng = np.random.default_rng([split, self.cells.index(cell)])
-        if not second:
-            data = draw_sincsig(int(first), rng, bound=2.5, output_std=0.1)
-        elif first == _KNOWN:
-            data = draw_sincsig(int(second), rng, bound=2.5, output_std=(0.2, 0.5))
-        else:
-            data = draw_sincsig(int(first), rng, bound=float(second), output_std=(0.0, float(second)))
+        size, bound = first, 2.5
+        output_std: float | tuple[float, float] = 0.1
+        if first == _KNOWN:
+            size, output_std = second, (0.2, 0.5)
+        elif second:
+            bound, output_std = float(second), (0.0, float(second))
+        data = draw_sincsig(int(size), rng, bound=bound, output_std=output_std)
         grid, y = np.linspace(-10.0, 10.0, 100), data.Y[:, 0]
         if isinstance(estimator, MLPRegressor):
             centre, scale = data.X.mean(), data.X.std()

@@ -49,14 +49,9 @@ class Toy(Benchmark):
 
     def problem(self, cell: str, split: int) -> Problem:
         """Draw the rows of a split, with the probabilities of the Bayes classifier."""
-        problem = draw_problem(
-            self._functions,
-            np.random.default_rng((_SEED, split)),
-            num_train=NUM_ROWS,
-            num_test=NUM_ROWS,
-            noise_variance=NOISE_VARIANCE,
-            half_width=HALF_WIDTH,
-        )
+        box = {"noise_variance": NOISE_VARIANCE, "half_width": HALF_WIDTH}
+        rng = np.random.default_rng((_SEED, split))
+        problem = draw_problem(self._functions, rng, num_train=NUM_ROWS, num_test=NUM_ROWS, **box)
         return replace(problem, bayes=self._bayes(problem.X_test))
 
     def settings(self, cell: str) -> Mapping[str, Any]:
