@@ -9,7 +9,10 @@ distribution ``p(x | x̃) ∝ N(x | x̃, V I)`` in the box, a product of truncat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +23,8 @@ from threadpoolctl import threadpool_limits
 from fermiclass.benchmarks.benchmark import Problem
 from fermiclass.io.arrays import FloatArray
 
+#: The paper's settings of the estimator for such problems.
+SETTINGS: Mapping[str, Any] = MappingProxyType({"num_inducing": 100, "batch_size": 200, "inputs": {"hidden": (50, 50)}})
 NUM_FREQUENCIES = 1024
 _DRAWS = 512  # a power of 2
 _SCAN = 4000  # number of intervals in which the search for class boundaries starts in one dimension

@@ -49,8 +49,6 @@ _PRIOR: dict[str, Any] = {"prior": "mixture", "prior_variance": 1.0}
 # penbased has ten digits; on training rows of satimage, three components are better than ten
 _COMPONENTS = {"penbased": 10, "satimage": 3}
 
-_METHODS = ("mgp@step", "mgp@probit", "mgp@logit", "mgp@softmax-bound")  # GPC-I, GPC-II, GPC-III, GPCsm
-
 # The published error of magic is that of table III's ORTH, which has a probit as well: the paper's own 99.9 % is due to
 # the row number.
 
@@ -66,7 +64,7 @@ class GPC(Benchmark):
     )
     default_cells = tuple(f"{data_set}/0" for data_set in _INPUT_DIM)
     num_splits = 10
-    methods = _METHODS
+    methods = ("mgp@step", "mgp@probit", "mgp@logit", "mgp@softmax-bound")  # GPC-I, GPC-II, GPC-III, GPCsm
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell. All cells of a data set have the same noise, scaled.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
-from fermiclass.benchmarks.gp_draws import LatentFunctions, bayes_probabilities, draw_problem
+from fermiclass.benchmarks.gp_draws import SETTINGS, LatentFunctions, bayes_probabilities, draw_problem
 from fermiclass.benchmarks.methods import authors_start
 from fermiclass.nimgp.settings import join_settings
 
@@ -107,12 +107,5 @@ class Synthetic(Benchmark):
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of sections 5.1 and 5.2. The network has two layers in the authors' code."""
         data_set, _ = _CELLS[cell]
-        return join_settings(
-            authors_start(data_set.input_dim),
-            {
-                "num_inducing": 100,
-                "batch_size": 200,
-                "inputs": {"hidden": (50, 50)},
-                "noise": "shared" if data_set.learned else "given",
-            },
-        )
+        noise = "shared" if data_set.learned else "given"
+        return join_settings(authors_start(data_set.input_dim), {**SETTINGS, "noise": noise})

@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.figures import ClassCurves, toy_figure
-from fermiclass.benchmarks.gp_draws import LatentFunctions, bayes_probabilities, draw_problem
+from fermiclass.benchmarks.gp_draws import SETTINGS, LatentFunctions, bayes_probabilities, draw_problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.io.arrays import FloatArray
 
@@ -56,13 +56,7 @@ class Toy(Benchmark):
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of section 5.1: 100 inducing points, batches of 200, a two-layer network, 700 draws."""
-        return {
-            "num_inducing": 100,
-            "batch_size": 200,
-            "inputs": {"hidden": (50, 50)},
-            "noise": "given",
-            "num_draws": 700,
-        }
+        return {**SETTINGS, "noise": "given", "num_draws": 700}
 
     def curves(self, fitted: Mapping[str, Any]) -> ClassCurves:
         """Predict on a grid slightly larger than the box, with estimators fitted to a split."""

@@ -24,7 +24,6 @@ SHARES = ("0", "0.05", "0.1", "0.2")
 
 _TRAIN = 2 / 3
 _SEED = 17
-_METHODS = ("rmgpc", "smgpc")
 
 _DATA_SETS = ("new-thyroid", "wine", "glass", "svmguide2")
 
@@ -38,7 +37,7 @@ class WrongLabels(Benchmark):
     name = "rmgpc"
     cells = tuple(f"{data_set}/{share}" for data_set in _DATA_SETS for share in SHARES)
     num_splits = 100
-    methods = _METHODS
+    methods = ("rmgpc", "smgpc")
     scores = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f"), "bcr": ("BCR", ".3f")})
     options = ("data", "openml", "noise", *METHOD_OPTIONS)
 
