@@ -35,13 +35,11 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType({name: of for paper in PAPERS.v
 
 
 def make_benchmark(name: str, *, data: Path = Path(), openml: bool = False, per_round: int = 1) -> Benchmark:
-    """Make a benchmark, with those of the options that it declares.
+    """Make a benchmark. Only those of the options that it declares concern it.
 
     The module is imported here, so that the command line can list the names quickly. `data` is the folder of the data,
     with the layout that each benchmark describes; with `openml`, OpenML supplies data sets that are missing.
     """
     module, _, kind = BENCHMARKS[name].partition(":")
-    made = getattr(import_module(f"fermiclass.benchmarks.{module}"), kind)
-    options = {"data": data, "openml": openml, "per_round": per_round}
-    found: Benchmark = made(**{option: value for option, value in options.items() if option in made.options})
-    return found
+    made: type[Benchmark] = getattr(import_module(f"fermiclass.benchmarks.{module}"), kind)
+    return made(data, openml=openml, per_round=per_round)

@@ -9,12 +9,11 @@ The data are ``X.txt`` and ``Y.txt`` in ``DATA/uci/waveform``.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -47,73 +46,31 @@ ACQUISITIONS: Mapping[str, Callable[[Prediction], FloatArray] | None] = MappingP
     }
 )
 
-#: The paper's settings of the estimator, without the method.
-SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {"num_inducing": 50, "epochs": 1000, "batch_size": 50, "learning_rate": 1e-3, "noise": "per-feature"}
-)
 
-
-class Rows(NamedTuple):
-    """Inputs ``(n, D)`` and classes ``(n,)``."""
-
-    X: FloatArray
-    y: NDArray[np.int64]
-
-    def take(self, indices: Any) -> Rows:
-        """Return some of the rows."""
-        return Rows(self.X[indices], self.y[indices])
-
-
-def load(folder: Path) -> Rows:
-    """Read the 1,000 rows of ``folder/uci/waveform``.
+def load(folder: Path) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Read inputs ``(1000, D)`` and classes ``(1000,)`` of ``folder/uci/waveform``.
 
     Raises BenchmarkError when a file is missing or damaged, or has too few rows.
     """
-    return Rows(*load_rows(folder, "waveform", False, "active", NUM_TRAIN + NUM_TEST + NUM_POOL))
+    return load_rows(folder, "waveform", False, "active", NUM_TRAIN + NUM_TEST + NUM_POOL)
 
 
-class _Repetition:
-    """Rows of one learner. Its training rows grow by the rows that it takes from the pool."""
+def draw_repetition(
+    X: FloatArray, y: NDArray[Any], noise: float, repetition: int
+) -> tuple[FloatArray, NDArray[Any], np.random.Generator]:
+    """Return the rows of a repetition in their order: 100 training rows, 500 test rows, and the pool; and a generator.
 
-    def __init__(self, data: Rows, noise_variance: float, repetition: int) -> None:
-        self._rng = np.random.default_rng((5, repetition))
-        rows = data.take(self._rng.permutation(len(data.y)))
-        # Standardise by the first training rows, then add noise. All noise variances use the same draws, scaled.
-        start = rows.X[:NUM_TRAIN]
-        X = (rows.X - start.mean(axis=0)) / start.std(axis=0)
-        X += np.sqrt(noise_variance) * self._rng.standard_normal(X.shape)
-        rows = rows._replace(X=X)
-        self.train, self.test, self.pool = (
-            rows.take(slice(first, first + num))
-            for first, num in ((0, NUM_TRAIN), (NUM_TRAIN, NUM_TEST), (NUM_TRAIN + NUM_TEST, NUM_POOL))
-        )
-        self._noise_variance = noise_variance
-        self.scores: list[Record] = []
-
-    def variances(self, rows: Rows) -> FloatArray:
-        """Return the true X_var. Methods that learn the noise ignore it."""
-        return np.full_like(rows.X, self._noise_variance)
-
-    def score(self, fitted: Any) -> None:
-        """Record error and NLL of the test rows."""
-        p = fitted.predict_proba(self.test.X, X_var=self.variances(self.test))
-        self.scores.append(score_labels(self.test.y, p, fitted.classes_))
-
-    def label_more(self, fitted: Any, acquisition: str, num: int) -> None:
-        """Move the rows with the largest scores from the pool to the training rows."""
-        score = ACQUISITIONS[acquisition]
-        if score is None:
-            values = self._rng.random(len(self.pool.y))
-        else:
-            values = score(fitted.predict_distribution(self.pool.X, X_var=self.variances(self.pool)))
-        best = np.argsort(-values, kind="stable")[:num]
-        new = self.pool.take(best)
-        self.train = Rows(np.concatenate([self.train.X, new.X]), np.concatenate([self.train.y, new.y]))
-        self.pool = self.pool.take(np.delete(np.arange(len(self.pool.y)), best))
+    Inputs are standardised by the training rows before the noise. All noise variances have the same draws, scaled.
+    """
+    rng = np.random.default_rng((5, repetition))
+    order = rng.permutation(len(y))
+    X, y = X[order], y[order]
+    X = (X - X[:NUM_TRAIN].mean(axis=0)) / X[:NUM_TRAIN].std(axis=0)
+    return X + np.sqrt(noise) * rng.standard_normal(X.shape), y, rng
 
 
 def label_round_by_round(
-    data: Rows,
+    data: tuple[FloatArray, NDArray[Any]],
     estimator: Any,
     acquisition: str,
     noise: float,
@@ -129,7 +86,7 @@ def label_round_by_round(
     `estimator`: settings of the classifiers, whose ``fit`` must have ``start``.
     `acquisition`: one of :data:`ACQUISITIONS`: ``'entropy'`` of the predicted label, ``'bald'`` (the mutual information
     of the label and the latent functions), or ``'random'``.
-    `noise`: variance of the noise that is added to all inputs.
+    `noise`: variance of the noise that is added to all inputs. Methods that learn the noise ignore it as X_var.
     `repetition`: number of the repetition. It gives a division of the rows, the same for every method, acquisition and
     noise.
     `rounds`, `per_round`: number of rounds, and number of rows that are labelled in each.
@@ -139,17 +96,26 @@ def label_round_by_round(
     ``"curves"``: the numbers of rows labelled so far ``"added"``, ``"error"`` and ``"nll"``, lists of length ``rounds +
     1``.
     """
-    state = _Repetition(data, noise, repetition)
-    again = clone(estimator).set_params(**refit)
+    X, y, rng = draw_repetition(*data, noise, repetition)
+    X_var = np.full_like(X, noise)
+    train, test, pool = np.split(np.arange(NUM_TRAIN + NUM_TEST + NUM_POOL), [NUM_TRAIN, NUM_TRAIN + NUM_TEST])
+    score = ACQUISITIONS[acquisition]
+    scores: list[Record] = []
     fitted = None
     for k in range(rounds + 1):
-        X_var = state.variances(state.train)
-        fitted = clone(estimator if k == 0 else again).fit(state.train.X, state.train.y, X_var=X_var, start=fitted)
-        state.score(fitted)
-        if k < rounds:
-            state.label_more(fitted, acquisition, per_round)
-    curves = {name: [score[name] for score in state.scores] for name in ("error", "nll")}
-    return state.scores[-1] | {"curves": {"added": [k * per_round for k in range(rounds + 1)]} | curves}
+        unfitted = clone(estimator).set_params(**(refit if k else {}))
+        fitted = unfitted.fit(X[train], y[train], X_var=X_var[train], start=fitted)
+        scores.append(score_labels(y[test], fitted.predict_proba(X[test], X_var=X_var[test]), fitted.classes_))
+        if k == rounds:
+            break
+        if score is None:
+            values = rng.random(len(pool))
+        else:
+            values = score(fitted.predict_distribution(X[pool], X_var=X_var[pool]))
+        best = np.argsort(-values, kind="stable")[:per_round]
+        train, pool = np.append(train, pool[best]), np.delete(pool, best)
+    curves = {name: [record[name] for record in scores] for name in ("error", "nll")}
+    return scores[-1] | {"curves": {"added": [k * per_round for k in range(rounds + 1)]} | curves}
 
 
 class Active(Benchmark):
@@ -164,18 +130,17 @@ class Active(Benchmark):
     num_splits = 100
     options = ("data", "per_round", "noise", "plot", *METHOD_OPTIONS)
 
-    def __init__(self, data: Path, per_round: int = 1) -> None:
-        self.folder, self.per_round = data, per_round
-
     def problem(self, cell: str, split: int) -> Problem:
         """Return the start of a repetition: its first training rows, and its test rows."""
-        state = _Repetition(load(self.folder), float(cell.partition("/")[2]), split)
-        train, test = state.train, state.test
-        return Problem(train.X, state.variances(train), train.y, test.X, state.variances(test), test.y)
+        noise = float(cell.partition("/")[2])
+        X, y, _ = draw_repetition(*load(self.folder), noise, split)
+        train, test = np.split(np.arange(NUM_TRAIN + NUM_TEST), [NUM_TRAIN])
+        return Problem.split(X, noise, y, train, test)
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of section 5.5, with initial values from the authors' code."""
-        return {**SETTINGS, **authors_start(21)}
+        steps = {"epochs": 1000, "batch_size": 50, "learning_rate": 1e-3}
+        return {"num_inducing": 50, "noise": "per-feature", **steps, **authors_start(21)}
 
     def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
         """Return an unfitted estimator, which must be able to continue a training."""
@@ -189,8 +154,7 @@ class Active(Benchmark):
     def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Return the record of a repetition. Its ``"error"`` and ``"nll"`` are those after the last round."""
         acquisition, _, noise = cell.partition("/")
-        started = time.perf_counter()
-        record = label_round_by_round(
+        return label_round_by_round(
             load(self.folder),
             estimator,
             acquisition,
@@ -200,7 +164,6 @@ class Active(Benchmark):
             per_round=self.per_round,
             refit=_REFIT if estimator.epochs is None else {},
         )
-        return record | {"seconds": time.perf_counter() - started}
 
     def figure(self, estimators: Mapping[tuple[str, str], Any], records: pd.DataFrame) -> Figure:
         """Draw test error against labels added: one panel per method and noise, one line per acquisition."""

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, published_figures
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS, authors_start
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
@@ -27,15 +27,6 @@ _VALUES, _ERRORS = (0, 2, 3, 4, 6, 8), (1, None, None, 5, 7, None)  # columns of
 
 #: Columns of X in each cell: all six, or all except the significances of detection and curvature (appendix B.4).
 _FEATURES: Mapping[str, list[int]] = MappingProxyType({"six": [0, 1, 2, 3, 4, 5], "four": [0, 2, 3, 4]})
-
-
-class _Data(NamedTuple):
-    """Inputs and variances (454, 6), classes (454,), and splits (100, 454)."""
-
-    X: FloatArray
-    X_var: FloatArray
-    y: NDArray[np.str_]
-    splits: NDArray[np.int64]
 
 
 class Astro454(Benchmark):
@@ -49,21 +40,16 @@ class Astro454(Benchmark):
     default_cells = ("six",)
     num_splits = 100
     tables = MappingProxyType({"Tables 9 and 10": PaperTable("six"), "Tables 17 and 18": PaperTable("four")})
-    published = published_figures(name)
     options = ("data", *METHOD_OPTIONS)
-
-    def __init__(self, data: Path) -> None:
-        self.folder = data
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell: 408 training sources and 46 test sources.
 
         Raises BenchmarkError when the data cannot be read.
         """
-        data, features = _load(self.folder), _FEATURES[cell]
-        X, X_var = data.X[:, features], data.X_var[:, features]
-        train, test = data.splits[split, :NUM_TRAIN], data.splits[split, NUM_TRAIN:]
-        return Problem.split(X, X_var, data.y, train, test)
+        (X, X_var, y, splits), features = _load(self.folder), _FEATURES[cell]
+        train, test = np.split(splits[split], [NUM_TRAIN])
+        return Problem.split(X[:, features], X_var[:, features], y, train, test)
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return inducing points and step size of the authors' code. The text of the paper has a step size of 0.01."""
@@ -72,7 +58,8 @@ class Astro454(Benchmark):
 
 
 @lru_cache(maxsize=1)
-def _load(folder: Path) -> _Data:
+def _load(folder: Path) -> tuple[FloatArray, FloatArray, NDArray[np.str_], NDArray[np.int64]]:
+    """Return inputs and variances (454, 6), classes (454,), and splits (100, 454)."""
     home = folder / "astro454"
     try:
         columns = np.loadtxt(home / "features.csv", delimiter=",", skiprows=1)
@@ -82,7 +69,7 @@ def _load(folder: Path) -> _Data:
             raise ValueError(f"{len(columns)} rows of features, {len(y)} classes, splits of {splits.shape[1]} rows")
         zeros = np.zeros(len(columns))
         X_var = np.stack([zeros if k is None else columns[:, k] ** 2 for k in _ERRORS], axis=1)
-        return _Data(columns[:, _VALUES], X_var, y, splits)
+        return columns[:, _VALUES], X_var, y, splits
     except (OSError, EOFError, ValueError, IndexError) as error:
         raise BenchmarkError(
             f"the data of the benchmark 'astro454' cannot be read from '{home}' ({error}). Give the folder that holds "

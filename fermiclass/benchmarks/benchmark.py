@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,13 +29,6 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 #: Figures of a paper by cell and method, such as ``{("glass/0", "mgp"): {"nll": 1.63, "error": 0.346}}``.
 PublishedFigures = Mapping[tuple[str, str], Mapping[str, float]]
-
-
-def published_figures(benchmark: str) -> PublishedFigures:
-    """Return the figures of the paper as printed, which are in ``published.csv``."""
-    rows = pd.read_csv(Path(__file__).with_name("published.csv")).query("benchmark == @benchmark")
-    figures = rows.set_index(["cell", "method"]).drop(columns="benchmark")
-    return {(str(cell), str(method)): row.dropna().to_dict() for (cell, method), row in figures.iterrows()}
 
 
 _RANKED = 1.25  # number of rows that are inspected per wrong label
@@ -87,16 +81,26 @@ class Benchmark:
     num_splits: int = 10  #: Number of splits.
     #: Methods of the paper's table, which are run if none are chosen.
     methods: Sequence[str] = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo")
-    published: PublishedFigures = MappingProxyType({})  #: Figures of the paper.
     #: What a run of all tables of the paper takes of the benchmark, by title.
     tables: Mapping[str, PaperTable] = MappingProxyType({})
     #: Titles of the figures that are printed, and the formats of their numbers. The first is the lower the better.
     scores: Mapping[str, tuple[str, str]] = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f")})
-    #: Options of the command that the benchmark has, beside those of all benchmarks. ``data``, ``openml`` and
-    #: ``per_round`` are arguments of the constructor.
+    #: Options of the command that the benchmark has, beside those of all benchmarks.
     options: Sequence[str] = ("noise", *METHOD_OPTIONS)
     #: Settings that replace the paper's optimiser; None for those of :mod:`fermiclass.benchmarks.methods`.
     fast: Mapping[str, Any] | None = None
+
+    def __init__(self, data: Path = Path(), openml: bool = False, per_round: int = 1) -> None:
+        #: Folder of the data; whether OpenML supplies data sets that are missing there; and the number of rows that
+        #: active learning labels in a round.
+        self.folder, self.openml, self.per_round = data, openml, per_round
+
+    @cached_property
+    def published(self) -> PublishedFigures:
+        """Figures of the paper as printed, which are in ``published.csv``."""
+        rows = pd.read_csv(Path(__file__).with_name("published.csv")).query("benchmark == @self.name")
+        figures = rows.set_index(["cell", "method"]).drop(columns="benchmark")
+        return {(str(cell), str(method)): row.dropna().to_dict() for (cell, method), row in figures.iterrows()}
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell. Every call returns the same split.
@@ -121,18 +125,15 @@ class Benchmark:
     def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Train and test on a split.
 
-        Returns
-        -------
-        dict
-            The record of the split, with
+        Returns the record of the split, with
 
-            - ``"nll"``, ``"error"``, ``"classes"`` and ``"confusion"``; see :func:`score_labels`;
-            - ``"seconds"``, ``"fit_seconds"``, ``"predict_seconds"``;
-            - ``"bayes_nll"``, the NLL of the Bayes classifier, and ``"excess"``, the NLL above it, if it is known;
-            - ``"noise"``, the noise variance of each feature, if the method learned it;
-            - the last ``"elbo"``, and whether training ``"converged"``, if the estimator has them;
-            - for wrong labels their number ``"wrong"`` and the balanced class rate ``"bcr"``. Also ``"found"``, the
-              number of wrong labels among the first 1.25 × ``"wrong"`` training rows, if the method ranks them.
+        - ``"nll"``, ``"error"``, ``"classes"`` and ``"confusion"``; see :func:`score_labels`;
+        - ``"seconds"``, ``"fit_seconds"``, ``"predict_seconds"``;
+        - ``"bayes_nll"``, the NLL of the Bayes classifier, and ``"excess"``, the NLL above it, if it is known;
+        - ``"noise"``, the noise variance of each feature, if the method learned it;
+        - the last ``"elbo"``, and whether training ``"converged"``, if the estimator has them;
+        - for wrong labels their number ``"wrong"`` and the balanced class rate ``"bcr"``. Also ``"found"``, the number
+          of wrong labels among the first 1.25 × ``"wrong"`` training rows, if the method ranks them.
         """
         problem = self.problem(cell, split)
         started = time.perf_counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,9 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fermiclass.io.arrays import FloatArray
-from fermiclass.plots.style import PALETTE
+from fermiclass.plots.style import PALETTE, open_frame
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _TITLES = {
@@ -71,32 +72,42 @@ def toy_figure(
     Solid lines belong to the method, dashed lines to the Bayes classifier. The bars at the top are the training rows,
     inputs ``(N, 1)`` and labels 0 … C − 1, ``(N,)``. `scores` are the NLL by method, shown in the titles.
     """
-    from matplotlib.figure import Figure
-
-    num_columns = min(2, len(curves.predictions))
-    num_rows = -(-len(curves.predictions) // num_columns)
-    figure = Figure(figsize=(3.6 * num_columns, 2.5 * num_rows + 0.35), layout="constrained")
-    panels = figure.subplots(num_rows, num_columns, sharex=True, sharey=True, squeeze=False)
-    for axes, (name, probabilities) in zip(panels.flat, curves.predictions.items(), strict=False):
+    figure, panels = _panels(curves.predictions, 2, (3.6, 2.5), 0.0, "observed input", "class probability")
+    for axes, (name, probabilities) in zip(panels, curves.predictions.items(), strict=True):
         for c, colour in enumerate(PALETTE[: probabilities.shape[1]]):
             axes.plot(curves.x, probabilities[:, c], color=colour, linewidth=1.6, label=f"class {c + 1}")
             axes.plot(curves.x, curves.bayes[:, c], color="black", linewidth=0.8, dashes=(4, 2))
             at = X[y == c, 0]
             axes.vlines(at, _RUG_BOTTOM + _RUG_STEP * c, _RUG_BOTTOM + _RUG_STEP * (c + 0.8), colour, linewidth=0.3)
-        axes.set_title(title_of(name), fontsize="medium", loc="left")
         if scores is not None and name in scores:
             axes.set_title(f"NLL {scores[name]:.3f}", fontsize="small", loc="right")
-    first = panels.flat[0]
-    first.set_xlim(curves.x[0], curves.x[-1])
-    first.set_ylim(-0.02, _RUG_BOTTOM + _RUG_STEP * curves.bayes.shape[1])
-    for axes in panels.flat:
         axes.spines.left.set_bounds(0.0, 1.0)
-    first.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
-    _finish(panels, len(curves.predictions), "observed input", "class probability")
-    handles = [line for line in first.get_lines() if line.get_label().startswith("class")]
-    handles += first.plot([], [], color="black", linewidth=0.8, dashes=(4, 2), label="best possible")
-    _add_legend(figure, handles, [line.get_label() for line in handles])
+    first, top = panels[0], _RUG_BOTTOM + _RUG_STEP * curves.bayes.shape[1]
+    first.set(xlim=(curves.x[0], curves.x[-1]), ylim=(-0.02, top), yticks=[0.0, 0.25, 0.5, 0.75, 1.0])
+    first.plot([], [], color="black", linewidth=0.8, dashes=(4, 2), label="best possible")
+    _add_legend(figure, *first.get_legend_handles_labels())
     return figure
+
+
+def _panels(
+    names: Collection[str], columns: int, size: tuple[float, float], margin: float, xlabel: str, ylabel: str
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with a panel of this size for each name, in so many columns, with labels of the outer axes."""
+    from matplotlib.figure import Figure
+
+    columns = min(columns, len(names))
+    rows = -(-len(names) // columns)
+    figure = Figure(figsize=(size[0] * columns + margin, size[1] * rows + 0.35), layout="constrained")
+    grid = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    for unused in grid[len(names) :]:
+        unused.remove()
+    for k, (axes, name) in enumerate(zip(grid, names, strict=False)):
+        axes.set_title(title_of(name), fontsize="medium", loc="left")
+        if k + columns >= len(names):
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel(xlabel)
+        open_frame(axes, ylabel="" if k % columns else ylabel)
+    return figure, grid[: len(names)]
 
 
 def _add_legend(figure: Figure, handles: list[Any], names: list[str]) -> None:
@@ -112,41 +123,20 @@ def _add_legend(figure: Figure, handles: list[Any], names: list[str]) -> None:
             legend.remove()
 
 
-def _finish(panels: Any, num_used: int, xlabel: str, ylabel: str) -> None:
-    """Label the outer axes, and remove unused panels."""
-    for k, axes in enumerate(panels.flat):
-        if k >= num_used:
-            axes.remove()
-            continue
-        axes.spines[["top", "right"]].set_visible(False)
-        if k + panels.shape[1] >= num_used:
-            axes.tick_params(labelbottom=True)
-            axes.set_xlabel(xlabel)
-        if k % panels.shape[1] == 0:
-            axes.set_ylabel(ylabel)
-
-
 def active_figure(panels: Mapping[str, Mapping[str, LearningCurve]]) -> Figure:
     """Draw learning curves with their standard errors, as in the main paper's figure 6.
 
     They are given by panel (such as a method) and by line (such as an acquisition).
     """
-    from matplotlib.figure import Figure
-
-    num_columns = min(4, len(panels))
-    num_rows = -(-len(panels) // num_columns)
-    figure = Figure(figsize=(2.4 * num_columns + 0.5, 2.4 * num_rows + 0.35), layout="constrained")
-    grid = figure.subplots(num_rows, num_columns, sharex=True, sharey=True, squeeze=False)
+    figure, grid = _panels(panels, 4, (2.4, 2.4), 0.5, "labels added", "test error")
     lines = list(dict.fromkeys(name for curves in panels.values() for name in curves))
     handles: dict[str, Any] = {}
-    for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
+    for axes, curves in zip(grid, panels.values(), strict=True):
         for name, curve in curves.items():
             k = lines.index(name)
             colour, style = PALETTE[k % len(PALETTE)], _STYLES[k % len(_STYLES)]
             axes.fill_between(curve.added, curve.mean - curve.se, curve.mean + curve.se, color=colour, alpha=0.2, lw=0)
             (handles[name],) = axes.plot(curve.added, curve.mean, style, color=colour, linewidth=1.4)
-        axes.set_title(title_of(title), fontsize="medium", loc="left")
-    _finish(grid, len(panels), "labels added", "test error")
     _add_legend(figure, list(handles.values()), [title_of(name) for name in handles])
     return figure
 
@@ -161,10 +151,8 @@ def errors_figure(records: pd.DataFrame, outputs: Sequence[str]) -> Figure:
     for axes, output in zip(panels.flat, outputs, strict=True):
         by_method = records.groupby(["method", "size"], sort=False)[output].agg(["mean", "sem"])
         for method, colour in zip(records["method"].unique(), PALETTE, strict=False):
-            curve = by_method.loc[method].sort_index()
-            axes.errorbar(
-                curve.index, curve["mean"], curve["sem"], color=colour, marker="o", markersize=4, label=method
-            )
+            curve, style = by_method.loc[method].sort_index(), {"color": colour, "marker": "o", "markersize": 4}
+            axes.errorbar(curve.index, curve["mean"], curve["sem"], label=method, **style)
         axes.set_title(output, fontsize="medium")
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -25,6 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fermiclass.benchmarks.benchmark import Benchmark, Problem
+from fermiclass.benchmarks.gpc import paper_settings
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
@@ -64,14 +65,7 @@ class Flights(Benchmark):
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of section IV-A. The initial length-scales are those of the paper's other data."""
-        return {
-            "num_inducing": 200,
-            "batch_size": 1024,
-            "epochs": None,
-            "steps": 100_000,
-            "learning_rate": 0.01,
-            "hyper": {"epsilon": None, "lengthscale": 0.1 * float(np.sqrt(8)), "white": 1e-8},
-        }
+        return paper_settings(8) | {"num_inducing": 200, "steps": 100_000}
 
 
 @lru_cache(maxsize=1)

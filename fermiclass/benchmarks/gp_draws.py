@@ -9,7 +9,10 @@ distribution ``p(x | x̃) ∝ N(x | x̃, V I)`` in the box, a product of truncat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +23,10 @@ from threadpoolctl import threadpool_limits
 from fermiclass.benchmarks.benchmark import Problem
 from fermiclass.io.arrays import FloatArray
 
+#: The paper's settings of the estimator for such problems.
+SETTINGS: Mapping[str, Any] = MappingProxyType({"num_inducing": 100, "batch_size": 200, "inputs": {"hidden": (50, 50)}})
 NUM_FREQUENCIES = 1024
-NUM_DRAWS = 512
+_DRAWS = 512  # a power of 2
 _SCAN = 4000  # number of intervals in which the search for class boundaries starts in one dimension
 _BISECTIONS = 15  # accuracy of 1e-7 of the box: single precision
 _CELLS = 160  # number of cells along each side of the box in two dimensions
@@ -96,25 +101,15 @@ def draw_problem(
     The labels are ``argmax_c f_c(x)``. The same generator gives the same rows, and the same noise scaled by
     ``noise_variance``, V of every input, which is positive. Fewer training rows are the first rows of a larger set.
     """
-    input_dim = functions.frequencies.shape[-1]
 
-    def rows(
-        num_rows: int, positions: np.random.Generator, noise: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        x = positions.uniform(-half_width, half_width, (num_rows, input_dim))
+    def rows(size: int, positions: np.random.Generator, noise: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        x = positions.uniform(-half_width, half_width, (size, functions.frequencies.shape[-1]))
         return x, x + np.sqrt(noise_variance) * noise.standard_normal(x.shape)
 
     positions, noise, test_positions, test_noise = rng.spawn(4)
-    x, X = rows(num_train, positions, noise)
-    x_test, X_test = rows(num_test, test_positions, test_noise)
-    return Problem(
-        X=X,
-        X_var=np.full_like(X, noise_variance),
-        y=functions.labels(x),
-        X_test=X_test,
-        X_var_test=np.full_like(X_test, noise_variance),
-        y_test=functions.labels(x_test),
-    )
+    (x, X), (x_test, X_test) = rows(num_train, positions, noise), rows(num_test, test_positions, test_noise)
+    X_var, X_var_test = (np.full_like(inputs, noise_variance) for inputs in (X, X_test))
+    return Problem(X, X_var, functions.labels(x), X_test, X_var_test, functions.labels(x_test))
 
 
 def bayes_probabilities(
@@ -165,24 +160,24 @@ def cell_probabilities(
 
 
 def sampled_probabilities(
-    functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float, *, num_draws: int = NUM_DRAWS
+    functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float
 ) -> FloatArray:
-    """Return p(y | x̃) for any D from quasi-Monte Carlo draws of p(x | x̃): ``(count + ½) / (num_draws + C/2)``.
+    """Return p(y | x̃) for any D from quasi-Monte Carlo draws of p(x | x̃): ``(count + ½) / (draws + C/2)``.
 
-    The ½ keeps the probability of a class without draws above 0. ``num_draws`` should be a power of 2. With 512 draws
-    the mean error is 0.004, the largest error 0.03, and the error of the NLL 0.002.
+    The ½ keeps the probability of a class without draws above 0. With 512 draws the mean error is 0.004, the largest
+    error 0.03, and the error of the NLL 0.002.
     """
     # Shift the Sobol set by half a step, as it would otherwise contain 0.
-    uniform = qmc.Sobol(X.shape[1], scramble=False).random(num_draws) + 0.5 / num_draws
+    uniform = qmc.Sobol(X.shape[1], scramble=False).random(_DRAWS) + 0.5 / _DRAWS
     scale, num_classes = np.sqrt(noise_variance), len(functions.phases)
     counts = np.empty((len(X), num_classes))
     for start in range(0, len(X), _ROWS_PER_BLOCK):
         centre = X[start : start + _ROWS_PER_BLOCK, None, :]
         low, high = ndtr((-half_width - centre) / scale), ndtr((half_width - centre) / scale)
         draws = centre + scale * ndtri(low + uniform * (high - low))
-        labels = functions.labels(draws.reshape(-1, X.shape[1])).reshape(-1, num_draws)
+        labels = functions.labels(draws.reshape(-1, X.shape[1])).reshape(-1, _DRAWS)
         counts[start : start + _ROWS_PER_BLOCK] = (labels[..., None] == np.arange(num_classes)).sum(axis=1)
-    return (counts + 0.5) / (num_draws + 0.5 * num_classes)
+    return (counts + 0.5) / (_DRAWS + 0.5 * num_classes)
 
 
 def _masses(edges: FloatArray, x: FloatArray, noise_variance: float) -> FloatArray:

@@ -12,6 +12,7 @@ import os
 import platform
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -90,7 +91,9 @@ def run_split(work: Work) -> Record:
     if type(work.estimator).__module__.startswith("fermiclass.nimgp") and "tensorflow" not in sys.modules:
         load_tensorflow(quiet=True)
     head = {"cell": work.cell, "method": work.method, "split": work.split}
+    started = time.perf_counter()
     record = work.benchmark.run(work.cell, work.estimator, work.split)
+    record.setdefault("seconds", time.perf_counter() - started)
     return head | record | {"settings": settings_of(work.estimator)}
 
 

@@ -43,23 +43,21 @@ _FEWER_STEPS = {"mgp": 300, "nimgp": 300}  # their bounds converge faster, as me
 
 _RULES = ("step", "probit", "logit")
 
-#: Estimator settings by the name that follows the @ of a method. ε is learned, or fixed (``-fixed``) to the value of
-#: the main paper. With ``-robust`` the share of wrong labels is learned, and ε is fixed. ``-predictive`` is the
-#: objective of training.
+#: Endings of the names of likelihoods, the likelihoods that have them, and what they stand for: the objective of
+#: training, a share of wrong labels that is learned, and the rules whose ε is fixed to the value of the main paper.
+_ENDINGS: tuple[tuple[str, tuple[str, ...], Mapping[str, Any], tuple[str, ...]], ...] = (
+    ("", LIKELIHOODS, {}, ()),
+    ("-predictive", ("softmax", *_RULES), {"objective": "predictive"}, ()),
+    ("-fixed", _RULES, {}, _RULES),
+    ("-robust", LIKELIHOODS, {"label_noise": LEARNED}, _RULES),
+)
+
+#: Estimator settings by the name that follows the @ of a method. ε is learned if it is not fixed.
 LIKELIHOOD_SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {name: {"likelihood": name, "hyper": {"epsilon": None}} for name in LIKELIHOODS}
-    | {
-        f"{name}-predictive": {"likelihood": name, "hyper": {"epsilon": None}, "objective": "predictive"}
-        for name in ("softmax", *_RULES)
-    }
-    | {f"{name}-fixed": {"likelihood": name, "hyper": {"epsilon": 1e-3}} for name in _RULES}
-    | {
-        f"{name}-robust": {
-            "likelihood": name,
-            "hyper": {"epsilon": 1e-3 if name in _RULES else None},
-            "label_noise": LEARNED,
-        }
-        for name in LIKELIHOODS
+    {
+        f"{name}{ending}": {"likelihood": name, "hyper": {"epsilon": 1e-3 if name in fixed else None}, **more}
+        for ending, likelihoods, more, fixed in _ENDINGS
+        for name in likelihoods
     }
 )
 
@@ -114,7 +112,11 @@ def make_estimator(
     if method in others:
         if at:
             raise BenchmarkError(f"the method '{method}' has no choice of likelihoods: leave out '{at}{likelihood}'")
-        return _robust(method) if method in EP_METHODS else BaselineClassifier(method, seed=options.seed)
+        if method not in EP_METHODS:
+            return BaselineClassifier(method, seed=options.seed)
+        from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+
+        return RobustGPClassifier(robust=method == "rmgpc")
     chosen: dict[str, Any] = {"random_state": options.seed}
     if method in METHODS:
         chosen = join_settings(chosen, PAPER_ESTIMATOR, settings, {"method": method})
@@ -134,14 +136,18 @@ def make_estimator(
         )
     if at:
         chosen = join_settings(chosen, LIKELIHOOD_SETTINGS[likelihood])
-    elif options.likelihood is not None:
-        chosen["likelihood"] = options.likelihood
-    if options.kernel is not None:
-        chosen["kernel"] = options.kernel
+    asked = {"likelihood": None if at else options.likelihood, "kernel": options.kernel, "steps": options.steps}
+    chosen |= {option: value for option, value in asked.items() if value is not None}
     if options.steps is not None:
-        chosen |= {"steps": options.steps, "epochs": None}
+        chosen["epochs"] = None
     if options.noise_model is not None:
-        chosen["noise"] = _noise(options.noise_model, settings.get("noise", "given"))
+        of_benchmark = settings.get("noise", "given")
+        if options.noise_model == "given" != of_benchmark:
+            raise BenchmarkError(
+                "the variances of this benchmark's input noise are not known to the methods: leave out --noise-model "
+                "given"
+            )
+        chosen["noise"] = "shared" if options.noise_model == "learned" and of_benchmark == "given" else of_benchmark
     kernel = chosen.get("kernel", "")
     if chosen.get("method") == "nimgp-psi" and kernel and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
         raise BenchmarkError(
@@ -151,19 +157,3 @@ def make_estimator(
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier  # starts TensorFlow
 
     return NIMGPClassifier(**chosen)
-
-
-def _robust(name: str) -> Any:
-    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-
-    return RobustGPClassifier(robust=name == "rmgpc")
-
-
-def _noise(model: str, of_benchmark: str) -> str:
-    if model == "learned":
-        return "shared" if of_benchmark == "given" else of_benchmark
-    if of_benchmark != "given":
-        raise BenchmarkError(
-            "the variances of this benchmark's input noise are not known to the methods: leave out --noise-model given"
-        )
-    return of_benchmark

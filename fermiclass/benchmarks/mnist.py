@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, published_figures
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.methods import FAST_OPTIMISER, METHOD_OPTIONS
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
@@ -52,10 +52,10 @@ class MNIST(Benchmark):
         {"epochs": 100, "learning_rate": 0.01, "training": {"decay": True}, "hyper": FAST_OPTIMISER["hyper"]}
     )
     tables = MappingProxyType({"Tables 7 and 8": PaperTable(slow=True)})
-    published = published_figures(name)
     options = ("data", "noise", *METHOD_OPTIONS)
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path = Path(), **options: Any) -> None:
+        super().__init__(data, **options)
         home = data / "mnist"
         self._home = home if home.is_dir() else None
         self._data_set = "mnist-5000" if self._home is None else "mnist"
@@ -128,9 +128,8 @@ def load_files(home: Path) -> Images:
             f"the images in '{home}' have {X_train.shape[1]} pixels for training and {X_test.shape[1]} for testing: "
             "expected the same number"
         )
-    rows = np.arange(len(X_train) + len(X_test))
-    split = (rows[: len(X_train)], rows[len(X_train) :])
-    return Images(np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test]), [split])
+    train, test = np.split(np.arange(len(X_train) + len(X_test)), [len(X_train)])
+    return Images(np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test]), [(train, test)])
 
 
 def _read_part(home: Path, part: str) -> tuple[FloatArray, NDArray[np.int64]]:

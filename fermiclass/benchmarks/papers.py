@@ -7,6 +7,7 @@ The results of a run are a folder with the records of each benchmark, ``NAME.jso
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -98,14 +99,12 @@ def figures_of(folder: Path) -> pd.DataFrame:
                 values["noise"] = group["noise"].map(lambda variances: sum(variances) / len(variances)).median()
             if "confusion" in figures:
                 classes, counts = figures["confusion"].values()
-                for predicted, row in zip(classes, counts, strict=True):
-                    values |= {f"count {predicted} {true}": n for true, n in zip(classes, row, strict=True)}
-            head = {"benchmark": benchmark.name, "optimiser": optimiser, "cell": cell, "method": method}
-            head["splits"] = len(group)
+                names = [f"count {predicted} {true}" for predicted in classes for true in classes]
+                values |= dict(zip(names, chain(*counts), strict=True))
             paper = figures.get("published", {})
             rows += [
-                head | {"figure": name, "mean": value, "se": figures.get(f"{name}_se"), "published": paper.get(name)}
-                for name, value in values.items()
+                (benchmark.name, optimiser, cell, method, len(group), of, value, figures.get(f"{of}_se"), paper.get(of))
+                for of, value in values.items()
                 if value is not None
             ]
     numbers = ["mean", "se", "published"]

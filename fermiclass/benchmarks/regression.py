@@ -13,7 +13,6 @@ The paper shows figures only. Each split is a new training set.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -76,16 +75,6 @@ class _Regression(Benchmark):
         white = 0.0 if cell.startswith(_KNOWN) else LEARNED
         return UncertainGPRegressor(kernel=KERNELS[method], starts=self.starts, noise_variance=white)
 
-    def run(self, cell: str, estimator: Any, split: int) -> Record:
-        """Train and test on one training set."""
-        started = time.perf_counter()
-        scores = self.score(cell, split, estimator)
-        return scores | {"seconds": time.perf_counter() - started}
-
-    def score(self, cell: str, split: int, estimator: Any) -> Record:
-        """Train and test on one training set."""
-        raise NotImplementedError
-
 
 def _fit_network(network: MLPRegressor, X: FloatArray, y: FloatArray) -> MLPRegressor:
     with warnings.catch_warnings():
@@ -119,16 +108,17 @@ class SincSig(_Regression):
     options = ("noise",)
     starts = 2
 
-    def score(self, cell: str, split: int, estimator: Any) -> Record:
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Train and test on one training set."""
         first, _, second = cell.partition("/")
         rng = np.random.default_rng([split, self.cells.index(cell)])
-        if not second:
-            data = draw_sincsig(int(first), rng, bound=2.5, output_std=0.1)
-        elif first == _KNOWN:
-            data = draw_sincsig(int(second), rng, bound=2.5, output_std=(0.2, 0.5))
-        else:
-            data = draw_sincsig(int(first), rng, bound=float(second), output_std=(0.0, float(second)))
+        size, bound = first, 2.5
+        output_std: float | tuple[float, float] = 0.1
+        if first == _KNOWN:
+            size, output_std = second, (0.2, 0.5)
+        elif second:
+            bound, output_std = float(second), (0.0, float(second))
+        data = draw_sincsig(int(size), rng, bound=bound, output_std=output_std)
         grid, y = np.linspace(-10.0, 10.0, 100), data.Y[:, 0]
         if isinstance(estimator, MLPRegressor):
             centre, scale = data.X.mean(), data.X.std()
@@ -178,7 +168,7 @@ class CartPole(_Regression):
     options = ("plot",)
     starts = 1
 
-    def score(self, cell: str, split: int, estimator: Any) -> Record:
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Train on one output at a time."""
         data = draw_cartpole(int(cell), np.random.default_rng([split, int(cell)]))
         x = np.random.default_rng([split, 0]).uniform(-_HALF_WIDTHS, _HALF_WIDTHS, (_NUM_TEST, 5))

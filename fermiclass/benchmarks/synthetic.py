@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, published_figures
-from fermiclass.benchmarks.gp_draws import LatentFunctions, bayes_probabilities, draw_problem
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
+from fermiclass.benchmarks.gp_draws import SETTINGS, LatentFunctions, bayes_probabilities, draw_problem
 from fermiclass.benchmarks.methods import authors_start
-from fermiclass.errors import BenchmarkError
 from fermiclass.nimgp.settings import join_settings
 
 NOISES = ("0.1", "0.25", "0.5")
@@ -76,7 +76,6 @@ class Synthetic(Benchmark):
             "Tables 15 and 16": PaperTable(",".join(map(str, _MORE_CLASSES)), slow=True),
         }
     )
-    published = published_figures(name)
     # Length-scales start near the true ones, as in the authors' code: from long ones, training is slow.
     fast = MappingProxyType(
         {
@@ -91,50 +90,22 @@ class Synthetic(Benchmark):
 
     def problem(self, cell: str, split: int) -> Problem:
         """Draw a problem, with the probabilities of the Bayes classifier."""
-        data_set, noise_variance = _parse(cell)
-        attempt = 0
-        while True:
-            rng = np.random.default_rng((data_set.input_dim, data_set.num_classes, split, attempt))
-            functions = LatentFunctions.draw(
-                data_set.num_classes,
-                data_set.input_dim,
-                rng,
-                variance=VARIANCE,
-                lengthscale=LENGTHSCALES[data_set.input_dim],
-            )
-            problem = draw_problem(
-                functions,
-                rng,
-                num_train=data_set.num_train,
-                num_test=NUM_TEST,
-                noise_variance=noise_variance,
-                half_width=HALF_WIDTH,
-            )
+        data_set, V = _CELLS[cell]
+        num_train, D, C, learned = data_set
+        size = {"num_train": num_train, "num_test": NUM_TEST}
+        for attempt in count():
+            rng = np.random.default_rng((D, C, split, attempt))
+            functions = LatentFunctions.draw(C, D, rng, variance=VARIANCE, lengthscale=LENGTHSCALES[D])
+            problem = draw_problem(functions, rng, **size, noise_variance=V, half_width=HALF_WIDTH)
             if len(np.unique(problem.y)) > 1:
-                bayes = bayes_probabilities(functions, problem.X_test, noise_variance, HALF_WIDTH)
-                known = 0.0 if data_set.learned else 1.0
-                X_var, X_var_test = known * problem.X_var, known * problem.X_var_test
-                return replace(problem, bayes=bayes, X_var=X_var, X_var_test=X_var_test)
-            attempt += 1
+                break
+        known = 0.0 if learned else 1.0
+        X_var, X_var_test = known * problem.X_var, known * problem.X_var_test
+        bayes = bayes_probabilities(functions, problem.X_test, V, HALF_WIDTH)
+        return replace(problem, bayes=bayes, X_var=X_var, X_var_test=X_var_test)
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of sections 5.1 and 5.2. The network has two layers in the authors' code."""
-        data_set, _ = _parse(cell)
-        return join_settings(
-            authors_start(data_set.input_dim),
-            {
-                "num_inducing": 100,
-                "batch_size": 200,
-                "inputs": {"hidden": (50, 50)},
-                "noise": "shared" if data_set.learned else "given",
-            },
-        )
-
-
-def _parse(cell: str) -> tuple[DataSet, float]:
-    if cell not in _CELLS:
-        raise BenchmarkError(
-            f"the benchmark 'synthetic' has no cell '{cell}': its data sets are {', '.join(map(str, _DATA_SETS))}, "
-            f"its noises {', '.join(NOISES)}"
-        )
-    return _CELLS[cell]
+        data_set, _ = _CELLS[cell]
+        noise = "shared" if data_set.learned else "given"
+        return join_settings(authors_start(data_set.input_dim), {**SETTINGS, "noise": noise})

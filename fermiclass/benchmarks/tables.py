@@ -18,31 +18,19 @@ _COUNTS = ("split", "wrong", "found")
 
 
 def summarise(benchmark: Benchmark, records: pd.DataFrame, num_splits: int) -> dict[str, Any]:
-    """Summarise a run.
+    """Summarise the records of :func:`fermiclass.benchmarks.harness.run`.
 
-    Parameters
-    ----------
-    benchmark
-        The benchmark, with its published figures.
-    records
-        What :func:`fermiclass.benchmarks.harness.run` returns.
-    num_splits
-        Number of splits.
+    Returns ``{"benchmark", "splits", "methods": {NAME: …}}`` or, for several cells, ``{"benchmark", "splits",
+    "datasets": {CELL: {"methods": {NAME: …}}}, "mean_rank": {NAME: …}}``. A method has the mean of each figure over the
+    splits with its standard error (``…_se``), see :meth:`Benchmark.run`, and
 
-    Returns
-    -------
-    dict
-        ``{"benchmark", "splits", "methods": {NAME: …}}`` or, for several cells, ``{"benchmark", "splits", "datasets":
-        {CELL: {"methods": {NAME: …}}}, "mean_rank": {NAME: …}}``. A method has the mean of each figure over the splits
-        with its standard error (``…_se``), see :meth:`Benchmark.run`, and
+    - ``"nll_above_first"``: the paired difference from the first method;
+    - ``"found"``: the share of wrong labels that was found;
+    - ``"confusion"``: predicted classes by true classes, mean numbers of test rows;
+    - ``"noise"``, the learned noise variance of each feature; mean ``"curves"`` of active learning;
+    - ``"published"``, figures of the paper, and ``"settings"``.
 
-        - ``"nll_above_first"``: the paired difference from the first method;
-        - ``"found"``: the share of wrong labels that was found;
-        - ``"confusion"``: predicted classes by true classes, mean numbers of test rows;
-        - ``"noise"``, the learned noise variance of each feature; mean ``"curves"`` of active learning;
-        - ``"published"``, figures of the paper, and ``"settings"``.
-
-        Ranks are by the first score, over all cells and splits; 1 is best.
+    Ranks are by the first score, over all cells and splits; 1 is best.
     """
     tables = {
         str(cell): {"methods": _methods(benchmark, str(cell), of_cell)}

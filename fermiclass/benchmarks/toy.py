@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,9 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, published_figures
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.figures import ClassCurves, toy_figure
-from fermiclass.benchmarks.gp_draws import LatentFunctions, bayes_probabilities, draw_problem
+from fermiclass.benchmarks.gp_draws import SETTINGS, LatentFunctions, bayes_probabilities, draw_problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.io.arrays import FloatArray
 
@@ -44,33 +45,18 @@ class Toy(Benchmark):
     cells = (CELL,)
     num_splits = 10
     tables = MappingProxyType({"Table 1": PaperTable()})
-    published = published_figures(name)
     options = ("plot", *METHOD_OPTIONS)
-
-    def __init__(self) -> None:
-        self._functions = LatentFunctions.draw(3, 1, np.random.default_rng(_SEED), variance=0.5, lengthscale=2.0)
 
     def problem(self, cell: str, split: int) -> Problem:
         """Draw the rows of a split, with the probabilities of the Bayes classifier."""
-        problem = draw_problem(
-            self._functions,
-            np.random.default_rng((_SEED, split)),
-            num_train=NUM_ROWS,
-            num_test=NUM_ROWS,
-            noise_variance=NOISE_VARIANCE,
-            half_width=HALF_WIDTH,
-        )
+        box = {"noise_variance": NOISE_VARIANCE, "half_width": HALF_WIDTH}
+        rng = np.random.default_rng((_SEED, split))
+        problem = draw_problem(self._functions, rng, num_train=NUM_ROWS, num_test=NUM_ROWS, **box)
         return replace(problem, bayes=self._bayes(problem.X_test))
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of section 5.1: 100 inducing points, batches of 200, a two-layer network, 700 draws."""
-        return {
-            "num_inducing": 100,
-            "batch_size": 200,
-            "inputs": {"hidden": (50, 50)},
-            "noise": "given",
-            "num_draws": 700,
-        }
+        return {**SETTINGS, "noise": "given", "num_draws": 700}
 
     def curves(self, fitted: Mapping[str, Any]) -> ClassCurves:
         """Predict on a grid slightly larger than the box, with estimators fitted to a split."""
@@ -86,6 +72,10 @@ class Toy(Benchmark):
         fitted = {name: clone(e).fit(problem.X, problem.y, X_var=problem.X_var) for (_, name), e in estimators.items()}
         scores = records[records["split"] == 0].set_index("method")["nll"].to_dict()
         return toy_figure(self.curves(fitted), problem.X, problem.y, scores)
+
+    @cached_property
+    def _functions(self) -> LatentFunctions:
+        return LatentFunctions.draw(3, 1, np.random.default_rng(_SEED), variance=0.5, lengthscale=2.0)
 
     def _bayes(self, X: FloatArray) -> FloatArray:
         return bayes_probabilities(self._functions, X, NOISE_VARIANCE, HALF_WIDTH)

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem, published_figures
+from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS, authors_start
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.arrays import FloatArray
@@ -26,24 +26,15 @@ NOISE = ("0", "0.1", "0.25", "0.5")
 _TRAIN = 0.9
 _NUM_SPLITS = 100
 
-#: Names and versions at OpenML.
-_OPENML: Mapping[str, tuple[str, int]] = MappingProxyType(
-    {"glass": ("glass", 1), "new-thyroid": ("thyroid-new", 1), "vehicle": ("vehicle", 1), "wine": ("wine", 1)}
+#: Names at OpenML, all of version 1.
+_OPENML: Mapping[str, str] = MappingProxyType(
+    {"glass": "glass", "new-thyroid": "thyroid-new", "vehicle": "vehicle", "wine": "wine"}
 )
 
 _INPUT_DIM = {"glass": 9, "new-thyroid": 5, "satellite": 36, "svmguide2": 20, "vehicle": 18, "vowel": 10} | {
     "waveform": 21,
     "wine": 13,
 }
-
-
-class _Data(NamedTuple):
-    """Inputs (N, D), classes (N,), splits (100, N), and standard normal noise (100, N, D) for each level but 0."""
-
-    X: FloatArray
-    y: NDArray[np.int64]
-    splits: NDArray[np.int64]
-    noise: Mapping[str, FloatArray]
 
 
 class UCI(Benchmark):
@@ -61,23 +52,17 @@ class UCI(Benchmark):
             "Tables 5 and 6, satellite": PaperTable("satellite", slow=True),
         }
     )
-    published = published_figures(name)
     options = ("data", "openml", "noise", *METHOD_OPTIONS)
-
-    def __init__(self, data: Path, openml: bool = False) -> None:
-        self.folder = data
-        self.openml = openml
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell; X_var is zero. Raises BenchmarkError when the data cannot be read or fetched."""
         data_set, _, noise = cell.partition("/")
-        data = _load(self.folder, data_set, self.openml)
-        order = data.splits[split]
-        train, test = np.split(order, [int(_TRAIN * len(order))])
-        X = standardised(data.X, train)
-        if noise in data.noise:
-            X += data.noise[noise][split]
-        return Problem.split(X, 0.0, data.y, train, test)
+        X, y, splits, noises = _load(self.folder, data_set, self.openml)
+        train, test = np.split(splits[split], [int(_TRAIN * len(y))])
+        X = standardised(X, train)
+        if noise in noises:
+            X += noises[noise][split]
+        return Problem.split(X, 0.0, y, train, test)
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return 1,000 epochs with the step size of the authors' code, and a learned noise variance per feature.
@@ -96,12 +81,15 @@ def standardised(X: FloatArray, train: NDArray[np.int64]) -> FloatArray:
 
 
 @lru_cache(maxsize=2)
-def _load(folder: Path, data_set: str, openml: bool) -> _Data:
+def _load(
+    folder: Path, data_set: str, openml: bool
+) -> tuple[FloatArray, NDArray[np.int64], NDArray[np.int64], Mapping[str, FloatArray]]:
+    """Return inputs (N, D), classes (N,), splits (100, N), and noise (100, N, D) for each level but 0."""
     X, y = load_rows(folder, data_set, openml, UCI.name)
     rng = np.random.RandomState(0)  # the authors' generator: numpy.random.seed(0)
     splits = np.stack([rng.permutation(len(X)) for _ in range(_NUM_SPLITS)])
     noise = {level: rng.normal(size=(_NUM_SPLITS, *X.shape)) * np.sqrt(float(level)) for level in NOISE[1:]}
-    return _Data(X, y, splits, noise)
+    return X, y, splits, noise
 
 
 def load_rows(
@@ -136,9 +124,8 @@ def _fetch(data_set: str) -> tuple[FloatArray, NDArray[np.int64]]:
             f"OpenML has no data set like the paper's '{data_set}'. Give the folder that holds uci/{data_set}/ with "
             "--data."
         )
-    name, version = _OPENML[data_set]
     try:
-        X, y = fetch_openml(name, version=version, return_X_y=True, as_frame=False, parser="liac-arff")
+        X, y = fetch_openml(_OPENML[data_set], version=1, return_X_y=True, as_frame=False, parser="liac-arff")
     except (OSError, ValueError) as error:  # URLError is an OSError
         raise BenchmarkError(
             f"the data set '{data_set}' cannot be fetched from OpenML ({error}). Check the network, or give the folder "

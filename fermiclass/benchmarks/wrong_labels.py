@@ -12,12 +12,11 @@ has 319 rows; that of LIBSVM has 391.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
-from fermiclass.benchmarks.benchmark import Benchmark, Problem, published_figures
+from fermiclass.benchmarks.benchmark import Benchmark, Problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.benchmarks.uci import load_rows, standardised
 
@@ -25,7 +24,6 @@ SHARES = ("0", "0.05", "0.1", "0.2")
 
 _TRAIN = 2 / 3
 _SEED = 17
-_METHODS = ("rmgpc", "smgpc")
 
 _DATA_SETS = ("new-thyroid", "wine", "glass", "svmguide2")
 
@@ -39,14 +37,9 @@ class WrongLabels(Benchmark):
     name = "rmgpc"
     cells = tuple(f"{data_set}/{share}" for data_set in _DATA_SETS for share in SHARES)
     num_splits = 100
-    published = published_figures(name)
-    methods = _METHODS
+    methods = ("rmgpc", "smgpc")
     scores = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f"), "bcr": ("BCR", ".3f")})
     options = ("data", "openml", "noise", *METHOD_OPTIONS)
-
-    def __init__(self, data: Path, openml: bool = False) -> None:
-        self.folder = data
-        self.openml = openml
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell; X_var is zero. Raises BenchmarkError when the data cannot be read or fetched."""

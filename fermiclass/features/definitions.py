@@ -19,7 +19,7 @@ import numpy as np
 from fermiclass.catalog import Catalog, CatalogWarning
 from fermiclass.catalog.catalog import DISC
 from fermiclass.errors import FeatureError
-from fermiclass.features.inputs import Band, Column, Input, Reading
+from fermiclass.features.inputs import Band, Column, Reading
 from fermiclass.features.transforms import ASINH, ASINH_DISTANCE, HARDNESS_RATIO, IDENTITY, LOG, ROUNDED_LOG, Transform
 
 
@@ -28,7 +28,7 @@ class Feature:
     """One input dimension of the classifier: g(q_1 ... q_K) of K catalogue quantities."""
 
     name: str  #: Unique name, which is also its column in the feature table.
-    inputs: tuple[Input, ...]  #: The K quantities.
+    inputs: tuple[Column | Band, ...]  #: The K quantities.
     transform: Transform  #: The transformation g.
     #: Description, unit and UCD in the feature table. A logarithm has no unit; its description names the unit of the
     #: argument.
@@ -249,10 +249,10 @@ def raw_feature(name: str) -> Feature:
 
 def _resolve(name: str, catalog: Catalog | None, raw: bool) -> tuple[Feature, ...]:
     """Return the feature of a name, or the features of a set that a catalogue supports; all if it supports none."""
-    if name in FEATURE_SETS and catalog is not None:
+    if name in FEATURE_SETS:
         members = FEATURE_SETS[name]
-        lacking = {feature.name: feature.missing(catalog) for feature in members}
-        chosen = tuple(feature for feature in members if not lacking[feature.name])
+        lacking = {} if catalog is None else {feature.name: feature.missing(catalog) for feature in members}
+        chosen = tuple(feature for feature in members if not lacking.get(feature.name))
         if chosen and len(chosen) < len(members):
             columns = dict.fromkeys(column for missing in lacking.values() for column in missing)
             warnings.warn(
@@ -262,14 +262,12 @@ def _resolve(name: str, catalog: Catalog | None, raw: bool) -> tuple[Feature, ..
                 stacklevel=4,
             )
         return chosen or members
-    if name in FEATURE_SETS:
-        return FEATURE_SETS[name]
     if name in FEATURES:
         return (FEATURES[name],)
-    column = name.removeprefix("ln_")
-    if raw or column in RAW_COLUMNS or (catalog is not None and column in catalog.table.colnames):
+    columns_here = () if catalog is None else catalog.table.colnames
+    if raw or name.removeprefix("ln_") in {*RAW_COLUMNS, *columns_here}:
         return (raw_feature(name),)
-    known = {*FEATURE_SETS, *FEATURES, *RAW_COLUMNS, *(catalog.table.colnames if catalog is not None else ())}
+    known = {*FEATURE_SETS, *FEATURES, *RAW_COLUMNS, *columns_here}
     # Most errors are in the case and in the leading ln_.
     folded = {other.lower(): other for other in sorted(known)}
     close = [folded[match] for match in difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.6)]

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from fermiclass.catalog.catalog import LARGEST
 from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features.inputs import Reading
-from fermiclass.features.transforms import REACH
 from fermiclass.io.arrays import FloatArray
 
 BoolArray = NDArray[np.bool_]
@@ -64,7 +63,7 @@ class FeatureImputation:
         return believable & ~((ln_sigma <= usual - LN_ABSURD) & matters), expected
 
 
-def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach: float = REACH) -> FeatureImputation:
+def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach: float) -> FeatureImputation:
     """Fit the policy for one feature, from its values before imputation and from ln Signif_Avg, (N,), all finite.
 
     `reach` is the largest distance of a usable value from the median, as a multiple of that of the 1st or 99th
@@ -146,24 +145,20 @@ class Imputation:
         readings: Sequence[Reading],
         significance: FloatArray,
         *,
-        catalog: str = "",
-        reaches: Sequence[float] | None = None,
+        catalog: str,
+        reaches: Sequence[float],
     ) -> Imputation:
         """Fit the policy on all rows of a catalogue. It does not depend on their order.
 
         `readings` are the D features as `Feature.measure` returns them, (N,) each, and `significance` is Signif_Avg,
-        (N,), NaN where unknown. `reaches` are those of each feature's values, as `Transform.reach`; by default 100,000.
+        (N,), NaN where unknown. `reaches` are those of each feature's values, as `Transform.reach`.
         """
         ln_significance = _ln(significance)
         usable = ln_significance[np.isfinite(ln_significance)]
         median = float(np.median(usable)) if usable.size else 0.0
         filled = np.where(np.isfinite(ln_significance), ln_significance, median)
-        allowed = [REACH] * len(names) if reaches is None else reaches
-        fitted = tuple(
-            fit_feature(name, reading, filled, reach)
-            for name, reading, reach in zip(names, readings, allowed, strict=True)
-        )
-        return cls(catalog, median, fitted)
+        every = zip(names, readings, reaches, strict=True)
+        return cls(catalog, median, tuple(fit_feature(name, reading, filled, reach) for name, reading, reach in every))
 
     @property
     def names(self) -> tuple[str, ...]:

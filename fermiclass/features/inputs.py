@@ -8,7 +8,7 @@ catalogue has no uncertainties of this quantity, and NaN where a single one is m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -28,23 +28,6 @@ class Reading(NamedTuple):
     sigma: FloatArray  #: (N,) its standard deviation; 0 if `measured` is False, NaN where it is unknown.
     measured: bool  #: Whether the catalogue has uncertainties of this quantity.
     upper: FloatArray  #: (N,) upper limit where there is one in place of a value, NaN elsewhere.
-
-
-class Input(Protocol):
-    """A quantity that a feature can use."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The catalogue columns that must be there."""
-        ...
-
-    def missing(self, catalog: Catalog) -> list[str]:
-        """Return what `catalog` lacks: columns, or a band within them."""
-        ...
-
-    def read(self, catalog: Catalog) -> Reading:
-        """Read the quantity of every source of `catalog`."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FLAG_UNCERTAINTY = 1
 FLAG_VALUE = 2
 
+_OF_ROWS = ("X", "X_var", "y", "weight", "names", "rows", "imputed_uncertainty", "imputed_value", "upper")
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureTable:
@@ -61,18 +63,7 @@ class FeatureTable:
         """Return the table of some rows, given as a mask, indices, a slice or one number."""
         index = np.arange(len(self))[rows]
         chosen = np.atleast_1d(index)
-        return replace(
-            self,
-            X=self.X[chosen],
-            X_var=self.X_var[chosen],
-            y=self.y[chosen],
-            weight=self.weight[chosen],
-            names=self.names[chosen],
-            rows=self.rows[chosen],
-            imputed_uncertainty=self.imputed_uncertainty[chosen],
-            imputed_value=self.imputed_value[chosen],
-            upper=self.upper[chosen],
-        )
+        return replace(self, **{name: getattr(self, name)[chosen] for name in _OF_ROWS})
 
     def to_table(self) -> Table:
         """Return an astropy table: Source_Name, CLASS, each feature with its `Unc_`, FEATURE_FLAGS, and metadata."""
@@ -98,10 +89,7 @@ class FeatureTable:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the columns of `to_table` as a pandas data frame."""
-        import pandas as pd
-
-        table = self.to_table()
-        return pd.DataFrame({name: np.asarray(table[name]) for name in table.colnames})
+        return self.to_table().to_pandas()
 
 
 def known_features(spec: str | Iterable[str | Feature], training: Catalog, targets: Catalog) -> tuple[str, list[str]]:
@@ -175,15 +163,12 @@ def extract_features(
         imputation = Imputation.fit(names, readings, significance, catalog=str(catalog.release.name), reaches=reaches)
     imputed = imputation.apply(names, readings, significance)
     table = FeatureTable(
-        X=imputed.X,
-        X_var=imputed.X_var,
+        **imputed._asdict(),
         y=catalog.labels(grouping),
         weight=np.ones(len(catalog)) if catalog.own_weights is None else catalog.own_weights,
         names=np.asarray(catalog.names),
         rows=np.arange(len(catalog)),
         features=chosen,
-        imputed_uncertainty=imputed.imputed_uncertainty,
-        imputed_value=imputed.imputed_value,
         upper=np.where(np.isfinite(upper), upper, np.inf),
         imputation=imputation,
         meta={

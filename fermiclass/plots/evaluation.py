@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermiclass.plots.style import SMALL, axes_or_new, class_colours, open_frame
+from fermiclass.plots.style import SMALL, axes_or_new, class_colours, colour_labels, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,12 +64,8 @@ def reliability_diagram(
     axes.plot([lowest, 1.0], [lowest, 1.0], color="0.6", linewidth=1.0, linestyle="--")
     axes.errorbar(confidence, accuracy, yerr=bar, fmt="o-", color=_COLOUR, markersize=4, linewidth=1.0, capsize=2)
     axes.text(0.97, 0.05, f"ECE {error:.3f}", transform=axes.transAxes, ha="right", fontsize=SMALL)
-    axes.set_xlim(lowest, 1.005)
-    axes.set_ylim(0.0, 1.05)
-    axes.set_xlabel("probability of the most probable class")
-    axes.set_ylabel("fraction that is right")
-    open_frame(axes)
-    return axes
+    axes.set(xlim=(lowest, 1.005), ylim=(0.0, 1.05))
+    return open_frame(axes, xlabel="probability of the most probable class", ylabel="fraction that is right")
 
 
 def confusion_matrix(y: ArrayLike, predicted: ArrayLike, classes: Sequence[str], *, axes: Axes | None = None) -> Axes:
@@ -108,13 +104,10 @@ def confusion_matrix(y: ArrayLike, predicted: ArrayLike, classes: Sequence[str],
             axes.text(j, i, f"{percent}\n{counts[i, j]}", ha="center", va="center", color=colour, fontsize=SMALL)
     axes.set_xticks(range(len(names)), names)
     axes.set_yticks(range(len(names)), [f"{name}\n({total})" for name, total in zip(names, totals[:, 0], strict=True)])
-    colours = class_colours(names)
     for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
-        for label, name in zip(labels, names, strict=True):
-            label.set_color(colours[name])
+        colour_labels(labels, names)
     axes.tick_params(length=0)
-    axes.set_xlabel("predicted class")
-    axes.set_ylabel("true class (sources)")
+    axes.set(xlabel="predicted class", ylabel="true class (sources)")
     return axes
 
 
@@ -143,15 +136,11 @@ def evaluation_figure(evaluation: Evaluation, method: str | None = None) -> Figu
     if name not in evaluation.results:
         raise ValueError(f"the method '{name}' was not evaluated: choose one of {', '.join(evaluation.results)}")
     figure = Figure(figsize=(7.6, 6.4), layout="constrained")
-    (losses, calibration), (numbers, candidates) = figure.subplots(2, 2)
+    losses, *of_method = figure.subplots(2, 2).flat
     _losses(losses, evaluation)
-    _calibration(calibration, evaluation, name)
-    _numbers(numbers, evaluation, name)
-    _candidates(candidates, evaluation, name)
-    for axes in (losses, calibration, numbers, candidates):
-        open_frame(axes)
-    for axes in (calibration, numbers, candidates):
-        axes.set_title(name, fontsize=SMALL)
+    for axes, draw in zip(of_method, (_calibration, _numbers, _candidates), strict=True):
+        draw(axes, evaluation, name)
+        open_frame(axes).set_title(name, fontsize=SMALL)
     return figure
 
 
@@ -161,8 +150,7 @@ def _losses(axes: Axes, evaluation: Evaluation) -> None:
         colour = "0.45" if evaluation.results[str(name)].method.is_baseline else _COLOUR
         axes.errorbar(row["nll"], k, xerr=row["nll_se"], fmt="o", color=colour, markersize=4, capsize=2)
     axes.set_yticks(range(len(table)), list(table.index), fontsize=SMALL)
-    axes.set_ylim(-0.6, len(table) - 0.4)
-    axes.set_xlabel(f"NLL of {len(evaluation)} sources")
+    open_frame(axes, ylim=(-0.6, len(table) - 0.4), xlabel=f"NLL of {len(evaluation)} sources")
 
 
 def _calibration(axes: Axes, evaluation: Evaluation, method: str) -> None:
@@ -189,19 +177,10 @@ def _numbers(axes: Axes, evaluation: Evaluation, method: str) -> None:
     for part in parts:
         where = "" if part == "all" else f", |b| {evaluation.targets.populations[part].heading}"
         for name, row in evaluation.per_class(method, part).items():
-            k = -len(labels)
-            first = not labels
+            k, label = -len(labels), None if labels else "expected"
             axes.barh(k, row["n"], color=colours.get(name, "0.5"), alpha=0.35)
-            axes.errorbar(
-                row["expected"],
-                k,
-                xerr=row["expected_se"],
-                fmt="o",
-                color="black",
-                markersize=4,
-                capsize=2,
-                label="expected" if first else None,
-            )
+            bar: dict[str, Any] = {"fmt": "o", "color": "black", "markersize": 4, "capsize": 2, "label": label}
+            axes.errorbar(row["expected"], k, xerr=row["expected_se"], **bar)
             labels.append(f"{name.replace('|', ' or ')}{where}")
     axes.barh([], [], color="0.5", alpha=0.35, label="found")
     axes.set_yticks(-np.arange(len(labels)), labels, fontsize=SMALL)

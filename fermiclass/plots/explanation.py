@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermiclass.plots.style import SMALL, array_of, axes_or_new, class_colours, class_markers, open_frame
+from fermiclass.io.arrays import FloatArray
+from fermiclass.plots.style import (
+    SMALL,
+    array_of,
+    axes_or_new,
+    class_colours,
+    class_markers,
+    colour_labels,
+    open_frame,
+    rows_from_top,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,12 +62,9 @@ def feature_strip(
     x, sigma = array_of((D,), value, "value"), array_of((D,), error, "error")
     percentiles = array_of((C, 5, D), population, "population")
     axes = axes_or_new(axes, (4.5, 1.0 + 0.34 * D))
-    colours = class_colours(classes)
-    rows = np.arange(D)
-    height = 2.0 * _HALF_HEIGHT / C
-    for c, name in enumerate(classes):
-        p2, p16, p50, p84, p97 = percentiles[c]
-        at = rows - _HALF_HEIGHT + (c + 0.5) * height
+    colours, rows = class_colours(classes), np.arange(D)
+    height, places = _bars_of_classes(C, D)
+    for name, at, (p2, p16, p50, p84, p97) in zip(classes, places, percentiles, strict=True):
         axes.barh(at, p97 - p2, 0.8 * height, left=p2, color=colours[name], alpha=0.3, lw=0)
         axes.barh(at, p84 - p16, 0.8 * height, left=p16, color=colours[name], lw=0, label=name)
         axes.vlines(p50, at - 0.4 * height, at + 0.4 * height, color="white", linewidth=1.0)
@@ -69,13 +76,15 @@ def feature_strip(
     for side in (-1.0, 1.0):
         far = np.flatnonzero(~inside & (np.sign(x) == side))
         axes.plot(np.full(len(far), side * _LIMIT), far, marker="<" if side < 0 else ">", color="black", lw=0, zorder=4)
-    axes.set_yticks(rows, features, fontsize=SMALL)
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(D - 0.4, -0.6)
-    axes.set_xlim(-_LIMIT - 0.15, _LIMIT + 0.15)
+    rows_from_top(axes, features, edge=0.6, fontsize=SMALL)
     axes.set_xlabel("standard deviations from the training sources' mean", fontsize=SMALL)
-    open_frame(axes)
-    return axes
+    return open_frame(axes, xlim=(-_LIMIT - 0.15, _LIMIT + 0.15))
+
+
+def _bars_of_classes(num_classes: int, num_rows: int) -> tuple[float, FloatArray]:
+    """Return the height of a bar, and the places of the bars of each class, one in each row, ``(C, D)``."""
+    height = 2.0 * _HALF_HEIGHT / num_classes
+    return height, np.arange(num_rows) - _HALF_HEIGHT + (np.arange(num_classes)[:, None] + 0.5) * height
 
 
 def feature_effects(
@@ -98,22 +107,17 @@ def feature_effects(
     moved = array_of((len(features), len(classes)), effects, "effects")
     axes = axes_or_new(axes, (3.5, 1.0 + 0.34 * len(features)))
     colours, markers = class_colours(classes), class_markers(classes)
-    rows = np.arange(len(features))
-    height = 2.0 * _HALF_HEIGHT / len(classes)
+    height, places = _bars_of_classes(len(classes), len(features))
     axes.axvline(0.0, color="0.4", linewidth=0.8)
-    for c, name in enumerate(classes):
-        at = rows - _HALF_HEIGHT + (c + 0.5) * height
-        axes.barh(at, moved[:, c], 0.6 * height, color=colours[name], lw=0)
-        axes.plot(moved[:, c], at, markers[name], color=colours[name], markersize=4.0, label=name)
-    axes.set_yticks(rows, features, fontsize=SMALL)
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(features) - 0.4, -0.6)
+    for name, at, effect in zip(classes, places, moved.T, strict=True):
+        axes.barh(at, effect, 0.6 * height, color=colours[name], lw=0)
+        axes.plot(effect, at, markers[name], color=colours[name], markersize=4.0, label=name)
+    rows_from_top(axes, features, edge=0.6, fontsize=SMALL)
     widest = max(0.1, 1.15 * float(np.abs(moved).max()))
     axes.set_xlim(-widest, widest)
     axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel("moves the log-odds by", fontsize=SMALL)
-    open_frame(axes)
-    return axes
+    return open_frame(axes)
 
 
 def explanation_size(explained: Explanation) -> tuple[float, float]:
@@ -149,18 +153,12 @@ def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Ax
     grid = figure.add_gridspec(2, 2, width_ratios=[1.5, 1.0], height_ratios=heights)
     kinds = explained.kinds
     top = figure.add_subplot(grid[0, 0] if kinds else grid[0, :])
-    left = figure.add_subplot(grid[1, 0])
-    right = figure.add_subplot(grid[1, 1])
+    left, right = (figure.add_subplot(grid[1, k]) for k in (0, 1))
     _probabilities(explained, top)
     values = [f"{explained.features[j]}  {explained.feature_text(j)}" for j in order]
-    feature_strip(
-        ((explained.value - explained.centre) / explained.scale)[order],
-        (explained.error / explained.scale)[order],
-        ((explained.population - explained.centre) / explained.scale)[:, :, order],
-        values,
-        explained.classes,
-        axes=left,
-    )
+    value, population = ((x - explained.centre) / explained.scale for x in (explained.value, explained.population))
+    error = (explained.error / explained.scale)[order]
+    feature_strip(value[order], error, population[:, :, order], values, explained.classes, axes=left)
     shown = explained.considered
     names = [explained.names[k] for k in shown]
     feature_effects(explained.log_odds[np.ix_(order, shown)], [""] * len(order), names, axes=right)
@@ -187,14 +185,10 @@ def _probabilities(explained: Explanation, axes: Axes) -> None:
         axes.barh(rows[inside], width, 0.7, left=ends[inside, c] - width, color=colours[name])
     circle: dict[str, Any] = {"mfc": "white", "mec": "black", "ms": 5.0, "clip_on": False}
     axes.plot(members @ explained.without_errors, rows, "o", **circle)
-    axes.set_yticks(rows, names)
-    for label, name in zip(axes.get_yticklabels(), names, strict=True):
-        label.set_color(colours[name])
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlim(0.0, 1.0)
+    rows_from_top(axes, names, edge=0.5)
+    colour_labels(axes.get_yticklabels(), names)
     axes.set_xlabel("probability (circles: without error bars)", fontsize=SMALL)
     label = explained.label
     known = [str(label[name]) for name in ("CLASS1", "ASSOC1") if name in label.colnames and label[name]]
     axes.set_title(f"{explained.name} ({', '.join(known) or 'unassociated'})", loc="left", fontsize="medium")
-    open_frame(axes)
+    open_frame(axes, xlim=(0.0, 1.0))

@@ -42,13 +42,10 @@ def training_history(objective: ArrayLike, steps: int | None = None, *, axes: Ax
     axes.plot(at, values, color=PALETTE[0], linewidth=1.5, label=label)
     late = values[len(values) // 5 :]
     margin = 0.06 * (late.max() - late.min()) or 1.0
-    axes.set_ylim(late.min() - margin, late.max() + margin)
-    axes.set_xlabel("training reports" if steps is None else "training steps")
-    axes.set_ylabel("objective, nats")
     if label:
         axes.legend(frameon=False, fontsize=SMALL, loc="lower right")
-    open_frame(axes)
-    return axes
+    xlabel = "training reports" if steps is None else "training steps"
+    return open_frame(axes, ylim=(late.min() - margin, late.max() + margin), xlabel=xlabel, ylabel="objective, nats")
 
 
 def _late_gain(objective: FloatArray) -> float | None:

@@ -21,13 +21,12 @@ _ELLIPSE = "0.15"
 
 def feature_labels(features: Sequence[Feature]) -> list[str]:
     """Return names of features with their units, for axes. A logarithm has the unit of its argument."""
-
-    def label(feature: Feature) -> str:
-        if feature.description.startswith("ln of "):
-            return feature.description.partition(",")[0].replace("ln of", "ln")
-        return f"{feature.name}, {feature.unit}" if feature.unit else feature.name
-
-    return [label(feature) for feature in features]
+    return [
+        feature.description.partition(",")[0].replace("ln of", "ln")
+        if feature.description.startswith("ln of ")
+        else ", ".join(filter(None, (feature.name, feature.unit)))
+        for feature in features
+    ]
 
 
 def feature_pair(
@@ -77,8 +76,7 @@ def feature_pair(
         style["zorder"] = 3.0 - len(at) / max(1, len(points))  # rare classes on top
         axes.scatter(at[:, 0], at[:, 1], s=size, alpha=0.45, lw=0, rasterized=len(points) > 2000, **style)
     _add_ellipses(axes, ellipses, variances)
-    axes.set_xlabel(features[0])
-    axes.set_ylabel(features[1])
+    axes.set(xlabel=features[0], ylabel=features[1])
     return axes
 
 
@@ -129,23 +127,20 @@ def feature_pairs(
     grid = np.asarray(axes, dtype=object)
     if grid.shape != (D - 1, D - 1):
         raise ValueError(f"axes has shape {grid.shape}, expected ({D - 1}, {D - 1}) for {D} features")
-    for i in range(D - 1):
-        for j in range(D - 1):
-            if j > i:
-                grid[i, j].axis("off")
-                continue
-            pair = [j, i + 1]
-            labels = (features[j] if i == D - 2 else "", features[i + 1] if j == 0 else "")
-            feature_pair(
-                points[:, pair], y, labels, noisy=ellipses[:, pair], noisy_var=variances[:, pair], names=names,
-                size=size, axes=grid[i, j],
-            )  # fmt: skip
-            grid[i, j].tick_params(labelsize="x-small")
-            for label in (grid[i, j].xaxis.label, grid[i, j].yaxis.label):
-                label.set_fontsize(SMALL)
-    home, place = (grid[0, 1], "upper left") if len(grid) > 1 else (grid[0, 0], "best")
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    home.legend(handles, labels, loc=place, frameon=False, fontsize=SMALL, markerscale=2.0)
+    for (i, j), place in np.ndenumerate(grid):
+        if j > i:
+            place.axis("off")
+            continue
+        pair = [j, i + 1]
+        labels = (features[j] if i == D - 2 else "", features[i + 1] if j == 0 else "")
+        noise: dict[str, Any] = {"noisy": ellipses[:, pair], "noisy_var": variances[:, pair]}
+        feature_pair(points[:, pair], y, labels, **noise, names=names, size=size, axes=place)
+        place.tick_params(labelsize="x-small")
+        for label in (place.xaxis.label, place.yaxis.label):
+            label.set_fontsize(SMALL)
+    home, corner = (grid[0, 1], "upper left") if len(grid) > 1 else (grid[0, 0], "best")
+    entries = grid[0, 0].get_legend_handles_labels()
+    home.legend(*entries, loc=corner, frameon=False, fontsize=SMALL, markerscale=2.0)
     return grid
 
 

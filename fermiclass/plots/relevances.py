@@ -129,10 +129,7 @@ def ard_relevances(
     for name, row in zip(functions, r, strict=True):
         axes.scatter(row[order], place, color=colours[name], marker=markers[name], s=26, lw=0, label=name, zorder=2)
     axes.set_yticks(place, [features[j] for j in order], fontsize=SMALL)
-    axes.set_ylim(-0.7, len(features) - 0.3)
     axes.set_xlim(left=0.0)
-    axes.set_xlabel(quantity)
     columns = min(len(functions), _LEGEND_COLUMNS)
     axes.legend(frameon=False, fontsize=SMALL, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
-    open_frame(axes)
-    return axes
+    return open_frame(axes, ylim=(-0.7, len(features) - 0.3), xlabel=quantity)

@@ -89,7 +89,11 @@ def sky_map(
     legend = axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.02, -0.12), **corner)
     if confidence is not None:
         axes.add_artist(legend)
-        _confidence_key(axes, lowest)
+        levels = np.linspace(lowest, 1.0, 4)
+        greys = zip(shades("#000000", levels, lowest), levels, strict=True)
+        key = [axes.scatter([], [], c=[grey], s=24, lw=0.0, label=f"{level:.2f}") for grey, level in greys]
+        corner |= {"title": "probability", "title_fontsize": SMALL}
+        axes.legend(handles=key, loc="lower right", bbox_to_anchor=(1.02, -0.12), **corner)
     return axes
 
 
@@ -108,22 +112,3 @@ def _frame(axes: Axes) -> None:
     axes.set_axisbelow(True)
     axes.set_xlabel("Galactic longitude, deg", fontsize=SMALL)
     axes.set_ylabel("Galactic latitude, deg", fontsize=SMALL)
-
-
-def _confidence_key(axes: Axes, lowest: float) -> None:
-    levels = np.linspace(lowest, 1.0, 4)
-    greys = shades("#000000", levels, lowest)
-    handles = [
-        axes.scatter([], [], c=[grey], marker="o", s=24, lw=0.0, label=f"{level:.2f}")
-        for grey, level in zip(greys, levels, strict=True)
-    ]
-    axes.legend(
-        handles=handles,
-        title="probability",
-        title_fontsize=SMALL,
-        loc="lower right",
-        bbox_to_anchor=(1.02, -0.12),
-        frameon=False,
-        fontsize=SMALL,
-        handletextpad=0.1,
-    )

@@ -88,9 +88,24 @@ def axes_or_new(axes: Any, size: tuple[float, float], **subplot: Any) -> Axes:
     return made
 
 
-def open_frame(axes: Axes) -> None:
-    """Remove the upper and the right edge of the frame."""
+def open_frame(axes: Axes, **properties: Any) -> Axes:
+    """Return the Axes without the upper and the right edge of the frame, with properties such as ``xlabel``."""
     axes.spines[["top", "right"]].set_visible(False)
+    axes.set(**properties)
+    return axes
+
+
+def rows_from_top(axes: Axes, names: Sequence[str], *, edge: float, **text: Any) -> None:
+    """Name the rows of Axes, the first on top, with `edge` of a row above the first and below the last."""
+    axes.set_yticks(range(len(names)), names, **text)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(names) - 1 + edge, -edge)
+
+
+def colour_labels(labels: Sequence[Any], classes: Sequence[str]) -> None:
+    """Give the label of each class its colour."""
+    for label, colour in zip(labels, map(class_colours(classes).get, classes), strict=True):
+        label.set_color(colour)
 
 
 def array_of(shape: tuple[int, ...], values: ArrayLike, what: str) -> FloatArray:

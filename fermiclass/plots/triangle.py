@@ -73,10 +73,8 @@ def probability_triangle(
 def _frame(axes: Axes, names: Sequence[str], colours: Sequence[str]) -> None:
     from matplotlib.patches import Polygon
 
-    axes.set_aspect("equal")
     axes.axis("off")
-    axes.set_xlim(-0.12, 1.12)
-    axes.set_ylim(-0.12, CORNERS[2, 1] + 0.1)
+    axes.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.12, CORNERS[2, 1] + 0.1))
     axes.add_patch(Polygon(CORNERS, closed=True, fill=False, edgecolor="0.2", linewidth=1.0, zorder=2))
     for level in (0.2, 0.4, 0.6, 0.8):
         for c in range(3):
@@ -84,11 +82,9 @@ def _frame(axes: Axes, names: Sequence[str], colours: Sequence[str]) -> None:
             ends[:, c] = level
             ends[0, (c + 1) % 3] = ends[1, (c + 2) % 3] = 1.0 - level
             axes.plot(*to_plane(ends).T, color="0.88", linewidth=0.6, zorder=1)
-    centre = to_plane(np.full(3, 1.0 / 3.0))
-    for c in range(3):
-        middle = np.full(3, 0.5)
-        middle[c] = 0.0
-        axes.plot(*np.stack([centre, to_plane(middle)]).T, color="0.4", linewidth=0.8, linestyle="--", zorder=2)
+    for middle in 0.5 * (1.0 - np.eye(3)):  # of an edge
+        ends = np.stack([np.full(3, 1.0 / 3.0), middle])
+        axes.plot(*to_plane(ends).T, color="0.4", linewidth=0.8, linestyle="--", zorder=2)
     ticks = ((-0.015, 0.0, "right", "center"), (0.0, -0.015, "center", "top"), (0.015, 0.0, "left", "center"))
     for level in (0.2, 0.4, 0.6, 0.8):
         for c, (dx, dy, ha, va) in enumerate(ticks):  # an edge shows the probability of the class at its end

@@ -12,7 +12,7 @@ from fermiclass.rows.arrays import ArrayRows
 from fermiclass.rows.chunk import Rows
 from fermiclass.rows.columns import DEFAULT_LABEL, UNCERTAINTY_PREFIX
 from fermiclass.rows.fits import FITSRows, open_fits
-from fermiclass.rows.parquet import ParquetRows, open_parquet_file, parquet_files
+from fermiclass.rows.parquet import ParquetRows, parquet_fragments
 
 
 def open_rows(
@@ -75,30 +75,20 @@ def open_training_rows(
     label: str | None = None,
     hdu: int | str = 1,
 ) -> Rows:
-    """Open rows to learn from. The roles of columns that are not given follow from their names.
+    """Open rows to learn from: :func:`open_rows`. The roles of columns that are not given follow from their names.
 
     A column is a feature if there is a column of the same name with `UNCERTAINTY_PREFIX`, which has its standard
-    deviations. The label is the column `DEFAULT_LABEL`. The columns of .npy files have no names.
+    deviations. Named features without such a column have no errors. The label is the column `DEFAULT_LABEL`. The
+    columns of .npy files have no names.
 
-    Parameters
-    ----------
-    path, hdu
-        As for :func:`open_rows`.
-    features, uncertainties, label
-        Columns that do not follow from the names. By default, a feature without a column of errors has no error.
-
-    Raises
-    ------
-    RowsError
-        As for :func:`open_rows`, or when the table has no features or no label.
+    Raises RowsError, also when the table has no features or no label.
     """
-    kind = kind_of(Path(path))
+    place = Path(path)
+    kind = kind_of(place)
     if kind == "npy":
         return open_rows(path, features, uncertainties=uncertainties, label=label)
-    if kind == "parquet":
-        found = list(open_parquet_file(parquet_files(Path(path))[0]).schema_arrow.names)
-    else:
-        found = list(open_fits(Path(path), hdu).columns.names)
+    is_parquet = kind == "parquet"
+    found = parquet_fragments(place)[0].physical_schema.names if is_parquet else open_fits(place, hdu).columns.names
     if features is None:
         features = [name for name in found if f"{UNCERTAINTY_PREFIX}{name}" in found]
         if not features:

@@ -20,7 +20,7 @@ from fermiclass.rows.chunk import Chunk, TableRows, join, stamp_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
+    import pyarrow.dataset as ds
     from astropy.table import Table
 
 _ROW_GROUP = 65536  # largest number of rows that are written as a row group; a reader reads a whole one
@@ -35,19 +35,15 @@ class ParquetRows(TableRows):
     """
 
     def _open(self, path: Path, hdu: int | str) -> None:
-        self._groups: list[tuple[Path, int]] = []  # the file and the number of the row group in it, for each block
-        self._file: tuple[Path, pq.ParquetFile] | None = None
         self._last: tuple[int, Chunk] | None = None
         self._lock = Lock()  # a background thread may read ahead while another thread reads
-        self._stamps = {}
-        sizes = []
-        for name in parquet_files(path):
-            self._stamps[name] = stamp_of(name)
-            file = open_parquet_file(name)
-            schema = file.schema_arrow
-            self.columns.check(schema.names, partial(_is_number, schema), str(name))
-            self._groups += [(name, group) for group in range(file.num_row_groups)]
-            sizes += [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        fragments = parquet_fragments(path)
+        self._stamps = {Path(fragment.path): stamp_of(Path(fragment.path)) for fragment in fragments}
+        for fragment in fragments:
+            schema = fragment.physical_schema
+            self.columns.check(schema.names, partial(_is_number, schema), fragment.path)
+        self._groups = [group for fragment in fragments for group in fragment.split_by_row_group()]
+        sizes = [group.row_groups[0].num_rows for group in self._groups]
         self.block_edges = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         self.num_rows = int(self.block_edges[-1])
         self._nothing = self._chunk_of(schema.empty_table(), 0)
@@ -69,18 +65,11 @@ class ParquetRows(TableRows):
             return self._last[1]
 
     def _read_block(self, block: int) -> Chunk:
-        import pyarrow as pa
-
-        path, group = self._groups[block]
-        try:
-            if self._file is None or self._file[0] != path:
-                self._file = path, open_parquet_file(path)
-            names = list(self.columns.names)
-            masks = masked_names(names, self._file[1].schema_arrow)
-            table = with_nulls(self._file[1].read_row_group(group, columns=list(dict.fromkeys([*names, *masks]))))
+        group, names = self._groups[block], self.columns.names
+        with _errors_as_rows_errors(group.path):
+            masks = masked_names(names, group.physical_schema)
+            table = with_nulls(group.to_table(columns=list(dict.fromkeys([*names, *masks]))))
             return self._chunk_of(table, int(self.block_edges[block]))
-        except (OSError, pa.ArrowException) as error:
-            raise RowsError(f"'{path}' cannot be read as a Parquet file: {in_one_line(error)}") from error
 
     def _chunk_of(self, table: pa.Table, start: int) -> Chunk:
         import pyarrow as pa
@@ -105,25 +94,29 @@ def _is_number(schema: pa.Schema, name: str) -> bool:
     return any(check(kind) for check in checks)
 
 
-def parquet_files(path: Path) -> list[Path]:
-    """Return the file itself, or the files of a folder in the order of their names."""
-    if not path.is_dir():
-        return [path]
-    found = sorted(file for file in path.glob("*.parquet") if not file.name.startswith((".", "_")))
-    if not found:
+def parquet_fragments(path: Path) -> list[ds.ParquetFileFragment]:
+    """Open a Parquet file, or the files of a folder in the order of their names. RowsError if that is not possible."""
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.glob("*.parquet") if not file.name.startswith((".", "_")))
+    if not files:
         raise RowsError(f"the folder '{path}' has no file that ends in .parquet. Give another folder, or one file.")
-    return found
+    fragments = [ds.ParquetFileFormat().make_fragment(str(file), LocalFileSystem()) for file in files]
+    for fragment in fragments:
+        with _errors_as_rows_errors(fragment.path):
+            fragment.ensure_complete_metadata()
+    return fragments
 
 
-def open_parquet_file(path: Path) -> pq.ParquetFile:
-    """Open a Parquet file; RowsError if that is not possible."""
+@contextmanager
+def _errors_as_rows_errors(path: str) -> Iterator[None]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path)
-    except FileNotFoundError as error:
-        raise RowsError(f"there is no file '{path}'. Check the name and the folder.") from error
+        yield
     except (OSError, pa.ArrowException) as error:
         raise RowsError(f"'{path}' cannot be read as a Parquet file: {in_one_line(error)}") from error
 

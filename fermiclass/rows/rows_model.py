@@ -72,19 +72,10 @@ class RowsModel:
         return cls(estimator, columns, RowsProvenance(**entries["provenance"]), domain)
 
     def open(self, path: str | os.PathLike[str], *, keep: Sequence[str] = (), hdu: int | str = 1) -> Rows:
-        """Open rows to be labelled; they need no labels.
+        """Open rows to be labelled, which need no labels: :func:`fermiclass.open_rows`.
 
-        Parameters
-        ----------
-        path, hdu
-            As for :func:`fermiclass.open_rows`. A table needs the columns of the features and uncertainties.
-        keep
-            Columns to copy into the results.
-
-        Raises
-        ------
-        RowsError
-            As for :func:`fermiclass.open_rows`; also when arrays have another number of columns.
+        A table needs the columns of the features and uncertainties; `keep` are columns to copy into the results. Raises
+        RowsError, also when arrays have another number of columns.
         """
         if kind_of(Path(path)) == "npy":
             return open_rows(path, self.columns.features, keep=keep)

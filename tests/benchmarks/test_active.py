@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 from fermiclass.benchmarks import active
-from fermiclass.benchmarks.active import Active, Rows, label_round_by_round
+from fermiclass.benchmarks.active import Active, label_round_by_round
 from fermiclass.benchmarks.figures import learning_curve
 from fermiclass.benchmarks.harness import run as run_benchmark
 from fermiclass.benchmarks.tables import summarise
@@ -48,7 +48,7 @@ def data():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 1000)
     X = rng.normal(size=(1000, 3)) + 1.5 * np.eye(3)[y]
-    return Rows(np.column_stack([np.arange(1000.0), X]), y)
+    return np.column_stack([np.arange(1000.0), X]), y
 
 
 def run(data, acquisition="entropy", noise=0.0, repetition=0, **options):
@@ -83,7 +83,7 @@ def numbers(fake, X):
 def test_labels_stay_with_their_rows(data):
     _, calls = run(data, rounds=2, per_round=5)
     first, last = calls[0], calls[-1]
-    assert np.array_equal(data.y[numbers(first, last.X_)], last.y_)
+    assert np.array_equal(data[1][numbers(first, last.X_)], last.y_)
     assert len(np.unique(numbers(first, first.pool_))) == 400
 
 
@@ -134,7 +134,7 @@ def test_inputs_are_standardised_by_the_first_rows_and_then_noisy(data):
 def test_scores_are_those_of_the_test_rows(data):
     record, calls = run(data, rounds=1)
     fake = calls[0]
-    y = data.y[numbers(fake, fake.test_)]
+    y = data[1][numbers(fake, fake.test_)]
     p = fake.model_.predict_proba(fake.test_)
     assert record["curves"]["error"][0] == pytest.approx(np.mean(p.argmax(axis=1) != y))
     assert record["curves"]["nll"][0] == pytest.approx(-np.log(p[np.arange(500), y]).mean())
@@ -155,9 +155,9 @@ def test_a_learning_curve_is_a_mean_with_its_standard_error():
 
 
 def test_the_real_data(shared_data):
-    rows = active.load(shared_data / "data")
-    assert rows.X.shape == (1000, 21)
-    assert np.bincount(rows.y).min() > 300
+    X, y = active.load(shared_data / "data")
+    assert X.shape == (1000, 21)
+    assert np.bincount(y).min() > 300
 
 
 def test_a_table_of_repetitions(shared_data):

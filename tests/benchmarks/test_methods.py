@@ -11,7 +11,7 @@ from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from fermiclass.nimgp.names import FULL_BATCH, LIKELIHOODS, PAPER_ESTIMATOR
-from fermiclass.nimgp.settings import join_settings
+from fermiclass.nimgp.settings import Settings, join_settings
 
 
 def made(name, settings=None, **options):
@@ -51,8 +51,8 @@ def test_without_it_only_the_optimiser_differs(monkeypatch):
 )
 def test_neither_the_default_nor_the_classifier_has_settings_of_the_paper(name, make):
     settings = {"epochs": 3, "noise": "per-feature"}
-    assert made(name, settings, paper=True) == make().get_params()
-    assert made(f"{name}:nimgp-nn", settings) == make(method="nimgp-nn").get_params()
+    assert Settings(**made(name, settings, paper=True)) == Settings(**make().get_params())
+    assert Settings(**made(f"{name}:nimgp-nn", settings)) == Settings(**make(method="nimgp-nn").get_params())
 
 
 def test_another_likelihood_for_all_of_ours():

@@ -9,6 +9,7 @@ import pytest
 
 from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features import Imputation, inputs
+from fermiclass.features.transforms import REACH
 
 Reading = partial(inputs.Reading, upper=np.nan)
 
@@ -23,7 +24,7 @@ def made_up(n=400, seed=0):
 
 
 def fit(reading, significance):
-    return Imputation.fit(["x"], [reading], significance, catalog="made up")
+    return Imputation.fit(["x"], [reading], significance, catalog="made up", reaches=[REACH])
 
 
 def test_unknown_uncertainties_are_imputed():

@@ -8,28 +8,28 @@ from types import SimpleNamespace
 import pytest
 
 from fermiclass.errors import ClusterError
-from fermiclass.rows import labelling
+from fermiclass.rows import predict
 
 pytestmark = pytest.mark.filterwarnings("default")  # Dask's own
 
 
 def test_without_workers(monkeypatch):
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(labelling, "_WORKER_SECONDS", 0.2)
+    monkeypatch.setattr(predict, "_WORKER_SECONDS", 0.2)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=None, host="127.0.0.1") as empty,
         pytest.raises(ClusterError, match=r"has no workers\. Start some with 'dask worker"),
-        labelling.connected(empty.scheduler_address),
+        predict.connected(empty.scheduler_address),
     ):
         pass
 
 
 def test_without_scheduler(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(labelling, "_CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(predict, "_CONNECT_SECONDS", 0.5)
     with (
         pytest.raises(ClusterError, match=r"no Dask scheduler at 'tcp://127"),
-        labelling.connected("tcp://127.0.0.1:9"),
+        predict.connected("tcp://127.0.0.1:9"),
     ):
         pass
 
@@ -53,7 +53,7 @@ def test_what_is_lost_while_it_labels(lost):
     with (
         distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as local,
         pytest.raises(ClusterError, match=r"lost its workers or its scheduler \(.*smaller blocks"),
-        labelling.connected(local.scheduler_address) as client,
+        predict.connected(local.scheduler_address) as client,
     ):
         lose(lost, distributed, local, client)
 
@@ -63,7 +63,7 @@ def test_workers_get_the_settings_of_the_command_or_are_refused(monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "0")
     monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
-    plugin, worker = labelling._settings_of_tensorflow(), SimpleNamespace(address="tcp://127.0.0.1:1")
+    plugin, worker = predict._settings_of_tensorflow(), SimpleNamespace(address="tcp://127.0.0.1:1")
     monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "1")
     monkeypatch.setenv("TF_NUM_INTRAOP_THREADS", "3")
     monkeypatch.setitem(sys.modules, "tensorflow", sys)
@@ -79,6 +79,6 @@ def test_dask_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
         pytest.raises(ClusterError, match=r"pip install 'fermiclass\[dask\]'"),
-        labelling.connected("tcp://127.0.0.1:9"),
+        predict.connected("tcp://127.0.0.1:9"),
     ):
         pass
