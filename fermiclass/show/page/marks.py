@@ -56,10 +56,8 @@ def class_marks(classes: Sequence[str]) -> tuple[Mark, ...]:
         ground: [readable(colours[name], background, _LEAST_CONTRAST[ground]) for name in classes]
         for ground, background in BACKGROUNDS.items()
     }
-    outlines, symbols = (
-        [_OUTLINES[markers[name]] for name in classes],
-        [_SYMBOLS.get(markers[name]) for name in classes],
-    )
+    shapes = [markers[name] for name in classes]
+    outlines, symbols = map(_OUTLINES.__getitem__, shapes), map(_SYMBOLS.get, shapes)
     return tuple(map(Mark, classes, seen["light"], seen["dark"], outlines, symbols))
 
 
