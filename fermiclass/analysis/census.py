@@ -19,7 +19,7 @@ from fermiclass.catalog import UNCERTAIN_CLASSES, ClassGrouping
 from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable, extract_features
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.labelling.training import estimator_of, train_checked
 from fermiclass.nimgp.estimators.folds import Split, fit_folds

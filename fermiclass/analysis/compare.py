@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.other_list import OtherList, Pairs
 from fermiclass.errors import CatalogError, ClassError, SelectionError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import Labels
 
 _LEAST = 1e-5  #: Least probability in the surprise −ln P, so that nothing is infinitely surprising.

@@ -17,7 +17,7 @@ from fermiclass.catalog.source_names import find_source
 from fermiclass.errors import CatalogError
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.features.definitions import FEATURES
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.labelling.recipe import Recipe
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from fermiclass._version import __version__
 from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import LABELLED, label_table
 from fermiclass.labelling.prediction_columns import add_column
 from fermiclass.labelling.recipe import Recipe, default_settings

@@ -25,7 +25,7 @@ from fermiclass.benchmarks.figures import active_figure, learning_curve, title_o
 from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions, authors_start
 from fermiclass.benchmarks.uci import load_rows
 from fermiclass.errors import BenchmarkError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS, authors_start
 from fermiclass.errors import BenchmarkError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 NUM_TRAIN = 408
 

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions, make_estimator
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation import metrics
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

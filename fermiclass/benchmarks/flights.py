@@ -28,7 +28,7 @@ from fermiclass.benchmarks.benchmark import Benchmark, Problem
 from fermiclass.benchmarks.gpc import paper_settings
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
 from fermiclass.errors import BenchmarkError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 NUM_TEST = 10_000
 MARGIN = 5.0  # minutes

@@ -21,7 +21,7 @@ from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 from fermiclass.benchmarks.benchmark import Problem
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 #: The paper's settings of the estimator for such problems.
 SETTINGS: Mapping[str, Any] = MappingProxyType({"num_inducing": 100, "batch_size": 200, "inputs": {"hidden": (50, 50)}})

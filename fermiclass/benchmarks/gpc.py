@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from fermiclass.benchmarks.benchmark import Benchmark, Problem
 from fermiclass.benchmarks.methods import MethodOptions, make_estimator
 from fermiclass.errors import BenchmarkError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 NOISES = ("0", "0.1", "0.25", "0.5")
 

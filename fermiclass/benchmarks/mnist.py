@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.methods import FAST_OPTIMISER, METHOD_OPTIONS
 from fermiclass.errors import BenchmarkError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 NOISES = ("0", "0.1", "0.25", "0.5")
 NUM_TEST = 500  # test images out of 5,000

@@ -28,7 +28,7 @@ from sklearn.neural_network import MLPRegressor
 from fermiclass.benchmarks.benchmark import Benchmark, Record
 from fermiclass.benchmarks.methods import MethodOptions
 from fermiclass.errors import BenchmarkError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.nimgp.names import LEARNED
 
 if TYPE_CHECKING:

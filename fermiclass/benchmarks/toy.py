@@ -22,7 +22,7 @@ from fermiclass.benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass.benchmarks.figures import ClassCurves, toy_figure
 from fermiclass.benchmarks.gp_draws import SETTINGS, LatentFunctions, bayes_probabilities, draw_problem
 from fermiclass.benchmarks.methods import METHOD_OPTIONS
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

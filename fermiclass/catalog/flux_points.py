@@ -12,7 +12,7 @@ from astropy.table import Table
 
 from fermiclass.catalog.releases import BAND_EDGES
 from fermiclass.errors import CatalogError, in_one_line
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 _EDGES = BAND_EDGES[8]
 _RANGE = ("e_min", "e_max")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.source_names import with_hyphens
 from fermiclass.errors import CatalogError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 #: Usual names of columns, in lower case; the first that a list has is taken.
 _NAMES = ("source_name", "4fgl", "4fgl_name", "fgl", "name", "source", "assoc_4fgl", "id")

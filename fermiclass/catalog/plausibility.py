@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog.classes import CLASS_CODES
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 
 class Expected(NamedTuple):

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from fermiclass.benchmarks import BENCHMARKS, PAPERS, make_benchmark
 from fermiclass.cli.options import FILE, common_options, kernel_option, seed_option
 from fermiclass.io.files import check_figure_place, check_place, os_errors_as_output_errors, write_figure, write_json
-from fermiclass.io.versions import versions
+from fermiclass.io.plain import versions
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.show.terminal import progress_bar
 

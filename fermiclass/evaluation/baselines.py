@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fermiclass.errors import ClassError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 
 def _optional(package: str, name: str, seed: str = "random_state", **settings: Any) -> Callable[[int], Any]:

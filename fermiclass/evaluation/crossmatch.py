@@ -10,7 +10,7 @@ from astropy.coordinates import SkyCoord
 from numpy.typing import NDArray
 
 from fermiclass.catalog import Catalog, ClassGrouping
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 NAME_COLUMNS = ("ASSOC_4FGL", "ASSOC_FGL")  #: Columns that give the name of the same source in an earlier release.
 

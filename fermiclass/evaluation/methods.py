@@ -16,7 +16,7 @@ from fermiclass.catalog import CLASS_TREE, NATURES, Catalog, ClassGrouping, has_
 from fermiclass.catalog.classes import CHANCE_CODES, CODE_NATURES
 from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
 from fermiclass.features import FeatureTable
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.labelling.recipe import Recipe, default_settings
 from fermiclass.labelling.training import train
 from fermiclass.nimgp.settings import Settings

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from sklearn.metrics import average_precision_score
 
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 IntArray = NDArray[np.intp]
 Truth = NDArray[np.bool_]

@@ -23,7 +23,7 @@ from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sou
 from fermiclass.evaluation.methods import Split
 from fermiclass.evaluation.metrics import Truth, known
 from fermiclass.features import extract_features, parse_features
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.labelling.lasting import PARTS, part_of_sky
 from fermiclass.labelling.recipe import Checked, Choices, Recipe
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fermiclass.evaluation import metrics
 from fermiclass.evaluation.methods import Method
 from fermiclass.evaluation.protocols import Targets
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.io.plain import plain_value
 from fermiclass.labelling.label_shift import EstimatedPriors, correct_by_status
 

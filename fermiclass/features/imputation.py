@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog.catalog import LARGEST
 from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features.inputs import Reading
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 BoolArray = NDArray[np.bool_]
 

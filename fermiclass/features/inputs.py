@@ -15,7 +15,7 @@ import numpy as np
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.releases import BAND_EDGES
 from fermiclass.errors import FeatureError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 #: What the name of a column of upper limits ends with, behind that of the quantity.
 LIMIT = "_UL"

@@ -14,7 +14,7 @@ from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import FeatureError
 from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature, parse_features
 from fermiclass.features.imputation import BoolArray, Imputation
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fermiclass.catalog.catalog import DISC
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 #: The flux density of Vela is 8600 times as far from the median as the 99th percentile. Logarithms of possible values
 #: stay within 3 times the distance of the percentile.

@@ -116,3 +116,18 @@ def the_table(tables: Sequence[Any], names: Sequence[Collection[str]], columns: 
     if columns and len(fitting) > 1:
         raise ValueError(f"it has {len(fitting)} tables with the columns {', '.join(columns)}: keep only one of them")
     return (fitting or tables)[0]
+
+
+#: The packages on which the predictions of a model depend.
+MODEL_PACKAGES = ("fermiclass", "tensorflow", "numpy", "astropy")
+
+
+def versions(packages: Iterable[str] = MODEL_PACKAGES) -> dict[str, str]:
+    """Return versions by the name of the package, or 'python'. Packages that are not installed are left out."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = platform.python_version() if name == "python" else version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from astropy.table import Table
 
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.io.files import check_place, read_bytes, write_bytes
 from fermiclass.io.tables import check_writable, read_table, write_table
 

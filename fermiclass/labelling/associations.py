@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.catalog.catalog import DISC, LATITUDE_EDGE
 from fermiclass.catalog.releases import CatalogWarning
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 #: Odds of fsrq against bll among AGN without a type, relative to AGN with a type. Broad lines give an fsrq its type
 #: early, so few are left: models of DR1 to DR4 expect 74 fsrq among the bcu that FL16Y types in one half of the sky;

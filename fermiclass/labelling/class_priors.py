@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import SOURCE_STATUSES, UNCERTAIN_CLASSES
 from fermiclass.errors import CatalogError, ClassError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 GROUPS = (SOURCE_STATUSES[0], *UNCERTAIN_CLASSES)  #: Groups of sources that can have class priors of their own.
 

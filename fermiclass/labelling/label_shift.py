@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 #: Weight of the prior on the class priors, in sources: it matters for few sources, and hardly for a thousand.
 CONCENTRATION = 10.0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import Catalog
 from fermiclass.features.definitions import FEATURES
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 #: Features of the regression, beside significance, error radius, the bits of Flags and the status.
 SPECTRUM = (

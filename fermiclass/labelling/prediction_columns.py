@@ -9,7 +9,7 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 #: OOD_SCORE above which a source counts as outside the training domain: 1 in 200 training sources does.
 OOD_LIMIT = 0.995

@@ -11,7 +11,7 @@ import numpy as np
 from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.errors import CatalogError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, parse_features
-from fermiclass.io.versions import versions
+from fermiclass.io.plain import versions
 from fermiclass.labelling.associations import of_release
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.labelling.class_priors import GroupPriors

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.features import FeatureTable
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.nimgp.domain import TrainingDomain
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import ArrayLike
 
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles, sexagesimal
 from fermiclass.plots.style import SMALL, array_of, axes_or_new
 

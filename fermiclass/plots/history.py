@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.plots.style import PALETTE, SMALL, axes_or_new, open_frame
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.plots.style import SMALL, array_of, axes_or_new, class_colours, class_markers, open_frame
 
 if TYPE_CHECKING:

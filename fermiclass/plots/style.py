@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.rows.columns import Columns, as_floats, plain_values, refuse
 
 CHUNK_ROWS = 65536  #: Number of rows that a pass in order reads at a time.

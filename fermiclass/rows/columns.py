@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.nimgp.names import UNCERTAINTY_PREFIX as UNCERTAINTY_PREFIX
 
 DEFAULT_LABEL = "CLASS"  #: Column of the label in the feature tables that ``fermiclass features`` writes.

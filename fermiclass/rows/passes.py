@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.nimgp.label_sets import MOST_CLASSES
 from fermiclass.rows.chunk import Chunk, Rows, join, read_in_order
 

@@ -13,7 +13,7 @@ import numpy as np
 from fermiclass.catalog.classes import MOST_LETTERS
 from fermiclass.errors import RowsError
 from fermiclass.io.files import check_place
-from fermiclass.io.versions import versions
+from fermiclass.io.plain import versions
 from fermiclass.nimgp.arrays import usual_range, warn_of_outliers
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.rows.chunk import Chunk, Rows

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from fermiclass.io.arrays import FloatArray
+    from fermiclass.io import FloatArray
 
 _MOST_EFFECTS = 3  # classes whose log-odds fit into 80 columns
 _BAR = 4  # letters on each side of a bar

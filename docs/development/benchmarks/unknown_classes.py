@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import fermiclass as fc
 from fermiclass.catalog import THREE_CLASSES, UNCERTAIN_CLASSES, ClassGrouping
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.nimgp.domain import TrainingDomain
 
 RELEASES = ("DR1", "DR2", "DR3", "DR4")

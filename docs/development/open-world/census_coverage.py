@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import fermiclass as fc
 from fermiclass.analysis.census import FLOOR, Predictions, draw_numbers
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.labelling.training import default_estimator
 
 FOLDS, DRAWS, LEVEL = 5, 200, 0.9

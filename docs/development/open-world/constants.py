@@ -25,7 +25,7 @@ from fermiclass.evaluation import open_world
 from fermiclass.evaluation.methods import Split, open_classes
 from fermiclass.evaluation.metrics import known, nll_per_source
 from fermiclass.evaluation.protocols import Targets
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.labelling import associations, training, training_rows
 from fermiclass.labelling.catalog_model import CatalogModel
 

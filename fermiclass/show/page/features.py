@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fermiclass.catalog import Catalog
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.page.sources import catalogue_rows
 

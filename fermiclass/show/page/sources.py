@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError
-from fermiclass.io.arrays import FloatArray
+from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import SUM_PREFIX, Labels
 
 if TYPE_CHECKING:
