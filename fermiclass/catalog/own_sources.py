@@ -56,14 +56,14 @@ NAMES: dict[str, tuple[str, ...]] = {
     "Signif_Avg": ("signif_avg", "significance", "signif", "sqrt_ts"),
     "Pivot_Energy": ("pivot_energy", "e_pivot", "epivot"),
     "Energy_Flux100": ("energy_flux100", "eflux100", "eflux"),
-    "PL_Index": ("pl_index", "index", "gamma", "photon_index", "spectral_index"),
+    "PL_Index": ("pl_index", "photon_index", "spectral_index", "index", "gamma"),
     "LP_Index": ("lp_index", "alpha"),
     "LP_beta": ("lp_beta", "beta"),
     "LP_SigCurv": ("lp_sigcurv", "sigcurv"),
     "CLASS1": ("class1", "class"),
     _TS: ("ts", "test_statistic"),
     _DELTA_TS: ("delta_ts", "dts_curv", "delta_ts_curv", "ts_curv"),
-    _REFERENCE: ("reference_energy", "reference", "e_ref", "e_0", "e0", "eb", "scale"),
+    _REFERENCE: ("reference_energy", "e_ref", "reference", "e_0", "e0", "eb", "scale"),
     _COVARIANCE: ("cov_alpha_beta", "cov_index_beta"),
     _VALUES: ("param_values",),
     _ERRORS: ("param_errors",),
@@ -71,6 +71,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     **{name: (name.lower(),) for name in ("Flux1000", "Flags", "ASSOC1", "Conf_95_SemiMinor", "Conf_95_PosAng")},
 }
 NAMES |= {name: (name.lower(),) for name in EXPECTED if name not in NAMES and not name.startswith("Unc_")}
+
+#: Names that mean other things, too, such as a number of the row: taken as :func:`_is_meant` says.
+_DOUBTFUL = ("index", "gamma", "reference", "e_0", "e0", "eb", "scale")
+_INDICES, _ENERGIES = (-1.0, 8.0), (10.0, 1e6)  #: Photon indices, and energies in MeV, under such a name.
 
 #: Names of the error of a quantity.
 _ERROR_NAMES = ("unc_{}", "{}_err", "{}_error", "{}_unc", "{}_sigma", "err_{}", "e_{}", "sigma_{}", "d_{}")
@@ -135,7 +139,7 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None) -> Catal
 
 
 def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str]) -> Catalog:
-    found = _find(given.colnames, columns, shown)
+    found = _find(given, columns, shown)
     clean, notes = Table(), []
     for name, original in found.items():
         column, (unit, ucd) = given[original], USUAL.get(name, (None, None))
@@ -150,6 +154,7 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
     for name in (name for name in given.colnames if name not in found.values() and name not in clean.colnames):
         clean[error_column(name, given.colnames)] = given[name]  # a column of one's own
     rest = [name for name in given.colnames if name not in found.values()]
+    rest.sort(key=lambda name: name.lower() not in _DOUBTFUL)  # those that look known first
     convert_units(clean, shown)
     _complete_bands(clean)
     notes += _derive(clean)
@@ -177,21 +182,21 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
     )
 
 
-def _find(given: Iterable[str], columns: Mapping[str, str], shown: str) -> dict[str, str]:
+def _find(given: Table, columns: Mapping[str, str], shown: str) -> dict[str, str]:
     """Return the names in a table by the names in the catalogue."""
-    there = {name.lower(): name for name in reversed(list(given))}
+    there = {name.lower(): name for name in reversed(given.colnames)}
     missing = [name for name in columns.values() if name.lower() not in there]
     if missing:
         raise CatalogError(f"{shown} has no column {', '.join(missing)}; it has {', '.join(there.values())}.")
     found = {name: there[usual.lower()] for name, usual in columns.items()}
     for name, usual in NAMES.items():
-        original = found.get(name) or next((there[each] for each in usual if each in there), None)
+        meant = (there[each] for each in usual if each in there and _is_meant(given[there[each]], name, there, found))
+        original = found.get(name) or next(meant, None)
         if original is None or (name not in found and original in found.values()):
             continue
         found[name] = original
         for of_it, forms in ((f"Unc_{name}", _ERROR_NAMES), (f"{name}_UL", _LIMIT_NAMES)):
-            forms_there = (there.get(form.format(original.lower())) for form in forms)
-            column = found.get(of_it) or next((each for each in forms_there if each), None)
+            column = found.get(of_it) or _first(forms, original, there)
             if column and column not in found.values():
                 found[of_it] = column
     if "LP_beta" in found and "LP_Index" not in found and "PL_Index" in found:  # the only index of a curved spectrum
@@ -202,6 +207,38 @@ def _find(given: Iterable[str], columns: Mapping[str, str], shown: str) -> dict[
             "--columns Flux1000=flux,Unc_Flux1000=flux_err."
         )
     return found
+
+
+def _first(forms: Iterable[str], name: str, there: Mapping[str, str]) -> str | None:
+    return next((there[each] for form in forms if (each := form.format(name.lower())) in there), None)
+
+
+def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[str, str]) -> bool:
+    """Whether a column is the quantity of its name, for certain if the name is not doubtful.
+
+    A photon index has an error column, or values that are possible and do not count rows. An energy has a unit, or is
+    possible in MeV beside a fitted log-parabola.
+    """
+    if column.name.lower() not in _DOUBTFUL:
+        return True
+    try:
+        values = _numbers(column, name, "")
+    except CatalogError:
+        return False
+    values = values[np.isfinite(values)]
+    if name == _REFERENCE:
+        fitted = "Unc_LP_beta" in found and not {"Unc_LP_Index", "Unc_PL_Index"}.isdisjoint(found)
+        low, high = _ENERGIES
+        is_energy = column.unit is not None and column.unit.is_equivalent("MeV")
+        return is_energy or bool(fitted and values.size and np.all((values >= low) & (values <= high)))
+    if column.unit not in (None, u.dimensionless_unscaled):
+        return False
+    if _first(_ERROR_NAMES, column.name, there):
+        return True
+    if not values.size or np.any((values < _INDICES[0]) | (values > _INDICES[1])):
+        return False
+    counting = column.dtype.kind in "biu" or np.ptp(values) > 0
+    return not (counting and np.all(values == np.rint(values)))
 
 
 def error_column(name: str, columns: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from astropy.table import Table
 
 from fermiclass import extract_features, read_catalog, read_sources, write_table
 from fermiclass.catalog import CatalogWarning
+from fermiclass.catalog.plausibility import EXPECTED
 from fermiclass.errors import CatalogError
 from fermiclass.features import known_features
 from fermiclass.features.inputs import Band
@@ -66,6 +67,67 @@ def test_names_of_ones_own():
         read_sources(row, {"Flux1000": "G"})
     with pytest.raises(CatalogError, match="no column that tells a spectrum"):
         read_sources({"name": "x", "colour": 1.0})
+
+
+def columns_of(catalog):
+    """Columns of numbers that the catalogue has, but for those of one's own."""
+    known = [name for name in catalog.table.colnames if name in EXPECTED or name.removeprefix("Unc_") in EXPECTED]
+    return {name: np.asarray(catalog.table[name]) for name in known}
+
+
+def assert_same(found, expected):
+    """Both have the same columns of the catalogue."""
+    found, expected = columns_of(found), columns_of(expected)
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"index": [0, 1, 2]},
+        {"index": [7.0, 3.0, 5.0]},
+        {"INDEX": ["0", "1", "2"]},
+        {"Gamma": [9.3, 8.4, 4.0]},
+        {"gamma": [2.2 * u.deg, 2.3 * u.deg, 2.4 * u.deg]},
+        {"scale": [1.0, 1.0, 1.0], "scale_err": [0.1, 0.1, 0.1]},
+        {"Eb": [0.1, 0.3, 0.2]},
+        {"reference": ["Ajello+2020", "", "this work"]},
+        {"gamma": ["low", "high", "high"], "e0": [np.nan, np.nan, np.nan]},
+    ],
+)
+def test_what_may_be_something_else_is_not_known(other):
+    """Numbers of rows, a factor, a colour excess or a paper change nothing, and are named."""
+    row = {name: entry for name, entry in ROW.items() if name != "Eb"}
+    rows = [row | {name: entries[k] for name, entries in other.items()} for k in range(3)]
+    catalog = read_sources(rows)
+    assert_same(catalog, read_sources([row] * 3))
+    assert all(name in catalog.notes[-1] for name in other)
+    name = next(iter(other))
+    if name in ("Gamma", "index"):  # one says what it is
+        assert "PL_Index" in read_sources(rows, {"PL_Index": name}).table.colnames
+
+
+@pytest.mark.parametrize(
+    ("other", "plain"),
+    [
+        ({"index": [2.0, 3.0], "index_err": [0.1, 0.1]}, {"PL_Index": [2.0, 3.0], "Unc_PL_Index": [0.1, 0.1]}),
+        ({"index": [0, 1], "photon_index": [2, 3]}, {"PL_Index": [2.0, 3.0]}),
+        ({"gamma": ["2.31", "1.9"]}, {"PL_Index": [2.31, 1.9]}),
+        ({"E0": [2000.0, 3000.0]}, {"reference_energy": [2000.0, 3000.0]}),
+        ({"scale": [2000.0 * u.MeV, 3000.0 * u.MeV]}, {"reference_energy": [2000.0, 3000.0]}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*converted")
+def test_what_is_confirmed_is_known(other, plain):
+    """By its error, its values, its unit, or beside a log-parabola."""
+    row = {name: entry for name, entry in ROW.items() if name != "Eb"}
+    found, expected = (
+        read_sources([row | {name: entries[k] for name, entries in each.items()} for k in range(2)])
+        for each in (other, plain)
+    )
+    assert_same(found, expected)
 
 
 def test_the_index_moves_to_the_pivot_energy_with_its_covariance(rng):
