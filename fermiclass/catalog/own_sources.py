@@ -74,7 +74,7 @@ NAMES |= {name: (name.lower(),) for name in EXPECTED if name not in NAMES and no
 
 #: Names that mean other things, too, such as a number of the row: taken as :func:`_is_meant` says.
 _DOUBTFUL = ("index", "gamma", "reference", "e_0", "e0", "eb", "scale")
-_INDICES, _ENERGIES = (-1.0, 8.0), (10.0, 1e6)  #: Photon indices, and energies in MeV, under such a name.
+_INDICES = (-1.0, 8.0)  #: Least and highest photon index under such a name.
 
 #: Names of the error of a quantity.
 _ERROR_NAMES = ("unc_{}", "{}_err", "{}_error", "{}_unc", "{}_sigma", "err_{}", "e_{}", "sigma_{}", "d_{}")
@@ -156,6 +156,7 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
     rest = [name for name in given.colnames if name not in found.values()]
     rest.sort(key=lambda name: name.lower() not in _DOUBTFUL)  # those that look known first
     convert_units(clean, shown)
+    in_doubt = take_implausible_as_missing(clean, shown)
     _complete_bands(clean)
     notes += _derive(clean)
     more = f" and {len(rest) - _MOST_NAMED} more" if len(rest) > _MOST_NAMED else ""
@@ -165,7 +166,7 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
 
         place = SkyCoord(*(np.asarray(clean[name]) * u.deg for name in ("GLON", "GLAT")), frame="galactic").icrs
         clean["RAJ2000"], clean["DEJ2000"] = plain_column(place.ra.deg, "deg", None, None), place.dec.deg
-    in_doubt = take_implausible_as_missing(clean, shown)
+    in_doubt |= take_implausible_as_missing(clean, shown)  # of what was derived
     errors = [f"Unc_{name}" for name in clean.colnames if f"Unc_{name}" in EXPECTED]
     for name in (*REQUIRED_COLUMNS, *errors):
         if name not in clean.colnames:
@@ -228,7 +229,7 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
     values = values[np.isfinite(values)]
     if name == _REFERENCE:
         fitted = "Unc_LP_beta" in found and not {"Unc_LP_Index", "Unc_PL_Index"}.isdisjoint(found)
-        low, high = _ENERGIES
+        low, high = EXPECTED[name].least, EXPECTED[name].most
         is_energy = column.unit is not None and column.unit.is_equivalent("MeV")
         return is_energy or bool(fitted and values.size and np.all((values >= low) & (values <= high)))
     if column.unit not in (None, u.dimensionless_unscaled):
@@ -308,7 +309,7 @@ def _derive(table: Table) -> list[str]:
             table["LP_Index"] = np.where(moved, get("LP_Index") + 2 * get("LP_beta") * distance, get("LP_Index"))
             table["Unc_LP_Index"] = np.where(moved, np.sqrt(np.maximum(variance, 0.0)), error)
             notes.append(f"LP_Index moved from {_REFERENCE} to Pivot_Energy")
-        if np.any(np.isfinite(get("LP_Index")) & np.isnan(distance)):
+        if np.any(np.isfinite(get("LP_Index")) & np.isnan(pivot)):
             notes.append(f"LP_Index is at {_REFERENCE} where Pivot_Energy is not given")
     gone = (_TS, _DELTA_TS, _REFERENCE, _COVARIANCE, _VALUES, _ERRORS, _SPECTRUM)
     table.remove_columns([name for name in table.colnames if name.removeprefix("Unc_") in gone])

@@ -60,6 +60,13 @@ EXPECTED: dict[str, Expected] = {
     "Unc_Flux_Band": Expected("ph cm-2 s-1", -1e-6, 1e-6, -1e-3, 1e-3, positive=False),
 }
 EXPECTED |= {f"{name}_UL": EXPECTED[name] for name in ("Flux1000", "Energy_Flux100", "Flux_Band")}  # upper limits
+#: Quantities of sources of one's own that are no columns of a catalogue.
+EXPECTED |= {
+    "TS": Expected("", 0.25, 1e8, 1e-6, 1e8),
+    "delta_TS": Expected("", 0.0, 2.5e4, -1.0, 1e8, positive=False),  # fits that stop early give some just below 0
+    "reference_energy": Expected("MeV", 10.0, 1e6, 10.0, 1e6),
+    "cov_alpha_beta": Expected("", -10.0, 10.0, -10.0, 10.0, positive=False),
+}
 
 _FEW = 20  # fewer sources than this have no meaningful median
 _MOST_NAMED = 5

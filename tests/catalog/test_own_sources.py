@@ -116,7 +116,8 @@ def test_what_may_be_something_else_is_not_known(other):
         ({"index": [0, 1], "photon_index": [2, 3]}, {"PL_Index": [2.0, 3.0]}),
         ({"gamma": ["2.31", "1.9"]}, {"PL_Index": [2.31, 1.9]}),
         ({"E0": [2000.0, 3000.0]}, {"reference_energy": [2000.0, 3000.0]}),
-        ({"scale": [2000.0 * u.MeV, 3000.0 * u.MeV]}, {"reference_energy": [2000.0, 3000.0]}),
+        ({"scale": [2.0 * u.GeV, 3.0 * u.GeV]}, {"reference_energy": [2000.0, 3000.0]}),
+        ({"e_ref": [2e6 * u.keV, 3e6 * u.keV]}, {"reference_energy": [2000.0, 3000.0]}),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*converted")
@@ -128,6 +129,23 @@ def test_what_is_confirmed_is_known(other, plain):
         for each in (other, plain)
     )
     assert_same(found, expected)
+
+
+@pytest.mark.parametrize("name", ["Eb", "TS", "delta_ts", "cov_alpha_beta"])
+def test_the_unit_of_a_time_is_refused(name):
+    with pytest.raises(CatalogError, match="is in s, expected"):
+        read_sources(ROW | {name: ROW.get(name, 0.1) * u.s})
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"), [("TS", -9999.0), ("delta_TS", -9999.0), ("reference_energy", 1e-3), ("cov_alpha_beta", 1e4)]
+)
+def test_implausible_quantities_are_not_known(name, entry):
+    rows = [ROW | {"pivot_energy": 2000.0, name: np.nan}] * 2
+    with pytest.warns(CatalogWarning, match=f"{name}.* implausible"):
+        catalog = read_sources([rows[0] | {name: entry}, rows[1]])
+    assert catalog.in_doubt.tolist() == [True, False]
+    assert_same(catalog, read_sources(rows))
 
 
 def test_the_index_moves_to_the_pivot_energy_with_its_covariance(rng):
