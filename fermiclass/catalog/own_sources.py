@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.flux_points import band_fluxes
 from fermiclass.catalog.origin import Brought, digest
-from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing
+from fermiclass.catalog.other_list import text_degrees
+from fermiclass.catalog.plausibility import (
+    EXPECTED,
+    PLACES,
+    convert_units,
+    take_implausible_as_missing,
+    wrap_longitudes,
+)
 from fermiclass.catalog.reading import (
     KEY_COLUMNS,
     USUAL,
@@ -87,6 +94,7 @@ _UNITS = {"eflux100": "MeV cm-2 s-1", "eflux": "MeV cm-2 s-1"}
 _MOST_NAMED = 8
 _BAND_ERROR, _BAND_LIMIT = "Unc_Flux_Band", "Flux_Band_UL"
 _BANDS = (7, 8)  #: Numbers of bands in 4FGL. Five may be those of 3FGL or of 3FHL.
+_SKY_COORDS = ("position", "coord", "skycoord")  #: Names of a `SkyCoord`.
 _TEXTS = ("Source_Name", "CLASS1", "ASSOC1", _SPECTRUM)
 
 
@@ -146,7 +154,8 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
         text = name.removeprefix("Unc_") in _TEXTS
         data = _texts(column) if text else _numbers(column, name, shown)
         usual = _UNITS.get(found.get(name.removeprefix("Unc_").removesuffix("_UL"), "").lower())
-        clean[name] = plain_column(data, column.unit or usual or unit, column.description, ucd)
+        given_unit = None if name in PLACES and column.dtype.kind == "U" else column.unit  # texts are degrees now
+        clean[name] = plain_column(data, given_unit or usual or unit, column.description, ucd)
         expected = EXPECTED[name].unit if name in EXPECTED else ""
         taken = f", taken as {usual or expected}" if expected and column.unit is None else ""
         if original != name or taken:
@@ -167,6 +176,7 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
         place = SkyCoord(*(np.asarray(clean[name]) * u.deg for name in ("GLON", "GLAT")), frame="galactic").icrs
         clean["RAJ2000"], clean["DEJ2000"] = plain_column(place.ra.deg, "deg", None, None), place.dec.deg
     in_doubt |= take_implausible_as_missing(clean, shown)  # of what was derived
+    wrap_longitudes(clean)
     errors = [f"Unc_{name}" for name in clean.colnames if f"Unc_{name}" in EXPECTED]
     for name in (*REQUIRED_COLUMNS, *errors):
         if name not in clean.colnames:
@@ -263,16 +273,10 @@ def _texts(column: Any) -> NDArray[np.str_]:
 def _numbers(column: Any, name: str, shown: str) -> NDArray[Any]:
     data = np.asarray(column)
     try:
-        if (
-            data.dtype.kind == "U"
-            and name in ("RAJ2000", "DEJ2000")
-            and any(":" in t or " " in t for t in data.tolist())
-        ):
-            from astropy.coordinates import Angle  # a tenth of a second, which others do not need
-
-            return np.asarray(Angle(data.tolist(), unit="hourangle" if name == "RAJ2000" else "deg").deg)
+        if data.dtype.kind == "U" and name in PLACES:
+            return text_degrees(data, column.unit, u.hourangle if name == "RAJ2000" else u.deg)
         return np.where(data == "", "nan", data).astype(np.float64) if data.dtype.kind == "U" else data.astype(float)
-    except ValueError as error:
+    except (ValueError, u.UnitTypeError) as error:
         raise CatalogError(f"{shown}: column {column.name} does not hold numbers ({in_one_line(error)}).") from error
 
 
@@ -433,9 +437,23 @@ def _row_of_model(model: Any) -> dict[str, Any]:
 
 
 def _without_objects(table: Table) -> Table:
-    """Return the columns of a table that hold numbers or texts."""
+    """Return the columns of a table that hold numbers or texts, and those of a `SkyCoord`, as RAJ2000 and DEJ2000."""
+    table = Table(table, copy=False)
+    placed = not {name.lower() for name in table.colnames}.isdisjoint(NAMES["RAJ2000"])
+    for name in () if placed else [name for name in table.colnames if name.lower() in _SKY_COORDS]:
+        column = table[name]
+        places = [getattr(each, "icrs", None) for each in ([column] if hasattr(column, "icrs") else column)]
+        if any(each is not None for each in places):
+            table["RAJ2000"] = np.hstack([np.nan if each is None else _filled(each.ra.deg) for each in places])
+            table["DEJ2000"] = np.hstack([np.nan if each is None else _filled(each.dec.deg) for each in places])
+            table.remove_column(name)
+            break
     kept = [name for name in table.colnames if np.ma.getdata(table[name]).dtype.kind in "biufUSO"]
     dropped = sorted(set(table.colnames) - set(kept))
     if dropped:
         warnings.warn(f"columns without numbers or texts are not read: {', '.join(dropped)}", CatalogWarning, 3)
     return table[kept]
+
+
+def _filled(values: Any) -> Any:
+    return values.filled(np.nan) if hasattr(values, "filled") else values

@@ -68,6 +68,7 @@ EXPECTED |= {
     "cov_alpha_beta": Expected("", -10.0, 10.0, -10.0, 10.0, positive=False),
 }
 
+PLACES = ("RAJ2000", "DEJ2000", "GLON", "GLAT")  #: Columns of angles on the sky.
 _FEW = 20  # fewer sources than this have no meaningful median
 _MOST_NAMED = 5
 
@@ -130,6 +131,11 @@ def check_values(table: Table, source: str) -> None:
                     f"{source}: column {name} is beyond {expected.least:g} to {expected.most:g} for "
                     f"{_sources(int(np.sum(impossible.reshape(len(table), -1).any(axis=1))))}: taken as missing"
                 )
+    wrap_longitudes(table)
+
+
+def wrap_longitudes(table: Table) -> None:
+    """Turn negative longitudes into those of 0 to 360 degrees, in place."""
     for name in ("RAJ2000", "GLON"):
         if name in table.colnames and np.any(np.asarray(table[name]) < 0.0):
             _set(table, name, np.where(table[name] < 0.0, table[name] + 360.0, table[name]))

@@ -3,6 +3,7 @@
 import astropy.units as u
 import numpy as np
 import pytest
+from astropy.coordinates import SkyCoord
 from astropy.io import fits
 from astropy.table import Table
 
@@ -129,6 +130,58 @@ def test_what_is_confirmed_is_known(other, plain):
         for each in (other, plain)
     )
     assert_same(found, expected)
+
+
+PLACE = {"ra": [83.63, 300.0, 1.0], "dec": [22.0, -0.5, 1.0]}
+ON_SKY = SkyCoord(PLACE["ra"] * u.deg, PLACE["dec"] * u.deg)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"ra": [" 83.63", "300.0 ", "   1e0"], "dec": ["22", " −0.5", "+1.0  "]},
+        {"ra": [83.63, -60.0, 1.0], "dec": PLACE["dec"]},
+        {"ra": ["83.63", "-60.0", "−359"], "dec": PLACE["dec"]},
+        {"ra": ["5:34:31.2", "20 00 00", " 00:04:00 "], "dec": ["+22:00:00", "-00 30 00", "1:0:0"]},
+        {"ra": ["5h34m31.2s", "20h00m00s", "0h4m"], "dec": ["+22d00m00s", "-0d30m00s", "1°"]},
+        {"ra": ["83d37m48s", "300d", "1.0d"], "dec": ["22", "-0.5", "1"]},
+        {"GLON": ON_SKY.galactic.l.deg - 180.0 - 180.0, "GLAT": ON_SKY.galactic.b.deg.astype(str)},
+        {"Position": list(ON_SKY)},
+        {"coord": list(ON_SKY.galactic)},
+        {"skycoord": list(ON_SKY.fk5)},
+    ],
+)
+def test_positions_in_any_form(other):
+    rows, plain = ([ROW | {"r95": 0.1} for _ in range(3)] for _ in range(2))
+    for row, right, k in zip(rows, plain, range(3), strict=True):
+        del row["ra"], row["dec"]
+        row |= {name: entries[k] for name, entries in other.items()}
+        right |= {name: entries[k] for name, entries in PLACE.items()}
+    expected = columns_of(read_sources(plain))
+    for name in ("RAJ2000", "DEJ2000", "GLON", "GLAT"):
+        np.testing.assert_allclose(read_sources(rows).table[name], expected[name], atol=1e-7)
+
+
+def test_a_table_with_sky_coordinates():
+    """The table stays as it is; a column of right ascensions counts first."""
+    table = Table({"TS": [64.0] * 3, "PL_Index": [2.2] * 3, "position": ON_SKY})
+    assert_same(read_sources(table), read_sources(table.to_pandas().assign(position=list(ON_SKY))))
+    assert table.colnames == ["TS", "PL_Index", "position"]
+    np.testing.assert_allclose(read_sources(table).table["RAJ2000"], PLACE["ra"])
+    table["ra"], table["dec"] = [1.0] * 3, [2.0] * 3
+    assert np.all(read_sources(table).table["RAJ2000"] == 1.0)
+    assert "position" in read_sources(table).notes[-1]
+    with_unit = Table({"ra": ["5.5", "1"], "dec": ["1", "2"], "PL_Index": [2.2] * 2})
+    with_unit["ra"].unit = "hourangle"
+    np.testing.assert_allclose(read_sources(with_unit).table["RAJ2000"], [82.5, 15.0])
+
+
+@pytest.mark.parametrize(
+    "ra", [["83.63", "05:34:32"], ["5h34m32s", " 83.63 "], ["83,63", "83,7"], ["25:00:00", "1:0:0"]]
+)
+def test_positions_that_are_no_angles_are_refused(ra):
+    with pytest.raises(CatalogError, match=r"column ra does not hold"):
+        read_sources([ROW | {"ra": each} for each in ra])
 
 
 @pytest.mark.parametrize("name", ["Eb", "TS", "delta_ts", "cov_alpha_beta"])
