@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.other_list import RADIUS, OtherList, place_of
-from fermiclass.catalog.own_sources import error_column
+from fermiclass.catalog.own_sources import own_names
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError
 from fermiclass.io.plain import plain_column, plain_table
@@ -96,8 +96,8 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
     matches = match(catalog, OtherList.of(plain, source), needed=needed)
     result = catalog.table.copy()
     brought = []
-    for name in plain.colnames:
-        column, standard = plain[name], error_column(name, plain.colnames)
+    for name, standard in own_names(plain.colnames).items():
+        column = plain[name]
         if column.dtype.kind not in "fiu" or column.ndim != 1 or standard in catalog.table.colnames:
             continue
         values = np.full(len(catalog), np.nan)

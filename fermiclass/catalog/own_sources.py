@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -160,10 +160,12 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
         taken = f", taken as {usual or expected}" if expected and column.unit is None else ""
         if original != name or taken:
             notes.append(f"{name} = {original}{taken}")
+    own = own_names(given.colnames)
     for name in (name for name in given.colnames if name not in found.values() and name not in clean.colnames):
-        clean[error_column(name, given.colnames)] = given[name]  # a column of one's own
+        clean[name if own[name] in clean.colnames else own[name]] = given[name]
     rest = [name for name in given.colnames if name not in found.values()]
-    rest.sort(key=lambda name: name.lower() not in _DOUBTFUL)  # those that look known first
+    forms = [form.format(x.lower()) for x in found.values() for form in (*_ERROR_NAMES, *_LIMIT_NAMES)]
+    rest.sort(key=lambda name: name.lower() not in (*_DOUBTFUL, *forms))  # those that look known first
     convert_units(clean, shown)
     in_doubt = take_implausible_as_missing(clean, shown)
     _complete_bands(clean)
@@ -252,17 +254,19 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
     return not (counting and np.all(values == np.rint(values)))
 
 
-def error_column(name: str, columns: Iterable[str]) -> str:
-    """Return ``Unc_X`` if a column has the form of an error, such as X_err, of another column X; else its name.
+def own_names(columns: Sequence[str]) -> dict[str, str]:
+    """Return the names of columns of one's own: ``Unc_X`` for an error of another column X, such as X_err; else its own.
 
-    Of a column of upper limits, such as X_ul, it is ``X_UL``.
+    Of a column of upper limits, such as X_ul, it is ``X_UL``. A second error of X, or limit, keeps its own name.
     """
-    for other in columns:
-        if name.lower() in [form.format(other.lower()) for form in _LIMIT_NAMES]:
-            return f"{other}_UL"
-        if name.lower() in [form.format(other.lower()) for form in _ERROR_NAMES]:
-            return f"Unc_{other}"
-    return name
+    forms = {form.format(x.lower()): f"{x}_UL" for x in columns for form in _LIMIT_NAMES}
+    forms |= {form.format(x.lower()): f"Unc_{x}" for x in columns for form in _ERROR_NAMES}
+    names, taken = {}, {name.lower() for name in columns}
+    for name in columns:
+        new = forms.get(name.lower(), name)
+        names[name] = name if new.lower() in taken - {name.lower()} else new
+        taken.add(new.lower())
+    return names
 
 
 def _texts(column: Any) -> NDArray[np.str_]:

@@ -59,6 +59,19 @@ def test_what_is_ambiguous_is_not_used(some):
     assert "a, b" in joined.notes[1]
 
 
+@pytest.mark.parametrize("names", [("Unc_X", "X_err"), ("X_err", "e_X"), ("X_UL", "x_ul95"), ("X_err", "unc_x")])
+def test_a_second_error_or_limit_replaces_nothing(some, names):
+    """It keeps its own name."""
+    table = Table({"name": some.names, "X": np.ones(20), names[0]: np.full(20, 0.1), names[1]: np.full(20, 9.0)})
+    joined = join(some, table)
+    standard = "X_UL" if "UL" in names[0] else "Unc_X"
+    if names[1] == "unc_x":  # the name of the catalogue goes first
+        assert (joined.table["Unc_X"][0], joined.table["X_err"][0]) == (9.0, 0.1)
+    else:
+        assert (joined.table[standard][0], joined.table[names[1]][0]) == (0.1, 9.0)
+        assert names[1] in joined.notes[-1]
+
+
 @pytest.mark.parametrize(
     ("columns", "word"),
     [

@@ -184,6 +184,26 @@ def test_positions_that_are_no_angles_are_refused(ra):
         read_sources([ROW | {"ra": each} for each in ra])
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("Unc_Flux1000", "Flux1000_err"), ("flux1000_err", "e_flux1000"), ("FLUX1000_ERROR", "D_Flux1000")],
+)
+def test_a_second_error_or_limit_replaces_nothing(first, second, order):
+    """It keeps its own name, and is named as not known."""
+    row = {"name": "mine", "TS": 64.0, "Flux1000": 1e-9, "PL_Index": 2.2} | {f"other{k}": 1.0 for k in range(9)}
+    more = {first: 1e-10, second: 3e-9}
+    catalog = read_sources(dict([*row.items(), *list(more.items())[::order]]))
+    assert_same(catalog, read_sources(row | {"Unc_Flux1000": 1e-10}))
+    assert value(catalog, second) == 3e-9
+    assert second in catalog.notes[-1]
+
+
+def test_the_first_limit_counts():
+    row = {"TS": 64.0, "Flux1000": np.nan, "Flux1000_UL": 1e-10, "PL_Index": 2.2}
+    assert_same(read_sources(row | {"flux1000_ul95": 1e-8}), read_sources(row))
+
+
 @pytest.mark.parametrize("name", ["Eb", "TS", "delta_ts", "cov_alpha_beta"])
 def test_the_unit_of_a_time_is_refused(name):
     with pytest.raises(CatalogError, match="is in s, expected"):
