@@ -255,7 +255,7 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
 
 
 def own_names(columns: Sequence[str]) -> dict[str, str]:
-    """Return the names of columns of one's own: ``Unc_X`` for an error of another column X, such as X_err; else its own.
+    """Return the names of columns of one's own: ``Unc_X`` for an error of another column X, such as X_err, or its own.
 
     Of a column of upper limits, such as X_ul, it is ``X_UL``. A second error of X, or limit, keeps its own name.
     """
@@ -295,9 +295,10 @@ def _derive(table: Table) -> list[str]:
         return np.asarray(table[name], float) if has(name) else np.full(len(table), np.nan)
 
     def add(name: str, values: NDArray[np.float64], how: str) -> None:
-        if not has(name) and np.any(np.isfinite(values)):
-            table[name] = plain_column(values, EXPECTED[name].unit, None, None)
-            notes.append(f"{name} = {how}")
+        empty = np.isnan(get(name)) & np.isfinite(values)
+        if np.any(empty):
+            notes.append(f"{name} = {how}" + " where it is empty" * has(name))
+            table[name] = plain_column(np.where(empty, values, get(name)), EXPECTED[name].unit, None, None)
 
     if has(_VALUES):
         _add_parameters(table, add, get)

@@ -242,6 +242,23 @@ def test_curvature_from_its_test():
     assert value(read_sources(ROW | {"delta_ts": 9.0}), "LP_SigCurv") == 3.0
 
 
+@pytest.mark.parametrize(
+    ("given", "test", "plain", "expected"),
+    [
+        ("Signif_Avg", "TS", [8.0, np.nan, 9.0, np.nan], [8.0, 7.0, 9.0, np.nan]),
+        ("sqrt_ts", "test_statistic", ["8", "", "9", "nan"], [8.0, 7.0, 9.0, np.nan]),
+        ("LP_SigCurv", "ts_curv", [8.0, np.nan, 9.0, np.nan], [8.0, 7.0, 9.0, 2.0]),  # the last is |β| / σ
+        ("sigcurv", "delta_TS", [8.0, -9.0, 9.0, np.nan], [8.0, 7.0, 9.0, 2.0]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*implausible")
+def test_a_test_statistic_fills_empty_rows(given, test, plain, expected):
+    row = {name: entry for name, entry in ROW.items() if name != "TS"} | {"pl_index": 2.2}
+    rows = [row | {given: each, test: ts} for each, ts in zip(plain, [1.0, 49.0, np.nan, np.nan], strict=True)]
+    name = "LP_SigCurv" if "curv" in given.lower() else "Signif_Avg"
+    np.testing.assert_allclose(read_sources(rows).table[name], expected)
+
+
 def test_parameters_as_fermipy_lists_them():
     """Its sources are rows of a FITS table, with parameters in the order of the model, and indices below 0."""
     common = {"name": ["a", "b"], "ts": [100.0, 25.0], "flux1000": [1e-9, 1e-9]}
