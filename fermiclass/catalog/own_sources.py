@@ -18,6 +18,7 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
+from fermiclass.catalog.classes import CLASS_CODES
 from fermiclass.catalog.flux_points import band_fluxes
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.other_list import text_degrees
@@ -185,6 +186,12 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
             unit, ucd = USUAL.get(name, (EXPECTED[name].unit if name in EXPECTED else None, None))
             empty = np.full(len(clean), "" if name in _TEXTS else np.nan)
             clean[name] = plain_column(empty, unit, "not given", ucd)
+    words = np.asarray(clean["CLASS1"])
+    unknown = (words != "") & ~np.isin(np.char.lower(words), [*CLASS_CODES])
+    clean["CLASS1"] = np.where(unknown, "", words)
+    if np.any(unknown):
+        shown_words = ", ".join(np.unique(words[unknown]).tolist()[:_MOST_NAMED])
+        notes.append(f"CLASS1 is no class code for {unknown.sum()} sources, which have no class: {shown_words}")
     nameless = np.asarray(clean["Source_Name"]) == ""
     numbered = np.array([f"row {k}" for k in range(1, len(clean) + 1)])
     clean["Source_Name"] = np.where(nameless, numbered, clean["Source_Name"])

@@ -281,6 +281,18 @@ def test_what_gammapy_has_masked_is_not_given():
     np.testing.assert_allclose(catalog.table["Unc_LP_beta"], [np.nan, ROW["beta_err"]])
 
 
+@pytest.mark.parametrize("name", ["class", "CLASS1"])
+def test_a_word_that_is_no_class_is_none(name):
+    """All rows but those with a class are labelled; which words were left out is said."""
+    words = ["", "unid", "UNASSOCIATED", "?", "None", "new", "bll?", "bcu", "PSR", " unk "]
+    catalog = read_sources([ROW | {name: word} for word in words])
+    assert catalog.classes.tolist() == [""] * 7 + ["bcu", "psr", "unk"]
+    assert catalog.is_target(catalog.grouping("default")).tolist() == [True] * 8 + [False, True]
+    assert "no class code for 6 sources, which have no class: ?, None, UNASSOCIATED" in catalog.notes[-1]
+    numbers = read_sources(Table([ROW | {name: k} for k in range(2)]))
+    assert numbers.classes.tolist() == ["", ""]
+
+
 def test_implausible_values_are_not_known():
     """A flux in units of 1e-9, and an index with the sign of the Fermitools."""
     with pytest.warns(CatalogWarning, match="implausible"):
