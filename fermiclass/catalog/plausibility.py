@@ -154,11 +154,13 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
         For each such column.
     """
     in_doubt = np.zeros(len(table), bool)
-    for name in (name for name in table.colnames if name in EXPECTED):
+    for name in sorted((name for name in table.colnames if name in EXPECTED), key=lambda name: name.endswith("_UL")):
         values, expected = np.asarray(table[name], np.float64), EXPECTED[name]
         least = max(expected.least, 0.5 * expected.low if expected.positive else expected.low - 1.0)
         most = min(expected.most, 10.0 * expected.high)
-        usable = np.isfinite(values)
+        usable, limited = np.isfinite(values), name.removesuffix("_UL")
+        if limited != name and limited in table.colnames and table[limited].shape == values.shape:
+            usable &= ~np.isfinite(table[limited])  # a limit beside a value does not count
         odd = usable & ((values < least) | (values > most))
         if values.ndim == 1 and usable.sum() >= _FEW:
             odd |= usable & (not expected.low <= float(np.median(values[usable])) <= expected.high)

@@ -361,6 +361,29 @@ def test_upper_limits_in_place_of_values():
     assert extract_features(read_sources(own), "ln_Flux1000").upper[0, 0] == np.log(2e-10)
 
 
+@pytest.mark.parametrize("limit", [0.0, -1.0, 1e3])
+@pytest.mark.parametrize("name", ["flux1000_ul", "Flux1000_UL", "energy_flux100_ul95"])
+def test_a_limit_beside_a_value_does_not_count(name, limit):
+    """Nor in a long table; in place of a value it is implausible."""
+    row = ROW | {"energy_flux100": 1e-11}
+    catalog = read_sources([row | {name: limit}] * 30)
+    assert not catalog.in_doubt.any()
+    features = "ln_Flux1000,ln_Energy_Flux100"
+    found, expected = (extract_features(each, features) for each in (catalog, read_sources([row] * 30)))
+    np.testing.assert_array_equal(found.X, expected.X)
+    np.testing.assert_array_equal(found.upper, expected.upper)
+    with pytest.warns(CatalogWarning, match="implausible"):
+        assert read_sources(row | {name: limit, name.rpartition("_")[0].lower(): np.nan}).in_doubt.all()
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0])
+def test_limits_of_bands_beside_values_do_not_count(limit):
+    bands = {"Flux_Band": np.full(8, 1e-10), "Unc_Flux_Band": np.full(8, 1e-11)}
+    catalog = read_sources(ROW | bands | {"Flux_Band_UL": np.full(8, limit)})
+    assert not catalog.in_doubt.any()
+    np.testing.assert_array_equal(catalog.table["Flux_Band"], [bands["Flux_Band"]])
+
+
 @pytest.mark.parametrize("header", [{}, {"CDS-NAME": "3FHL", "VERSION": "v13"}])
 def test_values_above_10_gev_are_refused(tmp_path, header):
     row = {"Source_Name": "3FHL J0001.2-0748", "RAJ2000": 0.3, "DEJ2000": -7.8, "Signif_Avg": 9.0}
