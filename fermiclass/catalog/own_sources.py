@@ -49,8 +49,8 @@ OWN_SOURCES = Release("own sources", "", (0, 0), 0, 0, "")
 
 #: Quantities that are no columns of a catalogue but tell one: TS, the ΔTS of curvature, the energy at which a spectrum
 #: has its index, the covariance of index and curvature, and fermipy's parameters.
-_TS, _DELTA_TS, _REFERENCE, _COVARIANCE, _VALUES, _ERRORS, _SPECTRUM = (
-    "TS", "delta_TS", "reference_energy", "cov_alpha_beta", "param_values", "param_errors", "SpectrumType",
+_TS, _DELTA_TS, _REFERENCE, _COVARIANCE, _VALUES, _ERRORS, _SPECTRUM, _INDEX = (
+    "TS", "delta_TS", "reference_energy", "cov_alpha_beta", "param_values", "param_errors", "SpectrumType", "index",
 )  # fmt: skip
 
 #: Usual names, in lower case, of the catalogue's columns and of these quantities. The first that is there is taken.
@@ -64,7 +64,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "Signif_Avg": ("signif_avg", "significance", "signif", "sqrt_ts"),
     "Pivot_Energy": ("pivot_energy", "e_pivot", "epivot"),
     "Energy_Flux100": ("energy_flux100", "eflux100", "eflux"),
-    "PL_Index": ("pl_index", "photon_index", "spectral_index", "index", "gamma"),
+    "PL_Index": ("pl_index", "powerlaw_index"),
+    _INDEX: ("photon_index", "spectral_index", "index", "gamma"),
     "LP_Index": ("lp_index", "alpha"),
     "LP_beta": ("lp_beta", "beta"),
     "LP_SigCurv": ("lp_sigcurv", "sigcurv"),
@@ -79,6 +80,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     **{name: (name.lower(),) for name in ("Flux1000", "Flags", "ASSOC1", "Conf_95_SemiMinor", "Conf_95_PosAng")},
 }
 NAMES |= {name: (name.lower(),) for name in EXPECTED if name not in NAMES and not name.startswith("Unc_")}
+
+_KINDS = {"PL_Index": "PowerLaw", "LP_Index": "LogParabola"}  #: The SpectrumType whose index each is.
 
 #: Names that mean other things, too, such as a number of the row: taken as :func:`_is_meant` says.
 _DOUBTFUL = ("index", "gamma", "reference", "e_0", "e0", "eb", "scale")
@@ -152,9 +155,12 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
     clean, notes = Table(), []
     for name, original in found.items():
         column, (unit, ucd) = given[original], USUAL.get(name, (None, None))
-        text = name.removeprefix("Unc_") in _TEXTS
-        data = _texts(column) if text else _numbers(column, name, shown)
-        usual = _UNITS.get(found.get(name.removeprefix("Unc_").removesuffix("_UL"), "").lower())
+        of = name.removeprefix("Unc_")
+        data = _texts(column) if of in _TEXTS else _numbers(column, name, shown)
+        if _SPECTRUM in found and of in _KINDS and of not in columns and found.get(of, "").lower() in NAMES[_INDEX]:
+            data = np.where(np.char.lower(_texts(given[found[_SPECTRUM]])) == _KINDS[of].lower(), data, np.nan)
+            original += f" where {_SPECTRUM} is {_KINDS[of]}"
+        usual = _UNITS.get(found.get(of.removesuffix("_UL"), "").lower())
         given_unit = None if name in PLACES and column.dtype.kind == "U" else column.unit  # texts are degrees now
         clean[name] = plain_column(data, given_unit or usual or unit, column.description, ucd)
         expected = EXPECTED[name].unit if name in EXPECTED else ""
@@ -219,8 +225,11 @@ def _find(given: Table, columns: Mapping[str, str], shown: str) -> dict[str, str
             column = found.get(of_it) or _first(forms, original, there)
             if column and column not in found.values():
                 found[of_it] = column
-    if "LP_beta" in found and "LP_Index" not in found and "PL_Index" in found:  # the only index of a curved spectrum
-        found |= {f"{unc}LP_Index": found.pop(f"{unc}PL_Index") for unc in ("", "Unc_") if f"{unc}PL_Index" in found}
+    given_index = {unc: found.pop(f"{unc}{_INDEX}") for unc in ("", "Unc_") if f"{unc}{_INDEX}" in found}
+    curved = "LP_beta" in found and "LP_Index" not in found
+    for name in _KINDS if _SPECTRUM in found else ["LP_Index" if curved else "PL_Index"]:
+        if name not in found:
+            found = {f"{unc}{name}": original for unc, original in given_index.items()} | found
     if not {*found} - {*USUAL, "CLASS1", "ASSOC1", "Flags"}:
         raise CatalogError(
             f"{shown} has no column that tells a spectrum; it has {', '.join(there.values())}. Name them, such as "
@@ -247,10 +256,10 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
         return False
     values = values[np.isfinite(values)]
     if name == _REFERENCE:
-        fitted = "Unc_LP_beta" in found and not {"Unc_LP_Index", "Unc_PL_Index"}.isdisjoint(found)
-        low, high = EXPECTED[name].least, EXPECTED[name].most
+        fitted = "Unc_LP_beta" in found and not {"Unc_LP_Index", f"Unc_{_INDEX}"}.isdisjoint(found)
+        possible = np.all((values >= EXPECTED[name].least) & (values <= EXPECTED[name].most))
         is_energy = column.unit is not None and column.unit.is_equivalent("MeV")
-        return is_energy or bool(fitted and values.size and np.all((values >= low) & (values <= high)))
+        return is_energy or bool(fitted and values.size and possible)
     if column.unit not in (None, u.dimensionless_unscaled):
         return False
     if _first(_ERROR_NAMES, column.name, there):
@@ -456,8 +465,8 @@ def _without_objects(table: Table) -> Table:
         column = table[name]
         places = [getattr(each, "icrs", None) for each in ([column] if hasattr(column, "icrs") else column)]
         if any(each is not None for each in places):
-            table["RAJ2000"] = np.hstack([np.nan if each is None else _filled(each.ra.deg) for each in places])
-            table["DEJ2000"] = np.hstack([np.nan if each is None else _filled(each.dec.deg) for each in places])
+            table["RAJ2000"] = np.hstack([np.nan if each is None else each.ra.deg for each in places])
+            table["DEJ2000"] = np.hstack([np.nan if each is None else each.dec.deg for each in places])
             table.remove_column(name)
             break
     kept = [name for name in table.colnames if np.ma.getdata(table[name]).dtype.kind in "biufUSO"]
@@ -465,7 +474,3 @@ def _without_objects(table: Table) -> Table:
     if dropped:
         warnings.warn(f"columns without numbers or texts are not read: {', '.join(dropped)}", CatalogWarning, 3)
     return table[kept]
-
-
-def _filled(values: Any) -> Any:
-    return values.filled(np.nan) if hasattr(values, "filled") else values

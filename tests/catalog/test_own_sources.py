@@ -204,6 +204,43 @@ def test_the_first_limit_counts():
     assert_same(read_sources(row | {"flux1000_ul95": 1e-8}), read_sources(row))
 
 
+@pytest.mark.parametrize("name", ["Spectral_Index", "photon_index", "index"])
+def test_the_index_is_that_of_the_type_of_the_spectrum(name):
+    """An index with a cut-off is neither."""
+    kinds = ["PLSuperExpCutoff", "PowerLaw", "LogParabola ", "powerlaw", ""]
+    rows = [{"TS": 64.0, "SpectrumType": kind, name: 1.5 + k, f"Unc_{name}": 0.1} for k, kind in enumerate(kinds)]
+    gap = np.nan
+    expected = {"PL_Index": [gap, 2.5, gap, 4.5, gap], "LP_Index": [gap, gap, 3.5, gap, gap]}
+    for more in ({}, {"beta": 0.1, "beta_err": 0.05}):
+        catalog = read_sources([row | more for row in rows])
+        for index, values in expected.items():
+            np.testing.assert_allclose(catalog.table[index], values)
+            np.testing.assert_array_equal(np.isnan(catalog.table[f"Unc_{index}"]), np.isnan(values))
+    own = read_sources([row | {"PowerLaw_Index": 2.2} for row in rows])
+    np.testing.assert_allclose(own.table["PL_Index"], 2.2)
+    assert np.isnan(own.table["Unc_PL_Index"]).all()
+    np.testing.assert_allclose(own.table["LP_Index"], expected["LP_Index"])
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "stays"),
+    [
+        ("PL_Index", {}, True),
+        ("powerlaw_index", {}, True),
+        ("slope", {"PL_Index": "slope"}, True),
+        ("index", {"PL_Index": "index"}, True),
+        ("photon_index", {}, False),
+        ("gamma", {}, False),
+    ],
+)
+def test_only_an_index_of_a_general_name_is_that_of_a_curved_spectrum(name, columns, stays):
+    row = {"TS": 64.0, name: 2.36, f"{name}_err": 0.1, "LP_beta": 0.35, "Unc_LP_beta": 0.06}
+    index = "PL_Index" if stays else "LP_Index"
+    plain = {"TS": 64.0, index: 2.36, f"Unc_{index}": 0.1, "LP_beta": 0.35, "Unc_LP_beta": 0.06}
+    columns = columns | {f"Unc_{ours}": f"{theirs}_err" for ours, theirs in columns.items()}
+    assert_same(read_sources(row, columns), read_sources(plain))
+
+
 @pytest.mark.parametrize("name", ["Eb", "TS", "delta_ts", "cov_alpha_beta"])
 def test_the_unit_of_a_time_is_refused(name):
     with pytest.raises(CatalogError, match="is in s, expected"):
@@ -219,6 +256,11 @@ def test_implausible_quantities_are_not_known(name, entry):
         catalog = read_sources([rows[0] | {name: entry}, rows[1]])
     assert catalog.in_doubt.tolist() == [True, False]
     assert_same(catalog, read_sources(rows))
+
+
+def test_an_error_without_its_index():
+    columns = {"Unc_PL_Index": "sigma"}
+    assert np.isfinite(value(read_sources(ROW | {"SpectrumType": "PowerLaw", "sigma": 0.1}, columns), "Unc_PL_Index"))
 
 
 def test_the_index_moves_to_the_pivot_energy_with_its_covariance(rng):
