@@ -263,7 +263,7 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
     if column.unit not in (None, u.dimensionless_unscaled):
         return False
     if _first(_ERROR_NAMES, column.name, there):
-        return True
+        return not values.size or bool(np.median(values) <= _INDICES[1])  # a wrong sign is told
     if not values.size or np.any((values < _INDICES[0]) | (values > _INDICES[1])):
         return False
     counting = column.dtype.kind in "biu" or np.ptp(values) > 0

@@ -91,6 +91,7 @@ def assert_same(found, expected):
         {"index": [7.0, 3.0, 5.0]},
         {"INDEX": ["0", "1", "2"]},
         {"Gamma": [9.3, 8.4, 4.0]},
+        {"gamma": [10.0, 12.0, 30.0], "gamma_err": [1.0, 2.0, 3.0]},
         {"gamma": [2.2 * u.deg, 2.3 * u.deg, 2.4 * u.deg]},
         {"scale": [1.0, 1.0, 1.0], "scale_err": [0.1, 0.1, 0.1]},
         {"Eb": [0.1, 0.3, 0.2]},
@@ -261,6 +262,12 @@ def test_implausible_quantities_are_not_known(name, entry):
 def test_an_error_without_its_index():
     columns = {"Unc_PL_Index": "sigma"}
     assert np.isfinite(value(read_sources(ROW | {"SpectrumType": "PowerLaw", "sigma": 0.1}, columns), "Unc_PL_Index"))
+
+
+@pytest.mark.parametrize("name", ["gamma", "index"])
+def test_an_index_with_the_sign_of_the_fermitools_is_told(name):
+    with pytest.warns(CatalogWarning, match="PL_Index is implausible"):
+        assert read_sources({"TS": 64.0, name: -2.2, f"{name}_err": 0.1}).in_doubt.all()
 
 
 def test_the_index_moves_to_the_pivot_energy_with_its_covariance(rng):
