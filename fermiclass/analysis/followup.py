@@ -56,6 +56,7 @@ ADDED = {
 
 _SAID = ("rankedby", "selected", "excluded", "past", "expected")  # metadata
 _MOST_NAMED = 5
+_ROW = "_row"  # a column of the rows in the labels, while they are chosen
 
 Range = tuple[float, float]
 
@@ -187,8 +188,10 @@ def followup(
         *_limit("max_ood", max_ood, "OOD_SCORE", "<=", 0.0, 1.0),
         *_limit("min_lasts", min_lasts, LASTS, ">=", 0.0, 1.0),
     )
+    table[_ROW] = np.arange(len(table))  # names may repeat, or be empty
     table, selected = _meeting(table, constraints)
     table, excluded = _excluding(table, exclude, labels, selected)
+    table.remove_column(_ROW)
     if contamination is not None:
         table = _expecting(table, ranking.probability, contamination, selected)
     table = ranking.of(table)[:top]
@@ -320,7 +323,7 @@ def _lists_of(exclude: Table | Sequence[str | OtherList]) -> list[OtherList]:
 def _without(table: Table, other: OtherList, labels: Table) -> tuple[Table, str]:
     """Return the rows that are not in another list, and a sentence on what is left out."""
     mine, theirs = same_sources(labels, other)
-    gone = np.isin(np.asarray(table["Source_Name"]), np.asarray(labels["Source_Name"])[mine])
+    gone = np.isin(table[_ROW], mine)
     row, times = np.unique(theirs, return_counts=True)
     several = [str(name) for name in other.names[row[times > 1]]]
     missing = np.delete(other.names, row).tolist()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.other_list import RADIUS, OtherList, place_of
-from fermiclass.catalog.own_sources import error_column
+from fermiclass.catalog.own_sources import own_names
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError
 from fermiclass.io.plain import plain_column, plain_table
@@ -22,6 +22,7 @@ from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
 _LOG = logging.getLogger(__name__)
 _MOST_SHOWN = 5
+_JOINED = "joined"  # metadata of columns that a table has brought
 
 #: Error ellipses within which a position may be that of a source. They have 97 % of the pulsars of the third LAT pulsar
 #: catalogue; the 95 % ellipses themselves have 90 % (docs/development/open-world/exclusion_radius.py).
@@ -81,7 +82,7 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
         The catalogue, or sources of one's own.
     table
         A table with names or positions. The error of a column X is its column Unc_X, X_err or X_error; it becomes
-        Unc_X. Columns that the catalogue has are not taken.
+        Unc_X. Columns that the catalogue has are not taken. Those of an earlier table are filled where they are empty.
     source
         Name of the table in messages.
     needed
@@ -90,25 +91,47 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
     Raises
     ------
     CatalogError
-        See `needed`; or if the table has neither names nor positions.
+        See `needed`; or if the table has neither names nor positions, or a column has another unit than in an earlier
+        table.
     """
     plain = plain_table(table)
     matches = match(catalog, OtherList.of(plain, source), needed=needed)
     result = catalog.table.copy()
-    brought = []
-    for name in plain.colnames:
-        column, standard = plain[name], error_column(name, plain.colnames)
-        if column.dtype.kind not in "fiu" or column.ndim != 1 or standard in catalog.table.colnames:
+    brought, columns = [], {}
+    clash: dict[str, NDArray[np.bool_]] = {}
+    for name, standard in own_names(plain.colnames).items():
+        column, before = plain[name], result[standard] if standard in result.colnames else None
+        if column.dtype.kind not in "fiu" or column.ndim != 1 or (before is not None and _JOINED not in before.meta):
             continue
+        if before is not None and column.unit and before.unit and column.unit != before.unit:
+            raise CatalogError(
+                f"column {name} of '{source}' is in {column.unit}, and in an earlier table in {before.unit}. Give both "
+                "the same unit."
+            )
         values = np.full(len(catalog), np.nan)
         values[matches.mine] = column[matches.theirs]
-        result[standard] = plain_column(values, column.unit, column.description, column.meta.get("ucd"))
-        brought.append(standard)
+        if before is None:
+            before = plain_column(np.full_like(values, np.nan), column.unit, column.description, column.meta.get("ucd"))
+        columns[standard] = before, values
+        differs = np.asarray(np.abs(values - before) > 1e-6 * np.abs(before))
+        clash[_quantity(standard)] = clash.get(_quantity(standard), False) | differs
+    for standard, (before, values) in columns.items():  # no value of one table with the error of another
+        filled = np.isnan(before) & np.isfinite(values) & ~clash[_quantity(standard)]
+        brought.append(f"{standard} ({np.sum(filled)} more values)" if _JOINED in before.meta else standard)
+        result[standard] = before.copy()
+        result[standard][filled] = values[filled]
+        result[standard].meta[_JOINED] = True
     if needed and not brought:
         raise CatalogError(f"'{source}' has no column of numbers that {catalog.source} lacks.")
     notes = (*catalog.notes, *matches.notes, f"columns of '{source}': {', '.join(brought) or 'none'}")
+    differ = [f"{what} of {rows.sum()} sources" for what, rows in clash.items() if np.any(rows)]
+    notes += (f"'{source}' differs from an earlier table, whose values stay: {', '.join(differ)}",) * bool(differ)
     was = Brought("join", source, digest(plain))
     return dataclasses.replace(catalog, table=result, notes=notes, brought=(*catalog.brought, was))
+
+
+def _quantity(name: str) -> str:
+    return name.removeprefix("Unc_").removesuffix("_UL")
 
 
 def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: bool = True) -> Catalog:

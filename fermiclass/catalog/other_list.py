@@ -25,7 +25,7 @@ _CLASSES = ("class", "class1", "pred_class", "type", "classification", "cl")
 
 #: The part of a gamma-ray name that says where the source is, such as J0007.0+7303.
 _PLACE = re.compile(r"J\d{4}\.\d[+-]\d{4}[a-z]?", re.IGNORECASE)
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan", re.IGNORECASE)
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 RADIUS = 0.1  #: Radius in degrees for sources without an error ellipse.
@@ -162,7 +162,7 @@ def _numbers(table: Table, name: str, source: str) -> FloatArray:
 def _degrees(table: Table, name: str, source: str, sexagesimal: u.UnitBase, most: float) -> FloatArray:
     """Return a column of angles up to ±`most` as degrees, NaN where there is none.
 
-    Numbers and texts of decimal numbers are degrees, other texts are sexagesimal, unless the column has a unit.
+    Numbers are degrees, unless the column has a unit; for texts see :func:`text_degrees`.
     """
     values, unit = np.asarray(table[name]), table[name].unit
     degrees = np.full(len(values), np.nan)
@@ -170,16 +170,30 @@ def _degrees(table: Table, name: str, source: str, sexagesimal: u.UnitBase, most
         if values.dtype.kind != "U":
             degrees[:] = _numbers(table, name, source) * (unit or u.deg).to("deg")
         else:
-            unit = None if isinstance(unit, u.UnrecognizedUnit) else unit  # VizieR has "h:m:s"
-            known = np.char.strip(values) != ""
-            decimal = [bool(_DECIMAL.fullmatch(text.strip())) for text in values[known].tolist()]
-            if any(decimal) and not all(decimal):
-                raise ValueError("some are decimal numbers, others are sexagesimal")
-            usual = u.deg if any(decimal) else sexagesimal
-            degrees[known] = Angle(values[known].tolist(), unit=unit or usual).deg
+            degrees = text_degrees(values, unit, sexagesimal)
         degrees[~np.isfinite(degrees)] = np.nan
         if np.any(np.abs(degrees) > most):
             raise ValueError(f"{degrees[np.abs(degrees) > most][0]:g} is beyond {most:g} degrees")
     except (ValueError, u.UnitTypeError) as error:
         raise CatalogError(f"the column {name} of '{source}' does not hold angles ({error}). Name another.") from error
+    return degrees
+
+
+def text_degrees(values: NDArray[np.str_], unit: u.UnitBase | None, sexagesimal: u.UnitBase) -> FloatArray:
+    """Return texts of angles in degrees, ``(N,)``, NaN for an empty one.
+
+    Decimal numbers are degrees and others sexagesimal, unless the column has a unit, or the text, such as 5h34m32s.
+    Raises ValueError where a text is no angle, or decimal numbers and others are mixed.
+    """
+    texts = np.char.replace(np.char.strip(values), "−", "-")
+    unit = None if isinstance(unit, u.UnrecognizedUnit) else unit  # VizieR has "h:m:s"
+    known = ~np.isin(np.char.lower(texts), ("", "nan", "--"))
+    decimal = [bool(_DECIMAL.fullmatch(text)) for text in texts[known].tolist()]
+    if any(decimal) and not all(decimal):
+        raise ValueError("some are decimal numbers, others are sexagesimal: write all in one form")
+    degrees = np.full(len(texts), np.nan)
+    if any(decimal):
+        degrees[known] = texts[known].astype(np.float64) * (unit or u.deg).to("deg")
+    else:
+        degrees[known] = Angle(texts[known].tolist(), unit=unit or sexagesimal).deg
     return degrees

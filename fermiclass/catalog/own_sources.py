@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,17 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
+from fermiclass.catalog.classes import CLASS_CODES
 from fermiclass.catalog.flux_points import band_fluxes
 from fermiclass.catalog.origin import Brought, digest
-from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing
+from fermiclass.catalog.other_list import text_degrees
+from fermiclass.catalog.plausibility import (
+    EXPECTED,
+    PLACES,
+    convert_units,
+    take_implausible_as_missing,
+    wrap_longitudes,
+)
 from fermiclass.catalog.reading import (
     KEY_COLUMNS,
     USUAL,
@@ -41,8 +49,8 @@ OWN_SOURCES = Release("own sources", "", (0, 0), 0, 0, "")
 
 #: Quantities that are no columns of a catalogue but tell one: TS, the ΔTS of curvature, the energy at which a spectrum
 #: has its index, the covariance of index and curvature, and fermipy's parameters.
-_TS, _DELTA_TS, _REFERENCE, _COVARIANCE, _VALUES, _ERRORS, _SPECTRUM = (
-    "TS", "delta_TS", "reference_energy", "cov_alpha_beta", "param_values", "param_errors", "SpectrumType",
+_TS, _DELTA_TS, _REFERENCE, _COVARIANCE, _VALUES, _ERRORS, _SPECTRUM, _INDEX = (
+    "TS", "delta_TS", "reference_energy", "cov_alpha_beta", "param_values", "param_errors", "SpectrumType", "index",
 )  # fmt: skip
 
 #: Usual names, in lower case, of the catalogue's columns and of these quantities. The first that is there is taken.
@@ -56,14 +64,15 @@ NAMES: dict[str, tuple[str, ...]] = {
     "Signif_Avg": ("signif_avg", "significance", "signif", "sqrt_ts"),
     "Pivot_Energy": ("pivot_energy", "e_pivot", "epivot"),
     "Energy_Flux100": ("energy_flux100", "eflux100", "eflux"),
-    "PL_Index": ("pl_index", "index", "gamma", "photon_index", "spectral_index"),
+    "PL_Index": ("pl_index", "powerlaw_index"),
+    _INDEX: ("photon_index", "spectral_index", "index", "gamma"),
     "LP_Index": ("lp_index", "alpha"),
     "LP_beta": ("lp_beta", "beta"),
     "LP_SigCurv": ("lp_sigcurv", "sigcurv"),
     "CLASS1": ("class1", "class"),
     _TS: ("ts", "test_statistic"),
     _DELTA_TS: ("delta_ts", "dts_curv", "delta_ts_curv", "ts_curv"),
-    _REFERENCE: ("reference_energy", "reference", "e_ref", "e_0", "e0", "eb", "scale"),
+    _REFERENCE: ("reference_energy", "e_ref", "reference", "e_0", "e0", "eb", "scale"),
     _COVARIANCE: ("cov_alpha_beta", "cov_index_beta"),
     _VALUES: ("param_values",),
     _ERRORS: ("param_errors",),
@@ -71,6 +80,12 @@ NAMES: dict[str, tuple[str, ...]] = {
     **{name: (name.lower(),) for name in ("Flux1000", "Flags", "ASSOC1", "Conf_95_SemiMinor", "Conf_95_PosAng")},
 }
 NAMES |= {name: (name.lower(),) for name in EXPECTED if name not in NAMES and not name.startswith("Unc_")}
+
+_KINDS = {"PL_Index": "PowerLaw", "LP_Index": "LogParabola"}  #: The SpectrumType whose index each is.
+
+#: Names that mean other things, too, such as a number of the row: taken as :func:`_is_meant` says.
+_DOUBTFUL = ("index", "gamma", "reference", "e_0", "e0", "eb", "scale")
+_INDICES = (-1.0, 8.0)  #: Least and highest photon index under such a name.
 
 #: Names of the error of a quantity.
 _ERROR_NAMES = ("unc_{}", "{}_err", "{}_error", "{}_unc", "{}_sigma", "err_{}", "e_{}", "sigma_{}", "d_{}")
@@ -83,6 +98,7 @@ _UNITS = {"eflux100": "MeV cm-2 s-1", "eflux": "MeV cm-2 s-1"}
 _MOST_NAMED = 8
 _BAND_ERROR, _BAND_LIMIT = "Unc_Flux_Band", "Flux_Band_UL"
 _BANDS = (7, 8)  #: Numbers of bands in 4FGL. Five may be those of 3FGL or of 3FHL.
+_SKY_COORDS = ("position", "coord", "skycoord")  #: Names of a `SkyCoord`.
 _TEXTS = ("Source_Name", "CLASS1", "ASSOC1", _SPECTRUM)
 
 
@@ -135,22 +151,30 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None) -> Catal
 
 
 def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str]) -> Catalog:
-    found = _find(given.colnames, columns, shown)
+    found = _find(given, columns, shown)
     clean, notes = Table(), []
     for name, original in found.items():
         column, (unit, ucd) = given[original], USUAL.get(name, (None, None))
-        text = name.removeprefix("Unc_") in _TEXTS
-        data = _texts(column) if text else _numbers(column, name, shown)
-        usual = _UNITS.get(found.get(name.removeprefix("Unc_").removesuffix("_UL"), "").lower())
-        clean[name] = plain_column(data, column.unit or usual or unit, column.description, ucd)
+        of = name.removeprefix("Unc_")
+        data = _texts(column) if of in _TEXTS else _numbers(column, name, shown)
+        if _SPECTRUM in found and of in _KINDS and of not in columns and found.get(of, "").lower() in NAMES[_INDEX]:
+            data = np.where(np.char.lower(_texts(given[found[_SPECTRUM]])) == _KINDS[of].lower(), data, np.nan)
+            original += f" where {_SPECTRUM} is {_KINDS[of]}"
+        usual = _UNITS.get(found.get(of.removesuffix("_UL"), "").lower())
+        given_unit = None if name in PLACES and column.dtype.kind == "U" else column.unit  # texts are degrees now
+        clean[name] = plain_column(data, given_unit or usual or unit, column.description, ucd)
         expected = EXPECTED[name].unit if name in EXPECTED else ""
         taken = f", taken as {usual or expected}" if expected and column.unit is None else ""
         if original != name or taken:
             notes.append(f"{name} = {original}{taken}")
+    own = own_names(given.colnames)
     for name in (name for name in given.colnames if name not in found.values() and name not in clean.colnames):
-        clean[error_column(name, given.colnames)] = given[name]  # a column of one's own
+        clean[name if own[name] in clean.colnames else own[name]] = given[name]
     rest = [name for name in given.colnames if name not in found.values()]
+    forms = [form.format(x.lower()) for x in found.values() for form in (*_ERROR_NAMES, *_LIMIT_NAMES)]
+    rest.sort(key=lambda name: name.lower() not in (*_DOUBTFUL, *forms))  # those that look known first
     convert_units(clean, shown)
+    in_doubt = take_implausible_as_missing(clean, shown)
     _complete_bands(clean)
     notes += _derive(clean)
     more = f" and {len(rest) - _MOST_NAMED} more" if len(rest) > _MOST_NAMED else ""
@@ -160,13 +184,20 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
 
         place = SkyCoord(*(np.asarray(clean[name]) * u.deg for name in ("GLON", "GLAT")), frame="galactic").icrs
         clean["RAJ2000"], clean["DEJ2000"] = plain_column(place.ra.deg, "deg", None, None), place.dec.deg
-    in_doubt = take_implausible_as_missing(clean, shown)
+    in_doubt |= take_implausible_as_missing(clean, shown)  # of what was derived
+    wrap_longitudes(clean)
     errors = [f"Unc_{name}" for name in clean.colnames if f"Unc_{name}" in EXPECTED]
     for name in (*REQUIRED_COLUMNS, *errors):
         if name not in clean.colnames:
             unit, ucd = USUAL.get(name, (EXPECTED[name].unit if name in EXPECTED else None, None))
             empty = np.full(len(clean), "" if name in _TEXTS else np.nan)
             clean[name] = plain_column(empty, unit, "not given", ucd)
+    words = np.asarray(clean["CLASS1"])
+    unknown = (words != "") & ~np.isin(np.char.lower(words), [*CLASS_CODES])
+    clean["CLASS1"] = np.where(unknown, "", words)
+    if np.any(unknown):
+        shown_words = ", ".join(np.unique(words[unknown]).tolist()[:_MOST_NAMED])
+        notes.append(f"CLASS1 is no class code for {unknown.sum()} sources, which have no class: {shown_words}")
     nameless = np.asarray(clean["Source_Name"]) == ""
     numbered = np.array([f"row {k}" for k in range(1, len(clean) + 1)])
     clean["Source_Name"] = np.where(nameless, numbered, clean["Source_Name"])
@@ -177,25 +208,28 @@ def _as_catalog(given: Table, shown: str, sha256: str, columns: Mapping[str, str
     )
 
 
-def _find(given: Iterable[str], columns: Mapping[str, str], shown: str) -> dict[str, str]:
+def _find(given: Table, columns: Mapping[str, str], shown: str) -> dict[str, str]:
     """Return the names in a table by the names in the catalogue."""
-    there = {name.lower(): name for name in reversed(list(given))}
+    there = {name.lower(): name for name in reversed(given.colnames)}
     missing = [name for name in columns.values() if name.lower() not in there]
     if missing:
         raise CatalogError(f"{shown} has no column {', '.join(missing)}; it has {', '.join(there.values())}.")
     found = {name: there[usual.lower()] for name, usual in columns.items()}
     for name, usual in NAMES.items():
-        original = found.get(name) or next((there[each] for each in usual if each in there), None)
+        meant = (there[each] for each in usual if each in there and _is_meant(given[there[each]], name, there, found))
+        original = found.get(name) or next(meant, None)
         if original is None or (name not in found and original in found.values()):
             continue
         found[name] = original
         for of_it, forms in ((f"Unc_{name}", _ERROR_NAMES), (f"{name}_UL", _LIMIT_NAMES)):
-            forms_there = (there.get(form.format(original.lower())) for form in forms)
-            column = found.get(of_it) or next((each for each in forms_there if each), None)
+            column = found.get(of_it) or _first(forms, original, there)
             if column and column not in found.values():
                 found[of_it] = column
-    if "LP_beta" in found and "LP_Index" not in found and "PL_Index" in found:  # the only index of a curved spectrum
-        found |= {f"{unc}LP_Index": found.pop(f"{unc}PL_Index") for unc in ("", "Unc_") if f"{unc}PL_Index" in found}
+    given_index = {unc: found.pop(f"{unc}{_INDEX}") for unc in ("", "Unc_") if f"{unc}{_INDEX}" in found}
+    curved = "LP_beta" in found and "LP_Index" not in found
+    for name in _KINDS if _SPECTRUM in found else ["LP_Index" if curved else "PL_Index"]:
+        if name not in found:
+            found = {f"{unc}{name}": original for unc, original in given_index.items()} | found
     if not {*found} - {*USUAL, "CLASS1", "ASSOC1", "Flags"}:
         raise CatalogError(
             f"{shown} has no column that tells a spectrum; it has {', '.join(there.values())}. Name them, such as "
@@ -204,17 +238,51 @@ def _find(given: Iterable[str], columns: Mapping[str, str], shown: str) -> dict[
     return found
 
 
-def error_column(name: str, columns: Iterable[str]) -> str:
-    """Return ``Unc_X`` if a column has the form of an error, such as X_err, of another column X; else its name.
+def _first(forms: Iterable[str], name: str, there: Mapping[str, str]) -> str | None:
+    return next((there[each] for form in forms if (each := form.format(name.lower())) in there), None)
 
-    Of a column of upper limits, such as X_ul, it is ``X_UL``.
+
+def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[str, str]) -> bool:
+    """Whether a column is the quantity of its name, for certain if the name is not doubtful.
+
+    A photon index has an error column, or values that are possible and do not count rows. An energy has a unit, or is
+    possible in MeV beside a fitted log-parabola.
     """
-    for other in columns:
-        if name.lower() in [form.format(other.lower()) for form in _LIMIT_NAMES]:
-            return f"{other}_UL"
-        if name.lower() in [form.format(other.lower()) for form in _ERROR_NAMES]:
-            return f"Unc_{other}"
-    return name
+    if column.name.lower() not in _DOUBTFUL:
+        return True
+    try:
+        values = _numbers(column, name, "")
+    except CatalogError:
+        return False
+    values = values[np.isfinite(values)]
+    if name == _REFERENCE:
+        fitted = "Unc_LP_beta" in found and not {"Unc_LP_Index", f"Unc_{_INDEX}"}.isdisjoint(found)
+        possible = np.all((values >= EXPECTED[name].least) & (values <= EXPECTED[name].most))
+        is_energy = column.unit is not None and column.unit.is_equivalent("MeV")
+        return is_energy or bool(fitted and values.size and possible)
+    if column.unit not in (None, u.dimensionless_unscaled):
+        return False
+    if _first(_ERROR_NAMES, column.name, there):
+        return not values.size or bool(np.median(values) <= _INDICES[1])  # a wrong sign is told
+    if not values.size or np.any((values < _INDICES[0]) | (values > _INDICES[1])):
+        return False
+    counting = column.dtype.kind in "biu" or np.ptp(values) > 0
+    return not (counting and np.all(values == np.rint(values)))
+
+
+def own_names(columns: Sequence[str]) -> dict[str, str]:
+    """Return the names of columns of one's own: ``Unc_X`` for an error of another column X, such as X_err, or its own.
+
+    Of a column of upper limits, such as X_ul, it is ``X_UL``. A second error of X, or limit, keeps its own name.
+    """
+    forms = {form.format(x.lower()): f"{x}_UL" for x in columns for form in _LIMIT_NAMES}
+    forms |= {form.format(x.lower()): f"Unc_{x}" for x in columns for form in _ERROR_NAMES}
+    names, taken = {}, {name.lower() for name in columns}
+    for name in columns:
+        new = forms.get(name.lower(), name)
+        names[name] = name if new.lower() in taken - {name.lower()} else new
+        taken.add(new.lower())
+    return names
 
 
 def _texts(column: Any) -> NDArray[np.str_]:
@@ -225,16 +293,10 @@ def _texts(column: Any) -> NDArray[np.str_]:
 def _numbers(column: Any, name: str, shown: str) -> NDArray[Any]:
     data = np.asarray(column)
     try:
-        if (
-            data.dtype.kind == "U"
-            and name in ("RAJ2000", "DEJ2000")
-            and any(":" in t or " " in t for t in data.tolist())
-        ):
-            from astropy.coordinates import Angle  # a tenth of a second, which others do not need
-
-            return np.asarray(Angle(data.tolist(), unit="hourangle" if name == "RAJ2000" else "deg").deg)
+        if data.dtype.kind == "U" and name in PLACES:
+            return text_degrees(data, column.unit, u.hourangle if name == "RAJ2000" else u.deg)
         return np.where(data == "", "nan", data).astype(np.float64) if data.dtype.kind == "U" else data.astype(float)
-    except ValueError as error:
+    except (ValueError, u.UnitTypeError) as error:
         raise CatalogError(f"{shown}: column {column.name} does not hold numbers ({in_one_line(error)}).") from error
 
 
@@ -249,9 +311,10 @@ def _derive(table: Table) -> list[str]:
         return np.asarray(table[name], float) if has(name) else np.full(len(table), np.nan)
 
     def add(name: str, values: NDArray[np.float64], how: str) -> None:
-        if not has(name) and np.any(np.isfinite(values)):
-            table[name] = plain_column(values, EXPECTED[name].unit, None, None)
-            notes.append(f"{name} = {how}")
+        empty = np.isnan(get(name)) & np.isfinite(values)
+        if np.any(empty):
+            notes.append(f"{name} = {how}" + " where it is empty" * has(name))
+            table[name] = plain_column(np.where(empty, values, get(name)), EXPECTED[name].unit, None, None)
 
     if has(_VALUES):
         _add_parameters(table, add, get)
@@ -271,7 +334,7 @@ def _derive(table: Table) -> list[str]:
             table["LP_Index"] = np.where(moved, get("LP_Index") + 2 * get("LP_beta") * distance, get("LP_Index"))
             table["Unc_LP_Index"] = np.where(moved, np.sqrt(np.maximum(variance, 0.0)), error)
             notes.append(f"LP_Index moved from {_REFERENCE} to Pivot_Energy")
-        if np.any(np.isfinite(get("LP_Index")) & np.isnan(distance)):
+        if np.any(np.isfinite(get("LP_Index")) & np.isnan(pivot)):
             notes.append(f"LP_Index is at {_REFERENCE} where Pivot_Energy is not given")
     gone = (_TS, _DELTA_TS, _REFERENCE, _COVARIANCE, _VALUES, _ERRORS, _SPECTRUM)
     table.remove_columns([name for name in table.colnames if name.removeprefix("Unc_") in gone])
@@ -395,7 +458,17 @@ def _row_of_model(model: Any) -> dict[str, Any]:
 
 
 def _without_objects(table: Table) -> Table:
-    """Return the columns of a table that hold numbers or texts."""
+    """Return the columns of a table that hold numbers or texts, and those of a `SkyCoord`, as RAJ2000 and DEJ2000."""
+    table = Table(table, copy=False)
+    placed = not {name.lower() for name in table.colnames}.isdisjoint(NAMES["RAJ2000"])
+    for name in () if placed else [name for name in table.colnames if name.lower() in _SKY_COORDS]:
+        column = table[name]
+        places = [getattr(each, "icrs", None) for each in ([column] if hasattr(column, "icrs") else column)]
+        if any(each is not None for each in places):
+            table["RAJ2000"] = np.hstack([np.nan if each is None else each.ra.deg for each in places])
+            table["DEJ2000"] = np.hstack([np.nan if each is None else each.dec.deg for each in places])
+            table.remove_column(name)
+            break
     kept = [name for name in table.colnames if np.ma.getdata(table[name]).dtype.kind in "biufUSO"]
     dropped = sorted(set(table.colnames) - set(kept))
     if dropped:

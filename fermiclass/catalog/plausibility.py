@@ -60,7 +60,15 @@ EXPECTED: dict[str, Expected] = {
     "Unc_Flux_Band": Expected("ph cm-2 s-1", -1e-6, 1e-6, -1e-3, 1e-3, positive=False),
 }
 EXPECTED |= {f"{name}_UL": EXPECTED[name] for name in ("Flux1000", "Energy_Flux100", "Flux_Band")}  # upper limits
+#: Quantities of sources of one's own that are no columns of a catalogue.
+EXPECTED |= {
+    "TS": Expected("", 0.25, 1e8, 1e-6, 1e8),
+    "delta_TS": Expected("", 0.0, 2.5e4, -1.0, 1e8, positive=False),  # fits that stop early give some just below 0
+    "reference_energy": Expected("MeV", 10.0, 1e6, 10.0, 1e6),
+    "cov_alpha_beta": Expected("", -10.0, 10.0, -10.0, 10.0, positive=False),
+}
 
+PLACES = ("RAJ2000", "DEJ2000", "GLON", "GLAT")  #: Columns of angles on the sky.
 _FEW = 20  # fewer sources than this have no meaningful median
 _MOST_NAMED = 5
 
@@ -123,6 +131,11 @@ def check_values(table: Table, source: str) -> None:
                     f"{source}: column {name} is beyond {expected.least:g} to {expected.most:g} for "
                     f"{_sources(int(np.sum(impossible.reshape(len(table), -1).any(axis=1))))}: taken as missing"
                 )
+    wrap_longitudes(table)
+
+
+def wrap_longitudes(table: Table) -> None:
+    """Turn negative longitudes into those of 0 to 360 degrees, in place."""
     for name in ("RAJ2000", "GLON"):
         if name in table.colnames and np.any(np.asarray(table[name]) < 0.0):
             _set(table, name, np.where(table[name] < 0.0, table[name] + 360.0, table[name]))
@@ -141,11 +154,13 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
         For each such column.
     """
     in_doubt = np.zeros(len(table), bool)
-    for name in (name for name in table.colnames if name in EXPECTED):
+    for name in sorted((name for name in table.colnames if name in EXPECTED), key=lambda name: name.endswith("_UL")):
         values, expected = np.asarray(table[name], np.float64), EXPECTED[name]
         least = max(expected.least, 0.5 * expected.low if expected.positive else expected.low - 1.0)
         most = min(expected.most, 10.0 * expected.high)
-        usable = np.isfinite(values)
+        usable, limited = np.isfinite(values), name.removesuffix("_UL")
+        if limited != name and limited in table.colnames and table[limited].shape == values.shape:
+            usable &= ~np.isfinite(table[limited])  # a limit beside a value does not count
         odd = usable & ((values < least) | (values > most))
         if values.ndim == 1 and usable.sum() >= _FEW:
             odd |= usable & (not expected.low <= float(np.median(values[usable])) <= expected.high)

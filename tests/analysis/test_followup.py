@@ -212,6 +212,19 @@ def test_the_position_in_a_name_excludes(labels):
     assert left_out(labels, [f"PSR J{''.join(digits)}"])[0] == [k]
 
 
+@pytest.mark.parametrize("names", ["a", ""])
+@pytest.mark.parametrize("want", [None, "bll"])
+def test_a_position_excludes_as_without_names(labels, names, want):
+    """Sources with the same name, or without one, stay, also where other constraints have taken rows before."""
+    here = Table({"ra": labels["RAJ2000"][10:14], "dec": labels["DEJ2000"][10:14]})
+    alike = labels.copy()
+    alike["Source_Name"] = names
+    kept, expected = (followup(each, want=want, min_probability=0.2, exclude=here) for each in (alike, labels))
+    assert len(expected) < len(followup(labels, want=want, min_probability=0.2))
+    assert sorted(kept["RAJ2000"]) == sorted(expected["RAJ2000"])
+    assert kept.colnames == expected.colnames
+
+
 def test_rows_that_can_be_several_sources_exclude_all(labels):
     two = vstack([labels[:2], labels[:1]], metadata_conflicts="silent")
     two["Source_Name"][2] = "twin"

@@ -59,6 +59,49 @@ def test_what_is_ambiguous_is_not_used(some):
     assert "a, b" in joined.notes[1]
 
 
+def test_tables_with_the_same_column_fill_it(some):
+    """In two tables as in one; what differs is that of the first, with its error."""
+    whole = Table({"name": some.names, "X": np.arange(20.0) + 1, "X_err": np.full(20, 0.1)})
+    whole["X_ul"] = np.where(whole["X"] == 4.0, 5.0, np.nan)
+    whole["X"][3] = np.nan
+    north, south = whole[:12].copy(), whole[9:].copy()  # three rows are in both
+    expected = join(some, whole)
+    both = join(join(some, north, "north"), south, "south")
+    for name in ("X", "Unc_X", "X_UL"):
+        np.testing.assert_allclose(both.table[name], expected.table[name])
+    assert both.notes[-1] == "columns of 'south': X (8 more values), Unc_X (8 more values), X_UL (0 more values)"
+    north["X_err"][10:] = np.nan
+    south["X"][:3] *= 7
+    both = join(join(some, north, "north"), south, "south")
+    np.testing.assert_allclose(both.table["X"], expected.table["X"])
+    np.testing.assert_array_equal(np.isnan(both.table["Unc_X"]), np.isin(np.arange(20), [10, 11]))
+    assert both.notes[-1].endswith("whose values stay: X of 3 sources")
+    errors_after = join(join(some, whole["name", "X"]), Table({"name": some.names, "Unc_X": whole["X_err"]}))
+    np.testing.assert_array_equal(errors_after.table["Unc_X"], expected.table["Unc_X"])
+
+
+def test_columns_of_the_catalogue_and_other_units_are_not_filled(some):
+    table = Table({"name": some.names, "Flux1000": np.ones(20), "X": np.ones(20) * u.m})
+    joined = join(some, table)
+    np.testing.assert_array_equal(joined.table["Flux1000"], some.table["Flux1000"])
+    table["X"].unit = "s"
+    with pytest.raises(CatalogError, match="X of 'south' is in s, and in an earlier table in m"):
+        join(joined, table, "south")
+
+
+@pytest.mark.parametrize("names", [("Unc_X", "X_err"), ("X_err", "e_X"), ("X_UL", "x_ul95"), ("X_err", "unc_x")])
+def test_a_second_error_or_limit_replaces_nothing(some, names):
+    """It keeps its own name."""
+    table = Table({"name": some.names, "X": np.ones(20), names[0]: np.full(20, 0.1), names[1]: np.full(20, 9.0)})
+    joined = join(some, table)
+    standard = "X_UL" if "UL" in names[0] else "Unc_X"
+    if names[1] == "unc_x":  # the name of the catalogue goes first
+        assert (joined.table["Unc_X"][0], joined.table["X_err"][0]) == (9.0, 0.1)
+    else:
+        assert (joined.table[standard][0], joined.table[names[1]][0]) == (0.1, 9.0)
+        assert names[1] in joined.notes[-1]
+
+
 @pytest.mark.parametrize(
     ("columns", "word"),
     [

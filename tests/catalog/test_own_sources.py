@@ -3,11 +3,13 @@
 import astropy.units as u
 import numpy as np
 import pytest
+from astropy.coordinates import SkyCoord
 from astropy.io import fits
 from astropy.table import Table
 
 from fermiclass import extract_features, read_catalog, read_sources, write_table
 from fermiclass.catalog import CatalogWarning
+from fermiclass.catalog.plausibility import EXPECTED
 from fermiclass.errors import CatalogError
 from fermiclass.features import known_features
 from fermiclass.features.inputs import Band
@@ -68,6 +70,206 @@ def test_names_of_ones_own():
         read_sources({"name": "x", "colour": 1.0})
 
 
+def columns_of(catalog):
+    """Columns of numbers that the catalogue has, but for those of one's own."""
+    known = [name for name in catalog.table.colnames if name in EXPECTED or name.removeprefix("Unc_") in EXPECTED]
+    return {name: np.asarray(catalog.table[name]) for name in known}
+
+
+def assert_same(found, expected):
+    """Both have the same columns of the catalogue."""
+    found, expected = columns_of(found), columns_of(expected)
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"index": [0, 1, 2]},
+        {"index": [7.0, 3.0, 5.0]},
+        {"INDEX": ["0", "1", "2"]},
+        {"Gamma": [9.3, 8.4, 4.0]},
+        {"gamma": [10.0, 12.0, 30.0], "gamma_err": [1.0, 2.0, 3.0]},
+        {"gamma": [2.2 * u.deg, 2.3 * u.deg, 2.4 * u.deg]},
+        {"scale": [1.0, 1.0, 1.0], "scale_err": [0.1, 0.1, 0.1]},
+        {"Eb": [0.1, 0.3, 0.2]},
+        {"reference": ["Ajello+2020", "", "this work"]},
+        {"gamma": ["low", "high", "high"], "e0": [np.nan, np.nan, np.nan]},
+    ],
+)
+def test_what_may_be_something_else_is_not_known(other):
+    """Numbers of rows, a factor, a colour excess or a paper change nothing, and are named."""
+    row = {name: entry for name, entry in ROW.items() if name != "Eb"}
+    rows = [row | {name: entries[k] for name, entries in other.items()} for k in range(3)]
+    catalog = read_sources(rows)
+    assert_same(catalog, read_sources([row] * 3))
+    assert all(name in catalog.notes[-1] for name in other)
+    name = next(iter(other))
+    if name in ("Gamma", "index"):  # one says what it is
+        assert "PL_Index" in read_sources(rows, {"PL_Index": name}).table.colnames
+
+
+@pytest.mark.parametrize(
+    ("other", "plain"),
+    [
+        ({"index": [2.0, 3.0], "index_err": [0.1, 0.1]}, {"PL_Index": [2.0, 3.0], "Unc_PL_Index": [0.1, 0.1]}),
+        ({"index": [0, 1], "photon_index": [2, 3]}, {"PL_Index": [2.0, 3.0]}),
+        ({"gamma": ["2.31", "1.9"]}, {"PL_Index": [2.31, 1.9]}),
+        ({"E0": [2000.0, 3000.0]}, {"reference_energy": [2000.0, 3000.0]}),
+        ({"scale": [2.0 * u.GeV, 3.0 * u.GeV]}, {"reference_energy": [2000.0, 3000.0]}),
+        ({"e_ref": [2e6 * u.keV, 3e6 * u.keV]}, {"reference_energy": [2000.0, 3000.0]}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*converted")
+def test_what_is_confirmed_is_known(other, plain):
+    """By its error, its values, its unit, or beside a log-parabola."""
+    row = {name: entry for name, entry in ROW.items() if name != "Eb"}
+    found, expected = (
+        read_sources([row | {name: entries[k] for name, entries in each.items()} for k in range(2)])
+        for each in (other, plain)
+    )
+    assert_same(found, expected)
+
+
+PLACE = {"ra": [83.63, 300.0, 1.0], "dec": [22.0, -0.5, 1.0]}
+ON_SKY = SkyCoord(PLACE["ra"] * u.deg, PLACE["dec"] * u.deg)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"ra": [" 83.63", "300.0 ", "   1e0"], "dec": ["22", " −0.5", "+1.0  "]},
+        {"ra": [83.63, -60.0, 1.0], "dec": PLACE["dec"]},
+        {"ra": ["83.63", "-60.0", "−359"], "dec": PLACE["dec"]},
+        {"ra": ["5:34:31.2", "20 00 00", " 00:04:00 "], "dec": ["+22:00:00", "-00 30 00", "1:0:0"]},
+        {"ra": ["5h34m31.2s", "20h00m00s", "0h4m"], "dec": ["+22d00m00s", "-0d30m00s", "1°"]},
+        {"ra": ["83d37m48s", "300d", "1.0d"], "dec": ["22", "-0.5", "1"]},
+        {"GLON": ON_SKY.galactic.l.deg - 180.0 - 180.0, "GLAT": ON_SKY.galactic.b.deg.astype(str)},
+        {"Position": list(ON_SKY)},
+        {"coord": list(ON_SKY.galactic)},
+        {"skycoord": list(ON_SKY.fk5)},
+    ],
+)
+def test_positions_in_any_form(other):
+    rows, plain = ([ROW | {"r95": 0.1} for _ in range(3)] for _ in range(2))
+    for row, right, k in zip(rows, plain, range(3), strict=True):
+        del row["ra"], row["dec"]
+        row |= {name: entries[k] for name, entries in other.items()}
+        right |= {name: entries[k] for name, entries in PLACE.items()}
+    expected = columns_of(read_sources(plain))
+    for name in ("RAJ2000", "DEJ2000", "GLON", "GLAT"):
+        np.testing.assert_allclose(read_sources(rows).table[name], expected[name], atol=1e-7)
+
+
+def test_a_table_with_sky_coordinates():
+    """The table stays as it is; a column of right ascensions counts first."""
+    table = Table({"TS": [64.0] * 3, "PL_Index": [2.2] * 3, "position": ON_SKY})
+    assert_same(read_sources(table), read_sources(table.to_pandas().assign(position=list(ON_SKY))))
+    assert table.colnames == ["TS", "PL_Index", "position"]
+    np.testing.assert_allclose(read_sources(table).table["RAJ2000"], PLACE["ra"])
+    table["ra"], table["dec"] = [1.0] * 3, [2.0] * 3
+    assert np.all(read_sources(table).table["RAJ2000"] == 1.0)
+    assert "position" in read_sources(table).notes[-1]
+    with_unit = Table({"ra": ["5.5", "1"], "dec": ["1", "2"], "PL_Index": [2.2] * 2})
+    with_unit["ra"].unit = "hourangle"
+    np.testing.assert_allclose(read_sources(with_unit).table["RAJ2000"], [82.5, 15.0])
+
+
+@pytest.mark.parametrize(
+    "ra", [["83.63", "05:34:32"], ["5h34m32s", " 83.63 "], ["83,63", "83,7"], ["25:00:00", "1:0:0"]]
+)
+def test_positions_that_are_no_angles_are_refused(ra):
+    with pytest.raises(CatalogError, match=r"column ra does not hold"):
+        read_sources([ROW | {"ra": each} for each in ra])
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("Unc_Flux1000", "Flux1000_err"), ("flux1000_err", "e_flux1000"), ("FLUX1000_ERROR", "D_Flux1000")],
+)
+def test_a_second_error_or_limit_replaces_nothing(first, second, order):
+    """It keeps its own name, and is named as not known."""
+    row = {"name": "mine", "TS": 64.0, "Flux1000": 1e-9, "PL_Index": 2.2} | {f"other{k}": 1.0 for k in range(9)}
+    more = {first: 1e-10, second: 3e-9}
+    catalog = read_sources(dict([*row.items(), *list(more.items())[::order]]))
+    assert_same(catalog, read_sources(row | {"Unc_Flux1000": 1e-10}))
+    assert value(catalog, second) == 3e-9
+    assert second in catalog.notes[-1]
+
+
+def test_the_first_limit_counts():
+    row = {"TS": 64.0, "Flux1000": np.nan, "Flux1000_UL": 1e-10, "PL_Index": 2.2}
+    assert_same(read_sources(row | {"flux1000_ul95": 1e-8}), read_sources(row))
+
+
+@pytest.mark.parametrize("name", ["Spectral_Index", "photon_index", "index"])
+def test_the_index_is_that_of_the_type_of_the_spectrum(name):
+    """An index with a cut-off is neither."""
+    kinds = ["PLSuperExpCutoff", "PowerLaw", "LogParabola ", "powerlaw", ""]
+    rows = [{"TS": 64.0, "SpectrumType": kind, name: 1.5 + k, f"Unc_{name}": 0.1} for k, kind in enumerate(kinds)]
+    gap = np.nan
+    expected = {"PL_Index": [gap, 2.5, gap, 4.5, gap], "LP_Index": [gap, gap, 3.5, gap, gap]}
+    for more in ({}, {"beta": 0.1, "beta_err": 0.05}):
+        catalog = read_sources([row | more for row in rows])
+        for index, values in expected.items():
+            np.testing.assert_allclose(catalog.table[index], values)
+            np.testing.assert_array_equal(np.isnan(catalog.table[f"Unc_{index}"]), np.isnan(values))
+    own = read_sources([row | {"PowerLaw_Index": 2.2} for row in rows])
+    np.testing.assert_allclose(own.table["PL_Index"], 2.2)
+    assert np.isnan(own.table["Unc_PL_Index"]).all()
+    np.testing.assert_allclose(own.table["LP_Index"], expected["LP_Index"])
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "stays"),
+    [
+        ("PL_Index", {}, True),
+        ("powerlaw_index", {}, True),
+        ("slope", {"PL_Index": "slope"}, True),
+        ("index", {"PL_Index": "index"}, True),
+        ("photon_index", {}, False),
+        ("gamma", {}, False),
+    ],
+)
+def test_only_an_index_of_a_general_name_is_that_of_a_curved_spectrum(name, columns, stays):
+    row = {"TS": 64.0, name: 2.36, f"{name}_err": 0.1, "LP_beta": 0.35, "Unc_LP_beta": 0.06}
+    index = "PL_Index" if stays else "LP_Index"
+    plain = {"TS": 64.0, index: 2.36, f"Unc_{index}": 0.1, "LP_beta": 0.35, "Unc_LP_beta": 0.06}
+    columns = columns | {f"Unc_{ours}": f"{theirs}_err" for ours, theirs in columns.items()}
+    assert_same(read_sources(row, columns), read_sources(plain))
+
+
+@pytest.mark.parametrize("name", ["Eb", "TS", "delta_ts", "cov_alpha_beta"])
+def test_the_unit_of_a_time_is_refused(name):
+    with pytest.raises(CatalogError, match="is in s, expected"):
+        read_sources(ROW | {name: ROW.get(name, 0.1) * u.s})
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"), [("TS", -9999.0), ("delta_TS", -9999.0), ("reference_energy", 1e-3), ("cov_alpha_beta", 1e4)]
+)
+def test_implausible_quantities_are_not_known(name, entry):
+    rows = [ROW | {"pivot_energy": 2000.0, name: np.nan}] * 2
+    with pytest.warns(CatalogWarning, match=f"{name}.* implausible"):
+        catalog = read_sources([rows[0] | {name: entry}, rows[1]])
+    assert catalog.in_doubt.tolist() == [True, False]
+    assert_same(catalog, read_sources(rows))
+
+
+def test_an_error_without_its_index():
+    columns = {"Unc_PL_Index": "sigma"}
+    assert np.isfinite(value(read_sources(ROW | {"SpectrumType": "PowerLaw", "sigma": 0.1}, columns), "Unc_PL_Index"))
+
+
+@pytest.mark.parametrize("name", ["gamma", "index"])
+def test_an_index_with_the_sign_of_the_fermitools_is_told(name):
+    with pytest.warns(CatalogWarning, match="PL_Index is implausible"):
+        assert read_sources({"TS": 64.0, name: -2.2, f"{name}_err": 0.1}).in_doubt.all()
+
+
 def test_the_index_moves_to_the_pivot_energy_with_its_covariance(rng):
     """α(E) = −d ln N / d ln E, of draws of α and β."""
     covariance = np.array([[0.01, 0.003], [0.003, 0.0025]])
@@ -87,6 +289,23 @@ def rng():
 
 def test_curvature_from_its_test():
     assert value(read_sources(ROW | {"delta_ts": 9.0}), "LP_SigCurv") == 3.0
+
+
+@pytest.mark.parametrize(
+    ("given", "test", "plain", "expected"),
+    [
+        ("Signif_Avg", "TS", [8.0, np.nan, 9.0, np.nan], [8.0, 7.0, 9.0, np.nan]),
+        ("sqrt_ts", "test_statistic", ["8", "", "9", "nan"], [8.0, 7.0, 9.0, np.nan]),
+        ("LP_SigCurv", "ts_curv", [8.0, np.nan, 9.0, np.nan], [8.0, 7.0, 9.0, 2.0]),  # the last is |β| / σ
+        ("sigcurv", "delta_TS", [8.0, -9.0, 9.0, np.nan], [8.0, 7.0, 9.0, 2.0]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*implausible")
+def test_a_test_statistic_fills_empty_rows(given, test, plain, expected):
+    row = {name: entry for name, entry in ROW.items() if name != "TS"} | {"pl_index": 2.2}
+    rows = [row | {given: each, test: ts} for each, ts in zip(plain, [1.0, 49.0, np.nan, np.nan], strict=True)]
+    name = "LP_SigCurv" if "curv" in given.lower() else "Signif_Avg"
+    np.testing.assert_allclose(read_sources(rows).table[name], expected)
 
 
 def test_parameters_as_fermipy_lists_them():
@@ -109,6 +328,18 @@ def test_what_gammapy_has_masked_is_not_given():
     catalog = read_sources([ROW | {"CLASS1": "--", "beta_err": np.ma.masked}, ROW | {"CLASS1": "bcu"}])
     assert catalog.classes.tolist() == ["", "bcu"]
     np.testing.assert_allclose(catalog.table["Unc_LP_beta"], [np.nan, ROW["beta_err"]])
+
+
+@pytest.mark.parametrize("name", ["class", "CLASS1"])
+def test_a_word_that_is_no_class_is_none(name):
+    """All rows but those with a class are labelled; which words were left out is said."""
+    words = ["", "unid", "UNASSOCIATED", "?", "None", "new", "bll?", "bcu", "PSR", " unk "]
+    catalog = read_sources([ROW | {name: word} for word in words])
+    assert catalog.classes.tolist() == [""] * 7 + ["bcu", "psr", "unk"]
+    assert catalog.is_target(catalog.grouping("default")).tolist() == [True] * 8 + [False, True]
+    assert "no class code for 6 sources, which have no class: ?, None, UNASSOCIATED" in catalog.notes[-1]
+    numbers = read_sources(Table([ROW | {name: k} for k in range(2)]))
+    assert numbers.classes.tolist() == ["", ""]
 
 
 def test_implausible_values_are_not_known():
@@ -177,6 +408,29 @@ def test_upper_limits_in_place_of_values():
     own = ROW | {"FLUX1000": np.nan, "Flux1000_UL": 2e-10}
     own.pop("flux1000")
     assert extract_features(read_sources(own), "ln_Flux1000").upper[0, 0] == np.log(2e-10)
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, 1e3])
+@pytest.mark.parametrize("name", ["flux1000_ul", "Flux1000_UL", "energy_flux100_ul95"])
+def test_a_limit_beside_a_value_does_not_count(name, limit):
+    """Nor in a long table; in place of a value it is implausible."""
+    row = ROW | {"energy_flux100": 1e-11}
+    catalog = read_sources([row | {name: limit}] * 30)
+    assert not catalog.in_doubt.any()
+    features = "ln_Flux1000,ln_Energy_Flux100"
+    found, expected = (extract_features(each, features) for each in (catalog, read_sources([row] * 30)))
+    np.testing.assert_array_equal(found.X, expected.X)
+    np.testing.assert_array_equal(found.upper, expected.upper)
+    with pytest.warns(CatalogWarning, match="implausible"):
+        assert read_sources(row | {name: limit, name.rpartition("_")[0].lower(): np.nan}).in_doubt.all()
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0])
+def test_limits_of_bands_beside_values_do_not_count(limit):
+    bands = {"Flux_Band": np.full(8, 1e-10), "Unc_Flux_Band": np.full(8, 1e-11)}
+    catalog = read_sources(ROW | bands | {"Flux_Band_UL": np.full(8, limit)})
+    assert not catalog.in_doubt.any()
+    np.testing.assert_array_equal(catalog.table["Flux_Band"], [bands["Flux_Band"]])
 
 
 @pytest.mark.parametrize("header", [{}, {"CDS-NAME": "3FHL", "VERSION": "v13"}])
