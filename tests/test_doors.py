@@ -242,3 +242,17 @@ def test_a_folder_of_two_models_is_refused(door, tmp_path):
     (tmp_path / "one" / "weights.npz").write_bytes((tmp_path / "two" / "weights.npz").read_bytes())
     with pytest.raises(ModelFolderError, match="are of different models"):
         fc.load_model(tmp_path / "one")
+
+
+def test_the_order_of_joined_tables_counts(few):
+    """A value that two tables have is that of the first."""
+    tables = [Table({"Source_Name": few.names, "XFLUX": np.full(len(few), value)}) for value in (1.0, 2.0)]
+    one, other = (fc.join(few, tables[k], f"{k}.csv").origin for k in (0, 1))
+    both = [fc.join(fc.join(few, tables[k], f"{k}.csv"), tables[1 - k], f"{1 - k}.csv", needed=False) for k in (0, 1)]
+    both[0].origin.check(both[0].origin, "it")
+    with pytest.raises(CatalogError, match=r"--join 0\.csv --join 1\.csv, in this order"):
+        both[0].origin.check(both[1].origin, "it")
+    with pytest.raises(CatalogError, match=r"without --join 1\.csv"):
+        one.check(both[0].origin, "it")
+    with pytest.raises(CatalogError, match=r"and --join 1\.csv: give the same"):
+        other.check(few.origin, "it")

@@ -18,7 +18,7 @@ from fermiclass.features import FeatureTable
 from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import LABELLED, label_table
 from fermiclass.labelling.prediction_columns import add_column
-from fermiclass.labelling.recipe import Recipe, default_settings
+from fermiclass.labelling.recipe import Recipe
 from fermiclass.labelling.training import estimator_of
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.estimators.folds import fit_folds, stratified_folds
@@ -141,7 +141,7 @@ def default_recipe(**settings: Any) -> Recipe:
     The predictive objective ranks wrong labels a little worse: it lets functions be less certain instead of labels
     being wrong.
     """
-    return Recipe(settings=default_settings(**{"objective": "elbo", "label_noise": "learned", **settings}))
+    return Recipe().with_settings(**{"objective": "elbo", "label_noise": "learned", **settings})
 
 
 def hold_out(

@@ -10,7 +10,7 @@ from typing import Any
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
-from fermiclass.labelling.recipe import default_parameters
+from fermiclass.labelling.recipe import default_settings
 from fermiclass.nimgp.names import (
     EP_METHODS,
     FULL_BATCH,
@@ -125,7 +125,7 @@ def make_estimator(
             chosen = join_settings(chosen, {**FAST_OPTIMISER, "steps": steps} if fast is None else fast)
     elif base in (DEFAULT, CLASSIFIER) and (not colon or input_model in METHODS):
         given = {"method": input_model} if colon else {}
-        chosen |= default_parameters(**given) if base == DEFAULT else {**FULL_BATCH, **given}
+        chosen |= default_settings(**given) if base == DEFAULT else {**FULL_BATCH, **given}
     else:
         known = (*METHODS, DEFAULT, CLASSIFIER, f"{DEFAULT}:METHOD", f"{CLASSIFIER}:METHOD", *others)
         raise BenchmarkError(f"the method '{method}' is unknown: choose among {', '.join(known)} (--methods)")

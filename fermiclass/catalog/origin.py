@@ -37,7 +37,7 @@ class Origin:
     source: str = ""  #: Name of the file, or the kind of object.
     sha256: str = ""  #: Checksum of the file on disk, or of the content of a table.
     release: str = ""  #: Name of the release.
-    brought: tuple[Brought, ...] = ()  #: What was brought in; the order says nothing.
+    brought: tuple[Brought, ...] = ()  #: What was brought in. The order of joined tables counts, of others not.
 
     @property
     def columns(self) -> dict[str, str]:
@@ -69,6 +69,9 @@ class Origin:
                 f"{what} was made with {self.source} and {' '.join(map(str, missing))}: give the same "
                 "(in Python: read_sources with columns, join, relabel)."
             )
+        joined, wanted = ([each for each in one.brought if each.kind == "join"] for one in (found, self))
+        if not more and joined != wanted:  # a value of two tables is that of the first
+            raise CatalogError(f"{what} was made with {' '.join(map(str, wanted))}, in this order. Give the same.")
         if more:
             raise CatalogError(f"{what} was made without {' '.join(map(str, more))}: leave it out.")
 

@@ -17,7 +17,7 @@ from fermiclass.catalog.classes import CHANCE_CODES, CODE_NATURES
 from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
 from fermiclass.features import FeatureTable
 from fermiclass.io import FloatArray
-from fermiclass.labelling.recipe import Recipe, default_settings
+from fermiclass.labelling.recipe import Recipe
 from fermiclass.labelling.training import train
 from fermiclass.nimgp.settings import Settings
 
@@ -82,7 +82,7 @@ class Method:
 
 def default_method(name: str = "default", *, seed: int = 0, **settings: Any) -> Method:
     """Return the model with which ``classify`` labels, with its classes and class priors; `settings` are changes."""
-    return model_method(name, default_settings(random_state=seed, **settings))
+    return model_method(name, Recipe().with_settings(random_state=seed, **settings).settings)
 
 
 def model_method(name: str, settings: Settings) -> Method:

@@ -54,18 +54,13 @@ _MINIBATCHES = {"batch_size": 512, "training": {"mean": True, "draw_pairs": 32}}
 _ALL_ROWS = {name: FULL_BATCH[name] for name in _MINIBATCHES}
 
 
-def default_parameters(**given: Any) -> dict[str, Any]:
+def default_settings(**given: Any) -> dict[str, Any]:
     """Return the parameters of the estimator for catalogues; `given` ones come first.
 
     It learns from minibatches, except with methods that have parameters for every source.
     """
     settings = {**DEFAULT_SETTINGS, **given}
     return {**(_ALL_ROWS if settings["method"] in PER_SOURCE else _MINIBATCHES), **settings}
-
-
-def default_settings(**given: Any) -> Settings:
-    """Return :func:`default_parameters` as settings."""
-    return Settings(**default_parameters(**given))
 
 
 class Choices(TypedDict, total=False):
@@ -93,7 +88,7 @@ class Recipe:
     #: for what each code can be: :func:`fermiclass.catalog.default_classes`.
     classes: str | None = None
     min_significance: float | None = None  #: Learn only from sources with a larger Signif_Avg; None for all.
-    settings: Settings = field(default_factory=default_settings)  #: Settings of the classifier, with its seed.
+    settings: Settings = field(default_factory=lambda: Settings(**default_settings()))  #: Settings of the classifier, with its seed.
     targets: str = "uncertain"  #: Which sources are labelled: 'unassociated', 'bcu', 'uncertain' or 'all'.
     class_priors: str | GroupPriors = DEFAULT_WAY  #: Their class priors: a way, or numbers by group and class.
     class2: bool = True  #: Whether CLASS2, the class of a low-probability association, counts as evidence.
@@ -133,10 +128,10 @@ class Recipe:
         Another method comes with its own size of minibatches, if the recipe has the default one. Steps replace epochs,
         and epochs steps.
         """
-        now, defaults = self.settings, default_settings(method=self.settings.method)
+        now, defaults = self.settings, Settings(**default_settings(method=self.settings.method))
         if "method" in given and (now.batch_size, now.training) == (defaults.batch_size, defaults.training):
             fresh = default_settings(method=given["method"])
-            given = {"batch_size": fresh.batch_size, "training": fresh.training, **given}
+            given = {name: fresh[name] for name in _MINIBATCHES} | given
         if "steps" in given:
             given = {"epochs": None, **given}
         return replace(self, settings=replace(now, **given))

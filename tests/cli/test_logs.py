@@ -17,7 +17,9 @@ def test_verbose_prints_the_stages(tmp_path):
     output = tmp_path / "features.parquet"
     done = run("features", DR4, "-o", output, "-v")
     assert done.returncode == 0
-    assert done.stderr == f"fermiclass: read '{DR4}': 4FGL-DR4, 7195 sources\nfermiclass: wrote '{output}'\n"
+    put_back = f"fermiclass: '{DR4.name}': 296 second associations of 4FGL-DR3 put back, which 4FGL-DR4 lost\n"
+    stages = f"fermiclass: read '{DR4}': 4FGL-DR4, 7195 sources\nfermiclass: wrote '{output}'\n"
+    assert done.stderr == put_back + stages
     assert run("features", DR4, "-o", output).stderr == ""
 
 
@@ -29,7 +31,7 @@ def test_a_log_has_every_command_with_times_and_the_traceback_of_an_error(tmp_pa
     lines = log.read_text().splitlines()
     time = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}"
     assert re.fullmatch(rf"{time} INFO fermiclass.cli.options: fermiclass \S+, Python \S+: info .+ --log .+", lines[0])
-    assert re.fullmatch(rf"{time} INFO fermiclass\.catalog\.reading: read .*: 4FGL-DR4, 7195 sources", lines[1])
+    assert re.fullmatch(rf"{time} INFO fermiclass\.catalog\.reading: read .*: 4FGL-DR4, 7195 sources", lines[2])
     message = failed.stderr.removeprefix("fermiclass: error: ").rstrip("\n")
     assert any(line.endswith(f"ERROR fermiclass.cli.app: {message}") for line in lines[2:])
     assert "Traceback (most recent call last):" in lines

@@ -7,7 +7,7 @@ from fermiclass import Catalog, NIMGPClassifier, train
 from fermiclass.catalog import THREE_CLASSES, default_classes, read_catalog
 from fermiclass.features import FEATURE_SETS
 from fermiclass.labelling.associations import SelectionPrior
-from fermiclass.labelling.recipe import DEFAULT_SETTINGS, Recipe, default_parameters
+from fermiclass.labelling.recipe import DEFAULT_SETTINGS, Recipe, default_settings
 from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.names import METHODS
 from fermiclass.nimgp.settings import Settings
@@ -131,7 +131,7 @@ def test_soft_sources_teach_that_they_are_no_pulsars(model, few):
 def test_the_default_is_the_open_world():
     assert [feature.name for feature in FEATURE_SETS["galactic"]][-1] == "asinh_GLAT"
     settings = Settings(**default_estimator(steps=3).get_params())
-    assert Settings(**default_parameters(steps=3)) == settings == Recipe().with_settings(steps=3).settings
+    assert Settings(**default_settings(steps=3)) == settings == Recipe().with_settings(steps=3).settings
     assert (settings.method, settings.objective) == ("nimgp-fo", "predictive")
 
 
