@@ -88,7 +88,8 @@ class Recipe:
     #: for what each code can be: :func:`fermiclass.catalog.default_classes`.
     classes: str | None = None
     min_significance: float | None = None  #: Learn only from sources with a larger Signif_Avg; None for all.
-    settings: Settings = field(default_factory=lambda: Settings(**default_settings()))  #: Settings of the classifier, with its seed.
+    #: Settings of the classifier, with its seed.
+    settings: Settings = field(default_factory=lambda: Settings(**default_settings()))
     targets: str = "uncertain"  #: Which sources are labelled: 'unassociated', 'bcu', 'uncertain' or 'all'.
     class_priors: str | GroupPriors = DEFAULT_WAY  #: Their class priors: a way, or numbers by group and class.
     class2: bool = True  #: Whether CLASS2, the class of a low-probability association, counts as evidence.

@@ -16,9 +16,10 @@ from fermiclass.labelling.associations import of_release
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.labelling.labels import Labels
-from fermiclass.labelling.recipe import Checked, Recipe
+from fermiclass.labelling.recipe import Checked, Recipe, default_settings
 from fermiclass.labelling.unknown_values import complete
 from fermiclass.nimgp.domain import TrainingDomain
+from fermiclass.nimgp.settings import Settings
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -33,8 +34,8 @@ _OFTEN = 0.01
 
 
 def default_estimator(**settings: Any) -> NIMGPClassifier:
-    """Return the unfitted estimator of the default recipe, with settings changed."""
-    return estimator_of(Recipe().with_settings(**settings))
+    """Return the unfitted estimator for catalogues with :func:`default_settings`."""
+    return estimator_of(Recipe(settings=Settings(**default_settings(**settings))))
 
 
 def estimator_of(recipe: Recipe, rows: FeatureTable | None = None) -> NIMGPClassifier:
