@@ -88,14 +88,14 @@ def test_baselines_in_the_open_world(tmp_path):
         "svm+lat:spiders",
         "mean+lat:spiders",
     ]
-    assert found["found"]["psr|other"] + found["found"]["agn"] == found["n"]
+    assert found["found"]["pulsar|other"] + found["found"]["agn"] == found["n"]
     assert f"{found['gone']} unassociated sources have none" in " ".join(printed.split())
     about = found["methods"]["logistic+lat:spiders"]
-    face, spiders = (about[reading]["candidates"]["psr"] for reading in ("face", "spiders"))
+    face, spiders = (about[reading]["candidates"]["pulsar"] for reading in ("face", "spiders"))
     for a, b in zip(face, spiders, strict=True):
         assert a["n"] == b["n"]
         assert a["purity"] is None or a["purity"] <= b["purity"]
-    assert face[0]["purity"] == about["face"]["per_class"]["psr"]["n"] / found["n"]
+    assert face[0]["purity"] == about["face"]["per_class"]["pulsar"]["n"] / found["n"]
 
 
 @pytest.mark.parametrize(

@@ -40,10 +40,10 @@ def test_what_became_of_candidates(folder):
     some |= {"completeness": 0.716, "completeness_interval": [0.6, 0.8]}
     none = {"threshold": 0.9, "n": 0, "purity": None, "purity_interval": None}
     none |= {"completeness": 0.0, "completeness_interval": [0.0, 0.1]}
-    face = {"candidates": {"psr": [some, none]}}
-    spiders = {"candidates": {"psr": [some | {"purity": 0.88}, none]}}
+    face = {"candidates": {"pulsar": [some, none]}}
+    spiders = {"candidates": {"pulsar": [some | {"purity": 0.88}, none]}}
     methods = {"forest": {"is_baseline": True}, "default": {"is_baseline": False, "face": face, "spiders": spiders}}
-    content = {"catalog": "DR1<b>", "later": "DR4", "found": {"psr": 67}, "methods": methods}
+    content = {"catalog": "DR1<b>", "later": "DR4", "found": {"pulsar": 67}, "methods": methods}
     (folder / "open.json").write_text(json.dumps(content))
     run_well("report", "labels.fits.gz", "--open", "open.json", "-o", "open.html", "--quiet", cwd=folder)
     text = (folder / "open.html").read_text(encoding="utf-8")

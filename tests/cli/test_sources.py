@@ -136,7 +136,7 @@ def test_followup_writes_the_first(folder, tmp_path, ending):
 def test_followup_of_pulsars(folder, tmp_path):
     output = tmp_path / "pulsars.vot"
     printed = run_well(
-        "followup", folder / "labels.fits", "--want", "psr", "--dec", "-30", "90", "--abs-glat", "5", "90",
+        "followup", folder / "labels.fits", "--want", "pulsar", "--dec", "-30", "90", "--abs-glat", "5", "90",
         "--min-significance", "6", "--status", "unassociated", "--max-error", "0.1", "--max-ood", "0.9",
         "--min-p", "0.2", "-o", output, env=NARROW,
     )  # fmt: skip
