@@ -92,7 +92,9 @@ def explain(
     if isinstance(about, Labels):
         made_of.check(loaded.origin, f"'{about.source}'")
     found = str(loaded.names[find_source(loaded, name)])  # reports errors before the slow steps
-    if train_on is None and loaded.origin == trained_on:
+    if train_on is None and loaded.sha256 == trained_on.sha256:
+        train_on = catalog
+    if train_on == catalog and {*loaded.brought} == {*trained_on.brought} and loaded.sha256 == trained_on.sha256:
         training = loaded
     else:
         training = brought.into(_read(train_on, trained_on, labels_or_model, "--train-on", BroughtIn()))
