@@ -44,7 +44,7 @@ def lasting_caveat(about: Labels) -> str:
 
 def flag_counts(about: Labels) -> dict[int, int]:
     """Return the number of sources with each bit of `LABEL_FLAGS`, and with any of them under 0."""
-    given = np.ma.filled(np.ma.asarray(about.table["LABEL_FLAGS"], float), 0.0)
+    given: np.ndarray = np.ma.filled(np.ma.asarray(about.table["LABEL_FLAGS"], float), 0.0)
     flags = np.where(np.abs(given) < 2.0**31, given, 0.0).astype(int)  # NaN and what is no bits count as none
     return {0: int(np.sum(flags > 0))} | {bit: int(np.sum(flags & bit > 0)) for bit in LABEL_FLAGS}
 
