@@ -54,6 +54,13 @@ _MINIBATCHES = {"batch_size": 512, "training": {"mean": True, "draw_pairs": 32}}
 _ALL_ROWS = {name: FULL_BATCH[name] for name in _MINIBATCHES}
 
 
+#: Types of the fields of a recipe in a file.
+_KINDS = {
+    "features": (str,), "classes": (str, type(None)), "min_significance": (int, float, type(None)),
+    "class_priors": (str, dict), "class2": (bool,),
+}  # fmt: skip
+
+
 def default_settings(**given: Any) -> dict[str, Any]:
     """Return the parameters of the estimator for catalogues; `given` ones come first.
 
@@ -126,8 +133,7 @@ class Recipe:
     def with_settings(self, **given: Any) -> Self:
         """Return the recipe with settings of the classifier changed, such as ``method="nimgp"``.
 
-        Another method comes with its own size of minibatches, if the recipe has the default one. Steps replace epochs,
-        and epochs steps.
+        Another method comes with its own size of minibatches, if the recipe has the default one. Steps replace epochs.
         """
         now, defaults = self.settings, Settings(**default_settings(method=self.settings.method))
         if "method" in given and (now.batch_size, now.training) == (defaults.batch_size, defaults.training):
@@ -249,11 +255,7 @@ class Recipe:
             given = _swapped(content.pop("settings", {}), "none", None)
             _refuse_unknown(given, FIELDS, "setting")
             recipe = cls(**content).with_settings(**given)
-            for name, kinds in (
-                ("features", (str,)),
-                ("class2", (bool,)),
-                ("min_significance", (int, float, None.__class__)),
-            ):
+            for name, kinds in _KINDS.items():
                 if type(value := getattr(recipe, name)) not in kinds:
                     raise ValueError(f"{name}={value!r} is not valid")
         except (TypeError, ValueError, AttributeError) as error:  # those of TOML and of classes are ValueErrors

@@ -58,6 +58,8 @@ def test_what_is_absent_has_its_default():
         ('min_significance = "5"', "min_significance='5' is not valid"),
         ('class2 = "yes"', "class2='yes' is not valid"),
         ('targets = "none"', "targets='none' is unknown: choose one of"),
+        ("classes = 3", "classes=3 is not valid"),
+        ("class_priors = 0.5", "class_priors=0.5 is not valid"),
         ("settings = 3", "cannot be used"),
         ("[settings]\nstep = 3", "unknown setting 'step', known are method"),
         ("[settings]\nsteps = 0", "steps=0 is not valid"),
