@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fermiclass.labelling.class_priors import WAY_KEY
+from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY
 from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, Labels
 
 #: A summary names a class if at least this fraction of its confident unassociated sources will vanish.
@@ -13,13 +13,18 @@ MANY_VANISH = 0.2
 _OF_PRIORS = {
     "selection": "AGN are corrected for how completely they are associated, by Galactic latitude and significance "
     "(--class-priors trained: no correction).",
+    "unknown selection": "How completely AGN are associated is not known here: the odds of AGN against other sources "
+    "are those of the training sources.",
     "given": "The class priors are given, on the assumption that every source is of one of these classes.",
 }
 
 
 def caveats(about: Labels) -> list[str]:
     """Return sentences on the class priors of labels if they are corrected, on sources that vanish, and on flags."""
-    of_priors = [text for way, text in _OF_PRIORS.items() if about.meta.get(WAY_KEY) == way]
+    way = str(about.meta.get(WAY_KEY))
+    if way == "selection" and "intercept" not in str(about.meta.get(NUMBERS_KEY)):
+        way = "unknown selection"
+    of_priors = [_OF_PRIORS[way]] if way in _OF_PRIORS else []
     return [*of_priors, lasting_caveat(about), _flag_caveat(about)]
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import json
 import re
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from rich.console import Console
 from fermiclass import followup, read_catalog
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.evaluation import Evaluation
+from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.labels import Labels
 from fermiclass.plots import evaluation_figure
-from fermiclass.show.caveats import lasting_caveat
+from fermiclass.show.caveats import caveats, lasting_caveat
 from fermiclass.show.evaluation import confusion_table, print_evaluation
 from fermiclass.show.explanation import print_explanation
 from fermiclass.show.summaries import print_followup, print_info
@@ -135,3 +137,12 @@ def test_figure(evaluation, tmp_path):
     figure.savefig(tmp_path / "figure.pdf")
     with pytest.raises(ValueError, match="oracle"):
         evaluation_figure(evaluation, "oracle")
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [(SelectionPrior(), "not known here"), (SelectionPrior(-0.7, 1.5, -0.4, 1.2, 6.0), "corrected for")],
+)
+def test_a_correction_is_named_only_where_there_is_one(labels, prior, words):
+    labels.meta |= {"class_priors": "selection", "priors": json.dumps(prior.to_dict())}
+    assert words in caveats(Labels(labels))[0]
