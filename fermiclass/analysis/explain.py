@@ -83,13 +83,13 @@ class Explanation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The K names of what has log-odds: the C classes, then the groups, such as ``psr+msp``."""
-        return (*self.classes, *("+".join(inside) for inside in self.groups.values()))
+        """The K names of what has log-odds: the C classes, then the groups, such as ``pulsar``."""
+        return (*self.classes, *self.groups)
 
     @property
     def members(self) -> NDArray[np.bool_]:
         """(K, C) mask of the classes of each of `names`."""
-        return np.array([np.isin(self.classes, name.split("+")) for name in self.names])
+        return np.array([np.isin(self.classes, self.groups.get(name, name)) for name in self.names])
 
     @property
     def name(self) -> str:

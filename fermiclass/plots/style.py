@@ -21,7 +21,7 @@ CLASS_COLOURS = {
     "bll": "#0072B2",
     "fsrq": "#D55E00",
     "psr": "#009E73",
-    "pulsar": "#009E73",
+    "pulsar": "#117733",
     "agn": "#332288",
     "msp": "#CC79A7",
     "bcu": "#E69F00",
@@ -33,7 +33,7 @@ _CLASS_MARKERS = {
     "bll": "o",
     "fsrq": "s",
     "psr": "^",
-    "pulsar": "^",
+    "pulsar": "v",
     "agn": "p",
     "msp": "D",
     "bcu": "P",
@@ -42,20 +42,17 @@ _CLASS_MARKERS = {
 }
 _MARKERS = ("D", "P", "v", "<", ">", "p", "h", "*", "d")
 
-#: Of a group of classes, whose name has a plus, such as ``psr+msp``.
-_GROUP_COLOUR, _GROUP_MARKER = "#000000", "*"
-
 _PALEST = 0.25  # strength of the colour at the lowest confidence
 
 
 def class_colours(classes: Sequence[str]) -> dict[str, str]:
     """Return the colour of each class, as ``#RRGGBB``. With more than nine other names the palette repeats."""
-    return _assign(classes, CLASS_COLOURS | {name: _GROUP_COLOUR for name in classes if "+" in name}, PALETTE)
+    return _assign(classes, CLASS_COLOURS, PALETTE)
 
 
 def class_markers(classes: Sequence[str]) -> dict[str, str]:
     """Return the marker of each class."""
-    return _assign(classes, _CLASS_MARKERS | {name: _GROUP_MARKER for name in classes if "+" in name}, _MARKERS)
+    return _assign(classes, _CLASS_MARKERS, _MARKERS)
 
 
 def shades(colour: str, confidence: ArrayLike, lowest: float) -> FloatArray:

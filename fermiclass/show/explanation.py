@@ -103,7 +103,7 @@ def _effects_table(explained: Explanation) -> RichTable:
     best, moved = explained.best, explained.log_odds
     first = explained.first
     shown = [*first, *(k for k in explained.considered if k not in first)][:_MOST_EFFECTS]
-    names = [explained.names[k].replace("+", "+\n") for k in shown]  # 80 columns
+    names = [explained.names[k] for k in shown]
     headings = (">value", ">expected", f">{names[0]}", "", *(f">{name}" for name in names[1:]))
     table = rich_table("feature", *headings, padding=(0, 1, 0, 0))
     kinds = explained.kinds

@@ -103,7 +103,7 @@ def test_effects_are_differences_of_predictions(explained, model):
     np.testing.assert_allclose(explained.without_errors, predict(explained.value, np.zeros(6)), atol=1e-6)
     np.testing.assert_allclose(explained.effects.sum(axis=1), 0.0, atol=1e-9)
     p, q = explained.probabilities, explained.without_feature
-    assert explained.names == ("bll", "fsrq", "psr", "bll+fsrq")  # the log-odds of AGN are minus those of pulsars
+    assert explained.names == ("bll", "fsrq", "psr", "agn")  # the log-odds of AGN are minus those of pulsars
     expected = np.log(p / (1 - p)) - np.log(q / (1 - q))
     np.testing.assert_allclose(explained.log_odds, np.column_stack([expected, -expected[:, 2]]), atol=1e-9)
     sizes = np.abs(explained.log_odds[:, [np.argmax(p), -1]]).max(axis=1)

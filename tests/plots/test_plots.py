@@ -175,7 +175,7 @@ def test_explanation_has_the_feature_that_moves_most_on_top():
     top, left, right = plots.explanation(explanation())
     assert top.get_title("left") == "4FGL J0000.0+0000 (bcu, PKS 0000+00)"
     bars = {(round(bar.get_y() + 0.35), round(bar.get_x(), 9)): bar.get_width() for bar in top.patches}
-    assert bars == {(0, 0): 0.6, (1, 0): 0.3, (2, 0): 0.1, (3, 0): 0.6, (3, 0.6): 0.3}  # bll+fsrq has two parts
+    assert bars == {(0, 0): 0.6, (1, 0): 0.3, (2, 0): 0.1, (3, 0): 0.6, (3, 0.6): 0.3}  # agn has two parts
     texts = [label.get_text() for label in left.get_yticklabels()]
     assert [text.split()[0] for text in texts] == ["LP_beta", "LP_Index", "HR_45", "ln_Flux1000"]
     assert texts[0].endswith("±0.3*")

@@ -130,7 +130,7 @@ def report_page(
         num_sources=len(labels),
         caveats=caveats(about),
         statuses=statuses_of(data["sources"]),
-        groups=["+".join(inside) for inside in about.groups.values()],
+        groups=list(about.groups),
         wanted=[classes[c] for c in data["wanted"]],
         confident=CONFIDENT,
         counts=about.counts(),

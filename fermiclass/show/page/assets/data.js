@@ -7,8 +7,8 @@ const everySource = Array.from({ length: numSources }, (_, i) => i);
 // Classes, then groups of them, such as both kinds of pulsars: names, classes, and probabilities of all sources.
 const kinds = [
   ...data.classes.map(({ name }, c) => ({ words: name, classes: [c], values: sources.probability[c], isGroup: false })),
-  ...data.groups.map(({ classes }, g) => ({
-    words: classes.map((c) => data.classes[c].name).join("+"), classes, values: sources.sum[g], isGroup: true,
+  ...data.groups.map(({ name, classes }, g) => ({
+    words: name, classes, values: sources.sum[g], isGroup: true,
   })),
 ];
 // The same, each group behind the last of its classes.
