@@ -177,3 +177,11 @@ def test_settings_are_those_of_an_estimator(benchmark):
         parameters = benchmark.estimator(cell, "nimgp", MethodOptions(paper=True)).get_params()
         assert join_settings(parameters, settings) == parameters
         assert not {"method", "random_state"} & set(settings)
+
+
+def test_default_cells():
+    class Some(FakeBenchmark):
+        default_cells = CELLS[2:]
+
+    assert Some().choose_cells() == ("hard/0",)
+    assert Some().choose_cells("easy") == ("easy/0", "easy/0.5")

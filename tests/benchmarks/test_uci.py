@@ -1,5 +1,7 @@
 """UCI data sets: splits and noise are the authors'."""
 
+from urllib.error import URLError
+
 import numpy as np
 import pytest
 
@@ -83,3 +85,28 @@ def test_the_papers_protocol_starts_near_the_paper(benchmark, method):
     record = benchmark.run("svmguide2/0", estimator, 0)
     assert max(record.get("noise", [0.0])) < 0.3
     assert record["error"] == pytest.approx(benchmark.published["svmguide2/0", method]["error"], abs=0.15)
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    """Replace OpenML; returns what was asked of it."""
+    asked = []
+
+    def fetch(name, **options):
+        asked.append((name, options["version"]))
+        if name == "glass":
+            raise URLError("no network")
+        X = np.random.default_rng(0).normal(size=(30, 2))
+        return X, np.array(["one", "two", "three"] * 10, dtype=object)
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+    return asked
+
+
+def test_openml_only_for_what_is_not_there(tmp_path, shared_data, offline):
+    assert UCI(shared_data / "data", openml=True).problem("wine/0", 0).X.shape == (160, 13)
+    assert offline == []
+    problem = UCI(tmp_path, openml=True).problem("new-thyroid/0.1", 0)
+    assert offline == [("thyroid-new", 1)]
+    assert problem.X.shape == (27, 2)
+    assert set(problem.y) == {0, 1, 2}
