@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,12 +25,10 @@ from fermiclass.cli.options import (
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.nimgp.names import EP_METHODS, LIKELIHOODS, METHODS
-from fermiclass.show.summaries import print_outliers
+from fermiclass.show.summaries import print_outliers, print_sources
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 
 RMGPC = EP_METHODS[0]
@@ -43,16 +40,6 @@ def _base() -> Recipe:
     return default_recipe()
 
 
-def _with_method(command: Callable[..., None]) -> Callable[..., None]:
-    """Give the command ``rmgpc``: that method is no setting of a recipe."""
-
-    @wraps(command)
-    def run(*, method: str | None, **chosen: object) -> None:
-        command(method=None if method == RMGPC else method, rmgpc=method == RMGPC, **chosen)
-
-    return run
-
-
 @click.command()
 @catalog_argument
 @table_option()
@@ -62,6 +49,7 @@ def _with_method(command: Callable[..., None]) -> Callable[..., None]:
 @significance_option(help="Use sources with Signif_Avg above S only.")
 @click.option(
     "--method",
+    "by",
     type=click.Choice((*METHODS, RMGPC)),
     help="Treatment of the error bars; or rmgpc: expectation propagation without error bars, for up to 1000 sources. "
     "[default: nimgp-fo]",
@@ -78,10 +66,9 @@ def _with_method(command: Callable[..., None]) -> Callable[..., None]:
 )
 @recipe_seed_option
 @common_options
-@_with_method
 @with_recipe(_base)
 def outliers(
-    catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, rmgpc: bool, folds: int, quiet: bool
+    catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, by: str | None, folds: int, quiet: bool
 ) -> None:
     """Find associations that the data contradict: sources whose class is probably wrong.
 
@@ -94,7 +81,9 @@ def outliers(
       fermiclass outliers 4FGL-DR4.fits --method rmgpc --min-significance 40 -o bright.fits
     """  # noqa: D301
     check_writable(output, catalog, *brought.files)
-    estimator = _expectation_propagation() if rmgpc else None
+    estimator = _expectation_propagation() if by == RMGPC else None
+    if by is not None and estimator is None:
+        recipe = recipe.with_settings(method=by)
     loaded = brought.into(read_catalog(catalog))
     recipe.check(loaded)  # reports errors of the input before TensorFlow starts
     load_tensorflow(quiet=quiet)
@@ -106,6 +95,7 @@ def outliers(
         )
     write_table(found, output)
     if not quiet:
+        print_sources(loaded, [])
         print_outliers(found, output)
 
 
