@@ -24,8 +24,13 @@ def main() -> None:
     found = {}
     for name in RELEASES:
         with mock.patch.object(training, "of_release", return_value=None):  # estimate what is kept otherwise
-            model = fc.train(fc.read_catalog(CATALOGS / f"{name}.fits.gz"))
-        found[name] = {"selection": model.selection.to_dict(), "second": dict(model.second.chance)}
+            catalog = fc.read_catalog(CATALOGS / f"{name}.fits.gz")
+            known = fc.train(catalog).associations(catalog, fc.extract_features(catalog))
+        found[name] = {
+            "selection": known.selection.to_dict(),
+            "second": dict(known.second.chance),
+            "fractions": dict(known.fractions),
+        }
         print(name, found[name], flush=True)
     target = CATALOGS.parent / "fermiclass" / "labelling" / "selection.json"
     target.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

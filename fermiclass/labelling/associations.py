@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ UNTYPED_FSRQ = 0.5
 BCU_NOT_AGN = 0.02
 
 _LEAST = 20  # number of sources of each kind that a regression needs
+
+_SURE = 1e-12  # no probability is nearer to 0 or 1
 
 #: Bounds of S₀, and the factor within which a value is at a bound.
 _REFERENCES, _INSIDE = (1.0, 1e3), 1.01
@@ -69,7 +72,9 @@ class SelectionPrior:
     learns from AGN with a type, which become rarer towards the plane. τ₀ is the mean over AGN with a type. S₀, the
     significance at which an AGN's odds stay as trained, is that of greatest likelihood for the unassociated sources at
     10 degrees and more: they are a mixture of AGN and others, with the densities that the classifier has learned.
-    Everything is estimated from the training catalogue, with the default features: :func:`of_release`.
+    Everything is estimated from the training catalogue, with the default features: :func:`of_release`. With other
+    features S₀ is that with which as many AGN are expected among its unassociated sources: :meth:`expecting`. Without
+    the latitude, for example, the odds of AGN in the Galactic plane are too high.
     """
 
     slope: float = 0.0  #: Exponent of the significance, at most 0.
@@ -122,6 +127,20 @@ class SelectionPrior:
         significance = np.exp(self.slope * (np.where(known, ln_s, 0.0) - np.log(self.reference)))
         return np.where(known & (sources.classes == ""), latitude * significance, 1.0)
 
+    def expecting(self, fraction: float, p_agn: FloatArray, sources: Catalog) -> SelectionPrior:
+        """Return the prior with the S₀ that makes a fraction of n unassociated sources AGN, on average.
+
+        The solution of ``mean[r p / (r p + 1 − p)] = fraction``. `p_agn` has the probabilities p as trained, ``(n,)``.
+        """
+        if not self.slope or not len(sources):  # no correction is known, or none is needed
+            return self
+        from scipy.optimize import brentq
+        from scipy.special import expit, logit
+
+        log_odds = logit(np.clip(p_agn, _SURE, 1.0 - _SURE)) + np.log(self.odds(sources))
+        shift = brentq(lambda x: float(np.mean(expit(log_odds + x))) - fraction, -50.0, 50.0)
+        return replace(self, reference=self.reference * math.exp(-shift / self.slope))
+
     def ratios(self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str]) -> FloatArray:
         """Return the factors of the probabilities, ``(n, C)``.
 
@@ -139,19 +158,6 @@ class SelectionPrior:
     def to_dict(self) -> dict[str, float]:
         """Return the numbers by name, in a form that JSON can hold."""
         return {name: float(value) for name, value in asdict(self).items() if np.isfinite(value)}
-
-
-@functools.cache
-def of_release(name: str) -> tuple[SelectionPrior, SecondAssociations] | None:
-    """Return what a release says of associations, as the default features tell it; None for other catalogues.
-
-    The selection of AGN is a property of the catalogue. Few features, which hardly tell AGN from others, would give
-    another one, or none. ``catalogs/make_selection.py`` makes the numbers.
-    """
-    content = json.loads(files("fermiclass.labelling").joinpath("selection.json").read_text(encoding="utf-8"))
-    if name not in content:
-        return None
-    return SelectionPrior(**content[name]["selection"]), SecondAssociations(content[name]["second"])
 
 
 def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
@@ -245,3 +251,25 @@ def kinds_of(sources: Catalog) -> NDArray[np.str_]:
     for name, members in CLASS_TREE.items():
         kinds[np.isin(codes, members)] = name
     return kinds
+
+
+class Associations(NamedTuple):
+    """What the associations of a catalogue say, as the default features tell it."""
+
+    selection: SelectionPrior
+    second: SecondAssociations
+    fractions: Mapping[str, float]  #: Expected fractions of the unassociated sources by kind.
+
+
+@functools.cache
+def of_release(name: str) -> Associations | None:
+    """Return what the associations of a release say; None for other catalogues.
+
+    This is a property of the catalogue. Few features, which hardly tell AGN from others, would give another selection,
+    or none. ``catalogs/make_selection.py`` makes the numbers.
+    """
+    content = json.loads(files("fermiclass.labelling").joinpath("selection.json").read_text(encoding="utf-8"))
+    if name not in content:
+        return None
+    kept = content[name]
+    return Associations(SelectionPrior(**kept["selection"]), SecondAssociations(kept["second"]), kept["fractions"])

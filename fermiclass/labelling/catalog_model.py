@@ -19,7 +19,7 @@ from fermiclass.catalog.releases import CatalogWarning, warn_of_other_priors
 from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io import FloatArray
-from fermiclass.labelling.associations import SecondAssociations, SelectionPrior
+from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
 from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAINED_ON, label_table
 from fermiclass.labelling.recipe import CLASS2_KEY, Recipe, targets_of, without_class_sets
@@ -94,24 +94,36 @@ class CatalogModel:
                 counts[own] *= 1.0 + learned.get(label, 0) / counts[own].sum()
         return np.asarray(counts / counts.sum())
 
-    def with_selection(self, catalog: Catalog, table: FeatureTable) -> CatalogModel:
-        """Return the same model with what the associations of its training catalogue say, by its own probabilities.
+    def associations(self, catalog: Catalog, table: FeatureTable) -> Associations:
+        """Return what the associations of the training catalogue say, by the model's own probabilities.
 
-        That is the selection prior, and the likelihood of CLASS2. `table` has the features of all sources of the
-        catalogue.
+        `table` has the features of all sources of the catalogue.
         """
+        bare, p = catalog.classes == "", self._of_bare(catalog, table)
         of_agn = self.grouping.of_agn(self.classes)
-        bare = catalog.classes == ""
-        kinds = {kind: self.grouping.within(kind, self.classes) for kind in CLASS_TREE}
-        p = self.predict(table[bare]).probabilities
         p_agn = np.zeros(len(catalog))
         p_agn[bare] = p[:, of_agn].sum(axis=1)
         share = self.training_shares[of_agn].sum()
         selection = SelectionPrior.fit(catalog, p_agn, share / (1.0 - share))
         corrected = p * selection.ratios(catalog[bare], self.grouping, self.classes)
         mean = (corrected / corrected.sum(axis=1, keepdims=True)).mean(axis=0) if len(p) else np.zeros(p.shape[1])
-        second = SecondAssociations.fit(catalog, {kind: float(mean[own].sum()) for kind, own in kinds.items()})
-        return replace(self, selection=selection, second=second)
+        of_kind = {kind: self.grouping.within(kind, self.classes) for kind in CLASS_TREE}
+        fractions = {kind: float(mean[own].sum()) for kind, own in of_kind.items()}
+        return Associations(selection, SecondAssociations.fit(catalog, fractions), fractions)
+
+    def expecting(self, known: Associations, catalog: Catalog, table: FeatureTable) -> SelectionPrior:
+        """Return the selection prior with which the model expects as many AGN in its training catalogue as are known.
+
+        `table` is as in :meth:`associations`. Kinds of which the model has no class are left out of the fractions.
+        """
+        kinds = [kind for kind in known.fractions if self.grouping.within(kind, self.classes).any() or kind == "agn"]
+        fraction = known.fractions["agn"] / sum(known.fractions[kind] for kind in kinds)
+        p_agn = self._of_bare(catalog, table)[:, self.grouping.of_agn(self.classes)].sum(axis=1)
+        return known.selection.expecting(fraction, p_agn, catalog[catalog.classes == ""])
+
+    def _of_bare(self, catalog: Catalog, table: FeatureTable) -> FloatArray:
+        """Return the probabilities of the unassociated sources of a catalogue, as trained, ``(n, C)``."""
+        return self.predict(table[catalog.classes == ""]).probabilities
 
     def label(
         self,

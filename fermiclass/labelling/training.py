@@ -119,14 +119,15 @@ def _with_selection(model: CatalogModel, checked: Checked) -> CatalogModel:
     of_agn = checked.grouping.of_agn(model.classes)
     if of_agn.all() or not of_agn.any():
         return model
-    known = of_release(checked.catalog.release.name)
-    if known is not None:
-        return replace(model, selection=known[0], second=known[1])
-    default = [feature.name for feature in parse_features(DEFAULT_FEATURE_SET, checked.catalog)]
-    if set(default) <= set(model.features):
-        return model.with_selection(checked.catalog, checked.table)
-    by_default = train(checked.catalog, recipe=replace(checked.recipe, features=",".join(default)))
-    return replace(model, selection=by_default.selection, second=by_default.second)
+    catalog, recipe = checked.catalog, checked.recipe
+    default = [feature.name for feature in parse_features(DEFAULT_FEATURE_SET, catalog)]
+    has_default = set(default) <= set(model.features)
+    known = of_release(catalog.release.name)
+    if known is None:
+        by = checked if has_default else replace(recipe, features=",".join(default)).check(catalog)
+        known = (model if has_default else train_checked(by)).associations(catalog, by.table)
+    selection = known.selection if has_default else model.expecting(known, catalog, checked.table)
+    return replace(model, selection=selection, second=known.second)
 
 
 def training_counts(checked: Checked) -> dict[str, int]:

@@ -89,8 +89,13 @@ def main() -> None:
     fsrq, not_agn = (0.25, 0.35, 0.5, 0.7, 1), (0.005, 0.02, 0.05, 0.2, 1)
     vary_number(associations, "UNTYPED_FSRQ", fsrq, lambda: losses(targets, model)["bll_or_fsrq"])
     vary_number(associations, "BCU_NOT_AGN", not_agn, lambda: losses(targets, model)["bcu"])
-    selected = (split.catalog, model.features_of(split.catalog))
-    vary_number(associations, "RATIO", (1, 3, 6, 10), lambda: losses(targets, model.with_selection(*selected))["all"])
+    table = model.features_of(split.catalog)
+
+    def estimated_again() -> FloatArray:
+        known = model.associations(split.catalog, table)
+        return losses(targets, replace(model, selection=known.selection, second=known.second))["all"]
+
+    vary_number(associations, "RATIO", (1, 3, 6, 10), estimated_again)
     if given.weights:
         vary_number(training_rows, "_GUESS", (0.05, 0.15, 0.5, 1), lambda: losses(targets, trained(split))["all"])
 
