@@ -75,7 +75,7 @@ class Method:
     #: :data:`fermiclass.catalog.NATURES`.
     predict: Callable[[Split], FloatArray]
     is_baseline: bool = False  #: Whether the other methods are compared with it.
-    as_trained: bool = True  #: Whether its class priors are those of the training, so that a protocol may correct them.
+    as_trained: bool = True  #: Whether its class priors are those of the training, whatever the recipe says.
     settings: Mapping[str, Any] = field(default_factory=dict)  #: Settings to write beside the results.
     variant: str = ""  #: Suffix of the name of a baseline that says what it learns in the open world.
 

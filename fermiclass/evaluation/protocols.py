@@ -64,8 +64,6 @@ class Targets:
     floor: float = 1e-5  #: Smaller probabilities count as this.
     later: str = ""  #: Name of the catalogue that gives the classes, if it is another one.
     together: tuple[str, ...] = ()  #: Groups of the populations that are counted together, too.
-    #: (C,) class frequencies of the training sources, where a protocol also corrects for estimated class priors.
-    training_priors: FloatArray | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)  #: Numbers and choices to write.
 
     @property
@@ -215,9 +213,8 @@ def later_release(
 ) -> Targets:
     """Train on the associated sources of a release; score its other sources by their class in a later one.
 
-    Sources with other later classes are left out, so the probabilities look better than they are. Methods that predict
-    as trained are scored a second time, corrected for class priors that are estimated from all unassociated, bcu and
-    unk sources, each group apart (:mod:`fermiclass.labelling.label_shift`). For parameters see `open_world`.
+    Sources with other later classes are left out, so the probabilities look better than they are. For parameters see
+    `open_world`.
 
     Raises
     ------
@@ -227,7 +224,7 @@ def later_release(
         As :func:`fermiclass.labelling.training.train`.
     """
     checked = Recipe.of(recipe, **changes).check(earlier)
-    grouping, table = checked.grouping, checked.of_one_class
+    grouping = checked.grouping
     rows, y, counts = later_classes(earlier, later, grouping, radius_deg=radius_deg)
     if not counts["scored"]:
         raise CatalogError(
@@ -246,7 +243,6 @@ def later_release(
         truth=truth,
         populations=_populations(grouping, known(truth), earlier.classes[rows]),
         later=str(later.source),
-        training_priors=np.array([np.mean(table.y == name) for name in grouping.names]),
         meta={"matches": counts},
     )
 

@@ -18,10 +18,6 @@ from fermiclass.evaluation.methods import Method
 from fermiclass.evaluation.protocols import Targets
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import plain_value
-from fermiclass.labelling.label_shift import EstimatedPriors, correct_by_status
-
-#: Suffix of the name of a method whose probabilities are corrected for estimated class priors of the targets.
-ESTIMATED_SUFFIX = "+estimated"
 
 MEAN = "mean"  #: Name of the mean of all baselines of a variant, before its suffix.
 
@@ -47,8 +43,6 @@ class Result:
     method: Method
     p: FloatArray = field(repr=False)  #: (N, C) probabilities.
     seconds: float  #: Wall-clock time of training and prediction.
-    #: Estimated class priors by status of the sources, if the probabilities are corrected for them.
-    class_priors: Mapping[str, EstimatedPriors] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,31 +122,26 @@ class Evaluation:
         found = values.groupby(bins, observed=True).agg(["mean", "sem", "count"])
         return found.rename(columns={"sem": "se", "count": "n"})
 
-    def best_baseline(self, population: str = "all", *, column: str = "nll", estimated: bool = False) -> str | None:
+    def best_baseline(self, population: str = "all", *, column: str = "nll") -> str | None:
         """Return the baseline with the best figure, the lowest unless higher is better; None without baselines.
 
-        With `estimated` only baselines that are corrected for estimated class priors count, else only the others. The
-        choice uses the same sources as the comparison, which favours the baseline.
+        The choice uses the same sources as the comparison, which favours the baseline.
         """
-        wanted = [
-            name
-            for name, each in self.results.items()
-            if each.method.is_baseline and bool(each.class_priors) == estimated
-        ]
+        wanted = [name for name, each in self.results.items() if each.method.is_baseline]
         if not wanted:
             return None
         figures = self.figures.loc[population].loc[wanted, column]
         return str(figures.idxmax() if metrics.COLUMNS[column].higher_is_better else figures.idxmin())
 
     def versus_baselines(self, method: str) -> dict[str, dict[str, Any]]:
-        """Compare a method with the best baseline of each population that has the same kind of class priors.
+        """Compare a method with the best baseline of each population.
 
         Returns by population ``baseline``, ``ratio`` of the NLL, and mean, standard error and number of the paired
         differences.
         """
         found = {}
         for population, loss in self.figures["nll"].groupby("population", sort=False):
-            best = self.best_baseline(population, estimated=bool(self.results[method].class_priors))
+            best = self.best_baseline(population)
             if best is not None:
                 mine, theirs = loss[population, method], loss[population, best]
                 about = {"baseline": best, "ratio": mine / theirs if theirs > 0 else None}
@@ -194,10 +183,9 @@ class Evaluation:
 
     def _method_to_dict(self, name: str) -> dict[str, Any]:
         result, targets = self.results[name], self.targets
-        own_priors = "trained" if result.method.as_trained else str(targets.meta["class_priors"])
         about: dict[str, Any] = {
             "is_baseline": result.method.is_baseline,
-            "class_priors": "estimated" if result.class_priors else own_priors,
+            "class_priors": "trained" if result.method.as_trained else str(targets.meta["class_priors"]),
             "settings": result.method.settings,
             "seconds": result.seconds,
         }
@@ -219,13 +207,6 @@ class Evaluation:
         ]
         if not result.method.is_baseline:
             about["versus_baselines"] = self.versus_baselines(name)
-        if result.class_priors:
-            about["estimated_class_priors"] = {
-                status or "unassociated": {
-                    each: {"mean": found.mean[c], "std": found.std[c]} for c, each in enumerate(self.targets.classes)
-                }
-                for status, found in result.class_priors.items()
-            }
         return about
 
     def _view(self, population: str, method: str, *, known: bool = True) -> tuple[FloatArray, metrics.Truth]:
@@ -267,11 +248,7 @@ def evaluate(
             if progress is not None:
                 progress(method.name, k * len(targets.splits) + j, total)
             p[places] = method.predict(split)
-        seconds = perf_counter() - start
-        results[method.name] = Result(method, p, seconds)
-        if targets.training_priors is not None and method.as_trained:
-            corrected, priors = correct_by_status(p, targets.training_priors, targets.status)
-            results[method.name + ESTIMATED_SUFFIX] = Result(method, corrected, seconds, priors)
+        results[method.name] = Result(method, p, perf_counter() - start)
     if targets.protocol == "open":
         for variant in dict.fromkeys(method.variant for method in chosen if method.is_baseline):
             baselines = [results[each.name] for each in chosen if each.is_baseline and each.variant == variant]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fermiclass.evaluation.metrics import COLUMNS, LEVEL
-from fermiclass.evaluation.results import ESTIMATED_SUFFIX
 from fermiclass.show.summaries import console_for_tables, rich_table
 
 if TYPE_CHECKING:
@@ -97,11 +96,10 @@ def significance_table(evaluation: Evaluation) -> Table | None:
     table = _table("NLL by Signif_Avg", *headings)
     for name in shown:
         table.add_row(name, *(f"{value:.3f}" for value in evaluation.by_significance(name)["mean"]))
-    for suffix in ("", ESTIMATED_SUFFIX):
-        if {_NOISY + suffix, _NOISELESS + suffix} <= set(shown):
-            rows = evaluation.by_significance(_NOISY + suffix, _NOISELESS + suffix)
-            cells = (f"{row['mean']:+.3f}\n±{row['se']:.3f}" for _, row in rows.iterrows())
-            table.add_row(f"{_NOISY}{suffix} − {_NOISELESS}{suffix}\n± s.e.", *cells)
+    if {_NOISY, _NOISELESS} <= set(shown):
+        rows = evaluation.by_significance(_NOISY, _NOISELESS)
+        cells = (f"{row['mean']:+.3f}\n±{row['se']:.3f}" for _, row in rows.iterrows())
+        table.add_row(f"{_NOISY} − {_NOISELESS}\n± s.e.", *cells)
     return table
 
 
@@ -179,8 +177,6 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
         f"{definitions()}\n{directions()} The best constant probabilities have an NLL of "
         f"{evaluation.nll_of_constants:.3f}. s: seconds of training and prediction."
     )
-    if any(result.class_priors for result in evaluation.results.values()):
-        console.print(f"{ESTIMATED_SUFFIX}: corrected for class priors estimated from all sources without a class.")
     chance = evaluation.table.loc[best, "ece_by_chance"]
     console.print(f"If {best} were perfectly calibrated, its ECE for this number of sources would be {chance:.3f}.")
     for table in (populations_table(evaluation), significance_table(evaluation)):

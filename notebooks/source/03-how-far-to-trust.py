@@ -136,8 +136,7 @@ pd.DataFrame(
 #
 # The next test knows the classes `bll`, `fsrq` and `psr`, and leaves out all sources that
 # are of another class in DR4. It also scores the `bcu` of DR1. `nimgp` uses the error bars,
-# and `mgp` ignores them. With `+estimated`, the probabilities are corrected for class
-# priors that are estimated from the sources to label.
+# and `mgp` ignores them.
 
 # %%
 bound = {"objective": "elbo", "label_noise": 0, "batch_size": None, "learning_rate": 0.03}
@@ -154,9 +153,6 @@ print(pd.crosstab(pd.Series(in_dr1, name="in DR1"), pd.Series(evaluation.y, name
 evaluation.table[["nll", "nll_se", "error", "ece"]].round(3)
 
 # %% [markdown]
-# Estimated class priors improve every method, and by more than the methods differ. They
-# assume that each source is of one of the three classes: `classify` does not use them.
-#
 # ## Wrong labels
 #
 # The colour of a point is the class of the source in DR4. A point in the region of another
@@ -164,7 +160,7 @@ evaluation.table[["nll", "nll_se", "error", "ece"]].round(3)
 # class in DR4.
 
 # %%
-P = evaluation.probabilities("nimgp+estimated")
+P = evaluation.probabilities("nimgp")
 chosen = np.array(evaluation.classes)[P.argmax(axis=1)]
 plots.probability_triangle(P, evaluation.classes, evaluation.y, size=16.0)
 plt.show()

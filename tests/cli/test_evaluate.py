@@ -23,14 +23,13 @@ def test_across_releases(tmp_path):
     )  # fmt: skip
     result = json.loads(json_file.read_text())
     assert (result["protocol"], result["catalog"], result["later"]) == ("future", DR1.name, DR4.name)
-    assert set(result["methods"]) == {"logistic", "logistic+estimated", "svm", "svm+estimated"}
-    scores = result["methods"]["logistic+estimated"]
+    assert set(result["methods"]) == {"logistic", "svm"}
+    scores = result["methods"]["logistic"]
     assert {"nll", "nll_se", "error", "ece", "brier", "seconds", "n", "per_class"} <= set(scores)
     assert scores["n"] == result["n"] == 310
     assert scores["unassociated"]["n"] == 67
     assert {"precision", "recall", "n"} <= set(scores["per_class"]["psr"])
-    assert scores["class_priors"] == "estimated"
-    assert sum(each["mean"] for each in scores["estimated_class_priors"]["bcu"].values()) == pytest.approx(1)
+    assert scores["class_priors"] == "trained"
     assert plot.read_bytes().startswith(b"\x89PNG")
     assert "310 sources" in printed
 

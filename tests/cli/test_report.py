@@ -30,7 +30,7 @@ def test_report(folder):
     assert page.stat().st_size < 3e6
     text = page.read_text(encoding="utf-8")
     assert "4FGL J0000.3-7355" in text
-    assert "<code>nimgp+estimated</code>" in text
+    assert "<code>nimgp@core</code>" in text
     run_well("report", "labels.fits.gz", "--catalog", DR4, "--metrics", "metrics.json", "-o", "b.html", cwd=folder)
     assert (folder / "b.html").read_bytes() == page.read_bytes()
 

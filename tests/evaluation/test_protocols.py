@@ -25,7 +25,7 @@ from fermiclass.evaluation import (
 from fermiclass.evaluation.crossmatch import later_classes
 from fermiclass.evaluation.methods import open_classes
 from fermiclass.evaluation.protocols import _open_truth
-from fermiclass.evaluation.results import ESTIMATED_SUFFIX, MEAN
+from fermiclass.evaluation.results import MEAN
 from fermiclass.nimgp.settings import Settings
 
 OLD = {"classes": THREE_CLASSES, "features": "six"}
@@ -74,15 +74,6 @@ def test_later_release(dr1, dr4, spy):
     assert evaluation.figures.loc[("all", "spy"), "nll"] == pytest.approx(loss.mean(), abs=1e-4)
     assert evaluation.figures.loc[("unassociated", "spy"), "nll"] == pytest.approx(np.log(2), abs=1e-4)
     assert len(evaluation.losses("unassociated")) == 67
-
-
-def test_estimated_class_priors_pay_in_a_closed_world(future):
-    assert set(future.results) == {name + end for name in ("logistic", "svm") for end in ("", ESTIMATED_SUFFIX)}
-    assert future.table.index[0].endswith(ESTIMATED_SUFFIX)
-    assert future.difference("logistic+estimated", "logistic").mean < -0.05
-    priors = future.results["svm+estimated"].class_priors
-    assert set(priors) == {"", "bcu", "unk"}
-    assert priors["bcu"].mean.sum() == pytest.approx(1)
 
 
 def test_least_significance_is_for_training_only(dr1, dr4, spy):

@@ -211,7 +211,7 @@ LABELS = {"method": "nimgp", "class_priors": "trained", "features": FEATURES, "c
     [
         (LABELS, "nimgp", True),
         (LABELS | {"classes": "psr,BLL,fsrq", "temperature": "1.0", "likelihood": "softmax"}, "nimgp", True),
-        (LABELS | {"class_priors": "selection"}, "nimgp+estimated", False),
+        (LABELS | {"class_priors": "selection"}, "nimgp@core", False),
         (LABELS | {"method": "mgp"}, "nimgp", False),
         (LABELS | {"features": "LP_Index,LP_beta"}, "nimgp", False),
         (LABELS | {"classes": "agn=bll+fsrq,psr"}, "nimgp", False),
