@@ -14,6 +14,8 @@ from fermiclass.nimgp.arrays import FloatArray, usual_range
 # A row at so small a distance d from a training source is this source: files in single precision move it by less.
 _SAME = 1e-4
 _ROUNDING = 1e-5  # relative; depths that differ by less are equal
+_SHORTLIST = 43  # training sources beside the k nearest that are measured exactly, where these are enough
+_NUMBERS = 2**20  # numbers of one array of a block of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,22 +68,54 @@ class TrainingDomain:
         return np.interp(self._depth(X, X_var) * (1.0 - _ROUNDING), depths, smaller / len(self.depths), right=1.0)
 
     def distances(self, x: FloatArray, x_var: FloatArray, X: FloatArray | None = None) -> FloatArray:
-        """Return the distances d of one source ``x``, ``x_var`` (D,) from each of ``X`` (N, D), shape (N,).
+        """Return the distances d of sources ``x``, ``x_var`` (..., D) from each of ``X`` (..., N, D), shape (..., N).
 
         By default X is the attribute `X`. For many sources enter ``threadpool_limits(1)`` once: such small matrices are
         slower on several threads.
         """
         # d² = |L⁻¹(x − x')|² with LLᵀ = 2W + diag V.
-        whiten = np.linalg.inv(np.linalg.cholesky(self.covariance + np.diag(x_var)))
-        white = whiten @ (x - (self.X if X is None else X)).T
-        return np.sqrt(np.einsum("dn,dn->n", white, white))  # np.linalg.norm takes three times as long
+        whiten = self._whitening(x_var)
+        white = whiten @ np.swapaxes(x[..., None, :] - (self.X if X is None else X), -1, -2)
+        return np.sqrt(np.einsum("...dn,...dn->...n", white, white))  # np.linalg.norm takes three times as long
+
+    def _whitening(self, X_var: FloatArray) -> FloatArray:
+        """Return L⁻¹ of rows with the variances ``X_var`` (..., D), shape (..., D, D)."""
+        return np.linalg.inv(np.linalg.cholesky(self.covariance + X_var[..., None] * np.eye(X_var.shape[-1])))
 
     def _depth(self, X: FloatArray, X_var: FloatArray) -> FloatArray:
         """Return the distance of each row from its k-th nearest training source other than itself, (n,)."""
-        k = self.neighbours
+        N, D = self.X.shape
+        size = max(1, _NUMBERS // max(N, D * (D + self.neighbours + _SHORTLIST)))
+        order = np.argsort(X_var @ (1.0 / np.diag(self.covariance)), kind="stable")  # rows of a block have like errors
         depths = np.empty(len(X))
         with threadpool_limits(1):  # once: entering it takes as long as twenty sources
-            for i in range(len(X)):
-                nearest = np.partition(self.distances(X[i], X_var[i]), (0, k - 1, k))
-                depths[i] = nearest[k] if nearest[0] < _SAME else nearest[k - 1]
+            for rows in (order[start : start + size] for start in range(0, len(X), size)):
+                nearest, beyond = self._shortlists(X[rows], X_var[rows])
+                depths[rows] = self._kth(self.distances(X[rows], X_var[rows], self.X[nearest]))
+                for i in rows[~(depths[rows] < beyond)]:
+                    depths[i] = self._kth(self.distances(X[i], X_var[i]))
         return depths
+
+    def _shortlists(self, X: FloatArray, X_var: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+        """Return the training sources near each row (n, S), and distances (n,) within which no other one is.
+
+        The metric of the largest error bars bounds the distances of all rows from below: in it they are one product.
+        """
+        count = self.neighbours + _SHORTLIST
+        if len(self.X) <= count:
+            return np.broadcast_to(np.arange(len(self.X)), (len(X), len(self.X))), np.full(len(X), np.inf)
+        whiten, centre = self._whitening(X_var.max(axis=0)), self.X.mean(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # without a bound no shortlist is enough
+            A, B = (((each - centre) @ whiten.T).astype(np.float32) for each in (X, self.X))
+            of_A, of_B = np.square(A).sum(axis=1), np.square(B).sum(axis=1)
+            squares = A @ (-2.0 * B.T) + of_B  # without |a|², which a row has in all
+            nearest = np.argpartition(squares, count, axis=1)[:, : count + 1]
+            next_one = np.take_along_axis(squares, nearest[:, -1:], axis=1)[:, 0]
+            rounding = 2.0**-21 * X.shape[1] * (of_A + of_B.max())
+            return nearest[:, :-1], np.sqrt(np.maximum(of_A + next_one - rounding, 0.0))
+
+    def _kth(self, distances: FloatArray) -> FloatArray:
+        """Return the depths for distances (..., N): the k-th smallest, or the next one of a training source itself."""
+        k = self.neighbours
+        nearest = np.partition(distances, (0, k - 1, k), axis=-1)
+        return np.where(nearest[..., 0] < _SAME, nearest[..., k], nearest[..., k - 1])

@@ -70,6 +70,25 @@ def test_score_against_a_naive_loop(neighbours):
         assert (score == 1.0) == (smaller == 40)
 
 
+@pytest.mark.parametrize(("number", "neighbours"), [(30, 5), (48, 5), (49, 5), (300, 5), (300, 60)])
+def test_a_shortlist_gives_the_distances_themselves(number, neighbours):
+    """Also for errors that differ much, equal distances, and rows so far away that single precision has no bound."""
+    X, X_var, y = sources(number, seed=4)
+    X, X_var, y = (np.concatenate([a, a[:1].repeat(9, axis=0)]) for a in (X, X_var, y))  # nine ties
+    domain = TrainingDomain.fit(X, X_var, y, neighbours=neighbours)
+    new, new_var, _ = sources(200, seed=5, scale=2.0)
+    new[:9] = X[-1]
+    new[10:20] += 1e8 * UNITS
+    new[20] = 1e30
+    new_var *= 10.0 ** np.random.default_rng(6).uniform(-3, 4, (200, 1))
+    new_var[30:33, 1] = 1e15
+    direct = np.array([np.sort(domain.distances(*row)) for row in zip(new, new_var, strict=True)])
+    is_one = direct[:, 0] < 1e-4
+    assert np.any(is_one)
+    depths = np.where(is_one, direct[:, neighbours], direct[:, neighbours - 1])
+    np.testing.assert_allclose(domain._depth(new, new_var), depths, rtol=1e-14)
+
+
 def test_far_away_with_huge_error_bars_is_typical(domain, training):
     X, X_var, _ = training
     away = X[:5] + 30.0 * UNITS
