@@ -17,6 +17,7 @@ from fermiclass.io.model_folder import (
     read_model_folder,
     write_folder,
 )
+from fermiclass.io.plain import typed
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.settings import RegressorSettings, Settings
 
@@ -99,9 +100,10 @@ def load_model(path: str | Path, files: ModelFiles | None = None) -> Model:
     try:
         estimator = _estimator(files)
         if files.kind == ESTIMATOR:
-            estimator.uncertainties_in_ = files.model["uncertainties"]
-            if files.model["features"] is not None:
-                estimator.feature_names_in_ = np.array(files.model["features"], dtype=object)
+            names = typed(list[str] | None, files.model["features"], "features")
+            estimator.uncertainties_in_ = typed(list[str], files.model["uncertainties"], "uncertainties")
+            if names is not None:
+                estimator.feature_names_in_ = np.array(names, dtype=object)
             return estimator
         model: CatalogModel | RowsModel
         if files.kind == CATALOGUE:
@@ -115,7 +117,7 @@ def load_model(path: str | Path, files: ModelFiles | None = None) -> Model:
         if estimator.n_features_in_ != len(model.features):
             raise ValueError(f"its weights are those of {estimator.n_features_in_} features, not {len(model.features)}")
         return model
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError, FermiclassError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, FermiclassError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ModelFolderError(
             f"the model in '{path}' is damaged: {type(error).__name__}: {reason}. Train it again."
@@ -144,5 +146,8 @@ def _domain(files: ModelFiles) -> TrainingDomain | None:
     X, covariance, depths, classes = (files.arrays[f"domain/{name}"] for name in (*_DOMAIN, "y"))
     if X.ndim != 2 or len(X) != len(depths) or covariance.shape != (X.shape[1],) * 2 or classes.shape != depths.shape:
         raise ValueError("the arrays of its domain do not fit each other")
+    if not 0 < files.neighbours < len(X):
+        raise ValueError(f"neighbours={files.neighbours} is not valid: its domain has {len(X)} rows")
+    np.linalg.cholesky(covariance)  # a ValueError unless it is positive definite
     y = np.array(files.classes)[classes.astype(np.intp)]
     return TrainingDomain(neighbours=files.neighbours, X=X, y=y, covariance=covariance, depths=depths)

@@ -75,6 +75,7 @@ TARGETS = ("unassociated", "bcu", "uncertain", "all")  #: Choices of the sources
 
 #: Letters of a class's name at most: the names of columns made of it fit into a card of FITS, of 68 letters.
 MOST_LETTERS = 60
+_MOST_OF_A_TEXT = 5000  # letters of all classes
 SOURCE_STATUSES = ("unassociated", *UNCERTAIN_CLASSES, "associated", "identified")  #: Values of `Catalog.status`.
 
 DEFAULT_ITEM = "default"  #: The item that stands for the default classes of the catalogue.
@@ -123,7 +124,7 @@ def with_default(spec: str, codes: ArrayLike) -> str:
     groups: ``default,hsp:bll,lsp:bll`` has ``hsp|lsp|fsrq`` in place of ``bll|fsrq``. The class itself stays if it is
     named too: ``default,msp,spider:msp``.
     """
-    items = [item.strip() for item in spec.split(",")]
+    items = _parts(spec)
     added = [item for item in items if item.lower() != DEFAULT_ITEM]
     if len(added) == len(items):
         return spec
@@ -200,7 +201,7 @@ class ClassGrouping:
         members, sets = _rest(spec, items, _check(spec, items))
         names = tuple(name for name in items.members if name not in items.sets)
         rest = next((name for name, codes in items.members.items() if _OTHER in codes), "")
-        return cls(names, members, ",".join(part.strip() for part in spec.split(",")), sets, rest)
+        return cls(names, members, ",".join(_parts(spec)), sets, rest)
 
     def __str__(self) -> str:
         return self.spec
@@ -258,6 +259,12 @@ class ClassGrouping:
         return _OR.join(name for name in self.names if name in found)
 
 
+def _parts(spec: str) -> list[str]:
+    if len(spec) > _MOST_OF_A_TEXT:
+        raise ClassError(f"the classes are a text of {len(spec)} letters, expected up to {_MOST_OF_A_TEXT}")
+    return [part.strip() for part in spec.split(",")]
+
+
 class _Items(NamedTuple):
     """A text of classes, item by item: the codes of each group or label of several groups, as written."""
 
@@ -269,7 +276,7 @@ class _Items(NamedTuple):
 def _split(spec: str) -> _Items:
     """Return the items of a text. Raises ClassError for an item that is malformed or whose name another one has."""
     items = _Items({}, {}, {})
-    for item in spec.split(","):
+    for item in _parts(spec):
         name, equals, right = (part.strip() for part in item.partition("="))
         if _KIND in name and not equals:
             name, _, right = (part.strip() for part in name.partition(_KIND))
@@ -285,7 +292,7 @@ def _split(spec: str) -> _Items:
         letters = name.replace("_", "")
         if not (letters.isalnum() and letters.isascii() and len(name) <= MOST_LETTERS and all(codes)):
             raise ClassError(
-                f"the classes '{spec}' are malformed at '{item.strip()}': write names of up to "
+                f"the classes '{spec}' are malformed at '{item}': write names of up to "
                 f"{MOST_LETTERS} letters and digits separated by commas, groups as name=a+b, such as --classes "
                 "agn=bll+fsrq,psr"
             )

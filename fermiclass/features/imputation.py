@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import LARGEST
-from fermiclass.errors import FeatureError, ModelFolderError
+from fermiclass.errors import FeatureError
 from fermiclass.features.inputs import Reading
 from fermiclass.io import FloatArray
 
@@ -48,6 +48,10 @@ class FeatureImputation:
     #: Limits of a usable value.
     low: float
     high: float
+
+    def __post_init__(self) -> None:
+        if not (self.variance >= 0 and self.low <= self.high and self.ln_sigma_min <= self.ln_sigma_max):
+            raise ValueError(f"{self} is not valid: a variance below 0, or limits in the wrong order")
 
     def judge(self, x: FloatArray, sigma: FloatArray, ln_significance: FloatArray) -> tuple[BoolArray, FloatArray]:
         """Return which uncertainties of usable values are known, and a + b ln Signif_Avg + c x, not clipped, (N,) each.
@@ -199,23 +203,6 @@ class Imputation:
                 result.imputed_uncertainty[:, j] = usable & ~known
             result.X_var[~usable, j] = feature.variance
         return result
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fitted policy as a dictionary for JSON, without loss."""
-        return asdict(self) | {"features": [asdict(feature) for feature in self.features]}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Imputation:
-        """Rebuild what `to_dict` returned. Raises ModelFolderError if a key is missing, unknown or of another type."""
-        try:
-            features = tuple(FeatureImputation(**feature) for feature in state["features"])
-            return cls(str(state["catalog"]), float(state["ln_significance"]), features)
-        except (KeyError, TypeError, ValueError) as error:
-            expected = ", ".join(field.name for field in fields(FeatureImputation))
-            raise ModelFolderError(
-                f"the stored imputation is damaged ({type(error).__name__}: {error}). Expected: catalog, "
-                f"ln_significance, and features with {expected}. Train the model again."
-            ) from error
 
 
 def _ln(values: FloatArray) -> FloatArray:

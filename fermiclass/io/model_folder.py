@@ -11,7 +11,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import ModelFolderError, OutputError
 from fermiclass.io.files import exists, move_into_place
+from fermiclass.io.plain import typed
 
 FORMAT, FORMAT_VERSION = "fermiclass model", 13
 
@@ -29,10 +30,13 @@ CATALOGUE, ROWS, ESTIMATOR = "catalogue", "rows", "estimator"
 _CONFIG, _WEIGHTS = "config.json", "weights.npz"
 _SCRATCH = ".fermiclass-model."
 _TRIES = 3  # a folder may be replaced while it is read
+_ARRAYS = ("weights/", "domain/")
+#: Bytes that arrays may have: so many, or a multiple of the file. Weights hardly shrink in it, zeros a thousandfold.
+_MOST_BYTES, _MOST_GROWTH = 1 << 26, 30
 
-#: What NumPy and zipfile raise for damaged archives, besides OSError and ValueError.
+#: What NumPy and zipfile raise for damaged archives.
 _DAMAGED = (
-    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError, TypeError,
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError,
     struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
@@ -153,7 +157,7 @@ def read_model_folder(path: str | Path) -> ModelFiles:
             raise ValueError(f"it has format version {version!r}; this fermiclass reads version {FORMAT_VERSION}")
         if config.pop("weights", None) != hashlib.sha256(weights).hexdigest():
             raise ValueError(f"{_CONFIG} and {_WEIGHTS} are of different models")
-        files = ModelFiles(**config, arrays=_arrays(weights))
+        files = replace(typed(ModelFiles, {**config, "arrays": {}}), arrays=_arrays(weights))
         if files.kind not in (CATALOGUE, ROWS, ESTIMATOR):
             raise ValueError(f"it has a model of unknown kind, {files.kind!r}")
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -175,9 +179,12 @@ def _arrays(content: bytes) -> Arrays:
     """Return the arrays of an archive, of which nothing is unpickled. Raises ValueError if it is damaged."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            arrays = dict(stored)
+            size = sum(entry.file_size for entry in stored.zip.infolist())
+            if size > max(_MOST_BYTES, _MOST_GROWTH * len(content)):
+                raise MemoryError
+            arrays = {name: stored[name] for name in stored.files if name.startswith(_ARRAYS)}
     except _DAMAGED as error:
-        raise ValueError(f"{_WEIGHTS} is no archive of arrays, or damaged ({error})") from error
+        raise ValueError(f"{_WEIGHTS} is no archive of the arrays of a model, or damaged") from error
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not np.all(np.isfinite(array)):
             raise ValueError(f"{name} holds values that are not finite or not doubles")

@@ -6,8 +6,12 @@ import json
 import math
 import platform
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import is_dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from numbers import Real
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from astropy.table import Column, Table
@@ -97,6 +101,36 @@ def flat_value(value: Any) -> bool | int | float | str:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
+
+
+def typed(kind: Any, value: Any, name: str = "it") -> Any:
+    """Return a value of JSON as a type: text, finite number, a mapping, tuple or union of such, or a dataclass.
+
+    Raises ValueError or TypeError when it is of another type, or a field of a dataclass is missing or unknown.
+    """
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any or (isinstance(kind, type) and is_dataclass(kind) and isinstance(value, kind)):
+        return value
+    if origin is UnionType:
+        for each in inner:
+            with suppress(ValueError):
+                return typed(each, value, name)
+    elif is_dataclass(kind) and isinstance(value, Mapping):
+        kinds = get_type_hints(kind)
+        return kind(**{each: typed(kinds.get(each, Any), content, each) for each, content in value.items()})  # type: ignore[operator]
+    elif origin in (Mapping, dict) and isinstance(value, Mapping):
+        return {key: typed(inner[1], content, f"{name}[{key!r}]") for key, content in value.items()}
+    elif origin in (tuple, list) and isinstance(value, tuple | list):
+        return origin(typed(inner[0], content, f"{name}[{place}]") for place, content in enumerate(value))
+    elif kind is float:
+        with suppress(OverflowError):  # a whole number beyond all floats
+            if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
+                return float(value)
+    elif kind is type(value):
+        return value
+    raise ValueError(
+        f"{name}={value!r} is not valid: expected {getattr(kind, '__name__', kind)}".replace("collections.abc.", "")
+    )
 
 
 def check_dimensions(table: Table, most: int) -> Table:

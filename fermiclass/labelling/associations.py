@@ -84,6 +84,10 @@ class SelectionPrior:
     norm: float = 1.0  #: Mean τ₀.
     reference: float = 1.0  #: Significance S₀.
 
+    def __post_init__(self) -> None:
+        if not min(self.norm, self.reference) > 0 or self.slope > 0:
+            raise ValueError(f"{self} is not valid: expected a slope of at most 0, norm and reference above 0")
+
     @classmethod
     def fit(cls, catalog: Catalog, p_agn: FloatArray, trained_odds: float) -> SelectionPrior:
         """Estimate the prior from a catalogue. With too few sources, or without GLAT, the prior has no effect.
@@ -210,6 +214,10 @@ class SecondAssociations:
     """
 
     chance: Mapping[str, float] = field(default_factory=dict)  #: b_k by kind; {} for no effect.
+
+    def __post_init__(self) -> None:
+        if not set(self.chance) <= set(CLASS_TREE) or not all(0 <= b <= _MOST_BY_CHANCE for b in self.chance.values()):
+            raise ValueError(f"chance={self.chance} is not valid: expected up to {_MOST_BY_CHANCE} by kind of source")
 
     @classmethod
     def fit(cls, catalog: Catalog, fractions: Mapping[str, float]) -> SecondAssociations:

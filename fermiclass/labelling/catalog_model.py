@@ -14,11 +14,12 @@ import numpy as np
 
 from fermiclass._version import __version__
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
-from fermiclass.catalog.origin import Brought, Origin
+from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.releases import CatalogWarning, warn_of_other_priors
 from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io import FloatArray
+from fermiclass.io.plain import typed
 from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
 from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAINED_ON, label_table
@@ -303,7 +304,7 @@ class CatalogModel:
         """Return what a model folder has beside classifier and domain, as JSON holds it."""
         return {
             "recipe": {name: value for name, value in vars(self.recipe).items() if name != "settings"},
-            "imputation": self.imputation.to_dict(),
+            "imputation": asdict(self.imputation),
             "provenance": asdict(self.provenance),
             "selection": self.selection.to_dict(),
             "second": dict(self.second.chance),
@@ -317,17 +318,18 @@ class CatalogModel:
         if domain is None:
             raise ValueError("it has no domain")
         settings = without_class_sets(Settings(**estimator.get_params()))
-        recipe, imputation = Recipe(**entries["recipe"], settings=settings), Imputation.from_dict(entries["imputation"])
-        about = dict(entries["provenance"]) | {"origin": origin_of(entries)}
+        recipe = typed(Recipe, {**entries["recipe"], "settings": settings})
+        imputation = typed(Imputation, entries["imputation"])
         model = cls(
             estimator=estimator,
             recipe=recipe,
             imputation=imputation,
             domain=domain,
-            provenance=Provenance(**about | {"left_out": tuple(about["left_out"])}),
-            selection=SelectionPrior(**entries["selection"]),
-            second=SecondAssociations(dict(entries["second"])),
+            provenance=typed(Provenance, entries["provenance"]),
+            selection=typed(SelectionPrior, entries["selection"]),
+            second=SecondAssociations(typed(Mapping[str, float], entries["second"], "second")),
         )
+        check_class_priors(recipe.class_priors, model.classes)
         if model.classes != sorted(model.grouping.names):
             raise ValueError(f"its classes are {', '.join(model.classes)}, but '{model.grouping}' makes other groups")
         if imputation.names != model.features:
@@ -341,8 +343,7 @@ def origin_of(entries: Mapping[str, Any]) -> Origin:
     Raises ModelFolderError where they do not name it.
     """
     try:
-        content = dict(entries["provenance"]["origin"])
-        return Origin(**content | {"brought": tuple(Brought(**each) for each in content["brought"])})
+        return typed(Origin, entries["provenance"]["origin"])
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFolderError(
             f"the model does not name its training catalogue ({error!r}). Train it again."

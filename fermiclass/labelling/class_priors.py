@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog import SOURCE_STATUSES, UNCERTAIN_CLASSES
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.io import FloatArray
+from fermiclass.io.plain import typed
 
 GROUPS = (SOURCE_STATUSES[0], *UNCERTAIN_CLASSES)  #: Groups of sources that can have class priors of their own.
 
@@ -62,12 +63,10 @@ def read_priors(text: str) -> dict[str, dict[str, float]]:
     """Return class priors from JSON such as ``{"bcu": {"bll": 0.6, "fsrq": 0.4}}``. Raises ValueError if damaged."""
     try:
         content = json.loads(text, object_pairs_hook=_without_repetition)
-        wrong = [p for priors in content.values() for p in priors.values() if type(p) not in (int, float)]
-        if wrong:
-            raise ValueError(f"{json.dumps(wrong[0])} is no number")
-        return {group: {name: float(p) for name, p in priors.items()} for group, priors in content.items()}
-    except (AttributeError, OverflowError, RecursionError) as error:
+    except RecursionError as error:
         raise ValueError(f"expected numbers by group and class, {error}") from error
+    found: dict[str, dict[str, float]] = typed(GroupPriors, content, "class_priors")
+    return found
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -83,9 +82,13 @@ def check_class_priors(chosen: str | GroupPriors | None, classes: Sequence[str])
         raise ClassError(f"class_priors='{chosen}' is unknown: choose one of {', '.join(WAYS)}, or give numbers")
     if chosen is None or isinstance(chosen, str):
         return
+    try:
+        groups: GroupPriors = typed(GroupPriors, chosen, "class priors")
+    except ValueError as error:
+        raise ClassError(str(error)) from error
     expected = f"expected a positive number for each of {', '.join(classes)}, for one or more of {', '.join(GROUPS)}"
-    if not chosen or not set(chosen) <= set(GROUPS):
-        raise ClassError(f"the class priors are given for {', '.join(chosen) or 'no group'}: {expected}")
-    for group, priors in chosen.items():
+    if not groups or not set(groups) <= set(GROUPS):
+        raise ClassError(f"the class priors are given for {', '.join(groups) or 'no group'}: {expected}")
+    for group, priors in groups.items():
         if set(priors) != set(classes) or not all(0 < p < np.inf for p in priors.values()):
             raise ClassError(f"the class priors of '{group}' do not fit ({dict(priors)}): {expected}")

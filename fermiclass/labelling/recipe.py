@@ -20,6 +20,7 @@ from fermiclass.features import (
     extract_features,
     known_features,
 )
+from fermiclass.io.plain import typed
 from fermiclass.labelling.class_priors import (
     DEFAULT_WAY,
     NUMBERS_KEY,
@@ -52,13 +53,6 @@ DEFAULT_SETTINGS = {
 #: and more draws make another seed change less.
 _MINIBATCHES = {"batch_size": 512, "training": {"mean": True, "draw_pairs": 32}}
 _ALL_ROWS = {name: FULL_BATCH[name] for name in _MINIBATCHES}
-
-
-#: Types of the fields of a recipe in a file.
-_KINDS = {
-    "features": (str,), "classes": (str, type(None)), "min_significance": (int, float, type(None)),
-    "class_priors": (str, dict), "class2": (bool,),
-}  # fmt: skip
 
 
 def default_settings(**given: Any) -> dict[str, Any]:
@@ -254,10 +248,7 @@ class Recipe:
             _refuse_unknown(content, [each.name for each in fields(cls)], "entry")
             given = _swapped(content.pop("settings", {}), "none", None)
             _refuse_unknown(given, FIELDS, "setting")
-            recipe = cls(**content).with_settings(**given)
-            for name, kinds in _KINDS.items():
-                if type(value := getattr(recipe, name)) not in kinds:
-                    raise ValueError(f"{name}={value!r} is not valid")
+            recipe: Self = typed(cls, content).with_settings(**given)
         except (TypeError, ValueError, AttributeError) as error:  # those of TOML and of classes are ValueErrors
             raise RecipeError(f"{source} cannot be used: {in_one_line(error).rstrip('.')}.") from error
         return recipe

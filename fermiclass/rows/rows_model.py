@@ -13,7 +13,7 @@ import numpy as np
 from fermiclass.catalog.classes import MOST_LETTERS
 from fermiclass.errors import RowsError
 from fermiclass.io.files import check_place
-from fermiclass.io.plain import versions
+from fermiclass.io.plain import typed, versions
 from fermiclass.nimgp.arrays import usual_range, warn_of_outliers
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.rows.chunk import Chunk, Rows
@@ -68,8 +68,8 @@ class RowsModel:
         cls, entries: Mapping[str, Any], estimator: NIMGPClassifier, domain: TrainingDomain | None
     ) -> RowsModel:
         """Return the model with the entries of :meth:`to_entries`."""
-        columns = Columns.of(*(entries[name] for name in ("features", "uncertainties", "label")))
-        return cls(estimator, columns, RowsProvenance(**entries["provenance"]), domain)
+        columns = typed(Columns, {name: entries[name] for name in ("features", "uncertainties", "label")})
+        return cls(estimator, columns, typed(RowsProvenance, entries["provenance"]), domain)
 
     def open(self, path: str | os.PathLike[str], *, keep: Sequence[str] = (), hdu: int | str = 1) -> Rows:
         """Open rows to be labelled, which need no labels: :func:`fermiclass.open_rows`.

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from fermiclass.errors import FeatureError, ModelFolderError
+from fermiclass.errors import FeatureError
 from fermiclass.features import Imputation, inputs
 from fermiclass.features.transforms import REACH
 
@@ -155,17 +155,6 @@ def test_order_of_rows_does_not_change_a_bit():
     order = np.random.default_rng(3).permutation(1001)
     shuffled = Reading(reading.value[order], reading.sigma[order], True)
     assert fit(reading, significance) == fit(shuffled, significance[order])
-
-
-def test_damaged_state_is_refused():
-    reading, significance = made_up()
-    imputation = fit(reading, significance)
-    with pytest.raises(ModelFolderError, match=r"damaged \(KeyError: 'ln_significance'\).*Train the model again"):
-        Imputation.from_dict({key: v for key, v in imputation.to_dict().items() if key != "ln_significance"})
-    state = imputation.to_dict()
-    state["features"][0]["surprise"] = 1
-    with pytest.raises(ModelFolderError, match="surprise"):
-        Imputation.from_dict(state)
 
 
 def test_other_features_are_refused():

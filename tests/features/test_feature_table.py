@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.features import Imputation, extract_features
+from fermiclass.io.plain import typed
 
 
 def same(a, b):
@@ -76,7 +78,7 @@ def test_neither_order_nor_batch_matters_in_a_real_release(release):
 def test_single_row_with_stored_imputation_equals_its_row_of_the_whole(make_catalog, row):
     catalog = damaged(make_catalog(301))
     whole = extract_features(catalog, "extended")
-    stored = Imputation.from_dict(json.loads(json.dumps(whole.imputation.to_dict())))
+    stored = typed(Imputation, json.loads(json.dumps(asdict(whole.imputation))))
     assert same(extract_features(catalog[row : row + 1], "extended", imputation=stored), whole[row])
 
 

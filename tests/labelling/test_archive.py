@@ -67,7 +67,7 @@ def change_arrays(folder, change):
     with np.load(folder / "weights.npz") as stored:
         arrays = dict(stored)
     change(arrays)
-    np.savez(folder / "weights.npz", **arrays)
+    np.savez_compressed(folder / "weights.npz", **arrays)
     bound = hashlib.sha256((folder / "weights.npz").read_bytes()).hexdigest()
     change_config(folder, lambda config: config.update(weights=bound))
 
@@ -302,9 +302,29 @@ DAMAGE = {
     "classes of another model": (config(classes=["a", "b", "c"]), "classes"),
     "classes exchanged": (config(classes=["fsrq", "bll", "psr"]), "classes"),
     "unknown grouping": (inside("model", "recipe", classes="bll,blz,psr"), "'blz' is not a class of the catalogue"),
-    "imputation": (without("model", "imputation", "ln_significance"), "imputation"),
+    "imputation": (without("model", "imputation", "ln_significance"), "ln_significance"),
     "unknown parameter": (inside("estimator", colour="red"), "colour"),
     "odd selection": (inside("model", "selection", odd=-1.0), "odd"),
+    "text as median": (inside("model", "imputation", "features", 0, median="0"), "median='0'"),
+    "NaN in the imputation": (inside("model", "imputation", "features", 0, high=np.nan), "high=nan"),
+    "variance": (inside("model", "imputation", "features", 0, variance=-1.0), "variance"),
+    "text as slope": (inside("model", "selection", slope="x"), "slope='x'"),
+    "reference": (inside("model", "selection", reference=0), "reference=0.0"),
+    "unknown kind": (inside("model", "second", zzz=0.01), "zzz"),
+    "chance": (inside("model", "second", pulsar=-1.0), "-1.0"),
+    "versions": (inside("model", "provenance", versions=["numpy"]), "versions"),
+    "far neighbours": (config(neighbours=10**9), "neighbours=1000000000"),
+    "neighbours of a fraction": (config(neighbours=2.5), "neighbours=2.5"),
+    "negative neighbours": (config(neighbours=-3), "neighbours=-3"),
+    "class priors": (inside("model", "recipe", class_priors={"bcu": {"bll": True}}), "class_priors"),
+    "no covariance": (array("domain/covariance", lambda a: -a), "positive definite"),
+    "class of no name": (array("domain/y", lambda a: a + 9), "IndexError"),
+    "20,000 groups": (inside("model", "recipe", classes=",".join(f"k{i}:bll" for i in range(20_000))), "letters"),
+    "bomb": (array("weights/posterior.Z", lambda a: np.zeros(1 << 24)), "no archive of the arrays of a model"),
+    "objects": (
+        array("weights/posterior.Z", lambda a: np.array([None])),
+        "no archive of the arrays of a model, or dam",
+    ),
 }
 
 

@@ -46,7 +46,8 @@ def test_priors_of_groups_are_relative_to_the_training():
 @pytest.mark.parametrize(
     "groups",
     [{}, {"agn": GIVEN["bcu"]}, {"bcu": {"bll": 1.0}}, {"bcu": GIVEN["bcu"] | {"snr": 0.1}}, {"bcu": {}},
-     *({"bcu": GIVEN["bcu"] | {"psr": p}} for p in (0.0, -0.2, np.nan, np.inf))],
+     *({"bcu": GIVEN["bcu"] | {"psr": p}} for p in (0.0, -0.2, np.nan, np.inf, 10**400, "0.2", [0.2], True)),
+     {"bcu": "0.5"}, ["bcu"], 0.5],
 )  # fmt: skip
 def test_priors_that_do_not_fit_are_refused_before_training(groups):
     for way in (None, *WAYS, GIVEN):
