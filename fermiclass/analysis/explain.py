@@ -18,6 +18,7 @@ from fermiclass.errors import CatalogError
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.features.definitions import FEATURES
 from fermiclass.io import FloatArray
+from fermiclass.labelling.labels import second_association
 from fermiclass.labelling.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -95,6 +96,13 @@ class Explanation:
     def name(self) -> str:
         """Source_Name of the source."""
         return str(self.label["Source_Name"])
+
+    @property
+    def catalogued(self) -> tuple[str, ...]:
+        """What the catalogue says of it: class and name of the counterpart, and the second association, if any."""
+        known = [str(self.label[name]) for name in ("CLASS1", "ASSOC1") if name in self.label.colnames]
+        second = second_association(self.label)
+        return (", ".join(filter(None, known)) or "unassociated", *[f"second association {second}"] * bool(second))
 
     @property
     def best(self) -> int:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Estimator = NIMGPClassifier | RobustGPClassifier
 
-ASSOCIATION_COLUMNS = ("ASSOC_PROB_BAY", "ASSOC_PROB_LR")  #: The catalogue's own probabilities of an association.
-
 NEIGHBOURS = 5  #: Number of nearest sources in the result.
 
 #: Largest number of sources for expectation propagation. Its time grows with the cube of the number.

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from astropy.table import Column, Table
+from astropy.table import Column, Row, Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, ClassGrouping
@@ -82,6 +82,8 @@ CATALOGUE_COLUMNS = {
     "Unc_Flux1000": "1 sigma error of Flux1000",
     "CLASS1": "Class of the counterpart, upper case if identified, empty if there is none",
     "ASSOC1": "Name of the counterpart, empty if there is none",
+    "CLASS2": "Class of the second association",
+    "ASSOC2": "Name of the second association, of an unassociated source one that is too improbable; empty if none",
     "DataRelease": "Release of 4FGL that had the source first",
     "ASSOC_4FGL": "Name in an earlier release of 4FGL",
     "ASSOC_FGL": "Name in an earlier catalogue, 0FGL to 3FGL",
@@ -94,6 +96,8 @@ CATALOGUE_COLUMNS = {
 }
 
 _TEXT_COLUMNS = ("CLASS1", "ASSOC1")
+
+ASSOCIATION_COLUMNS = ("ASSOC_PROB_BAY", "ASSOC_PROB_LR")  #: The catalogue's own probabilities of an association.
 
 #: UCDs in place of the releases' own that break the standard, or are missing.
 _UCDS = {
@@ -146,6 +150,19 @@ def label_table(
     add_domain(table, ood_score, bits, LABEL_FLAGS)
     add_column(table, LASTS, lasting(catalog), "Probability that a later list has the source", "stat.probability")
     return table
+
+
+def second_association(row: Row) -> str:
+    """Return ASSOC2 of a row of the label table, such as ``PKS 0056-572 (agn, probability 0.31)``; '' without one.
+
+    The probability is that of an unassociated source: for others, it is that of ASSOC1.
+    """
+    names = ("ASSOC2", "CLASS2", *ASSOCIATION_COLUMNS)
+    there = {name: row[name] for name in names if name in row.colnames and row[name] is not np.ma.masked}
+    name, code = (str(there.get(key, "")).strip() for key in names[:2])
+    p = max(float(np.nan_to_num(there.get(key, 0.0))) for key in ASSOCIATION_COLUMNS)
+    about = [code] * bool(code) + [f"probability {p:.2f}"] * (p > 0 and str(row[STATUS]) == "unassociated")
+    return name and name + f" ({', '.join(about)})" * bool(about)
 
 
 def class_sets(P: NDArray[np.float64], classes: Sequence[str], least: float = SET_PROBABILITY) -> NDArray[np.str_]:

@@ -188,7 +188,6 @@ def _probabilities(explained: Explanation, axes: Axes) -> None:
     rows_from_top(axes, names, edge=0.5)
     colour_labels(axes.get_yticklabels(), names)
     axes.set_xlabel("probability (circles: without error bars)", fontsize=SMALL)
-    label = explained.label
-    known = [str(label[name]) for name in ("CLASS1", "ASSOC1") if name in label.colnames and label[name]]
-    axes.set_title(f"{explained.name} ({', '.join(known) or 'unassociated'})", loc="left", fontsize="medium")
+    first, *second = explained.catalogued
+    axes.set_title("\n".join([f"{explained.name} ({first})", *second]), loc="left", fontsize="medium")
     open_frame(axes, xlim=(0.0, 1.0))

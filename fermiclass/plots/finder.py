@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from fermiclass.io import FloatArray
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles, sexagesimal
+from fermiclass.labelling.labels import second_association
 from fermiclass.plots.style import SMALL, array_of, axes_or_new
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def _about(target: Table) -> str:
     facts += [f"{row['Signif_Avg']:.1f} σ", f"{wanted} {row[wanted]:.3f}", f"most probably {row['PRED_CLASS']}"]
     said = (("since", "FIRST_LIST"), ("counterpart", "ASSOC1"), ("known:", "KNOWN"))
     facts += [f"{word} {row[name]}" for word, name in said if str(row[name]).strip()]
+    facts += [f"second association {second}" for second in [second_association(row)] if second]
     return "\n".join(textwrap.wrap("; ".join(facts), 112, max_lines=2))
 
 

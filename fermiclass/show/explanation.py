@@ -51,8 +51,7 @@ def print_explanation(explained: Explanation, console: Console | None = None) ->
 
 def _title(explained: Explanation) -> Text:
     label = explained.label
-    known = [str(label[name]) for name in ("CLASS1", "ASSOC1") if name in label.colnames and label[name]]
-    parts = [f": {', '.join(known) or 'unassociated'}"]
+    parts = [f": {'; '.join(explained.catalogued)}"]
     if {"GLON", "GLAT"} <= set(label.colnames) and np.isfinite(label["GLAT"]):
         parts.append(f"l = {label['GLON']:.2f}°, b = {label['GLAT']:.2f}°".replace("-", "−"))
     if "Signif_Avg" in label.colnames and np.isfinite(label["Signif_Avg"]):

@@ -18,7 +18,7 @@ from fermiclass.catalog import CLASS_CODES
 from fermiclass.features import DEFAULT_FEATURE_SET, FEATURE_SETS, extract_features, supported_features
 from fermiclass.io.target_lists import sexagesimal
 from fermiclass.labelling.class_priors import stated_priors
-from fermiclass.labelling.labels import CONFIDENT, LASTS, SUM_PREFIX, Labels
+from fermiclass.labelling.labels import ASSOCIATION_COLUMNS, CONFIDENT, LASTS, SUM_PREFIX, Labels, second_association
 from fermiclass.show.caveats import caveats
 
 if TYPE_CHECKING:
@@ -122,8 +122,6 @@ def print_rows_training(model: RowsModel, folder: Path) -> None:
 
 def print_outliers(outliers: Table, path: Path) -> None:
     """Print the number of suspicious labels, and the most suspicious ones."""
-    from fermiclass.analysis.outliers import ASSOCIATION_COLUMNS
-
     console = console_for_tables()
     wrong = np.asarray(outliers["P_WRONG"])
     console.print(
@@ -197,6 +195,9 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
     console.print(table)
     for row in first[np.asarray(first["KNOWN"]) != ""]:
         console.print(f"Known: {row['Source_Name']}: {row['KNOWN']}.")
+    for row in first:
+        if second := second_association(row):
+            console.print(f"Second association: {row['Source_Name']}: {second}.")
     if ranking.meta.get("past"):
         _print_past(console, ranking.meta["past"])
     for path in paths:

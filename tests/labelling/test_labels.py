@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from astropy.io.votable.ucd import check_ucd
-from astropy.table import MaskedColumn
+from astropy.table import MaskedColumn, Table
 
 from fermiclass import read_catalog
 from fermiclass.errors import CatalogError
@@ -17,6 +17,7 @@ from fermiclass.labelling.labels import (
     Labels,
     class_sets,
     label_table,
+    second_association,
 )
 from fermiclass.labelling.prediction_columns import OOD_LIMIT
 from fermiclass.nimgp.prediction.predictor import Prediction
@@ -109,6 +110,24 @@ def test_catalogue_columns_are_as_in_the_catalogue(labels, few):
         assert labels[name].meta["ucd"] == (own if own and check_ucd(own, True) else UCDS[name])
         assert check_ucd(labels[name].meta["ucd"], check_controlled_vocabulary=True)
     assert {str(labels[name].unit) for name in ("RAJ2000", "DEJ2000", "GLON", "GLAT")} == {"deg"}
+
+
+@pytest.mark.parametrize(
+    ("status", "name", "code", "bay", "lr", "words"),
+    [
+        ("unassociated", "PKS 0056-572", "agn", 0.31, 0.0, "PKS 0056-572 (agn, probability 0.31)"),
+        ("unassociated", "PKS 0056-572", "", np.nan, 0.4, "PKS 0056-572 (probability 0.40)"),
+        ("unassociated", "", "", 0.31, 0.0, ""),
+        ("identified", "Crab IC field", "", 1.0, 1.0, "Crab IC field"),  # the probability is that of ASSOC1
+    ],
+)
+def test_the_second_association_in_words(status, name, code, bay, lr, words, tmp_path):
+    """In a .csv file, where empty text is masked, too."""
+    row = {"STATUS": status, "ASSOC2": name, "CLASS2": code, "ASSOC_PROB_BAY": bay, "ASSOC_PROB_LR": lr}
+    table = Table([row])
+    table.write(tmp_path / "one.csv")
+    assert second_association(table[0]) == words
+    assert second_association(Table.read(tmp_path / "one.csv")[0]) == words
 
 
 def test_the_catalogue_is_not_changed(few, labels):

@@ -43,6 +43,10 @@ def test_what_looks_like_markup_is_shown(dr4, labels, capsys):
     printed = capsys.readouterr().out
     assert "[/b] :ok:" in printed
     assert ": out[v2].fits" in printed
+    labels["ASSOC2"] = "[b]PKS"
+    labels["STATUS"], labels["CLASS2"], labels["ASSOC_PROB_BAY"] = "unassociated", "agn", 0.31
+    print_followup(followup(labels))
+    assert "[/b] :ok:: [b]PKS (agn, probability 0.31)." in capsys.readouterr().out
     explained = made_up_explanation()
     explained.label["ASSOC1"] = "[/b]"
     print_explanation(explained)

@@ -31,8 +31,11 @@ _NUMBERS = (
     ("LASTS", "lasts", 3),
     ("LABEL_FLAGS", "flags", 0),
 )
-_OPTIONAL = (("Signif_Avg", "significance", 2), ("Flags", "warnings", 0))
-_TEXTS = (("CLASS1", "class1"), ("ASSOC1", "assoc1"))
+_OPTIONAL = (
+    *(("Signif_Avg", "significance", 2), ("Flags", "warnings", 0)),
+    *(("ASSOC_PROB_BAY", "byBayes", 2), ("ASSOC_PROB_LR", "byRatio", 2)),
+)
+_TEXTS = (("CLASS1", "class1"), ("ASSOC1", "assoc1"), ("CLASS2", "class2"), ("ASSOC2", "assoc2"))
 
 #: Columns with three digits, and their names on the page.
 _MEASURED = (
@@ -50,11 +53,11 @@ OTHER_NAMES = "Names in earlier and other gamma-ray catalogues"
 def source_columns(about: Labels) -> dict[str, Any]:
     """Return the columns of the page's sources: lists by name with one item for each source, None if unknown.
 
-    They are name, class1, assoc1, status (text), predicted (index of a class), ra, dec, l, b (deg), x, y (on the map),
-    pmax, probability and deviation (a list for each class), sum (a list for each group of classes), entropy,
-    information, noise, ood, lasts, flags, significance. If they are known, flux and fluxError (ph cm-2 s-1), and the
-    error ellipse r95, r95Minor, r95Angle (deg). Raises CatalogError when a column is missing, or a predicted class is
-    not among the classes.
+    They are name, class1, assoc1, class2, assoc2, status (text), predicted (index of a class), ra, dec, l, b (deg),
+    x, y (on the map), pmax, probability and deviation (a list for each class), sum (a list for each group of classes),
+    entropy, information, noise, ood, lasts, flags, significance. If they are known, the probabilities of associations
+    byBayes and byRatio, flux and fluxError (ph cm-2 s-1), and the error ellipse r95, r95Minor, r95Angle (deg).
+    Raises CatalogError when a column is missing, or a predicted class is not among the classes.
     """
     labels, classes = about.table, about.classes
     needed = ("Source_Name", "STATUS", "PRED_CLASS", *(column for column, _, _ in _NUMBERS))

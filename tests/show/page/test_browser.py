@@ -304,7 +304,8 @@ def test_the_listed_sources_are_saved(page, labels, tmp_path, button, ending):
     assert [str(name) for name in found["Source_Name"][:25]] == page.rows()  # in the order of the table
     found.sort("Source_Name")
     chosen.sort("Source_Name")
-    for name in ("Source_Name", "CLASS1", "ASSOC1", "STATUS", "PRED_CLASS"):
+    assert np.any(chosen["ASSOC2"] != "")
+    for name in ("Source_Name", "CLASS1", "ASSOC1", "CLASS2", "ASSOC2", "STATUS", "PRED_CLASS"):
         texts = ["" if text is np.ma.masked else str(text) for text in found[name]]
         assert texts == [str(text) for text in chosen[name]]
     for name in ("RAJ2000", "GLAT", "P_bll", "Unc_P_psr", "OOD_SCORE", "LABEL_FLAGS", "Signif_Avg"):
@@ -423,6 +424,17 @@ def test_small_numbers_are_written_with_a_power_of_ten(browser, tmp_path, target
     digits = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     assert cells[0] == f"({factor:.2f} ± {error:.2f})×10{digits}"
     assert page.complaints() == []
+
+
+def test_the_second_association_is_shown_and_found(page, labels):
+    row = int(np.flatnonzero((labels["ASSOC2"] != "") & (labels["STATUS"] == "unassociated"))[0])
+    page.open(f"#source={quote(str(labels['Source_Name'][row]))}")
+    shown = page.find("#selected-body dl").text
+    assert f"{labels['ASSOC2'][row]}, {labels['CLASS2'][row]}" in shown
+    assert f"probability {labels['ASSOC_PROB_BAY'][row]:.2f} (Bayesian method)" in shown
+    page.type("#search", str(labels["ASSOC2"][row]))
+    page.until("return document.querySelector('.dt-info').textContent.includes(' of 1 source')")
+    assert page.rows() == [str(labels["Source_Name"][row])]
 
 
 def test_links_lead_to_the_source(page, labels):

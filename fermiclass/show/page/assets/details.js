@@ -48,6 +48,8 @@ function showDetails() {
   const about = element("dl", {},
     ...definition("Most probably", markElement(sources.predicted[i]), ` ${data.classes[sources.predicted[i]].name}, P ${fixed(sources.pmax[i], 3)}`),
     ...definition("In the catalogue", [sources.class1[i], sources.assoc1[i]].filter(Boolean).join(", ") || "unassociated"),
+    ...(sources.assoc2[i] ? definition("Second association", [sources.assoc2[i], sources.class2[i]].filter(Boolean).join(", ")) : []),
+    ...(associationWords(i) ? definition("Association", associationWords(i)) : []),
     ...(sources.others?.[i] ? definition("Other names", sources.others[i]) : []),
     ...(sources.known[i] ? definition("Known", sources.known[i]) : []),
     ...(sources.since[i] ? definition("Oldest list of the LAT", sources.since[i]) : []),
@@ -66,6 +68,12 @@ function showDetails() {
     ...(listed ? [] : [element("p", { class: "note" }, "The table does not list this source, because the search excludes it.")]),
     probabilityTable(i), about, element("h3", {}, "Elsewhere"), links, ...featureDetails(i),
   );
+}
+
+/** Return the catalogue's own probabilities of the association, of an unassociated source the second one. */
+function associationWords(i) {
+  const ways = [["Bayesian method", sources.byBayes], ["likelihood ratio", sources.byRatio]].filter(([, p]) => p?.[i]);
+  return ways.map(([way, p]) => `probability ${fixed(p[i], 2)} (${way})`).join(", ");
 }
 
 /** Return the semi-axes of the error ellipse, and its position angle if it is known. */

@@ -1,7 +1,8 @@
 // Which sources are listed, and which come first.
 const CAREFUL = 4 | 8; // bits of LABEL_FLAGS that candidates do not have
 const searchable = everySource.map((i) =>
-  [sources.name[i], data.classes[sources.predicted[i]].name, sources.class1[i], sources.assoc1[i], sources.others?.[i]].join("\n").toLowerCase(),
+  [sources.name[i], data.classes[sources.predicted[i]].name, sources.class1[i], sources.assoc1[i], sources.assoc2[i], sources.others?.[i]]
+    .join("\n").toLowerCase(),
 );
 
 /** How much an observer wants each source: candidates first, by their probability. */
