@@ -23,5 +23,9 @@ class TrainingWarning(UserWarning):
     """Training did not go well. The message says what was done about it."""
 
 
+class KernelError(NIMGPError, ValueError):
+    """A kernel does not fit the features."""
+
+
 class CheckpointError(NIMGPError, ValueError):
     """The file is not a checkpoint of this training, or cannot be written."""

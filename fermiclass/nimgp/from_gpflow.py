@@ -17,12 +17,14 @@ import tensorflow_probability as tfp
 from gpflow.utilities import multiple_assign, parameter_dict, set_trainable
 
 from fermiclass.nimgp.arrays import FloatArray
+from fermiclass.nimgp.errors import KernelError
 from fermiclass.nimgp.likelihoods.base import PredictiveMoments, antithetic_draws, draws_of_f, moments_of_draws, one_hot
 from fermiclass.nimgp.likelihoods.integrals import log_expectation
 from fermiclass.nimgp.modules import Module, Parameter, copied, parameters_of
 from fermiclass.nimgp.posterior import LatentMoments
 
 _BY_QUADRATURE = gpflow.likelihoods.QuadratureLikelihood._predict_log_density
+_MOST_OF_REASON = 110  # letters of an error of TensorFlow or GPflow, which end in what went wrong
 _INFINITY = 1e10  # TensorFlow's erf returns NaN at infinity
 _REACH, _FINE, _COARSE = 6.5, 401, 21  # range of several functions in standard deviations, and numbers of points
 
@@ -236,6 +238,48 @@ def check_likelihood(likelihood: object) -> None:
     functions = [key for key, value in vars(likelihood).items() if isinstance(value, gpflow.functions.Function)]
     if functions:
         raise ValueError(f"{functions[0]} of the likelihood {name} depends on the inputs: expected a number")
+    _check_precision(likelihood)
+
+
+def check_kernel(kernel: Any, input_dim: int) -> None:
+    """Raise KernelError unless a kernel of GPflow is one of rows of D features, in double precision.
+
+    Training would fail with pages of text, or not at all: on a GPU, a feature that does not exist may be 0.
+    """
+    for part in (kernel, *getattr(kernel, "submodules", ())):
+        dims, scales = getattr(part, "active_dims", None), np.shape(getattr(part, "lengthscales", 1.0))
+        if dims is None:
+            continue
+        every = np.arange(max(input_dim, dims.stop or 0) if isinstance(dims, slice) else 0)
+        used = every[dims] if isinstance(dims, slice) else np.asarray(dims)
+        if not len(used) or not set(used.tolist()) <= set(range(input_dim)) or scales not in ((), (1,), used.shape):
+            raise KernelError(
+                f"the kernel {type(part).__name__} has active_dims={dims} and lengthscales of shape {scales}, which do "
+                f"not fit the features 0 to {input_dim - 1}"
+            )
+    X = np.linspace(-1.5, 1.5, 2)[:, None] * np.ones(input_dim)
+    try:
+        with tf.device("CPU"):
+            _check_precision(kernel)
+            found = kernel(X), kernel(X, full_cov=False)
+        if [each.shape for each in found] != [(2, 2), (2,)] or not np.all(np.isfinite(found[0])):
+            raise ValueError("it gives other covariances than one finite number for each pair of rows")
+    except Exception as error:  # of TensorFlow, of GPflow, or of a class of the user's
+        reason = " ".join(str(error).split())
+        raise KernelError(
+            f"the kernel {type(kernel).__name__} cannot be used with {input_dim} features: {reason[-_MOST_OF_REASON:]}"
+        ) from error
+
+
+def _check_precision(part: Any) -> None:
+    """Raise ValueError unless the parameters of an object of GPflow, and their priors, are doubles."""
+    for name, own in parameters_of(part).items():
+        try:
+            double = own.dtype == own.log_prior_density().dtype == tf.float64
+        except TypeError:
+            double = False
+        if not double:
+            raise ValueError(f"{name} of {type(part).__name__} or its prior is not in double precision")
 
 
 def copied_without_leak(part: Any) -> Any:

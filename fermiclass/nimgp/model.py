@@ -182,8 +182,9 @@ def compose_model(
     if isinstance(settings.kernel, str):
         kernels = [NAMED[name](starts) for name in settings.kernel.split("+")]
     else:
-        from fermiclass.nimgp.from_gpflow import GPflowKernel
+        from fermiclass.nimgp.from_gpflow import GPflowKernel, check_kernel
 
+        check_kernel(settings.kernel, input_dim)
         kernels = [GPflowKernel(settings.kernel, num_latent, dtype=dtype)]
     return NoisyInputGP(
         Sum(kernels, white=starts.of_functions(settings.hyper.white, WHITE)),

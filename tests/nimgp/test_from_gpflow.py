@@ -1,5 +1,6 @@
 """GPflow's likelihoods as ours: against sampling, GPflow's sparse model, and closed forms; with every input model."""
 
+import re
 from itertools import product
 
 import gpflow
@@ -10,7 +11,8 @@ import tensorflow_probability as tfp
 from scipy.special import logsumexp, ndtr
 from scipy.stats import norm
 
-from fermiclass.nimgp.from_gpflow import GPflowLikelihood, OrderedProbit, Softplus, copied_without_leak
+from fermiclass.nimgp.errors import KernelError
+from fermiclass.nimgp.from_gpflow import GPflowLikelihood, OrderedProbit, Softplus, check_kernel, copied_without_leak
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.likelihoods.outputs import make_output_likelihood, quantile_given, quantiles_of_draws
 from fermiclass.nimgp.model import build_output_model
@@ -21,7 +23,7 @@ from fermiclass.nimgp.prediction.predictor import ResponsePredictor
 from fermiclass.nimgp.settings import RegressorSettings
 from tests.nimgp.conftest import SEED, D, M, N, perturbed
 
-own = gpflow.likelihoods
+own, kernels = gpflow.likelihoods, gpflow.kernels
 EDGES = np.array([-0.8, 0.1, 1.2])
 DRAWS = 50_000
 OFFSET = 0.3
@@ -340,3 +342,50 @@ def test_copies_of_gpflows_objects_have_it():
     copy.kernels[0].variance.assign(0.4)
     np.testing.assert_allclose([part.kernels[0].variance.numpy() for part in (copy, kernel)], [0.4, 0.7])
     np.testing.assert_allclose(copy.kernels[0].variance.unconstrained_variable, np.log(np.expm1(0.4)))
+
+
+def in_single_precision(make):
+    with gpflow.config.as_context(gpflow.config.Config(float=np.float32)):
+        return make()
+
+
+def with_prior(part, name, dtype):
+    getattr(part, name).prior = tfp.distributions.LogNormal(*(tf.constant(value, dtype) for value in (0.0, 1.0)))
+    return part
+
+
+#: Kernels that do not fit three features, and a word of the message.
+UNFIT = {
+    "a feature too many": (kernels.RBF(active_dims=[0, 7]), "features 0 to 2"),
+    "from the end": (kernels.RBF(active_dims=[-1]), "features 0 to 2"),
+    "a slice too long": (kernels.RBF(active_dims=slice(1, 4)), "features 0 to 2"),
+    "no feature": (kernels.RBF(active_dims=[]), "features 0 to 2"),
+    "inside": (kernels.Linear() * kernels.Periodic(kernels.RBF(active_dims=[3])), "features 0 to 2"),
+    "two lengthscales": (kernels.RBF(lengthscales=[1.0, 2.0]), "lengthscales of shape (2,)"),
+    "two periods": (kernels.Periodic(kernels.RBF(), period=[1.0, 2.0]), "Incompatible shapes"),
+    "change points": (kernels.ChangePoints([kernels.RBF(), kernels.Linear()], [0.0]), "1D"),
+    "outputs": (kernels.Coregion(2, 1, active_dims=[0]), "not in [0, 2)"),
+    "several outputs": (kernels.SharedIndependent(kernels.RBF(), 3), "one finite number for each pair"),
+    "single precision": (in_single_precision(kernels.RBF), "double precision"),
+    "prior": (with_prior(kernels.RBF(), "variance", tf.float32), "variance of SquaredExponential or its prior"),
+}
+
+
+@pytest.mark.parametrize("unfit", UNFIT)
+def test_kernels_that_do_not_fit_are_refused_in_a_sentence(unfit):
+    kernel, word = UNFIT[unfit]
+    with pytest.raises(KernelError, match=re.escape(word)) as caught:
+        check_kernel(kernel, 3)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dims", [None, slice(1, None), slice(0, 3, 2), slice(-2, None), [2, 0], [1]])
+def test_kernels_of_some_features_are_taken(dims):
+    check_kernel(kernels.RBF(active_dims=dims) + kernels.Linear(active_dims=[2]), 3)
+    check_kernel(with_prior(kernels.Matern32(lengthscales=[1.0, 2.0, 3.0]), "lengthscales", tf.float64), 3)
+
+
+def test_likelihoods_in_single_precision_are_refused():
+    for likelihood in (in_single_precision(own.Gaussian), with_prior(own.StudentT(), "scale", tf.float32)):
+        with pytest.raises(ValueError, match="or its prior is not in double precision"):
+            GPflowLikelihood(likelihood)
