@@ -1,6 +1,6 @@
 """The main paper's tables in ``docs/development/paper-tables.md``, from the figures in ``docs/paper-results.csv``.
 
-    fermiclass benchmark all --papers main --data DATA --results FOLDER
+    fermiclass benchmark all --data DATA --results FOLDER
     python docs/make_paper_tables.py FOLDER
 
 Figures of FOLDER replace those of the same benchmark, optimiser, cell and method that are means over as many splits or
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fermiclass.benchmarks import PAPERS, make_benchmark
+from fermiclass.benchmarks import BENCHMARKS, make_benchmark
 
 DOCS = Path(__file__).parent
 PAGE, RESULTS = DOCS / "development" / "paper-tables.md", DOCS / "paper-results.csv"
@@ -212,7 +212,7 @@ def verdicts(figures: Figures, benchmark: str, cells: list[str], methods: list[s
 def overview(figures: Figures) -> list[list[str]]:
     """Lay out the tables of the paper: command, and verdicts of all NLL and errors that the paper prints."""
     table = [["of the paper", "`fermiclass benchmark …`", "splits", "✓", "≈", "✗", "one split", "not run", "why not"]]
-    for name in PAPERS["main"]:
+    for name in BENCHMARKS:
         benchmark = make_benchmark(name)
         for of_paper, asked in benchmark.tables.items():
             methods = asked.methods or benchmark.methods

@@ -15,23 +15,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fermiclass.benchmarks.benchmark import Benchmark
 
-#: The papers, and the module and class of each of their benchmarks. To add a benchmark, add it here.
-PAPERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+#: Module and class of each benchmark. To add a benchmark, add it here.
+BENCHMARKS: Mapping[str, str] = MappingProxyType(
     {
-        "main": {
-            "astro454": "astro454:Astro454",
-            "uci": "uci:UCI",
-            "toy": "toy:Toy",
-            "synthetic": "synthetic:Synthetic",
-            "mnist": "mnist:MNIST",
-            "active": "active:Active",
-        },
-        "likelihoods": {"gpc": "gpc:GPC", "flights": "flights:Flights"},
-        "wrong-labels": {"rmgpc": "wrong_labels:WrongLabels"},
-        "uncertain-inputs": {"sincsig": "regression:SincSig", "cartpole": "regression:CartPole"},
+        "astro454": "astro454:Astro454",
+        "uci": "uci:UCI",
+        "toy": "toy:Toy",
+        "synthetic": "synthetic:Synthetic",
+        "mnist": "mnist:MNIST",
+        "active": "active:Active",
+        "gpc": "gpc:GPC",
+        "flights": "flights:Flights",
+        "rmgpc": "wrong_labels:WrongLabels",
+        "sincsig": "regression:SincSig",
+        "cartpole": "regression:CartPole",
     }
 )
-BENCHMARKS: Mapping[str, str] = MappingProxyType({name: of for paper in PAPERS.values() for name, of in paper.items()})
 
 
 def make_benchmark(name: str, *, data: Path = Path(), openml: bool = False, per_round: int = 1) -> Benchmark:

@@ -27,9 +27,7 @@ from fermiclass.io import FloatArray
 SETTINGS: Mapping[str, Any] = MappingProxyType({"num_inducing": 100, "batch_size": 200, "inputs": {"hidden": (50, 50)}})
 NUM_FREQUENCIES = 1024
 _DRAWS = 512  # a power of 2
-_SCAN = 4000  # number of intervals in which the search for class boundaries starts in one dimension
-_BISECTIONS = 15  # accuracy of 1e-7 of the box: single precision
-_CELLS = 160  # number of cells along each side of the box in two dimensions
+_CELLS = {1: 10_000, 2: 160}  # number of cells along each side of the box, by dimensions
 _ROWS_PER_BLOCK = 100  # number of rows per block of draws
 _BLOCK = 2**8  # number of points evaluated at a time: their cosines stay in the cache
 
@@ -117,46 +115,30 @@ def bayes_probabilities(
 ) -> FloatArray:
     """Return class probabilities ``p(y | x̃)``, ``(n, C)``, by the best rule for the number of inputs D.
 
-    D = 1: :func:`exact_probabilities`; D = 2: :func:`cell_probabilities`; D > 2: :func:`sampled_probabilities`. X has
-    the observed inputs x̃, ``(n, D)``. The others are as for :func:`draw_problem`.
+    D ≤ 2: :func:`cell_probabilities`; D > 2: :func:`sampled_probabilities`. X has the observed inputs x̃, ``(n, D)``.
+    The others are as for :func:`draw_problem`.
     """
-    rules = {1: exact_probabilities, 2: cell_probabilities}
-    return rules.get(X.shape[1], sampled_probabilities)(functions, X, noise_variance, half_width)
-
-
-def exact_probabilities(
-    functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float
-) -> FloatArray:
-    """Return p(y | x̃) for D = 1 in closed form: differences of Φ over the intervals of each label."""
-    edges, labels = class_intervals(functions, half_width)
-    return _masses(edges, X[:, 0], noise_variance) @ np.eye(len(functions.phases))[labels]
-
-
-def class_intervals(functions: LatentFunctions, half_width: float) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Return edges ``(K + 1,)`` and labels ``(K,)`` of the intervals of the box that have one label each."""
-    points = np.linspace(-half_width, half_width, _SCAN + 1)
-    labels = functions.labels(points[:, None])
-    changes = np.flatnonzero(labels[1:] != labels[:-1])
-    low, high = points[changes], points[changes + 1]
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        left = functions.labels(middle[:, None]) == labels[changes]
-        low, high = np.where(left, middle, low), np.where(left, high, middle)
-    edges = np.concatenate([[-half_width], (low + high) / 2, [half_width]])
-    return edges, labels[np.append(changes, _SCAN)]
+    rule = cell_probabilities if X.shape[1] <= 2 else sampled_probabilities
+    return rule(functions, X, noise_variance, half_width)
 
 
 def cell_probabilities(
     functions: LatentFunctions, X: FloatArray, noise_variance: float, half_width: float
 ) -> FloatArray:
-    """Return p(y | x̃) for D = 2: exact masses of 160 x 160 cells. Each cell has the label of its centre."""
-    edges = np.linspace(-half_width, half_width, _CELLS + 1)
+    """Return p(y | x̃) for D = 1 or 2: exact masses of 10,000 intervals or 160 x 160 cells.
+
+    Each cell has the label of its centre.
+    """
+    D = X.shape[1]
+    edges = np.linspace(-half_width, half_width, _CELLS[D] + 1)
     centres = (edges[1:] + edges[:-1]) / 2
-    grid = np.stack(np.meshgrid(centres, centres, indexing="ij"), axis=-1)
-    labels = functions.labels(grid.reshape(-1, 2)).reshape(_CELLS, _CELLS)
-    first, second = (_masses(edges, x, noise_variance) for x in X.T)
-    num_classes = len(functions.phases)
-    return np.stack([np.sum(first @ (labels == c) * second, axis=1) for c in range(num_classes)], axis=1)
+    grid = np.stack(np.meshgrid(*[centres] * D, indexing="ij"), axis=-1)
+    known = np.eye(len(functions.phases))[functions.labels(grid.reshape(-1, D))].reshape(*grid.shape[:-1], -1)
+    cumulative = ndtr((edges - X[..., None]) / np.sqrt(noise_variance))  # (n, D, edges)
+    # The mass of each interval under N(x, V), truncated to the box.
+    mass = np.diff(cumulative) / (cumulative[..., -1:] - cumulative[..., :1])
+    p = np.tensordot(mass[:, 0], known, axes=1)
+    return p if D == 1 else np.einsum("nj,njc->nc", mass[:, 1], p)
 
 
 def sampled_probabilities(
@@ -178,9 +160,3 @@ def sampled_probabilities(
         labels = functions.labels(draws.reshape(-1, X.shape[1])).reshape(-1, _DRAWS)
         counts[start : start + _ROWS_PER_BLOCK] = (labels[..., None] == np.arange(num_classes)).sum(axis=1)
     return (counts + 0.5) / (_DRAWS + 0.5 * num_classes)
-
-
-def _masses(edges: FloatArray, x: FloatArray, noise_variance: float) -> FloatArray:
-    """Return the probability of each interval under N(x, V), truncated to the union of all intervals, ``(n, K)``."""
-    cumulative = ndtr((edges - x[:, None]) / np.sqrt(noise_variance))
-    return np.diff(cumulative, axis=1) / (cumulative[:, -1:] - cumulative[:, :1])

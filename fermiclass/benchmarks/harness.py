@@ -7,22 +7,20 @@ was made.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import platform
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from threadpoolctl import threadpool_limits
+from joblib import Parallel, delayed, parallel_config
 
 from fermiclass.benchmarks.benchmark import Benchmark, Record
 from fermiclass.errors import BenchmarkError, OutputError
@@ -119,50 +117,21 @@ def _check_settings(earlier: Any, estimators: Mapping[tuple[str, str], Any]) -> 
 
 def _results(works: Sequence[Work], workers: int, dask: str | None) -> Iterator[Record]:
     """Yield the record of each finished split, in any order."""
-    if workers == 1 and dask is None:
-        yield from map(run_split, works)
-    elif works:
-        with _processes(min(workers, len(works))) if dask is None else _cluster(dask) as executor:
+    if dask is not None and works:
+        with connected(dask) as client, client.get_executor(pure=False) as executor:
             for future in as_completed([executor.submit(run_split, work) for work in works]):
                 yield future.result()
-
-
-@contextmanager
-def _cluster(address: str) -> Iterator[Executor]:
-    with connected(address) as client, client.get_executor(pure=False) as executor:
-        yield executor
-
-
-@contextmanager
-def _processes(workers: int) -> Iterator[Executor]:
-    others = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(
-        workers,
-        mp_context=multiprocessing.get_context("spawn"),  # TensorFlow does not survive a fork
-        initializer=_start_worker,
-        initargs=(max(1, usable_cores() // workers),),
-    )
+        return
+    threads = max(1, usable_cores() // workers)
+    shared = parallel_config("loky", inner_max_num_threads=threads) if workers > 1 else nullcontext()
     try:
-        yield pool
+        with shared:
+            yield from Parallel(workers, return_as="generator_unordered")(delayed(run_split)(work) for work in works)
     except BrokenProcessPool as error:
         raise BenchmarkError(
             f"one of {workers} worker processes was ended from outside, most often because memory ran out. Give fewer "
             "--workers."
         ) from error
-    except BaseException:  # an interruption, or the caller stopped: do not wait for running splits
-        for child in multiprocessing.active_children():
-            if child not in others:
-                child.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _start_worker(threads: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles it
-    for library in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
-        os.environ[library] = str(threads)
-    threadpool_limits(threads)  # NumPy is already loaded
 
 
 class RecordFile:

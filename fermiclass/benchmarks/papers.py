@@ -1,4 +1,4 @@
-"""All tables of a paper: one run that can be continued, and its figures in one file.
+"""All tables of the main paper: one run that can be continued, and its figures in one file.
 
 The results of a run are a folder with the records of each benchmark, ``NAME.jsonl`` and, with the paper's optimiser,
 ``NAME-paper.jsonl``. They are files of ``fermiclass benchmark NAME --results FILE``, which may add to them.
@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from fermiclass.benchmarks import PAPERS, harness, make_benchmark
+from fermiclass.benchmarks import BENCHMARKS, harness, make_benchmark
 from fermiclass.benchmarks.benchmark import Benchmark
 from fermiclass.benchmarks.harness import RecordFile
 from fermiclass.benchmarks.methods import MethodOptions
@@ -26,7 +26,6 @@ _ENDINGS: Mapping[bool, str] = {False: "", True: "-paper"}
 
 
 def run_tables(
-    paper: str,
     folder: Path,
     head: Mapping[str, Any],
     *,
@@ -37,9 +36,8 @@ def run_tables(
     leave_out: Callable[[BenchmarkError], None],
     **how: Any,
 ) -> Iterator[tuple[str, Benchmark, dict[str, Any]]]:
-    """Fill all tables of a paper, each cell once, and write ``folder/results.csv`` after each.
+    """Fill all tables of the main paper, each cell once, and write ``folder/results.csv`` after each.
 
-    `paper`: one of :data:`fermiclass.benchmarks.PAPERS`.
     `folder`: folder of the results, which exists. Records that it already has are not made again.
     `head`: header of the files of records.
     `quick`: whether to take one split of each cell, with the project's optimiser and without slow tables.
@@ -50,7 +48,7 @@ def run_tables(
 
     Yields title of the table, its benchmark, and its summary; see :func:`fermiclass.benchmarks.tables.summarise`.
     """
-    for name in PAPERS[paper]:
+    for name in BENCHMARKS:
         benchmark = make_benchmark(name, data=data, openml=openml)
         splits = 1 if quick else benchmark.num_splits
         for title, table in benchmark.tables.items():
@@ -85,10 +83,9 @@ def figures_of(folder: Path) -> pd.DataFrame:
     variance; ``"seconds"``; and ``"count PREDICTED TRUE"``, the confusion matrix.
     """
     rows = []
-    known = {name for paper in PAPERS.values() for name in paper}
     for path in sorted(folder.glob("*.jsonl")):
         name = path.stem.removesuffix(_ENDINGS[True])
-        records = RecordFile(path, {"benchmark": name}).load() if name in known else []
+        records = RecordFile(path, {"benchmark": name}).load() if name in BENCHMARKS else []
         if not records:
             continue
         benchmark, optimiser = make_benchmark(name), "project" if path.stem == name else "paper"

@@ -102,7 +102,10 @@ def load_rows(
     """
     home = folder / "uci" / data_set
     if openml and not home.is_dir():
-        return _fetch(data_set)
+        here = f"give the folder that holds uci/{data_set}/ with --data"
+        if data_set not in _OPENML:
+            raise BenchmarkError(f"OpenML has no data set like the paper's '{data_set}': {here}")
+        return fetch(_OPENML[data_set], here)
     try:
         X, y = np.loadtxt(home / "X.txt", ndmin=2), np.loadtxt(home / "Y.txt", dtype=np.int64)
         if len(X) != len(y) or len(y) < least:
@@ -115,20 +118,17 @@ def load_rows(
     return X, y
 
 
-def _fetch(data_set: str) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Fetch a data set from OpenML. Its rows may have another order than the authors', which changes the splits."""
+def fetch(name: str, otherwise: str, *, parser: str = "liac-arff") -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return inputs and classes of a data set of OpenML; BenchmarkError when it cannot be fetched.
+
+    The rows may have another order than the authors', which changes the splits. `otherwise` says what to do without it.
+    """
     from sklearn.datasets import fetch_openml
 
-    if data_set not in _OPENML:
-        raise BenchmarkError(
-            f"OpenML has no data set like the paper's '{data_set}'. Give the folder that holds uci/{data_set}/ with "
-            "--data."
-        )
     try:
-        X, y = fetch_openml(_OPENML[data_set], version=1, return_X_y=True, as_frame=False, parser="liac-arff")
+        X, y = fetch_openml(name, version=1, return_X_y=True, as_frame=False, parser=parser)
     except (OSError, ValueError) as error:  # URLError is an OSError
         raise BenchmarkError(
-            f"the data set '{data_set}' cannot be fetched from OpenML ({error}). Check the network, or give the folder "
-            f"that holds uci/{data_set}/ with --data."
+            f"the data set '{name}' cannot be fetched from OpenML ({error}). Check the network, or {otherwise}."
         ) from error
     return np.asarray(X, np.float64), np.unique(np.asarray(y), return_inverse=True)[1].astype(np.int64)

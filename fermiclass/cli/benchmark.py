@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from fermiclass.benchmarks import BENCHMARKS, PAPERS, make_benchmark
+from fermiclass.benchmarks import BENCHMARKS, make_benchmark
 from fermiclass.cli.options import FILE, common_options, kernel_option, seed_option
 from fermiclass.io.files import check_figure_place, check_place, os_errors_as_output_errors, write_figure, write_json
 from fermiclass.io.plain import versions
@@ -18,15 +18,12 @@ from fermiclass.show.terminal import progress_bar
 
 _CONTINUES = "the same command continues from here"
 
-#: The name for all tables of a paper, and the options that it has.
-ALL = "all"
-_OF_ALL = {"name", "papers", "quick", "data", "openml", "seed", "results", "workers", "dask"}
-_OF_ALL |= {"quiet", "verbose", "log", "debug"}
+ALL = "all"  #: The name for all tables of the paper.
+_OF_WORK = {"name", "results", "workers", "dask", "quiet", "verbose", "log", "debug"}
+_OF_ALL = _OF_WORK | {"papers", "quick", "data", "openml", "seed"}
 # Options that every benchmark has. A benchmark declares the others.
-_COMMON = {"name", "methods", "datasets", "splits", "results", "workers", "dask", "json_file"}
-_COMMON |= {"quiet", "verbose", "log", "debug"}
-# Parameters that do not change the results, or have their own place: names of files and of the work.
-_NO_SETTING = {"name", "json_file", "plot", "quiet", "verbose", "log", "debug", "data", "results", "workers", "dask"}
+_COMMON = _OF_WORK | {"methods", "datasets", "splits", "json_file"}
+_NO_SETTING = _OF_WORK | {"json_file", "plot", "data"}  # do not change the results
 
 
 @click.command()
@@ -68,7 +65,7 @@ _NO_SETTING = {"name", "json_file", "plot", "quiet", "verbose", "log", "debug", 
     metavar="FILE",
     help="Save results in FILE (for all: a folder), split by split. The same command continues where it was stopped.",
 )
-@click.option("--papers", type=click.Choice(list(PAPERS)), help="For all: the paper.")
+@click.option("--papers", type=click.Choice(["main"]), default="main", show_default=True, help="For all: the paper.")
 @click.option("--quick", is_flag=True, help="For all: one split, our optimiser, and no slow tables.")
 @click.option(
     "--per-round",
@@ -97,7 +94,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
       fermiclass benchmark gpc --datasets letter,ring --methods mgp@step,mgp@softmax-bound,forest --results gpc.jsonl
       fermiclass benchmark rmgpc --data DIR --datasets wine --noise 0.1 --methods rmgpc,smgpc,svm --splits 20
       fermiclass benchmark cartpole --plot cartpole.png
-      fermiclass benchmark all --papers main --data DIR --results FOLDER --quick
+      fermiclass benchmark all --data DIR --results FOLDER --quick
     """  # noqa: D301
     from fermiclass.benchmarks.harness import RecordFile, run
     from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions
@@ -151,8 +148,8 @@ def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
     from fermiclass.benchmarks.tables import print_results
 
     given, folder = _given(ALL, _OF_ALL), options["results"]
-    if options["papers"] is None or folder is None:
-        raise click.UsageError("all tables need a paper and a folder: give --papers and --results")
+    if folder is None:
+        raise click.UsageError("all tables need a folder: give --results")
     with os_errors_as_output_errors(folder):
         folder.mkdir(exist_ok=True)
     check_place(folder / "results.csv")
@@ -161,7 +158,6 @@ def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
     try:
         with progress_bar("splits", quiet=quiet) as progress:
             for title, benchmark, results in run_tables(
-                options["papers"],
                 folder,
                 head,
                 progress=progress,

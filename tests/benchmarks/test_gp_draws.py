@@ -8,8 +8,6 @@ from fermiclass.benchmarks.gp_draws import (
     LatentFunctions,
     bayes_probabilities,
     cell_probabilities,
-    class_intervals,
-    exact_probabilities,
     sampled_probabilities,
 )
 
@@ -101,16 +99,10 @@ def observed(num, input_dim, noise_variance):
     return x, x + np.sqrt(noise_variance) * rng.standard_normal(x.shape)
 
 
-def test_the_intervals_of_a_known_function():
-    edges, labels = class_intervals(cosine(1), HALF_WIDTH)
-    assert np.allclose(edges, [-2.5, -np.pi / 2, np.pi / 2, 2.5], atol=1e-5)
-    assert labels.tolist() == [1, 0, 1]
-
-
 @pytest.mark.parametrize("noise_variance", [0.01, 0.5])
 @pytest.mark.parametrize(
     ("rule", "input_dim", "tolerance"),
-    [(exact_probabilities, 1, 1e-5), (cell_probabilities, 2, 0.06), (sampled_probabilities, 2, 0.01)],
+    [(cell_probabilities, 1, 0.001), (cell_probabilities, 2, 0.06), (sampled_probabilities, 2, 0.01)],
 )
 def test_every_rule_on_a_known_function(rule, input_dim, tolerance, noise_variance):
     X = np.zeros((7, input_dim))
@@ -127,13 +119,6 @@ def test_all_dimensions_against_rejection(input_dim):
     expected = rejection(functions, X, 0.5)
     assert np.allclose(bayes_probabilities(functions, X, 0.5, HALF_WIDTH), expected, atol=0.03)
     assert 0.2 < expected.max(axis=1).min() < 0.9  # else there is nothing to tell
-
-
-def test_the_rule_follows_the_dimension():
-    functions, X = drawn(1), observed(5, 1, 0.1)[1]
-    chosen = bayes_probabilities(functions, X, 0.1, HALF_WIDTH)
-    assert np.array_equal(chosen, exact_probabilities(functions, X, 0.1, HALF_WIDTH))
-    assert not np.array_equal(chosen, sampled_probabilities(functions, X, 0.1, HALF_WIDTH))
 
 
 @pytest.mark.parametrize("input_dim", [1, 2, 4])

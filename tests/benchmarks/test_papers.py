@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fermiclass.benchmarks import PAPERS, harness, papers
+from fermiclass.benchmarks import BENCHMARKS, harness, papers
 from fermiclass.benchmarks.benchmark import PaperTable
 from fermiclass.benchmarks.papers import figures_of, run_tables
 from fermiclass.errors import BenchmarkError
@@ -38,7 +38,7 @@ def made(monkeypatch):
     """A paper of two benchmarks; returns the work done."""
     benchmarks = {"missing": Missing(), "fake": Paper(), "next": Paper()}
     benchmarks["next"].tables = {}
-    monkeypatch.setattr(papers, "PAPERS", {"some": benchmarks})
+    monkeypatch.setattr(papers, "BENCHMARKS", benchmarks)
     monkeypatch.setattr(papers, "make_benchmark", lambda name, **_: benchmarks[name])
     work, done = harness.run_split, []
     monkeypatch.setattr(harness, "run_split", lambda one: done.append(one) or work(one))
@@ -47,7 +47,7 @@ def made(monkeypatch):
 
 def go(folder, **options):
     left_out = []
-    return [title for title, *_ in run_tables("some", folder, {}, leave_out=left_out.append, **options)], left_out
+    return [title for title, *_ in run_tables(folder, {}, leave_out=left_out.append, **options)], left_out
 
 
 def test_each_cell_once_with_either_optimiser(made, tmp_path):
@@ -95,9 +95,9 @@ def test_figures(made, tmp_path):
 
 def test_the_main_papers_tables_have_published_figures(shared_data):
     """Each cell of each table, but for images that are not there."""
-    tables = {title for name in PAPERS["main"] for title in papers.make_benchmark(name).tables}
+    tables = {title for name in BENCHMARKS for title in papers.make_benchmark(name).tables}
     assert {"Table 1", "Tables 5 and 6", "Tables 9 and 10", "Tables 15 and 16", "Tables 17 and 18"} <= tables
-    for name in set(PAPERS["main"]) - {"mnist"}:
+    for name in set(BENCHMARKS) - {"mnist"}:
         benchmark = papers.make_benchmark(name, data=shared_data / "data")
         for table in benchmark.tables.values():
             for cell in benchmark.choose_cells(table.datasets):

@@ -53,21 +53,13 @@ def test_splits_are_new_rows_of_the_same_functions(toy, problem):
     assert np.array_equal(toy._bayes(at), Toy()._bayes(at))
 
 
-def test_curves_are_predictions_at_noisy_points(toy):
-    estimator = Constant(0.2, 0.3, 0.5)
-    curves = toy.curves({"mgp": estimator})
-    X, X_var = estimator.asked
-    assert X.shape == X_var.shape == (len(curves.x), 1)
+def test_the_figure_shows_every_method_beside_the_best(toy, problem):
+    fitted = {name: Constant(0.2, 0.3, 0.5) for name in ("mgp", "nimgp", "nimgp-fo")}
+    curves = toy.curves(fitted)
+    X, X_var = fitted["mgp"].asked
     assert np.array_equal(X[:, 0], curves.x)
     assert np.all(X_var == 0.1)
-    assert curves.x[0] < -3.0 < 3.0 < curves.x[-1]
     assert np.allclose(curves.bayes.sum(axis=1), 1.0)
-    assert set(curves.bayes.argmax(axis=1)) == {0, 1, 2}
-
-
-def test_the_figure_shows_every_method_beside_the_best(toy, problem):
-    names = ("mgp", "nimgp", "nimgp-fo")
-    curves = toy.curves({name: Constant(0.2, 0.3, 0.5) for name in names})
     figure = toy_figure(curves, problem.X, problem.y, {"nimgp": 0.2861})
     assert [axes.get_title("left") for axes in figure.axes] == ["MGP", "NIMGP", r"NIMGP$_\mathregular{FO}$"]
     assert [axes.get_title("right") for axes in figure.axes] == ["", "NLL 0.286", ""]

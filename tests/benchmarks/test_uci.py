@@ -9,13 +9,6 @@ from fermiclass.benchmarks.methods import MethodOptions
 from fermiclass.benchmarks.uci import NOISE, UCI
 from fermiclass.errors import BenchmarkError
 
-SHAPES = {"glass": (214, 9), "new-thyroid": (215, 5), "satellite": (6435, 36), "svmguide2": (391, 20)} | {
-    "vehicle": (846, 18),
-    "vowel": (540, 10),
-    "waveform": (1000, 21),
-    "wine": (178, 13),
-}
-
 
 @pytest.fixture
 def benchmark(shared_data):
@@ -48,19 +41,6 @@ def test_splits_and_noise_are_the_authors(benchmark, shared_data, data_set, leve
     np.testing.assert_allclose(problem.X, X, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(problem.X_test, X_test, rtol=1e-12, atol=1e-12)
     assert not np.any(problem.X_var)
-
-
-@pytest.mark.parametrize("data_set", SHAPES)
-def test_sizes(benchmark, data_set):
-    problem = benchmark.problem(f"{data_set}/0", 99)
-    num, dim = SHAPES[data_set]
-    assert problem.X.shape == (int(0.9 * num), dim)
-    assert problem.X_test.shape == (num - int(0.9 * num), dim)
-
-
-def test_published_figures(benchmark):
-    assert benchmark.published["glass/0.5", "nimgp-fo"] == {"nll": 1.52, "error": 0.473}
-    assert benchmark.published["svmguide2/0.1", "nimgp-nn"] == {"nll": 0.565, "error": 0.192}
 
 
 def test_no_data(tmp_path):

@@ -100,7 +100,7 @@ def test_our_methods(tmp_path, data):
         (("synthetic", "--plot", "a.png"), "the benchmark 'synthetic' has no option --plot"),
         (("toy", "--results", "nowhere/r.jsonl"), "there is no folder '.*nowhere'"),
         (("toy", "--quick"), "the benchmark 'toy' has no option --quick"),
-        (("all", "--papers", "main"), "give --papers and --results"),
+        (("all", "--papers", "main"), "give --results"),
         (("all", "--papers", "main", "--results", "nowhere/r"), "cannot write 'nowhere/r': No such file"),
         (("all", "--papers", "main", "--results", ".", "--methods", "mgp"), "'all' has no option --methods"),
     ],
