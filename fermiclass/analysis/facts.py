@@ -27,6 +27,13 @@ LISTS = ("0FGL", "1FGL", "2FGL", "3FGL", "DR1", "DR2", "DR3", "DR4")
 JUDGE = "4FGL-DR4"
 GONE = "gone"
 
+#: Kinds of claims of :data:`KNOWN`: a pulsar of any kind; a millisecond pulsar in the error ellipse, of 8 about 3 by
+#: chance; a candidate, mostly a spider; a counterpart that others claim; a class, or no source, in a later list.
+CLAIMS = (PULSAR, AT_PLACE, CANDIDATE, COUNTERPART, LATER_CLASS, GONE_SINCE) = (
+    *("identified pulsar", "pulsar at the position", "pulsar candidate"),
+    *("claimed counterpart", "later class", "no source"),
+)
+
 PAST_SCORE = "Sum_P_pulsar"  #: The column of their probability: of a pulsar of any kind.
 
 
@@ -38,6 +45,12 @@ def known_as(labels: Table) -> NDArray[np.str_]:
     for i, j in sorted(zip(mine.tolist(), theirs.tolist(), strict=True)):
         said[i].append(f"{facts['known'][j]} ({facts['reference'][j]})")
     return np.array(["; ".join(texts) for texts in said], str)
+
+
+def known_pulsars(labels: Table) -> NDArray[np.intp]:
+    """Return the rows of labelled sources that are pulsars by others, no candidates, ``(n,)``."""
+    facts = read_table(KNOWN)
+    return np.unique(same_sources(labels, OtherList.of(facts[facts["claim"] == PULSAR]))[0])
 
 
 def first_list_of(labels: Table) -> NDArray[np.str_]:

@@ -9,7 +9,7 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, past_candidates
+from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, known_pulsars, past_candidates
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.catalog.joining import same_sources
 from fermiclass.catalog.other_list import OtherList
@@ -94,6 +94,7 @@ def followup(
     status: str | Sequence[str] | None = None,
     flags: Sequence[int] | None = None,
     exclude: Table | Sequence[str | OtherList] = (),
+    exclude_known: bool = False,
     top: int | None = None,
 ) -> Table:
     """Rank labelled sources for observers, the most valuable first.
@@ -145,6 +146,9 @@ def followup(
         name is that in 4FGL, of the counterpart, or in an earlier catalogue. All other rows exclude the sources within
         :data:`fermiclass.catalog.joining.REACH` error ellipses, by their position or that in a name such as
         'PSR J1539-3323'.
+    exclude_known
+        Whether to leave out the sources that others know as pulsars (:func:`fermiclass.analysis.facts.known_pulsars`).
+        Candidates, and sources with a millisecond pulsar at their position, stay; ``KNOWN`` names them.
     top
         Number of sources to keep.
 
@@ -191,6 +195,9 @@ def followup(
     table[_ROW] = np.arange(len(table))  # names may repeat, or be empty
     table, selected = _meeting(table, constraints)
     table, excluded = _excluding(table, exclude, labels, selected)
+    if exclude_known:
+        table = table[~np.isin(table[_ROW], known_pulsars(labels))]
+        selected.append(f"no known pulsar {len(table)}")
     table.remove_column(_ROW)
     if contamination is not None:
         table = _expecting(table, ranking.probability, contamination, selected)

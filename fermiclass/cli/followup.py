@@ -40,6 +40,7 @@ from fermiclass.show.summaries import print_followup
     help="Leave out the sources of another list, such as known pulsars or targets observed, by name or position; can "
     "be repeated. A table with names or positions, or a .txt file with a name in each line.",
 )
+@click.option("--exclude-known", is_flag=True, help="Leave out sources that others know as pulsars: column KNOWN.")
 @click.option(
     "--by",
     type=click.Choice(list(CRITERIA)),

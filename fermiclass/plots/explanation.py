@@ -189,6 +189,6 @@ def _probabilities(explained: Explanation, axes: Axes) -> None:
     colour_labels(axes.get_yticklabels(), names)
     axes.set_xlabel("probability (circles: without error bars)", fontsize=SMALL)
     first, *second = explained.catalogued
-    size = "small" if second else "medium"  # there is a legend beside it
+    size = "x-small" if second else "medium"  # there is a legend beside it
     axes.set_title("\n".join([f"{explained.name} ({first})", *second]), loc="left", fontsize=size)
     open_frame(axes, xlim=(0.0, 1.0))

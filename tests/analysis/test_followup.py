@@ -9,7 +9,7 @@ from astropy.coordinates import SkyCoord
 from astropy.table import MaskedColumn, Table, vstack
 
 from fermiclass import followup
-from fermiclass.analysis.facts import past_candidates
+from fermiclass.analysis.facts import CLAIMS, KNOWN, past_candidates
 from fermiclass.analysis.followup import ADDED, CRITERIA
 from fermiclass.catalog.other_list import OtherList
 from fermiclass.errors import CatalogError, FermiclassError, SelectionError
@@ -210,6 +210,20 @@ def test_the_position_in_a_name_excludes(labels):
         at.dec.to_string(sep="", fields=2, pad=True, alwayssign=True),
     )
     assert left_out(labels, [f"PSR J{''.join(digits)}"])[0] == [k]
+
+
+def test_known_pulsars_are_excluded_and_candidates_stay(dr4):
+    """One of each kind of claim, and a source of which nobody says anything."""
+    facts = Table.read(KNOWN, format="ascii.csv")
+    assert set(facts["claim"]) == set(CLAIMS)
+    names = ["4FGL J2051.7+5051", "4FGL J0212.1+5321", "4FGL J0447.2+2446", "4FGL J1646.5-4406", "4FGL J0026.1-0732"]
+    labels = make_up_labels(dr4[np.isin(dr4.names, [*names, "4FGL J0540.0-7552", "4FGL J0000.3-7355"])])
+    kept = followup(labels, exclude_known=True)
+    assert sorted(set(labels["Source_Name"]) - set(kept["Source_Name"])) == sorted(names[:2])
+    assert kept.meta["selected"] == "all 7; no known pulsar 5"
+    said = dict(zip(kept["Source_Name"], kept["KNOWN"], strict=True))
+    assert said[names[2]].startswith("PSR J0447+2447, millisecond pulsar at the position (ATNF")
+    assert said[names[4]].startswith("claimed counterpart 3HSP J002611.6-073115")
 
 
 @pytest.mark.parametrize("names", ["a", ""])
