@@ -39,6 +39,8 @@ class Comparison:
     #: Number of ``labels``, ``others`` (rows of the other list), ``by_name``, ``by_position``, ``unmatched``;
     #: and ``no_news``: bcu that the other list takes for an AGN without a type. They have no OTHER_CLASS.
     numbers: Mapping[str, int]
+    #: Which rows of the table disagree, ``(n,)``: PRED_CLASS is no such class, or the probabilities differ.
+    disagrees: NDArray[np.bool_]
     #: For each class of the other list: number, how often PRED_CLASS is such a class, and the mean of the probability.
     agreement: Mapping[str, Mapping[str, float]]
     confusion: Mapping[str, Mapping[str, int]]  #: Numbers of sources by class of the other list and PRED_CLASS.
@@ -96,10 +98,11 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
         meant, unknown = _meant(said, other.classes, about)
     elif other.probability is None:
         meant = {str(of): [classes.index(name) for name in of_classes]}
-    agreement, confusion = _agree(table, said, meant, labels[mine], classes)
+    agreement, confusion, disagrees = _agree(table, said, meant, labels[mine], classes)
     ranks = None
     if of is not None and other.probability is not None:
         ranks = _ranks(table, other.probability[theirs], np.asarray(labels[column], float)[mine])
+        disagrees |= np.abs(np.asarray(table["DIFFERENCE"])) > 0
     roc = dict(_rocs(labels, classes, mine, said, meant, single=other.classes is None)) if truth else {}
     score = np.asarray(table["SURPRISE" if "SURPRISE" in table.colnames else "DIFFERENCE"])
     order = np.lexsort((np.asarray(table["Source_Name"]), -np.nan_to_num(np.abs(score), nan=-1.0)))
@@ -108,7 +111,7 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
         "by_position": int(np.sum(~pairs.by_name)), "unmatched": len(other) - len(np.unique(theirs)),
         "no_news": int(no_news.sum()),
     }  # fmt: skip
-    return Comparison(table[order], numbers, agreement, confusion, unknown, ranks, roc)
+    return Comparison(table[order], numbers, disagrees[order], agreement, confusion, unknown, ranks, roc)
 
 
 def _nearest(labels: Table, other: OtherList) -> Pairs:
@@ -167,10 +170,14 @@ def _meant(
 
 def _agree(
     table: Table, said: NDArray[np.str_], meant: Mapping[str, list[int]], labels: Table, classes: list[str]
-) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
-    """Add OTHER_CLASS, P_OTHER_CLASS and SURPRISE to the table; return the agreement and the confusion by class."""
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]], NDArray[np.bool_]]:
+    """Add OTHER_CLASS, P_OTHER_CLASS and SURPRISE to the table.
+
+    Return the agreement and the confusion by class, and the rows that disagree.
+    """
+    wrong = np.zeros(len(table), bool)
     if not meant:
-        return {}, {}
+        return {}, {}, wrong
     P = np.array([np.asarray(labels[f"P_{name}"], float) for name in classes]).T
     p, predicted = np.full(len(table), np.nan), np.asarray(table["PRED_CLASS"], str)
     agreement: dict[str, dict[str, float]] = {}
@@ -178,14 +185,18 @@ def _agree(
     for word, inside in meant.items():
         rows = said == word
         p[rows] = P[rows][:, inside].sum(axis=1)
-        right = np.isin(predicted[rows], [classes[c] for c in inside])
-        agreement[word] = {"n": int(rows.sum()), "agree": float(right.mean()), "mean_p": float(p[rows].mean())}
+        wrong[rows] = ~np.isin(predicted[rows], [classes[c] for c in inside])
+        agreement[word] = {
+            "n": int(rows.sum()),
+            "agree": float(1.0 - wrong[rows].mean()),
+            "mean_p": float(p[rows].mean()),
+        }
         confusion[word] = {name: int(np.sum(predicted[rows] == name)) for name in classes}
     table["OTHER_CLASS"] = Column(said, description="Class in the other list")
     table["P_OTHER_CLASS"] = Column(p, description="Our probability of that class", meta={"ucd": "stat.probability"})
     surprise = -np.log(np.maximum(p, _LEAST))
     table["SURPRISE"] = Column(surprise, description="-ln P_OTHER_CLASS", meta={"ucd": "stat.value"})
-    return agreement, confusion
+    return agreement, confusion, wrong
 
 
 def _ranks(table: Table, q: FloatArray, p: FloatArray) -> dict[str, float]:

@@ -42,16 +42,21 @@ class Matches(NamedTuple):
     notes: tuple[str, ...]  #: Sentences on the matches.
 
 
-def match(catalog: Catalog, other: OtherList, *, needed: bool = True) -> Matches:
+def match(catalog: Catalog, other: OtherList, *, says: NDArray[np.str_] | None = None, needed: bool = True) -> Matches:
     """Match a table with a catalogue by Source_Name, and all other rows by position.
 
     A position matches within the 95 % error ellipse of a source, and within 0.1° of a source without an ellipse. A pair
-    counts if neither of the two has another partner; all other rows are ambiguous. Raises CatalogError when nothing
-    matches, unless `needed` is False.
+    counts if neither of the two has another partner; all other rows are ambiguous. Of rows of one source that say the
+    same, ``(N,)``, only the first counts. Raises CatalogError when nothing matches, unless `needed` is False.
     """
     at = (catalog.column(name) for name in (*PLACE, *ELLIPSE))
     pairs = other.pairs(catalog.names, *at)
-    single = (np.bincount(pairs.theirs)[pairs.theirs] == 1) & (np.bincount(pairs.mine)[pairs.mine] == 1)
+    of_one, unmatched = np.bincount(pairs.theirs)[pairs.theirs] == 1, len(other) - len(np.unique(pairs.theirs))
+    if says is not None:
+        content = np.column_stack([pairs.mine, np.unique(says, return_inverse=True)[1][pairs.theirs]])
+        first = np.sort(np.unique(content, axis=0, return_index=True)[1])
+        pairs, of_one = pairs[first], of_one[first]
+    single = of_one & (np.bincount(pairs.mine)[pairs.mine] == 1)
     ambiguous = np.unique(pairs.theirs[~single])
     if needed and not np.any(single):
         raise CatalogError(
@@ -64,7 +69,7 @@ def match(catalog: Catalog, other: OtherList, *, needed: bool = True) -> Matches
         _LOG.info("%s: row %d, '%s', is %s, %s", other.source, j + 1, other.names[j], catalog.names[i], how)
     notes = [
         f"'{other.source}': {by_name.sum()} rows match sources of {catalog.source} by name, {np.sum(~by_name)} by "
-        f"position, {len(other) - len(theirs) - len(ambiguous)} none (-v lists the matches)"
+        f"position, {unmatched} none (-v lists the matches)"
     ]
     if len(ambiguous):
         shown = ", ".join(str(other.names[j] or f"row {j + 1}") for j in ambiguous[:_MOST_SHOWN])
@@ -158,12 +163,16 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
     column = next((there[name] for name in ("label", "class", "class1", "type") if name in there), None)
     if column is None:
         raise CatalogError(f"'{source}' has no column of labels, named label, class or type; it has {plain.colnames}.")
-    matches = match(catalog, OtherList.of(plain, source, class_column=column), needed=needed)
     weight = next((plain[there[name]] for name in ("weight", "probability") if name in there), np.ones(len(plain)))
-    weights = np.asarray(weight, float)
-    if not np.all((weights > 0) & (weights <= 1)):
+    try:
+        weights = np.asarray(weight, float)
+    except ValueError:
+        weights = np.zeros(len(plain))
+    if weights.ndim != 1 or not np.all((weights > 0) & (weights <= 1)):
         raise CatalogError(f"'{source}' has weights that are not in (0, 1]. Correct them, or leave the rows out.")
     words = np.char.strip(np.asarray(plain[column]).astype(str)).tolist()
+    says = np.array([f"{word}@{weight}" for word, weight in zip(words, weights, strict=True)])
+    matches = match(catalog, OtherList.of(plain, source, class_column=column), says=says, needed=needed)
     own = np.full(len(catalog), "", object) if catalog.own_labels is None else catalog.own_labels.astype(object)
     own_weights = np.ones(len(catalog)) if catalog.own_weights is None else catalog.own_weights.copy()
     for i, j in zip(matches.mine, matches.theirs, strict=True):

@@ -98,7 +98,7 @@ def convert_units(table: Table, source: str) -> None:
             factor = found.to(wanted)
         except UnitConversionError as error:
             raise CatalogError(
-                f"{source}: column {name} is in {found}, expected {_shown(wanted)}. Correct the column, or its unit."
+                f"{source}: column {name} is in {_shown(found)}, expected {_shown(wanted)}. Correct it, or its unit."
             ) from error
         table[name].unit = wanted
         _set(table, name, np.asarray(table[name]) * factor)

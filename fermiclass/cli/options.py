@@ -129,9 +129,10 @@ def _to_standard_error(context: click.Context, parameter: click.Parameter, count
 def _to_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     if path is None or context.resilient_parsing:
         return
-    if path.suffix != ".log":  # no table, model or catalogue ends like this
+    target = check_place(path)
+    if {path.suffix, target.suffix} != {".log"}:  # no table, model or catalogue ends like this
         raise OutputError(f"the log '{path}' does not end in .log: give it such a name, as the file is appended to.")
-    with os_errors_as_output_errors(check_place(path)):
+    with os_errors_as_output_errors(target):
         handler = logging.FileHandler(path, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     _add(context, handler, logging.DEBUG)

@@ -268,12 +268,13 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
     column, theirs = ("P_OTHER_CLASS", "OTHER_CLASS") if by_class else ("OTHER_P", "OTHER_NAME")
     shown = (
         (row["Source_Name"], row["PRED_CLASS"], f"{row['P_MAX']:.3f}", row[theirs], f"{row[column]:.3f}")
-        for row in comparison.table[:rows]
+        for row in comparison.table[comparison.disagrees][:rows]
     )
-    console.print("The clearest disagreements first:")
-    console.print(
-        rich_table("source", "here", ">P", "other", ">P here of other" if by_class else ">P other", rows=shown)
-    )
+    if np.any(comparison.disagrees):
+        console.print("The clearest disagreements first:")
+        console.print(
+            rich_table("source", "here", ">P", "other", ">P here of other" if by_class else ">P other", rows=shown)
+        )
     if path is not None:
         console.print(f"{len(comparison.table)} sources: {path}", soft_wrap=True)
 

@@ -50,6 +50,9 @@ def test_classes(labels, published):
     assert np.all(np.diff(p) >= 0)  # the surest disagreement first
     np.testing.assert_allclose(found.table["SURPRISE"], -np.log(np.maximum(p, 1e-5)))
     assert found.table["SEPARATION"].max() < 1e-4
+    same = {"BL Lac": "bll", "FSRQ": "fsrq", "PSR": "psr"}
+    other = [same[word] for word in found.table["OTHER_CLASS"]]
+    np.testing.assert_array_equal(found.disagrees, np.asarray(found.table["PRED_CLASS"]) != other)
 
 
 def test_a_bcu_that_is_still_one_agrees_with_nothing(dr4):
@@ -62,7 +65,9 @@ def test_a_bcu_that_is_still_one_agrees_with_nothing(dr4):
     assert found.numbers["no_news"] == np.sum(is_bcu & (said != "FSRQ")) > 0
     for word in ("FSRQ", "bcu", "AGN"):
         assert found.agreement[word]["n"] == np.sum((said == word) & ((word == "FSRQ") | ~is_bcu))
-    assert np.isnan(found.table["SURPRISE"]).sum() == found.numbers["no_news"]
+    nothing = np.isnan(found.table["SURPRISE"])
+    assert nothing.sum() == found.numbers["no_news"]
+    assert not np.any(found.disagrees & nothing)
     only = OtherList.of(Table({"Name": labels["Source_Name"][is_bcu], "Class": ["bcu"] * is_bcu.sum()}))
     with pytest.raises(ClassError, match="calls all common sources bcu or AGN"):
         compare(labels, only)

@@ -88,10 +88,22 @@ def test_shares_are_of_weights(few):
     np.testing.assert_allclose(other.training_shares, expected / expected.sum())
 
 
+def test_a_label_that_is_repeated_counts_once(few):
+    one, two, three = few.names[few.classes == ""][:3]
+    table = Table({"name": [one, one.lower(), two, two, three], "class": ["psr", "psr", "psr", "bll", "bll"]})
+    made = relabel(few, table)
+    found = dict(zip(made.names, made.own_labels, strict=True))
+    assert (found[one], found[two], found[three]) == ("psr", "", "bll")
+    assert "2 rows match sources" in made.notes[-3]
+    assert "2 rows match several sources, or share one" in made.notes[-2]
+    weighed = relabel(few, Table({"name": [one, one], "class": ["psr", "psr"], "weight": [1.0, 0.5]}), needed=False)
+    assert not np.any(weighed.own_labels == "psr")
+
+
 @pytest.mark.parametrize(
     ("columns", "error", "word"),
     [
-        ({"label": ["bll"], "weight": [2.0]}, CatalogError, "weights"),
+        *(({"label": ["bll"], "weight": [weight]}, CatalogError, "weights") for weight in (2.0, "high", [1.0, 0.5])),
         ({"colour": ["bll"]}, CatalogError, "no column of labels"),
         ({"label": ["quasar"]}, ClassError, "quasar"),
     ],

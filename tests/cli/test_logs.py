@@ -43,10 +43,12 @@ def test_a_log_has_every_command_with_times_and_the_traceback_of_an_error(tmp_pa
         ("labels.fits", "the log 'labels.fits' does not end in .log"),
         ("missing/run.log", "there is no folder"),
         ("folder.log", "it is a folder"),
+        ("link.log", "the log 'link.log' does not end in .log"),
     ],
 )
 def test_a_wrong_place_for_a_log_is_refused(tmp_path, name, message):
     (tmp_path / "folder.log").mkdir()
+    (tmp_path / "link.log").symlink_to(tmp_path / "labels.fits")
     (tmp_path / "labels.fits").write_bytes(b"mine")
     done = run("info", DR4, "--log", name, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
