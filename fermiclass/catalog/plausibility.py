@@ -60,6 +60,8 @@ EXPECTED: dict[str, Expected] = {
     "Unc_Flux_Band": Expected("ph cm-2 s-1", -1e-6, 1e-6, -1e-3, 1e-3, positive=False),
 }
 EXPECTED |= {f"{name}_UL": EXPECTED[name] for name in ("Flux1000", "Energy_Flux100", "Flux_Band")}  # upper limits
+_OF_BANDS = ("Flux_Band", "Unc_Flux_Band", "Flux_Band_UL")
+EXPECTED |= {f"{name}_{k}": EXPECTED[name] for name in _OF_BANDS for k in range(1, 9)}  # one column each
 #: Quantities of sources of one's own that are no columns of a catalogue.
 EXPECTED |= {
     "TS": Expected("", 0.25, 1e8, 1e-6, 1e8),
@@ -154,11 +156,11 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
         For each such column.
     """
     in_doubt = np.zeros(len(table), bool)
-    for name in sorted((name for name in table.colnames if name in EXPECTED), key=lambda name: name.endswith("_UL")):
+    for name in sorted((name for name in table.colnames if name in EXPECTED), key=lambda name: "_UL" in name):
         values, expected = np.asarray(table[name], np.float64), EXPECTED[name]
         least = max(expected.least, 0.5 * expected.low if expected.positive else expected.low - 1.0)
         most = min(expected.most, 10.0 * expected.high)
-        usable, limited = np.isfinite(values), name.removesuffix("_UL")
+        usable, limited = np.isfinite(values), name.replace("_UL", "")
         if limited != name and limited in table.colnames and table[limited].shape == values.shape:
             usable &= ~np.isfinite(table[limited])  # a limit beside a value does not count
         odd = usable & ((values < least) | (values > most))

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import digest
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units
-from fermiclass.catalog.releases import Release, UnknownReleaseWarning, recognise
+from fermiclass.catalog.releases import BAND_EDGES, Release, UnknownReleaseWarning, recognise
 from fermiclass.catalog.second_associations import put_back
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.files import read_bytes
@@ -102,7 +102,7 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     CatalogError when columns or rows are missing, or have other types.
     """
     name, shown = (source.name, f"'{source.name}'") if isinstance(source, Path) else (source, source)
-    refuse_hard(table.colnames, shown)
+    refuse_hard(table.colnames, (), shown)
     header = {key.upper(): value for key, value in table.meta.items()}
     release, doubt = recognise(header, table.colnames, len(table))
     clean = Table(meta={key: header[key] for key in ("CDS-NAME", "VERSION", "DATE") if key in header})
@@ -131,28 +131,45 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     return Catalog(clean, release, name, sha256)
 
 
-def refuse_hard(columns: Iterable[str], source: str) -> None:
-    """Raise CatalogError for 2FHL and 3FHL, which alone have the energy of the most energetic photon."""
-    if "HEP_Energy" in columns:
+def refuse_hard(columns: Collection[str], names: Iterable[str], source: str) -> None:
+    """Raise CatalogError for 1FHL, 2FHL and 3FHL, by columns that they alone have, or by names without a Flux1000."""
+    hard = {"HEP_Energy", "Flux10_30GeV"} & {*columns}
+    hard |= {name[:4] for name in names if re.match("[123]FHL ", name)} if "Flux1000" not in columns else set()
+    if hard:
         raise CatalogError(
-            f"{source} has a column HEP_Energy, as 2FHL and 3FHL do: fluxes and indices above 50 or 10 GeV are not "
-            "those of 4FGL, from which models learn. Label 4FGL-DR4 in its place: it has most of these sources, with "
-            "their names in ASSOC_FHL."
+            f"{source} has {' and '.join(sorted(hard))}, as 1FHL, 2FHL and 3FHL do: fluxes and indices above 10 or 50 "
+            "GeV are not those of 4FGL, from which models learn. Label 4FGL-DR4 in its place: it has most of these "
+            "sources, with their names in ASSOC_FHL."
         )
 
 
 def join_bands(table: Table) -> None:
-    """Turn columns X_Band_1 ... X_Band_n, as of a data frame, into one column X_Band."""
-    bands: dict[str, list[tuple[int, str]]] = {}
+    """Turn columns X_Band_1 ... X_Band_n, as of a data frame, into one column X_Band of n values.
+
+    If only some of the bands of 4FGL-DR4 have a column, the other values are NaN. A column with more than 8 has two
+    values of each band.
+    """
+    bands: dict[str, dict[int, str]] = {}
     for name in table.colnames:
         if found := _NUMBERED.fullmatch(name):
-            bands.setdefault(found[1], []).append((int(found[2]), name))
+            bands.setdefault(found[1], {})[int(found[2])] = name
     for name, members in bands.items():
-        numbers, names = zip(*sorted(members), strict=True)
-        if name not in table.colnames and numbers == tuple(range(1, len(numbers) + 1)):
-            data = np.stack([np.asarray(table[part], np.float64) for part in names], axis=1)
-            table[name] = Column(data, unit=table[names[0]].unit, meta=table[names[0]].meta)
-            table.remove_columns(list(names))
+        last, first = max(members), table[members[min(members)]]
+        sizes = [n for n in (*BAND_EDGES, 16, last) if n >= last]
+        size = next(n for n in sizes if n >= 8 or sorted(members) == [*range(1, n + 1)])
+        if name in table.colnames or min(members) == 0:
+            continue
+        parts = [table[members[k]] if k in members else np.full(first.shape, np.nan) for k in range(1, size + 1)]
+        try:
+            data = np.stack([_as_floats(np.asarray(part)) for part in parts], axis=1)
+        except ValueError as error:
+            raise CatalogError(f"columns {first.name} ... do not hold numbers ({in_one_line(error)}).") from error
+        table[name] = Column(data, unit=first.unit, meta=first.meta)
+        table.remove_columns(list(members.values()))
+
+
+def _as_floats(data: NDArray[Any]) -> NDArray[np.float64]:
+    return (np.where(data == "", "nan", data) if data.dtype.kind == "U" else data).astype(np.float64)
 
 
 def _check_required(table: Table, release: Release, source: str) -> None:
@@ -180,7 +197,7 @@ def _check_required(table: Table, release: Release, source: str) -> None:
 def _as_flags(data: NDArray[Any], source: str) -> NDArray[Any]:
     """Return Flags as whole numbers, also from text. Missing ones become NaN."""
     try:
-        numbers = np.where(data == "", "nan", data).astype(np.float64) if data.dtype.kind == "U" else data
+        numbers = _as_floats(data) if data.dtype.kind == "U" else data
     except ValueError:
         numbers = np.full(len(data), 0.5)
     if data.dtype.kind == "b" or data.ndim != 1 or np.any((numbers != np.rint(numbers)) & ~np.isnan(numbers)):

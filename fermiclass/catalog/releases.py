@@ -23,6 +23,20 @@ REQUIRED_COLUMNS = (
     "CLASS1",
 )
 
+#: Numeric columns of the 4FGL releases with one number a source. They are known without a catalogue.
+RAW_COLUMNS: tuple[str, ...] = (
+    "RAJ2000", "DEJ2000", "GLON", "GLAT",
+    "Conf_68_SemiMajor", "Conf_68_SemiMinor", "Conf_68_PosAng",
+    "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng",
+    "Signif_Avg", "Pivot_Energy", "Flux1000", "Energy_Flux100",
+    "PL_Flux_Density", "PL_Index",
+    "LP_Flux_Density", "LP_Index", "LP_beta", "LP_SigCurv", "LP_EPeak",
+    "PLEC_Flux_Density", "PLEC_Index", "PLEC_Expfactor", "PLEC_IndexS", "PLEC_ExpfactorS", "PLEC_Exp_Index",
+    "PLEC_SigCurv", "PLEC_EPeak",
+    "Npred", "Variability_Index", "Frac_Variability", "Signif_Peak", "Flux_Peak",
+    "Variability2_Index", "Frac2_Variability", "Signif2_Peak", "Flux2_Peak",
+)  # fmt: skip
+
 #: Edges of `Flux_Band` in MeV, by the number of bands: 5 in 3FGL, 7 in 4FGL DR1 and DR2, 8 from DR3 on (HDU
 #: `EnergyBounds`).
 BAND_EDGES: dict[int, tuple[float, ...]] = {

@@ -18,6 +18,7 @@ import numpy as np
 
 from fermiclass.catalog import Catalog, CatalogWarning
 from fermiclass.catalog.catalog import DISC
+from fermiclass.catalog.releases import RAW_COLUMNS
 from fermiclass.errors import FeatureError
 from fermiclass.features.inputs import Band, Column, Reading
 from fermiclass.features.transforms import ASINH, ASINH_DISTANCE, HARDNESS_RATIO, IDENTITY, LOG, ROUNDED_LOG, Transform
@@ -191,20 +192,6 @@ FEATURES: dict[str, Feature] = {feature.name: feature for members in FEATURE_SET
 
 #: The minimum significance of the main paper (Villacampa-Calvo et al. 2021, section 5.6).
 PAPER_MIN_SIGNIFICANCE = 30.0
-
-#: Numeric columns of the 4FGL releases with one number a source. They are known without a catalogue.
-RAW_COLUMNS: tuple[str, ...] = (
-    "RAJ2000", "DEJ2000", "GLON", "GLAT",
-    "Conf_68_SemiMajor", "Conf_68_SemiMinor", "Conf_68_PosAng",
-    "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng",
-    "Signif_Avg", "Pivot_Energy", "Flux1000", "Energy_Flux100",
-    "PL_Flux_Density", "PL_Index",
-    "LP_Flux_Density", "LP_Index", "LP_beta", "LP_SigCurv", "LP_EPeak",
-    "PLEC_Flux_Density", "PLEC_Index", "PLEC_Expfactor", "PLEC_IndexS", "PLEC_ExpfactorS", "PLEC_Exp_Index",
-    "PLEC_SigCurv", "PLEC_EPeak",
-    "Npred", "Variability_Index", "Frac_Variability", "Signif_Peak", "Flux_Peak",
-    "Variability2_Index", "Frac2_Variability", "Signif2_Peak", "Flux2_Peak",
-)  # fmt: skip
 
 
 def parse_features(

@@ -1,5 +1,7 @@
 """Sources that are in no catalogue: names, units, formulas of what is derived, and what is implausible."""
 
+import warnings
+
 import astropy.units as u
 import numpy as np
 import pytest
@@ -59,8 +61,8 @@ def test_units_are_converted_and_missing_ones_stated():
 
 
 def test_names_of_ones_own():
-    row = {"id": "x", "F": 1e-9, "dF": 1e-10, "index": 2.0, "odd": 1.0}
-    catalog = read_sources(row, {"Source_Name": "id", "Flux1000": "F", "Unc_Flux1000": "dF"})
+    row = {"id": "x", "F": 1e-9, "f": 1.0, "dF": 1e-10, "index": 2.0, "odd": 1.0}
+    catalog = read_sources(row, {"Source_Name": "id", "Flux1000": "F", "unc_flux1000": "dF"})
     assert (value(catalog, "Flux1000"), value(catalog, "Unc_Flux1000")) == (1e-9, 1e-10)
     assert value(catalog, "PL_Index") == 2.0
     assert "odd" in catalog.notes[-1]
@@ -456,3 +458,90 @@ def test_bands_with_one_error_and_limits(tmp_path):
         np.testing.assert_allclose(Band(1e2).read(read_sources(source)).sigma, 1e-11 * 150)
     with pytest.raises(CatalogError, match="5 bands"):  # those of 3FGL, or of 3FHL
         read_sources(ROW | {name: data[:5] for name, data in columns.items()})
+
+
+BANDS = {f"Flux_Band_{k}": 10.0 ** (-8 - 0.5 * k) for k in range(1, 9)}
+ERRORS = {f"Unc_{name}": 0.2 * flux for name, flux in BANDS.items()}
+
+
+def test_bands_of_any_spelling_are_those_of_the_catalogue():
+    """Also by `columns`; an empty column of a CSV is a band that is not known."""
+    plain = read_sources(ROW | {"Flux_Band": [*BANDS.values()], "Unc_Flux_Band": [*ERRORS.values()]})
+    own = {f"x{k}": flux for k, flux in enumerate((*BANDS.values(), *ERRORS.values()))}
+    columns = dict(zip((*BANDS, *(name.lower() for name in ERRORS)), own, strict=True))
+    assert_same(read_sources(ROW | own, columns), plain)
+    for form in ("unc_Flux_Band_{}", "flux_band_{}_err", "FLUX_BAND_ERR_{}", "e_Flux_Band_{}"):
+        errors = {form.format(k): error for k, error in enumerate(ERRORS.values(), start=1)}
+        assert_same(read_sources(ROW | {name.lower(): flux for name, flux in BANDS.items()} | errors), plain)
+    both = dict(zip((f"Unc_Flux_Band_{k}" for k in range(1, 17)), np.ravel(plain.table["Unc_Flux_Band"]), strict=True))
+    assert_same(read_sources(ROW | BANDS | both), plain)  # as of `Catalog.to_pandas`
+
+
+@pytest.mark.parametrize("there", [{2, 3, 4, 5, 6, 7}, {1, 2}, {3}, {1, 2, 3, 4, 5, 8}])
+def test_bands_that_are_not_given_are_not_known(there):
+    expected = read_sources(ROW | BANDS | ERRORS).table["Flux_Band"].copy()
+    expected[:, [k - 1 for k in range(1, 9) if k not in there]] = np.nan
+    some = {name: flux for name, flux in (BANDS | ERRORS).items() if int(name[-1]) in there}
+    gaps = dict.fromkeys(BANDS | ERRORS, "") | {name: str(flux) for name, flux in some.items()}
+    for row in (some, gaps):
+        np.testing.assert_array_equal(read_sources(ROW | row).table["Flux_Band"], expected)
+    limits = {f"flux_band_ul_{k}": 1e-9 for k in range(1, 9) if k not in there}
+    measured = read_sources(ROW | some | limits).table["Flux_Band"]
+    np.testing.assert_allclose(measured, np.where(np.isnan(expected), 5e-10, expected))
+
+
+def test_a_name_that_is_no_column_is_refused_with_the_nearest():
+    for side, near in (("Foo", "Known are"), ("Flux100", "Near it are Flux1000"), ("LP_Idx", "LP_Index")):
+        with pytest.raises(CatalogError, match=f"{side} is no column of the catalogue.*{near}"):
+            read_sources(ROW | {"x": 1.0}, {side: "x"})
+    with pytest.raises(CatalogError, match="Signif_Avg a second time"):
+        read_sources(ROW | {"x": 1.0, "y": 1.0}, {"sqrt_ts": "x", "significance": "y"})
+    with pytest.warns(CatalogWarning, match="converted"):
+        found, plain = (
+            read_sources(ROW | {x: 6.24e-6, f"{x}_err": 1e-6}, columns)
+            for x, columns in (("x", {"eflux100": "x"}), ("eflux100", {}))
+        )
+    assert_same(found, plain)
+
+
+@pytest.mark.parametrize(
+    ("more", "columns"),
+    [({"b": 1e-9}, {"Flux_Band_3": "b"}), ({"t": 64.0, "Signif_Avg": 8.0}, {"TS": "t"}), ({"r": 1000.0}, {"Eb": "r"})],
+)
+def test_what_is_said_and_not_used_is_a_warning(more, columns):
+    row = {"PL_Index": 2.2, **more}
+    with pytest.warns(CatalogWarning, match="not used"):
+        read_sources(row, columns)
+
+
+def test_sources_in_any_form_are_the_same():
+    """Each of a list becomes columns of the catalogue on its own; others beside it do not count."""
+    rows = [
+        ROW | {"name": name, "flux1000": flux, "Flux_Band": np.full(8, flux)}
+        for name, flux in (("a", 1e-9), ("b", 2e-9))
+    ]
+    plain = read_sources(rows)
+    table = Table(rows)
+    table.add_index("name")
+    frame = plain.to_pandas()
+    forms = [table, [*table], {row["name"]: row for row in rows}]
+    forms += [{"sources": forms[2]}, {name: table[name].data for name in table.colnames}, table.as_array()]
+    forms += [[*table.as_array()], [rows[0], table[1]], [table.loc["a"], rows[1]]]
+    forms += [frame, [each for _, each in frame.iterrows()], [*frame.itertuples()]]
+    forms += [[rows[0] | {"covar": np.eye(2)}, rows[1] | {"covar": np.eye(3)}]]
+    for form in forms:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*not read")
+            found = read_sources(form)
+        assert found.names.tolist() == ["a", "b"]
+        assert_same(found, plain)
+    for one in (table[1], table.loc["b"], frame.iloc[1], table.as_array()[1]):
+        assert_same(read_sources(one), plain[1:])
+    different = [{"name": "c", "PL_Index": 2.0, "pivot_energy": 2.0 * u.GeV}, rows[0], {"ra": "05:34:32", "dec": "22"}]
+    with pytest.warns(CatalogWarning, match="converted"):
+        mixed = read_sources(different)
+    assert mixed.names.tolist() == ["c", "a", "row 3"]
+    np.testing.assert_allclose(mixed.table["Pivot_Energy"], [2000.0, 1000.0, np.nan])
+    np.testing.assert_allclose(mixed.table["PL_Index"], [2.0, np.nan, np.nan])
+    with pytest.raises(CatalogError, match="different lengths"):
+        read_sources({"name": ["a", "b"], "PL_Index": [2.0]})

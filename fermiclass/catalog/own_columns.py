@@ -1,0 +1,250 @@
+"""Names of columns in tables of one's own: which column is which quantity of the catalogue."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import astropy.units as u
+import numpy as np
+from astropy.table import Table
+from numpy.typing import NDArray
+
+from fermiclass.catalog.other_list import text_degrees
+from fermiclass.catalog.plausibility import EXPECTED, PLACES
+from fermiclass.catalog.reading import USUAL
+from fermiclass.catalog.releases import RAW_COLUMNS
+from fermiclass.errors import CatalogError, in_one_line
+
+#: Quantities that are no columns of a catalogue but tell one: TS, the ΔTS of curvature, the energy at which a spectrum
+#: has its index, the covariance of index and curvature, fermipy's parameters, and the type of the spectrum.
+TS, DELTA_TS, REFERENCE, COVARIANCE, VALUES, ERRORS, SPECTRUM, INDEX = (
+    "TS", "delta_TS", "reference_energy", "cov_alpha_beta", "param_values", "param_errors", "SpectrumType", "index",
+)  # fmt: skip
+
+#: Names of the error of a quantity, and of its upper limit. Of a band, its number may stand last: Flux_Band_err_2.
+_ERROR_NAMES = ("unc_{}", "{}_err", "{}_error", "{}_unc", "{}_sigma", "err_{}", "e_{}", "sigma_{}", "d_{}")
+_LIMIT_NAMES = ("{}_ul", "{}_ul95", "ul_{}", "{}_upper_limit")
+
+#: Usual names, in lower case, of the catalogue's columns and of these quantities: those of fermipy, gammapy, VizieR and
+#: HEASARC. The first that is there is taken.
+NAMES: dict[str, tuple[str, ...]] = {
+    "Source_Name": ("source_name", "name", "source", "src_name", "4fgl"),
+    "RAJ2000": ("raj2000", "ra", "ra_deg", "ra_j2000", "_raj2000", "ra_icrs"),
+    "DEJ2000": ("dej2000", "dec", "de", "decj2000", "dec_deg", "dec_j2000", "_dej2000", "de_icrs"),
+    "GLON": ("glon", "lii"),
+    "GLAT": ("glat", "bii"),
+    "Conf_95_SemiMajor": ("conf_95_semimajor", "pos_r95", "r95", "semi_major_axis_95", "amaj95"),
+    "Conf_95_SemiMinor": ("conf_95_semiminor", "semi_minor_axis_95", "amin95"),
+    "Conf_95_PosAng": ("conf_95_posang", "position_angle_95"),
+    "Signif_Avg": ("signif_avg", "significance", "signif", "sqrt_ts", "detection_significance", "signi"),
+    "Pivot_Energy": ("pivot_energy", "e_pivot", "epivot"),
+    "Flux1000": ("flux1000", "flux_1_100_gev"),
+    "Energy_Flux100": ("energy_flux100", "eflux100", "eflux", "energy_flux"),
+    "PL_Index": ("pl_index", "powerlaw_index"),
+    INDEX: ("photon_index", "spectral_index", "index", "gamma"),
+    "LP_Index": ("lp_index", "alpha"),
+    "LP_beta": ("lp_beta", "beta"),
+    "LP_SigCurv": ("lp_sigcurv", "sigcurv", "lp_curve_significance"),
+    "PLEC_SigCurv": ("plec_sigcurv", "plec_curve_significance"),
+    "CLASS1": ("class1", "class", "source_type"),
+    TS: ("ts", "test_statistic"),
+    DELTA_TS: ("delta_ts", "dts_curv", "delta_ts_curv", "ts_curv"),
+    REFERENCE: ("reference_energy", "e_ref", "reference", "e_0", "e0", "eb", "scale"),
+    COVARIANCE: ("cov_alpha_beta", "cov_index_beta"),
+    VALUES: ("param_values",),
+    ERRORS: ("param_errors",),
+    SPECTRUM: ("spectrumtype", "spectrum_type"),
+    "Flags": ("flags",),
+    "ASSOC1": ("assoc1",),
+}
+NAMES |= {name: (name.lower(),) for name in (*EXPECTED, *RAW_COLUMNS) if name not in NAMES and "Unc_" not in name}
+
+#: The SpectrumType whose index each is.
+KINDS = {"PL_Index": "PowerLaw", "LP_Index": "LogParabola"}
+TEXTS = ("Source_Name", "CLASS1", "ASSOC1", SPECTRUM)
+
+#: Units of quantities under these names where they differ from the catalogue's: those of fermipy.
+UNITS = {"eflux100": "MeV cm-2 s-1", "eflux": "MeV cm-2 s-1"}
+
+#: Names that mean other things, too, such as a number of the row: taken as :func:`_is_meant` says.
+_DOUBTFUL = ("index", "gamma", "reference", "e_0", "e0", "eb", "scale", "energy_flux")
+_INDICES = (-1.0, 8.0)  #: Least and highest photon index under such a name.
+_EMPTY = ("", "--", "nan", "na", "n/a", "<na>", "none", "null")  #: Texts of no number.
+
+
+def _spellings(forms: Iterable[str], name: str) -> list[str]:
+    """Return the names of the error, or of the limit, of a quantity, in small letters."""
+    stem, band, number = re.fullmatch(r"(.*?(_band)?)(_\d+)?", name.lower()).groups("")  # type: ignore[union-attr]
+    stem, number = (stem, number) if band else (stem + number, "")
+    return [each for form in forms for each in (form.format(stem + number), form.format(stem) + number)]
+
+
+def _limit_of(name: str) -> str:
+    head, band, number = name.partition("_Band")
+    return f"{head}{band}_UL{number}"
+
+
+NAMES |= {
+    limit: tuple(each for of in NAMES[name] for each in _spellings(_LIMIT_NAMES, of))
+    for name, limit in ((name, _limit_of(name)) for name in NAMES)
+    if limit in EXPECTED
+}
+UNITS |= {each: UNITS[x] for x in UNITS for each in _spellings((*_ERROR_NAMES, *_LIMIT_NAMES), x)}
+
+#: Columns of the catalogue by what may stand on the left of ``--columns``, in small letters.
+_SIDES = {each: f"Unc_{x}" for x in NAMES if x not in TEXTS for of in NAMES[x] for each in _spellings(_ERROR_NAMES, of)}
+_SIDES |= {each: name for name, usual in NAMES.items() for each in (name.lower(), *usual)}
+
+
+class Said(NamedTuple):
+    """Which column of a table the user says is one of the catalogue."""
+
+    side: str  #: The user's name of the latter, in small letters.
+    column: str
+
+
+def standard_names(columns: Mapping[str, str], there: Collection[str], shown: str) -> dict[str, Said]:
+    """Return columns that are `there` by their names in the catalogue, from any known name of the latter.
+
+    Raises CatalogError when a name is not known, two mean the same, or a column is missing.
+    """
+    found: dict[str, Said] = {}
+    for side, given in columns.items():
+        name = _SIDES.get(side.lower())
+        if name is None or name in found:
+            near = dict.fromkeys(_SIDES[each] for each in difflib.get_close_matches(side.lower(), _SIDES, 5, 0.5))
+            what = f"names {name} a second time" if name else "is no column of the catalogue"
+            hint = f"Near it are {', '.join(near)}" if near else "Known are the columns of 4FGL-DR4"
+            raise CatalogError(f"--columns {side}={given}: {side} {what}. {hint}.")
+        column = next((each for each in (given, *there) if each in there and each.lower() == given.lower()), None)
+        if column is None:
+            raise CatalogError(f"{shown} has no column {given}; it has {', '.join(there)}.")
+        found[name] = Said(side.lower(), column)
+    return found
+
+
+def find_columns(given: Table, said: Mapping[str, Said], shown: str, *, needed: bool = True) -> dict[str, str]:
+    """Return the names in a table by the names in the catalogue; `said` has those that the user says.
+
+    Raises CatalogError when none tells a spectrum and one is needed.
+    """
+    there = {name.lower(): name for name in reversed(given.colnames)}
+    found = {name: each.column for name, each in said.items() if each.column in given.colnames}
+    for name, usual in NAMES.items():
+        meant = (there[each] for each in usual if each in there and _is_meant(given[there[each]], name, there, found))
+        original = found.get(name) or next(meant, None)
+        if original is None or (name not in found and original in found.values()):
+            continue
+        found[name] = original
+        for of_it, forms in ((f"Unc_{name}", _ERROR_NAMES), (_limit_of(name), _LIMIT_NAMES)):
+            column = found.get(of_it) or _first(forms, original, there)
+            if column and column not in found.values():
+                found[of_it] = column
+    given_index = {unc: found.pop(f"{unc}{INDEX}") for unc in ("", "Unc_") if f"{unc}{INDEX}" in found}
+    curved = "LP_beta" in found and "LP_Index" not in found
+    for name in KINDS if SPECTRUM in found else ["LP_Index" if curved else "PL_Index"]:
+        if name not in found:
+            found = {f"{unc}{name}": original for unc, original in given_index.items()} | found
+    if needed and not {*found} - {*USUAL, "CLASS1", "ASSOC1", "Flags"}:
+        raise CatalogError(
+            f"{shown} has no column that tells a spectrum; it has {', '.join(there.values())}. Name them, such as "
+            "--columns Flux1000=flux,Unc_Flux1000=flux_err."
+        )
+    return found
+
+
+def unit_of(name: str, found: Mapping[str, str], said: Mapping[str, Said]) -> str | None:
+    """Return the unit that the names of a column, or else of its quantity, imply: what the user says, or its own."""
+    of = name.removeprefix("Unc_").removesuffix("_UL")
+    words = [word for x in (name, of) for word in (said[x].side if x in said else "", found.get(x, "").lower())]
+    return next((UNITS[word] for word in words if word in UNITS), None)
+
+
+def looks_known(name: str, found: Iterable[str]) -> bool:
+    """Whether a column that was not taken has a doubtful name, or that of an error or a limit of one that was taken."""
+    forms = (*_ERROR_NAMES, *_LIMIT_NAMES)
+    return name.lower() in _DOUBTFUL or any(name.lower() in _spellings(forms, x) for x in found)
+
+
+def _first(forms: Iterable[str], name: str, there: Mapping[str, str]) -> str | None:
+    return next((there[each] for each in _spellings(forms, name) if each in there), None)
+
+
+def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[str, str]) -> bool:
+    """Whether a column is the quantity of its name, for certain if the name is not doubtful.
+
+    A photon index has an error column, or values that are possible and do not count rows. An energy has a unit, or is
+    possible in MeV beside a fitted log-parabola. An energy flux has HEASARC's photon flux beside it.
+    """
+    if column.name.lower() not in _DOUBTFUL:
+        return True
+    if name == "Energy_Flux100":
+        return "flux_1_100_gev" in there
+    try:
+        values = numbers(column, name, "")
+    except CatalogError:
+        return False
+    values = values[np.isfinite(values)]
+    if name == REFERENCE:
+        fitted = "Unc_LP_beta" in found and not {"Unc_LP_Index", f"Unc_{INDEX}"}.isdisjoint(found)
+        possible = np.all((values >= EXPECTED[name].least) & (values <= EXPECTED[name].most))
+        is_energy = column.unit is not None and column.unit.is_equivalent("MeV")
+        return is_energy or bool(fitted and values.size and possible)
+    if column.unit not in (None, u.dimensionless_unscaled):
+        return False
+    if _first(_ERROR_NAMES, column.name, there):
+        return not values.size or bool(np.median(values) <= _INDICES[1])  # a wrong sign is told
+    if not values.size or np.any((values < _INDICES[0]) | (values > _INDICES[1])):
+        return False
+    counting = column.dtype.kind in "biu" or np.ptp(values) > 0
+    return not (counting and np.all(values == np.rint(values)))
+
+
+def own_names(columns: Sequence[str]) -> dict[str, str]:
+    """Return the names of columns of one's own: ``Unc_X`` for an error of another column X, such as X_err, or its own.
+
+    Of a column of upper limits, such as X_ul, it is ``X_UL``. A second error of X, or limit, keeps its own name.
+    """
+    forms = {form.format(x.lower()): f"{x}_UL" for x in columns for form in _LIMIT_NAMES}
+    forms |= {form.format(x.lower()): f"Unc_{x}" for x in columns for form in _ERROR_NAMES}
+    names, taken = {}, {name.lower() for name in columns}
+    for name in columns:
+        new = forms.get(name.lower(), name)
+        names[name] = name if new.lower() in taken - {name.lower()} else new
+        taken.add(new.lower())
+    return names
+
+
+def values_of(
+    name: str, given: Table, found: Mapping[str, str], said: Collection[str], shown: str
+) -> tuple[NDArray[Any], str]:
+    """Return the values of a column of the catalogue, and where they are taken: an index, by its type of spectrum."""
+    of = name.removeprefix("Unc_")
+    data = texts(given[found[name]]) if of in TEXTS else numbers(given[found[name]], name, shown)
+    if SPECTRUM not in found or of not in KINDS or of in said or found.get(of, "").lower() not in NAMES[INDEX]:
+        return data, ""
+    kinds = np.char.lower(texts(given[found[SPECTRUM]]))
+    return np.where(kinds == KINDS[of].lower(), data, np.nan), f" where {SPECTRUM} is {KINDS[of]}"
+
+
+def texts(column: Any) -> NDArray[np.str_]:
+    """Return a column as texts without blanks at their ends."""
+    data = np.char.strip(np.asarray(column).astype(str))
+    return np.where(data == "--", "", data)  # what is masked, as a text of gammapy
+
+
+def numbers(column: Any, name: str, shown: str) -> NDArray[Any]:
+    """Return a column as numbers, NaN where it is empty; places as degrees. Raises CatalogError when it has others."""
+    data = np.asarray(column)
+    try:
+        if data.dtype.kind != "U":
+            return data.astype(float)
+        if name in PLACES:
+            return text_degrees(data, column.unit, u.hourangle if name == "RAJ2000" else u.deg)
+        data = np.char.strip(data)
+        return np.where(np.isin(np.char.lower(data), _EMPTY), "nan", data).astype(np.float64)
+    except (ValueError, u.UnitTypeError) as error:
+        raise CatalogError(f"{shown}: column {column.name} does not hold numbers ({in_one_line(error)}).") from error

@@ -1,0 +1,155 @@
+"""Sources of one's own as tables: rows, dictionaries, frames, and the objects of gammapy and fermipy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import astropy.units as u
+import numpy as np
+from astropy.table import Row, Table
+
+from fermiclass.catalog.flux_points import band_fluxes
+from fermiclass.catalog.own_columns import COVARIANCE, ERRORS, NAMES, REFERENCE, VALUES
+from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.errors import CatalogError
+from fermiclass.io.plain import plain_column
+
+_SKY_COORDS = ("position", "coord", "skycoord")  #: Names of a `SkyCoord`.
+#: Names, in small letters, of what one source has one value of. A dictionary with a list under one has columns.
+_OF_ONE = {x for name, usual in NAMES.items() if "Band" not in name and name not in (VALUES, ERRORS) for x in usual}
+
+
+def tables_of(source: Any) -> list[tuple[Table, list[int]]]:
+    """Return any source of :func:`fermiclass.read_sources` but a file as tables, and the places of their rows.
+
+    Entries of a list that say the same of themselves, in the same units, are rows of one table. Raises CatalogError
+    when an object is no source.
+    """
+    table = _as_table(source)
+    if table is not None:
+        return [(_without_objects(table), [*range(len(table))])]
+    if isinstance(source, Mapping):
+        source = source["sources"] if isinstance(source.get("sources"), Mapping) else source  # a file of fermipy
+        if source and all(isinstance(entry, Mapping) for entry in source.values()):
+            source = [{"name": name} | dict(entry) for name, entry in source.items()]
+    single = isinstance(source, Mapping | Row | np.void) or hasattr(source, "spectral_model") or hasattr(source, "iloc")
+    single |= not isinstance(source, Iterable)
+    forms: dict[frozenset[Any], dict[int, dict[str, Any]]] = {}
+    for place, row in enumerate(map(_as_row, [source] if single else source)):
+        form = ((name, np.shape(x), str(getattr(x, "unit", "")), isinstance(x, str)) for name, x in row.items())
+        forms.setdefault(frozenset(form), {})[place] = row
+    return [(_without_objects(_stacked([*rows.values()])), [*rows]) for rows in forms.values()]
+
+
+def _as_table(source: Any) -> Table | None:
+    """Return tables, frames, arrays with names and dictionaries of columns as a table, None for other objects."""
+    if isinstance(source, Table):
+        return source
+    if hasattr(source, "to_dict") and hasattr(source, "columns"):
+        repeated = sorted(set(map(str, source.columns[source.columns.duplicated()])))
+        if repeated:
+            raise CatalogError(f"columns are there more than once: {', '.join(repeated)}. Rename them.")
+        return Table.from_pandas(source.rename(columns=str))
+    if isinstance(source, np.ndarray) and source.dtype.names:
+        return Table(np.atleast_1d(source))
+    if isinstance(getattr(source, "table", None), Table) and not isinstance(source, Row):  # a catalogue of gammapy
+        return source.table
+    if isinstance(source, Mapping) and any(_is_list(x) and str(name).lower() in _OF_ONE for name, x in source.items()):
+        lengths = {str(name): len(x) for name, x in source.items() if _is_list(x)}
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            raise CatalogError(f"a dictionary has columns of different lengths: {shown}. Give one row for each source.")
+        return Table({str(name): x for name, x in source.items()})
+    return None
+
+
+def _is_list(entry: Any) -> bool:
+    return hasattr(entry, "__len__") and not isinstance(entry, str | bytes | Mapping) and np.shape(entry) != ()
+
+
+def _stacked(rows: list[dict[str, Any]]) -> Table:
+    """Return rows of one form as a table."""
+    table = Table()
+    for name in rows[0]:
+        unit = rows[0][name].unit if isinstance(rows[0][name], u.Quantity) else None
+        values = [row[name] if unit is None else row[name].value for row in rows]
+        values = [np.nan if value is None or value is np.ma.masked else value for value in values]
+        table[name] = plain_column(np.array(values), unit, None, None)
+    return table
+
+
+def _as_row(source: Any) -> dict[str, Any]:
+    """Return one source as values by name: a row of a table, a dictionary, or an object of gammapy or fermipy."""
+    if isinstance(source, Row):  # a number of a row has lost the unit of its column
+        units = {name: source.table[name].info.unit for name in source.colnames}
+        source = {name: source[name] for name in source.colnames}
+        source |= {name: x * units[name] for name, x in source.items() if units[name] and isinstance(x, np.number)}
+    elif hasattr(source, "iloc") or hasattr(source, "_asdict"):  # a series of pandas, or a row of its `itertuples`
+        source = source._asdict() if hasattr(source, "_asdict") else dict(source)
+    elif isinstance(source, np.void) and source.dtype.names:
+        source = {name: source[name] for name in source.dtype.names}
+    if hasattr(source, "spectral_model") and not hasattr(source, "data"):
+        return _row_of_model(source)
+    row = source if isinstance(source, Mapping) else getattr(source, "data", None)
+    if not isinstance(row, Mapping):
+        raise CatalogError(
+            f"a source is a {type(source).__name__}, expected a file, a table, a row as a dictionary, or a model of "
+            "gammapy."
+        )
+    model, points = row.get("model"), row.get("flux_points", row.get("sed"))
+    values = {str(name): value for name, value in row.items() if not isinstance(value, Mapping)}
+    values = {name: value for name, value in values.items() if name not in ("model", "flux_points")}
+    fitted = _row_of_model(model) if hasattr(model, "spectral_model") else {}
+    if points is not None and not isinstance(points, str) and points != {}:  # fermipy has an empty "sed" before it fits
+        fitted |= dict(zip(("Flux_Band", "Unc_Flux_Band"), band_fluxes(points, model), strict=True))
+    return fitted | values
+
+
+def _row_of_model(model: Any) -> dict[str, Any]:
+    """Return fluxes, and index and curvature, of a `SkyModel` of gammapy with their errors; one of 0 is not known."""
+    spectrum = model.spectral_model
+    row: dict[str, Any] = {"name": str(model.name)}
+    position = getattr(model, "position", None)
+    if position is not None and getattr(model, "spatial_model", None) is not None:
+        row |= {"ra": position.icrs.ra.deg, "dec": position.icrs.dec.deg}
+    for name, both, unit in (
+        ("Flux1000", spectrum.integral_error(1 * u.GeV, 100 * u.GeV), "cm-2 s-1"),
+        ("Energy_Flux100", spectrum.energy_flux_error(0.1 * u.GeV, 100 * u.GeV), "erg cm-2 s-1"),
+    ):
+        value, error = (number.to(unit) * (u.photon if name == "Flux1000" else 1) for number in both[:2])
+        row |= {name: value, f"Unc_{name}": error if error.value > 0.0 else error * np.nan}
+    parameters = {each.name: each for each in spectrum.parameters}
+    for name in ("index", "alpha", "beta"):
+        if name in parameters:
+            row |= {name: float(parameters[name].value), f"{name}_err": float(parameters[name].error) or np.nan}
+    if {"alpha", "beta"} <= set(parameters):
+        row[REFERENCE] = parameters["reference"].quantity.to("MeV")
+        covariance = spectrum.covariance.get_subcovariance([parameters["alpha"], parameters["beta"]])
+        row[COVARIANCE] = float(covariance.data[0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pivot = getattr(spectrum, "pivot_energy", None)
+    if pivot is not None and np.isfinite(pivot.value):
+        row["Pivot_Energy"] = pivot.to("MeV")
+    return row
+
+
+def _without_objects(table: Table) -> Table:
+    """Return the columns of a table that hold numbers or texts, and those of a `SkyCoord`, as RAJ2000 and DEJ2000."""
+    table = Table(table, copy=False)
+    placed = not {name.lower() for name in table.colnames}.isdisjoint(NAMES["RAJ2000"])
+    for name in () if placed else [name for name in table.colnames if name.lower() in _SKY_COORDS]:
+        column = table[name]
+        places = [getattr(each, "icrs", None) for each in ([column] if hasattr(column, "icrs") else column)]
+        if any(each is not None for each in places):
+            table["RAJ2000"] = np.hstack([np.nan if each is None else each.ra.deg for each in places])
+            table["DEJ2000"] = np.hstack([np.nan if each is None else each.dec.deg for each in places])
+            table.remove_column(name)
+            break
+    kept = [name for name in table.colnames if np.ma.getdata(table[name]).dtype.kind in "biufUSO"]
+    dropped = sorted(set(table.colnames) - set(kept))
+    if dropped:
+        warnings.warn(f"columns without numbers or texts are not read: {', '.join(dropped)}", CatalogWarning, 4)
+    return table[kept]
