@@ -56,30 +56,6 @@ def test_the_paper_drops_zeros_at_the_end(tables):
     np.testing.assert_allclose(half, [0.005, 0.005, 0.005, float("nan"), 0.05])
 
 
-def test_the_overview_counts_every_figure_of_the_paper(tables):
-    def of(mean, splits=5):
-        return {"mean": mean, "se": 0.01, "published": 0.377, "splits": splits, "rounding": 0.0005}
-
-    found = [("mgp", "nll", of(0.3)), ("nimgp", "nll", of(0.38)), ("nimgp-fo", "nll", of(0.5, splits=9))]
-    found += [("nimgp-nn", "error", of(0.3, splits=1))]
-    figures = {("astro454", "project", "six", method, figure): row for method, figure, row in found}
-    ours, papers = (line for line in tables.overview(figures) if line[0] == "Tables 9 and 10")
-    assert ours[1:8] == ["`astro454 --datasets six`", "1 to 9", "1", "1", "1", "1", "4"]
-    assert papers[1:8] == ["`astro454 --datasets six --paper`", "", "0", "0", "0", "0", "8"]
-
-
-def test_verdicts_are_counted_for_each_method(tables):
-    def of(mean, splits=5):
-        return {"mean": mean, "se": 0.01, "published": 0.377, "splits": splits, "rounding": 0.0005}
-
-    rows = {("wine/0", "nll"): of(0.3), ("wine/0", "error"): of(0.38), ("wine/0.1", "nll"): of(0.5)}
-    rows[("wine/0.1", "error")] = of(0.3, splits=1)  # no verdict
-    figures = {("uci", "paper", cell, "mgp", figure): row for (cell, figure), row in rows.items()}
-    table = tables.render(figures, "uci wine verdicts mgp/paper").splitlines()
-    assert table[0] == "|  | NLL ✓ | NLL ≈ | NLL ✗ | error ✓ | error ≈ | error ✗ |"
-    assert table[2] == "| MGP, the paper's optimiser | 1 | 0 | 1 | 0 | 1 | 0 |"
-
-
 def test_figures_that_are_measured_again_replace_the_old(tables):
     """Unless they are means over fewer splits."""
 

@@ -1,10 +1,6 @@
 """An output is complete, or what was there stays."""
 
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +14,6 @@ from fermiclass.io.tables import write_table
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.rows import parquet_writer
-from tests.conftest import slim_path
 
 
 def write_table_file(folder):
@@ -72,26 +67,3 @@ def test_an_error_in_between_leaves_nothing(tmp_path):
         with pytest.raises(KeyboardInterrupt):
             begin(tmp_path / name)
     assert content_of(tmp_path) == {Path("old"): b"old"}
-
-
-@pytest.mark.slow
-def test_killed_and_given_again(tmp_path):
-    def command(folder):
-        folder.mkdir(exist_ok=True)
-        return [sys.executable, "-m", "fermiclass", "features", str(slim_path("4FGL-DR1")), "-o", f"{folder}/out.fits"]
-
-    start = time.monotonic()
-    subprocess.run(command(tmp_path / "whole"), check=True, capture_output=True)
-    took = time.monotonic() - start
-    expected = (tmp_path / "whole" / "out.fits").read_bytes()
-    for share in (0.5, 0.9):
-        process = subprocess.Popen(command(tmp_path / "killed"), stdout=subprocess.DEVNULL)
-        try:
-            process.wait(share * took)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        output = tmp_path / "killed" / "out.fits"
-        assert not output.exists() or output.read_bytes() == expected
-        subprocess.run(command(tmp_path / "killed"), check=True, capture_output=True)
-        assert output.read_bytes() == expected

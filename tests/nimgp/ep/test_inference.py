@@ -78,25 +78,6 @@ def test_a_start_that_is_no_gaussian_here_is_left_aside(solved):
     same(find_fixed_point(model, start=bad, rules=TIGHT), found)
 
 
-def test_steps_that_leave_no_gaussian_are_shortened(solved, monkeypatch):
-    """As if the first steps of every round went too far."""
-    _, _, model, found = solved
-    whole, steps = inference.Posterior.of, []
-
-    class Picky:
-        @staticmethod
-        def of(model, sites):
-            steps.append(sites)
-            if len(steps) % 3 == 2:
-                raise inference.ImproperError("too far")
-            return whole(model, sites)
-
-    monkeypatch.setattr(inference, "Posterior", Picky)
-    other = find_fixed_point(model, rules=TIGHT)
-    assert other.converged
-    same(other, found)
-
-
 def test_no_wrong_labels_is_the_limit_of_few():
     X, y = make_data(num_wrong=0)
     _, few = make_model(X, y, LabelNoise(1.0, 1e7))

@@ -92,22 +92,6 @@ def test_formula(X, gamma):
     np.testing.assert_allclose(covariance.smooth(X[:2], X), K[1, :2] - JITTER * np.eye(2, 5))
 
 
-@pytest.mark.parametrize("gamma", [[0.7], [0.7, 3.0]])
-def test_gradient(X, gamma):
-    G = np.random.default_rng(1).normal(size=(3, 5, 5))
-    G += G.transpose(0, 2, 1)
-    at = np.log([*gamma, *np.maximum(NOISE, 0.05)])
-    num = len(gamma)
-
-    def value(parameters):
-        return np.sum(G * Covariance(np.exp(parameters[:num]), np.exp(parameters[num:])).K(X))
-
-    step = 1e-6 * np.eye(len(at))
-    expected = [(value(at + s) - value(at - s)) / 2e-6 for s in step]
-    covariance = Covariance(np.exp(at[:num]), np.exp(at[num:]))
-    np.testing.assert_allclose(np.concatenate(covariance.gradient(X, G)), expected, rtol=1e-6, atol=1e-8)
-
-
 def test_latent_moments(solved):
     """As a Gaussian process whose values at the rows have the posterior's moments."""
     X, covariance, model, found = solved
@@ -137,22 +121,3 @@ def test_two_classes_in_closed_form():
     latent = LatentMoments(rng.normal(size=(2, 50)), rng.uniform(0.1, 2.0, (2, 50)))
     expected = norm.cdf((latent.mean[1] - latent.mean[0]) / np.sqrt(latent.var.sum(axis=0)))
     np.testing.assert_allclose(class_probabilities(latent, 0.0)[:, 1], expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("rate", [0.0, 0.2, 1.0])
-def test_they_sum_to_one(rate):
-    rng = np.random.default_rng(2)
-    latent = LatentMoments(5 * rng.normal(size=(6, 30)), 10.0 ** rng.uniform(-6, 1, (6, 30)))
-    P = class_probabilities(latent, rate)
-    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
-    assert P.min() >= rate / 6
-
-
-def test_many_rows_are_predicted_in_blocks(solved, monkeypatch):
-    X, covariance, _, found = solved
-    predictor = EPPredictor.of(covariance, X, found.posterior)
-    P = predictor.probabilities(X)
-    assert P.shape == (len(X), 3)
-    monkeypatch.setattr("fermiclass.nimgp.ep.posterior._ROWS_PER_BLOCK", 5)
-    np.testing.assert_allclose(predictor.probabilities(X), P, rtol=1e-12)
-    assert predictor.probabilities(X[:0]).shape == (0, 3)

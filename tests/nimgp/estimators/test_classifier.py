@@ -109,14 +109,6 @@ def test_probabilities_sum_to_one(fitted, new):
     np.testing.assert_array_equal(fitted.predict(X, X_var=X_var), fitted.classes_[P.argmax(axis=1)])
 
 
-def test_wild_inputs_have_probabilities(fitted):
-    X = np.array([[1e30, -1e30], [-1e30, 1e30], [0.0, 0.0]])
-    prediction = fitted.predict_distribution(X, X_var=np.full_like(X, 1e60))
-    for values in (prediction.probabilities, prediction.std, prediction.entropy, prediction.information):
-        assert np.all(np.isfinite(values))
-    np.testing.assert_allclose(prediction.probabilities.sum(axis=1), 1.0, rtol=0, atol=1e-6)
-
-
 def test_a_row_alone_is_the_row_among_others(fitted, new):
     X, X_var = new
     whole = fitted.predict_distribution(X, X_var=X_var)
@@ -134,14 +126,6 @@ def test_a_noiseless_row_among_noisy_ones(usual, new):
     np.testing.assert_array_equal(usual.predict_proba(X[:1], X_var=X_var[:1])[0], whole[0])
 
 
-def test_blocks_are_the_whole(usual, new):
-    X, X_var = new
-    blocks = list(usual.predict_blocks(X, X_var=X_var))
-    assert [len(block.entropy) for block in blocks] == [256, 44]
-    whole = usual.predict_proba(X, X_var=X_var)
-    np.testing.assert_array_equal(np.concatenate([block.probabilities for block in blocks]), whole)
-
-
 @pytest.mark.parametrize("variant", ["nimgp", "minibatch double", "mixture"])
 @pytest.mark.usefixtures("eagerly")
 def test_the_order_of_training_rows_changes_no_bit(data, variant):
@@ -152,12 +136,6 @@ def test_the_order_of_training_rows_changes_no_bit(data, variant):
     one, other = (clone(estimator).fit(X[rows], y[rows], X_var=X_var[rows]) for rows in (np.arange(len(X)), order))
     same_weights(one, other)
     np.testing.assert_array_equal(one.objective_, other.objective_)
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_an_earlier_fit_is_forgotten(few, data):
-    X, y, X_var = data
-    same_weights(clone(few).fit(-X, y).fit(X, y, X_var=X_var), few)
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -192,21 +170,6 @@ def test_units_do_not_matter(few, data, new):
     other = NIMGPClassifier(**FEW).fit(X * factor, y, X_var=X_var * factor**2)
     P = other.predict_proba(new[0] * factor, X_var=new[1] * factor**2)
     np.testing.assert_allclose(P, few.predict_proba(new[0], X_var=new[1]), atol=1e-5)
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_the_seed_decides(few, data):
-    X, y, X_var = data
-    other = NIMGPClassifier(**FEW, random_state=1).fit(X, y, X_var=X_var)
-    assert np.any(other.weights_["posterior.q_mu"] != few.weights_["posterior.q_mu"])
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_training_data_are_not_changed(data):
-    X, y, X_var = (a.copy() for a in data)
-    NIMGPClassifier(**FEW).fit(X, y, X_var=X_var).predict_proba(X, X_var=X_var)
-    for after, before in zip((X, y, X_var), data, strict=True):
-        np.testing.assert_array_equal(after, before)
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -250,14 +213,6 @@ def test_odd_variances_are_refused(usual, data, change, message):
         NIMGPClassifier(**TINY).fit(X, y, X_var=odd)
     with pytest.raises(ValueError, match=message):
         usual.predict_proba(X, X_var=odd)
-
-
-def test_variances_are_by_keyword_only(usual, data):
-    X, y, X_var = data
-    with pytest.raises(TypeError, match="positional argument"):
-        NIMGPClassifier(**TINY).fit(X, y, X_var)
-    with pytest.raises(TypeError, match="positional argument"):
-        usual.predict_proba(X, X_var)
 
 
 # --- learned noise ---------------------------------------------------------------------------------------------------

@@ -6,9 +6,7 @@ from scipy.special import entr
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from fermiclass.nimgp.ep.evidence import EPSettings
-from fermiclass.nimgp.ep.inference import Rules
-from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier, _read
+from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from tests.nimgp.estimators.scikit_learn import scikit_learn_checks
 
 WRONG = (3, 20, 41, 70)
@@ -175,17 +173,3 @@ def test_what_did_not_converge_is_said(data, settings, message):
 def test_odd_parameters_are_refused(data, settings, message):
     with pytest.raises(ValueError, match=message):
         RobustGPClassifier(**settings).fit(*data)
-
-
-def test_parameters_mean_what_they_say():
-    estimator = RobustGPClassifier(
-        ard=True, label_noise_prior=(2.0, 5.0), damping=0.3, tol=1e-4, max_rounds=7, max_iter=9
-    )
-    prior, settings = _read(estimator)
-    assert prior == (2.0, 5.0)
-    assert settings == EPSettings(ard=True, latent_noise=False, max_steps=9, rules=Rules(0.3, 1e-4, 7))
-    prior, settings = _read(RobustGPClassifier(robust=False))
-    assert prior is None
-    assert settings.latent_noise
-    assert _read(RobustGPClassifier(latent_noise=True))[1].latent_noise
-    assert not _read(RobustGPClassifier(robust=False, latent_noise=False))[1].latent_noise

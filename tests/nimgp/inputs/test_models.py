@@ -24,7 +24,7 @@ from fermiclass.nimgp.inputs.models import (
 from fermiclass.nimgp.kernels import Linear, Starts
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax
 from fermiclass.nimgp.model import build_model
-from fermiclass.nimgp.names import METHODS, NOISES
+from fermiclass.nimgp.names import METHODS
 from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.settings import HyperOptions, Settings
 from tests.nimgp.conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, mixture, perturbed
@@ -81,13 +81,6 @@ def test_expected_log_prior_is_exact(rng):
     np.testing.assert_allclose(value - constant, np.mean([log_density(one, x) for x in points], axis=0), rtol=1e-9)
     value = expected_log_prior(tf.constant(mean), tf.zeros_like(mean), several)
     np.testing.assert_allclose(value - constant, log_density(several, mean), rtol=1e-9)
-
-
-def test_flat_prior_adds_nothing_where_q_is_the_noise(data):
-    X, X_var, _ = data
-    model = PerSourceInputs((N, D))
-    model.variance.assign(tf.ones_like(model.variance))  # q(x) = N(x̃, V)
-    np.testing.assert_allclose(terms_alone(model, X, X_var), 0.0, atol=1e-12)
 
 
 def test_draws_of_x_have_the_moments_of_q(rng):
@@ -302,18 +295,6 @@ def test_a_learned_noise_is_no_input(rng, noise, inputs):
 
 
 # --- learned noise ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("noise", "shape"), [("given", None), ("shared", (1,)), ("per-feature", (D,))])
-def test_noise_by_name(rng, noise, shape):
-    model = build_model(
-        Settings("nimgp", noise=noise, hyper={"noise": 0.25}), rng.normal(size=(M, D)), num_classes=C, num_data=N
-    )
-    assert set(NOISES) == {"given", "shared", "per-feature"}
-    if shape is None:
-        assert model.noise is None
-    else:
-        np.testing.assert_allclose(model.noise, np.full(shape, 0.25))
 
 
 @pytest.mark.parametrize("method", METHODS)
