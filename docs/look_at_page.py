@@ -1,6 +1,6 @@
-"""Look at a page of ``fermiclass report`` in headless Chromium: take the pictures of docs/figures, or time it.
+"""Look at a page of ``fermiclass report`` in headless Chromium: take its picture, or time it.
 
-    python docs/look_at_page.py labels.html --figures docs/figures
+    python docs/look_at_page.py labels.html --picture docs/figures/report.png
     python docs/look_at_page.py labels.html --time
 
 Needs Chromium, chromedriver and selenium.
@@ -21,16 +21,6 @@ from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
-
-#: Name of the picture: part of the page, width, height, dark, phone.
-PICTURES = {
-    "report-desktop-light": ("sky", 1440, 900, False, False),
-    "report-desktop-dark": ("sources", 1440, 900, True, False),
-    "report-features-light": ("features", 1440, 900, False, False),
-    "report-trust-dark": ("trust", 1440, 900, True, False),
-    "report-phone-light": ("sky", 390, 844, False, True),
-    "report-phone-dark": ("sources", 390, 844, True, True),
-}
 
 #: What a reader does, as a function of the number k of the repetition; names is the list of all names.
 ACTIONS = {
@@ -99,32 +89,28 @@ def browser():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def open_page(driver, page, fragment, width, height, dark, phone):
-    """Load a page on a screen of some size, in light or dark."""
+def open_page(driver, page, fragment):
+    """Load a page on a screen of 1440 × 900, in light."""
     driver.get("about:blank")
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone}
+    size = {"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    scheme = {"name": "prefers-color-scheme", "value": "light"}
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
     driver.get(page.resolve().as_uri() + fragment)
     WebDriverWait(driver, 60).until(lambda d: d.execute_script("return document.documentElement.dataset.ready"))
 
 
-def take_pictures(driver, page, folder, source):
-    """Write all of `PICTURES`, in 256 colours."""
-    for name, (part, width, height, dark, phone) in PICTURES.items():
-        open_page(driver, page, f"#source={source.replace(' ', '%20')}", width, height, dark, phone)
-        driver.execute_script("document.getElementById(arguments[0]).scrollIntoView()", part)
-        driver.execute_async_script("setTimeout(arguments[0], 1500)")
-        image = Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB")
-        image.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-            folder / f"{name}.png", optimize=True
-        )
+def take_picture(driver, page, path, source):
+    """Write the first screen with a selected source, in 256 colours."""
+    open_page(driver, page, f"#source={source.replace(' ', '%20')}")
+    driver.execute_async_script("setTimeout(arguments[0], 1500)")
+    image = Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB")
+    image.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def take_times(driver, page, repetitions):
     """Print the time from each action to the next frame that is painted, and the page's processor time, in ms."""
-    open_page(driver, page, "", 1440, 900, False, False)
+    open_page(driver, page, "")
     driver.execute_async_script("setTimeout(arguments[0], 2000)")
     loaded = driver.execute_script("return performance.getEntriesByType('navigation')[0].loadEventEnd")
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {platform.machine()}")
@@ -149,14 +135,14 @@ def main():
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("page", type=Path)
-    parser.add_argument("--figures", type=Path, metavar="FOLDER")
-    parser.add_argument("--source", default="4FGL J1539.4-3323", help="which is selected in the pictures")
+    parser.add_argument("--picture", type=Path, metavar="FILE.png")
+    parser.add_argument("--source", default="4FGL J1539.4-3323", help="which is selected in the picture")
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--repetitions", type=int, default=15)
     chosen = parser.parse_args()
     with browser() as driver:
-        if chosen.figures:
-            take_pictures(driver, chosen.page, chosen.figures, chosen.source)
+        if chosen.picture:
+            take_picture(driver, chosen.page, chosen.picture, chosen.source)
         if chosen.time:
             take_times(driver, chosen.page, chosen.repetitions)
 

@@ -286,9 +286,9 @@ class BroughtIn:
             catalog = relabel(catalog, read_table(self.own_labels), self.own_labels.name, needed=needed)
         return catalog
 
-    def again(self, path: Path, labels: Labels) -> Catalog:
-        """Return the catalogue that was labelled, with the columns of that time by default."""
-        known = labels.of if "sha256" in labels.meta else Origin()
+    def again(self, path: Path, labels: Labels, *, training: bool = False) -> Catalog:
+        """Return the catalogue that was labelled, or learned from, with the columns of that time by default."""
+        known = Origin() if "sha256" not in labels.meta else labels.trained_on if training else labels.of
         again = replace(self, columns=self.columns or known.columns)
         return again.read(path, labels=known.has_labels, needed=False)
 

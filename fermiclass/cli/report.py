@@ -16,6 +16,12 @@ from fermiclass.show.page import check_page_place, read_candidates, read_metrics
 @click.argument("labels", type=FILE)
 @click.option("-o", "--output", type=FILE, help="The page to write: .html. [default: LABELS.html]")
 @click.option("--catalog", type=FILE, help="The catalogue that was labelled. It adds features with error bars.")
+@click.option(
+    "--train-on",
+    type=FILE,
+    metavar="CATALOG",
+    help="The training catalogue, if it is another one: its sources of known class are shown among the features.",
+)
 @brings_in()
 @click.option(
     "--metrics",
@@ -33,6 +39,7 @@ def report(
     labels: Path,
     output: Path | None,
     catalog: Path | None,
+    train_on: Path | None,
     brought: BroughtIn,
     metrics: Path | None,
     open_world: Path | None,
@@ -49,12 +56,15 @@ def report(
     if output is None:
         ending = next((ending for ending in table_endings if labels.name.lower().endswith(ending)), "")
         output = Path(f"{labels.name[: len(labels.name) - len(ending)]}.html")
-    check_page_place(output, labels, catalog, metrics, open_world, *brought.files)
+    if train_on is not None and catalog is None:
+        raise click.UsageError("--train-on needs the catalogue that was labelled: give --catalog, too")
+    check_page_place(output, labels, catalog, train_on, metrics, open_world, *brought.files)
     about = Labels.read(labels)
     write_report(
         about.table,
         output,
         catalog=None if catalog is None else brought.again(catalog, about),
+        trained_on=None if train_on is None else brought.again(train_on, about, training=True),
         trust=None if metrics is None else read_metrics(metrics, about.meta),
         candidates=None if open_world is None else read_candidates(open_world),
     )

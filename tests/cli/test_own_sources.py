@@ -1,11 +1,13 @@
 """``fermiclass classify`` and ``info`` on sources that are in no catalogue: one attempt."""
 
+import json
+
 import numpy as np
 import pytest
 from astropy.table import Table
 
 from fermiclass.io.tables import read_table
-from tests.commands import run, run_well
+from tests.commands import refuses, run, run_well
 from tests.conftest import REPOSITORY, slim_path
 
 DR4 = slim_path("4FGL-DR4")
@@ -52,8 +54,13 @@ def test_own_sources_in_one_attempt(mine, dr4, rows, tmp_path):
     best = own["PRED_CLASS"][3]
     assert f" {best} " in explained
     assert f"{own[f'P_{best}'][3]:.3f}" in explained
-    run_well("report", "own.vot", "--catalog", mine, "-o", "own.html", cwd=tmp_path)
-    assert '"mine 3"' in (tmp_path / "own.html").read_text()
+    run_well("report", "own.vot", "--catalog", mine, "--train-on", DR4, "-o", "own.html", cwd=tmp_path)
+    page = (tmp_path / "own.html").read_text()
+    assert '"mine 3"' in page
+    assert f"Probable classes of {len(rows)} sources of mine.csv" in page
+    content = json.loads(page.split('<script type="application/json" id="data">')[1].split("</script>")[0])
+    assert len(content["features"]["known"]["classes"]) > 2000  # of DR4
+    refuses(tmp_path, "give --catalog, too", "report", "own.vot", "--train-on", DR4, "-o", "refused.html")
     targets = run_well("followup", "own.vot", "--want", "agn", "-o", "own.reg", "--charts", "own.pdf", cwd=tmp_path)
     assert "nan" not in targets
 

@@ -17,26 +17,31 @@ from fermiclass.show.page.sources import catalogue_rows
 RANGE = (16.0, 50.0, 84.0)  #: Percentiles of a class that the page shows as its range and median.
 
 
-def feature_columns(about: Labels, catalog: Catalog) -> dict[str, Any]:
-    """Return D features of the n labelled sources, and of the m catalogue sources that have one of the classes.
+def feature_columns(about: Labels, catalog: Catalog, trained_on: Catalog | None = None) -> dict[str, Any]:
+    """Return D features of the n labelled sources, and of m sources that have one of the classes.
 
     `about`: the labels. Their metadata name the features and classes; without metadata, the default features are used.
     `catalog`: the catalogue that was labelled.
+    `trained_on`: the catalogue of the m sources; None for the same.
 
     Returns ``names`` and ``about`` (D). ``values`` and ``errors`` (D), each the codes of n numbers. ``imputed``: lists
-    of imputed features by source. ``centre`` and ``scale`` (D) of the sources of known class. ``ranges`` (C, D, 3):
-    percentiles `RANGE` by class. ``known``: ``classes`` (m indices), ``values``, ``errors``.
+    of imputed features by source. ``centre`` and ``scale`` (D) of the sources of known class, or of all if there are
+    none. ``ranges`` (C, D, 3): percentiles `RANGE` by class. ``known``: ``classes`` (m indices), ``values``,
+    ``errors``.
 
     Raises CatalogError when the catalogue lacks a labelled source, FeatureError when the catalogue lacks a feature.
     """
     classes = about.classes
     features = str(about.meta.get("features") or DEFAULT_FEATURE_SET)
-    table = extract_features(catalog, features, about.grouping)
+    learned = extract_features(trained_on or catalog, features, about.grouping)
+    table = learned
+    if trained_on is not None:
+        table = extract_features(catalog, features, about.grouping, imputation=learned.imputation, unknown=True)
     shown = table[catalogue_rows(about.table, catalog)]
     # With --targets all, these are labelled sources too.
-    known = table[np.flatnonzero(np.isin(table.y, classes))]
+    known = learned[np.flatnonzero(np.isin(learned.y, classes))]
     ranges = np.array([_percentiles(known.X[known.y == name]) for name in classes])
-    low, centre, high = _percentiles(known.X).T
+    low, centre, high = _percentiles((known if len(known) else shown).X).T
     return {
         "names": [feature.name for feature in table.features],
         "about": [", ".join(filter(None, (feature.description, feature.unit))) for feature in table.features],

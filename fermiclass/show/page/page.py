@@ -20,6 +20,7 @@ from fermiclass._version import __version__
 from fermiclass.analysis.facts import first_list_of, known_as
 from fermiclass.analysis.followup import ADDED
 from fermiclass.catalog import CLASS_TREE, Catalog
+from fermiclass.catalog.own_sources import OWN_SOURCES
 from fermiclass.catalog.source_names import gamma_ray_names
 from fermiclass.errors import OutputError
 from fermiclass.io.files import check_place, write_bytes
@@ -59,6 +60,7 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     catalog: Catalog | None = None,
+    trained_on: Catalog | None = None,
     trust: Trust | None = None,
     candidates: Candidates | None = None,
 ) -> None:
@@ -72,11 +74,17 @@ def write_report(
         As :func:`report_page`.
     """
     target = check_page_place(path)
-    write_bytes(target, report_page(labels, catalog=catalog, trust=trust, candidates=candidates).encode("utf-8"))
+    page = report_page(labels, catalog=catalog, trained_on=trained_on, trust=trust, candidates=candidates)
+    write_bytes(target, page.encode("utf-8"))
 
 
 def report_page(
-    labels: Table, *, catalog: Catalog | None = None, trust: Trust | None = None, candidates: Candidates | None = None
+    labels: Table,
+    *,
+    catalog: Catalog | None = None,
+    trained_on: Catalog | None = None,
+    trust: Trust | None = None,
+    candidates: Candidates | None = None,
 ) -> str:
     """Return one self-contained HTML page of labelled sources, which needs no network.
 
@@ -89,6 +97,8 @@ def report_page(
         A label table, as :func:`fermiclass.classify` returns it.
     catalog
         The catalogue that was labelled. It adds features with error bars.
+    trained_on
+        The training catalogue, if it is another one. Its sources of known class are shown among the features.
     trust
         Scores of an evaluation; see :func:`fermiclass.show.page.read_metrics`.
     candidates
@@ -97,7 +107,7 @@ def report_page(
     Raises
     ------
     CatalogError
-        When `labels` is not a label table, or the catalogue is not the one that was labelled.
+        When `labels` is not a label table, or a catalogue is not the one that was labelled or learned from.
     FeatureError
         When the catalogue lacks a feature of the labels.
     """
@@ -105,7 +115,7 @@ def report_page(
     classes = about.classes
     marks = class_marks(classes)
     first, settings = provenance(labels.meta)
-    data = _data(about, catalog, trust)
+    data = _data(about, catalog, trained_on, trust)
     style = _style(marks)
     scripts = [*(_text("vendor", name) for name in _LIBRARIES), _script()]
     environment = Environment(
@@ -146,13 +156,15 @@ def report_page(
     )
 
 
-def _data(about: Labels, catalog: Catalog | None, trust: Trust | None) -> dict[str, Any]:
+def _data(about: Labels, catalog: Catalog | None, trained_on: Catalog | None, trust: Trust | None) -> dict[str, Any]:
     if catalog is not None and "sha256" in about.meta:
         about.of.check(catalog.origin, f"'{about.source}'")
+    if trained_on is not None:
+        about.trained_on.check(trained_on.origin, f"'{about.source}'")
     sources = source_columns(about)  # checks the columns that the rest relies on
     labels, features, saved, classes = about.table, None, saved_columns(about), about.classes
     if catalog is not None:
-        features = feature_columns(about, catalog)
+        features = feature_columns(about, catalog, trained_on)
         names = gamma_ray_names(catalog)
         sources["others"] = [names[row] for row in catalogue_rows(labels, catalog)]
         saved.insert(1, text_column("OTHER_NAMES", "others", OTHER_NAMES, "meta.id.cross"))
@@ -178,7 +190,11 @@ def _data(about: Labels, catalog: Catalog | None, trust: Trust | None) -> dict[s
 
 def _catalog_name(labels: Table) -> str:
     release = str(labels.meta.get("release", ""))
-    return release if release not in ("", "unknown") else str(labels.meta.get("catalog") or "an unnamed catalogue")
+    return (
+        release
+        if release not in ("", "unknown", OWN_SOURCES.name)
+        else str(labels.meta.get("catalog") or "an unnamed catalogue")
+    )
 
 
 def _text(folder: str, name: str) -> str:

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 from urllib.parse import parse_qs, quote, urlsplit
 
 import numpy as np
@@ -69,7 +70,8 @@ class Reader:
         return self.js(
             "const titles = [...document.querySelectorAll('#table thead th')].map((cell) => cell.textContent);"
             "const k = titles.indexOf(arguments[0]);"
-            "return [...document.querySelectorAll('#table tbody tr')].map((row) => row.children[k].textContent)",
+            "return [...document.querySelectorAll('#table tbody tr')].map((row) => row.children[k].textContent)"
+            ".map((text) => text.replace('> 0.999', '1.000'))",
             title,
         )
 
@@ -358,7 +360,7 @@ def test_selecting_in_the_table(page, labels):
     assert page.selected() == second
     about = page.find("#selected-body").text
     row = int(np.flatnonzero(labels["Source_Name"] == second)[0])
-    assert f"P {labels['P_MAX'][row]:.3f}" in about
+    assert f"P {labels['P_MAX'][row]:.3f}".replace("1.000", "> 0.999") in about
     assert ("an uncertainty was imputed" in about) == bool(labels["LABEL_FLAGS"][row] & 1)
     np.testing.assert_allclose(page.points("sky-map-selected", "ring")[0], page.js(
         "const s = JSON.parse(document.getElementById('data').textContent).sources;"
@@ -424,6 +426,31 @@ def test_small_numbers_are_written_with_a_power_of_ten(browser, tmp_path, target
     digits = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     assert cells[0] == f"({factor:.2f} ± {error:.2f})×10{digits}"
     assert page.complaints() == []
+
+
+def test_without_a_known_class_the_plot_shows_the_labelled_sources(browser, tmp_path, targets):
+    write_report(make_up_labels(targets[:40]), tmp_path / "page.html", catalog=replace(targets[:40], brought=()))
+    page = Reader(browser, tmp_path / "page.html").open()
+    assert len(page.points("feature-map", "points")) == 40
+    assert "40 labelled sources" in page.find("#feature-about").text
+
+
+@pytest.mark.parametrize("width", [320, 390, 1000, 1300, 1400])
+def test_the_first_screen(page, width):
+    """Wide: search box, map and numbers side by side, and positions in the table. Nothing is wider than the page."""
+    page.open(width=width, height=1000, mobile=width < 500)
+    box = "const b = document.querySelector(arguments[0]).getBoundingClientRect(); return [b.left, b.right, b.bottom]"
+    assert page.js("return document.documentElement.scrollWidth <= innerWidth")
+    if width >= 1300:
+        (_, edge, low), (numbers, right, lower) = (page.js(box, name) for name in ("#sky-map", "#overview"))
+        assert edge < numbers
+        assert max(low, lower, page.js(box, "#search")[2]) < 1000
+        assert max(edge, right) <= width
+        dec = page.js(
+            "return [...document.querySelectorAll('#table thead th')].find((cell) => cell.textContent === 'Dec')"
+            ".getBoundingClientRect().right"
+        )
+        assert dec < page.js(box, "#sources")[1]
 
 
 def test_the_second_association_is_shown_and_found(page, labels):

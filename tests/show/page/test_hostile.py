@@ -70,5 +70,5 @@ def test_numbers_that_are_none_are_left_out(labels):
     gone = slice(len(NAMES), len(NAMES) + len(NUMBERS))
     for name, values in columns.items():
         rows = values if name in ("probability", "deviation", "sum") else [values]
-        if name not in ("name", "class1", "assoc1", "status", "predicted"):
+        if name not in ("name", "class1", "assoc1", "class2", "assoc2", "status", "predicted"):
             assert all(row[gone] == [None] * len(NUMBERS) for row in rows), name

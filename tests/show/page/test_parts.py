@@ -172,7 +172,19 @@ def test_features_without_any_source_of_known_class(targets):
     found = feature_columns(Labels(make_up_labels(targets[:30])), targets[:30])
     assert found["known"]["classes"] == []
     assert found["ranges"][0][0] == [None, None, None]
+    assert None not in found["centre"]  # in units of these sources themselves
     json.dumps(found, allow_nan=False)
+
+
+def test_features_of_another_training_catalogue(targets, dr4):
+    """What is known is of that catalogue, and what is missing is filled in as there."""
+    few = targets[:30]
+    few.table.remove_column("Variability_Index")
+    found = feature_columns(Labels(make_up_labels(few)), few, dr4)
+    expected = feature_columns(Labels(make_up_labels(dr4)), dr4)
+    for key in ("known", "ranges", "centre", "scale"):
+        assert found[key] == expected[key]
+    assert found["values"][-1]["low"] == pytest.approx(np.log(np.nanmedian(dr4.table["Variability_Index"])), rel=1e-4)
 
 
 def test_labelled_sources_with_a_class_are_known_too(dr4):

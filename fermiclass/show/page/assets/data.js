@@ -44,6 +44,20 @@ function fixed(value, decimals) {
   return value === null || value === undefined ? NO_NUMBER : value.toFixed(decimals).replace("-", "−");
 }
 
+/** Return a probability in three decimals; none is 1. */
+function probability(p) {
+  const text = fixed(p, 3);
+  return text === "1.000" ? "> 0.999" : text;
+}
+
+/** Return an angle in parts of sixty, such as 05:34:32 (hours of it are fifteenths) or −00:05:10. */
+function inSixties(degrees, { hours = false } = {}) {
+  if (degrees === null) return NO_NUMBER;
+  const whole = Math.round(3600 * (hours ? degrees / 15 : Math.abs(degrees))) % (hours ? 86400 : Infinity);
+  const parts = [whole / 3600, (whole / 60) % 60, whole % 60].map((part) => String(Math.floor(part)).padStart(2, "0"));
+  return (hours ? "" : degrees < 0 ? "−" : "+") + parts.join(":");
+}
+
 const SMALL = 1e-4; // numbers below are written with a power of ten
 
 function tenToThe(exponent) {

@@ -5,7 +5,7 @@ function definition(words, ...what) {
 
 function probabilityTable(i) {
   const rows = kindsInOrder.map((kind) => {
-    const bar = element("td", { class: "number bar" }, fixed(kind.values[i], 3));
+    const bar = element("td", { class: "number bar" }, probability(kind.values[i]));
     drawBar(bar, kind, i);
     const marks = kind.isGroup ? ["= "] : [markElement(kind.classes[0]), " "];
     return element("tr", kind.isGroup ? { class: "group" } : {}, element("th", { scope: "row" }, ...marks, kind.words), bar);
@@ -46,14 +46,14 @@ function showDetails() {
   const links = element("ul", { class: "links", "aria-label": "Entries elsewhere" });
   for (const link of databaseLinks(i)) links.append(element("li", {}, outerLink(link)));
   const about = element("dl", {},
-    ...definition("Most probably", markElement(sources.predicted[i]), ` ${data.classes[sources.predicted[i]].name}, P ${fixed(sources.pmax[i], 3)}`),
+    ...definition("Most probably", markElement(sources.predicted[i]), ` ${data.classes[sources.predicted[i]].name}, P ${probability(sources.pmax[i])}`),
     ...definition("In the catalogue", [sources.class1[i], sources.assoc1[i]].filter(Boolean).join(", ") || "unassociated"),
     ...(sources.assoc2[i] ? definition("Second association", [sources.assoc2[i], sources.class2[i]].filter(Boolean).join(", ")) : []),
     ...(associationWords(i) ? definition("Association", associationWords(i)) : []),
     ...(sources.others?.[i] ? definition("Other names", sources.others[i]) : []),
     ...(sources.known[i] ? definition("Known", sources.known[i]) : []),
     ...(sources.since[i] ? definition("Oldest list of the LAT", sources.since[i]) : []),
-    ...definition("RA, Dec (J2000)", `${fixed(sources.ra[i], 4)}°, ${fixed(sources.dec[i], 4)}°`),
+    ...definition("RA, Dec (J2000)", `${placeWords(i)} (${fixed(sources.ra[i], 4)}°, ${fixed(sources.dec[i], 4)}°)`),
     ...definition("l, b", `${fixed(sources.l[i], 2)}°, ${fixed(sources.b[i], 2)}°`),
     ...(sources.r95 ? definition("95 % ellipse", ellipseWords(i)) : []),
     ...(sources.significance ? definition("Significance", `${fixed(sources.significance[i], 1)} σ`) : []),
@@ -68,6 +68,10 @@ function showDetails() {
     ...(listed ? [] : [element("p", { class: "note" }, "The table does not list this source, because the search excludes it.")]),
     probabilityTable(i), about, element("h3", {}, "Elsewhere"), links, ...featureDetails(i),
   );
+}
+
+function placeWords(i) {
+  return `${inSixties(sources.ra[i], { hours: true })} ${inSixties(sources.dec[i])}`;
 }
 
 /** Return the catalogue's own probabilities of the association, of an unassociated source the second one. */

@@ -122,6 +122,7 @@ function makeFeatures() {
     const j = data.features.names.indexOf(name);
     controls[k].value = String(j >= 0 ? j : Math.min(k, data.features.names.length - 1));
   });
+  if (!data.features.known.classes.length) controls[2].value = "labelled";
   featureMap = makeChart("feature-map", drawFeatures);
   drawFeatures();
   const drawSelected = makeOverlay(featureMap, "feature-map", PLANE_GRID, selectedInPlane);

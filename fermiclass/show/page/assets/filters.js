@@ -84,7 +84,7 @@ function makeFilters() {
       table.draw();
     }, 60); // one search for a few quick letters
   };
-  const fields = [...document.querySelectorAll("#filters input, #filters select:not(#order)")];
+  const fields = [...document.querySelectorAll("#search, #filters input, #filters select:not(#order)")];
   for (const field of fields) field.addEventListener("input", apply);
   control("order").addEventListener("change", () => {
     orderBy(control("order").value);

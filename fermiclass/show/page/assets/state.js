@@ -21,7 +21,7 @@ function select(i, { keepAddress = false } = {}) {
 
 /** Return a source in a few words. */
 function describe(i) {
-  return `${sources.name[i]}: ${data.classes[sources.predicted[i]].name}, P ${fixed(sources.pmax[i], 3)}`;
+  return `${sources.name[i]}: ${data.classes[sources.predicted[i]].name}, P ${probability(sources.pmax[i])}`;
 }
 
 /** Select the source that the address names, if it names one. */

@@ -55,6 +55,15 @@ function probabilityColumn(kind) {
   return numberColumn(`P ${kind.words}`, kind.values, 3, {
     className: kind.isGroup ? "number bar group" : "number bar",
     createdCell: (cell, value, i) => drawBar(cell, kind, i),
+    data: (i, use) => (use === "display" ? probability(kind.values[i]) : kind.values[i] ?? -Infinity),
+  });
+}
+
+/** Return a column of angles, written in parts of sixty, and sorted as numbers. */
+function angleColumn(title, values, options) {
+  return numberColumn(title, values, 0, {
+    data: (i, use) => (use === "display" ? inSixties(values[i], options) : values[i] ?? -Infinity),
+    createdCell: (cell, value, i) => cell.setAttribute("title", `${fixed(values[i], 4)}°`),
   });
 }
 
@@ -91,12 +100,12 @@ function makeTable() {
   const columns = [
     nameColumn(),
     classColumn(),
+    angleColumn("RA", sources.ra, { hours: true }),
+    angleColumn("Dec", sources.dec),
     ...kindsInOrder.map(probabilityColumn),
     { ...numberColumn("Distance, °", [], 3), name: "distance", visible: false,
       data: (i, kind) => (kind === "display" ? fixed(distances[i], 3) : distances[i] ?? Infinity), orderSequence: ["asc", "desc"] },
     ...(sources.significance ? [numberColumn("σ", sources.significance, 1)] : []),
-    numberColumn("RA, °", sources.ra, 3),
-    numberColumn("Dec, °", sources.dec, 3),
     numberColumn("l, °", sources.l, 2),
     numberColumn("b, °", sources.b, 2),
     numberColumn("Lasts", sources.lasts, 2),
