@@ -81,8 +81,7 @@ class GPC(Benchmark):
 
     def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
         """Return an unfitted estimator, with settings that depend on the method."""
-        named = method if "@" in method or options.likelihood is None else f"{method}@{options.likelihood}"
-        return make_estimator(method, self.settings(cell), options, fast=self.fast_settings(cell, named))
+        return make_estimator(method, self.settings(cell), options, fast=self.fast_settings(cell, method))
 
     def fast_settings(self, cell: str, method: str) -> Mapping[str, Any]:
         """Return settings that reach higher bounds in a tenth of the steps: natural gradients, longer length-scales.

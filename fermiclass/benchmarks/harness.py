@@ -1,4 +1,4 @@
-"""Runs a benchmark split by split: in this process, in several, or on a Dask cluster; and goes on where it stopped.
+"""Runs a benchmark split by split, in this process or in several; and goes on where it stopped.
 
 The unit of work is one method on one split of a cell. Every finished split has a record, which is the same wherever it
 was made.
@@ -12,7 +12,6 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -25,7 +24,6 @@ from joblib import Parallel, delayed, parallel_config
 from fermiclass.benchmarks.benchmark import Benchmark, Record
 from fermiclass.errors import BenchmarkError, OutputError
 from fermiclass.io.files import check_place
-from fermiclass.rows.predict import connected
 from fermiclass.show.terminal import load_tensorflow
 
 #: Packages that affect the results of a benchmark.
@@ -49,15 +47,13 @@ def run(
     num_splits: int,
     *,
     workers: int = 1,
-    dask: str | None = None,
     file: RecordFile | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
     """Train and test every estimator, by cell and method, on the first splits of its cell.
 
-    The processes share the cores equally. `dask` is the address of a Dask scheduler, on whose workers the splits run;
-    each worker must see the folder of the data. Records that the file already has are not made again. `progress` is
-    called with the numbers of splits done and in total, over all cells and methods.
+    The processes share the cores equally. Records that the file already has are not made again. `progress` is called
+    with the numbers of splits done and in total, over all cells and methods.
 
     Returns a row for each split, by cell, method and split: ``"cell"``, ``"method"``, ``"split"``, the record of
     :meth:`Benchmark.run`, and ``"settings"``. Raises BenchmarkError when data cannot be read, or the file has records
@@ -74,7 +70,7 @@ def run(
     left = len(works)
     if progress is not None:
         progress(len(wanted) - left, len(wanted))
-    for record in _results(works, workers, dask):
+    for record in _results(works, workers):
         if file is not None:
             file.append(record)
         done[record["cell"], record["method"], record["split"]] = record
@@ -115,13 +111,8 @@ def _check_settings(earlier: Any, estimators: Mapping[tuple[str, str], Any]) -> 
             )
 
 
-def _results(works: Sequence[Work], workers: int, dask: str | None) -> Iterator[Record]:
+def _results(works: Sequence[Work], workers: int) -> Iterator[Record]:
     """Yield the record of each finished split, in any order."""
-    if dask is not None and works:
-        with connected(dask) as client, client.get_executor(pure=False) as executor:
-            for future in as_completed([executor.submit(run_split, work) for work in works]):
-                yield future.result()
-        return
     threads = max(1, usable_cores() // workers)
     shared = parallel_config("loky", inner_max_num_threads=threads) if workers > 1 else nullcontext()
     try:

@@ -67,12 +67,8 @@ class MethodOptions:
     """Settings that all methods of this package share."""
 
     paper: bool = False  #: Whether to use the paper's optimiser instead of a faster one that is as good.
-    #: Likelihood of methods whose name gives none; None for that of the paper or the default.
-    likelihood: str | None = None
     kernel: str | None = None  #: Kernel; None for that of the paper or the default.
     steps: int | None = None  #: Number of training steps; None for that of each method.
-    #: ``'given'`` or ``'learned'`` variances of input noise; None for the choice of the benchmark.
-    noise_model: str | None = None
     seed: int = 0  #: Seed of initial values, minibatches and draws.
 
 
@@ -103,8 +99,8 @@ def make_estimator(
     `options`: settings that all methods share.
     `fast`: settings that replace the paper's optimiser, by default :data:`FAST_OPTIMISER`.
 
-    Raises BenchmarkError when the method or its likelihood is unknown, given noise is requested but unknown, or the
-    method cannot have the likelihood or the kernel.
+    Raises BenchmarkError when the method or its likelihood is unknown, or the method cannot have the likelihood or the
+    kernel.
     """
     method, at, likelihood = name.partition("@")
     base, colon, input_model = method.partition(":")
@@ -136,18 +132,10 @@ def make_estimator(
         )
     if at:
         chosen = join_settings(chosen, LIKELIHOOD_SETTINGS[likelihood])
-    asked = {"likelihood": None if at else options.likelihood, "kernel": options.kernel, "steps": options.steps}
-    chosen |= {option: value for option, value in asked.items() if value is not None}
+    if options.kernel is not None:
+        chosen["kernel"] = options.kernel
     if options.steps is not None:
-        chosen["epochs"] = None
-    if options.noise_model is not None:
-        of_benchmark = settings.get("noise", "given")
-        if options.noise_model == "given" != of_benchmark:
-            raise BenchmarkError(
-                "the variances of this benchmark's input noise are not known to the methods: leave out --noise-model "
-                "given"
-            )
-        chosen["noise"] = "shared" if options.noise_model == "learned" and of_benchmark == "given" else of_benchmark
+        chosen |= {"steps": options.steps, "epochs": None}
     kernel = chosen.get("kernel", "")
     if chosen.get("method") == "nimgp-psi" and kernel and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
         raise BenchmarkError(

@@ -56,11 +56,10 @@ def _methods(benchmark: Benchmark, cell: str, records: pd.DataFrame) -> dict[str
         else:
             figures |= _means((of_method[score] - first).to_frame(f"{score}_above_first"))
         figures |= _others(of_method)
-        settings = of_method["settings"].iloc[0]
         published = benchmark.published.get((cell, str(method)))
-        if published is not None and _same_noise(benchmark.settings(cell), settings):
+        if published is not None:
             figures["published"] = dict(published)
-        methods[str(method)] = figures | {"settings": settings}
+        methods[str(method)] = figures | {"settings": of_method["settings"].iloc[0]}
     return methods
 
 
@@ -91,38 +90,31 @@ def _others(records: pd.DataFrame) -> dict[str, Any]:
     return figures
 
 
-def _same_noise(paper: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    """Whether both the run and the paper learned the noise, or both knew it: only then results are comparable."""
-    known = "given"
-    return (paper.get("noise", known) == known) == (settings.get("noise", known) == known)
-
-
-def print_results(benchmark: Benchmark, results: Mapping[str, Any], console: Console | None = None) -> None:
+def print_results(benchmark: Benchmark, results: Mapping[str, Any]) -> None:
     """Print a row for each cell and method: every score with its standard error, and that of the paper."""
-    console = console or Console(highlight=False)
-    cells = {"": {"methods": results["methods"]}} if "methods" in results else results["datasets"]
-    every = [figures for cell in cells.values() for figures in cell["methods"].values()]
+    console = Console(highlight=False)
+    found = {"": results} if "methods" in results else results["datasets"]
+    cells = {cell: {name: _flat(each) for name, each in of_cell["methods"].items()} for cell, of_cell in found.items()}
+    every = [figures for methods in cells.values() for figures in methods.values()]
     first = next(iter(benchmark.scores))
     columns: dict[str, tuple[str, str]] = {}
     for score, (title, form) in benchmark.scores.items():
-        columns[score] = (title, form)
-        if any(score in figures.get("published", {}) for figures in every):
-            columns[f"published {score}"] = ("paper", ".3f")
+        columns |= {score: (title, form), f"published {score}": ("paper", ".3f")}
         if score == first:
             columns |= {f"{first}_above_first": ("above first", f"+{form}"), "excess": ("above Bayes", f"+{form}")}
     columns |= {"found": ("found", ".3f"), "seconds": ("s/split", ".2g")}
-    columns = {name: column for name, column in columns.items() if any(_value(f, name) is not None for f in every)}
+    columns = {name: of for name, of in columns.items() if any(each.get(name) is not None for each in every)}
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for k, title in enumerate([*([""] if len(cells) > 1 else []), "method", *(title for title, _ in columns.values())]):
-        table.add_column(title, justify="left" if k <= (len(cells) > 1) else "right", no_wrap=True)
-    for cell, of_cell in cells.items():
-        methods = of_cell["methods"]
+    names = ["method"] if len(cells) == 1 else ["", "method"]
+    for title in (*names, *(title for title, _ in columns.values())):
+        table.add_column(title, justify="left" if title in names else "right", no_wrap=True)
+    for cell, methods in cells.items():
         best = min(figures[first] for figures in methods.values()) if len(methods) > 1 else None
         for method, figures in methods.items():
-            row = [Text(_text(figures, name, form)) for name, (_, form) in columns.items()]
+            texts = [Text(_text(figures, name, form)) for name, (_, form) in columns.items()]
             if figures[first] == best:
-                row[list(columns).index(first)].stylize("bold")
-            table.add_row(*([cell] if len(cells) > 1 else []), Text(method), *row)
+                texts[0].stylize("bold")
+            table.add_row(*[cell, Text(method)][-len(names) :], *texts)
         table.add_section()
     console.width = max(console.width, table.__rich_measure__(console, console.options.update(width=999)).maximum)
     console.print(table)
@@ -133,14 +125,12 @@ def print_results(benchmark: Benchmark, results: Mapping[str, Any], console: Con
         console.print(f"Mean ranks by {benchmark.scores[first][0]}: {ranks}.")
 
 
-def _value(figures: Mapping[str, Any], name: str) -> float | None:
-    score = name.removeprefix("published ")
-    value: float | None = (figures if score == name else figures.get("published", {})).get(score)
-    return value
+def _flat(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {**figures, **{f"published {score}": value for score, value in figures.get("published", {}).items()}}
 
 
 def _text(figures: Mapping[str, Any], name: str, form: str) -> str:
-    value, error = _value(figures, name), figures.get(f"{name}_se")
+    value, error = figures.get(name), figures.get(f"{name}_se")
     if value is None:
         return ""
     return f"{value:{form}}" + (f" ± {error:{form.lstrip('+')}}" if error is not None and name != "seconds" else "")

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from fermiclass.benchmarks import BENCHMARKS, make_benchmark
-from fermiclass.cli.options import FILE, common_options, kernel_option, seed_option
+from fermiclass.cli.options import FILE, common_options, kernel_option, names, seed_option
 from fermiclass.io.files import check_figure_place, check_place, os_errors_as_output_errors, write_figure, write_json
 from fermiclass.io.plain import versions
 from fermiclass.nimgp.names import LIKELIHOODS
@@ -19,7 +19,7 @@ from fermiclass.show.terminal import progress_bar
 _CONTINUES = "the same command continues from here"
 
 ALL = "all"  #: The name for all tables of the paper.
-_OF_WORK = {"name", "results", "workers", "dask", "quiet", "verbose", "log", "debug"}
+_OF_WORK = {"name", "results", "workers", "quiet", "verbose", "log", "debug"}
 _OF_ALL = _OF_WORK | {"papers", "quick", "data", "openml", "seed"}
 # Options that every benchmark has. A benchmark declares the others.
 _COMMON = _OF_WORK | {"methods", "datasets", "splits", "json_file"}
@@ -48,14 +48,8 @@ _NO_SETTING = _OF_WORK | {"json_file", "plot", "data"}  # do not change the resu
 )
 @click.option("--splits", type=click.IntRange(min=1), metavar="N", help="Number of splits. [default: all]")
 @click.option("--paper", is_flag=True, help="Use the optimiser of the paper too; slower.")
-@click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Likelihood of our methods without an @.")
 @kernel_option
 @click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Number of training steps of our methods.")
-@click.option(
-    "--noise-model",
-    type=click.Choice(["given", "learned"]),
-    help="Whether our methods get the variance of the noise or learn it. [default: as in the paper]",
-)
 @seed_option
 @click.option("--data", type=FILE, default=".", metavar="DIR", help="Folder with astro454/, uci/ and so on.")
 @click.option("--openml", is_flag=True, help="Download data sets that are not in DIR from OpenML.")
@@ -77,7 +71,6 @@ _NO_SETTING = _OF_WORK | {"json_file", "plot", "data"}  # do not change the resu
 )
 @click.option("--plot", type=FILE, help="Figure of the results: .png, .pdf or .svg.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Number of processes.")
-@click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
 @click.option("--json", "json_file", type=FILE, metavar="FILE", help="Write the results to FILE.")
 @common_options
 def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) -> None:
@@ -100,10 +93,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
     from fermiclass.benchmarks.methods import METHOD_OPTIONS, MethodOptions
     from fermiclass.benchmarks.tables import print_results, summarise
 
-    workers, dask, plot, splits = (options[option] for option in ("workers", "dask", "plot", "splits"))
-    if dask is not None and workers > 1:
-        raise click.UsageError("--workers and --dask cannot be combined: give one of them")
-    options["data"] = options["data"].resolve()  # the workers of Dask have other working folders
+    workers, plot, splits = (options[option] for option in ("workers", "plot", "splits"))
     if name == ALL:
         _fill_tables(quiet, options)
         return
@@ -116,7 +106,9 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
             (check_place if file is json_file else check_figure_place)(file, options["results"])
     head = _head(name, given, options)
     records = None if options["results"] is None else RecordFile(options["results"], {"benchmark": name, **head})
-    methods = _names(options["methods"]) or chosen.methods
+    methods = names(options["methods"] or "") or chosen.methods
+    if repeated := [method for method in methods if methods.count(method) > 1]:
+        raise click.UsageError(f"the method '{repeated[0]}' is named more than once: name each once (--methods)")
     of_methods = MethodOptions(**{option: options[option] for option in METHOD_OPTIONS})
     cells = chosen.choose_cells(options["datasets"], options["noise"])
     estimators = {(cell, method): chosen.estimator(cell, method, of_methods) for cell in cells for method in methods}
@@ -128,7 +120,6 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
                 estimators,
                 splits or chosen.num_splits,
                 workers=workers,
-                dask=dask,
                 file=records,
                 progress=progress,
             )
@@ -154,7 +145,7 @@ def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
         folder.mkdir(exist_ok=True)
     check_place(folder / "results.csv")
     head = _head(ALL, given, options)
-    how = {option: options[option] for option in ("data", "openml", "seed", "quick", "workers", "dask")}
+    how = {option: options[option] for option in ("data", "openml", "seed", "quick", "workers")}
     try:
         with progress_bar("splits", quiet=quiet) as progress:
             for title, benchmark, results in run_tables(
@@ -192,12 +183,3 @@ def _given(name: str, known: Collection[str]) -> dict[str, str]:
     if unknown:
         raise click.UsageError(f"the benchmark '{name}' has no option {', '.join(unknown)}: leave it out")
     return given
-
-
-def _names(text: str | None) -> list[str]:
-    """Return the names of methods, each once."""
-    names = [] if text is None else [name.strip() for name in text.split(",")]
-    for name in names:
-        if names.count(name) > 1:
-            raise click.UsageError(f"the method '{name}' is named more than once: name each once (--methods)")
-    return names

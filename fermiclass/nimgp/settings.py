@@ -112,100 +112,61 @@ class _Checked:
 
 @dataclass(frozen=True)
 class InputOptions(_Checked):
-    """How noiseless inputs are inferred.
+    """How noiseless inputs are inferred."""
 
-    Attributes
-    ----------
-    prior
-        Prior p(x) of the standardised noiseless inputs: N(0, a I) ('isotropic'); or N(m, a Σ) with the mean and
-        covariance of the training sources' noiseless inputs ('population'); or a mixture of such Gaussians ('mixture').
-        First-order methods replace each input and its noise variance by mean and variance of p(x | x̃); with 'isotropic'
-        or learned noise they use no prior. 'mgp', 'mgp-aug' and 'mgp-sampling' never use it.
-    prior_variance
-        Scale a of p(x); None makes it flat. The paper takes 1000.
-    components
-        Number of Gaussians in the mixture.
-    clip
-        Largest absolute value of a standardised input; larger ones are clipped, so that none decides a prediction.
-    max_noise
-        Largest noise variance, in units of the input's variance over the training sources; larger ones are clipped.
-    spread
-        Initial variances of the q(x) of 'nimgp', in its units.
-    units
-        Units of the parameters of the q(x) of 'nimgp': 'noise', which is √V, or 'inputs', as in the paper.
-    hidden
-        Number of units in each hidden layer of the network of 'nimgp-nn'.
-    """
-
+    #: Prior p(x) of the standardised noiseless inputs: N(0, a I) ('isotropic'); or N(m, a Σ) with the mean and
+    #: covariance of the training sources' noiseless inputs ('population'); or a mixture of such Gaussians ('mixture').
+    #: First-order methods replace each input and its noise variance by mean and variance of p(x | x̃); with 'isotropic'
+    #: or learned noise they use no prior. 'mgp', 'mgp-aug' and 'mgp-sampling' never use it.
     prior: str = _setting("isotropic", *INPUT_PRIORS)
+    #: Scale a of p(x); None makes it flat. The paper takes 1000.
     prior_variance: float | None = _setting(3.0, _POSITIVE, None)
-    components: int = _setting(3, _WHOLE)
+    components: int = _setting(3, _WHOLE)  #: Number of Gaussians in the mixture.
+    #: Largest absolute value of a standardised input; larger ones are clipped, so that none decides a prediction.
     clip: float | None = _setting(4.0, _POSITIVE, None)
+    #: Largest noise variance, in units of the input's variance over the training sources; larger ones are clipped.
     max_noise: float | None = _setting(2.0, Number(low_counts=True), None)
-    spread: float = _setting(0.5, _POSITIVE)
+    spread: float = _setting(0.5, _POSITIVE)  #: Initial variances of the q(x) of 'nimgp', in its units.
+    #: Units of the parameters of the q(x) of 'nimgp': 'noise', which is √V, or 'inputs', as in the paper.
     units: str = _setting("noise", "noise", "inputs")
+    #: Number of units in each hidden layer of the network of 'nimgp-nn'.
     hidden: tuple[int, ...] = _setting((50,), Number(high=10_000, whole=True, several=True))
 
 
 @dataclass(frozen=True)
 class HyperOptions(_Checked):
-    """Hyper-parameters: where they start, and their priors.
+    """Hyper-parameters: where they start, and their priors."""
 
-    Attributes
-    ----------
-    lengthscale
-        Initial length-scale for standardised inputs; None for the median of its prior.
-    variance
-        Initial variance σ² of each kernel but 'linear'; None for that of the likelihood.
-    white
-        Initial variance of the white noise of the latent functions.
-    noise
-        Initial value of a learned V, and the median of its prior, for standardised inputs.
-    epsilon
-        ε of the likelihoods 'step', 'probit' and 'logit': fixed, or learned (None). The paper fixes 10⁻³.
-    degree
-        Degree of the polynomial kernel.
-    priors
-        Whether hyper-parameters have log-normal priors.
-    """
-
+    #: Initial length-scale for standardised inputs; None for the median of its prior.
     lengthscale: float | None = _setting(None, _POSITIVE, None)
+    #: Initial variance σ² of each kernel but 'linear'; None for that of the likelihood.
     variance: float | None = _setting(None, _POSITIVE, None)
-    white: float = _setting(0.01, _POSITIVE)
+    white: float = _setting(0.01, _POSITIVE)  #: Initial variance of the white noise of the latent functions.
+    #: Initial value of a learned V, and the median of its prior, for standardised inputs.
     noise: float = _setting(0.1, _POSITIVE)
+    #: ε of the likelihoods 'step', 'probit' and 'logit': fixed, or learned (None). The paper fixes 10⁻³.
     epsilon: float | None = _setting(None, _FRACTION, None)
-    degree: int = _setting(3, Number(high=100, whole=True))
-    priors: bool = _setting(True, bool)
+    degree: int = _setting(3, Number(high=100, whole=True))  #: Degree of the polynomial kernel.
+    priors: bool = _setting(True, bool)  #: Whether hyper-parameters have log-normal priors.
 
 
 @dataclass(frozen=True)
 class TrainingOptions(_Checked):
-    """How the objective is maximised.
+    """How the objective is maximised."""
 
-    Attributes
-    ----------
-    inducing
-        Choice of the inducing points before training: 'kmeans' or 'random'.
-    decay
-        Whether the step size falls along a cosine, or stays the same.
-    mean
-        Whether the parameters end at their mean over the last 70 % of the steps (Polyak & Juditsky 1992).
-    draw_pairs
-        Number of antithetic pairs of quasi-Monte Carlo draws of the latent functions for each row and step, where the
-        likelihood needs draws; best a power of 2.
-    natural_gradient
-        Step size γ of natural gradients for the variational distribution of the inducing values; None leaves it to
-        Adam. 0.1 is a common choice. With step, probit or logit and several classes that overlap, natural gradients may
-        end at lower bounds than Adam.
-    precision
-        Floating-point type of training and prediction: 'float32' or 'float64'.
-    """
-
+    #: Choice of the inducing points before training: 'kmeans' or 'random'.
     inducing: str = _setting("kmeans", *INDUCING)
-    decay: bool = _setting(True, bool)
+    decay: bool = _setting(True, bool)  #: Whether the step size falls along a cosine, or stays the same.
+    #: Whether the parameters end at their mean over the last 70 % of the steps (Polyak & Juditsky 1992).
     mean: bool = _setting(True, bool)
+    #: Number of antithetic pairs of quasi-Monte Carlo draws of the latent functions for each row and step, where the
+    #: likelihood needs draws; best a power of 2.
     draw_pairs: int = _setting(16, Number(high=1 << 12, whole=True))
+    #: Step size γ of natural gradients for the variational distribution of the inducing values; None leaves it to Adam.
+    #: 0.1 is a common choice. With step, probit or logit and several classes that overlap, natural gradients may end at
+    #: lower bounds than Adam.
     natural_gradient: float | None = _setting(None, Number(high=1), None)
+    #: Floating-point type of training and prediction: 'float32' or 'float64'.
     precision: str = _setting("float32", *PRECISIONS)
 
 

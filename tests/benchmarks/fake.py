@@ -17,7 +17,7 @@ class FakeBenchmark(Benchmark):
     name = "fake"
     cells = CELLS
     num_splits = 6
-    published = MappingProxyType({("easy/0", "mgp"): {"nll": 0.3, "error": 0.1}, ("easy/0.5", "mgp"): {"error": 0.2}})
+    published = MappingProxyType({("easy/0", "mgp"): {"nll": 0.3, "error": 0.1}})
 
     def problem(self, cell, split):
         rng = np.random.default_rng([CELLS.index(cell), split])
@@ -28,9 +28,6 @@ class FakeBenchmark(Benchmark):
             bayes = 0.9 * np.eye(3)[y[40:]] + 0.1 / 3
         zeros = np.zeros_like(X)
         return Problem(X[:40], zeros[:40], y[:40], X[40:], zeros[40:], y[40:], bayes)
-
-    def settings(self, cell):
-        return {"noise": "shared"} if cell == "easy/0.5" else {}
 
 
 class WithoutData(FakeBenchmark):

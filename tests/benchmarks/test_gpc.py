@@ -141,8 +141,6 @@ def test_where_natural_gradients_are_used():
         assert made(cell, method)["training"]["natural_gradient"] == 0.1
     for cell, method in (("satimage/0", "mgp@logit"), ("magic/0", "mgp@logit-predictive"), ("satimage/0", "mgp")):
         assert "natural_gradient" not in made(cell, method)["training"]
-    for method, likelihood in (("mgp", "softmax"), ("mgp@softmax", "step")):  # --likelihood counts where there is no @
-        assert made("satimage/0", method, likelihood=likelihood)["training"]["natural_gradient"] == 0.1
 
 
 @pytest.mark.parametrize("method", ["mgp@step-fixed", "mgp@probit-robust", "nimgp@softmax-bound", "logistic"])

@@ -136,12 +136,3 @@ def test_results_of_other_settings(path):
 
 def test_two_processes(path, expected):
     same_records(go(path, workers=2), expected)
-
-
-@pytest.mark.filterwarnings("default")  # Dask's own
-def test_dask(path, expected):
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-    ) as cluster:
-        same_records(go(path, dask=cluster.scheduler_address), expected)

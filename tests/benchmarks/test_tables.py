@@ -87,14 +87,6 @@ def test_wrong_labels():
     assert "found" not in summary(none)["methods"]["mgp"]
 
 
-def test_published_figures_are_those_of_the_same_question():
-    """Where the paper learned the noise, its figures say nothing about a run that was given it."""
-    learned = summary(records("easy/0.5", settings={"noise": "per-feature"}))
-    assert learned["methods"]["mgp"]["published"] == {"error": 0.2}
-    given = summary(records("easy/0.5", settings={"noise": "given"}))
-    assert "published" not in given["methods"]["mgp"]
-
-
 def test_confusion_of_splits_with_other_classes():
     one = record("easy/0", "mgp", 0, 0.1)
     other = record("easy/0", "mgp", 1, 0.1, classes=["b", "c"], confusion=[[4, 0], [2, 6]])

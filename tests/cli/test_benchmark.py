@@ -96,7 +96,6 @@ def test_our_methods(tmp_path, data):
         (("flights", "--noise", "0.1"), "the benchmark 'flights' has no option --noise"),
         (("cartpole", "--paper", "--per-round", "2"), "the benchmark 'cartpole' has no option --paper, --per-round"),
         (("toy", "--kernel", "se+rbf"), r"Invalid value for '--kernel': 'se\+rbf' is not a sum of some of se, linear"),
-        (("toy", "--workers", "2", "--dask", "tcp://a:1"), "--workers and --dask cannot be combined"),
         (("synthetic", "--plot", "a.png"), "the benchmark 'synthetic' has no option --plot"),
         (("toy", "--results", "nowhere/r.jsonl"), "there is no folder '.*nowhere'"),
         (("toy", "--quick"), "the benchmark 'toy' has no option --quick"),

@@ -105,67 +105,52 @@ def fit_evidence(
     labels are right (SMGPC).
     """
     settings = settings or EPSettings()
+    limited = replace(settings, rules=replace(settings.rules, limited=True))
+
+    def attempt(start: float) -> Trained:
+        try:
+            return _ascend(X, labels, label_noise, settings, start)
+        except _NoFixedPointError:
+            return _ascend(X, labels, label_noise, limited, start)
+
     with threadpool_limits(1 if len(X) < _MANY else None):  # several threads are slower on small matrices
-        attempts = [_search(X, labels, label_noise, settings, start) for start in settings.starts]
-    return max(attempts, key=lambda attempt: attempt.log_evidence)
+        return max(map(attempt, settings.starts), key=lambda trained: trained.log_evidence)
 
 
 class _NoFixedPointError(ArithmeticError):
     """EP did not converge."""
 
 
-def _search(
+def _ascend(
     X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: EPSettings, start: float
 ) -> Trained:
-    try:
-        return _Ascent(X, labels, label_noise, settings).run(start)
-    except _NoFixedPointError:
-        settings = replace(settings, rules=replace(settings.rules, limited=True))
-        return _Ascent(X, labels, label_noise, settings).run(start)
+    """Search from one start. The best point so far is kept, as the evidence jumps if EP finds another fixed point."""
+    num_gamma = X.shape[1] if settings.ard else 1
+    num_noise = labels.num_classes if settings.latent_noise else 0
+    at = np.log(np.repeat([X.shape[1] * start, _NOISE], [num_gamma, num_noise]))
+    best, failures = -np.inf, 0
+    sites: Sites | None = None
 
-
-class _Ascent:
-    """One search. It keeps the best point so far, as the evidence jumps if EP finds another fixed point."""
-
-    def __init__(self, X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: EPSettings) -> None:
-        self._X, self._labels, self._label_noise, self._settings = X, labels, label_noise, settings
-        self._sites: Sites | None = None
-        self._best, self._at, self._failures = -np.inf, np.empty(0), 0
-
-    def run(self, start: float) -> Trained:
-        num_features, settings = self._X.shape[1], self._settings
-        gamma = np.full(num_features if settings.ard else 1, num_features * start)
-        noise = np.full(self._labels.num_classes if settings.latent_noise else 0, _NOISE)
-        self._at = np.log(np.concatenate([gamma, noise]))
-        bounds = [(-7.0, 14.0)] * len(gamma) + [(-14.0, 7.0)] * len(noise)
-        found = minimize(
-            self._minus_log_evidence,
-            self._at,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": settings.max_steps, "ftol": 1e-6, "gtol": 1e-3},
-        )
-        covariance, model = self._model(self._at)
-        fixed_point = find_fixed_point(model, start=self._sites, rules=settings.rules)
-        log_Z = log_evidence(model, fixed_point)
-        return Trained(covariance, model, fixed_point, log_Z, int(found.nit), found.status != _LIMIT_STATUS)
-
-    def _model(self, parameters: FloatArray) -> tuple[Covariance, PriorAndLabels]:
-        num_gamma = self._X.shape[1] if self._settings.ard else 1
-        noise = np.exp(parameters[num_gamma:]) if self._settings.latent_noise else np.zeros(self._labels.num_classes)
+    def solved(parameters: FloatArray) -> tuple[Covariance, PriorAndLabels, FixedPoint, float]:
+        noise = np.exp(parameters[num_gamma:]) if num_noise else np.zeros(labels.num_classes)
         covariance = Covariance(np.exp(parameters[:num_gamma]), noise)
-        return covariance, PriorAndLabels(covariance.K(self._X), self._labels, self._label_noise)
+        model = PriorAndLabels(covariance.K(X), labels, label_noise)
+        found = find_fixed_point(model, start=sites, rules=settings.rules)
+        return covariance, model, found, log_evidence(model, found)
 
-    def _minus_log_evidence(self, parameters: FloatArray) -> tuple[float, FloatArray]:
-        covariance, model = self._model(parameters)
-        found = find_fixed_point(model, start=self._sites, rules=self._settings.rules)
-        value = log_evidence(model, found)
-        settled = found.converged or self._settings.rules.limited
-        self._failures += not settled
-        if self._failures > (_MAX_FAILURES if self._sites is not None else 0):
+    def minus_log_evidence(parameters: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal at, best, failures, sites
+        covariance, _, found, value = solved(parameters)
+        settled = found.converged or settings.rules.limited
+        failures += not settled
+        if failures > (_MAX_FAILURES if sites is not None else 0):
             raise _NoFixedPointError
-        if settled and value > self._best:
-            self._best, self._at, self._sites = value, parameters.copy(), found.sites
-        of_gamma, of_noise = covariance.gradient(self._X, covariance_gradient(found.posterior))
-        return -value, -np.concatenate([of_gamma, of_noise] if self._settings.latent_noise else [of_gamma])
+        if settled and value > best:
+            best, at, sites = value, parameters.copy(), found.sites
+        gradient = np.concatenate(covariance.gradient(X, covariance_gradient(found.posterior)))
+        return -value, -gradient[: num_gamma + num_noise]
+
+    bounds = [(-7.0, 14.0)] * num_gamma + [(-14.0, 7.0)] * num_noise
+    options = {"maxiter": settings.max_steps, "ftol": 1e-6, "gtol": 1e-3}
+    ended = minimize(minus_log_evidence, at, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return Trained(*solved(at), int(ended.nit), ended.status != _LIMIT_STATUS)

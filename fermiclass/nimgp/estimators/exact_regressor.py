@@ -66,12 +66,8 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of features, D.
-    mean_, scale_ : ndarray (D,)
-        Mean and scale by which inputs are standardised.
-    y_mean_, y_scale_ : float
-        Mean and scale by which outputs are standardised.
+    n_features_in_, mean_, scale_, y_mean_, y_scale_
+        As for :class:`fermiclass.NIMGPRegressor`.
     parameters_ : dict of ndarray
         Hyper-parameters for standardised inputs and outputs, by name (``kernel.variance``, …).
     noise_variance_ : float
@@ -263,11 +259,8 @@ def _check_output_noise(y: np.ndarray, y_var: Any) -> np.ndarray:
 def check_input_noise(X: np.ndarray, X_var: Any) -> np.ndarray:
     """Return variances ``(N, D)`` or covariances ``(N, D, D)`` of inputs ``(N, D)``, zeros for None.
 
-    Raises
-    ------
-    ValueError
-        When the shape does not fit, a value is not finite, a variance is negative, or a covariance is not symmetric or
-        not positive semi-definite.
+    Raises ValueError when the shape does not fit, a value is not finite, a variance is negative, or a covariance is not
+    symmetric or not positive semi-definite.
     """
     V = np.asarray(0.0 if X_var is None else X_var, np.float64)
     if V.ndim != 3:

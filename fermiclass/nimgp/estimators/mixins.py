@@ -99,12 +99,8 @@ def wrong_label_probabilities(right: np.ndarray, y: Any, classes: np.ndarray, ra
     minus the probability that a random label is right. The order is the same. `right` has probabilities ``(n, C)`` of
     right labels, from a model that was not trained with them; p is that of the label, and `rate` is ρ.
 
-    Raises
-    ------
-    ValueError
-        When a label is of no class, or the number of labels differs from the number of rows.
-    TypeError
-        When labels are bytes.
+    Raises ValueError when a label is of no class, or the number of labels differs from the number of rows, and
+    TypeError when labels are bytes.
     """
     labels = np.asarray(y)
     if labels.shape != (len(right),):

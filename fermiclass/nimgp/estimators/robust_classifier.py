@@ -67,12 +67,8 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray (C,)
-        Class labels, sorted.
-    n_features_in_ : int
-        Number of features, D.
-    mean_, scale_ : ndarray (D,)
-        Mean and scale by which inputs are standardised.
+    classes_, n_features_in_, mean_, scale_
+        As for :class:`fermiclass.NIMGPClassifier`.
     lengthscale_ : ndarray (D,)
         Length-scales, in the units of X.
     latent_noise_ : ndarray (C,)

@@ -42,16 +42,10 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of features, D.
-    mean_, scale_ : ndarray (D,)
-        Mean and scale by which inputs are standardised.
+    n_features_in_, mean_, scale_, weights_, objective_
+        As for :class:`fermiclass.NIMGPClassifier`.
     y_mean_, y_scale_ : float
         Mean and scale by which outputs are standardised; 0 and 1 if they are not.
-    weights_ : dict of ndarray
-        Trained parameters, p(x) of standardised inputs, scaling of inputs and outputs, and objective, by name.
-    objective_ : ndarray
-        Objective during training.
     """
 
     def __init__(
