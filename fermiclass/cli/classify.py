@@ -12,10 +12,12 @@ from fermiclass.cli.folders import load_catalogue_model, read_catalogue_model
 from fermiclass.cli.options import (
     FILE,
     BroughtIn,
+    CandidateTables,
     brings_in,
     catalog_argument,
     class_priors_option,
     common_options,
+    counterparts_options,
     feature_options,
     given_options,
     model_options,
@@ -25,8 +27,9 @@ from fermiclass.cli.options import (
 from fermiclass.cli.train import train_with_bar
 from fermiclass.io.samp import check_hub, check_sendable, send_table
 from fermiclass.io.tables import check_writable, write_table
+from fermiclass.labelling.counterparts import counterpart_table
 from fermiclass.labelling.recipe import Recipe
-from fermiclass.show.summaries import print_labels, print_sources
+from fermiclass.show.summaries import print_counterparts, print_labels, print_sources
 from fermiclass.show.terminal import progress_bar
 
 _COMPRESSED = (".gz", ".bz2", ".xz")
@@ -52,6 +55,7 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
     "--paper]"
 )
 @click.option("--no-class2", is_flag=True, help="Do not take the class of a low-probability association as evidence.")
+@counterparts_options
 @click.option("--send", is_flag=True, help="Send the table to TOPCAT, Aladin and others by SAMP; .fits or .vot.")
 @feature_options
 @model_options
@@ -64,6 +68,7 @@ def classify(
     train_on: Path | None,
     brought: BroughtIn,
     recipe: Recipe,
+    candidates: CandidateTables,
     send: bool,
     quiet: bool,
 ) -> None:
@@ -78,7 +83,11 @@ def classify(
       fermiclass classify mine.csv --train-on 4FGL-DR4.fits --columns Flux1000=flux,Unc_Flux1000=flux_err
     """  # noqa: D301
     output = output or Path(f"{_stem(catalog)}-labels.fits")
-    check_writable(output, catalog, train_on, *brought.files)
+    check_writable(output, catalog, train_on, *brought.files, *candidates.files)
+    beside = output.with_name(f"{_stem(output)}-counterparts{output.name.removeprefix(_stem(output))}")
+    if candidates.files:
+        check_writable(beside, catalog, train_on, *brought.files, *candidates.files)
+    counterparts = candidates.read()
     if send:
         check_sendable(output)
         check_hub()
@@ -109,15 +118,20 @@ def classify(
             recipe.targets,
             class_priors=recipe.class_priors,
             class2=recipe.class2,
+            counterparts=counterparts,
             table=table,
             progress=progress,
         )
     write_table(labels, output)
+    if counterparts:
+        write_table(counterpart_table(labels, counterparts), beside)
     if not quiet:
         if training is not None:
             print_sources(training, [])
         print_sources(loaded, model.provenance.left_out)
         print_labels(labels, model, output)
+        if counterparts:
+            print_counterparts(labels, counterparts, beside)
     if send:
         receivers = send_table(output)
         if not quiet:

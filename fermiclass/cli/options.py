@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from fermiclass._version import __version__
 from fermiclass.catalog import Catalog, read_sources
+from fermiclass.catalog.candidates import COVERS, Candidates
 from fermiclass.catalog.origin import Origin
 from fermiclass.cli.app import DEBUG
 from fermiclass.errors import OutputError, RecipeError, in_one_line
@@ -308,6 +309,51 @@ def brings_in(*, columns: bool = True) -> Decorator:
         return _options(*([columns_option] if columns else []), join_option, labels_option)(run)
 
     return decorate
+
+
+@dataclass(frozen=True)
+class CandidateTables:
+    """What the options ``--counterparts``, ``--covers`` and ``--counterparts-of`` say."""
+
+    files: tuple[Path, ...] = ()
+    covers: str | None = None
+    kinds: tuple[str, ...] = ("agn",)
+
+    def read(self) -> list[Candidates]:
+        """Return the tables."""
+        return [Candidates.read(path, self.covers, self.kinds) for path in self.files]
+
+
+def counterparts_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of :class:`CandidateTables`; the command gets ``candidates``."""
+
+    @wraps(command)
+    def run(counterparts: tuple[Path, ...], covers: str | None, counterparts_of: str, **rest: Any) -> Any:
+        return command(candidates=CandidateTables(counterparts, covers, tuple(names(counterparts_of))), **rest)
+
+    return _options(
+        click.option(
+            "--counterparts",
+            type=FILE,
+            multiple=True,
+            metavar="FILE",
+            help="Table of objects that may be the counterparts of unassociated sources: names and positions, maybe "
+            "with errors, a category or a flux. It is evidence of their classes.",
+        ),
+        click.option(
+            "--covers",
+            type=click.Choice(COVERS),
+            help="What these tables cover: all of a part of the sky, only the error ellipses of sources, or claimed "
+            "counterparts. [default: by names of LAT sources in the table]",
+        ),
+        click.option(
+            "--counterparts-of",
+            default="agn",
+            show_default=True,
+            metavar="a,b",
+            help="Kinds of sources that have such counterparts: agn, pulsar, other.",
+        ),
+    )(run)
 
 
 # --- the recipe ------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from fermiclass._version import __version__
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
+from fermiclass.catalog.candidates import Candidates
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.releases import CatalogWarning, warn_of_other_priors
 from fermiclass.errors import FeatureError, ModelFolderError
@@ -22,6 +23,7 @@ from fermiclass.io import FloatArray
 from fermiclass.io.plain import typed
 from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
+from fermiclass.labelling.counterparts import add_counterparts, kinds_of_classes, of_those, weigh
 from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAINED_ON, label_table
 from fermiclass.labelling.recipe import CLASS2_KEY, Recipe, targets_of, without_class_sets
 from fermiclass.labelling.unknown_values import average, complete, doubted, find_companions
@@ -133,6 +135,7 @@ class CatalogModel:
         *,
         class_priors: str | GroupPriors | None = None,
         class2: bool | None = None,
+        counterparts: Sequence[Candidates] = (),
         table: FeatureTable | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Table:
@@ -153,6 +156,9 @@ class CatalogModel:
         class2
             Whether the class of a low-probability association, CLASS2, counts as evidence
             (:class:`fermiclass.labelling.associations.SecondAssociations`).
+        counterparts
+            Tables of objects, one of which may be a source without an association, as evidence of its class
+            (:mod:`fermiclass.labelling.counterparts`).
         table
             The features of all sources of the catalogue, imputed as the model's, to save time.
         progress
@@ -187,20 +193,32 @@ class CatalogModel:
         _LOG.info("labelling %d of %d sources", len(sources), len(catalog))
         features = self.features_of(sources) if table is None else complete(self.domain, table[is_target])
         ratios = self.ratios(sources, recipe.class_priors, recipe.class2)
-        prediction = self.predict(features, ratios=ratios, progress=progress)
-        flags = features.flags
-        if sources.in_doubt is not None:
-            prediction = doubted(prediction, sources.in_doubt, self.training_shares)
-            flags = flags | FLAG_IN_DOUBT * sources.in_doubt
-        return label_table(
+        in_doubt = np.zeros(len(sources), bool) if sources.in_doubt is None else sources.in_doubt
+
+        def predict(ratios: FloatArray | None) -> Prediction:
+            found = self.predict(features, ratios=ratios, progress=progress)
+            return doubted(found, in_doubt, self.training_shares)
+
+        prediction = before = predict(ratios)
+        if counterparts:
+            of_kind = kinds_of_classes(self.grouping, self.classes)
+            p = before.probabilities @ of_kind
+            factors, strengths = weigh(counterparts, sources.table, p, sources.classes == "")
+            of_class = factors[:, of_kind.argmax(axis=1)]
+            prediction = predict(of_class if ratios is None else ratios * of_class)
+        labels = label_table(
             sources,
             self.classes,
             prediction,
-            feature_flags=flags,
+            feature_flags=features.flags | FLAG_IN_DOUBT * in_doubt,
             ood_score=self.domain.score(features.X, features.X_var),
             meta=meta,
             tops=self.grouping.tops,
         )
+        if counterparts:
+            gamma = dict(zip(self.classes, before.probabilities.T, strict=True))
+            add_counterparts(labels, counterparts, strengths, gamma, of_those(factors, p, strengths))
+        return labels
 
     def features_of(self, catalog: Catalog) -> FeatureTable:
         """Return the model's features of all sources of a catalogue; see :meth:`label` for what it lacks."""

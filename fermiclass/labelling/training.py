@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fermiclass.catalog import Catalog, ClassGrouping
+from fermiclass.catalog.candidates import Candidates
 from fermiclass.errors import CatalogError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, parse_features
 from fermiclass.io.plain import versions
@@ -155,6 +156,7 @@ def classify(
     min_significance: float | None = None,
     class_priors: str | GroupPriors | None = None,
     class2: bool | None = None,
+    counterparts: Sequence[Candidates] = (),
 ) -> Table:
     """Train on the sources of a catalogue that have a class, and label the others.
 
@@ -168,6 +170,8 @@ def classify(
         Another training catalogue. Features that no source of `catalog` has are then left out of the model.
     targets, features, classes, min_significance, class_priors, class2
         Changes of the recipe: see the fields of :class:`fermiclass.Recipe`, and :meth:`CatalogModel.label`.
+    counterparts
+        As for :meth:`CatalogModel.label`.
 
     Returns
     -------
@@ -191,7 +195,8 @@ def classify(
         class2=class2,
     )
     checked = recipe.check(catalog if train_on is None else train_on, catalog)
-    return train_checked(checked).label(catalog, table=checked.table if train_on is None else None)
+    table = checked.table if train_on is None else None
+    return train_checked(checked).label(catalog, counterparts=counterparts, table=table)
 
 
 def retrain(

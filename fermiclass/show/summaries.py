@@ -18,6 +18,7 @@ from fermiclass.catalog import CLASS_CODES
 from fermiclass.features import DEFAULT_FEATURE_SET, FEATURE_SETS, extract_features, supported_features
 from fermiclass.io.target_lists import sexagesimal
 from fermiclass.labelling.class_priors import stated_priors
+from fermiclass.labelling.counterparts import strengths_of
 from fermiclass.labelling.labels import ASSOCIATION_COLUMNS, CONFIDENT, LASTS, SUM_PREFIX, Labels, second_association
 from fermiclass.show.caveats import caveats
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from fermiclass.analysis.compare import Comparison
     from fermiclass.catalog import Catalog
+    from fermiclass.catalog.candidates import Candidates
     from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.rows import RowsModel
 
@@ -92,6 +94,37 @@ def print_sources(catalog: Catalog, left_out: Sequence[str]) -> None:
         console.print(f"{catalog.source}: {'; '.join(catalog.notes)}.")
     if left_out:
         console.print(f"Left out of the model, as no source has a value: {', '.join(left_out)}.")
+
+
+def print_counterparts(labels: Table, candidates: Sequence[Candidates], path: Path) -> None:
+    """Print what the tables of counterparts say, and where all candidates are."""
+    console = console_for_tables()
+    strengths = strengths_of(labels)
+    table = rich_table("table", "covers", ">inside", ">by chance", ">real", "kind", ">c")
+    for each in strengths:
+        first = (
+            each.name,
+            each.covers,
+            str(each.objects),
+            f"{each.chance:.1f}",
+            f"{each.share:.2f} ± {each.share_error:.2f}",
+        )
+        lines = [
+            (f"{kind} {category}".strip(), f"{c:.3f} ± {error:.3f}")
+            for kind, completeness in each.completeness.items()
+            for category, c, error in zip(each.categories, completeness, each.errors[kind], strict=True)
+        ]
+        for k, line in enumerate(lines or [("", "not used")]):
+            table.add_row(*(first if k == 0 else ("",) * len(first)), *line)
+    console.print(table)
+    for read in candidates:
+        console.print(f"{'; '.join(read.notes)}.")
+    number = int(np.sum(np.asarray(labels["P_CPT"]) >= 0.5))
+    console.print(
+        "Counterparts: objects inside the 95 % ellipses, those expected by chance, the share of real ones by their "
+        "places in the ellipses, and the part c of the sources of a kind that have one."
+    )
+    console.print(f"{number} sources have a counterpart with a probability of 0.5 or more. All candidates: {path}")
 
 
 def print_training(model: CatalogModel, folder: Path) -> None:

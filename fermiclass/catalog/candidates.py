@@ -1,0 +1,297 @@
+"""Tables of objects that may be the counterparts of gamma-ray sources, and where they lie in the error ellipses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from astropy import units as u
+from astropy.table import Table
+from numpy.typing import NDArray
+
+from fermiclass.catalog.classes import CLASS_TREE
+from fermiclass.catalog.origin import digest
+from fermiclass.catalog.other_list import OtherList
+from fermiclass.catalog.own_sources import own_names
+from fermiclass.errors import CatalogError
+from fermiclass.io import FloatArray
+from fermiclass.io.plain import plain_table
+from fermiclass.io.tables import read_table
+from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
+
+#: What a table covers: all of a part of the sky, only the error ellipses of sources, or claimed counterparts, which
+#: somebody found in the ellipses.
+COVERS = ("all", "ellipses", "claims")
+
+KINDS = tuple(CLASS_TREE)  #: The kinds of sources that may have counterparts in a table.
+
+#: χ² of two coordinates that 95 % and 99.9 % of the true positions have at most.
+_CHI2_95, _CHI2_REACH = -2.0 * np.log(0.05), -2.0 * np.log(0.001)
+
+_NEIGHBOURS = 50  #: Objects from which the density around a source is counted, at least.
+
+#: The mean offset of the neighbours, in units of the distance of the farthest: 0 where they are on all sides, and
+#: 4/(3π) at a straight edge of what the table covers.
+_EDGE = 4.0 / (3.0 * np.pi)
+
+_SAME = 0.1 / 3600.0  #: Objects closer than this are one, in degrees.
+_ERRORS = ("pos_err", "poserr", "pos_error", "radec_err", "e_pos", "unc_position", "position_error")
+_IN_NAME = {"_arcsec": u.arcsec, "_arcmin": u.arcmin, "_deg": u.deg, "_mas": u.mas}
+_LAT_NAME = "FGL J"
+_WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
+_TINY = 1e-300
+
+
+class Surroundings(NamedTuple):
+    """P pairs of a source and a candidate near it, and how the candidates lie around N sources."""
+
+    source: NDArray[np.intp]  #: (P,) rows of the sources.
+    candidate: NDArray[np.intp]  #: (P,) rows of the candidates.
+    u: FloatArray  #: (P,) squared separation, in units of the 95 % error ellipse: 1 on its edge.
+    #: (P, K) density of the counterpart's position over that of candidates of the category by chance.
+    excess: FloatArray
+    covered: NDArray[np.bool_]  #: (N,) whether the table covers the source.
+    chance: FloatArray  #: (N,) candidates that the 95 % ellipse has by chance.
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """M objects of another catalogue, in K categories."""
+
+    source: str  #: Name of the file, without its folder.
+    sha256: str  #: Checksum of the content.
+    names: NDArray[np.str_]  #: (M,), '' where unknown.
+    ra: FloatArray  #: (M,) deg.
+    dec: FloatArray  #: (M,) deg.
+    covariance: FloatArray  #: (M, 3) deg², of the position: east-east, north-north, east-north.
+    categories: tuple[str, ...]  #: Names of the K categories.
+    membership: FloatArray  #: (M, K) probability of each category; rows sum to 1.
+    covers: str = "all"  #: One of :data:`COVERS`.
+    kinds: tuple[str, ...] = ("agn",)  #: Kinds of sources that may have them as counterparts, of :data:`KINDS`.
+    notes: tuple[str, ...] = ()  #: Sentences on what was taken.
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @classmethod
+    def read(
+        cls, path: str | os.PathLike[str], covers: str | None = None, kinds: Sequence[str] = ("agn",)
+    ) -> Candidates:
+        """Read a table in any format; see :meth:`of`."""
+        return cls.of(read_table(path), Path(path).name, covers, kinds)
+
+    @classmethod
+    def of(
+        cls, table: Table, source: str = "<Table>", covers: str | None = None, kinds: Sequence[str] = ("agn",)
+    ) -> Candidates:
+        """Take the objects of a table that have a position.
+
+        Parameters
+        ----------
+        table
+            Names and positions in columns with usual names, J2000. If it has them: the error of the position, either
+            the ellipse ``Conf_95_SemiMajor``, ``Conf_95_SemiMinor``, ``Conf_95_PosAng``, or e_RAJ2000 and e_DEJ2000, or
+            pos_err (1 σ along each axis, with a unit, or pos_err_arcsec); a text ``category``; or a ``flux``, maybe
+            with its error, whose terciles are the categories.
+        source
+            Name of the table, for messages.
+        covers
+            One of :data:`COVERS`. By default ``'ellipses'`` for a table whose rows all name a LAT source, ``'claims'``
+            if some do, and ``'all'`` otherwise.
+        kinds
+            Kinds of sources that may have them as counterparts: some of :data:`KINDS`. By default AGN alone.
+
+        Raises
+        ------
+        CatalogError
+            When there are no positions, they are not of J2000, or an error of a position has no unit.
+        """
+        if covers not in (None, *COVERS):
+            raise CatalogError(f"covers='{covers}' is unknown: choose one of {', '.join(COVERS)}")
+        if not kinds or not set(kinds) <= set(KINDS):
+            raise CatalogError(f"'{','.join(kinds)}' are no kinds of sources: choose among {', '.join(KINDS)}")
+        plain = plain_table(table)
+        equinox = str(table.meta.get("EQUINOX", table.meta.get("equinox", "2000"))).strip("J ")
+        if not equinox.startswith("2000"):
+            raise CatalogError(f"'{source}' has positions of equinox {equinox}. Give those of J2000.")
+        listed = OtherList.of(plain, source)
+        placed = np.flatnonzero(np.isfinite(listed.ra) & np.isfinite(listed.dec))
+        if not len(placed):
+            raise CatalogError(f"'{source}' has no positions: name its columns ra and dec, in degrees or sexagesimal.")
+        cells = np.round(unit_vectors(listed.ra[placed], listed.dec[placed]) / np.radians(_SAME)).astype(np.int64)
+        rows = placed[np.sort(np.unique(cells, axis=0, return_index=True)[1])]
+        notes = [f"'{source}': {len(rows)} objects"]
+        if repeated := len(placed) - len(rows):
+            notes.append(f"{repeated} rows have the position of an earlier row, and are not used")
+        covariance, errors = _covariance(plain, source)
+        categories, membership, by = _categories(plain)
+        if covers is None:
+            named = max((float(np.mean(_lat_names(plain, name))) for name in plain.colnames), default=0.0)
+            covers = "ellipses" if named > 0.99 else "claims" if named > 0.01 else "all"
+        if covers == "all" and len(rows) < _NEIGHBOURS:
+            raise CatalogError(
+                f"'{source}' has {len(rows)} objects: too few to tell how many are there by chance. Give the whole "
+                "table, or say what it covers: ellipses or claims (--covers)."
+            )
+        notes += [note for note in (errors, by) if note]
+        return cls(
+            source,
+            digest(plain),
+            listed.names[rows],
+            listed.ra[rows],
+            listed.dec[rows],
+            covariance[rows],
+            categories,
+            membership[rows],
+            covers,
+            tuple(kinds),
+            tuple(notes),
+        )
+
+    def around(self, sources: Table) -> Surroundings:
+        """Return the candidates near sources with positions and 95 % error ellipses.
+
+        With offset x and the covariance Σ of both positions, ``f = exp(−xᵀ Σ⁻¹ x / 2) / (2π |Σ|^½)``. The density of
+        candidates by chance, ρ, is that of the nearest 50 or more outside the ellipse; where a table covers ellipses
+        only, that of all ellipses with a candidate. A category has its share of ρ. The excess is f/ρ.
+        """
+        from scipy.spatial import KDTree  # no other command needs it
+
+        ra, dec = (angles(sources, name, most) for name, most in zip(PLACE, (360.0, 90.0), strict=True))
+        major, minor, angle = (angles(sources, name) for name in ELLIPSE)
+        known = np.isfinite(ra) & np.isfinite(dec) & (major > 0) & (minor > 0)
+        ra, dec, major, minor, angle = (np.where(known, x, 0.0) for x in (ra, dec, major, minor, np.nan_to_num(angle)))
+        sigma = np.sqrt(major**2 / _CHI2_95 + self.covariance[:, :2].max())
+        here, tree = unit_vectors(ra, dec), KDTree(unit_vectors(self.ra, self.dec))
+        reach = np.where(known, np.minimum(np.sqrt(_CHI2_REACH) * sigma, 90.0), 0.0)
+        found = tree.query_ball_point(here, chord(reach))
+        i = np.repeat(np.arange(len(sources)), [len(rows) for rows in found])
+        j = np.array([row for rows in found for row in rows], np.intp)
+        chi2, root = _chi_squared(here[i], tree.data[j], (ellipse(major, minor, angle)[i] + self.covariance[j]))
+        near = known[i] & (chi2 <= _CHI2_REACH)
+        i, j, chi2, root = i[near], j[near], chi2[near], root[near]
+        inside = np.bincount(i[chi2 <= _CHI2_95], minlength=len(sources))
+        area = np.pi * major * minor
+        if self.covers == "ellipses":
+            covered = known & (inside > 0)
+            density = np.full(len(sources), inside[covered].sum() / max(area[covered].sum(), _TINY))
+        else:
+            covered, density = _density(tree, here, major, inside, area)
+            covered &= known
+        share = self.membership.mean(axis=0)
+        f = np.exp(-chi2 / 2.0) / (2.0 * np.pi * root)
+        kept = covered[i]
+        i, j, chi2, f = i[kept], j[kept], chi2[kept], f[kept]
+        excess = (f / density[i])[:, None] * self.membership[j] / np.where(share > 0, share, 1.0)
+        return Surroundings(i, j, chi2 / _CHI2_95, excess, covered, np.where(covered, density * area, 0.0))
+
+
+def ellipse(major: FloatArray, minor: FloatArray, angle: FloatArray) -> FloatArray:
+    """Return the covariance of a position from its 95 % error ellipse, ``(n, 3)``: east-east, north-north, east-north.
+
+    The position angle is that of the major axis, in degrees from north to east.
+    """
+    a, b, theta = major**2 / _CHI2_95, minor**2 / _CHI2_95, np.radians(angle)
+    sin2, cos2 = np.sin(theta) ** 2, np.cos(theta) ** 2
+    return np.stack([a * sin2 + b * cos2, a * cos2 + b * sin2, (a - b) * np.sin(theta) * np.cos(theta)], axis=1)
+
+
+def unit_vectors(ra: FloatArray, dec: FloatArray) -> FloatArray:
+    """Return directions as unit vectors, ``(n, 3)``; angles in degrees."""
+    ra, dec = np.radians(ra), np.radians(dec)
+    return np.stack([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)], axis=1)
+
+
+def chord(degrees: FloatArray) -> FloatArray:
+    """Return the distance of two unit vectors at an angle."""
+    return np.asarray(2.0 * np.sin(np.radians(degrees) / 2.0))
+
+
+def _chi_squared(here: FloatArray, there: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return χ² of the offsets of pairs of unit vectors, and the square root of the determinant, deg²."""
+    x, y, _ = here.T
+    equator = np.maximum(np.hypot(x, y), _TINY)
+    east = np.stack([-y / equator, x / equator, np.zeros(len(x))], axis=1)
+    north = np.cross(here, east)
+    projected = np.stack([np.sum(there * axis, axis=1) for axis in (east, north)])
+    sine = np.hypot(*projected)
+    angle = np.degrees(np.arctan2(sine, np.sum(here * there, axis=1)))
+    e, n = projected * angle / np.maximum(sine, _TINY)
+    ee, nn, en = covariance.T
+    determinant = np.maximum(ee * nn - en**2, _TINY)
+    return (nn * e**2 + ee * n**2 - 2.0 * en * e * n) / determinant, np.sqrt(determinant)
+
+
+def _density(
+    tree: Any, here: FloatArray, major: FloatArray, inside: NDArray[np.intp], area: FloatArray
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Return whether there are candidates on all sides of each source, and their density outside its ellipse."""
+    distance, nearest = tree.query(here, k=list(range(1, min(_NEIGHBOURS, tree.n) + 1)))
+    offset = np.linalg.norm(tree.data[nearest].mean(axis=1) - here, axis=1)
+    radius = np.maximum(distance[:, -1], chord(np.minimum(3.0 * major, 90.0))) * (1.0 + 1e-9)
+    count = tree.query_ball_point(here, radius, return_length=True) - inside
+    outside = np.pi * np.degrees(radius) ** 2 - area  # a cap has the area of a flat circle with the chord as radius
+    covered = (offset < _EDGE * distance[:, -1]) & (count > 0) & (outside > 0)
+    return covered, np.where(covered, count / np.maximum(outside, _TINY), 1.0)
+
+
+def _covariance(table: Table, source: str) -> tuple[FloatArray, str]:
+    """Return the covariance of each position, ``(n, 3)`` deg², and a sentence on where it is from."""
+    names = {name.lower(): name for name in reversed(table.colnames)}
+    if {each.lower() for each in ELLIPSE} <= names.keys():
+        axes = [_in_degrees(table, names[each.lower()], u.deg, source) for each in ELLIPSE]
+        return ellipse(*axes), "errors of their positions: Conf_95_SemiMajor"
+    pair = [names[each] for each in ("e_raj2000", "e_dej2000") if each in names]
+    if len(pair) < 2:
+        words = [each + ending for each in _ERRORS for ending in ("", *_IN_NAME)]
+        pair = [names[each] for each in words if each in names][:1] * 2
+    if not pair:
+        return np.zeros((len(table), 3)), ""
+    east, north = (
+        _in_degrees(table, name, _IN_NAME.get(f"_{name.lower().rpartition('_')[2]}"), source) for name in pair
+    )
+    return np.stack([east**2, north**2, np.zeros(len(table))], axis=1), f"errors of their positions: {pair[0]}, 1 σ"
+
+
+def _in_degrees(table: Table, name: str, unit: u.UnitBase | None, source: str) -> FloatArray:
+    """Return a column of angles in degrees, 0 where there is none."""
+    unit = table[name].unit or unit
+    if unit is None:
+        raise CatalogError(
+            f"the column {name} of '{source}' has no unit. Name it {name}_arcsec or {name}_deg, or give it a unit."
+        )
+    try:
+        return np.nan_to_num(np.abs(np.asarray(table[name], float) * u.Unit(unit).to("deg")))
+    except (ValueError, TypeError) as error:
+        raise CatalogError(f"the column {name} of '{source}' holds no angles ({error}). Name it otherwise.") from error
+
+
+def _categories(table: Table) -> tuple[tuple[str, ...], FloatArray, str]:
+    """Return names of categories, membership ``(n, K)``, and a sentence on what they are."""
+    names = {own.lower(): name for name, own in reversed(own_names(table.colnames).items())}
+    if "category" in names:
+        words = np.char.strip(np.asarray(table[names["category"]]).astype(str))
+        found = np.unique(words)
+        return tuple(found.tolist()), (words[:, None] == found).astype(float), f"{len(found)} categories"
+    flux = np.asarray(table[names["flux"]]) if "flux" in names else np.empty(0)
+    if flux.dtype.kind not in "fiu" or np.isfinite(flux).sum() < _WITH_FLUX:
+        return ("",), np.ones((len(table), 1)), ""
+    error = np.asarray(table[names["unc_flux"]], float) if "unc_flux" in names else np.zeros(len(table))
+    from scipy.special import ndtr
+
+    edges = np.nanquantile(flux, (1 / 3, 2 / 3))
+    error = np.maximum(np.nan_to_num(error), 1e-9 * np.nanmax(np.abs(flux)))
+    above = ndtr((flux[:, None] - edges) / error[:, None])
+    above[~np.isfinite(flux)] = (2 / 3, 1 / 3)
+    membership = np.stack([1.0 - above[:, 0], above[:, 0] - above[:, 1], above[:, 1]], axis=1)
+    shown = f"flux below {edges[0]:.3g}, up to {edges[1]:.3g}, above"
+    return ("faint", "middle", "bright"), membership, f"categories: {shown}"
+
+
+def _lat_names(table: Table, name: str) -> NDArray[np.bool_]:
+    values = np.asarray(table[name])
+    return np.char.find(values, _LAT_NAME) >= 0 if values.dtype.kind == "U" else np.zeros(len(table), bool)

@@ -1,0 +1,257 @@
+"""Counterparts on synthetic skies: nothing in random tables, and what was planted is found."""
+
+import json
+
+import numpy as np
+import pytest
+from astropy import units as u
+from astropy.coordinates import SkyCoord
+from astropy.table import Table
+from scipy.optimize import minimize_scalar
+
+from fermiclass import classify
+from fermiclass.catalog.candidates import Candidates
+from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.errors import CatalogError
+from fermiclass.labelling.counterparts import (
+    COUNTERPARTS_KEY,
+    MOST_OF_CLAIMS,
+    Strength,
+    _completeness,
+    counterpart_table,
+    summed,
+    weigh,
+)
+
+SIGMA = np.sqrt(-2.0 * np.log(0.05))  # semi-axes of 95 % in units of those of 1 σ
+
+
+def directions(rng, n):
+    return rng.uniform(0, 360, n), np.degrees(np.arcsin(rng.uniform(-1, 1, n)))
+
+
+def sources(rng, n):
+    """Elongated ellipses at any place; some on the poles and on RA 0."""
+    ra, dec = directions(rng, n)
+    ra[:5], dec[5:8], dec[8:10] = 0.0, 89.95, -89.95
+    major = rng.uniform(0.1, 0.3, n)
+    minor, angle = major * rng.uniform(0.2, 0.9, n), rng.uniform(0, 180, n)
+    names = ("RAJ2000", "DEJ2000", "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
+    return Table([ra, dec, major, minor, angle], names=names)
+
+
+def drawn_within(rng, table):
+    """A position of each ellipse's normal distribution, by walking along its axes on the sphere."""
+    at = SkyCoord(table["RAJ2000"], table["DEJ2000"], unit="deg")
+    x, y = (rng.normal(0, np.asarray(table[f"Conf_95_Semi{axis}"]) / SIGMA) for axis in ("Major", "Minor"))
+    turn = np.asarray(table["Conf_95_PosAng"]) + np.degrees(np.arctan2(y, x))
+    found = at.directional_offset_by(turn * u.deg, np.hypot(x, y) * u.deg)
+    return found.ra.deg, found.dec.deg
+
+
+def objects(ra, dec, **columns):
+    return Candidates.of(Table({"ra": ra, "dec": dec, **columns}), "sky.csv")
+
+
+def kinds(rng, n):
+    return rng.dirichlet([1.0, 0.5, 0.5], n)
+
+
+@pytest.mark.parametrize("dec", [0.0, 60.0, -89.9])
+@pytest.mark.parametrize("angle", [0.0, 30.0, 90.0, 135.0])
+def test_an_object_on_the_edge_of_the_ellipse_has_u_1(dec, angle):
+    rng = np.random.default_rng(0)
+    major, minor = 0.3, 0.05
+    table = Table({"RAJ2000": [0.0], "DEJ2000": [dec], "Conf_95_SemiMajor": [major], "Conf_95_SemiMinor": [minor]})
+    table["Conf_95_PosAng"] = angle
+    at = SkyCoord(0.0, dec, unit="deg")
+    turns, distances = np.array([0, 90, 180, 270]), np.array([major, minor, major, minor])
+    edge = at.directional_offset_by((angle + turns) * u.deg, distances * u.deg)
+    ra, dec = directions(rng, 2000)
+    near = objects(np.append(edge.ra.deg, ra), np.append(edge.dec.deg, dec)).around(table)
+    found = dict(zip(near.candidate.tolist(), near.u.tolist(), strict=True))
+    assert [found[j] for j in range(4)] == pytest.approx([1.0] * 4, rel=1e-3)
+
+
+def test_random_tables_say_nothing():
+    """200 draws: the excess averages 1, so that BF does; c is within its errors of 0; most tables are refused."""
+    rng = np.random.default_rng(1)
+    excess, within, used = [], [], 0
+    for _ in range(200):
+        table, P = sources(rng, 150), kinds(rng, 150)
+        candidates = objects(*directions(rng, 30_000))
+        near = candidates.around(table)
+        assert near.covered.all()
+        each = summed(near, 150)
+        excess.append(each.mean())
+        c = _completeness(P[:, :1], each, 1 - P[:, 0])
+        score = P[:, :1] * (each - 1.0) / (1 + P[:, :1] * (each - 1) * c)
+        within.append(c[0, 0] < 2.0 / np.sqrt(np.sum(score**2)))
+        used += bool(Strength.fit(candidates, near, P, np.ones(150, bool)).completeness)
+    assert np.mean(excess) == pytest.approx(1.0, abs=4 * np.std(excess) / np.sqrt(200))
+    assert np.mean(within) > 0.9
+    assert used < 12  # 2.3 % by chance
+
+
+@pytest.mark.parametrize("covers", ["all", "ellipses"])
+def test_planted_counterparts_are_found(covers):
+    """Of 60 % of the AGN, in one of two categories; P_CPT is calibrated in five bins."""
+    rng = np.random.default_rng(2)
+    n, true = 4000, {"bright": 0.4, "faint": 0.2}
+    table, P = sources(rng, n), kinds(rng, n)
+    kind = np.array([rng.choice(3, p=p) for p in P])
+    draw = rng.uniform(size=n)
+    category = np.where(draw < true["bright"], "bright", np.where(draw < sum(true.values()), "faint", ""))
+    has = (kind == 0) & (category != "")
+    real = drawn_within(rng, table)
+    if covers == "all":
+        chance = directions(rng, 100_000)
+    else:  # 3 objects in an ellipse on average, of one density
+        area = table["Conf_95_SemiMajor"] * table["Conf_95_SemiMinor"]
+        rows = np.repeat(np.arange(n), rng.poisson(3 * area / area.mean()))
+        r, turn = np.sqrt(rng.uniform(size=len(rows))), rng.uniform(0, 2 * np.pi, len(rows))
+        x, y = r * np.cos(turn) * table["Conf_95_SemiMajor"][rows], r * np.sin(turn) * table["Conf_95_SemiMinor"][rows]
+        at = SkyCoord(table["RAJ2000"][rows], table["DEJ2000"][rows], unit="deg")
+        placed = at.directional_offset_by(
+            (table["Conf_95_PosAng"][rows] + np.degrees(np.arctan2(y, x))) * u.deg, np.hypot(x, y) * u.deg
+        )
+        chance = placed.ra.deg, placed.dec.deg
+    ra, dec = (np.concatenate([one[has], other]) for one, other in zip(real, chance, strict=True))
+    words = np.concatenate([category[has], rng.choice(["bright", "faint"], len(chance[0]))])
+    candidates = Candidates.of(Table({"ra": ra, "dec": dec, "category": words}), covers=covers)
+    factors, (strength,) = weigh([candidates], table, P, np.ones(n, bool))
+    for name, c, error in zip(strength.categories, strength.completeness["agn"], strength.errors["agn"], strict=True):
+        # Within ellipses the density of objects has the real ones in it, so that c is a little low.
+        assert c == pytest.approx(true[name], abs=3 * error + (0.06 if covers == "ellipses" else 0.0))
+    after = P * factors
+    after /= after.sum(axis=1, keepdims=True)
+    truth = np.eye(3)[kind]
+    loss = [-np.mean(np.log(np.sum(p * truth, axis=1))) for p in (P, after)]
+    assert loss[1] < loss[0] - 0.01
+    near = candidates.around(table)
+    p = strength.posterior(near, after)
+    hosts = np.flatnonzero(has)
+    is_real = (near.candidate < len(hosts)) & (hosts[np.minimum(near.candidate, len(hosts) - 1)] == near.source)
+    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
+        chosen = (p >= low) & (p < low + 0.2)
+        expected, found = p[chosen].sum(), is_real[chosen].sum()
+        spread = np.sqrt(np.sum(p[chosen] * (1 - p[chosen])))
+        assert found == pytest.approx(expected, abs=4 * spread + (0.15 * expected if covers == "ellipses" else 0))
+    assert np.all(np.bincount(near.source, p, n) <= after[:, 0] + 1e-9)  # no more than the source is an AGN
+
+
+def test_the_completeness_is_that_of_greatest_likelihood():
+    rng = np.random.default_rng(3)
+    p, excess = rng.uniform(size=400), rng.exponential(1.5, (400, 1)) * (rng.uniform(size=(400, 1)) < 0.6)
+
+    def loss(c):  # with the prior: one source more that has none
+        return -np.sum(np.log(1 + p * c * (excess[:, 0] - 1))) - np.log(1 - c)
+
+    best = minimize_scalar(loss, bounds=(0, 0.999), method="bounded", options={"xatol": 1e-8}).x
+    assert _completeness(p[:, None], excess, 1 - p)[0, 0] == pytest.approx(best, abs=1e-4)
+
+
+def test_sources_beyond_the_edge_of_a_survey_are_not_covered():
+    rng = np.random.default_rng(4)
+    ra, dec = directions(rng, 50_000)
+    table = sources(rng, 500)
+    near = objects(ra[dec > 0], dec[dec > 0]).around(table)
+    assert not near.covered[table["DEJ2000"] < -0.5].any()
+    assert near.covered[table["DEJ2000"] > 2.0].all()
+    table["Conf_95_SemiMajor"] = np.nan
+    assert not objects(ra, dec).around(table).covered.any()
+
+
+def test_errors_of_positions_add_to_the_ellipse():
+    """By brute force: offsets with both errors have the χ² of two coordinates."""
+    rng = np.random.default_rng(5)
+    table = sources(rng, 4000)
+    ra, dec = drawn_within(rng, table)
+    north, east = rng.normal(0, 0.05, 4000), rng.normal(0, 0.02, 4000)
+    at = SkyCoord(ra, dec, unit="deg").spherical_offsets_by(east * u.deg, north * u.deg)
+    candidates = objects(
+        at.ra.deg, at.dec.deg, e_RAJ2000=np.full(4000, 0.02) * u.deg, e_DEJ2000=np.full(4000, 3.0) * u.arcmin
+    )
+    near = candidates.around(table)
+    own = near.source == near.candidate
+    inside = np.mean(near.u[own] <= 1.0) * own.sum() / 4000
+    assert inside == pytest.approx(0.95, abs=0.015)
+
+
+def test_a_flux_makes_categories_with_its_error():
+    rng = np.random.default_rng(6)
+    flux, error = rng.lognormal(0, 1, 300), np.full(300, 0.4)
+    ra, dec = directions(rng, 300)
+    candidates = objects(ra, dec, flux=flux, flux_err=error)
+    edges = np.quantile(flux, (1 / 3, 2 / 3))
+    drawn = flux[:, None] + rng.normal(0, 0.4, (300, 20_000))
+    share = np.stack([(np.digitize(drawn, edges) == k).mean(axis=1) for k in range(3)], axis=1)
+    assert candidates.membership == pytest.approx(share, abs=0.02)
+
+
+def test_claims_are_capped():
+    rng = np.random.default_rng(7)
+    table, P = sources(rng, 300), kinds(rng, 300)
+    ra, dec = drawn_within(rng, table)
+    at = Table({"ra": ra[:200], "dec": dec[:200], "name": ["4FGL J0000.0+0000" if k % 3 else "" for k in range(200)]})
+    candidates = Candidates.of(at)
+    assert candidates.covers == "claims"
+    factors, _ = weigh([candidates], table, P, np.ones(300, bool))
+    assert factors.max() == MOST_OF_CLAIMS
+
+
+@pytest.mark.parametrize(
+    ("columns", "meta", "words"),
+    [
+        ({"x": [1.0]}, {}, "neither a column of names nor of positions"),
+        ({"name": ["a"]}, {}, "no positions"),
+        ({"ra": [1.0], "dec": [2.0]}, {"EQUINOX": 1950.0}, "equinox 1950"),
+        ({"ra": [1.0], "dec": [2.0], "pos_err": [3.0]}, {}, "pos_err .* has no unit"),
+        ({"ra": [1.0], "dec": [2.0], "pos_err": [3.0] * u.s}, {}, "pos_err .* holds no angles"),
+        ({"ra": [1.0], "dec": [200.0]}, {}, "beyond 90"),
+        ({"ra": [1.0] * 60, "dec": [2.0] * 60}, {}, "has 1 objects: too few"),
+    ],
+)
+def test_tables_that_cannot_be_used_are_refused(columns, meta, words):
+    with pytest.raises(CatalogError, match=words):
+        Candidates.of(Table(columns, meta=meta))
+
+
+def test_many_candidates_in_one_ellipse():
+    rng = np.random.default_rng(8)
+    table = sources(rng, 20)
+    table["Conf_95_SemiMajor"][0], table["Conf_95_SemiMinor"][0] = 10.0, 7.0
+    near = objects(*directions(rng, 100_000)).around(table)
+    assert near.covered[0]
+    assert summed(near, 20)[0, 0] == pytest.approx(1.0, abs=0.05)
+    assert np.sum((near.source == 0) & (near.u <= 1)) == pytest.approx(near.chance[0], rel=0.1)
+
+
+def test_labels_have_their_candidates(few):
+    """A planted table changes P by its factors and tells so; a random one changes nothing, and warns."""
+    rng = np.random.default_rng(9)
+    bare = few.table[few.classes == ""]
+    ra, dec = drawn_within(rng, bare)
+    planted = Candidates.of(
+        Table({"ra": ra, "dec": dec, "name": [f"X{k}" for k in range(len(ra))]}), "planted.csv", "claims"
+    )
+    chance = objects(*directions(rng, 2000))
+    given = {"features": "six", "targets": "unassociated", "counterparts": [planted, chance]}
+    from fermiclass import Recipe
+
+    with pytest.warns(CatalogWarning, match=r"'sky\.csv' changes no probability"):
+        labels = classify(few, recipe=Recipe().with_settings(steps=40, num_inducing=15), **given)
+    strengths = json.loads(labels.meta[COUNTERPARTS_KEY])
+    assert [bool(each["completeness"]) for each in strengths] == [True, False]
+    before = np.sum([labels[f"Gamma_P_{name}"] for name in ("bll", "fsrq")], axis=0)
+    P, factor = np.asarray(labels["Sum_P_agn"]), np.asarray(labels["BF_CPT"])
+    known = (np.asarray(labels["LABEL_FLAGS"]) & 18) == 0
+    assert known.any()
+    assert P[known] == pytest.approx((before * factor / (before * factor + 1 - before))[known], abs=1e-4)
+    assert set(labels["CPT_TABLE"]) <= {"planted.csv", ""}
+    assert np.mean([name == f"X{k}" for k, name in enumerate(labels["CPT_NAME"])]) > 0.8
+    every = counterpart_table(labels, [planted, chance])
+    assert set(every["Source_Name"]) <= set(labels["Source_Name"])
+    assert np.all(np.asarray(every["P_CPT"]) >= 0.01)
+    with pytest.raises(CatalogError, match="other tables of counterparts"):
+        counterpart_table(labels, [chance])
