@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog.classes import CLASS_TREE
 from fermiclass.catalog.origin import digest
 from fermiclass.catalog.other_list import OtherList
-from fermiclass.catalog.own_sources import own_names
+from fermiclass.catalog.own_columns import own_names
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import plain_table

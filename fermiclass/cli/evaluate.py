@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,12 @@ from fermiclass.catalog import read_catalog
 from fermiclass.cli.options import (
     FILE,
     BroughtIn,
+    CandidateTables,
     brings_in,
     catalog_argument,
     common_options,
     config_option,
+    counterparts_options,
     feature_options,
     names,
     recipe_seed_option,
@@ -69,6 +72,7 @@ def _later(about: str, name: str, *flags: str) -> Any:
     show_default=True,
     help="With --open: score the whole sky, or the even or odd cells of a chessboard of 15 degrees.",
 )
+@counterparts_options
 @brings_in(columns=False)
 @feature_options
 @click.option(
@@ -103,6 +107,7 @@ def evaluate(
     scored: str,
     cells: str,
     brought: BroughtIn,
+    candidates: CandidateTables,
     recipe: Recipe,
     methods: str,
     baselines: bool,
@@ -121,24 +126,29 @@ def evaluate(
       fermiclass evaluate 4FGL-DR4.fits --folds 5 --json results.json
     """  # noqa: D301
     from fermiclass import evaluation
+    from fermiclass.evaluation import Method
     from fermiclass.plots.evaluation import evaluation_figure
-    from fermiclass.show.evaluation import print_evaluation
+    from fermiclass.show.evaluation import print_counterparts_test, print_evaluation
 
     if sum(way is not None for way in (open_world, future, faint, folds)) > 1:
         raise click.UsageError("--open, --future, --faint and --folds cannot be combined: give one of them")
     if (cells, scored) != ("all", "unassociated") and open_world is None:
         raise click.UsageError("--cells and --targets are for --open: give it a later release")
+    if candidates.files and (open_world is None or scored != "unassociated"):
+        raise click.UsageError("--counterparts is for unassociated sources and --open: give it a later release")
     later = open_world or future
     if json_file is not None:
-        check_place(json_file, catalog, later, *brought.files)
+        check_place(json_file, catalog, later, *brought.files, *candidates.files)
     if plot is not None:
-        check_figure_place(plot, catalog, later, *brought.files)
+        check_figure_place(plot, catalog, later, *brought.files, *candidates.files)
+    counterparts = candidates.read()
     earlier = brought.into(read_catalog(catalog))
     seed = recipe.settings.random_state or 0
+    later_list = read_catalog(later) if later is not None else earlier
     if open_world is not None:
-        known = evaluation.open_world(earlier, read_catalog(open_world), recipe, targets=scored, cells=cells)
+        known = evaluation.open_world(earlier, later_list, recipe, targets=scored, cells=cells)
     elif future is not None:
-        known = evaluation.later_release(earlier, read_catalog(future), recipe)
+        known = evaluation.later_release(earlier, later_list, recipe)
     elif faint is not None:
         known = evaluation.bright_to_faint(earlier, faint, recipe)
     else:
@@ -146,16 +156,25 @@ def evaluate(
     chosen = names(methods)
     if not {name.removesuffix(_CORE) for name in chosen}.isdisjoint((_DEFAULT, *METHODS)):
         load_tensorflow(quiet=quiet)
-    picked = _methods(chosen, recipe, open_world is not None, baselines)
+    own, bins = list[Method](), []
+    if counterparts:
+        known, own, found = evaluation.with_counterparts(known, counterparts, _DEFAULT)
+        bins = evaluation.calibration(found, earlier, later_list)
+        chosen = [name for name in chosen if name != _DEFAULT]
+    picked = [*own, *_methods(chosen, recipe, open_world is not None, baselines)]
     with stages("methods", quiet=quiet) as progress:
         result = evaluation.evaluate(known, picked, progress=lambda name, done, total: progress(done, total, name))
     if json_file is not None:
-        added = {"brought": [str(each) for each in earlier.brought]} if earlier.brought else {}
+        added: dict[str, Any] = {"brought": [str(each) for each in earlier.brought]} if earlier.brought else {}
+        if bins:
+            added["counterparts"] = [asdict(each) for each in bins]
         write_json(json_file, result.to_dict() | added)
     if plot is not None:
         write_figure(plot, evaluation_figure(result))
     if not quiet:
         print_evaluation(result)
+        if bins:
+            print_counterparts_test(result, own[0].name, own[1].name, bins)
 
 
 def _methods(chosen: list[str], recipe: Recipe, open_world: bool, baselines: bool) -> list[Method]:

@@ -1,6 +1,7 @@
 """How good the labels are: methods on sources whose class is known, metrics, and baselines of scikit-learn."""
 
 from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
+from fermiclass.evaluation.counterparts import calibration, with_counterparts
 from fermiclass.evaluation.crossmatch import match_sources
 from fermiclass.evaluation.methods import (
     Method,
@@ -26,6 +27,7 @@ __all__ = [
     "baseline_method",
     "baseline_methods",
     "bright_to_faint",
+    "calibration",
     "default_method",
     "estimator_method",
     "evaluate",
@@ -36,4 +38,5 @@ __all__ = [
     "model_method",
     "open_baselines",
     "open_world",
+    "with_counterparts",
 ]

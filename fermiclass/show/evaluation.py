@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from fermiclass.evaluation import Evaluation
+    from fermiclass.evaluation.counterparts import Bin
 
 #: The class whose candidates are told by threshold, and the readings of the later classes in which they are told.
 _CANDIDATES = "pulsar"
@@ -193,6 +194,24 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
             f"Spiders: bin, lmb and glc count as pulsars. In brackets: {100 * LEVEL:.0f} % intervals (Wilson)."
         )
         console.print(candidates_table(evaluation, best))
+
+
+def print_counterparts_test(evaluation: Evaluation, without: str, with_tables: str, bins: Sequence[Bin]) -> None:
+    """Print what the counterparts change, and whether the candidates are the counterparts of the later release."""
+    console = console_for_tables()
+    for population, who in {"all": "all scored sources", "covered": "those that the tables cover"}.items():
+        if len(evaluation.targets.scored_of(population)) > 1:
+            change = evaluation.difference(with_tables, without, population)
+            console.print(f"Counterparts change the NLL of {who} by {change} ({change.n}).")
+    rows = (
+        (f"{each.low:g}–{each.high:g}", each.number, f"{each.expected:.1f}", each.same, each.other, each.undecided)
+        for each in bins
+    )
+    console.print(_table("P_CPT", "n", "expected", "same", "another", "undecided", rows=rows))
+    console.print(
+        "Candidates by their probability; of those whose source has a counterpart in the later list, the expected "
+        "number of true ones, and how often it is the same object or another one."
+    )
 
 
 def _table(first: str, *numbers: str, rows: Iterable[Iterable[object]] = ()) -> Table:

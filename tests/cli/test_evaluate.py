@@ -2,8 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
+from astropy.io import fits
+from astropy.table import Table
 
+from fermiclass import read_catalog
 from fermiclass.cli.evaluate import _methods
 from fermiclass.evaluation import available_baselines, open_baselines
 from fermiclass.labelling.recipe import Recipe
@@ -48,6 +52,29 @@ def test_folds_say_where_they_are():
 def test_from_bright_to_faint():
     printed = run_well("evaluate", DR1, "--faint", "0.5", "--methods", "logistic", *THREE)
     assert "the faintest 50% of each class, learned from the others: 1031 sources" in " ".join(printed.split())
+
+
+def test_counterparts_of_the_later_release_are_found(tmp_path):
+    """A table that has the later counterparts among others lowers the loss, and its candidates are those objects."""
+    later, earlier = read_catalog(DR4), tmp_path / "earlier.fits"
+    table, json_file, config = tmp_path / "c.csv", tmp_path / "e.json", tmp_path / "c.toml"
+    known = np.isfinite(later.column("RA_Counterpart")) & np.isin(later.classes, ["bll", "fsrq", "bcu"])
+    with fits.open(DR4) as hdus:  # the same list before a tenth of its AGN had an association
+        hdus[1].data["CLASS1"][np.flatnonzero(known)[::10]] = ""
+        hdus.writeto(earlier)
+    objects = {"ra": later.column("RA_Counterpart")[known], "dec": later.column("DEC_Counterpart")[known]}
+    Table(objects).write(table)
+    config.write_text('features = "six"\n[settings]\nsteps = 40\nnum_inducing = 15\n')
+    printed = run_well(
+        "evaluate", earlier, "--open", DR4, "--counterparts", table, "--config", config, "--json", json_file
+    )  # fmt: skip
+    found = json.loads(json_file.read_text())
+    without, with_table = (found["methods"][name]["nll"] for name in ("default", "default+counterparts"))
+    assert with_table < 0.9 * without
+    best = found["counterparts"][-1]
+    assert best["same"] > 20 > 10 * best["other"]
+    assert best["number"] == best["same"] + best["other"] + best["undecided"]
+    assert "Counterparts change the NLL of all scored sources by -" in " ".join(printed.split())
 
 
 @pytest.mark.slow
