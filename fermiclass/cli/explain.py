@@ -21,10 +21,11 @@ from fermiclass.io.files import check_figure_place, exists, write_figure
 from fermiclass.io.model_folder import ModelFiles
 from fermiclass.labelling.catalog_model import origin_of
 from fermiclass.labelling.class_priors import GroupPriors
+from fermiclass.labelling.counterparts import BEFORE, COUNTERPARTS_KEY
 from fermiclass.labelling.labels import Labels
 from fermiclass.labelling.training import checked_again
 from fermiclass.plots import explanation, explanation_size
-from fermiclass.show.explanation import print_explanation
+from fermiclass.show.explanation import print_counterpart, print_explanation
 
 # Largest differences between the probabilities in the table and those of the model trained again: without a warning,
 # and that other versions of libraries can make.
@@ -117,6 +118,8 @@ def explain(
         write_figure(plot, figure)
     if not quiet:
         print_explanation(explained)
+        if isinstance(about, Labels) and COUNTERPARTS_KEY in about.meta:
+            print_counterpart(about, explained.name)
 
 
 def _read(path: Path | None, origin: Origin, beside: Path, option: str, brought: BroughtIn) -> Catalog:
@@ -134,7 +137,8 @@ def _compare(labels: Labels, explained: Explanation) -> None:
     rows = np.flatnonzero(np.asarray(labels.table["Source_Name"]) == explained.name)
     if not len(rows):
         return
-    stored = np.array([float(labels.table[f"P_{name}"][rows[0]]) for name in explained.classes])
+    prefix = BEFORE if COUNTERPARTS_KEY in labels.meta else "P_"  # the model knows no counterparts
+    stored = np.array([float(labels.table[prefix + name][rows[0]]) for name in explained.classes])
     difference = np.abs(stored - explained.probabilities).max()
     if difference <= _SAME:
         return

@@ -165,6 +165,14 @@ def second_association(row: Row) -> str:
     return name and name + f" ({', '.join(about)})" * bool(about)
 
 
+def counterpart(row: Row) -> str:
+    """Return the best candidate of a row of the label table, such as ``X1 (x.csv), P_CPT 0.93``; '' without one."""
+    if "CPT_NAME" not in row.colnames or not float(row["P_CPT"]) >= 0.01:
+        return ""
+    place = f"RA {row['CPT_RA']:.4f}°, Dec {row['CPT_DEC']:+.4f}°"
+    return f"{str(row['CPT_NAME']).strip() or 'an object'} of {row['CPT_TABLE']} at {place}, P_CPT {row['P_CPT']:.2f}"
+
+
 def class_sets(P: NDArray[np.float64], classes: Sequence[str], least: float = SET_PROBABILITY) -> NDArray[np.str_]:
     """Return the fewest classes whose probabilities ``(n, C)`` sum to `least`, such as ``psr|msp``, ``(n,)``.
 

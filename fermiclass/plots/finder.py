@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from fermiclass.io import FloatArray
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles, sexagesimal
-from fermiclass.labelling.labels import second_association
+from fermiclass.labelling.labels import counterpart, second_association
 from fermiclass.plots.style import SMALL, array_of, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_TARGET, _OTHERS = "#D55E00", "#333333"
+_TARGET, _OTHERS, _CANDIDATE = "#D55E00", "#333333", "#0072B2"
 _LEAST_WIDTH = 0.2  # deg, of the close field
 _WIDE = (2.0, 4.0)  # deg, the least and the largest width of the field around it
 _NEIGHBOURS = 12  # for which there is room in it
@@ -94,6 +94,9 @@ def _draw_target(page: Figure, top: float, target: Table, around: Table) -> None
     for left, width in ((0.07, close), (0.53, wide)):
         axes = page.add_axes((left, top - 0.297, 0.4, 0.235), anchor="W")
         finder_chart(places, ellipses, names, width=width, axes=axes)
+        if counterpart(row) and width == close:
+            offset = 60.0 * _tangential(_columns(target, ("CPT_RA", "CPT_DEC")), places[0])[0]
+            axes.plot(*offset, "x", color=_CANDIDATE, markersize=7, markeredgewidth=1.5)
     axes.indicate_inset((30.0 * close, -30.0 * close, -60.0 * close, 60.0 * close), edgecolor=_TARGET)
 
 
@@ -108,7 +111,8 @@ def _about(target: Table) -> str:
     said = (("since", "FIRST_LIST"), ("counterpart", "ASSOC1"), ("known:", "KNOWN"))
     facts += [f"{word} {row[name]}" for word, name in said if str(row[name]).strip()]
     facts += [f"second association {second}" for second in [second_association(row)] if second]
-    return "\n".join(textwrap.wrap("; ".join(facts), 112, max_lines=2))
+    facts += [f"counterpart × {found}" for found in [counterpart(row)] if found]
+    return "\n".join(textwrap.wrap("; ".join(facts), 112, max_lines=3))
 
 
 def _columns(table: Table, names: Sequence[str]) -> FloatArray:

@@ -10,7 +10,15 @@ from rich.text import Text
 
 from fermiclass.analysis.explain import IMPUTED_MARK, Explanation, measured
 from fermiclass.analysis.followup import LEAST_NOISE_ENTROPY
-from fermiclass.labelling.labels import FLAG_CATALOGUE, FLAG_UNCERTAINTY_IMPUTED, LABEL_FLAGS, LASTS
+from fermiclass.labelling.counterparts import strengths_of
+from fermiclass.labelling.labels import (
+    FLAG_CATALOGUE,
+    FLAG_UNCERTAINTY_IMPUTED,
+    LABEL_FLAGS,
+    LASTS,
+    Labels,
+    counterpart,
+)
 from fermiclass.labelling.prediction_columns import FLAG_OUTSIDE_DOMAIN
 from fermiclass.show.summaries import console_for_tables, rich_table
 
@@ -22,6 +30,18 @@ if TYPE_CHECKING:
 
 _MOST_EFFECTS = 3  # classes whose log-odds fit into 80 columns
 _BAR = 4  # letters on each side of a bar
+
+
+def print_counterpart(labels: Labels, name: str, console: Console | None = None) -> None:
+    """Print the candidate counterpart of a labelled source, and what the tables of counterparts change."""
+    console = console or console_for_tables()
+    for row in labels.table[np.asarray(labels.table["Source_Name"]) == name]:
+        kinds = sorted({kind for each in strengths_of(labels.table) for kind in each.completeness})
+        after = ", ".join(f"{each} {row[f'P_{each}']:.3f}" for each in labels.classes)
+        console.print(
+            f"The tables of counterparts move the log-odds of {' and '.join(kinds) or 'nothing'} by "
+            f"{np.log(row['BF_CPT']):+.2f}. With them: {after}. Candidate: {counterpart(row) or 'none'}."
+        )
 
 
 def print_explanation(explained: Explanation, console: Console | None = None) -> None:

@@ -19,7 +19,15 @@ from fermiclass.features import DEFAULT_FEATURE_SET, FEATURE_SETS, extract_featu
 from fermiclass.io.target_lists import sexagesimal
 from fermiclass.labelling.class_priors import stated_priors
 from fermiclass.labelling.counterparts import strengths_of
-from fermiclass.labelling.labels import ASSOCIATION_COLUMNS, CONFIDENT, LASTS, SUM_PREFIX, Labels, second_association
+from fermiclass.labelling.labels import (
+    ASSOCIATION_COLUMNS,
+    CONFIDENT,
+    LASTS,
+    SUM_PREFIX,
+    Labels,
+    counterpart,
+    second_association,
+)
 from fermiclass.show.caveats import caveats
 
 if TYPE_CHECKING:
@@ -231,6 +239,8 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
     for row in first:
         if second := second_association(row):
             console.print(f"Second association: {row['Source_Name']}: {second}.")
+        if found := counterpart(row):
+            console.print(f"Counterpart: {row['Source_Name']}: {found}.")
     if ranking.meta.get("past"):
         _print_past(console, ranking.meta["past"])
     for path in paths:
