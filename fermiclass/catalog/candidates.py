@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from astropy import units as u
@@ -22,6 +23,9 @@ from fermiclass.io import FloatArray
 from fermiclass.io.plain import plain_table
 from fermiclass.io.tables import read_table
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
+
+if TYPE_CHECKING:
+    from scipy.spatial import KDTree
 
 #: What a table covers: all of a part of the sky, only the error ellipses of sources, or claimed counterparts, which
 #: somebody found in the ellipses.
@@ -122,8 +126,8 @@ class Candidates:
         placed = np.flatnonzero(np.isfinite(listed.ra) & np.isfinite(listed.dec))
         if not len(placed):
             raise CatalogError(f"'{source}' has no positions: name its columns ra and dec, in degrees or sexagesimal.")
-        cells = np.round(unit_vectors(listed.ra[placed], listed.dec[placed]) / np.radians(_SAME)).astype(np.int64)
-        rows = placed[np.sort(np.unique(cells, axis=0, return_index=True)[1])]
+        cells = np.round(listed.ra[placed] / _SAME) + 1j * np.round(listed.dec[placed] / _SAME)
+        rows = placed[np.sort(np.unique(cells, return_index=True)[1])]
         notes = [f"'{source}': {len(rows)} objects"]
         if repeated := len(placed) - len(rows):
             notes.append(f"{repeated} rows have the position of an earlier row, and are not used")
@@ -152,6 +156,12 @@ class Candidates:
             tuple(notes),
         )
 
+    @cached_property
+    def _tree(self) -> KDTree:
+        from scipy.spatial import KDTree  # no other command needs it
+
+        return KDTree(unit_vectors(self.ra, self.dec))
+
     def around(self, sources: Table) -> Surroundings:
         """Return the candidates near sources with positions and 95 % error ellipses.
 
@@ -159,14 +169,12 @@ class Candidates:
         candidates by chance, ρ, is that of the nearest 50 or more outside the ellipse; where a table covers ellipses
         only, that of all ellipses with a candidate. A category has its share of ρ. The excess is f/ρ.
         """
-        from scipy.spatial import KDTree  # no other command needs it
-
         ra, dec = (angles(sources, name, most) for name, most in zip(PLACE, (360.0, 90.0), strict=True))
         major, minor, angle = (angles(sources, name) for name in ELLIPSE)
         known = np.isfinite(ra) & np.isfinite(dec) & (major > 0) & (minor > 0)
         ra, dec, major, minor, angle = (np.where(known, x, 0.0) for x in (ra, dec, major, minor, np.nan_to_num(angle)))
         sigma = np.sqrt(major**2 / _CHI2_95 + self.covariance[:, :2].max())
-        here, tree = unit_vectors(ra, dec), KDTree(unit_vectors(self.ra, self.dec))
+        here, tree = unit_vectors(ra, dec), self._tree
         reach = np.where(known, np.minimum(np.sqrt(_CHI2_REACH) * sigma, 90.0), 0.0)
         found = tree.query_ball_point(here, chord(reach))
         i = np.repeat(np.arange(len(sources)), [len(rows) for rows in found])
