@@ -53,12 +53,8 @@ function showDetails() {
     ...(sources.others?.[i] ? definition("Other names", sources.others[i]) : []),
     ...(sources.known[i] ? definition("Known", sources.known[i]) : []),
     ...(sources.since[i] ? definition("Oldest list of the LAT", sources.since[i]) : []),
-<<<<<<< HEAD
-    ...definition("RA, Dec (J2000)", `${placeWords(i)} (${fixed(sources.ra[i], 4)}°, ${fixed(sources.dec[i], 4)}°)`),
-=======
     ...(sources.counterpart?.[i] ? definition("Candidate", sources.counterpart[i]) : []),
-    ...definition("RA, Dec (J2000)", `${fixed(sources.ra[i], 4)}°, ${fixed(sources.dec[i], 4)}°`),
->>>>>>> 87eaf0e (Candidate counterparts in follow-up lists, finder charts, explanations and on the page)
+    ...definition("RA, Dec (J2000)", `${placeWords(i)} (${fixed(sources.ra[i], 4)}°, ${fixed(sources.dec[i], 4)}°)`),
     ...definition("l, b", `${fixed(sources.l[i], 2)}°, ${fixed(sources.b[i], 2)}°`),
     ...(sources.r95 ? definition("95 % ellipse", ellipseWords(i)) : []),
     ...(sources.significance ? definition("Significance", `${fixed(sources.significance[i], 1)} σ`) : []),
