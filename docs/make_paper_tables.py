@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fermiclass.benchmarks import BENCHMARKS, make_benchmark
+from fermiclass_benchmarks import BENCHMARKS, make_benchmark
 
 DOCS = Path(__file__).parent
 PAGE, RESULTS = DOCS / "development" / "paper-tables.md", DOCS / "paper-results.csv"
@@ -273,7 +273,7 @@ def fill(page: str, figures: Figures) -> str:
 def main() -> None:
     """Take up the figures of a folder, and write the page."""
     if len(sys.argv) > 1:
-        from fermiclass.benchmarks.papers import figures_of  # starts slowly
+        from fermiclass_benchmarks.papers import figures_of  # starts slowly
 
         both = merge(pd.read_csv(RESULTS), figures_of(Path(sys.argv[1])))
         both.to_csv(RESULTS, index=False, float_format="%.7g")

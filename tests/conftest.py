@@ -20,7 +20,6 @@ settings.register_profile("long", UNHURRIED, max_examples=5000)
 settings.load_profile("few")
 
 REPOSITORY = Path(__file__).parent.parent
-SLOW_ROOMS = ("benchmarks", "robustness")
 RELEASES = ("3FGL", "4FGL-DR1", "4FGL-DR2", "4FGL-DR3", "4FGL-DR4")
 
 
@@ -35,11 +34,11 @@ collect_ignore = [] if find_spec("nbformat") and find_spec("jupytext") else ["do
 
 @pytest.hookimpl(tryfirst=True)  # before the choice by markers
 def pytest_collection_modifyitems(items):
-    """Mark what needs a browser, and the rooms whose tests take long."""
+    """Mark what needs a browser, and the room whose tests take long."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-        if item.path.relative_to(REPOSITORY / "tests").parts[0] in SLOW_ROOMS:
+        if item.path.is_relative_to(REPOSITORY / "tests" / "robustness"):
             item.add_marker("slow")
 
 

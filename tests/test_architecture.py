@@ -9,19 +9,20 @@ import pytest
 
 from tests.conftest import REPOSITORY
 
-PACKAGE = REPOSITORY / "fermiclass"
+PACKAGE, BENCHMARKS = REPOSITORY / "fermiclass", REPOSITORY / "benchmarks" / "fermiclass_benchmarks"
 PAGE = (REPOSITORY / "docs" / "development" / "architecture.md").read_text(encoding="utf-8").partition("## The flow")[0]
 
 #: The rooms from the top to the bottom, as the page has them: a room imports rooms below it.
 ROOMS = re.findall(r"^\| `(\w+)` \|", PAGE, flags=re.MULTILINE)
+ABOVE = BENCHMARKS.name  # imports the rooms, and none imports it
 
 
-def module_name(path):
-    parts = path.relative_to(REPOSITORY).with_suffix("").parts
+def module_name(path, package):
+    parts = path.relative_to(package.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+MODULES = {module_name(path, package): path for package in (PACKAGE, BENCHMARKS) for path in package.rglob("*.py")}
 
 
 def targets_of(name):
@@ -40,8 +41,9 @@ IMPORTS = {name: {target for target in targets_of(name) if target in MODULES} - 
 
 
 def room_of(name):
-    """The room of a module; that of a loose one is its own name."""
-    return name.split(".")[1] if "." in name else ""
+    """The room of a module; that of a loose one is its own name, and another package is one room."""
+    package, *rest = name.split(".")
+    return package if package == ABOVE else rest[0] if rest else ""
 
 
 def rooms_used_by(room):
@@ -51,7 +53,7 @@ def rooms_used_by(room):
         for name, targets in IMPORTS.items()
         if room_of(name) == room
         for target in targets
-        if room_of(target) in ROOMS and room_of(target) != room
+        if room_of(target) in {ABOVE, *ROOMS} and room_of(target) != room
     }
 
 
@@ -65,7 +67,7 @@ def test_every_folder_of_modules_is_a_package():
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_imports_run_one_way(room):
-    above = ROOMS[: ROOMS.index(room)]
+    above = [ABOVE, *ROOMS[: ROOMS.index(room)]]
     assert not [line for other, line in rooms_used_by(room).items() if other in above]
 
 

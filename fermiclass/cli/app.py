@@ -10,13 +10,16 @@ import sys
 import traceback
 import warnings
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fermiclass._version import __version__
 from fermiclass.errors import FermiclassError, in_one_line
 from fermiclass.nimgp.errors import NIMGPError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,33 +41,42 @@ ABOUT = {
     "evaluate": "Measure how far the probabilities can be trusted.",
     "train-rows": "Train on any number of rows in a file.",
     "classify-rows": "Label any number of rows in a file.",
-    "benchmark": "Measure methods on known data.",
 }
+
+#: Entry points by which other distributions add commands. Their summaries say what the commands do.
+ENTRY_POINTS = "fermiclass.commands"
+_ELSEWHERE = {"benchmark": "it is a package of its own. Run pip install ./benchmarks in a clone of fermiclass"}
 
 
 class CommandGroup(click.Group):
     """Group of commands. An error becomes one message and an exit status; --debug shows the traceback.
 
-    The module of a command is imported when its help or itself is asked for.
+    The module of a command is imported when its help or itself is asked for. Other distributions are searched for the
+    help of all, and for a command that is none of ours.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, as a user looks for them."""
-        return list(ABOUT)
+        return list(_about())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by its name, None if there is none."""
-        if cmd_name not in ABOUT:
-            return None
-        name = cmd_name.replace("-", "_")
-        gc.disable()  # what imports make stays: to search it for garbage takes a tenth of a second
-        try:
-            module = importlib.import_module(f"fermiclass.cli.{name}")
-            gc.freeze()
-        finally:
-            gc.enable()
-        command: click.Command = getattr(module, name)
-        return command
+        """Return a command by its name, None if there is none.
+
+        Raises FermiclassError when the distribution of the command is not installed, or does not fit.
+        """
+        if cmd_name in ABOUT:
+            name = cmd_name.replace("-", "_")
+            return _load(f"fermiclass.cli.{name}", name)
+        if entry := _others().get(cmd_name):
+            try:
+                return _load(entry.module, entry.attr)
+            except (ImportError, AttributeError) as error:
+                raise FermiclassError(
+                    f"the command '{cmd_name}' cannot be loaded ({in_one_line(error)}): install its package again"
+                ) from error
+        if cmd_name in _ELSEWHERE:
+            raise FermiclassError(f"the command '{cmd_name}' is not installed: {_ELSEWHERE[cmd_name]}")
+        return None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Refuse empty arguments, as of a shell variable that is not set: a command would take them for its default."""
@@ -78,7 +90,7 @@ class CommandGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what each command does, without importing it."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(ABOUT.items()))
+            formatter.write_dl(list(_about().items()))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command. Exit statuses are `USER_ERROR`, `BUG` and `INTERRUPTED`.
@@ -114,6 +126,28 @@ class CommandGroup(click.Group):
             traceback.print_exc()
         click.echo(f"fermiclass: {'' if status == INTERRUPTED else 'error: '}{message}", err=True)
         sys.exit(status)
+
+
+def _about() -> dict[str, str]:
+    """Return what all commands do, by name."""
+    return ABOUT | {name: entry.dist.metadata["Summary"] if entry.dist else "" for name, entry in _others().items()}
+
+
+def _others() -> dict[str, EntryPoint]:
+    """Return commands of other distributions by name."""
+    from importlib.metadata import entry_points  # starts slowly
+
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+def _load(module: str, name: str) -> click.Command:
+    gc.disable()  # what imports make stays: to search it for garbage takes a tenth of a second
+    try:
+        command: click.Command = getattr(importlib.import_module(module), name)
+        gc.freeze()
+    finally:
+        gc.enable()
+    return command
 
 
 def _show_warning(shown: set[str], message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

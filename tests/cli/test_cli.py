@@ -45,13 +45,37 @@ def model_folder(few_file, tmp_path_factory):
 
 def test_the_help_of_all_commands_imports_none_of_them():
     printed, modules = imported_by("--help")
-    assert not {"astropy", "numpy", "sklearn", "fermiclass.cli.info"} & modules
-    assert all(f"\n  {name} " in printed for name in ("info", "train-rows", "benchmark"))
+    assert not {"astropy", "numpy", "sklearn", "fermiclass.cli.info", "fermiclass_benchmarks"} & modules
+    assert all(f"\n  {name} " in printed for name in ("info", "train-rows"))
 
 
-@pytest.mark.parametrize("arguments", [("info", DR4), ("benchmark", "--help")])
-def test_help_and_info_do_without_tensorflow(arguments):
-    assert not {"tensorflow", "gpflow", "pandas", "sklearn"} & imported_by(*arguments)[1]
+def test_info_does_without_tensorflow():
+    assert not {"tensorflow", "gpflow", "pandas", "sklearn"} & imported_by("info", DR4)[1]
+
+
+@pytest.fixture
+def greeting(tmp_path, monkeypatch):
+    """A distribution that adds a command, and one that does not fit."""
+    (tmp_path / "greeting.py").write_text("import click\n\n@click.command()\ndef hello(): click.echo('hello')\n")
+    about = tmp_path / "greeting-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: greeting\nVersion: 1\nSummary: Greet.\n")
+    (about / "entry_points.txt").write_text("[fermiclass.commands]\nhello = greeting:hello\nbye = greeting:bye\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("greeting")
+def test_another_distribution_adds_a_command(tmp_path):
+    assert re.search(r"^  hello +Greet\.$", run_well("--help"), re.MULTILINE)
+    assert run_well("hello") == "hello\n"
+    refuses(tmp_path, "the command 'bye' cannot be loaded .*no attribute 'bye'.*: install its package again", "bye")
+    refuses(tmp_path, "No such command 'hi'", "hi")
+
+
+def test_benchmark_says_how_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
+    refuses(tmp_path, "'benchmark' is not installed: .* pip install ./benchmarks", "benchmark", "uci", "--splits", "1")
+    assert "benchmark" not in run_well("--help")
 
 
 def test_the_help_of_class_priors_shows_a_file_that_can_be_read():

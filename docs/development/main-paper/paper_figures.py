@@ -19,11 +19,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fermiclass.benchmarks import make_benchmark
-from fermiclass.benchmarks.figures import learning_curve, title_of
-from fermiclass.benchmarks.harness import RecordFile
-from fermiclass.benchmarks.methods import MethodOptions
 from fermiclass.plots.style import PALETTE
+from fermiclass_benchmarks import make_benchmark
+from fermiclass_benchmarks.figures import learning_curve, title_of
+from fermiclass_benchmarks.harness import RecordFile
+from fermiclass_benchmarks.methods import MethodOptions
 
 FIGURES = Path(__file__).parents[2] / "figures"
 METHODS = ("nimgp", "nimgp-nn", "nimgp-fo")

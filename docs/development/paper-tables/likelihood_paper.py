@@ -25,10 +25,10 @@ from matplotlib.figure import Figure
 from scipy import special, stats
 
 from fermiclass import NIMGPClassifier
-from fermiclass.benchmarks.benchmark import Problem, score_labels
-from fermiclass.benchmarks.gpc import GPC, WAVES, drawn, waveform
 from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE
 from fermiclass.plots.style import PALETTE
+from fermiclass_benchmarks.benchmark import Problem, score_labels
+from fermiclass_benchmarks.gpc import GPC, WAVES, drawn, waveform
 
 FIGURES = Path(__file__).parents[2] / "figures"
 #: ε, length-scale / √D, step size, whether it falls, and steps.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fermiclass.benchmarks.harness import RecordFile
+from fermiclass_benchmarks.harness import RecordFile
 
 RESULTS = Path(__file__).parents[2] / "paper-results.csv"
 

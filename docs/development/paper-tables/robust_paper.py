@@ -22,10 +22,10 @@ from matplotlib.figure import Figure
 from scipy.stats import wilcoxon
 
 from fermiclass import RobustGPClassifier
-from fermiclass.benchmarks import wrong_labels
-from fermiclass.benchmarks.methods import MethodOptions
-from fermiclass.benchmarks.uci import load_rows
 from fermiclass.plots.style import PALETTE
+from fermiclass_benchmarks import wrong_labels
+from fermiclass_benchmarks.methods import MethodOptions
+from fermiclass_benchmarks.uci import load_rows
 
 FIGURE = Path(__file__).parents[2] / "figures" / "rmgpc-1.png"
 METHODS = ("rmgpc", "smgpc", "logistic", "svm", "forest")

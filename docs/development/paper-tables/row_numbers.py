@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.svm import SVC
 
 from fermiclass import NIMGPClassifier
-from fermiclass.benchmarks import gpc
-from fermiclass.benchmarks.benchmark import score_labels
+from fermiclass_benchmarks import gpc
+from fermiclass_benchmarks.benchmark import score_labels
 
 WEIGHTS = (0, 1, 10, 100)
 MOST = 6000  # training rows of the support vector machine

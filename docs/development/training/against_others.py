@@ -44,7 +44,7 @@ def save_rows(name: str, path: str) -> None:
         table = fc.Recipe().check(fc.read_catalog(f"catalogs/4FGL-{name}.fits.gz")).of_one_class
         X, X_var, y = table.X, table.X_var, table.y
     else:
-        from fermiclass.benchmarks.gpc import load
+        from fermiclass_benchmarks.gpc import load
 
         X, y = load(name)
         X_var = np.zeros_like(X)

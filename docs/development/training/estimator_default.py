@@ -53,8 +53,8 @@ def made_rows(seed: int, train: int, wrong: float) -> tuple[Rows, Rows]:
 
 def benchmark_rows(data: Path, cell: str, split: int) -> tuple[Rows, Rows]:
     """Return a split of a cell of ``gpc`` or ``uci``; in uci the variance of the added noise is given."""
-    from fermiclass.benchmarks.gpc import GPC
-    from fermiclass.benchmarks.uci import UCI
+    from fermiclass_benchmarks.gpc import GPC
+    from fermiclass_benchmarks.uci import UCI
 
     of_gpc = cell in CELLS["gpc"]
     p = (GPC() if of_gpc else UCI(data)).problem(cell, split)

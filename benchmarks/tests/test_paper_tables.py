@@ -1,0 +1,67 @@
+"""The main paper's tables are those of the stored figures."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.conftest import REPOSITORY
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(REPOSITORY / "docs"), *sys.path])
+    return pytest.importorskip("make_paper_tables")
+
+
+def test_no_figure_of_the_page_is_typed(tables):
+    page, figures = tables.PAGE.read_text(), tables.read()
+    assert tables.fill(page, figures) == page
+    assert page.count("<!-- table: ") == page.count("<!-- end -->") >= 8
+    key = ("astro454", "project", "six", "mgp", "nll")
+    figures[key] = figures[key] | {"mean": 0.4242}
+    assert "0.4242" in tables.fill(page, figures)
+
+
+def test_published_figures_are_those_of_the_benchmarks(tables):
+    from fermiclass_benchmarks import make_benchmark
+
+    benchmarks = {name: make_benchmark(name) for name in ("astro454", "synthetic", "uci", "toy")}
+    for (benchmark, _, cell, method, figure), row in tables.read().items():
+        published = benchmarks[benchmark].published.get((cell, method), {}).get(figure)
+        assert row["published"] == published or (published is None and pd.isna(row["published"]))
+
+
+@pytest.mark.parametrize(
+    ("mean", "se", "published", "splits", "expected"),
+    [
+        (0.3768, 0.02, 0.377, 20, "reached"),
+        (0.3774, 0.02, 0.377, 20, "reached"),  # as exactly as it is printed
+        (0.3776, 0.02, 0.377, 20, "within one standard error"),
+        (0.39, 0.02, 0.377, 20, "within one standard error"),
+        (0.40, 0.02, 0.377, 20, "not"),
+        (0.39, float("nan"), 0.377, 20, "not"),
+        (0.39, 0.02, float("nan"), 20, ""),
+        (0.36, float("nan"), 0.377, 1, ""),  # one split is no evidence
+    ],
+)
+def test_verdicts(tables, mean, se, published, splits, expected):
+    row = {"mean": mean, "se": se, "published": published, "splits": splits, "rounding": 0.0005}
+    assert tables.verdict(row) == expected
+
+
+def test_the_paper_drops_zeros_at_the_end(tables):
+    half = tables.rounding(pd.Series([0.28, 0.4, 0.53, float("nan"), 1.1]))
+    np.testing.assert_allclose(half, [0.005, 0.005, 0.005, float("nan"), 0.05])
+
+
+def test_figures_that_are_measured_again_replace_the_old(tables):
+    """Unless they are means over fewer splits."""
+
+    def row(cell, mean, splits=20):
+        return dict.fromkeys(tables.KEY, "a") | {"cell": cell, "figure": "nll", "mean": mean, "splits": splits}
+
+    earlier = pd.DataFrame([row("x", 1.0), row("y", 2.0), row("z", 2.5)])
+    merged = tables.merge(earlier, pd.DataFrame([row("y", 3.0), row("z", 5.0, splits=1), row("new", 4.0)]))
+    assert merged.set_index("cell")["mean"].to_dict() == {"x": 1.0, "y": 3.0, "z": 2.5, "new": 4.0}
