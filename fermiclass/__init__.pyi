@@ -11,6 +11,7 @@ from .catalog import Catalog as Catalog
 from .catalog import ClassGrouping as ClassGrouping
 from .catalog import read_catalog as read_catalog
 from .catalog import read_sources as read_sources
+from .catalog.candidates import Candidates as Candidates
 from .catalog.joining import join as join
 from .catalog.joining import relabel as relabel
 from .errors import FermiclassError as FermiclassError
@@ -20,6 +21,7 @@ from .io.samp import send_table as send_table
 from .io.tables import read_table as read_table
 from .io.tables import write_table as write_table
 from .labelling.catalog_model import CatalogModel as CatalogModel
+from .labelling.counterparts import counterpart_table as counterpart_table
 from .labelling.recipe import Recipe as Recipe
 from .labelling.training import classify as classify
 from .labelling.training import retrain as retrain
