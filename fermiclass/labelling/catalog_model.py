@@ -289,7 +289,8 @@ class CatalogModel:
         if not len(rows):
             return predicted
         both = [predicted.take(np.arange(len(complete)))] if len(complete) else []
-        both.append(average(companions.weights, predicted.take(np.arange(len(complete), len(X)))))
+        those = predicted.take(np.arange(len(complete), len(X)))
+        both.append(average(companions.weights, those, None if ratios is None else ratios[rows]))
         return join(both).take(np.argsort(np.concatenate([complete, rows])))
 
     def _metadata(self, catalog: Catalog, recipe: Recipe) -> dict[str, Any]:

@@ -115,13 +115,18 @@ def complete(domain: TrainingDomain, table: FeatureTable, missing: NDArray[np.bo
     return replace(table, X=X, X_var=X_var)
 
 
-def average(weights: FloatArray, prediction: Prediction) -> Prediction:
+def average(weights: FloatArray, prediction: Prediction, ratios: FloatArray | None = None) -> Prediction:
     """Return the prediction of n sources from those of their companions, n · K in order; `weights` is ``(n, K)``.
 
-    The unknown features are part of the noiseless input over which :class:`Prediction` averages.
+    The unknown features are part of the noiseless input over which :class:`Prediction` averages. Where probabilities
+    have the factors r_c, `ratios` ``(n, C)``, a companion counts by w_k Z_k with ``Z_k = Σ_c r_c π_kc``: so the factors
+    are those of the average of the probabilities π as trained. From P = r π / Z follows ``1 / Z_k = Σ_c P_kc / r_c``.
     """
     n, K = weights.shape
     P, std = (each.reshape(n, K, -1) for each in (prediction.probabilities, prediction.std))
+    if ratios is not None:
+        weights = weights / np.sum(P / ratios[:, None, :], axis=2)
+        weights = weights / weights.sum(axis=1, keepdims=True)
     mean = np.einsum("nk,nkc->nc", weights, P)
     second = np.einsum("nk,nkc->nc", weights, P**2 + std**2)
     entropy = _entropy(mean)

@@ -60,6 +60,30 @@ def test_the_average_of_predictions():
     assert found.entropy == pytest.approx(found.noise_entropy + [0.25, 0.75] @ entropy)
 
 
+def test_the_average_over_one_companion_is_its_prediction():
+    P = np.array([[0.7, 0.2, 0.1]])
+    one = Prediction(P, np.full((1, 3), 0.1), -np.sum(P * np.log(P), axis=1), np.array([0.1]), np.zeros(1))
+    found = average(np.ones((1, 1)), one, np.array([[3.0, 1.0, 0.5]]))
+    for name in ("probabilities", "std", "entropy", "information", "noise_entropy"):
+        assert getattr(found, name) == pytest.approx(getattr(one, name))
+
+
+def test_factors_are_those_of_the_average(few, model):
+    """Of probabilities that are averaged as trained, with unknown values too; factors of 1 change nothing."""
+    table = few.table[:60].copy()
+    for name in ("LP_Index", "Pivot_Energy", "LP_SigCurv"):
+        table[name] = np.where(np.arange(60) % 2, np.nan, table[name])
+    features = model.features_of(type(few)(table, few.release, few.source, few.sha256))
+    assert features.imputed_value.any(axis=1).sum() >= 30
+    ratios = np.random.default_rng(0).lognormal(0.0, 1.5, (60, len(model.classes)))
+    as_trained = model.predict(features).probabilities
+    expected = as_trained * ratios
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert model.predict(features, ratios=ratios).probabilities == pytest.approx(expected, abs=2e-6)
+    same = model.predict(features, ratios=np.ones_like(ratios)).probabilities
+    assert same == pytest.approx(as_trained, abs=1e-6)
+
+
 def test_what_is_in_doubt_is_not_confident():
     prediction = Prediction(np.array([[0.99, 0.01], [0.99, 0.01]]), np.zeros((2, 2)), *np.zeros((3, 2)))
     found = doubted(prediction, np.array([False, True]), np.array([0.6, 0.4]))
