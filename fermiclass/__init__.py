@@ -13,6 +13,7 @@ import logging
 
 import lazy_loader
 
+from fermiclass._version import __citation__ as __citation__
 from fermiclass._version import __version__ as __version__
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until somebody asks for the records

@@ -1,5 +1,6 @@
 # The public names, which __init__.py imports when they are asked for
 
+from ._version import __citation__ as __citation__
 from ._version import __version__ as __version__
 from .analysis.census import Census as Census
 from .analysis.census import take_census as take_census

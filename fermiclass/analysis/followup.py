@@ -299,13 +299,18 @@ def _expecting(table: Table, probability: str, contamination: float, selected: l
 
 
 def _with_facts(table: Table, ranking: _Ranking) -> Table:
-    """Add RANK and the columns of :data:`ADDED`."""
+    """Add RANK and the columns of :data:`ADDED`, and order the columns as observers and documents do."""
     about = f"Rank by {ranking.text}, highest first"
     add_column(table, "RANK", np.arange(1, len(table) + 1), about, "meta.number", 0)
     facts = zip(ADDED, (*sexagesimal(table), first_list_of(table), known_as(table)), strict=True)
     for name, texts in facts:
         add_column(table, name, np.array(texts, str), *ADDED[name])
-    return table
+    names = table.colnames
+    for start in ("P_", "Unc_P_"):
+        of_classes = [start + name for name in Labels(table).classes]
+        in_order = iter(of_classes)
+        names = [next(in_order) if name in of_classes else name for name in names]
+    return table[list(dict.fromkeys(["RANK", "Source_Name", "RA_HMS", "DEC_DMS", *names]))]
 
 
 def limit_of(p: NDArray[np.float64], contamination: float) -> float:

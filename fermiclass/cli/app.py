@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import gc
 import importlib
 import io
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fermiclass._version import __version__
+from fermiclass._version import __citation__, __version__
 from fermiclass.errors import FermiclassError, in_one_line
 from fermiclass.nimgp.errors import NIMGPError
 
@@ -85,6 +86,9 @@ class CommandGroup(click.Group):
                 raise click.UsageError(
                     f"nothing is given after {argument.strip() or before}: give a value, or leave the option out", ctx
                 )
+        close = difflib.get_close_matches(args[0], ABOUT, n=1)
+        if close and args[0] not in ABOUT:
+            raise click.UsageError(f"there is no command '{args[0]}'. Did you mean '{close[0]}'?", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -160,6 +164,7 @@ def _show_warning(shown: set[str], message: Warning | str, category: type[Warnin
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="fermiclass")
+@click.version_option(__citation__, "--cite", message="%(version)s", help="Show how to cite fermiclass and exit.")
 def main() -> None:
     """Probabilistic classes for the unassociated sources of the Fermi-LAT catalogue.
 

@@ -10,10 +10,11 @@ import click
 
 from fermiclass.analysis.followup import CRITERIA
 from fermiclass.analysis.followup import followup as rank
-from fermiclass.catalog import Catalog
+from fermiclass.catalog import CLASS_TREE, Catalog
+from fermiclass.catalog.classes import NATURES
 from fermiclass.catalog.other_list import OtherList
 from fermiclass.cli.folders import look_for
-from fermiclass.cli.options import FILE, BroughtIn, common_options, names
+from fermiclass.cli.options import FILE, BroughtIn, common_options, completing, names
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.target_lists import check_targets, read_list, write_targets
 from fermiclass.labelling.labels import Labels
@@ -50,7 +51,12 @@ from fermiclass.show.summaries import print_followup
     "information and probability are multiplied by LASTS, the probability that a later list has the source. "
     "[default: probability with --want, else information]",
 )
-@click.option("--want", metavar="CLASS", help="Rank candidates of one class, such as msp, or group, such as pulsar.")
+@click.option(
+    "--want",
+    metavar="CLASS",
+    shell_complete=completing(lambda: dict.fromkeys([*NATURES, *CLASS_TREE])),
+    help="Rank candidates of one class, such as msp, or group, such as pulsar.",
+)
 @click.option(
     "--min-p",
     "--min-probability",
@@ -94,6 +100,12 @@ from fermiclass.show.summaries import print_followup
     help="Finder charts: error ellipses, and the sources around. A .pdf file; three fit on a .png or .svg.",
 )
 @click.option(
+    "--beam",
+    type=click.FloatRange(0.0, 4.0, min_open=True),
+    metavar="DEG",
+    help="Draw a telescope's beam of this diameter, such as its full width at half maximum, into the charts.",
+)
+@click.option(
     "--catalog",
     type=FILE,
     help="The catalogue for the charts. [default: that of the labels, if it is in this folder or beside them]",
@@ -104,6 +116,7 @@ def followup(
     outputs: tuple[Path, ...],
     excluded: tuple[Path, ...],
     charts: Path | None,
+    beam: float | None,
     catalog: Path | None,
     status: str | None,
     flags: str | None,
@@ -118,6 +131,8 @@ def followup(
       fermiclass followup labels.fits --want pulsar --dec -30 90 --abs-glat 10 90 --status unassociated -o pulsars.csv
       fermiclass followup labels.fits --want pulsar --exclude observed.txt --top 30 -o targets.csv -o targets.reg
     """  # noqa: D301
+    if beam is not None and charts is None:
+        raise click.UsageError("--beam is drawn into charts: give --charts, too")
     for output in outputs:
         check_targets(output, labels, catalog, *excluded)
     if charts is not None:
@@ -134,7 +149,7 @@ def followup(
     if charts is not None and around is not None:
         from fermiclass.plots.finder import finder_pages
 
-        pages = finder_pages(ranking, around.table)
+        pages = finder_pages(ranking, around.table, beam=beam)
         write_figure(charts, *(pages if charts.suffix.lower() == ".pdf" else islice(pages, 2)))  # two are too many
     for output in outputs:
         write_targets(ranking, output)

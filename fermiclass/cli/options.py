@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial, reduce, wraps
 from pathlib import Path
@@ -20,6 +20,7 @@ from fermiclass.catalog.candidates import COVERS, Candidates
 from fermiclass.catalog.origin import Origin
 from fermiclass.cli.app import DEBUG
 from fermiclass.errors import OutputError, RecipeError, in_one_line
+from fermiclass.features import FEATURE_SETS
 from fermiclass.io.files import check_place, os_errors_as_output_errors, write_bytes
 from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import WAYS, GroupPriors, read_priors
@@ -34,6 +35,16 @@ _LOG = logging.getLogger(__name__)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 FILE = click.Path(path_type=Path)  # a file or folder, which need not exist
+
+
+def completing(words: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """Return what completes the last of some words, with commas between them, in a shell."""
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        first, comma, last = incomplete.rpartition(",")
+        return [first + comma + word for word in words() if word.startswith(last)]
+
+    return complete
 
 
 def _options(*options: Decorator) -> Decorator:
@@ -195,6 +206,9 @@ classes_option = click.option(
 features_option = click.option(
     "--features",
     metavar="SET|a,b",
+    shell_complete=completing(
+        lambda: [*FEATURE_SETS, *dict.fromkeys(f.name for fs in FEATURE_SETS.values() for f in fs)]
+    ),
     help="Features: galactic (default), extended, six, paper, or names of features and numeric columns.",
 )
 

@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator, Mapping
@@ -37,7 +38,10 @@ def read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise CatalogError(f"there is no file '{path}'. Check the name and the folder.") from error
+        remedy = "Check the name and the folder."
+        if re.match(r"\w+:/", str(path)):
+            remedy = "Addresses are not read: download it, and give the file."
+        raise CatalogError(f"there is no file '{path}'. {remedy}") from error
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         reason = getattr(error, "strerror", None) or error
         raise CatalogError(f"'{path}' cannot be read: {reason}. Check its name and permissions.") from error

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from astropy.table import Table
 
+from fermiclass.errors import OutputError
 from fermiclass.io import FloatArray
 from fermiclass.io.files import check_place, read_bytes, write_bytes
-from fermiclass.io.tables import check_writable, read_table, write_table
+from fermiclass.io.tables import read_table, table_endings, write_table
 
 PLACE = ("RAJ2000", "DEJ2000")
 ELLIPSE = ("Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
@@ -76,17 +77,38 @@ def check_targets(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] 
     Raises OutputError if the ending is none of a table, .reg or .txt, and as by
     :func:`fermiclass.io.files.check_place`.
     """
-    return (check_place if Path(path).suffix.lower() in _WRITERS else check_writable)(path, *inputs)
+    endings = (*table_endings, *_WRITERS)
+    if not Path(path).name.lower().endswith(endings):
+        raise OutputError(f"'{path}' has no ending of a list of targets: give one of {', '.join(endings)}.")
+    return check_place(path, *inputs)
 
 
 def write_targets(table: Table, path: str | os.PathLike[str]) -> None:
-    """Write sources as a table, as regions of ds9 (.reg) or as a list of names and coordinates (.txt)."""
+    """Write sources as a table, as regions of ds9 (.reg) or as a list of names and coordinates (.txt).
+
+    A .csv file is to be read by people: angles have four decimals, other numbers four digits, and no probability is 1.
+    """
     target = check_targets(path)
     writer = _WRITERS.get(target.suffix.lower())
     if writer is None:
-        write_table(table, path)
+        write_table(_in_few_digits(table) if target.suffix.lower() == ".csv" else table, path)
     else:
         write_bytes(target, writer(table))
+
+
+def _in_few_digits(table: Table) -> Table:
+    shown = table.copy()
+    for name in table.colnames:
+        column = table[name]
+        if column.dtype.kind == "f" and column.ndim == 1:
+            numbers = np.ma.filled(np.ma.asarray(column, np.float64), np.nan)
+            few = (
+                np.round(numbers, 4)
+                if column.unit == "deg" or name in PLACE
+                else [float(f"{x:.4g}") for x in numbers.tolist()]
+            )
+            shown[name] = np.minimum(few, 0.9999) if name.startswith(("P_", "Sum_P_")) else few
+    return shown
 
 
 def read_list(path: str | os.PathLike[str]) -> Table:

@@ -202,6 +202,12 @@ class Count:
         return self.name if self.classes == (self.name,) else f"{self.name} ({' + '.join(self.classes)})"
 
 
+def shown(p: float) -> str:
+    """Return a probability in three decimals; none is 1."""
+    text = f"{p:.3f}"
+    return "> 0.999" if text == "1.000" else text
+
+
 @dataclass(frozen=True, eq=False)
 class Labels:
     """A label table that knows its classes, and how it was made.
@@ -214,10 +220,10 @@ class Labels:
 
     def __post_init__(self) -> None:
         if not self._columns:
-            raise CatalogError(
-                "the table has no columns P_<class> and Unc_P_<class>: it is not a label table. Give one that "
-                "'fermiclass classify' wrote."
-            )
+            what = "it is not a label table. Give one that 'fermiclass classify' wrote."
+            if {"Source_Name", "Signif_Avg"} <= {*self.table.colnames}:
+                what = "it is a catalogue. Label it first: fermiclass classify."
+            raise CatalogError(f"{self.source} has no columns P_<class> and Unc_P_<class>: {what}")
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Labels:
@@ -281,8 +287,9 @@ class Labels:
         """
         columns: dict[str, tuple[str, ...]] = {f"P_{name}": (name,) for name in self.classes}
         columns |= {SUM_PREFIX + name: inside for name, inside in self.groups.items()}
-        for column in (SUM_PREFIX + want, f"P_{want}", want):
-            if column in columns:
+        by_letters = {column.lower(): column for column in columns}
+        for word in (SUM_PREFIX + want, f"P_{want}", want):
+            if column := by_letters.get(word.lower()):
                 return columns[column], column
         if want in CLASS_TREE and self.grouping is not None:
             inside = tuple(np.array(self.classes)[self.grouping.within(want, self.classes)].tolist())

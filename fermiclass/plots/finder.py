@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from fermiclass.io import FloatArray
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles, sexagesimal
-from fermiclass.labelling.labels import counterpart, second_association
+from fermiclass.labelling.labels import counterpart, second_association, shown
 from fermiclass.plots.style import SMALL, array_of, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_TARGET, _OTHERS, _CANDIDATE = "#D55E00", "#333333", "#0072B2"
+_TARGET, _OTHERS, _CANDIDATE, _BEAM = "#D55E00", "#333333", "#0072B2", "#009E73"
 _LEAST_WIDTH = 0.2  # deg, of the close field
 _WIDE = (2.0, 4.0)  # deg, the least and the largest width of the field around it
 _NEIGHBOURS = 12  # for which there is room in it
@@ -29,15 +29,22 @@ _BARS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0)  # arcmin
 
 
 def finder_chart(
-    places: ArrayLike, ellipses: ArrayLike, names: Sequence[str], *, width: float, axes: Axes | None = None
+    places: ArrayLike,
+    ellipses: ArrayLike,
+    names: Sequence[str],
+    *,
+    width: float,
+    beam: float | None = None,
+    axes: Axes | None = None,
 ) -> Axes:
     """Draw the error ellipses around a source in the tangential plane, north up and east to the left.
 
     `places` has right ascension and declination, ``(n, 2)``; the source is the first, and in the middle of a field of
     this width. `ellipses` has semi-major and semi-minor axis and position angle from north to east, ``(n, 3)``, NaN
-    without one. All are in degrees. The first of the n names is not drawn. Raises ValueError when shapes differ.
+    without one. `beam` is the diameter of a telescope's beam, which points at the source. All are in degrees. The first
+    of the n names is not drawn. Raises ValueError when shapes differ.
     """
-    from matplotlib.patches import Ellipse
+    from matplotlib.patches import Circle, Ellipse
 
     positions, shapes = (
         array_of((len(names), k), x, what) for k, x, what in ((2, places, "places"), (3, ellipses, "ellipses"))
@@ -59,14 +66,16 @@ def finder_chart(
         beside = (4 if right else -4, 2 if up else -2)
         if k:
             axes.annotate(names[int(k)], (x, y), beside, textcoords="offset points", parse_math=False, **place)
+    if beam is not None:
+        axes.add_patch(Circle((0.0, 0.0), 30.0 * beam, fill=False, color=_BEAM, lw=1.2, ls="--"))
     _scale_and_directions(axes, half)
     return axes
 
 
-def finder_pages(targets: Table, around: Table) -> Iterator[Figure]:
+def finder_pages(targets: Table, around: Table, *, beam: float | None = None) -> Iterator[Figure]:
     """Yield pages of A4 with the charts of a follow-up list, three on each: the ellipse, and the field around it.
 
-    `around` has the catalogue's sources. Targets without a position have no chart.
+    `around` has the catalogue's sources; for `beam` see :func:`finder_chart`. Targets without a position have no chart.
     """
     from matplotlib.figure import Figure
 
@@ -74,17 +83,17 @@ def finder_pages(targets: Table, around: Table) -> Iterator[Figure]:
     for first in range(0, max(1, len(placed)), _ON_A_PAGE):
         page = Figure(figsize=(8.27, 11.69))
         for k, row in enumerate(placed[first : first + _ON_A_PAGE]):
-            _draw_target(page, 0.975 - 0.325 * k, targets[row : row + 1], around)
+            _draw_target(page, 0.975 - 0.325 * k, targets[row : row + 1], around, beam)
         yield page
 
 
-def _draw_target(page: Figure, top: float, target: Table, around: Table) -> None:
+def _draw_target(page: Figure, top: float, target: Table, around: Table, beam: float | None) -> None:
     """Draw the close and the wide field of one target, below its name and what is known of it."""
     others = around[np.asarray(around["Source_Name"]).astype(str) != str(target["Source_Name"][0])]
     places, ellipses = (np.concatenate([_columns(t, names) for t in (target, others)]) for names in (PLACE, ELLIPSE))
     codes = zip(others["Source_Name"], others["CLASS1"], strict=True)
     names = ["", *(f"{str(name).removeprefix('4FGL ')} {str(code).strip()}" for name, code in codes)]
-    close = max(_LEAST_WIDTH, 6.0 * float(np.nan_to_num(ellipses[0, 0])))
+    close = max(_LEAST_WIDTH, 6.0 * float(np.nan_to_num(ellipses[0, 0])), 1.2 * (beam or 0.0))
     away = np.sort(np.nan_to_num(np.abs(_tangential(places, places[0])).max(axis=1), nan=np.inf))  # NaN: the far side
     wide = float(np.clip(2.0 * np.append(away, [np.inf] * _NEIGHBOURS)[_NEIGHBOURS], *_WIDE))
     row, (ra, dec) = target[0], (texts[0] for texts in sexagesimal(target))
@@ -93,7 +102,7 @@ def _draw_target(page: Figure, top: float, target: Table, around: Table) -> None
     page.text(0.07, top - 0.018, _about(target), va="top", fontsize=SMALL, linespacing=1.3, parse_math=False)
     for left, width in ((0.07, close), (0.53, wide)):
         axes = page.add_axes((left, top - 0.297, 0.4, 0.235), anchor="W")
-        finder_chart(places, ellipses, names, width=width, axes=axes)
+        finder_chart(places, ellipses, names, width=width, beam=beam, axes=axes)
         if counterpart(row) and width == close:
             offset = 60.0 * _tangential(_columns(target, ("CPT_RA", "CPT_DEC")), places[0])[0]
             axes.plot(*offset, "x", color=_CANDIDATE, markersize=7, markeredgewidth=1.5)
@@ -107,7 +116,7 @@ def _about(target: Table) -> str:
     wanted = str(target.meta["rankedby"]).removesuffix(" * LASTS")
     wanted = wanted if wanted.startswith(("P_", "Sum_P_")) else "P_MAX"
     facts = [f"l {row['GLON']:.3f}°, b {row['GLAT']:+.3f}°", ellipse if major > 0 else "no error ellipse"]
-    facts += [f"{row['Signif_Avg']:.1f} σ", f"{wanted} {row[wanted]:.3f}", f"most probably {row['PRED_CLASS']}"]
+    facts += [f"{row['Signif_Avg']:.1f} σ", f"{wanted} {shown(row[wanted])}", f"most probably {row['PRED_CLASS']}"]
     said = (("since", "FIRST_LIST"), ("counterpart", "ASSOC1"), ("known:", "KNOWN"))
     facts += [f"{word} {row[name]}" for word, name in said if str(row[name]).strip()]
     facts += [f"second association {second}" for second in [second_association(row)] if second]

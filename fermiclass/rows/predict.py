@@ -163,7 +163,9 @@ def connected(address: str) -> Iterator[Any]:
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
-        raise ClusterError("--dask needs the package distributed: pip install 'fermiclass[dask]'") from error
+        raise ClusterError(
+            "--dask needs the package distributed: pip install '.[dask]' in the folder of the clone"
+        ) from error
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it shows tracebacks of what is said below
     try:
         client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)

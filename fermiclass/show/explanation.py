@@ -18,6 +18,7 @@ from fermiclass.labelling.labels import (
     LASTS,
     Labels,
     counterpart,
+    shown,
 )
 from fermiclass.labelling.prediction_columns import FLAG_OUTSIDE_DOMAIN
 from fermiclass.show.summaries import console_for_tables, rich_table
@@ -82,14 +83,10 @@ def _title(explained: Explanation) -> Text:
 def _probabilities_table(explained: Explanation) -> RichTable:
     C, members = len(explained.classes), explained.members
     numbers = zip(explained.names, members @ explained.probabilities, members @ explained.without_errors, strict=True)
-    rows = [(name, f"{with_errors:.3f}", f"{without:.3f}") for name, with_errors, without in numbers]
+    rows = [(name, shown(with_errors), shown(without)) for name, with_errors, without in numbers]
     best_first = np.argsort(-explained.probabilities, kind="stable")
-    table = rich_table("class", ">probability", ">without error bars", rows=(rows[k] for k in best_first))
-    if len(rows) > C:
-        table.add_section()
-    for row in rows[C:]:
-        table.add_row(*row)
-    return table
+    lines = [*(rows[k] for k in best_first), (), *rows[C:]]
+    return rich_table("class", ">probability", ">without error bars", rows=lines)
 
 
 def _costs(explained: Explanation) -> list[str]:
@@ -111,8 +108,8 @@ def _costs(explained: Explanation) -> list[str]:
     if explained.known and explained.known != explained.classes[explained.best]:
         p_known = explained.probabilities[explained.classes.index(explained.known)]
         sentences.append(
-            f"The catalogue has it as {explained.known}, to which the model gives {p_known:.3f}. Either can be wrong: "
-            "'fermiclass outliers' judges such sources by a model that has not seen them."
+            f"The catalogue has it as {explained.known}, to which the model gives {shown(p_known)}. Either can be "
+            "wrong: 'fermiclass outliers' judges such sources by a model that has not seen them."
         )
     return sentences
 
@@ -123,24 +120,22 @@ def _effects_table(explained: Explanation) -> RichTable:
     first = explained.first
     shown = [*first, *(k for k in explained.considered if k not in first)][:_MOST_EFFECTS]
     names = [explained.names[k] for k in shown]
-    headings = (">value", ">expected", f">{names[0]}", "", *(f">{name}" for name in names[1:]))
-    table = rich_table("feature", *headings, padding=(0, 1, 0, 0))
-    kinds = explained.kinds
+    headings = (">value", "?>expected", f">{names[0]}", "", *(f"?>{name}" for name in names[1:]))
+    kinds, lines = explained.kinds, list[tuple[str, ...]]()
 
     def add(name: str, value: str, expected: str, effect: FloatArray, largest: float) -> None:
         first, *others = (f"{round(effect[c], 2) + 0.0:+.2f}".replace("-", "−") for c in shown)
-        table.add_row(name, value, expected, first, _bar(effect[best], largest), *others)
+        lines.append((name, value, expected, first, _bar(effect[best], largest), *others))
 
     largest = max((abs(effect[best]) for effect in kinds.values()), default=0.0)
     for kind, effect in kinds.items():
         add(kind, "", "", effect, largest)
-    if kinds:
-        table.add_section()
+    lines.append(())
     largest = np.abs(moved[:, best]).max()
     for j in explained.order:
         expected = measured(explained.expected[j], explained.expected_error[j]).partition("±")[0]  # 80 columns
         add(explained.features[j], explained.feature_text(j), expected, moved[j], largest)
-    return table
+    return rich_table("feature", *headings, rows=lines, padding=(0, 1, 0, 0))
 
 
 def _bar(value: float, largest: float) -> str:
@@ -159,15 +154,15 @@ def _features_table(explained: Explanation) -> RichTable:
     """
     few = len(explained.classes) <= 3
     gap, padding = ("", (0, 1)) if few else (" ", (0, 1, 0, 0))
-    table = rich_table("feature", ">value", *(f">{name}" for name in explained.classes), padding=padding)
+    lines = []
     for j, name in enumerate(explained.features):
         low, high = explained.population[:, [1, 3], j].T
         narrowest = float(np.min(high - low))
         digits = max(0, 1 - math.floor(math.log10(narrowest))) if narrowest > 0 else 2
         form = f".{digits}f" if digits <= 5 else ".3g"
         ranges = [f"{a:{form}}{gap}…{gap}{b:{form}}".replace("-", "−") for a, b in zip(low, high, strict=True)]
-        table.add_row(name, explained.feature_text(j, gap), *ranges)
-    return table
+        lines.append((name, explained.feature_text(j, gap), *ranges))
+    return rich_table("feature", ">value", *(f"?>{name}" for name in explained.classes), rows=lines, padding=padding)
 
 
 def _neighbours_table(explained: Explanation) -> RichTable:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
+from rich.measure import Measurement
 from rich.padding import PaddingDimensions
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -27,6 +29,7 @@ from fermiclass.labelling.labels import (
     Labels,
     counterpart,
     second_association,
+    shown,
 )
 from fermiclass.show.caveats import caveats
 
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from fermiclass.rows import RowsModel
 
 _MOST_SUSPICIOUS = 10
+_WIDE, _LONG = 10_000, 24  # letters: any table fits; a long word
 
 
 def print_info(catalog: Catalog) -> None:
@@ -64,14 +68,14 @@ def print_info(catalog: Catalog) -> None:
     table = extract_features(catalog, supported_features(catalog))
     known = np.any(~table.imputed_value | np.isfinite(table.upper), axis=0)
     supported = [feature for feature, is_known in zip(table.features, known, strict=True) if is_known]
-    features = rich_table("feature", ">missing", ">errors imputed", "in the set")
+    lines = []
     for j in np.flatnonzero(known):
         feature, missing = table.features[j], table.imputed_value[:, j]
         measured = np.any(table.X_var[~missing, j] > 0)
         imputed = str(table.imputed_uncertainty[:, j].sum()) if measured else "no error bar"
         sets = ", ".join(name for name, members in FEATURE_SETS.items() if feature in members)
-        features.add_row(feature.name, str(missing.sum()), imputed, sets)
-    console.print(features)
+        lines.append((feature.name, missing.sum(), imputed, sets))
+    console.print(rich_table("feature", ">missing", ">errors imputed", "in the set", rows=lines))
     for name, members in FEATURE_SETS.items():
         lacking = [feature.name for feature in members if feature not in supported]
         console.print(f"Set {name}: {'lacks ' + ', '.join(lacking) if lacking else 'supported'}.")
@@ -193,12 +197,10 @@ def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
     console = console_for_tables()
     console.print(f"Trained on {_learned(model)}.")
     about = Labels(labels)
-    rows = [(n.words, n.best, n.confident, round(n.expected), round(n.lasting)) for n in about.counts()]
-    table = rich_table("class", ">most probable", f">P ≥ {CONFIDENT}", ">expected", ">that last", rows=rows)
-    table.add_section()
+    counts = ((n.words, n.best, n.confident, round(n.expected), round(n.lasting)) for n in about.counts())
     confident = np.sum(np.asarray(labels["P_MAX"]) >= CONFIDENT)
-    table.add_row("all", *map(str, (len(labels), confident, len(labels), round(np.sum(labels[LASTS])))))
-    console.print(table)
+    rows = [*counts, (), ("all", len(labels), confident, len(labels), round(np.sum(labels[LASTS])))]
+    console.print(rich_table("class", ">most probable", f">P ≥ {CONFIDENT}", ">expected", ">that last", rows=rows))
     if stated := stated_priors(labels.meta):
         names = [str(name) for name in model.estimator.classes_]
         priors = [
@@ -223,17 +225,17 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
     score = score.removesuffix(f" * {LASTS}")
     of_class = score[2:] if score.startswith("P_") and score != "P_MAX" else ""
     is_probability = score.startswith(("P_", SUM_PREFIX))
-    columns = ("source", "RA J2000", "Dec", ">r95'", ">b", ">σ", "class", ">P", *(() if is_probability else [">score"]))
-    table = rich_table(*columns, ">last", ">flag", ">since", padding=0)  # to fit into 80 columns
-    first = ranking[:rows]
+    scores = (">P",) if is_probability else (">P", ">score")
+    columns = ("source", ">RA J2000", ">Dec", "?>r95'", "?>b", "?>σ", "?class", *scores, "?>last", "?>flag", "?>since")
+    first, lines = ranking[:rows], []
     for row, ra, dec in zip(first, *sexagesimal(first, short=True), strict=True):
         radius = 60.0 * row["Conf_95_SemiMajor"] if "Conf_95_SemiMajor" in ranking.colnames else np.nan
         within = f"{radius:.1f}" if np.isfinite(radius) else ""
         cells = [str(row["Source_Name"]), ra, dec, within, f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
-        cells += [of_class or str(row["PRED_CLASS"]), f"{row[score if is_probability else 'P_MAX']:.3f}"]
+        cells += [of_class or str(row["PRED_CLASS"]), shown(row[score if is_probability else "P_MAX"]).replace(" ", "")]
         cells += [] if is_probability else [f"{row[score]:.3f}"]
-        table.add_row(*cells, f"{row[LASTS]:.2f}", str(row["LABEL_FLAGS"]), str(row["FIRST_LIST"]))
-    console.print(table)
+        lines.append((*cells, f"{row[LASTS]:.2f}", row["LABEL_FLAGS"], row["FIRST_LIST"]))
+    console.print(rich_table(*columns, rows=lines, padding=0))
     for row in first[np.asarray(first["KNOWN"]) != ""]:
         console.print(f"Known: {row['Source_Name']}: {row['KNOWN']}.")
     for row in first:
@@ -254,10 +256,10 @@ def _print_past(console: Console, past: Mapping[str, Mapping[str, Any]]) -> None
     console.print(
         f"What the same choice gave of the unassociated sources of earlier releases, and what {JUDGE} says of them:"
     )
-    columns = (">sources", ">expected", ">that last", ">pulsars", ">spiders", ">others", ">no class", ">gone")
+    columns = (">sources", ">expected", "?>that last", ">pulsars", ">spiders", "?>others", ">no class", "?>gone")
     keys = ("sources", "expected", "lasting", "pulsars", "spiders", "others", "unassociated", "gone")
     rows = ((release, *map(numbers.get, keys)) for release, numbers in past.items())
-    console.print(rich_table("release", *columns, rows=rows, padding=0))  # to fit into 80 columns
+    console.print(rich_table("release", *columns, rows=rows, padding=0))
     console.print(
         "expected: pulsars, by the default model trained on that release. spiders: bin, lmb, glc. A source without a "
         "class may still be a pulsar."
@@ -290,7 +292,7 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
             for word, of in comparison.agreement.items()
         )
         console.print(
-            rich_table("other list", ">n", ">agree", ">mean P", *(f">{name}" for name in classes), rows=agreement)
+            rich_table("other list", ">n", ">agree", ">mean P", *(f"?>{name}" for name in classes), rows=agreement)
         )
         console.print(
             "agree: PRED_CLASS is this class. mean P: mean of our probability of it. The other columns count our "
@@ -309,14 +311,14 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
         console.print(rich_table("class", ">sources", ">others", ">area", rows=areas))
     by_class = "OTHER_CLASS" in comparison.table.colnames
     column, theirs = ("P_OTHER_CLASS", "OTHER_CLASS") if by_class else ("OTHER_P", "OTHER_NAME")
-    shown = (
-        (row["Source_Name"], row["PRED_CLASS"], f"{row['P_MAX']:.3f}", row[theirs], f"{row[column]:.3f}")
+    lines = (
+        (row["Source_Name"], row["PRED_CLASS"], shown(row["P_MAX"]), row[theirs], shown(row[column]))
         for row in comparison.table[comparison.disagrees][:rows]
     )
     if np.any(comparison.disagrees):
         console.print("The clearest disagreements first:")
         console.print(
-            rich_table("source", "here", ">P", "other", ">P here of other" if by_class else ">P other", rows=shown)
+            rich_table("source", "here", ">P", "other", ">P here of other" if by_class else ">P other", rows=lines)
         )
     if path is not None:
         console.print(f"{len(comparison.table)} sources: {path}", soft_wrap=True)
@@ -328,11 +330,33 @@ def console_for_tables() -> Console:
 
 
 def rich_table(*columns: str, rows: Iterable[Iterable[object]] = (), padding: PaddingDimensions = (0, 1)) -> RichTable:
-    """Return a table of these columns and rows; a column whose heading begins with ``>`` is aligned to the right."""
-    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=padding)
-    for k, name in enumerate(columns):
-        justify: JustifyMethod = "right" if name.startswith(">") else "left"
-        table.add_column(name.removeprefix(">"), justify=justify, no_wrap=k == 0, overflow="fold")
-    for row in rows:
-        table.add_row(*map(str, row))
-    return table
+    """Return a table of these columns and rows; an empty row is a line between others.
+
+    A heading that begins with ``>`` is aligned to the right, over numbers that no line breaks. Columns that begin with
+    ``?`` are left out, the last one first, where the terminal is too narrow.
+    """
+    texts, console = [list(map(str, row)) for row in rows], console_for_tables()
+    chosen = list(range(len(columns)))
+    while True:
+        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=padding)
+        for k in chosen:
+            right, name = columns[k].startswith((">", "?>")), columns[k].lstrip("?>")
+            cells = [name, *(row[k] for row in texts if row)]
+            parts = cells if k == 0 else [word for cell in cells for word in cell.split()]
+            least = max(map(cell_len, parts), default=0)
+            whole = least == max(map(cell_len, cells))
+            justify: JustifyMethod = "right" if right else "left"
+            least = least if right else min(least, _LONG)  # a longer word of a text is folded
+            table.add_column(name, justify=justify, no_wrap=whole, overflow="fold", min_width=least)
+        for row in texts:
+            if row:
+                table.add_row(*(row[k] for k in chosen))
+            else:
+                table.add_section()
+        optional = [k for k in chosen if columns[k].startswith("?")]
+        if (
+            not optional
+            or Measurement.get(console, console.options.update(max_width=_WIDE), table).minimum <= console.width
+        ):
+            return table
+        chosen.remove(optional[-1])

@@ -281,8 +281,10 @@ def test_labels_that_do_not_say_how_they_were_made(model, few):
     del labels.meta["steps"], labels.meta["trainsha"]
     with pytest.raises(CatalogError, match=r"'l\.csv' does not say how .* lacks steps\. Give a table that"):
         _ = Labels(labels, "l.csv").recipe
-    with pytest.raises(CatalogError, match="it is not a label table"):
+    with pytest.raises(CatalogError, match=r"it is a catalogue\. Label it first"):
         Labels(few.table, "c.fits")
+    with pytest.raises(CatalogError, match="it is not a label table"):
+        Labels(few.table[["GLON", "GLAT"]])
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+from fermiclass import __citation__
 from tests.commands import run
-from tests.conftest import slim_path
+from tests.conftest import REPOSITORY, slim_path
 
 DR4 = slim_path("4FGL-DR4")
 
@@ -55,6 +56,35 @@ def test_a_wrong_place_for_a_log_is_refused(tmp_path, name, message):
     assert message in done.stderr
     assert (tmp_path / "labels.fits").read_bytes() == b"mine"
     assert not (tmp_path / "missing").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("followup --want pu", ["pulsar"]),
+        ("classify --features gal", ["galactic"]),
+        ("train --features six,LP_b", ["six,LP_beta"]),
+    ],
+)
+def test_words_are_completed(typed, completed):
+    about = {"_FERMICLASS_COMPLETE": "bash_complete", "COMP_WORDS": f"fermiclass {typed}", "COMP_CWORD": "3"}
+    command = [sys.executable, "-c", "from fermiclass.cli.app import main; main(prog_name='fermiclass')"]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | about)
+    assert [line.split(",", 1)[1] for line in done.stdout.splitlines()] == completed
+
+
+def test_how_to_cite():
+    printed = run("--cite").stdout
+    facts = (REPOSITORY / "CITATION.cff").read_text()
+    for key in ("title", "license", "name"):  # of the program, and its authors
+        assert re.search(rf"^(?:  - )?{key}: (.*)$", facts, re.MULTILINE)[1] in printed
+    assert __citation__ + "\n" == printed
+    assert __citation__ in (REPOSITORY / "docs" / "in-a-paper.md").read_text()
+
+
+def test_a_command_that_is_misspelt():
+    done = run("clasify")
+    assert (done.returncode, "Did you mean 'classify'?" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])

@@ -177,7 +177,9 @@ def test_followup_writes_what_observers_need(folder, tmp_path):
         (("labels.fits", "--exclude", "none.txt"), "none.txt"),
         (("labels.fits", "--flags", "four"), "'four' is neither 'none' nor bits such as 4,8"),
         (("labels.fits", "--by", "beauty"), "Invalid value for '--by'"),
-        (("4FGL-DR4.fits.gz", "-o", "t.fits"), "has no column"),
+        (("labels.fits", "--beam", "0.1"), "give --charts, too"),
+        (("4FGL-DR4.fits.gz", "-o", "t.fits"), "it is a catalogue. Label it first: fermiclass classify"),
+        (("https://x.org/labels.fits",), "Addresses are not read: download it"),
     ],
 )
 def test_followup_refuses(folder, arguments, message):

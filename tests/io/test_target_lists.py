@@ -51,5 +51,15 @@ def test_a_list_of_names(tmp_path):
 def test_other_endings(targets, tmp_path):
     write_targets(targets, tmp_path / "t.csv")
     np.testing.assert_array_equal(read_list(tmp_path / "t.csv")["Source_Name"], targets["Source_Name"])
-    with pytest.raises(OutputError, match=re.escape(".vot")):
+    with pytest.raises(OutputError, match=re.escape(".vot, .csv, .parquet, .reg, .txt")):
         check_targets(tmp_path / "t.doc")
+
+
+def test_a_csv_has_few_digits_and_no_certain_probability(targets, tmp_path):
+    targets["P_psr"], targets["Flux1000"] = np.float32(0.99996), 1.23456e-9
+    write_targets(targets, tmp_path / "t.csv")
+    written = read_list(tmp_path / "t.csv")
+    assert set(written["P_psr"]) == {0.9999}
+    assert set(written["Flux1000"]) == {1.235e-9}
+    np.testing.assert_allclose(written["RAJ2000"], targets["RAJ2000"], atol=6e-5)
+    assert max(map(len, re.findall(r"[\d.]+", (tmp_path / "t.csv").read_text()))) <= 8

@@ -71,6 +71,8 @@ def test_finder_charts_have_north_up_and_east_left():
     assert {text.get_text() for text in axes.texts} >= {"a", "b", "N", "E", "5'"}
     few = plots.finder_chart([*places[:1], (12.0, 60.0)], np.ones((2, 3)), ["", "far"], width=0.4)
     assert "far" not in {text.get_text() for text in few.texts}
+    beam = plots.finder_chart(places[:1], [(np.nan,) * 3], [""], width=0.4, beam=0.1).patches[0]
+    assert (beam.center, 2 * beam.radius) == ((0, 0), pytest.approx(0.1 * 60))  # arcmin
 
 
 def test_longitude_increases_to_the_left():

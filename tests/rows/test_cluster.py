@@ -78,7 +78,7 @@ def test_workers_get_the_settings_of_the_command_or_are_refused(monkeypatch):
 def test_dask_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
-        pytest.raises(ClusterError, match=r"pip install 'fermiclass\[dask\]'"),
+        pytest.raises(ClusterError, match=r"pip install '\.\[dask\]'"),
         predict.connected("tcp://127.0.0.1:9"),
     ):
         pass

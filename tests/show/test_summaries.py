@@ -13,6 +13,7 @@ from rich.console import Console
 from fermiclass import followup, read_catalog
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.evaluation import Evaluation
+from fermiclass.io.target_lists import sexagesimal
 from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.labels import Labels
 from fermiclass.plots import evaluation_figure
@@ -58,7 +59,22 @@ def test_a_position_that_is_none(labels, capsys):
     labels["RAJ2000"][0] = np.inf
     labels["DEJ2000"][:4] = [91.0, -1e30, np.inf, np.nan]
     print_followup(followup(labels[:4]))
-    assert capsys.readouterr().out.count(" nan ") == 5  # a right ascension and four declinations
+    assert capsys.readouterr().out.split().count("nan") == 5  # a right ascension and four declinations
+
+
+@pytest.mark.parametrize("width", [50, 60, 70, 80])
+def test_a_narrow_terminal_breaks_no_number(labels, capsys, monkeypatch, width):
+    """Columns are left out instead, but for source, position, probability and score."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    labels["P_MAX"][:] = 0.9999
+    ranking = followup(labels, by="ood", top=5)
+    print_followup(ranking)
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= width
+    words = printed.split()
+    assert ("σ" in words, "since" in words) == (width >= 70, False)
+    for row, ra, dec in zip(ranking, *sexagesimal(ranking, short=True), strict=True):
+        assert {*row["Source_Name"].split(), ra, dec, f"{row['OOD_SCORE']:.3f}", ">0.999"} <= {*words}
 
 
 def test_confident_labels_of_sources_that_vanish(labels):
