@@ -38,7 +38,7 @@ def print_counterpart(labels: Labels, name: str, console: Console | None = None)
     console = console or console_for_tables()
     for row in labels.table[np.asarray(labels.table["Source_Name"]) == name]:
         kinds = sorted({kind for each in strengths_of(labels.table) for kind in each.completeness})
-        after = ", ".join(f"{each} {row[f'P_{each}']:.3f}" for each in labels.classes)
+        after = ", ".join(f"{each} {shown(row[f'P_{each}'])}" for each in labels.classes)
         console.print(
             f"The tables of counterparts move the log-odds of {' and '.join(kinds) or 'nothing'} by "
             f"{np.log(row['BF_CPT']):+.2f}. With them: {after}. Candidate: {counterpart(row) or 'none'}."
