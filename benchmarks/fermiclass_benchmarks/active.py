@@ -84,12 +84,10 @@ def label_round_by_round(
 
     `data`: the rows; see :func:`load`.
     `estimator`: settings of the classifiers, whose ``fit`` must have ``start``.
-    `acquisition`: one of :data:`ACQUISITIONS`: ``'entropy'`` of the predicted label, ``'bald'`` (the mutual information
-    of the label and the latent functions), or ``'random'``.
+    `acquisition`: one of :data:`ACQUISITIONS`. BALD is the mutual information of the label and the latent functions.
     `noise`: variance of the noise that is added to all inputs. Methods that learn the noise ignore it as X_var.
-    `repetition`: number of the repetition. It gives a division of the rows, the same for every method, acquisition and
-    noise.
-    `rounds`, `per_round`: number of rounds, and number of rows that are labelled in each.
+    `repetition`: its division of the rows is the same for every method, acquisition and noise.
+    `per_round`: number of rows that are labelled in each round.
     `refit`: settings that change when training continues, such as fewer epochs. The paper changes none.
 
     Returns ``"error"`` and ``"nll"`` on the test rows after the last round, ``"classes"`` and ``"confusion"``, and

@@ -128,22 +128,20 @@ class Benchmark:
         Returns the record of the split, with
 
         - ``"nll"``, ``"error"``, ``"classes"`` and ``"confusion"``; see :func:`score_labels`;
-        - ``"seconds"``, ``"fit_seconds"``, ``"predict_seconds"``;
+        - ``"seconds"`` of training and prediction;
         - ``"bayes_nll"``, the NLL of the Bayes classifier, and ``"excess"``, the NLL above it, if it is known;
         - ``"noise"``, the noise variance of each feature, if the method learned it;
-        - the last ``"elbo"``, and whether training ``"converged"``, if the estimator has them;
+        - the last ``"elbo"``, if the estimator has one;
         - for wrong labels their number ``"wrong"`` and the balanced class rate ``"bcr"``. Also ``"found"``, the number
           of wrong labels among the first 1.25 × ``"wrong"`` training rows, if the method ranks them.
         """
         problem = self.problem(cell, split)
         started = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the record has "converged"
+            warnings.simplefilter("ignore", ConvergenceWarning)
             fitted = clone(estimator).fit(problem.X, problem.y, X_var=problem.X_var)
-        trained = time.perf_counter()
         p = fitted.predict_proba(problem.X_test, X_var=problem.X_var_test)
-        fit, predict = trained - started, time.perf_counter() - trained
-        seconds = {"seconds": fit + predict, "fit_seconds": fit, "predict_seconds": predict}
+        seconds = {"seconds": time.perf_counter() - started}
         return _scores(problem, p, fitted.classes_) | _wrong_labels(problem, p, fitted) | _learned(fitted) | seconds
 
     def figure(self, estimators: Mapping[tuple[str, str], Any], records: pd.DataFrame) -> Figure:
@@ -235,6 +233,4 @@ def _learned(estimator: Any) -> Record:
         learned["noise"] = [float(v) for v in estimator.noise_variance_]
     if hasattr(estimator, "objective_"):
         learned["elbo"] = float(estimator.objective_[-1])
-    if hasattr(estimator, "converged_"):
-        learned["converged"] = float(estimator.converged_)
     return learned

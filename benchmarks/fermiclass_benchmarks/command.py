@@ -163,11 +163,11 @@ def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
 
 
 def _head(name: str, given: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what says how results were made: the command, versions, and the machine."""
-    from fermiclass_benchmarks.harness import PACKAGES, machine
+    """Return what says how results were made: the command, and versions."""
+    from fermiclass_benchmarks.harness import PACKAGES
 
     values = {flag.lstrip("-"): options[parameter] for parameter, flag in given.items() if parameter not in _NO_SETTING}
-    return {"command": {"name": name} | values, "versions": versions(PACKAGES), "machine": machine()}
+    return {"command": {"name": name} | values, "versions": versions(PACKAGES)}
 
 
 def _given(name: str, known: Collection[str]) -> dict[str, str]:

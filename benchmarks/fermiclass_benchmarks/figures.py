@@ -72,7 +72,7 @@ def toy_figure(
     Solid lines belong to the method, dashed lines to the Bayes classifier. The bars at the top are the training rows,
     inputs ``(N, 1)`` and labels 0 … C − 1, ``(N,)``. `scores` are the NLL by method, shown in the titles.
     """
-    figure, panels = _panels(curves.predictions, 2, (3.6, 2.5), 0.0, "observed input", "class probability")
+    figure, panels = _panels(curves.predictions, 2, (3.6, 2.5), "observed input", "class probability")
     for axes, (name, probabilities) in zip(panels, curves.predictions.items(), strict=True):
         for c, colour in enumerate(PALETTE[: probabilities.shape[1]]):
             axes.plot(curves.x, probabilities[:, c], color=colour, linewidth=1.6, label=f"class {c + 1}")
@@ -90,37 +90,30 @@ def toy_figure(
 
 
 def _panels(
-    names: Collection[str], columns: int, size: tuple[float, float], margin: float, xlabel: str, ylabel: str
+    names: Collection[str], columns: int, size: tuple[float, float], xlabel: str, ylabel: str, *, sharey: bool = True
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with a panel of this size for each name, in so many columns, with labels of the outer axes."""
+    """Return a figure with a panel of this size for each name, in so many columns."""
     from matplotlib.figure import Figure
 
     columns = min(columns, len(names))
     rows = -(-len(names) // columns)
-    figure = Figure(figsize=(size[0] * columns + margin, size[1] * rows + 0.35), layout="constrained")
-    grid = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    figure = Figure(figsize=(size[0] * columns, size[1] * rows + 0.35), layout="constrained")
+    grid = list(figure.subplots(rows, columns, sharex=True, sharey=sharey, squeeze=False).flat)
+    for axes, name in zip(grid, names, strict=False):
+        open_frame(axes).set_title(title_of(name), fontsize="medium", loc="left")
+    for lowest in grid[len(names) - columns : len(names)]:
+        lowest.tick_params(labelbottom=True)
     for unused in grid[len(names) :]:
         unused.remove()
-    for k, (axes, name) in enumerate(zip(grid, names, strict=False)):
-        axes.set_title(title_of(name), fontsize="medium", loc="left")
-        if k + columns >= len(names):
-            axes.tick_params(labelbottom=True)
-            axes.set_xlabel(xlabel)
-        open_frame(axes, ylabel="" if k % columns else ylabel)
+    figure.supxlabel(xlabel, fontsize="medium")
+    figure.supylabel(ylabel, fontsize="medium")
     return figure, grid[: len(names)]
 
 
 def _add_legend(figure: Figure, handles: list[Any], names: list[str]) -> None:
-    """Put a legend at the top, in as few rows as the width of the figure allows."""
-    for num_columns in range(len(names), 0, -1):
-        legend = figure.legend(
-            handles, names, loc="outside upper center", ncols=num_columns, frameon=False, fontsize="small"
-        )
-        figure.draw_without_rendering()
-        if legend.get_window_extent().width <= figure.bbox.width:
-            return
-        if num_columns > 1:
-            legend.remove()
+    """Put a legend at the top, with a column for each inch."""
+    columns = min(len(names), int(figure.get_figwidth()))
+    figure.legend(handles, names, loc="outside upper center", ncols=columns, frameon=False, fontsize="small")
 
 
 def active_figure(panels: Mapping[str, Mapping[str, LearningCurve]]) -> Figure:
@@ -128,7 +121,7 @@ def active_figure(panels: Mapping[str, Mapping[str, LearningCurve]]) -> Figure:
 
     They are given by panel (such as a method) and by line (such as an acquisition).
     """
-    figure, grid = _panels(panels, 4, (2.4, 2.4), 0.5, "labels added", "test error")
+    figure, grid = _panels(panels, 4, (2.5, 2.4), "labels added", "test error")
     lines = list(dict.fromkeys(name for curves in panels.values() for name in curves))
     handles: dict[str, Any] = {}
     for axes, curves in zip(grid, panels.values(), strict=True):
@@ -143,24 +136,19 @@ def active_figure(panels: Mapping[str, Mapping[str, LearningCurve]]) -> Figure:
 
 def errors_figure(records: pd.DataFrame, outputs: Sequence[str]) -> Figure:
     """Draw the mean error of each output against the number of rows (``"size"``), one panel per output."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    figure = Figure(figsize=(7.2, 5.2), layout="constrained")
-    panels = figure.subplots(2, 2, sharex=True)
-    for axes, output in zip(panels.flat, outputs, strict=True):
+    figure, panels = _panels(outputs, 2, (3.6, 2.4), "training points", "mean squared error", sharey=False)
+    for axes, output in zip(panels, outputs, strict=True):
         by_method = records.groupby(["method", "size"], sort=False)[output].agg(["mean", "sem"])
         for method, colour in zip(records["method"].unique(), PALETTE, strict=False):
-            curve, style = by_method.loc[method].sort_index(), {"color": colour, "marker": "o", "markersize": 4}
-            axes.errorbar(curve.index, curve["mean"], curve["sem"], label=method, **style)
-        axes.set_title(output, fontsize="medium")
+            curve = by_method.loc[method].sort_index()
+            axes.errorbar(
+                curve.index, curve["mean"], curve["sem"], label=method, color=colour, marker="o", markersize=4
+            )
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter(NullFormatter())
-    for axes in panels[1]:
-        axes.set_xlabel("training points")
-    for axes in panels[:, 0]:
-        axes.set_ylabel("mean squared error")
-    panels[1, 1].legend(frameon=False)
+    panels[-1].legend(frameon=False)
     return figure

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed
 
 from fermiclass.errors import BenchmarkError, OutputError
 from fermiclass.io.files import check_place
@@ -67,16 +64,14 @@ def run(
         for cell, method, split in wanted
         if (cell, method, split) not in done
     ]
-    left = len(works)
-    if progress is not None:
-        progress(len(wanted) - left, len(wanted))
-    for record in _results(works, workers):
+    report = progress or (lambda finished, total: None)
+    finished = len(wanted) - len(works)
+    report(finished, len(wanted))
+    for number, record in enumerate(_results(works, workers), finished + 1):
         if file is not None:
             file.append(record)
         done[record["cell"], record["method"], record["split"]] = record
-        left -= 1
-        if progress is not None:
-            progress(len(wanted) - left, len(wanted))
+        report(number, len(wanted))
     return pd.DataFrame([done[key] for key in wanted])
 
 
@@ -112,12 +107,9 @@ def _check_settings(earlier: Any, estimators: Mapping[tuple[str, str], Any]) -> 
 
 
 def _results(works: Sequence[Work], workers: int) -> Iterator[Record]:
-    """Yield the record of each finished split, in any order."""
-    threads = max(1, usable_cores() // workers)
-    shared = parallel_config("loky", inner_max_num_threads=threads) if workers > 1 else nullcontext()
+    """Yield the record of each finished split, in any order. joblib gives each process its share of the cores."""
     try:
-        with shared:
-            yield from Parallel(workers, return_as="generator_unordered")(delayed(run_split)(work) for work in works)
+        yield from Parallel(workers, return_as="generator_unordered")(delayed(run_split)(work) for work in works)
     except BrokenProcessPool as error:
         raise BenchmarkError(
             f"one of {workers} worker processes was ended from outside, most often because memory ran out. Give fewer "
@@ -165,17 +157,3 @@ class RecordFile:
         except OSError as error:
             raise OutputError(f"cannot write '{self._path}': {error.strerror}. Free some space.") from error
         self._header = []
-
-
-def machine() -> dict[str, str | int]:
-    """Return the system, the processor and the number of cores that this process may use, without a name."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    cpu = models[0] if models else platform.processor() or platform.machine()
-    return {"system": platform.system(), "cpu": cpu, "cores": usable_cores()}
-
-
-def usable_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -18,9 +18,8 @@ from fermiclass.nimgp.names import (
     LIKELIHOODS,
     METHODS,
     PAPER_ESTIMATOR,
-    WITH_EXPECTATIONS,
 )
-from fermiclass.nimgp.settings import join_settings
+from fermiclass.nimgp.settings import Settings, join_settings
 
 #: The estimator with which ``classify`` labels, and one that maximises the evidence lower bound with all rows.
 DEFAULT, CLASSIFIER = "default", "classifier"
@@ -136,12 +135,10 @@ def make_estimator(
         chosen["kernel"] = options.kernel
     if options.steps is not None:
         chosen |= {"steps": options.steps, "epochs": None}
-    kernel = chosen.get("kernel", "")
-    if chosen.get("method") == "nimgp-psi" and kernel and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
-        raise BenchmarkError(
-            f"the method '{method}' cannot have the kernel '{kernel}': leave it out, or choose some of "
-            f"{', '.join(WITH_EXPECTATIONS)} (--kernel)"
-        )
+    try:
+        Settings(**chosen)
+    except ValueError as error:
+        raise BenchmarkError(f"the method '{name}' cannot be used here: {error}") from error
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier  # starts TensorFlow
 
     return NIMGPClassifier(**chosen)

@@ -42,7 +42,6 @@ def run_tables(
     `head`: header of the files of records.
     `quick`: whether to take one split of each cell, with the project's optimiser and without slow tables.
     `data`, `openml`: see :func:`fermiclass_benchmarks.make_benchmark`.
-    `seed`: seed of the methods.
     `leave_out`: called with the error if the data of a table cannot be read; the other tables follow.
     `how`: arguments of :func:`fermiclass_benchmarks.harness.run`, such as ``workers``.
 

@@ -12,7 +12,7 @@ from fermiclass_benchmarks.benchmark import Benchmark
 from tests.commands import imported_by, refuses, run, run_well
 from tests.conftest import REPOSITORY
 
-_MEANS = ("nll", "error", "seconds", "fit_seconds", "predict_seconds")
+_MEANS = ("nll", "error", "seconds")
 FIGURES = {"confusion", "settings", *_MEANS, *(f"{name}_se" for name in _MEANS)}
 
 
@@ -40,11 +40,10 @@ def test_one_cell(tmp_path, data):
         "--json", output,
     )  # fmt: skip
     results = json.loads(output.read_text())
-    assert set(results) == {"benchmark", "splits", "methods", "command", "versions", "machine"}
+    assert set(results) == {"benchmark", "splits", "methods", "command", "versions"}
     assert (results["benchmark"], results["splits"]) == ("astro454", 3)
     assert results["command"] == {"name": "astro454", "methods": "logistic,logistic-squares", "splits": 3}
     assert {"python", "fermiclass", "tensorflow", "numpy"} <= set(results["versions"])
-    assert set(results["machine"]) == {"system", "cpu", "cores"}
     first, second = results["methods"].values()
     assert set(first) == FIGURES
     assert set(second) == FIGURES | {"nll_above_first", "nll_above_first_se"}
@@ -62,7 +61,7 @@ def test_wrong_labels(tmp_path, data):
         "--methods", "rmgpc,logistic", "--json", output, "--results", records,
     )  # fmt: skip
     robust, logistic = json.loads(output.read_text())["methods"].values()
-    assert set(robust) == FIGURES | {"bcr", "bcr_se", "found", "converged", "converged_se", "published"}
+    assert set(robust) == FIGURES | {"bcr", "bcr_se", "found", "published"}
     assert set(logistic) == FIGURES | {"bcr", "bcr_se", "nll_above_first", "nll_above_first_se"}
     assert robust["published"] == {"bcr": 0.97}
     assert robust["bcr"] > 0.9

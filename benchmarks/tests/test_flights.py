@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from fermiclass_benchmarks import flights
-from fermiclass_benchmarks.flights import Flights
-from fermiclass_benchmarks.methods import MethodOptions
 
 TABLE = """year,month,day,dep_time,sched_dep_time,arr_time,arr_delay,tailnum,air_time,distance
 2013,1,1,517,515,830,11,N1,227,1400
@@ -62,24 +60,3 @@ def test_the_packaged_flights(packaged):
     assert (X.min(axis=0) >= [0, 1, 1, 0, 0, 0, 1, 1]).all()
     assert (X.max(axis=0) <= [60, 6000, 900, 1440, 1440, 6, 31, 12]).all()
     assert np.mean(X[:, 0] == 11) == pytest.approx(0.2, abs=0.05)  # those of unknown age among them
-
-
-def test_splits(packaged):
-    first, second = (Flights().problem("flights", split) for split in (0, 1))
-    assert first.X.shape == (317_346, 8)
-    assert first.X_test.shape == (10_000, 8)
-    assert not first.X_var.any()
-    whole = np.sort(np.concatenate([first.X, first.X_test]), axis=0)
-    np.testing.assert_array_equal(whole, np.sort(flights.load()[0], axis=0))
-    assert not np.array_equal(first.X_test, second.X_test)
-
-
-def test_settings():
-    estimator = Flights().estimator("flights", "mgp@softmax-bound", MethodOptions(paper=True))
-    parameters = estimator.get_params()
-    expected = {"num_inducing": 200, "batch_size": 1024, "learning_rate": 0.01, "steps": 100_000, "kernel": "se"} | {
-        "epochs": None,
-        "training": {"decay": False, "mean": False, "draw_pairs": 4},
-        "likelihood": "softmax-bound",
-    }
-    assert {name: parameters[name] for name in expected} == expected

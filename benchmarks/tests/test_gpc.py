@@ -62,16 +62,6 @@ def test_waveforms_are_mixtures_of_two_triangles():
     assert gpc.load("waveform-noise")[0].shape == (5000, 40)
 
 
-def test_inputs_are_not_rounded(keel):
-    """The package's own folds of magic are 8-bit integers."""
-    X, y = gpc.load("magic")
-    raw = keel.load_data("magic", raw=True)
-    column = raw[0].to_numpy()
-    np.testing.assert_allclose(X[:, 0], (column - column.mean()) / column.std())
-    assert len(np.unique(X[:, 0])) > 10_000
-    assert list(y[:3]) == list(raw[10][:3])
-
-
 def test_categories_become_integers_in_alphabetical_order(keel):
     X, _ = gpc.load("mushroom")
     raw = keel.load_data("mushroom", raw=True)[0].to_numpy().astype(str)
@@ -141,19 +131,6 @@ def test_where_natural_gradients_are_used():
         assert made(cell, method)["training"]["natural_gradient"] == 0.1
     for cell, method in (("satimage/0", "mgp@logit"), ("magic/0", "mgp@logit-predictive"), ("satimage/0", "mgp")):
         assert "natural_gradient" not in made(cell, method)["training"]
-
-
-@pytest.mark.parametrize("method", ["mgp@step-fixed", "mgp@probit-robust", "nimgp@softmax-bound", "logistic"])
-def test_methods_of_every_kind_train(small, method):
-    benchmark = GPC()
-    estimator = benchmark.estimator("penbased/0.1", method, MethodOptions())
-    if method != "logistic":
-        tiny = {"steps": 3, "num_inducing": 5, "batch_size": 32, "num_draws": 4}
-        estimator.set_params(**tiny)
-    record = benchmark.run("penbased/0.1", estimator, 2)
-    assert np.sum(record["confusion"]) == 20
-    assert record["classes"] == ["a", "b", "c"]
-    assert 0.0 < record["nll"] < 2.0
 
 
 def test_without_the_package_the_message_says_what_to_install(monkeypatch):

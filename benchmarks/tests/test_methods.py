@@ -63,7 +63,7 @@ def test_another_kernel_for_all_of_ours():
 
 
 def test_a_kernel_without_expectations():
-    with pytest.raises(BenchmarkError, match=r"'nimgp-psi' cannot have the kernel 'matern32'.*se, linear \(--kernel\)"):
+    with pytest.raises(BenchmarkError, match=r"'nimgp-psi@step' cannot be used here: kernel='matern32'.*se, linear"):
         made("nimgp-psi@step", {"kernel": "matern32"})
     assert made("nimgp-psi", {"kernel": "matern32"}, kernel="se+linear")["kernel"] == "se+linear"
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from fermiclass_benchmarks import synthetic
-from fermiclass_benchmarks.gp_draws import LatentFunctions
 from fermiclass_benchmarks.synthetic import HALF_WIDTH, Synthetic
 
 BENCHMARK = Synthetic()
@@ -41,23 +40,6 @@ def test_rows_and_noise_are_shared_by_the_noise_levels():
         assert x.var() == pytest.approx((2 * HALF_WIDTH) ** 2 / 12, rel=0.06)
         assert np.abs(np.corrcoef(x[:, 0], noise[:, 0])[0, 1]) < 4 / np.sqrt(1000)
     assert not np.allclose(less.X[:5], less.X_test[:5])
-
-
-@pytest.mark.usefixtures("_no_bayes")
-def test_splits_are_problems_of_their_own_and_the_same_every_time():
-    first, again, other = (BENCHMARK.problem("n100-d2-c3/0.1", split) for split in (0, 0, 1))
-    assert np.array_equal(first.X, again.X)
-    assert np.array_equal(first.y, again.y)
-    assert not np.array_equal(first.X, other.X)
-
-
-@pytest.mark.usefixtures("_no_bayes")
-def test_functions_that_leave_all_rows_to_one_class_are_drawn_again(monkeypatch):
-    draw, count = LatentFunctions.draw, []
-    monkeypatch.setattr(LatentFunctions, "draw", lambda *a, **k: count.append(1) or draw(*a, **k))
-    found = [len(np.unique(BENCHMARK.problem("n100-d10-c3/0.1", split).y)) for split in range(60)]
-    assert set(found) == {2, 3}
-    assert len(count) > 60  # some were
 
 
 def test_the_bayes_classifier_errs_as_often_as_it_says():

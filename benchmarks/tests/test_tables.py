@@ -76,12 +76,11 @@ def test_figures_that_only_some_have():
 
 def test_wrong_labels():
     """Found are a share of all wrong labels; a split may have none."""
-    rows = [record("easy/0", "mgp", k, 0.1, bcr=b, wrong=w, found=f, converged=1.0) for k, (b, w, f) in RATES]
+    rows = [record("easy/0", "mgp", k, 0.1, bcr=b, wrong=w, found=f) for k, (b, w, f) in RATES]
     figures = summary(rows)["methods"]["mgp"]
     assert figures["bcr"] == pytest.approx(0.8)
     assert figures["bcr_se"] == pytest.approx(np.std([0.7, 0.8, 0.9]) / np.sqrt(2))
     assert figures["found"] == pytest.approx(0.7)
-    assert figures["converged"] == 1.0
     none = [{**row, "wrong": 0, "found": 0} for row in rows]
     assert "found" not in summary(none)["methods"]["mgp"]
 

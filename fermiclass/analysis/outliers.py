@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from astropy.table import Table
-from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
@@ -124,11 +123,14 @@ def find_outliers(
     result = label_table(
         sources, names, prediction, feature_flags=table.flags, ood_score=domain.score(table.X, table.X_var), meta=meta
     )
-    _add_association(result, sources, table.y, wrong)
+    place = result.colnames.index("ASSOC1") + 1
+    add_column(result, "IDENTIFIED", sources.identified, "Identified, not only associated", "meta.code", place)
+    add_column(result, "P_WRONG", wrong, "Probability that CLASS is wrong", "stat.probability", place)
+    add_column(result, "CLASS", table.y, "Catalogued class in the chosen grouping", "src.class", place)
     if expectation_propagation(estimator):
         whole = clone(estimator).fit(table.X, table.y, X_var=table.X_var)
-        place, about = result.colnames.index("P_WRONG") + 1, "Probability that CLASS is random, learned from it as well"
-        add_column(result, "P_OUTLIER", whole.outlier_probability_, about, "stat.probability", place)
+        about = "Probability that CLASS is random, learned from it as well"
+        add_column(result, "P_OUTLIER", whole.outlier_probability_, about, "stat.probability", place + 2)
     _add_neighbours(result, domain, table)
     return result[np.argsort(-wrong, kind="stable")]
 
@@ -170,14 +172,6 @@ def expectation_propagation(estimator: Estimator | None) -> bool:
     from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 
     return isinstance(estimator, RobustGPClassifier)
-
-
-def _add_association(result: Table, sources: Catalog, y: NDArray[np.str_], wrong: FloatArray) -> None:
-    """Add the catalogue's class and the probability that it is wrong."""
-    place = result.colnames.index("ASSOC1") + 1
-    add_column(result, "IDENTIFIED", sources.identified, "Identified, not only associated", "meta.code", place)
-    add_column(result, "P_WRONG", wrong, "Probability that CLASS is wrong", "stat.probability", place)
-    add_column(result, "CLASS", y, "Catalogued class in the chosen grouping", "src.class", place)
 
 
 def _add_neighbours(result: Table, domain: TrainingDomain, table: FeatureTable) -> None:

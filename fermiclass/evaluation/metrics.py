@@ -68,8 +68,8 @@ def as_truth(labels: ArrayLike, classes: Sequence[str]) -> Truth:
     return np.asarray(truth, dtype=bool)
 
 
-def label_indices(probabilities: ArrayLike, labels: ArrayLike, classes: Sequence[str]) -> tuple[FloatArray, IntArray]:
-    """Check probabilities (n, C) and labels (n,) against the C classes; return both, with labels as indices.
+def checked(probabilities: ArrayLike, labels: ArrayLike, classes: Sequence[str]) -> tuple[FloatArray, Truth]:
+    """Check probabilities (n, C) and labels (n,) against the C classes; return both, with the labels as truth.
 
     Raises ValueError when shapes differ, there are no sources, a label is not a class, or a row does not hold
     probabilities.
@@ -86,7 +86,7 @@ def label_indices(probabilities: ArrayLike, labels: ArrayLike, classes: Sequence
     if np.any(wrong):
         row = int(np.argmax(wrong))
         raise ValueError(f"row {row} of the probabilities is {p[row]}: expected non-negative values that sum to 1")
-    return p, as_truth(y, classes).argmax(axis=1)
+    return p, as_truth(y, classes)
 
 
 def known(truth: Truth) -> NDArray[np.bool_]:

@@ -148,7 +148,8 @@ def open_world(
     status, low = earlier.classes[rows], _low(earlier)[rows]
     two_kinds = has_two_kinds(later.classes)
     truth = _open_truth(code, status, two_kinds)
-    ambiguous, other = _ambiguous(truth)[:, None], np.isin(NATURES, "other")
+    agn, pulsar, other = (np.isin(NATURES, members) for members in OPEN_GROUPS.values())
+    ambiguous = (truth @ pulsar & truth @ other & ~(truth @ agn))[:, None]  # a pulsar or another source, and no AGN
     face = np.where(ambiguous, other, truth)
     spiders = np.where(ambiguous & ~np.isin(code, CHANCE_CODES)[:, None], truth & ~other, face)
     bare = (status == ("bcu" if targets == "bcu" else "")) & inside
@@ -369,12 +370,6 @@ def _open_truth(code: NDArray[np.str_], status: NDArray[np.str_], two_kinds: boo
     The type of an AGN counts only where the earlier release knows it to be a blazar.
     """
     return natures_of(np.where(np.isin(code, CLASS_TREE["agn"]) & (status != "bcu"), "bcu", code), two_kinds=two_kinds)
-
-
-def _ambiguous(truth: Truth) -> NDArray[np.bool_]:
-    """Return which sources may be a pulsar or another source, and no AGN, ``(N,)``."""
-    agn, psr, other = (truth[:, np.isin(NATURES, members)].any(axis=1) for members in OPEN_GROUPS.values())
-    return np.asarray(psr & other & ~agn)
 
 
 def _low(catalog: Catalog) -> NDArray[np.bool_]:

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.inputs.models import Batch, Encoding, InputModel, OneHot, Standardised, make_input_model
+from fermiclass.nimgp.inputs.models import (
+    Batch,
+    Encoding,
+    InputModel,
+    label_encoding,
+    make_input_model,
+    output_encoding,
+)
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.kernels import NAMED, WHITE, Kernel, Scales, Starts, Sum
 from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
@@ -127,7 +134,9 @@ def build_model(
                 f"the likelihood {type(settings.likelihood).__name__} has {likelihood.num_classes or 'no'} classes, "
                 f"the labels have {num_classes}"
             )
-    model = compose_model(settings, Z, likelihood, num_latent, OneHot(num_classes, sets), dtype=dtype, **options)
+    model = compose_model(
+        settings, Z, likelihood, num_latent, label_encoding(num_classes, sets), dtype=dtype, **options
+    )
     if settings.label_noise == LEARNED:
         model.label_noise = Parameter(0.1, dtype=dtype, transform=SIGMOID, prior=Beta(*_OF_WRONG_LABELS))
     elif settings.label_noise:
@@ -141,7 +150,7 @@ def build_output_model(settings: Settings, Z: np.ndarray, outputs: Outputs, **op
 
     num_draws = 2 * settings.training.draw_pairs
     likelihood = make_output_likelihood(settings.likelihood, outputs, num_draws=num_draws)
-    encode = Standardised(outputs.centre, outputs.spread)
+    encode = output_encoding(outputs.centre, outputs.spread)
     options |= {"scales": FUNCTION, "jitter": _SMALL_JITTER}
     return compose_model(settings, Z, likelihood, likelihood.num_functions, encode, **options)
 

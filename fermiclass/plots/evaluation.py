@@ -50,12 +50,12 @@ def reliability_diagram(
     Raises
     ------
     ValueError
-        See :func:`fermiclass.evaluation.metrics.label_indices`.
+        See :func:`fermiclass.evaluation.metrics.checked`.
     """
     from fermiclass.evaluation import metrics
 
-    p, _ = metrics.label_indices(probabilities, y, classes)
-    table = metrics.reliability(p, metrics.as_truth(y, classes), num_bins)
+    p, truth = metrics.checked(probabilities, y, classes)
+    table = metrics.reliability(p, truth, num_bins)
     n, confidence, accuracy = np.array([(row.n, row.confidence, row.accuracy) for row in table]).T
     bar = np.sqrt(accuracy * (1.0 - accuracy) / n)
     lowest = 1.0 / len(classes)

@@ -51,20 +51,20 @@ def probability_triangle(
     ValueError
         When there are not three classes, shapes differ, a row does not hold probabilities, or y has another class.
     """
-    from fermiclass.evaluation.metrics import label_indices
+    from fermiclass.evaluation.metrics import checked
 
     names = [str(name) for name in classes]
     if len(names) != 3:
         raise ValueError(f"there are {len(names)} classes, expected three: leave some out, or draw feature pairs")
     p = np.asarray(probabilities, dtype=np.float64)
     labels = np.array(names)[p.argmax(axis=1)] if y is None and p.ndim == 2 else np.asarray(y)
-    p, index = label_indices(p, labels, names)
+    p, truth = checked(p, labels, names)
     axes = axes_or_new(axes, (4.0, 3.8))
     colours, markers = class_colours(names), class_markers(names)
     _frame(axes, names, [colours[name] for name in names])
     xy = to_plane(p)
-    for c in np.argsort(-np.bincount(index, minlength=3), kind="stable"):  # the rarest class on top
-        at = xy[index == c]
+    for c in np.argsort(-truth.sum(axis=0), kind="stable"):  # the rarest class on top
+        at = xy[truth[:, c]]
         style: dict[str, Any] = {"marker": markers[names[c]], "color": colours[names[c]]}
         axes.scatter(at[:, 0], at[:, 1], s=size, alpha=0.5, lw=0.0, zorder=3, rasterized=len(p) > 2000, **style)
     return axes

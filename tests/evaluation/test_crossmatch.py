@@ -56,12 +56,6 @@ def test_radius(make_catalog, moved, found):
     assert (len(later_classes(earlier, later).rows) == 1) is found
 
 
-def test_positions_wrap_around(make_catalog):
-    earlier = make_catalog(["a"], [359.99], [0.0], [""])
-    later = make_catalog(["A"], [0.01], [0.0], ["psr"], "4FGL-DR4")
-    assert later_classes(earlier, later).y.tolist() == ["psr"]
-
-
 @pytest.mark.parametrize("column", ["Source_Name", "ASSOC_4FGL", "ASSOC_FGL"])
 @pytest.mark.parametrize("position", [(50.0, 10.0), (np.nan, np.nan)])
 def test_name_where_the_position_fails(make_catalog, column, position):
@@ -79,12 +73,6 @@ def test_missing_position_of_the_earlier_source(make_catalog):
     earlier = make_catalog(["a", "b"], [np.nan, 20.0], [np.nan, 0.0], ["", ""])
     later = make_catalog(["a", "x"], [10.0, 20.0], [0.0, 0.0], ["psr", "bll"], "4FGL-DR4")
     assert later_classes(earlier, later).y.tolist() == ["psr", "bll"]
-
-
-def test_all_positions_missing(make_catalog):
-    earlier = make_catalog(["a", "b"], [np.nan] * 2, [np.nan] * 2, ["", ""])
-    later = make_catalog(["b", "x"], [np.nan] * 2, [np.nan] * 2, ["psr", "bll"], "4FGL-DR4")
-    assert later_classes(earlier, later).rows.tolist() == [1]
 
 
 def test_loser_of_a_position_is_matched_by_name(make_catalog):

@@ -185,4 +185,4 @@ def test_candidates_and_numbers_with_ambiguous_sources():
 )
 def test_unfit_input(p, y, message):
     with pytest.raises(ValueError, match=message):
-        metrics.label_indices(p, y, CLASSES)
+        metrics.checked(p, y, CLASSES)

@@ -7,14 +7,13 @@ import pytest
 from astropy.table import Table
 
 from fermiclass import relabel
-from fermiclass.catalog import CLASS_CODES, CLASS_TREE, NATURES, THREE_CLASSES, ClassGrouping, default_classes
+from fermiclass.catalog import CLASS_CODES, CLASS_TREE, NATURES, THREE_CLASSES, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation import (
     BaselineClassifier,
     baseline_method,
     baseline_methods,
     bright_to_faint,
-    default_method,
     estimator_method,
     evaluate,
     folds,
@@ -287,28 +286,3 @@ def test_trainings_of_the_baselines(dr1, dr4, monkeypatch):
     as_pulsars = {**clear, "psr": count["psr"] + spiders}
     assert groups == [(17, face), (17, clear), (17, as_pulsars), (18, as_pulsars), (4, face)]
     assert [D for D, y, _ in learned if "bll" in y] == [17, 18, 4]
-
-
-def test_the_default_is_the_model_of_classify(monkeypatch, dr4):
-    """Its estimator, its labels of several classes, and sources without a class, but for those held out."""
-    trained = []
-
-    class Model:
-        def label(self, sources, which):
-            trained.append((len(sources), which))
-            return Table({f"P_{name}": np.full(len(sources), 0.25) for name in NATURES})
-
-    def train(catalog, *, recipe):
-        trained.append((len(catalog), recipe))
-        return Model()
-
-    monkeypatch.setattr("fermiclass.evaluation.methods.train", train)
-    targets = bright_to_faint(dr4)
-    evaluate(targets, [default_method(seed=3)])
-    (num_learned, recipe), labelled = trained
-    assert num_learned == len(dr4) - len(targets.names)
-    assert labelled == (len(targets.names), "all")
-    settings = recipe.settings
-    assert (settings.method, settings.objective, settings.random_state) == ("nimgp-fo", "predictive", 3)
-    assert recipe.classes == default_classes(dr4.classes)
-    assert recipe.class_priors == "selection"

@@ -132,14 +132,6 @@ def test_unconstrained_fractional_variability_has_no_known_error(make_catalog):
     np.testing.assert_array_equal(FEATURES["Frac_Variability"].measure(catalog).sigma, [0.2, np.nan, np.nan])
 
 
-def test_masked_and_big_endian_columns_are_read(make_catalog):
-    from astropy.table import MaskedColumn
-
-    catalog = make_catalog(2)
-    catalog.table["LP_Index"] = MaskedColumn(np.array([2.5, 1.0], dtype=">f4"), mask=[False, True])
-    np.testing.assert_array_equal(FEATURES["LP_Index"].measure(catalog).value, [2.5, np.nan])
-
-
 def test_missing_column_names_column_catalogue_and_alternative(make_catalog):
     catalog = make_catalog(5)
     catalog.table.remove_columns(["LP_beta", "Unc_LP_beta"])

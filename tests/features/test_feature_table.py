@@ -96,14 +96,6 @@ def test_choice_by_significance_does_not_change_the_rows(make_catalog):
     assert same(bright, whole[chosen])
 
 
-def test_indexing_gives_tables(make_catalog):
-    data = extract_features(make_catalog(20))
-    for rows, n in ((data.labelled, data.labelled.sum()), (slice(5), 5), ([3, 1], 2), (-1, 1), ([], 0)):
-        part = data[np.array(rows, int) if rows == [] else rows] if not isinstance(rows, np.ndarray) else data[rows]
-        assert len(part) == len(part.names) == len(part.flags) == n
-    assert data[[3, 1]].names.tolist() == data.names[[3, 1]].tolist()
-
-
 def test_astropy_table_carries_units_descriptions_ucds_and_origin(make_catalog):
     data = extract_features(make_catalog(20), "paper", THREE_CLASSES)
     table = data.to_table()

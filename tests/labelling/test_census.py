@@ -7,7 +7,7 @@ from scipy.special import softmax
 from scipy.stats import norm
 
 from fermiclass import Census, NIMGPClassifier, classify, take_census
-from fermiclass.analysis.census import Basis, Predictions, _curvature, draw_numbers, fit_calibration
+from fermiclass.analysis.census import Basis, Predictions, draw_numbers, fit_calibration
 from fermiclass.errors import ClassError, FeatureError
 from tests.conftest import without_graphs
 
@@ -110,24 +110,6 @@ def test_the_fit_is_the_maximum():
     best = minimize(lambda flat: -objective(flat.reshape(2, C), *problem), centre.ravel(), tol=1e-10)
     np.testing.assert_allclose(found.ravel(), best.x, atol=3e-3)
     assert objective(found, *problem) == pytest.approx(-best.fun, abs=1e-4)
-
-
-def test_curvature_is_that_of_logistic_regression():
-    rng = np.random.default_rng(1)
-    inputs, weights, std = rng.normal(size=(15, 2)), rng.exponential(size=15), np.array([0.7, 0.4])
-    offset, a, zero = rng.normal(size=(15, C)), rng.normal(size=(2, C)), np.zeros((2, C))
-    target = np.eye(C)[rng.integers(C, size=15)]
-
-    def value(flat):
-        return objective(flat.reshape(2, C), inputs, weights, zero, std, offset, target)
-
-    flat, step = a.ravel(), 1e-4
-    e = step * np.eye(len(flat))
-    numeric = [
-        [sum(s * t * value(flat + s * one + t * other) for s in (1, -1) for t in (1, -1)) for one in e] for other in e
-    ]
-    p = softmax(offset + inputs @ a, axis=1)
-    np.testing.assert_allclose(_curvature(inputs, weights, p, std), -np.array(numeric) / (4 * step**2), atol=1e-4)
 
 
 def test_the_basis_holds_every_pair_once_and_extrapolates_nothing():

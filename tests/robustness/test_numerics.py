@@ -7,7 +7,6 @@ import pytest
 
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.errors import PredictionError, TrainingWarning
-from fermiclass.nimgp.model import NoisyInputGP
 
 pytestmark = pytest.mark.usefixtures("eagerly")
 
@@ -84,26 +83,6 @@ def test_a_training_that_diverges_starts_again_with_smaller_steps():
     assert_finite(model.predict_distribution(X))
     assert np.all(np.isfinite(model.objective_))
     assert len(model.objective_) == 2  # those of the last start only
-
-
-def test_a_gradient_that_is_no_number_moves_nothing(monkeypatch):
-    import tensorflow as tf
-
-    @tf.custom_gradient
-    def spoilt(x):
-        return tf.identity(x), lambda upstream: upstream * np.nan
-
-    original, calls = NoisyInputGP.objective, []
-
-    def objective(self, batch, seed):
-        calls.append(1)
-        bound = original(self, batch, seed)
-        return spoilt(bound) if len(calls) == 2 else bound
-
-    monkeypatch.setattr(NoisyInputGP, "objective", objective)
-    model = tiny("mgp").fit(X, Y)
-    assert_finite(model.predict_distribution(X))
-    assert np.all(np.isfinite(model.objective_))
 
 
 def test_a_prediction_that_is_no_number_is_refused():

@@ -131,24 +131,30 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         ConvergenceWarning
             When the best start does not end at a maximum.
         """
-        from fermiclass.nimgp.expected.regression import fit_starts
+        from fermiclass.nimgp.expected.regression import build_regression, fit_starts
         from fermiclass.nimgp.modules import parameters_of
 
         if not isinstance(self.kernel, str) or not set(self.kernel.split("+")) <= set(KERNELS):
             raise ValueError(f"kernel={self.kernel!r} is unknown: join some of {', '.join(KERNELS)} by '+'")
         for name, allowed in _ALLOWED.items():
             check_setting(name, getattr(self, name), *allowed)
-        self.__dict__.pop("_solution", None)
-        self._fitted_settings = self.get_params(deep=False)
+        self.__dict__.pop("parameters_", None)
         X, noise, y = training_rows(self, X, X_var, y, y_var=y_var, check=check_input_noise, y_numeric=True)
         y = np.asarray(y, np.float64)
         output_noise = _check_output_noise(y, y_var)
         X = without_outliers(X, getattr(self, "feature_names_in_", None))
         self.mean_, self.scale_ = mean_and_scale(X)
         self.y_mean_, self.y_scale_ = map(float, mean_and_scale(y, "y"))
-        self._sources = self._standardised(X, noise)
-        self._y, self._y_var = (y - self.y_mean_) / self.y_scale_, output_noise / self.y_scale_**2
-        model = self._build()
+        self._problem = {
+            "kernel": self.kernel,
+            "sources": self._standardised(X, noise),
+            "y": (y - self.y_mean_) / self.y_scale_,
+            "y_var": output_noise / self.y_scale_**2,
+            "noise_variance": None if self.noise_variance == LEARNED else float(self.noise_variance) / self.y_scale_**2,
+            "hyper_priors": self.hyper_priors,
+            "jitter": self.jitter,
+        }
+        model = build_regression(**self._problem)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         best = fit_starts(model, starts=self.starts, steps=self.steps, rng=rng)
         self.converged_, self.n_steps_, self.log_posterior_ = not best.failure, best.steps, -best.loss
@@ -159,9 +165,10 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.parameters_ = {name: parameter.numpy() for name, parameter in parameters_of(model).items()}
-        self.noise_variance_ = float(self.parameters_["noise_variance"] * self.y_scale_**2)
+        found = {name: parameter.numpy() for name, parameter in parameters_of(model).items()}
+        self.noise_variance_ = float(found["noise_variance"] * self.y_scale_**2)
         self._model, self._solution = model, model.solve()
+        self.parameters_ = found
         return self
 
     def predict(self, X: Any, *, X_var: Any = None, return_std: bool = False) -> Any:
@@ -206,38 +213,21 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         squares = self.scale_**2 if noise.ndim == 2 else self.scale_[:, None] * self.scale_
         return Sources.of((X - self.mean_) / self.scale_, noise / squares)
 
-    def _build(self) -> Any:
-        from fermiclass.nimgp.expected.regression import build_regression
-
-        settings = self._fitted_settings
-        noise = settings["noise_variance"]
-        fixed = None if noise == LEARNED else float(noise) / self.y_scale_**2
-        return build_regression(
-            settings["kernel"],
-            self._sources,
-            self._y,
-            y_var=self._y_var,
-            noise_variance=fixed,
-            hyper_priors=settings["hyper_priors"],
-            jitter=settings["jitter"],
-        )
-
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_solution")  # the last thing that fit sets
+        return hasattr(self, "parameters_")  # the last thing that fit sets
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
-        fitted = self.__sklearn_is_fitted__()
-        return {name: value for name, value in state.items() if name not in _OF_MODEL} | {"_is_fitted": fitted}
+        return {name: value for name, value in state.items() if name not in _OF_MODEL}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        fitted = state.pop("_is_fitted")
         super().__setstate__(state)
-        if not fitted or is_broken_fork():  # an error here would leave a pool of processes waiting
+        if is_broken_fork() or not self.__sklearn_is_fitted__():  # an error here would leave a pool waiting
             return
+        from fermiclass.nimgp.expected.regression import build_regression
         from fermiclass.nimgp.modules import parameters_of
 
-        self._model = self._build()
+        self._model = build_regression(**self._problem)
         for name, parameter in parameters_of(self._model).items():
             parameter.assign(self.parameters_[name])
         self._solution = self._model.solve()

@@ -67,7 +67,9 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_, n_features_in_, mean_, scale_
+    classes_ : ndarray (C,)
+        Class labels, sorted.
+    n_features_in_, mean_, scale_
         As for :class:`fermiclass.NIMGPClassifier`.
     lengthscale_ : ndarray (D,)
         Length-scales, in the units of X.

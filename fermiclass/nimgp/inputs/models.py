@@ -8,7 +8,7 @@ q(x) in other units would have to follow it source by source.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -185,31 +185,19 @@ def terms_of_gaussian(
     return terms
 
 
-class OneHot(NamedTuple):
-    """Encodes labels 0 … C − 1 by C numbers of which one is 1; a set of s classes, by s numbers of 1/s."""
-
-    num_classes: int
-    sets: np.ndarray | None = None
-
-    def __call__(self, y: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-        """Return ones where a class is the label, zeros elsewhere."""
-        if self.sets is None:
-            return tf.one_hot(y, self.num_classes, dtype=dtype)
-        return tf.gather(tf.constant(self.sets / self.sets.sum(axis=1, keepdims=True), dtype), y)
+#: Function of labels or outputs ``(n,)`` and a type that returns numbers ``(n, K)``.
+Encoding = Callable[[tf.Tensor, tf.DType], tf.Tensor]
 
 
-class Standardised(NamedTuple):
-    """Encodes outputs as their distance from a mean in units of a scale."""
-
-    mean: float
-    scale: float
-
-    def __call__(self, y: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-        """Return ``(y − mean) / scale``."""
-        return ((tf.cast(y, dtype) - self.mean) / self.scale)[..., None]
+def label_encoding(num_classes: int, sets: np.ndarray | None = None) -> Encoding:
+    """Encode labels 0 … C − 1 by C numbers of which one is 1; a set of s classes, by s numbers of 1/s."""
+    table = np.eye(num_classes) if sets is None else sets / sets.sum(axis=1, keepdims=True)
+    return lambda y, dtype: tf.gather(tf.constant(table, dtype), y)
 
 
-Encoding = OneHot | Standardised
+def output_encoding(mean: float, scale: float) -> Encoding:
+    """Encode outputs as their distance from a mean in units of a scale."""
+    return lambda y, dtype: ((tf.cast(y, dtype) - mean) / scale)[..., None]
 
 
 class AmortisedInputs(Module):
@@ -220,7 +208,7 @@ class AmortisedInputs(Module):
     :class:`PerSourceInputs`.
 
     `input_dim`: D.
-    `encode`: encoding of y: :class:`OneHot` for labels, :class:`Standardised` for outputs.
+    `encode`: encoding of y: :func:`label_encoding` of labels, :func:`output_encoding` of outputs.
     `hidden`: number of units of each hidden layer.
     `sees_noise`: whether √V is an input of the network. It need not be if V is the same for all sources.
     `prior`: p(x); None for a flat prior.

@@ -145,24 +145,3 @@ def test_too_few_steps(data):
     with pytest.warns(ConvergenceWarning, match="not at a maximum .no minimum after 1 steps.: raise steps, now 1"):
         estimator = UncertainGPRegressor(starts=1, steps=1).fit(X, y, X_var=X_var, y_var=y_var)
     assert not estimator.converged_
-
-
-def test_sincsig():
-    """The paper's section 4.1 with 120 points: half the classic process's squared error, and a higher likelihood."""
-
-    def sincsig(x):
-        return np.where(x >= 0, np.sinc(x / np.pi), 0.5 / (1 + np.exp(-10 * x - 5)) + 0.5)
-
-    rng = np.random.default_rng(100)
-    x, std, grid = rng.uniform(-10, 10, 120), rng.uniform(0, 2.5, 120), np.linspace(-10, 10, 100)
-    X, y = x + std * rng.normal(size=120), sincsig(x) + 0.1 * rng.normal(size=120)
-    error, log_density = {}, {}
-    for kernel in ("plain-se", "se", "se+plain-se"):
-        estimator = UncertainGPRegressor(kernel=kernel, starts=2).fit(X[:, None], y, X_var=std[:, None] ** 2)
-        mean, spread = estimator.predict(grid[:, None], return_std=True)
-        off = mean - sincsig(grid)
-        error[kernel] = np.mean(off**2)
-        log_density[kernel] = np.mean(-0.5 * np.log(2 * np.pi * spread**2) - 0.5 * (off / spread) ** 2)
-    for kernel in ("se", "se+plain-se"):
-        assert error[kernel] < 0.7 * error["plain-se"]
-        assert log_density[kernel] > log_density["plain-se"]

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from fermiclass.nimgp.from_gpflow import GPflowLikelihood
-from fermiclass.nimgp.inputs.models import Batch, Standardised
+from fermiclass.nimgp.inputs.models import Batch, output_encoding
 from fermiclass.nimgp.kernels import Scales
 from fermiclass.nimgp.model import build_model, compose_model
 from fermiclass.nimgp.settings import Settings
@@ -89,7 +89,7 @@ def regression(method, rng):
         rng.normal(size=(M, D)),
         likelihood,
         1,
-        Standardised(0.0, 1.0),
+        output_encoding(0.0, 1.0),
         num_data=n,
         scales=Scales(),
     )

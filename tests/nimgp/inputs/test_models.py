@@ -14,11 +14,11 @@ from fermiclass.nimgp.inputs.models import (
     Batch,
     FirstOrderInputs,
     ObservedInputs,
-    OneHot,
     PerSourceInputs,
     SampledInputs,
     expected_log_prior,
     kl_to_noise,
+    label_encoding,
     split,
 )
 from fermiclass.nimgp.kernels import Linear, Starts
@@ -245,14 +245,14 @@ def test_marginal_needs_no_gradient_of_what_is_not_there(make_model, data):
 
 @pytest.mark.parametrize("hidden", [(), (7,), (7, 5)])
 def test_it_starts_at_the_noise(data, hidden):
-    m, s = AmortisedInputs(D, OneHot(C), hidden=hidden).moments(batch_of(*data))
+    m, s = AmortisedInputs(D, label_encoding(C), hidden=hidden).moments(batch_of(*data))
     np.testing.assert_array_equal(m, np.zeros((N, D)))
     np.testing.assert_array_equal(s, np.ones((N, D)))
 
 
 def test_it_is_a_network_of_rectified_units(data, rng):
     X, X_var, y = data
-    model = perturbed(AmortisedInputs(D, OneHot(C), hidden=(7, 5)), rng)
+    model = perturbed(AmortisedInputs(D, label_encoding(C), hidden=(7, 5)), rng)
     layer = np.concatenate([X, np.eye(C)[y], np.sqrt(X_var)], axis=1)
     for k, (weights, bias) in enumerate(zip(model.weights, model.biases, strict=True)):
         layer = (np.maximum(layer, 0) if k else layer) @ weights.numpy() + bias.numpy()
@@ -264,7 +264,10 @@ def test_it_is_a_network_of_rectified_units(data, rng):
 def test_its_terms_are_those_of_its_moments(data, rng):
     """As if every source had the network's m and s for its own."""
     prior = mixture(rng)
-    model, own = (perturbed(AmortisedInputs(D, OneHot(C), prior=prior), rng), PerSourceInputs((N, D), prior=prior))
+    model, own = (
+        perturbed(AmortisedInputs(D, label_encoding(C), prior=prior), rng),
+        PerSourceInputs((N, D), prior=prior),
+    )
     batch = batch_of(*data)
     for parameter, value in zip((own.mean, own.variance), model.moments(batch), strict=True):
         parameter.assign(value)
@@ -275,7 +278,7 @@ def test_its_terms_are_those_of_its_moments(data, rng):
 @pytest.mark.parametrize("sees_noise", [True, False])
 def test_what_it_sees(data, rng, sees_noise):
     X, X_var, y = data
-    model = perturbed(AmortisedInputs(D, OneHot(C), sees_noise=sees_noise), rng)
+    model = perturbed(AmortisedInputs(D, label_encoding(C), sees_noise=sees_noise), rng)
 
     def moments(*batch):
         return np.concatenate(model.moments(batch_of(*batch)))

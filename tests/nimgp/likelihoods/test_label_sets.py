@@ -154,26 +154,3 @@ def test_rows_that_say_nothing_are_left_out(data):
     rows = ArrayRows(X, X_var=X_var, y=y)
     with pytest.raises(ValueError, match="bcu stand for every class"):
         fit_rows(NIMGPClassifier(method="mgp", **everything), rows)
-
-
-@pytest.mark.usefixtures("eagerly")
-@pytest.mark.slow
-def test_a_weight_counts_rows(data):
-    """Weights of 2 are two copies of each row, for a method and an objective without draws."""
-    X, y, X_var = data
-    chosen = {
-        **FEW,
-        "steps": 5,
-        "label_sets": {"bcu": ("bll", "fsrq")},
-        "likelihood": "step",
-        "training": {"precision": "float64", "inducing": "random"},
-    }
-    twice = np.concatenate([np.arange(len(y)), np.flatnonzero(y == "psr")])
-    weighed = NIMGPClassifier(method="mgp", **chosen, label_weights={"psr": 2.0}).fit(X, y, X_var=X_var)
-    one = NIMGPClassifier(method="mgp", **chosen, label_weights={"psr": 2.0}).fit(X, y, X_var=X_var, start=weighed)
-    two = NIMGPClassifier(method="mgp", **chosen).fit(X[twice], y[twice], X_var=X_var[twice], start=weighed)
-    of_rows = np.where(y == "psr", 2.0, 1.0)
-    three = NIMGPClassifier(method="mgp", **chosen).fit(X, y, X_var=X_var, sample_weight=of_rows, start=weighed)
-    for other in (two, three):
-        np.testing.assert_allclose(one.objective_, other.objective_, rtol=1e-6)
-        np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-5)
