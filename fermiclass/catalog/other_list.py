@@ -18,9 +18,25 @@ from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 
 #: Usual names of columns, in lower case; the first that a list has is taken.
-_NAMES = ("source_name", "4fgl", "4fgl_name", "fgl", "name", "source", "assoc_4fgl", "id")
-_RA = ("raj2000", "_raj2000", "_ra", "ra_icrs", "ra", "ra_deg")
-_DEC = ("dej2000", "_dej2000", "decj2000", "_dec", "_de", "de_icrs", "dec_icrs", "dec", "de", "dec_deg")
+_NAMES = (
+    "source_name", "4fgl", "source_name_4fgl", "4fgl_name", "name_4fgl", "4fgl-dr4", "4fgl-dr3", "4fgl-dr2", "fgl", "name",
+    "source", "assoc_4fgl", "psrj", "jname", "psr", "psrb", "bname", "id",
+)  # fmt: skip
+_RA = ("raj2000", "_raj2000", "_ra", "ra_icrs", "ra", "ra_deg", "rajd", "raj")
+_DEC = (
+    "dej2000",
+    "_dej2000",
+    "decj2000",
+    "_dec",
+    "_de",
+    "de_icrs",
+    "dec_icrs",
+    "dec",
+    "de",
+    "dec_deg",
+    "decjd",
+    "decj",
+)
 _CLASSES = ("class", "class1", "pred_class", "type", "classification", "cl")
 
 #: The part of a gamma-ray name that says where the source is, such as J0007.0+7303.
@@ -91,7 +107,7 @@ class OtherList:
         if found["name"] is None and not has_position:
             raise CatalogError(
                 f"'{source}' has neither a column of names nor of positions that is known by its name; it has "
-                f"{', '.join(table.colnames[:8])}. Name them (--name, or --ra and --dec)."
+                f"{', '.join(table.colnames[:8])}. Rename one: {', '.join(_NAMES[:3])}, ..., or ra and dec (in compare: --name, --ra, --dec)."
             )
         nothing = np.full(len(table), np.nan)
         return cls(

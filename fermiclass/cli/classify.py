@@ -139,6 +139,7 @@ def classify(
 
 
 def _stem(catalog: Path) -> str:
+    catalog = Path("stdin") if str(catalog) == "-" else catalog
     bare = catalog.with_suffix("") if catalog.suffix.lower() in _COMPRESSED else catalog
     return bare.stem if bare.suffix.lower() in _CATALOGUES else bare.name
 

@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,12 +32,12 @@ def exists(path: str | os.PathLike[str]) -> bool:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file.
+    """Return the content of a file, or of standard input, which is '-'.
 
     Raises CatalogError when the file is missing, empty, or cannot be read.
     """
     try:
-        content = path.read_bytes()
+        content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     except FileNotFoundError as error:
         remedy = "Check the name and the folder."
         if re.match(r"\w+:/", str(path)):

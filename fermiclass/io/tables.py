@@ -34,10 +34,20 @@ from fermiclass.io.files import check_place, read_bytes, write_bytes
 from fermiclass.io.fits_tables import from_fits, to_fits
 from fermiclass.io.parquet_tables import from_parquet, to_parquet
 from fermiclass.io.plain import plain_table
-from fermiclass.io.text_tables import from_csv, from_ecsv, to_csv, to_ecsv
+from fermiclass.io.text_tables import from_ecsv, from_text, to_csv, to_ecsv
 from fermiclass.io.votables import from_votable, to_votable
 
 _DECOMPRESS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
+
+_FORMATS = (
+    "Tables are FITS, VOTable, Parquet, ECSV, or text with the names of the columns in the first line: separated by "
+    "commas, semicolons, tabs, bars or blanks, or IPAC"
+)
+_OTHERS = {  #: What to do with formats that are not read.
+    b"\x93NUMPY": '. In Python: fermiclass.read_sources(numpy.load("fit.npy", allow_pickle=True).item())',
+    b"PK": ". Save a table of Excel as CSV",
+    b"{": ". In Python: fermiclass.read_sources(json.load(...))",
+}
 
 _WRITERS: dict[str, Callable[[Table], bytes]] = {
     ".fits": to_fits,
@@ -87,7 +97,7 @@ def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool =
 def read_table(path: str | os.PathLike[str]) -> Table:
     """Read a table with units, descriptions, UCDs and metadata if the format has them.
 
-    The format is known by the content of the file, and CSV by its ending.
+    The format is known by the content of the file. '-' is standard input.
 
     Raises
     ------
@@ -105,6 +115,7 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual
 
     Raises CatalogError if the file is damaged, or does not hold a table.
     """
+    again = "Download it, or write it, again"
     try:
         for magic, decompress in _DECOMPRESS.items():
             if content.startswith(magic):
@@ -117,21 +128,23 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual
             table = from_votable(content, columns)
         elif content.startswith(b"PAR1"):
             table = from_parquet(content)
-        elif content.startswith(b"# %ECSV"):
+        elif start.startswith(b"# %ECSV"):
             table = from_ecsv(content)
-        elif ".csv" in path.name.lower():
-            table = from_csv(content)
+        elif re.search(r"\.(fits?|vot(able)?|xml|parquet)(\.|$)", path.name.lower()):
+            raise ValueError("it is not a FITS, VOTable or Parquet file: it does not begin like one")
         else:
-            raise ValueError("it is not a FITS, VOTable, Parquet or ECSV file: it does not begin like one")
+            again = _FORMATS + next((remedy for magic, remedy in _OTHERS.items() if content.startswith(magic)), "")
+            if b"\0" in content[:4096] and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+                raise ValueError("it has no known format")
+            table = from_text(content, is_csv=".csv" in path.name.lower())
         if not table.colnames:
             raise ValueError("it has no columns")
         return table
     except MemoryError:
         raise
     except Exception as error:  # every parser has its own exceptions, and every compression
-        raise CatalogError(
-            f"'{path}' cannot be read ({in_one_line(error)}). Download it, or write it, again."
-        ) from error
+        reason = in_one_line(error).partition(": Unable to guess")[0]
+        raise CatalogError(f"'{path}' cannot be read ({reason}). {again}.") from error
 
 
 def check_writable(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:

@@ -116,9 +116,9 @@ def read_list(path: str | os.PathLike[str]) -> Table:
 
     Raises CatalogError as :func:`fermiclass.io.tables.read_table`.
     """
-    if Path(path).suffix.lower() != ".txt":
+    text = "," if Path(path).suffix.lower() != ".txt" else read_bytes(Path(path)).decode("utf-8-sig", "replace")
+    if re.search(r"[,;\t|]", text.strip().partition("\n")[0]):
         return read_table(path)
-    text = read_bytes(Path(path)).decode("utf-8", "replace")
     if text.partition("\n")[0].split() == [*_HEADER.split(), "ra", "dec"]:
         rows = [(*line.split(), "", "")[:3] for line in text.splitlines()[1:]]
         return Table(rows=[row for row in rows if row[0]], names=["name", "ra", "dec"], dtype=[str, str, str])

@@ -1,17 +1,24 @@
-"""ECSV and CSV: tables as text."""
+"""ECSV, CSV and others: tables as text."""
 
 from __future__ import annotations
 
 import io
 import re
+from contextlib import suppress
 
 import numpy as np
-from astropy.table import Table
+from astropy.io import ascii
+from astropy.table import Column, Table
 
-from fermiclass.io.plain import check_dimensions, plain_table
+from fermiclass.io.plain import check_dimensions, plain_table, rows_of_numbers
 
 #: Control characters, and those that Python's text readers take for the end of a line.
 _NOT_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+
+_NUMBER = re.compile(r"\s*[-+−]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?\s*")
+_COMMA = re.compile(f"({_NUMBER.pattern})|nan|")  # with a decimal comma, or empty
+_LIST = re.compile(r"[(\[][^()]*[)\]]")  # as TOPCAT and pandas write values of several numbers
+_DASHES = re.compile(r"[-\s;,|]*--[-\s;,|]*")
 
 
 def to_ecsv(table: Table) -> bytes:
@@ -21,7 +28,7 @@ def to_ecsv(table: Table) -> bytes:
 
 def from_ecsv(content: bytes) -> Table:
     """Return the table of an ECSV file as a plain table."""
-    return plain_table(Table.read(content.decode("utf-8"), format="ascii.ecsv"))
+    return plain_table(Table.read(content.decode("utf-8-sig"), format="ascii.ecsv"))
 
 
 def to_csv(table: Table) -> bytes:
@@ -29,15 +36,57 @@ def to_csv(table: Table) -> bytes:
     return _to_text(check_dimensions(table, 1), "ascii.csv")
 
 
-def from_csv(content: bytes) -> Table:
-    """Return the table of a CSV file as a plain table."""
-    table = Table.read(content.decode("utf-8"), format="ascii.csv")
-    for name in table.colnames:
+def from_text(content: bytes, *, is_csv: bool = False) -> Table:
+    """Return the table of a text file as a plain table: separated values, or what astropy can guess, such as IPAC.
+
+    The separator is a comma, semicolon, tab or bar; beside the others a number may have a decimal comma. Lines that
+    begin with # before the names of the columns are comments, unless the last one has the names. Units, if any, stand
+    between the names and a line of dashes, as VizieR writes them.
+
+    Raises any error of astropy, and ValueError, where there is no table.
+    """
+    text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    lines = re.split("\r\n|\r|\n", text.rstrip("\r\n"))
+    filled = [line for line in lines if line.strip()]
+    if (
+        filled and filled[0].startswith("|") and filled[-1].startswith("|")
+    ):  # as HEASARC writes; IPAC's rows have blanks
+        lines = [line.strip()[1:-1] for line in filled]
+    start = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
+    bare = [re.sub('"[^"]*"', "", line) for line in lines[start:] if line.strip()][:2] or [""]
+    separator = max(",;\t|", key=lambda each: min(line.count(each) for line in bare))
+    if (not is_csv and separator not in bare[0]) or bare[0].startswith(("|", "\\")):
+        table = ascii.read(lines)
+        if not len(table):
+            raise ValueError("it has no rows below the names of columns")
+        return _plain(table)
+    above = lines[start - 1].lstrip("# ") if start else ""
+    if above.count(separator) == bare[0].count(separator) and any(map(_NUMBER.fullmatch, bare[0].split(separator))):
+        start -= 1
+        lines[start] = above
+    dashes = next((k for k in range(start + 1, min(start + 4, len(lines))) if _DASHES.fullmatch(lines[k])), start)
+    table = ascii.read("\n".join([lines[start], *lines[dashes + 1 :], ""]), format="csv", delimiter=separator)
+    units = lines[dashes - 1].split(separator) if dashes > start + 1 else []
+    for name, unit in zip(table.colnames, units, strict=False):
+        table[name].unit = unit.strip() or None
+    return _plain(table, commas=separator != ",")
+
+
+def _plain(table: Table, *, commas: bool = False) -> Table:
+    """Return a table with texts that stand for truth values, for lists and, with commas, for numbers as such."""
+    for name in table.colnames if len(table) else ():
+        column, unit = table[name], table[name].unit
         # A missing number is written as nan, never as a blank. So a column of blanks holds empty strings.
-        if len(table) and np.ma.getmaskarray(table[name]).all():
+        if np.ma.getmaskarray(column).all():
             table[name] = np.full(len(table), "")
-        elif len(table) and set(table[name].tolist()) <= {"True", "False"}:
-            table[name] = np.asarray(table[name]) == "True"
+        texts: list[str] = np.ma.filled(column, "").tolist() if column.dtype.kind == "U" else []
+        if set(column.tolist()) <= {"True", "False"}:
+            table[name] = np.asarray(column) == "True"
+        elif commas and any(texts) and all(map(_COMMA.fullmatch, texts)):
+            table[name] = Column([float(each.replace(",", ".") or "nan") for each in texts], unit=unit)
+        elif texts and all(map(_LIST.fullmatch, texts)):
+            with suppress(ValueError):
+                table[name] = Column(rows_of_numbers([re.findall(r"[^\s,()\[\]]+", x) for x in texts]), unit=unit)
     return plain_table(table)
 
 
