@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.source_names import find_source
+from fermiclass.catalog.time_bins import in_bins_of
 from fermiclass.errors import CatalogError
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.features.definitions import FEATURES
@@ -212,7 +213,7 @@ def explain(
     row = find_source(catalog, name)
     training_catalog = catalog if train_on is None else train_on
     training = _training_sources(model, training_catalog)
-    source = catalog[[row]]
+    source = in_bins_of(catalog[[row]], training_catalog.release.name, training_catalog)
     recipe = Recipe.of(model.recipe, class_priors=class_priors, class2=class2)
     label = model.label(source, "all", class_priors=recipe.class_priors, class2=recipe.class2)[0]
     table = model.features_of(source)

@@ -14,15 +14,15 @@ from astropy.table import Table
 from fermiclass.errors import CatalogError
 
 #: Kinds of what is brought in, and the option that brings it.
-OPTIONS = {"columns": "--columns", "join": "--join", "labels": "--labels", "rows": ""}
+OPTIONS = {"columns": "--columns", "bins": "--variability-bins", "join": "--join", "labels": "--labels", "rows": ""}
 
 
 @dataclass(frozen=True, order=True)
 class Brought:
     """What a user brought into a catalogue. Without it, labels that were made from it cannot be made again."""
 
-    kind: str  #: One of :data:`OPTIONS`: names of columns, a table of columns, a table of labels, or a choice of rows.
-    name: str  #: Name of the table; of columns ``A=a,B=b``; of rows ``600 of 7195``.
+    kind: str  #: One of :data:`OPTIONS`: what columns are and mean, tables of columns or labels, or a choice of rows.
+    name: str  #: Name of the table; of columns ``A=a,B=b``; a number of bins; of rows ``600 of 7195``.
     sha256: str = ""  #: Checksum of the table's content, or of the chosen rows.
 
     def __str__(self) -> str:
@@ -46,6 +46,11 @@ class Origin:
             pair.partition("=") for each in self.brought if each.kind == "columns" for pair in each.name.split(",")
         )
         return {standard: own for standard, _, own in pairs}
+
+    @property
+    def bins(self) -> int | None:
+        """Number of time bins of Variability_Index that was said, None if none was."""
+        return next((int(each.name) for each in self.brought if each.kind == "bins"), None)
 
     @property
     def has_labels(self) -> bool:

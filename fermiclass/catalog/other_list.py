@@ -19,8 +19,8 @@ from fermiclass.io import FloatArray
 
 #: Usual names of columns, in lower case; the first that a list has is taken.
 _NAMES = (
-    "source_name", "4fgl", "source_name_4fgl", "4fgl_name", "name_4fgl", "4fgl-dr4", "4fgl-dr3", "4fgl-dr2", "fgl", "name",
-    "source", "assoc_4fgl", "psrj", "jname", "psr", "psrb", "bname", "id",
+    "source_name", "4fgl", "source_name_4fgl", "4fgl_name", "name_4fgl", "4fgl-dr4", "4fgl-dr3", "4fgl-dr2", "fgl",
+    "name", "source", "assoc_4fgl", "psrj", "jname", "psr", "psrb", "bname", "id",
 )  # fmt: skip
 _RA = ("raj2000", "_raj2000", "_ra", "ra_icrs", "ra", "ra_deg", "rajd", "raj")
 _DEC = (
@@ -107,7 +107,7 @@ class OtherList:
         if found["name"] is None and not has_position:
             raise CatalogError(
                 f"'{source}' has neither a column of names nor of positions that is known by its name; it has "
-                f"{', '.join(table.colnames[:8])}. Rename one: {', '.join(_NAMES[:3])}, ..., or ra and dec (in compare: --name, --ra, --dec)."
+                f"{', '.join(table.colnames[:8])}. Call it {_NAMES[0]}, or ra and dec (in compare: --name, --ra)."
             )
         nothing = np.full(len(table), np.nan)
         return cls(

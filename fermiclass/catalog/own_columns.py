@@ -58,6 +58,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ERRORS: ("param_errors",),
     SPECTRUM: ("spectrumtype", "spectrum_type"),
     "Flags": ("flags",),
+    "Variability_Bins": ("variability_bins",),
     "ASSOC1": ("assoc1",),
 }
 NAMES |= {name: (name.lower(),) for name in (*EXPECTED, *RAW_COLUMNS) if name not in NAMES and "Unc_" not in name}

@@ -26,6 +26,7 @@ from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.own_entries import tables_of
 from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing, wrap_longitudes
 from fermiclass.catalog.releases import REQUIRED_COLUMNS, CatalogWarning, Release
+from fermiclass.catalog.time_bins import BINS
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io import FloatArray
 from fermiclass.io.files import read_bytes
@@ -40,7 +41,7 @@ _BAND_ERROR, _BAND_LIMIT = "Unc_Flux_Band", "Flux_Band_UL"
 _BANDS = (7, 8)  #: Numbers of bands in 4FGL. Five may be those of 3FGL or of 3FHL.
 
 
-def read_sources(source: Any, columns: Mapping[str, str] | None = None) -> Catalog:
+def read_sources(source: Any, columns: Mapping[str, str] | None = None, variability_bins: int | None = None) -> Catalog:
     """Read sources of one's own, with whatever is known of them.
 
     Parameters
@@ -53,6 +54,9 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None) -> Catal
         gammapy too; units are converted.
     columns
         The names in `source` of the catalogue's columns, where they are not known, such as ``{'Flux1000': 'flux'}``.
+    variability_bins
+        Number of time bins of Variability_Index, where no column variability_bins has it. Without it this index is left
+        out of labels: :func:`fermiclass.catalog.time_bins.rescale`.
 
     Returns
     -------
@@ -73,7 +77,7 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None) -> Catal
         known = {name for usual in own.NAMES.values() for name in usual}
         table, shown = parse_table(content, path, reading.KEY_COLUMNS, known), path.name
         sha256 = hashlib.sha256(content).hexdigest()
-    if isinstance(table, Table) and not columns and _of_release(table):
+    if isinstance(table, Table) and not columns and variability_bins is None and _of_release(table):
         return reading.read_catalog(table) if path is None else reading.as_catalog(table, path, sha256)
     tables = tables_of(table)
     if not any(places for _, places in tables):
@@ -84,9 +88,17 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None) -> Catal
         raise CatalogError(f"{shown}: {in_one_line(error)}. Remove the column.") from error
     said = own.standard_names(columns or {}, [name for each, _ in tables for name in each.colnames], shown)
     parts = [_as_catalog(each, places, shown, said, len(tables) == 1) for each, places in tables]
-    named = Brought("columns", ",".join(f"{side}={column}" for side, column in (columns or {}).items()))
     catalog = _together(parts, [place for _, places in tables for place in places])
-    return replace(catalog, sha256=sha256 or catalog.sha256, brought=(named,) if columns else ())
+    brought = [Brought("columns", ",".join(f"{side}={column}" for side, column in columns.items()))] if columns else []
+    if variability_bins is not None:
+        if variability_bins < 2:
+            raise CatalogError(
+                f"variability_bins={variability_bins} is not valid: give the number of time bins, from 2."
+            )
+        bins = catalog.column(BINS)
+        catalog.table[BINS] = np.where(np.isfinite(bins), bins, variability_bins)
+        brought.append(Brought("bins", str(variability_bins)))
+    return replace(catalog, sha256=sha256 or catalog.sha256, brought=tuple(brought))
 
 
 def _of_release(table: Table) -> bool:
@@ -132,6 +144,8 @@ def _as_catalog(given: Table, places: list[int], shown: str, said: Mapping[str, 
             clean[name if standard in clean.colnames else standard] = given[name]
     rest = [name for name in given.colnames if name not in found.values()]
     rest.sort(key=lambda name: not own.looks_known(name, found.values()))
+    if "Variability_Index" in clean.colnames and BINS not in clean.colnames:
+        notes.append("Variability_Index counts if its number of time bins is known (--variability-bins)")
     convert_units(clean, shown)
     in_doubt = take_implausible_as_missing(clean, shown)
     reading.join_bands(clean)

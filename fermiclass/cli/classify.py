@@ -101,8 +101,9 @@ def classify(
         changes = {name: getattr(recipe, name) for name in chosen} | ({} if recipe.class2 else {"class2": False})
         recipe = replace(model.recipe, **changes)
     else:
-        if brought.columns and train_on is None:
-            raise click.UsageError("--columns is for sources of your own: name a catalogue to learn from (--train-on)")
+        if (brought.columns or brought.bins) and train_on is None:
+            option = "--columns" if brought.columns else "--variability-bins"
+            raise click.UsageError(f"{option} is for sources of your own: name a catalogue to learn from (--train-on)")
         if train_on is None:
             loaded = brought.into(read_catalog(catalog))
             checked = recipe.check(loaded, loaded)
@@ -111,6 +112,7 @@ def classify(
             loaded = brought.read(catalog, labels=False, needed=False)
             training = brought.into(read_catalog(train_on))
             checked = recipe.check(training, loaded)
+            loaded = checked.sources
         model = train_with_bar(checked, quiet=quiet)
     with progress_bar("labelling", quiet=quiet) as progress:
         labels = model.label(

@@ -126,7 +126,7 @@ def _read(path: Path | None, origin: Origin, beside: Path, option: str, brought:
     """Return the given catalogue, or that of an origin, without joined tables."""
     if path is None:
         return look_for(origin, beside, option)
-    return read_sources(path, brought.columns or origin.columns)
+    return read_sources(path, brought.columns or origin.columns, brought.bins or origin.bins)
 
 
 def _compare(labels: Labels, explained: Explanation) -> None:

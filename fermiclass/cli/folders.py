@@ -43,7 +43,7 @@ def look_for(origin: Origin, beside: Path, option: str) -> Catalog:
     folders = dict.fromkeys(folder.resolve() for folder in (Path(), beside.parent))
     there = [path for path in (folder / Path(origin.source).name for folder in folders) if path.is_file()]
     for path in there:
-        found = read_sources(path, origin.columns)
+        found = read_sources(path, origin.columns, origin.bins)
         if found.sha256 == origin.sha256:
             return found
     where = " and ".join(f"'{folder}'" for folder in folders)

@@ -258,6 +258,14 @@ columns_option = click.option(
     "and those of fermipy and gammapy, are known.",
 )
 
+bins_option = click.option(
+    "--variability-bins",
+    "bins",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Number of time bins of Variability_Index in a table of your own; without it this column is left out.",
+)
+
 join_option = click.option(
     "--join",
     "joined",
@@ -285,6 +293,7 @@ class BroughtIn:
     joined: tuple[Path, ...] = ()
     own_labels: Path | None = None
     columns: dict[str, str] | None = None
+    bins: int | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -304,12 +313,12 @@ class BroughtIn:
     def again(self, path: Path, labels: Labels, *, training: bool = False) -> Catalog:
         """Return the catalogue that was labelled, or learned from, with the columns of that time by default."""
         known = Origin() if "sha256" not in labels.meta else labels.trained_on if training else labels.of
-        again = replace(self, columns=self.columns or known.columns)
+        again = replace(self, columns=self.columns or known.columns, bins=self.bins or known.bins)
         return again.read(path, labels=known.has_labels, needed=False)
 
     def read(self, path: Path, *, labels: bool = True, needed: bool = True) -> Catalog:
         """Return a catalogue or a table of one's own with what is brought in."""
-        return self.into(read_sources(path, self.columns), labels=labels, needed=needed)
+        return self.into(read_sources(path, self.columns, self.bins), labels=labels, needed=needed)
 
 
 def brings_in(*, columns: bool = True) -> Decorator:
@@ -317,10 +326,13 @@ def brings_in(*, columns: bool = True) -> Decorator:
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
-        def run(joined: tuple[Path, ...], own_labels: Path | None, columns: Any = None, **rest: Any) -> Any:
-            return command(brought=BroughtIn(joined, own_labels, columns), **rest)
+        def run(
+            joined: tuple[Path, ...], own_labels: Path | None, columns: Any = None, bins: int | None = None, **rest: Any
+        ) -> Any:
+            return command(brought=BroughtIn(joined, own_labels, columns, bins), **rest)
 
-        return _options(*([columns_option] if columns else []), join_option, labels_option)(run)
+        of_own = [columns_option, bins_option] if columns else []
+        return _options(*of_own, join_option, labels_option)(run)
 
     return decorate
 

@@ -16,7 +16,8 @@ from fermiclass._version import __version__
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.catalog.candidates import Candidates
 from fermiclass.catalog.origin import Origin
-from fermiclass.catalog.releases import CatalogWarning, warn_of_other_priors
+from fermiclass.catalog.releases import CatalogWarning, warn_of_other_release
+from fermiclass.catalog.time_bins import in_bins_of
 from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io import FloatArray
@@ -222,6 +223,8 @@ class CatalogModel:
 
     def features_of(self, catalog: Catalog) -> FeatureTable:
         """Return the model's features of all sources of a catalogue; see :meth:`label` for what it lacks."""
+        if any("Variability_Index" in name for name in self.features):
+            catalog = in_bins_of(catalog, self.provenance.origin.release)
         table = extract_features(catalog, self.features, self.grouping, imputation=self.imputation, unknown=True)
         none = np.flatnonzero(table.imputed_value.all(axis=0))
         lacking = [table.features[j].name for j in none]
@@ -296,10 +299,10 @@ class CatalogModel:
     def _metadata(self, catalog: Catalog, recipe: Recipe) -> dict[str, Any]:
         """Return the metadata of the label table. What is None is absent.
 
-        Warns with CatalogWarning when the training catalogue was fitted with other priors than this one.
+        Warns with CatalogWarning when the training catalogue has another exposure or other priors than this one.
         """
         about = self.provenance
-        warn_of_other_priors(about.origin.release, catalog.release, self.features)
+        warn_of_other_release(about.origin.release, catalog.release, self.features)
         learned = replace(recipe, settings=Settings(**self.estimator.get_params()))
         found = {
             "creator": f"fermiclass {__version__}",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 import numpy as np
 
 from fermiclass.catalog import TARGETS, THREE_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog.time_bins import in_bins_of
 from fermiclass.errors import CatalogError, ClassError, RecipeError, in_one_line
 from fermiclass.features import (
     DEFAULT_FEATURE_SET,
@@ -162,12 +163,15 @@ class Recipe:
         if sources is not None:
             targets_of(sources, grouping, self.targets)
             if sources is not catalog:
+                sources = in_bins_of(sources, catalog.release.name, catalog)
                 features, left_out = known_features(features, catalog, sources)
         table = extract_features(catalog, features, grouping)
         rows = training_rows(catalog, table, grouping, min_significance=self.min_significance)
         names = ",".join(feature.name for feature in table.features)
         resolved = replace(self, features=names, classes=grouping.spec)
-        return Checked(resolved, catalog, grouping, table, rows, tuple(left_out))
+        return Checked(
+            resolved, catalog, grouping, table, rows, tuple(left_out), catalog if sources is None else sources
+        )
 
     # --- as text -----------------------------------------------------------------------------------------------------
 
@@ -277,6 +281,7 @@ class Checked:
     table: FeatureTable  #: Features of all its sources.
     rows: FeatureTable  #: Features and labels of the sources to learn from.
     left_out: tuple[str, ...]  #: Features that were left out.
+    sources: Catalog  #: The catalogue to label, with the time bins of the training catalogue.
 
     @property
     def of_one_class(self) -> FeatureTable:

@@ -196,7 +196,7 @@ def classify(
     )
     checked = recipe.check(catalog if train_on is None else train_on, catalog)
     table = checked.table if train_on is None else None
-    return train_checked(checked).label(catalog, counterparts=counterparts, table=table)
+    return train_checked(checked).label(checked.sources, counterparts=counterparts, table=table)
 
 
 def retrain(

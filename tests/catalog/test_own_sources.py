@@ -435,6 +435,14 @@ def test_limits_of_bands_beside_values_do_not_count(limit):
     np.testing.assert_array_equal(catalog.table["Flux_Band"], [bands["Flux_Band"]])
 
 
+def test_1fhl_is_refused_as_the_others():
+    row = {"Signif_Avg": 6.2, "Spectral_Index": 2.9, "Flux": 5e-11}
+    for more in ({"Source_Name": "1FHL J0102.3+0405"}, {"name": "x", "Flux10_30GeV": 4e-11}):
+        with pytest.raises(CatalogError, match="ASSOC_FHL"):
+            read_sources(row | more)
+    assert len(read_sources(row | {"Source_Name": "3FHL J0102.3+0405", "Flux1000": 1e-9}))  # fitted from 1 GeV
+
+
 @pytest.mark.parametrize("header", [{}, {"CDS-NAME": "3FHL", "VERSION": "v13"}])
 def test_values_above_10_gev_are_refused(tmp_path, header):
     row = {"Source_Name": "3FHL J0001.2-0748", "RAJ2000": 0.3, "DEJ2000": -7.8, "Signif_Avg": 9.0}
