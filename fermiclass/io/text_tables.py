@@ -65,7 +65,8 @@ def from_text(content: bytes, *, is_csv: bool = False) -> Table:
         start -= 1
         lines[start] = above
     dashes = next((k for k in range(start + 1, min(start + 4, len(lines))) if _DASHES.fullmatch(lines[k])), start)
-    table = ascii.read("\n".join([lines[start], *lines[dashes + 1 :], ""]), format="csv", delimiter=separator)
+    form = {"format": "tab"} if separator == "\t" else {"format": "csv", "delimiter": separator}
+    table = ascii.read("\n".join([lines[start], *lines[dashes + 1 :], ""]), **form)
     units = lines[dashes - 1].split(separator) if dashes > start + 1 else []
     for name, unit in zip(table.colnames, units, strict=False):
         table[name].unit = unit.strip() or None

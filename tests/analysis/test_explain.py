@@ -196,6 +196,7 @@ def test_class_priors(model, few, name, explained):
         explain(model, few, name, class_priors="guessed")
 
 
+@pytest.mark.filterwarnings("ignore:.*years of data")
 def test_a_source_of_another_release(model, few):
     dr1 = read_catalog(slim_path("4FGL-DR1"))
     with pytest.warns(CatalogWarning, match="4FGL-DR1 fits LP_beta with no prior"):

@@ -182,6 +182,7 @@ def test_classify_is_train_and_label(model, few):
 
 
 @pytest.mark.usefixtures("eagerly")
+@pytest.mark.filterwarnings("ignore:.*years of data")
 def test_train_on_another_release(few):
     earlier = read_catalog(slim_path("4FGL-DR1"))[::10]
     estimator = NIMGPClassifier(steps=5, num_inducing=10)
@@ -195,6 +196,7 @@ def test_train_on_another_release(few):
 
 
 @pytest.mark.parametrize("release", ["4FGL-DR1", "4FGL-DR3"])
+@pytest.mark.filterwarnings("ignore:.*years of data")
 def test_every_release_can_be_labelled(model, release):
     catalog = read_catalog(slim_path(release))[::50]
     with pytest.warns(CatalogWarning, match=f"{release} fits LP_beta with no prior, and 4FGL-DR4, .* mean 0.1"):
