@@ -148,7 +148,7 @@ def _as_catalog(given: Table, places: list[int], shown: str, said: Mapping[str, 
         notes.append("Variability_Index counts if its number of time bins is known (--variability-bins)")
     convert_units(clean, shown)
     in_doubt = take_implausible_as_missing(clean, shown)
-    reading.join_bands(clean)
+    reading.join_bands(clean, _BANDS)
     _complete_bands(clean)
     done = _derive(clean)
     notes += done
@@ -250,6 +250,9 @@ def _complete_bands(table: Table) -> None:
             f"{max(_BANDS)} bands of 4FGL-DR4, or flux_points at any energies (from Python), or leave the bands out."
         )
     flux, limit = _of_width(flux, bands), _of_width(limit, bands)
+    if np.flatnonzero(np.isfinite(flux).any(axis=0)).tolist() == [0, 1, 2, 3, 4]:
+        message = "bands 1 to 5 are taken as those of 4FGL, from 50 MeV to 10 GeV; those of 3FGL and 3FHL are others"
+        warnings.warn(message, CatalogWarning, stacklevel=4)
     error = error.reshape(len(table), -1)
     if error.shape[1] <= max(_BANDS):
         error = _of_width(error, bands)

@@ -143,11 +143,11 @@ def refuse_hard(columns: Collection[str], names: Iterable[str], source: str) -> 
         )
 
 
-def join_bands(table: Table) -> None:
-    """Turn columns X_Band_1 ... X_Band_n, as of a data frame, into one column X_Band of n values.
+def join_bands(table: Table, known: Collection[int] = tuple(BAND_EDGES)) -> None:
+    """Turn columns X_Band_1 ... X_Band_n, as of a data frame, into one column X_Band.
 
-    If only some of the bands of 4FGL-DR4 have a column, the other values are NaN. A column with more than 8 has two
-    values of each band.
+    It has n values, if that is one of the known numbers of bands, else the 8 of 4FGL-DR4, NaN without a column. More
+    than 8 are two values of each band.
     """
     bands: dict[str, dict[int, str]] = {}
     for name in table.colnames:
@@ -155,8 +155,8 @@ def join_bands(table: Table) -> None:
             bands.setdefault(found[1], {})[int(found[2])] = name
     for name, members in bands.items():
         last, first = max(members), table[members[min(members)]]
-        sizes = [n for n in (*BAND_EDGES, 16, last) if n >= last]
-        size = next(n for n in sizes if n >= 8 or sorted(members) == [*range(1, n + 1)])
+        whole = len(members) == last and last in known
+        size = last if whole else next(n for n in (8, 16, last) if n >= last)
         if name in table.colnames or min(members) == 0:
             continue
         parts = [table[members[k]] if k in members else np.full(first.shape, np.nan) for k in range(1, size + 1)]
