@@ -30,9 +30,11 @@ def review(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS, default=False)
 def tests(session: nox.Session) -> None:
-    """Run the tests with the newest dependencies."""
+    """Run the tests with the newest dependencies, without the papers' tables and with them."""
     session.install(".[test]")
     session.run("pytest", *session.posargs)
+    session.install("./benchmarks")
+    session.run("pytest", "benchmarks/tests", *session.posargs)
 
 
 @nox.session(python=PYTHONS[0], venv_backend="uv", default=False)

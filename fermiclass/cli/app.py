@@ -46,7 +46,7 @@ ABOUT = {
 
 #: Entry points by which other distributions add commands. Their summaries say what the commands do.
 ENTRY_POINTS = "fermiclass.commands"
-_ELSEWHERE = {"benchmark": "it is a package of its own. Run pip install ./benchmarks in a clone of fermiclass"}
+_ELSEWHERE = {"benchmark": "it is a package of its own. Run pip install ./benchmarks in the folder of the clone"}
 
 
 class CommandGroup(click.Group):
@@ -75,7 +75,7 @@ class CommandGroup(click.Group):
                 raise FermiclassError(
                     f"the command '{cmd_name}' cannot be loaded ({in_one_line(error)}): install its package again"
                 ) from error
-        if cmd_name in _ELSEWHERE:
+        if cmd_name in _ELSEWHERE and not ctx.resilient_parsing:  # which completes words
             raise FermiclassError(f"the command '{cmd_name}' is not installed: {_ELSEWHERE[cmd_name]}")
         return None
 
