@@ -47,7 +47,7 @@ _ERRORS = ("pos_err", "poserr", "pos_error", "radec_err", "e_pos", "unc_position
 _IN_NAME = {"_arcsec": u.arcsec, "_arcmin": u.arcmin, "_deg": u.deg, "_mas": u.mas}
 _LAT_NAME = "FGL J"
 _WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
-_TINY = 1e-300
+_TINY, _SKY = 1e-300, 129600.0 / np.pi  # deg² of the sky
 
 
 class Surroundings(NamedTuple):
@@ -167,7 +167,8 @@ class Candidates:
 
         With offset x and the covariance Σ of both positions, ``f = exp(−xᵀ Σ⁻¹ x / 2) / (2π |Σ|^½)``. The density of
         candidates by chance, ρ, is that of the nearest 50 or more outside the ellipse; where a table covers ellipses
-        only, that of all ellipses with a candidate. A category has its share of ρ. The excess is f/ρ.
+        only, that of all ellipses with a candidate, and of claims that of the whole sky. A category has its share of ρ.
+        The excess is f/ρ.
         """
         ra, dec = (angles(sources, name, most) for name, most in zip(PLACE, (360.0, 90.0), strict=True))
         major, minor, angle = (angles(sources, name) for name in ELLIPSE)
@@ -187,6 +188,8 @@ class Candidates:
         if self.covers == "ellipses":
             covered = known & (inside > 0)
             density = np.full(len(sources), inside[covered].sum() / max(area[covered].sum(), _TINY))
+        elif self.covers == "claims":
+            covered, density = known, np.full(len(sources), len(self) / _SKY)
         else:
             covered, density = _density(tree, here, major, inside, area)
             covered &= known

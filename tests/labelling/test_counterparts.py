@@ -200,6 +200,18 @@ def test_claims_are_capped():
     assert factors.max() == MOST_OF_CLAIMS
 
 
+def test_few_claims_in_one_region_count():
+    rng = np.random.default_rng(10)
+    table, P = sources(rng, 300), kinds(rng, 300)
+    ra, dec = drawn_within(rng, table)
+    near = np.argsort(np.abs(table["DEJ2000"] - 40.0) + np.abs(table["RAJ2000"] - 180.0))[:12]
+    candidates = Candidates.of(Table({"ra": ra[near], "dec": dec[near]}), covers="claims")
+    factors, (strength,) = weigh([candidates], table, P, np.ones(300, bool))
+    assert strength.completeness
+    assert np.all(factors[near, 0] > 1.0)
+    assert np.all(np.delete(factors[:, 0], near) < 1.0)
+
+
 @pytest.mark.parametrize(
     ("columns", "meta", "words"),
     [
