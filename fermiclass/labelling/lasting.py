@@ -34,6 +34,8 @@ CELL = 15.0  # degrees
 
 PARTS = 5  #: Number of parts of the even cells. The regression for a part did not learn from the sources in it.
 
+MOST = 0.998  #: Largest probability: a few of the brightest sources vanished, too.
+
 _FAINTEST = 3.5  # significance below which 1/S² would become a lever
 _BITS = 15
 _LARGEST_PRODUCT = 5.0
@@ -47,14 +49,15 @@ def lasting(catalog: Catalog) -> FloatArray:
     variability, the bits of Flags, and the status and the release of the source, with S = Signif_Avg. A release from
     which nothing was learned counts as 4FGL-DR4; 3FGL has a regression of its own. If the catalogue lacks a column that
     the regression needs, one on significance, error radius, status and release takes its place. An unknown value counts
-    as the average. In even cells, the regression did not learn from the sources in this part of the sky.
+    as the average. In even cells, the regression did not learn from the sources in this part of the sky. The probability
+    is :data:`MOST` at most.
     """
     models = json.loads(Path(__file__).with_name("lasting.json").read_text(encoding="utf-8"))
     about = models[_OTHER_LATER.get(catalog.release.name, "FL16Y")]
     inputs = inputs_of(catalog)
     model = about["full"] if set(about["full"]["inputs"]) <= set(inputs) else about["small"]
     eta = design(inputs, model["inputs"]) @ np.asarray(model["coefficients"]).T
-    return np.asarray(1.0 / (1.0 + np.exp(-eta[np.arange(len(catalog)), part_of_sky(catalog)])))
+    return np.minimum(1.0 / (1.0 + np.exp(-eta[np.arange(len(catalog)), part_of_sky(catalog)])), MOST)
 
 
 def part_of_sky(catalog: Catalog) -> NDArray[np.intp]:
