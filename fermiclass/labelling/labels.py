@@ -148,7 +148,8 @@ def label_table(
         # A masked value of Flags becomes NaN. An unknown value is no warning.
         bits = bits | FLAG_CATALOGUE * (np.nan_to_num(np.asarray(catalog.table["Flags"])) != 0)
     add_domain(table, ood_score, bits, LABEL_FLAGS)
-    add_column(table, LASTS, lasting(catalog), "Probability that a list made anew, such as FL16Y, has the source", "stat.probability")
+    about = "Probability that a list made anew, such as FL16Y, has the source"
+    add_column(table, LASTS, lasting(catalog), about, "stat.probability")
     return table
 
 

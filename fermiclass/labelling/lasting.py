@@ -49,8 +49,8 @@ def lasting(catalog: Catalog) -> FloatArray:
     variability, the bits of Flags, and the status and the release of the source, with S = Signif_Avg. A release from
     which nothing was learned counts as 4FGL-DR4; 3FGL has a regression of its own. If the catalogue lacks a column that
     the regression needs, one on significance, error radius, status and release takes its place. An unknown value counts
-    as the average. In even cells, the regression did not learn from the sources in this part of the sky. The probability
-    is :data:`MOST` at most.
+    as the average. In even cells, the regression did not learn from the sources in this part of the sky. It is at
+    most :data:`MOST`.
     """
     models = json.loads(Path(__file__).with_name("lasting.json").read_text(encoding="utf-8"))
     about = models[_OTHER_LATER.get(catalog.release.name, "FL16Y")]
