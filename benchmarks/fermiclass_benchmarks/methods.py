@@ -19,7 +19,7 @@ from fermiclass.nimgp.names import (
     METHODS,
     PAPER_ESTIMATOR,
 )
-from fermiclass.nimgp.settings import Settings, join_settings
+from fermiclass.nimgp.settings import Settings
 
 #: The estimator with which ``classify`` labels, and one that maximises the evidence lower bound with all rows.
 DEFAULT, CLASSIFIER = "default", "classifier"
@@ -85,6 +85,16 @@ def authors_start(input_dim: int) -> dict[str, Any]:
         "training": {"inducing": "random"},
         "inputs": {"units": "inputs", "spread": 1e-5},
     }
+
+
+def join_settings(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings from several sources; later ones come first, also within options."""
+    joined: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.items():
+            both = name in ("inputs", "hyper", "training") and isinstance(joined.get(name), Mapping)
+            joined[name] = {**joined[name], **value} if both else value
+    return joined
 
 
 def make_estimator(

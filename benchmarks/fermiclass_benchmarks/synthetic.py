@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fermiclass.nimgp.settings import join_settings
 from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass_benchmarks.gp_draws import SETTINGS, LatentFunctions, bayes_probabilities, draw_problem
-from fermiclass_benchmarks.methods import authors_start
+from fermiclass_benchmarks.methods import authors_start, join_settings
 
 NOISES = ("0.1", "0.25", "0.5")
 NUM_TEST = 1000

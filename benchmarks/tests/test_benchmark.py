@@ -8,11 +8,10 @@ import pytest
 from fake import CELLS, Constant, FakeBenchmark, Learner
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier
-from fermiclass.nimgp.settings import join_settings
 from fermiclass_benchmarks import BENCHMARKS, make_benchmark
 from fermiclass_benchmarks.benchmark import Problem
 from fermiclass_benchmarks.harness import Work, run_split
-from fermiclass_benchmarks.methods import MethodOptions
+from fermiclass_benchmarks.methods import MethodOptions, join_settings
 
 
 def records_of(estimator, cell="easy/0", splits=(0, 3)):

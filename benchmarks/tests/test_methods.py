@@ -9,9 +9,9 @@ from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from fermiclass.nimgp.names import FULL_BATCH, LIKELIHOODS, PAPER_ESTIMATOR
-from fermiclass.nimgp.settings import Settings, join_settings
+from fermiclass.nimgp.settings import Settings
 from fermiclass_benchmarks import methods
-from fermiclass_benchmarks.methods import MethodOptions, make_estimator
+from fermiclass_benchmarks.methods import MethodOptions, join_settings, make_estimator
 
 
 def made(name, settings=None, **options):
@@ -94,3 +94,10 @@ def test_label_noise_may_be_fixed(likelihood):
     fixed = made(f"default:mgp@{likelihood}-fixed")
     assert fixed == made("default:mgp") | {"likelihood": likelihood, "hyper": {"epsilon": 1e-3}}
     assert made(f"mgp@{likelihood}-fixed", {"hyper": {"epsilon": None}})["hyper"]["epsilon"] == 1e-3
+
+
+def test_settings_are_joined_within_their_options():
+    one = {"steps": 3, "hyper": {"epsilon": 0.1, "white": 0.2}}
+    other = {"hyper": {"white": 0.3}, "label_weights": {"a": 1.0}}
+    assert join_settings(one, other) == {"steps": 3, "hyper": {"epsilon": 0.1, "white": 0.3}, "label_weights": {"a": 1}}
+    assert one["hyper"]["white"] == 0.2

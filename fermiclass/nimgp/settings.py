@@ -324,16 +324,6 @@ def described(value: Any) -> str:
     return type(value).__name__ if is_gpflows else repr(value)
 
 
-def join_settings(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings from several sources; later ones come first, also within options that are mappings."""
-    joined: dict[str, Any] = {}
-    for part in parts:
-        for name, value in part.items():
-            both = isinstance(value, Mapping) and isinstance(joined.get(name), Mapping) and name in _OPTIONS
-            joined[name] = {**joined[name], **value} if both else value
-    return joined
-
-
 def _of_labels(name: str, given: Any) -> dict[str, Any]:
     """Return the classes or the weight of each label."""
     if not isinstance(given, Mapping) or not all(isinstance(label, str) for label in given):

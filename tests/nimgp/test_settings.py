@@ -7,7 +7,7 @@ import pytest
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor
 from fermiclass.nimgp.names import INPUT_PRIORS, KERNELS, LIKELIHOODS, METHODS, NOISES
-from fermiclass.nimgp.settings import HyperOptions, Settings, join_settings
+from fermiclass.nimgp.settings import HyperOptions, Settings
 
 NO_NUMBER = (0, -0.1, float("nan"), float("inf"), "a", True)
 NOT_WHOLE = (0, -1, 2.5, "3", True)
@@ -126,10 +126,3 @@ def test_files_with_other_settings_are_refused():
     del content["steps"]
     with pytest.raises(ValueError, match="steps"):
         Settings.from_json(content)
-
-
-def test_settings_are_joined_within_their_options():
-    one = {"steps": 3, "hyper": {"epsilon": 0.1, "white": 0.2}}
-    other = {"hyper": {"white": 0.3}, "label_weights": {"a": 1.0}}
-    assert join_settings(one, other) == {"steps": 3, "hyper": {"epsilon": 0.1, "white": 0.3}, "label_weights": {"a": 1}}
-    assert one["hyper"]["white"] == 0.2
