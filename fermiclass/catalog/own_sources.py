@@ -87,7 +87,9 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None, variabil
     except TypeError as error:
         raise CatalogError(f"{shown}: {in_one_line(error)}. Remove the column.") from error
     said = own.standard_names(columns or {}, [name for each, _ in tables for name in each.colnames], shown)
-    parts = [_as_catalog(each, places, shown, said, len(tables) == 1) for each, places in tables]
+    parts = []
+    for each, places in tables:  # no comprehension, which is one more frame between a warning and the caller
+        parts.append(_as_catalog(each, places, shown, said, len(tables) == 1))
     catalog = _together(parts, [place for _, places in tables for place in places])
     brought = [Brought("columns", ",".join(f"{side}={column}" for side, column in columns.items()))] if columns else []
     if variability_bins is not None:
