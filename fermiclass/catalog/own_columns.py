@@ -164,6 +164,13 @@ def unit_of(name: str, found: Mapping[str, str], said: Mapping[str, Said]) -> st
     return next((UNITS[word] for word in words if word in UNITS), None)
 
 
+def idle(sides: Iterable[str], used: Collection[str]) -> list[str]:
+    """Return names on the left of ``--columns`` whose quantity is none of the columns that features use."""
+    of = {side: _SIDES.get(side.lower(), "").removeprefix("Unc_").removesuffix("_UL") for side in sides}
+    needed = {*used, *USUAL, *(name for name in RAW_COLUMNS if name.startswith("Conf_95"))}
+    return [side for side, quantity in of.items() if quantity in RAW_COLUMNS and quantity not in needed]
+
+
 def looks_known(name: str, found: Iterable[str]) -> bool:
     """Whether a column that was not taken has a doubtful name, or that of an error or a limit of one that was taken."""
     forms = (*_ERROR_NAMES, *_LIMIT_NAMES)

@@ -86,8 +86,9 @@ def _plain(table: Table, *, commas: bool = False) -> Table:
         elif commas and any(texts) and all(map(_COMMA.fullmatch, texts)):
             table[name] = Column([float(each.replace(",", ".") or "nan") for each in texts], unit=unit)
         elif texts and all(map(_LIST.fullmatch, texts)):
+            items = [re.split(r"\s*,\s*" if "," in x else r"\s+", x[1:-1].strip()) for x in texts]
             with suppress(ValueError):
-                table[name] = Column(rows_of_numbers([re.findall(r"[^\s,()\[\]]+", x) for x in texts]), unit=unit)
+                table[name] = Column(rows_of_numbers([[y or "nan" for y in each] for each in items]), unit=unit)
     return plain_table(table)
 
 

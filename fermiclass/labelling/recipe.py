@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import json
 import tomllib
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
 
-from fermiclass.catalog import TARGETS, THREE_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import TARGETS, THREE_CLASSES, Catalog, CatalogWarning, ClassGrouping
+from fermiclass.catalog.own_columns import idle
 from fermiclass.catalog.time_bins import in_bins_of
 from fermiclass.errors import CatalogError, ClassError, RecipeError, in_one_line
 from fermiclass.features import (
@@ -167,6 +169,9 @@ class Recipe:
                 features, left_out = known_features(features, catalog, sources)
         table = extract_features(catalog, features, grouping)
         rows = training_rows(catalog, table, grouping, min_significance=self.min_significance)
+        if unused := idle((sources or catalog).origin.columns, [each for f in table.features for each in f.columns]):
+            message = f"--columns: {', '.join(unused)} not used, as no feature needs it. Name it, too (--features)"
+            warnings.warn(message, CatalogWarning, stacklevel=3)
         names = ",".join(feature.name for feature in table.features)
         resolved = replace(self, features=names, classes=grouping.spec)
         return Checked(

@@ -76,3 +76,10 @@ def test_another_exposure_is_told():
     with pytest.warns(CatalogWarning, match="3FGL has 4 years.*Train on 3FGL"):
         warn_of_other_release("4FGL-DR4", by_name["3FGL"], ())
     warn_of_other_release("4FGL-DR4", by_name["4FGL-DR3"], ())
+
+
+def test_a_column_that_no_feature_needs_is_told(dr4):
+    own = read_sources({"PL_Index": 2.2, "n": 100.0, "s": 8.0}, {"npred": "n", "Signif_Avg": "s"})
+    with pytest.warns(CatalogWarning, match="npred not used, as no feature needs it"):
+        Recipe().check(dr4, own)
+    Recipe(features="PL_Index,ln_Npred,ln_Signif_Avg").check(dr4, own)

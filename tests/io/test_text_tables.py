@@ -72,9 +72,9 @@ def test_forms_of_astropy(form, tmp_path):
 
 def test_lists_in_cells_are_values_of_one_source(tmp_path):
     """As TOPCAT and pandas write them."""
-    (tmp_path / "t.csv").write_text('a,b,c\n"(1.0, 2.5)",[1. 2.],(x)\n"(3.0, NaN)",[3. 4.],y\n')
+    (tmp_path / "t.csv").write_text('a,b,c\n"(1.0, 2.5, 4)",[1. 2.],(x)\n"(3.0, , NaN)",[3. 4.],y\n')
     table = read_table(tmp_path / "t.csv")
-    np.testing.assert_array_equal(table["a"], [[1.0, 2.5], [3.0, np.nan]])
+    np.testing.assert_array_equal(table["a"], [[1.0, 2.5, 4.0], [3.0, np.nan, np.nan]])
     np.testing.assert_array_equal(table["b"], [[1.0, 2.0], [3.0, 4.0]])
     assert table["c"].tolist() == ["(x)", "y"]
 
