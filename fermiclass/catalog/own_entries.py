@@ -19,6 +19,7 @@ from fermiclass.io.plain import plain_column
 _SKY_COORDS = ("position", "coord", "skycoord")  #: Names of a `SkyCoord`.
 #: Names, in small letters, of what one source has one value of. A dictionary with a list under one has columns.
 _OF_ONE = {x for name, usual in NAMES.items() if "Band" not in name and name not in (VALUES, ERRORS) for x in usual}
+_KNOWN = {x for usual in NAMES.values() for x in usual}
 
 
 def tables_of(source: Any) -> list[tuple[Table, list[int]]]:
@@ -36,11 +37,20 @@ def tables_of(source: Any) -> list[tuple[Table, list[int]]]:
             source = [{"name": name} | dict(entry) for name, entry in source.items()]
     single = isinstance(source, Mapping | Row | np.void) or hasattr(source, "spectral_model") or hasattr(source, "iloc")
     single |= not isinstance(source, Iterable)
+    rows = [_as_row(each) for each in ([source] if single else source)]
+    shapes: dict[str, set[Any]] = {}
+    for name, entry in (pair for row in rows for pair in row.items()):
+        shapes.setdefault(name, set()).add(_shape(entry))
+    odd = {x for x, found in shapes.items() if None in found or (len(found) > 1 and x.lower() not in _KNOWN)}
+    if odd:
+        message = f"columns of another shape for each source are not read: {', '.join(sorted(odd))}"
+        warnings.warn(message, CatalogWarning, stacklevel=3)
     forms: dict[frozenset[Any], dict[int, dict[str, Any]]] = {}
-    for place, row in enumerate(map(_as_row, [source] if single else source)):
-        form = ((name, np.shape(x), str(getattr(x, "unit", "")), isinstance(x, str)) for name, x in row.items())
-        forms.setdefault(frozenset(form), {})[place] = row
-    return [(_without_objects(_stacked([*rows.values()])), [*rows]) for rows in forms.values()]
+    for place, row in enumerate(rows):
+        kept = {name: x for name, x in row.items() if name not in odd}
+        form = ((name, _shape(x), str(getattr(x, "unit", "")), isinstance(x, str)) for name, x in kept.items())
+        forms.setdefault(frozenset(form), {})[place] = kept
+    return [(_without_objects(_stacked([*some.values()])), [*some]) for some in forms.values()]
 
 
 def _as_table(source: Any) -> Table | None:
@@ -66,7 +76,14 @@ def _as_table(source: Any) -> Table | None:
 
 
 def _is_list(entry: Any) -> bool:
-    return hasattr(entry, "__len__") and not isinstance(entry, str | bytes | Mapping) and np.shape(entry) != ()
+    return hasattr(entry, "__len__") and not isinstance(entry, str | bytes | Mapping) and _shape(entry) != ()
+
+
+def _shape(entry: Any) -> tuple[int, ...] | None:
+    try:
+        return np.shape(entry)
+    except ValueError:  # lists of different lengths
+        return None
 
 
 def _stacked(rows: list[dict[str, Any]]) -> Table:

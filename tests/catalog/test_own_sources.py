@@ -537,7 +537,7 @@ def test_sources_in_any_form_are_the_same():
     forms += [{"sources": forms[2]}, {name: table[name].data for name in table.colnames}, table.as_array()]
     forms += [[*table.as_array()], [rows[0], table[1]], [table.loc["a"], rows[1]]]
     forms += [frame, [each for _, each in frame.iterrows()], [*frame.itertuples()]]
-    forms += [[rows[0] | {"covar": np.eye(2)}, rows[1] | {"covar": np.eye(3)}]]
+    forms += [[rows[0] | {"covar": np.eye(2)}, rows[1] | {"covar": [[1], [2, 3]]}]]
     for form in forms:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*not read")
