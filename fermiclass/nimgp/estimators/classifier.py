@@ -234,7 +234,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
 
     def _adopt(self, fitted: Fitted) -> Self:
         """Show what was fitted as attributes."""
-        self.classes_, self.temperature_ = np.asarray(fitted.classes), fitted.temperature
+        self.classes_, self.temperature_ = np.asarray(fitted.target.classes), fitted.temperature
         learned = None if self.method == "mgp" else fitted.parameters.get("noise")
         self.noise_variance_ = None if learned is None else learned * fitted.scaling.scale**2
         self.label_noise_ = float(fitted.parameters.get("label_noise", 0.0))
