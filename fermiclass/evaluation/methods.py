@@ -17,6 +17,7 @@ from fermiclass.catalog.classes import CHANCE_CODES, CODE_NATURES
 from fermiclass.evaluation.baselines import BASELINES, BaselineClassifier, available_baselines
 from fermiclass.features import FeatureTable
 from fermiclass.io import FloatArray
+from fermiclass.labelling.associations import of_release
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.labelling.training import train
 from fermiclass.nimgp.settings import Settings
@@ -115,6 +116,20 @@ def is_baseline(name: str) -> bool:
     """Return whether a name is that of a baseline which is installed, with or without suffixes."""
     parts = _NAME.fullmatch(name)
     return parts is not None and parts[1] in available_baselines()
+
+
+def factors_of(sources: Catalog, grouping: ClassGrouping) -> FloatArray | None:
+    """Return the factors with which the default multiplies the probabilities of :data:`NATURES`, ``(n, 5)``.
+
+    They are those of the selection of AGN and of CLASS2, with the default classes of the catalogue as `grouping`. None
+    for a list of which they are not known.
+    """
+    known = of_release(sources.release.name)
+    if known is None:
+        return None
+    names = [name for name in NATURES if name in grouping.names]
+    found = known.selection.ratios(sources, grouping, names) * known.second.factors(sources, grouping, names)
+    return np.asarray(found[:, [names.index(name if name in names else "psr") for name in NATURES]])
 
 
 def open_baselines() -> list[str]:

@@ -20,7 +20,7 @@ from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.catalog.classes import CHANCE_CODES
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sources
-from fermiclass.evaluation.methods import Split
+from fermiclass.evaluation.methods import Split, factors_of
 from fermiclass.evaluation.metrics import Truth, known
 from fermiclass.features import extract_features, parse_features
 from fermiclass.io import FloatArray
@@ -65,6 +65,8 @@ class Targets:
     later: str = ""  #: Name of the catalogue that gives the classes, if it is another one.
     together: tuple[str, ...] = ()  #: Groups of the populations that are counted together, too.
     meta: Mapping[str, Any] = field(default_factory=dict)  #: Numbers and choices to write.
+    #: (N, C) factors of the default's probabilities, which those of any method could have; None if it has none.
+    factors: FloatArray | None = None
 
     @property
     def scored(self) -> NDArray[np.intp]:
@@ -191,6 +193,9 @@ def open_world(
         classes=NATURES,
         truth=truth,
         populations=populations,
+        factors=factors_of(earlier[rows], earlier.grouping(None))
+        if recipe.class_priors == "selection" and recipe.class2
+        else None,
         floor=1e-4,
         later=str(later.source),
         together=("pulsar", "other"),

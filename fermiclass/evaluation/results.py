@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -148,6 +148,24 @@ class Evaluation:
                 found[population] = about | asdict(self.difference(method, best, population))
         return found
 
+    @cached_property
+    def same_factors(self) -> Evaluation | None:
+        """The baselines with the default's factors, own methods as they are, and these without the factors.
+
+        So the classifiers are compared, and not the class priors and CLASS2. None without factors or baselines.
+        """
+        factors = self.targets.factors
+        if factors is None or self.best_baseline() is None:
+            return None
+        found: dict[str, Result] = {}
+        for name, each in self.results.items():
+            if each.method.is_baseline:
+                found[name] = replace(each, p=_times(each.p, factors))
+            elif not each.method.as_trained:
+                bare = replace(each.method, name=f"{name} without factors")
+                found |= {name: each, bare.name: replace(each, method=bare, p=_times(each.p, 1.0 / factors))}
+        return Evaluation(self.targets, found)
+
     def per_class(self, method: str, population: str = "all") -> dict[str, dict[str, Any]]:
         """Return :func:`fermiclass.evaluation.metrics.per_class` of a population."""
         groups, together = tuple(self.targets.populations[population].groups), self.targets.together
@@ -177,6 +195,9 @@ class Evaluation:
             "found": {name: row["n"] for name, row in self.per_class(self.best).items()},
             "methods": {name: self._method_to_dict(name) for name in self.results},
         }
+        if (same := self.same_factors) is not None:
+            own = [name for name, each in same.results.items() if not each.method.is_baseline]
+            found["same_factors"] = {name: same.versus_baselines(name) for name in own}
         # JSON has no NaN and no infinity: null stands for an undefined number.
         plain: dict[str, Any] = json.loads(json.dumps(plain_value(found)), parse_constant=lambda name: None)
         return plain
@@ -213,6 +234,11 @@ class Evaluation:
         """Return probabilities and truth by the groups of a population, of its scored sources, or of all."""
         rows = self.targets.scored_of(population) if known else self.targets.populations[population].mask
         return self.targets.grouped(self.results[method].p, population)[rows], self.targets.truth_of(population)[rows]
+
+
+def _times(p: FloatArray, factors: FloatArray) -> FloatArray:
+    product = p * factors
+    return np.asarray(product / product.sum(axis=1, keepdims=True))
 
 
 def evaluate(

@@ -183,6 +183,12 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
     for table in (populations_table(evaluation), significance_table(evaluation)):
         if table is not None:
             console.print(table)
+    if (same := evaluation.same_factors) is not None and (compared := populations_table(same)) is not None:
+        console.print(
+            "The class priors and CLASS2 are factors that any probability could have. The same comparison with the "
+            "default's factors on all baselines, and of the model without them:"
+        )
+        console.print(compared)
     console.print(f"True classes and the most probable ones by {best}; expected: the sum of its probabilities.")
     console.print(confusion_table(evaluation.confusion(best).tolist(), evaluation.classes))
     console.print(classes_table(evaluation, best))

@@ -1,10 +1,15 @@
 """What an evaluation computes from the probabilities, each against plain numpy."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from fermiclass import Recipe, train
+from fermiclass.catalog import NATURES
+from fermiclass.evaluation import Evaluation
+from fermiclass.evaluation.methods import factors_of
 from fermiclass.evaluation.metrics import COLUMNS, Column
 from fermiclass.show.evaluation import directions
 
@@ -110,3 +115,32 @@ def test_json(evaluation):
         assert set(COLUMNS) | {"n", "per_class", "reliability", "confusion"} <= set(about["unassociated"])
         assert sum(row["n"] for row in about["by_significance"]) == sum(map(sum, about["confusion"])) == 190
         assert ("versus_baselines" in about) is not about["is_baseline"]
+
+
+def test_the_same_factors_for_all():
+    """Baselines have the factors, own methods also go without them; factors of 1 change nothing."""
+    made = make_up_evaluation({"own": 0.1, "base": 0.3})
+    own = replace(made.results["own"], method=replace(made.results["own"].method, as_trained=False))
+    factors = np.random.default_rng(0).lognormal(size=made.results["own"].p.shape)
+    found = {}
+    for name, given in {"some": factors, "ones": np.ones_like(factors)}.items():
+        targets = replace(made.targets, factors=given)
+        found[name] = Evaluation(targets, {**made.results, "own": own}).same_factors
+    expected = made.results["base"].p * factors
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert found["some"].results["base"].p == pytest.approx(expected)
+    assert found["some"].results["own"].p is own.p
+    back = found["some"].results["own without factors"].p * factors
+    assert back / back.sum(axis=1, keepdims=True) == pytest.approx(own.p / own.p.sum(axis=1, keepdims=True))
+    assert found["ones"].results["base"].p == pytest.approx(made.results["base"].p)
+    assert made.same_factors is None
+
+
+def test_factors_are_those_of_the_default(few):
+    """Without them its labels are those with the class priors of the training, and without CLASS2."""
+    bare = few[few.classes == ""]
+    model = train(few, recipe=Recipe().with_settings(steps=20, num_inducing=10))
+    with_factors, without = (model.label(bare, **given) for given in ({}, {"class_priors": "trained", "class2": False}))
+    P, trained = (np.stack([t[f"P_{name}"] for name in NATURES], axis=1) for t in (with_factors, without))
+    expected = trained * factors_of(bare, few.grouping(None))
+    assert expected / expected.sum(axis=1, keepdims=True) == pytest.approx(P, abs=1e-5)
