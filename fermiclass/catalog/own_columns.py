@@ -133,6 +133,8 @@ def find_columns(given: Table, said: Mapping[str, Said], shown: str, *, needed: 
     Raises CatalogError when none tells a spectrum and one is needed.
     """
     there = {name.lower(): name for name in reversed(given.colnames)}
+    if "flux_band_0" in there:
+        raise CatalogError(f"{shown} has {there['flux_band_0']}: bands count from 1, at 50 to 100 MeV. Rename them.")
     found = {name: each.column for name, each in said.items() if each.column in given.colnames}
     for name, usual in NAMES.items():
         meant = (there[each] for each in usual if each in there and _is_meant(given[there[each]], name, there, found))

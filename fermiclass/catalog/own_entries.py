@@ -67,11 +67,14 @@ def _as_table(source: Any) -> Table | None:
     if isinstance(getattr(source, "table", None), Table) and not isinstance(source, Row):  # a catalogue of gammapy
         return source.table
     if isinstance(source, Mapping) and any(_is_list(x) and str(name).lower() in _OF_ONE for name, x in source.items()):
-        lengths = {str(name): len(x) for name, x in source.items() if _is_list(x)}
-        if len(set(lengths.values())) > 1:
-            shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        lists = {str(name): x for name, x in source.items() if _is_list(x)}
+        if len({len(x) for x in lists.values()}) > 1:
+            shown = ", ".join(f"{name} {len(x)}" for name, x in lists.items())
             raise CatalogError(f"a dictionary has columns of different lengths: {shown}. Give one row for each source.")
-        return Table({str(name): x for name, x in source.items()})
+        size = len(next(iter(lists.values())))
+        columns = {str(name): lists.get(str(name), [x] * size) for name, x in source.items()}
+        units = {name for name, x in columns.items() if isinstance(next(iter(x), 0), u.Quantity)}
+        return Table({name: u.Quantity(x) if name in units else x for name, x in columns.items()})
     return None
 
 
@@ -82,7 +85,7 @@ def _is_list(entry: Any) -> bool:
 def _shape(entry: Any) -> tuple[int, ...] | None:
     try:
         return np.shape(entry)
-    except ValueError:  # lists of different lengths
+    except (ValueError, TypeError):  # lists of different lengths, or of numbers with units
         return None
 
 

@@ -93,7 +93,7 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None, variabil
     catalog = _together(parts, [place for _, places in tables for place in places])
     brought = [Brought("columns", ",".join(f"{side}={column}" for side, column in columns.items()))] if columns else []
     if variability_bins is not None:
-        if variability_bins < 2:
+        if variability_bins != int(variability_bins) or variability_bins < 2:
             raise CatalogError(
                 f"variability_bins={variability_bins} is not valid: give the number of time bins, from 2."
             )

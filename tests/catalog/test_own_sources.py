@@ -549,8 +549,13 @@ def test_sources_in_any_form_are_the_same():
     different = [{"name": "c", "PL_Index": 2.0, "pivot_energy": 2.0 * u.GeV}, rows[0], {"ra": "05:34:32", "dec": "22"}]
     with pytest.warns(CatalogWarning, match="converted"):
         mixed = read_sources(different)
+    with pytest.warns(CatalogWarning, match="converted"):
+        same = read_sources({"name": ["a", "b"], "PL_Index": 2.0, "pivot_energy": [1 * u.GeV, 2 * u.GeV]}).table
     assert mixed.names.tolist() == ["c", "a", "row 3"]
     np.testing.assert_allclose(mixed.table["Pivot_Energy"], [2000.0, 1000.0, np.nan])
     np.testing.assert_allclose(mixed.table["PL_Index"], [2.0, np.nan, np.nan])
+    np.testing.assert_array_equal([same["PL_Index"], same["Pivot_Energy"]], [[2.0, 2.0], [1000.0, 2000.0]])
+    with pytest.raises(CatalogError, match="bands count from 1"):
+        read_sources(ROW | {f"flux_band_{k}": 1e-9 for k in range(8)})
     with pytest.raises(CatalogError, match="different lengths"):
         read_sources({"name": ["a", "b"], "PL_Index": [2.0]})
