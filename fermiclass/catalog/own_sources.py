@@ -136,7 +136,8 @@ def _as_catalog(given: Table, places: list[int], shown: str, said: Mapping[str, 
         data, where = own.values_of(name, given, found, said, shown)
         expected = EXPECTED[name].unit if name in EXPECTED else None
         usual = own.unit_of(name, found, said) or expected
-        given_unit = None if expected == "deg" and column.dtype.kind == "U" else column.unit  # texts are degrees now
+        of_text = name in reading.USUAL and column.dtype.kind == "U"  # positions, which are degrees now
+        given_unit = None if of_text else column.unit
         clean[name] = plain_column(data, given_unit or usual or unit, column.description, ucd)
         taken = f", taken as {usual}" if expected and column.unit is None else ""
         if original != name or where or taken:

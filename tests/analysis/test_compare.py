@@ -34,6 +34,16 @@ def published(labels):
     return Table({"Name": chosen["Source_Name"], "RA": chosen["RAJ2000"], "DEC": chosen["DEJ2000"], "Class": said})
 
 
+@pytest.mark.parametrize("name", ["4FGL", "Source_Name_4FGL", "4FGL-DR4", "PSRJ", "JNAME"])
+def test_names_of_other_programs(name):
+    """psrqpy's tables have positions as text and as numbers."""
+    row = {name: ["J0437-4715"], "RAJ": ["04:37:15.8"], "DECJ": ["-47:15:09.1"]}
+    for other in (row, {name: row[name], "RAJD": [69.3158], "DECJD": [-47.2525]}):
+        found = OtherList.of(Table(other))
+        assert found.names.tolist() == row[name]
+        np.testing.assert_allclose([found.ra[0], found.dec[0]], [69.3158, -47.2525], atol=1e-4)
+
+
 def test_classes(labels, published):
     found = compare(labels, OtherList.of(published))
     n = len(published)

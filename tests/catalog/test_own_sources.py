@@ -176,7 +176,10 @@ def test_a_table_with_sky_coordinates():
     assert "position" in read_sources(table).notes[-1]
     with_unit = Table({"ra": ["5.5", "1"], "dec": ["1", "2"], "PL_Index": [2.2] * 2})
     with_unit["ra"].unit = "hourangle"
-    np.testing.assert_allclose(read_sources(with_unit).table["RAJ2000"], [82.5, 15.0])
+    with_unit["r95"] = Table.Column(["6", "3"], unit="arcmin")
+    with pytest.warns(CatalogWarning, match="converted to deg"):
+        found = read_sources(with_unit).table
+    np.testing.assert_allclose([found["RAJ2000"], found["Conf_95_SemiMajor"]], [[82.5, 15.0], [0.1, 0.05]])
 
 
 @pytest.mark.parametrize(
