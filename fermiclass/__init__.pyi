@@ -39,3 +39,4 @@ from .saved import save_model as save_model
 from .show.page import read_metrics as read_metrics
 from .show.page import report_page as report_page
 from .show.page import write_report as write_report
+from .show.terminal import load_tensorflow as load_tensorflow

@@ -87,7 +87,7 @@ class CommandGroup(click.Group):
                     f"nothing is given after {argument.strip() or before}: give a value, or leave the option out", ctx
                 )
         close = difflib.get_close_matches(args[0], ABOUT, n=1)
-        if close and args[0] not in ABOUT:
+        if close and self.get_command(ctx, args[0]) is None:
             raise click.UsageError(f"there is no command '{args[0]}'. Did you mean '{close[0]}'?", ctx)
         return super().resolve_command(ctx, args)
 

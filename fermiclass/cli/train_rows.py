@@ -72,7 +72,7 @@ def train_rows(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Train on any number of rows in a Parquet, FITS or .npy file. Rows are read when they are needed.
+    """Train on any number of rows in a Parquet, CSV, FITS or .npy file. Rows are read when they are needed.
 
     \b
     Example:

@@ -22,7 +22,7 @@ from fermiclass.errors import ModelFolderError, OutputError
 from fermiclass.io.files import exists, move_into_place
 from fermiclass.io.plain import typed
 
-FORMAT, FORMAT_VERSION = "fermiclass model", 13
+FORMAT, FORMAT_VERSION = "fermiclass model", 14
 
 #: Kinds of models.
 CATALOGUE, ROWS, ESTIMATOR = "catalogue", "rows", "estimator"

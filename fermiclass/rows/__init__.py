@@ -1,7 +1,7 @@
 """Labelled rows with error bars. They are read from disk in chunks, so that memory does not grow with their number.
 
-``chunk`` defines rows, ``columns`` the roles of their columns. ``arrays``, ``parquet`` and ``fits`` read them, and
-``opening`` chooses by the ending of the file. ``passes`` has statistics and shuffled minibatches, ``rows_model`` trains
+``chunk`` defines rows, ``columns`` the roles of their columns. ``arrays``, ``parquet``, ``csv`` and ``fits`` read
+them, and ``opening`` chooses by the ending. ``passes`` has statistics and shuffled minibatches, ``rows_model`` trains
 on them, and ``predict`` labels rows, here or on the workers of a cluster.
 """
 

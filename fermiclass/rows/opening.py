@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fermiclass.errors import RowsError
@@ -11,6 +11,7 @@ from fermiclass.io.files import exists
 from fermiclass.rows.arrays import ArrayRows
 from fermiclass.rows.chunk import Rows
 from fermiclass.rows.columns import DEFAULT_LABEL, UNCERTAINTY_PREFIX
+from fermiclass.rows.csv import CSVRows, open_csv
 from fermiclass.rows.fits import FITSRows, open_fits
 from fermiclass.rows.parquet import ParquetRows, parquet_fragments
 
@@ -31,6 +32,7 @@ def open_rows(
     path
         ========================== ===================================================================
         .parquet, or a folder      a Parquet table, or a folder of them in the order of their names
+        .csv                       a table, which is read into memory as a whole
         .fits, .fit                a FITS binary table; unpack compressed files first
         .npy                       features only: no error bars, no labels
         a folder with X.npy        X.npy (N, D), and X_var.npy (N, D) and y.npy (N,) if they are there
@@ -63,8 +65,8 @@ def open_rows(
         return ArrayRows(place / "X.npy", y, X_var=X_var, feature_names=features)
     if features is None:
         raise RowsError(f"the features of '{path}' are not given. Name the columns that are features.")
-    reader = ParquetRows if kind == "parquet" else FITSRows
-    return reader(place, features, uncertainties=uncertainties, label=label, keep=keep, hdu=hdu)
+    readers: dict[str, Callable[..., Rows]] = {"parquet": ParquetRows, "csv": CSVRows, "fits": FITSRows}
+    return readers[kind](place, features, uncertainties=uncertainties, label=label, keep=keep, hdu=hdu)
 
 
 def open_training_rows(
@@ -87,8 +89,12 @@ def open_training_rows(
     kind = kind_of(place)
     if kind == "npy":
         return open_rows(path, features, uncertainties=uncertainties, label=label)
-    is_parquet = kind == "parquet"
-    found = parquet_fragments(place)[0].physical_schema.names if is_parquet else open_fits(place, hdu).columns.names
+    names_of: dict[str, Callable[[], list[str]]] = {
+        "parquet": lambda: parquet_fragments(place)[0].physical_schema.names,
+        "csv": lambda: open_csv(place).colnames,
+        "fits": lambda: open_fits(place, hdu).columns.names,
+    }
+    found = names_of[kind]()
     if features is None:
         features = [name for name in found if f"{UNCERTAINTY_PREFIX}{name}" in found]
         if not features:
@@ -105,7 +111,7 @@ def open_training_rows(
 
 
 def kind_of(path: Path) -> str:
-    """Return 'npy', 'parquet' or 'fits'."""
+    """Return 'npy', 'parquet', 'csv' or 'fits'."""
     if not exists(path):
         raise RowsError(f"there is no file or folder '{path}'. Check the name and the folder.")
     if not path.is_file() and not path.is_dir():
@@ -115,8 +121,10 @@ def kind_of(path: Path) -> str:
         return "npy"
     if path.is_dir() or name.endswith(".parquet"):
         return "parquet"
+    if name.endswith(".csv"):
+        return "csv"
     if name.endswith((".fits", ".fit", ".fits.gz", ".fit.gz")):
         return "fits"
     raise RowsError(
-        f"'{path}' does not have the ending of rows; expected .parquet, .fits, .fit, .npy, or a folder. Rename it."
+        f"'{path}' does not have the ending of rows; expected .parquet, .csv, .fits, .fit, .npy, or a folder: rename it"
     )

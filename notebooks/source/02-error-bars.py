@@ -19,9 +19,8 @@ import pandas as pd
 
 import fermiclass as fc
 from fermiclass import plots
-from fermiclass.show.terminal import load_tensorflow
 
-load_tensorflow(quiet=True)  # it prints nothing
+fc.load_tensorflow(quiet=True)  # it prints nothing
 
 PLACES = (Path.cwd(), *Path.cwd().parents, *Path(fc.__file__).parents)
 CATALOGS = next(place / "catalogs" for place in PLACES if (place / "catalogs").is_dir())

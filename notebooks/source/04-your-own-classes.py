@@ -15,9 +15,8 @@ import pandas as pd
 import fermiclass as fc
 from fermiclass import plots
 from fermiclass.evaluation import default_method, evaluate, folds
-from fermiclass.show.terminal import load_tensorflow
 
-load_tensorflow(quiet=True)  # it prints nothing
+fc.load_tensorflow(quiet=True)  # it prints nothing
 
 pd.set_option("display.float_format", "{:.3f}".format)
 PLACES = (Path.cwd(), *Path.cwd().parents, *Path(fc.__file__).parents)

@@ -21,9 +21,8 @@ from sklearn.preprocessing import StandardScaler
 
 import fermiclass as fc
 from fermiclass import plots
-from fermiclass.show.terminal import load_tensorflow
 
-load_tensorflow(quiet=True)  # it prints nothing
+fc.load_tensorflow(quiet=True)  # it prints nothing
 
 frame = load_breast_cancer(as_frame=True).frame
 frame["diagnosis"] = np.where(frame["target"] == 1, "benign", "malignant")

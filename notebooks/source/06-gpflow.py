@@ -6,17 +6,16 @@
 # kernels of some features only, and your own.
 
 # %%
+import warnings
 from pathlib import Path
 
-import gpflow
 import matplotlib.pyplot as plt
 import numpy as np
-import tensorflow_probability as tfp
 
 import fermiclass as fc
-from fermiclass.show.terminal import load_tensorflow
 
-load_tensorflow(quiet=True)  # it prints nothing
+fc.load_tensorflow(quiet=True)  # it prints nothing, if GPflow is imported later
+warnings.filterwarnings("ignore", message="pkg_resources")  # of GPflow
 
 PLACES = (Path.cwd(), *Path.cwd().parents, *Path(fc.__file__).parents)
 CATALOGS = next(place / "catalogs" for place in PLACES if (place / "catalogs").is_dir())
@@ -32,6 +31,9 @@ named = fc.train(catalog).label(catalog)
 # does not change. White noise is always added.
 
 # %%
+import gpflow
+import tensorflow_probability as tfp
+
 features = fc.extract_features(catalog).features
 D = len(features)
 smooth = gpflow.kernels.RationalQuadratic(lengthscales=np.full(D, 3.0 * np.sqrt(D)))

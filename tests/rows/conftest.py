@@ -5,10 +5,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from astropy.io import fits
+from astropy.table import Table
 
+from fermiclass.io.tables import write_table
 from fermiclass.rows import ArrayRows, FITSRows, ParquetRows, open_rows
 
-FORMATS = ("arrays", "npy", "parquet", "parquet-folder", "fits", "fits-scaled")
+FORMATS = ("arrays", "npy", "parquet", "parquet-folder", "csv", "fits", "fits-scaled")
 FEATURES, NOISE, LABEL = ["flux", "index", "curvature"], ["e_flux", None, "e_curvature"], "class"
 NAMES = {"uncertainties": NOISE, "label": LABEL}
 
@@ -75,6 +77,9 @@ def make_rows(form, data, folder, **options):
         for k, part in enumerate((slice(0, third), slice(third, third), slice(third, None))):
             write_parquet(folder / f"part-{k}.parquet", {key: a[part] for key, a in data.columns.items()})
         return ParquetRows(folder, FEATURES, **NAMES, **options)
+    if form == "csv":
+        write_table(Table(data.columns), folder / "rows.csv")
+        return open_rows(folder / "rows.csv", FEATURES, **NAMES, **options)
     scaled = ("flux", "index", "e_curvature") if form == "fits-scaled" else ()
     return FITSRows(write_fits(folder / "rows.fits", data.columns, scaled), FEATURES, **NAMES, **options)
 

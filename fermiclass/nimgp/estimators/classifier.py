@@ -182,7 +182,9 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
             Labels, ``(N,)``. A label may stand for a set of classes (see `label_sets`). Rows whose label is the empty
             string are left out; −1 is a class like any other.
         X_var
-            Noise variances of X, ``(N, D)``, non-negative; None for noiseless inputs, or a frame with errors.
+            Noise variances of X, ``(N, D)``, non-negative; None for noiseless inputs, or a frame with errors. NaN is an
+            error that is not known: it counts as the median of the known variances of the feature, or as the variance
+            of the feature itself where none is known.
         sample_weight
             Weights of rows, ``(N,)``: they multiply a row's term of the objective. Rows of weight 0 are left out.
         start
@@ -303,7 +305,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         X
             Observed inputs, ``(n, D)``, NaN where not known; or a data frame with columns ``Unc_x``, as in :meth:`fit`.
         X_var
-            Noise variances of X, ``(n, D)``; None for noiseless inputs.
+            Noise variances of X, ``(n, D)``; None for noiseless inputs. NaN, not known, counts as in :meth:`fit`.
 
         Returns
         -------

@@ -30,7 +30,7 @@ Progress = Callable[["TrainingState"], None]
 
 _PRIOR = ("input_prior.weights", "input_prior.mean", "input_prior.precision")
 _OUTPUTS = tuple(f"outputs.{name}" for name in Outputs._fields)
-_OTHERS = ("mean", "scale", "objective", "temperature", *_PRIOR)
+_OTHERS = (*Scaling._fields, "objective", "temperature", *_PRIOR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Fitted:
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return all that was learned but the classes as arrays by name, for files and pickles."""
         prior = dict(zip(_PRIOR, (self.prior.weights, self.prior.mean, self.prior.precision), strict=True))
-        found = {"mean": self.scaling.mean, "scale": self.scaling.scale, "objective": self.objective}
+        found = {**self.scaling._asdict(), "objective": self.objective}
         if isinstance(self.target, Outputs):
             found |= {name: np.asarray(value) for name, value in zip(_OUTPUTS, self.target, strict=True)}
         return {**found, "temperature": np.array(self.temperature), **prior, **self.parameters}
@@ -89,10 +89,11 @@ class Fitted:
         if missing:
             raise ValueError(f"the arrays lack {', '.join(missing)}")
         parameters = {name: array for name, array in arrays.items() if name not in others}
-        Z, mean, scale = arrays["posterior.Z"], arrays["mean"], arrays["scale"]
-        if Z.ndim != 3 or mean.shape != Z.shape[2:] or scale.shape != mean.shape or not np.all(scale > 0):
+        Z, scaling = arrays["posterior.Z"], Scaling(*(arrays[name] for name in Scaling._fields))
+        fitting = Z.ndim == 3 and {each.shape for each in scaling} == {Z.shape[2:]}
+        if not fitting or not np.all(scaling.scale > 0) or not np.all(scaling.usual_var >= 0):
             raise ValueError(f"posterior.Z has shape {Z.shape}, which does not fit mean and scale")
-        prior = _checked_prior(InputPrior(*(arrays[name] for name in _PRIOR)), len(mean))
+        prior = _checked_prior(InputPrior(*(arrays[name] for name in _PRIOR)), len(scaling.mean))
         temperature = arrays["temperature"]
         if temperature.shape != () or not temperature > 0:
             raise ValueError(f"the temperature is {temperature}, not one positive number")
@@ -103,7 +104,7 @@ class Fitted:
             target = LabelTable(classes, classes)
         model = _untrained(settings, target, Z[0], num_data=0)
         assign_weights(model, parameters)
-        known = settings, target, Scaling(mean, scale), prior, float(temperature), arrays["objective"], parameters
+        known = settings, target, scaling, prior, float(temperature), arrays["objective"], parameters
         return cls(*known, _predictor(settings, target, prior, model))
 
     def __reduce__(self) -> Any:

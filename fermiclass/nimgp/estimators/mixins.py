@@ -76,7 +76,7 @@ class SparseGP(BaseEstimator):
     fitted_: Fitted
 
     def _adopt(self, fitted: Fitted) -> Self:
-        self.mean_, self.scale_ = fitted.scaling
+        self.mean_, self.scale_ = fitted.scaling[:2]
         self.n_features_in_ = len(self.mean_)
         self.objective_ = fitted.objective
         self.fitted_ = fitted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -26,17 +26,18 @@ from fermiclass.nimgp.validation import align_columns, part_frame
 _MAX_BY_FRACTION = 100
 _ENOUGH = 20_000  # number of rows for k-means; more rows take longer and hardly improve the centres
 
-Check = Callable[[np.ndarray, Any], np.ndarray]  #: A check of X_var for X ``(N, D)``, zeros for None.
+Check = Callable[..., np.ndarray]  #: A check of X_var for X ``(N, D)``, zeros for None.
 
 
-def check_variances(X: np.ndarray, X_var: Any) -> np.ndarray:
+def check_variances(X: np.ndarray, X_var: Any, *, ensure_all_finite: bool | str = True) -> np.ndarray:
     """Return the variances of X; None means zeros.
 
-    Raises ValueError when their shape differs from the shape of X, or a variance is negative or not finite.
+    Raises ValueError when their shape differs from the shape of X, a variance is negative, or as `check_array` where it
+    is not finite.
     """
     if X_var is None:
         return np.zeros_like(X)
-    X_var = check_array(X_var, dtype=np.float64, order="C", input_name="X_var")
+    X_var = check_array(X_var, dtype=np.float64, order="C", input_name="X_var", ensure_all_finite=ensure_all_finite)
     if X_var.shape != X.shape:
         raise ValueError(f"X_var has shape {X_var.shape}, X has {X.shape}: every value of X needs its variance")
     if np.any(X_var < 0):
@@ -52,10 +53,15 @@ def refuse_rescaled(X: np.ndarray, X_var: np.ndarray, *, as_columns: bool) -> No
     MinMaxScaler may have rescaled them too.
     """
     values = np.ma.masked_invalid(X)
-    mean, std, largest, most = values.mean(axis=0), values.std(axis=0), np.abs(values).max(axis=0), X_var.max(axis=0)
+    mean, std, largest, most = (
+        values.mean(axis=0),
+        values.std(axis=0),
+        np.abs(values).max(axis=0),
+        np.fmax.reduce(X_var, axis=0),
+    )
     standard = np.ma.allclose(mean, 0.0, atol=1e-9) and np.ma.allclose(std, std > 0.5, atol=1e-9)  # or constant
-    to_one = as_columns and np.ma.allclose(largest, largest > 0.5) and np.allclose(most, most > 0.5)
-    if to_one or (standard and (np.any(np.median(X_var, axis=0) > 1.0) or (as_columns and not np.any(X_var)))):
+    to_one = as_columns and np.ma.allclose(largest, largest > 0.5) and np.ma.allclose(most, most > 0.5)
+    if to_one or (standard and (np.any(np.mean(X_var > 1.0, axis=0) > 0.5) or (as_columns and not np.any(X_var)))):
         raise ValueError(
             "X was rescaled, and its errors were not, or by themselves: does a step before rescale the columns? "
             "The estimator standardises values and errors itself, leave such a step out"
@@ -77,7 +83,7 @@ def training_rows(
     if X_var is not None and np.shape(X_var) == np.shape(X) and np.size(X):
         refuse_rescaled(np.asarray(X, np.float64), np.asarray(X_var, np.float64), as_columns=bool(errors))
     X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", **options)
-    return X, check(X, X_var), y
+    return X, check(X, X_var, **_finiteness(options)), y
 
 
 def new_rows(
@@ -103,17 +109,35 @@ def new_rows(
             )
     X_var = align_columns(X, X_var, features=getattr(estimator, "feature_names_in_", None))
     X = validate_data(estimator, X, dtype=np.float64, order="C", reset=False, **options)
-    return X, check(X, X_var)
+    return X, check(X, X_var, **_finiteness(options))
+
+
+def _finiteness(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the option by which NaN in X, and then in X_var too, is allowed."""
+    return {name: option for name, option in options.items() if name == "ensure_all_finite"}
 
 
 class Scaling(NamedTuple):
-    """Mean and scale by which inputs are standardised, ``(D,)`` each."""
+    """Mean and scale by which inputs are standardised, and what counts as a variance that is not known, ``(D,)`` each.
+
+    This is the median of the known variances of the feature, or its spread where none is known.
+    """
 
     mean: np.ndarray
     scale: np.ndarray
+    usual_var: np.ndarray
+
+    @classmethod
+    def of(cls, mean: np.ndarray, scale: np.ndarray, X_var: np.ndarray) -> Scaling:
+        """Return the scaling of rows with the variances ``X_var`` (N, D)."""
+        columns = zip(X_var.T, ~np.isnan(X_var).T, scale**2, strict=True)
+        return cls(
+            mean, scale, np.array([np.median(v[known]) if known.any() else spread for v, known, spread in columns])
+        )
 
     def apply(self, X: np.ndarray, X_var: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
         """Return standardised inputs and variances, within the limits of the settings."""
+        X_var = np.where(np.isnan(X_var), self.usual_var, X_var)
         unknown = np.isnan(X)  # they get mean and variance of all rows
         X, X_var = np.where(unknown, 0.0, (X - self.mean) / self.scale), np.where(unknown, 1.0, X_var / self.scale**2)
         if settings.inputs.clip is not None:
@@ -200,7 +224,7 @@ def random_seed(settings: Settings) -> int:
 def prepare(settings: Settings, rows: Rows, *, scaling: Scaling | None = None, Z: np.ndarray | None = None) -> Prepared:
     """Standardise rows, and choose initial values of training; `scaling` and `Z` may be those of another."""
     seed = random_seed(settings)
-    scaling = Scaling(*mean_and_scale(rows.X)) if scaling is None else scaling
+    scaling = Scaling.of(*mean_and_scale(rows.X), rows.X_var) if scaling is None else scaling
     X, X_var = scaling.apply(rows.X, rows.X_var, settings)
     prior = input_prior(settings, X, X_var, seed)
     if settings.expected_inputs:

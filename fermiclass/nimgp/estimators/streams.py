@@ -83,7 +83,7 @@ def fit_stream(
 
     check_streamable(settings, checkpoint=checkpoint is not None)
     table, weights = _label_table(settings, statistics), settings.label_weights or {}
-    scaling = Scaling(statistics.mean, scale_of(statistics.mean, statistics.std))
+    scaling = Scaling.of(statistics.mean, scale_of(statistics.mean, statistics.std), statistics.sample[1])
     seed, num_rows = random_seed(settings), statistics.num_rows
     batch_size = min(settings.batch_size if isinstance(settings.batch_size, Integral) else BATCH_SIZE, num_rows)
     low, high = (-np.inf, np.inf) if statistics.limits is None else statistics.limits

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, PowerTransformer, StandardScaler
 
-from fermiclass import NIMGPClassifier, NIMGPRegressor, UncertainGPRegressor
+from fermiclass import NIMGPClassifier, NIMGPRegressor, UncertainGPRegressor, load_model, save_model
 
 FEW = {"steps": 4, "num_inducing": 6, "learning_rate": 0.1}
 MODEL = NIMGPClassifier(method="nimgp-fo", **FEW)
@@ -119,3 +119,24 @@ def test_a_weight_counts_as_so_many_rows(rows):
     without = clone(model).fit(X, y, X_var=V, sample_weight=weight).predict_proba(X, X_var=V)
     only = clone(model).fit(X[some], y[some], X_var=V[some]).predict_proba(X, X_var=V)
     np.testing.assert_allclose(without, only, atol=1e-3)
+
+
+def test_an_error_that_is_not_known_is_the_usual_one_of_the_training(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.repeat(["a", "b"], 30)
+    X[:, 1] *= 3.0
+    V = rng.uniform(0.1, 0.3, X.shape)
+    some = np.where(rng.random(X.shape) < 0.3, np.nan, V)
+    filled = np.where(np.isnan(some), np.nanmedian(some, axis=0), some)
+    one, other = (clone(MODEL).fit(X, y, X_var=each) for each in (some, filled))
+    expected = other.predict_proba(X[:5], X_var=filled[:5])
+    np.testing.assert_array_equal(one.predict_proba(X[:5], X_var=filled[:5]), expected)
+    unknown = np.full((5, 2), np.nan)  # not the median of the new rows
+    usual = one.predict_proba(X[:5], X_var=np.tile(np.nanmedian(some, axis=0), (5, 1)))
+    save_model(one, tmp_path / "model")
+    for model in (one, load_model(tmp_path / "model")):
+        np.testing.assert_array_equal(model.predict_proba(X[:5], X_var=unknown), usual)
+    frame = pd.DataFrame({"u": X[:, 0], "Unc_u": np.sqrt(some[:, 0]), "v": X[:, 1], "Unc_v": np.nan})
+    spread = np.column_stack([some[:, 0], np.full(60, X[:, 1].var())])
+    one = clone(MODEL).fit(frame, y).predict_proba(frame)
+    np.testing.assert_allclose(one, clone(MODEL).fit(X, y, X_var=spread).predict_proba(X, X_var=spread))

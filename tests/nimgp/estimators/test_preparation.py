@@ -26,7 +26,7 @@ def test_the_schedule_counts_passes():
 
 
 def standardise(X, X_var, **settings):
-    return Scaling(X.mean(axis=0), X.std(axis=0)).apply(X, X_var, Settings(**settings))
+    return Scaling.of(X.mean(axis=0), X.std(axis=0), X_var).apply(X, X_var, Settings(**settings))
 
 
 @pytest.fixture
