@@ -105,7 +105,7 @@ def take_picture(driver, page, path, source):
     open_page(driver, page, f"#source={source.replace(' ', '%20')}")
     driver.execute_async_script("setTimeout(arguments[0], 1500)")
     image = Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB")
-    image.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+    image.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def take_times(driver, page, repetitions):

@@ -178,8 +178,8 @@ def print_outliers(outliers: Table, path: Path) -> None:
         (
             row["Source_Name"],
             row["CLASS1"],
-            f"{row['P_WRONG']:.2f}",
-            f"{row['PRED_CLASS']} {row['P_' + row['PRED_CLASS']]:.2f}",
+            shown(row["P_WRONG"]),
+            f"{row['PRED_CLASS']} {shown(row['P_' + row['PRED_CLASS']])}",
             " ".join(f"{n} {name}" for name, n in Counter(row["NEIGHBOUR_CLASSES"].split(", ")).most_common()),
             *(f"{row[name]:.3f}" for name in has),
         )
