@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from fermiclass.io.model_folder import (
 )
 from fermiclass.io.plain import typed
 from fermiclass.nimgp.domain import TrainingDomain
+from fermiclass.nimgp.estimators.fitted import Fitted
 from fermiclass.nimgp.settings import RegressorSettings, Settings
 
 if TYPE_CHECKING:
@@ -50,28 +51,30 @@ def save_model(model: Model, path: str | Path) -> None:
 
 def _files_of(model: Model) -> ModelFiles:
     from fermiclass.labelling.catalog_model import CatalogModel
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-    from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
 
+    fitted: Fitted
     domain: TrainingDomain | None
-    if isinstance(model, NIMGPClassifier | NIMGPRegressor):
-        names, errors = (getattr(model, name, None) for name in ("feature_names_in_", "uncertainties_in_"))
-        kind, estimator, domain = ESTIMATOR, model, None
-        entries = {"features": None if names is None else names.tolist(), "uncertainties": errors or []}
-    elif hasattr(model, "to_entries"):
+    if isinstance(model, CatalogModel) or hasattr(model, "to_entries"):
         kind = CATALOGUE if isinstance(model, CatalogModel) else ROWS
-        estimator, domain, entries = model.estimator, model.domain, model.to_entries()
+        fitted, domain, entries = model.fitted, model.domain, model.to_entries()
+    elif hasattr(type(model), "weights_"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model)
+        names, errors = (getattr(model, name, None) for name in ("feature_names_in_", "uncertainties_in_"))
+        kind, fitted, domain = ESTIMATOR, cast("Estimator", model).fitted_, None
+        entries = {"features": None if names is None else names.tolist(), "uncertainties": errors or []}
     else:
         raise OutputError(f"a {type(model).__name__} cannot be saved in a folder: pickle it.")
-    arrays = {f"weights/{name}": np.asarray(array, np.float64) for name, array in estimator.weights_.items()}
-    classes = None if isinstance(estimator, NIMGPRegressor) else estimator.classes_.tolist()
+    arrays = {f"weights/{name}": np.asarray(array, np.float64) for name, array in fitted.to_arrays().items()}
+    classes = None if fitted.classes is None else fitted.classes.tolist()
     if classes is not None and not _storable(classes):
         raise OutputError(f"classes such as {classes[0]!r} cannot be saved in a folder: give texts or whole numbers.")
     if domain is not None and classes is not None:
         arrays |= {f"domain/{name}": getattr(domain, name) for name in _DOMAIN}
         arrays["domain/y"] = np.searchsorted(classes, domain.y).astype(np.float64)
     try:
-        settings = estimator.fitted_.settings.to_json()
+        settings = fitted.settings.to_json()
     except (TypeError, ValueError) as error:
         raise OutputError(f"a model with such a setting cannot be saved: {error}.") from error
     return ModelFiles(kind, settings, classes, None if domain is None else domain.neighbours, entries, arrays)
@@ -98,8 +101,9 @@ def load_model(path: str | Path, files: ModelFiles | None = None) -> Model:
     """
     files = read_model_folder(path) if files is None else files
     try:
-        estimator = _estimator(files)
+        fitted = _fitted(files)
         if files.kind == ESTIMATOR:
+            estimator = _estimator(fitted)
             names = typed(list[str] | None, files.model["features"], "features")
             estimator.uncertainties_in_ = typed(list[str], files.model["uncertainties"], "uncertainties")
             if names is not None:
@@ -109,13 +113,13 @@ def load_model(path: str | Path, files: ModelFiles | None = None) -> Model:
         if files.kind == CATALOGUE:
             from fermiclass.labelling.catalog_model import CatalogModel
 
-            model = CatalogModel.from_entries(files.model, estimator, _domain(files))
+            model = CatalogModel.from_entries(files.model, fitted, _domain(files))
         else:
             from fermiclass.rows import RowsModel
 
-            model = RowsModel.from_entries(files.model, estimator, _domain(files))
-        if estimator.n_features_in_ != len(model.features):
-            raise ValueError(f"its weights are those of {estimator.n_features_in_} features, not {len(model.features)}")
+            model = RowsModel.from_entries(files.model, fitted, _domain(files))
+        if len(fitted.scaling.mean) != len(model.features):
+            raise ValueError(f"its weights are those of {len(fitted.scaling.mean)} features, not {len(model.features)}")
         return model
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, FermiclassError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
@@ -124,19 +128,25 @@ def load_model(path: str | Path, files: ModelFiles | None = None) -> Model:
         ) from error
 
 
-def _estimator(files: ModelFiles) -> Any:
-    """Return the classifier or regressor, fitted."""
+def _fitted(files: ModelFiles) -> Fitted:
     start = "weights/"
     weights = {name.removeprefix(start): array for name, array in files.arrays.items() if name.startswith(start)}
     if files.classes is None:
-        from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
-
-        return NIMGPRegressor(**RegressorSettings.from_json(files.estimator).params()).restore(weights)
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-
+        return Fitted.from_arrays(RegressorSettings.from_json(files.estimator), None, weights)
     if not _storable(files.classes):
         raise ValueError("its classes are not a sorted list of texts or whole numbers")
-    return NIMGPClassifier(**Settings.from_json(files.estimator).params()).restore(weights, files.classes)
+    return Fitted.from_arrays(Settings.from_json(files.estimator), np.asarray(files.classes), weights)
+
+
+def _estimator(fitted: Fitted) -> Estimator:
+    """Return the classifier or regressor of what was fitted."""
+    if fitted.classes is None:
+        from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
+
+        return NIMGPRegressor.of(fitted)
+    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+    return NIMGPClassifier.of(fitted)
 
 
 def _domain(files: ModelFiles) -> TrainingDomain | None:

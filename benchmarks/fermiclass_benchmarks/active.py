@@ -30,7 +30,7 @@ from fermiclass_benchmarks.uci import load_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fermiclass.nimgp.prediction.predictor import Prediction
+    from fermiclass.nimgp.prediction.prediction import Prediction
 
 NOISES = ("0", "0.1", "0.25", "0.5")
 NUM_ADDED = 100

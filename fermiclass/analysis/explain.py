@@ -239,7 +239,7 @@ def explain(
         kinds = {**kinds, CLASS2_KIND: []}
     rows = replace(table[np.zeros(len(X), dtype=int)], X=X, X_var=X_var, imputed_value=unknown)
     prediction = model.predict(rows, ratios=ratios)
-    known = [str(name) for name in model.estimator.classes_]
+    known = [str(name) for name in model.fitted.target.classes]
     classes = tuple(sorted(known, key=model.grouping.names.index))
     probabilities = prediction.probabilities[:, [known.index(name) for name in classes]]
     return Explanation(
@@ -253,8 +253,8 @@ def explain(
         expected=X[np.arange(2, 2 + D), np.arange(D)],
         expected_error=np.sqrt(X_var[np.arange(2, 2 + D), np.arange(D)]),
         population=np.stack([np.percentile(training.X[training.y == c], PERCENTILES, axis=0) for c in classes]),
-        centre=model.estimator.mean_,
-        scale=model.estimator.scale_,
+        centre=model.fitted.scaling.mean,
+        scale=model.fitted.scaling.scale,
         probabilities=probabilities[0],
         without_errors=probabilities[1],
         without_feature=probabilities[2 : 2 + D],
@@ -291,7 +291,7 @@ class _Expectation:
     def __init__(self, model: CatalogModel, training: FeatureTable, x: FloatArray, x_var: FloatArray) -> None:
         from fermiclass.nimgp.inputs.prior import InputPrior
 
-        self.centre, self.scale = model.estimator.mean_, model.estimator.scale_
+        self.centre, self.scale, _ = model.fitted.scaling
         population = InputPrior.population(
             (training.X - self.centre) / self.scale, training.X_var / self.scale**2, iterations=_DECONVOLUTION_STEPS
         )

@@ -25,7 +25,7 @@ from fermiclass.nimgp.estimators.folds import fit_folds, stratified_folds
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-    from fermiclass.nimgp.prediction.predictor import Prediction
+    from fermiclass.nimgp.prediction.prediction import Prediction
 
     Estimator = NIMGPClassifier | RobustGPClassifier
 
@@ -148,7 +148,7 @@ def hold_out(
     table: FeatureTable, estimator: Estimator, folds: int, seed: int, progress: Callable[[int, int], None] | None = None
 ) -> tuple[list[Estimator], Prediction, FloatArray]:
     """Return the classifiers of the folds, and each source's prediction and P_WRONG by the classifier without it."""
-    from fermiclass.nimgp.prediction.predictor import join
+    from fermiclass.nimgp.prediction.prediction import join
 
     splits = stratified_folds(table.y, folds, seed)
     if expectation_propagation(estimator) and len(table) > MOST_FOR_EP:

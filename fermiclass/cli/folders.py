@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fermiclass.catalog import Catalog, read_sources
 from fermiclass.catalog.origin import Origin
 from fermiclass.errors import CatalogError, ModelFolderError
 from fermiclass.io.model_folder import CATALOGUE, ESTIMATOR, ROWS, ModelFiles, read_model_folder
 from fermiclass.labelling.catalog_model import CatalogModel
+from fermiclass.nimgp.prediction.first_order import in_numpy
+from fermiclass.nimgp.settings import Settings
 from fermiclass.saved import load_model
 from fermiclass.show.terminal import load_tensorflow
 
@@ -24,15 +26,12 @@ def read_catalogue_model(folder: Path) -> ModelFiles:
 
 def load_catalogue_model(folder: Path, files: ModelFiles, *, quiet: bool) -> CatalogModel:
     """Load a model of catalogues; `files` are those of :func:`read_catalogue_model`."""
-    load_tensorflow(quiet=quiet)
-    return cast("CatalogModel", load_model(folder, files))
+    return cast("CatalogModel", _load(folder, files, quiet=quiet))
 
 
 def load_rows_model(folder: Path, *, quiet: bool) -> RowsModel:
     """Load a model of rows."""
-    files = _read(folder, ROWS)
-    load_tensorflow(quiet=quiet)
-    return cast("RowsModel", load_model(folder, files))
+    return cast("RowsModel", _load(folder, _read(folder, ROWS), quiet=quiet))
 
 
 def look_for(origin: Origin, beside: Path, option: str) -> Catalog:
@@ -51,6 +50,16 @@ def look_for(origin: Origin, beside: Path, option: str) -> Catalog:
     raise CatalogError(
         f"the catalogue {origin.source} with SHA-256 {origin.sha256} is needed, but {what}. Give it: {option} FILE."
     )
+
+
+def _load(folder: Path, files: ModelFiles, *, quiet: bool) -> Any:
+    try:
+        light = in_numpy(Settings.from_json(files.estimator))
+    except (ValueError, TypeError, AttributeError):  # the model is damaged: load_model says how
+        light = True
+    if not light:
+        load_tensorflow(quiet=quiet)
+    return load_model(folder, files)
 
 
 def _read(folder: Path, kind: str) -> ModelFiles:

@@ -29,13 +29,13 @@ from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAI
 from fermiclass.labelling.recipe import CLASS2_KEY, Recipe, targets_of, without_class_sets
 from fermiclass.labelling.unknown_values import average, complete, doubted, find_companions
 from fermiclass.nimgp.domain import TrainingDomain
-from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.prediction.prediction import Prediction, join
 
 if TYPE_CHECKING:
     from astropy.table import Table
 
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-    from fermiclass.nimgp.prediction.predictor import Prediction
+    from fermiclass.nimgp.estimators.fitted import Fitted
 
 _LOG = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Provenance:
 class CatalogModel:
     """A classifier with everything that it needs to label any catalogue."""
 
-    estimator: NIMGPClassifier  #: The fitted classifier.
+    fitted: Fitted  #: What was learned, which predicts.
     recipe: Recipe  #: What it learned from and how, with the names of features and classes written out.
     imputation: Imputation  #: Replacements of missing values, fitted on the training catalogue.
     domain: TrainingDomain  #: Features of the training sources, for the out-of-distribution score.
@@ -65,6 +65,13 @@ class CatalogModel:
     selection: SelectionPrior = field(default_factory=SelectionPrior)
     #: What CLASS2 says of a source without an association.
     second: SecondAssociations = field(default_factory=SecondAssociations)
+
+    @cached_property
+    def estimator(self) -> NIMGPClassifier:
+        """The fitted classifier, with the interface of scikit-learn."""
+        from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+        return NIMGPClassifier.of(self.fitted)
 
     @cached_property
     def features(self) -> tuple[str, ...]:
@@ -79,7 +86,7 @@ class CatalogModel:
     @property
     def classes(self) -> list[str]:
         """The C classes, in the order of the probabilities."""
-        return [str(name) for name in self.estimator.classes_]
+        return [str(name) for name in self.fitted.target.classes]
 
     @property
     def training_shares(self) -> FloatArray:
@@ -265,8 +272,6 @@ class CatalogModel:
         progress: Callable[[int, int], None] | None = None,
     ) -> Prediction:
         """Predict the sources of a feature table, with factors of their probabilities, ``(n, C)``."""
-        from fermiclass.nimgp.prediction.predictor import Prediction, join
-
         if not len(table):
             none, no_rows = np.empty(0), np.empty((0, len(self.classes)))
             return Prediction(no_rows, no_rows, entropy=none, information=none, noise_entropy=none)
@@ -283,7 +288,7 @@ class CatalogModel:
             )
             of = np.concatenate([complete, np.repeat(rows, K)])
         blocks, done = [], 0
-        for block in self.estimator.predict_blocks(X, X_var=X_var, ratio=None if ratios is None else ratios[of]):
+        for block in self.fitted.blocks(X, X_var, ratio=None if ratios is None else ratios[of]):
             blocks.append(block)
             done += len(block.entropy)
             if progress is not None:
@@ -303,7 +308,7 @@ class CatalogModel:
         """
         about = self.provenance
         warn_of_other_release(about.origin.release, catalog.release, self.features)
-        learned = replace(recipe, settings=Settings(**self.estimator.get_params()))
+        learned = replace(recipe, settings=self.fitted.settings)
         found = {
             "creator": f"fermiclass {__version__}",
             **catalog.origin.to_meta(*LABELLED),
@@ -333,17 +338,15 @@ class CatalogModel:
         }
 
     @classmethod
-    def from_entries(
-        cls, entries: Mapping[str, Any], estimator: NIMGPClassifier, domain: TrainingDomain | None
-    ) -> CatalogModel:
+    def from_entries(cls, entries: Mapping[str, Any], fitted: Fitted, domain: TrainingDomain | None) -> CatalogModel:
         """Return the model with the entries of :meth:`to_entries`. Raises ValueError when they do not fit together."""
         if domain is None:
             raise ValueError("it has no domain")
-        settings = without_class_sets(Settings(**estimator.get_params()))
+        settings = without_class_sets(fitted.settings)
         recipe = typed(Recipe, {**entries["recipe"], "settings": settings})
         imputation = typed(Imputation, entries["imputation"])
         model = cls(
-            estimator=estimator,
+            fitted=fitted,
             recipe=recipe,
             imputation=imputation,
             domain=domain,

@@ -25,7 +25,7 @@ from fermiclass.nimgp.settings import FIELDS
 
 if TYPE_CHECKING:
     from fermiclass.catalog import Catalog
-    from fermiclass.nimgp.prediction.predictor import Prediction
+    from fermiclass.nimgp.prediction.prediction import Prediction
 
 #: Version of the label table, in its metadata.
 FORMAT_KEY, FORMAT_VERSION = "labelfmt", 6

@@ -103,7 +103,7 @@ def train_checked(checked: Checked, progress: Progress | None = None) -> Catalog
     often = rows.imputed_value.mean(axis=0) >= _OFTEN
     known = complete(domain, rows, rows.imputed_value & often)
     model = CatalogModel(
-        estimator=unfitted.fit(known.X, rows.y, X_var=known.X_var, sample_weight=rows.weight, progress=progress),
+        fitted=unfitted.fit(known.X, rows.y, X_var=known.X_var, sample_weight=rows.weight, progress=progress).fitted_,
         recipe=checked.recipe,
         imputation=rows.imputation,
         domain=domain,

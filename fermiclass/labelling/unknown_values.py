@@ -13,7 +13,7 @@ from fermiclass.io import FloatArray
 from fermiclass.nimgp.domain import TrainingDomain
 
 if TYPE_CHECKING:
-    from fermiclass.nimgp.prediction.predictor import Prediction
+    from fermiclass.nimgp.prediction.prediction import Prediction
 
 COMPANIONS = 32  #: Number of training sources that stand for the population.
 

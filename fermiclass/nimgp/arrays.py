@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,17 @@ _MOST_SPREAD = 1e100  # largest spread of inputs; its square is finite
 _REACH = 50.0  # values nearer to the median, in robust standard deviations, are no outliers
 _GAP = 30.0  # values nearer than so many times the farthest of these are none either: a long tail is not wild
 _MOST_USUAL = 0.9  # share of values that are no outliers, where there are any
+
+
+def check_arrays(found: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise ValueError when arrays have other names or shapes than a model's weights."""
+    if odd := sorted(shapes.keys() ^ found.keys()):
+        raise ValueError(f"the weights do not fit such a model: {', '.join(odd)} differ")
+    for name, shape in shapes.items():
+        if found[name].shape != shape:
+            raise ValueError(
+                f"the weights {name} have shape {found[name].shape}, a model with these inducing points needs {shape}"
+            )
 
 
 def mean_and_scale(values: np.ndarray, name: str | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,8 @@ from gpflow.utilities import multiple_assign, parameter_dict, set_trainable
 
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.errors import KernelError
-from fermiclass.nimgp.likelihoods.base import PredictiveMoments, antithetic_draws, draws_of_f, moments_of_draws, one_hot
+from fermiclass.nimgp.likelihoods.base import antithetic_draws, draws_of_f, moments_of_draws, one_hot
+from fermiclass.nimgp.likelihoods.draws import PredictiveMoments
 from fermiclass.nimgp.likelihoods.integrals import log_expectation
 from fermiclass.nimgp.modules import Module, Parameter, copied, parameters_of
 from fermiclass.nimgp.posterior import LatentMoments

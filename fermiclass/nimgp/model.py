@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from fermiclass.nimgp.arrays import check_arrays
 from fermiclass.nimgp.inputs.models import (
     Batch,
     Encoding,
@@ -218,13 +219,6 @@ def assign_weights(model: NoisyInputGP, weights: Mapping[str, np.ndarray]) -> No
     Raises ValueError when names or shapes are not those of such a model.
     """
     parameters = {name: each for name, each in parameters_of(model).items() if not name.startswith(_OF_TRAINING)}
-    if parameters.keys() != weights.keys():
-        odd = sorted(parameters.keys() ^ weights.keys())
-        raise ValueError(f"the weights do not fit such a model: {', '.join(odd)} differ")
+    check_arrays(weights, {name: tuple(parameter.shape) for name, parameter in parameters.items()})
     for name, parameter in parameters.items():
-        if parameter.shape != weights[name].shape:
-            raise ValueError(
-                f"the weights {name} have shape {weights[name].shape}, a model with these inducing points needs "
-                f"{tuple(parameter.shape)}"
-            )
         parameter.assign(tf.cast(weights[name], parameter.dtype))

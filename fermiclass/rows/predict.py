@@ -16,6 +16,7 @@ from astropy.table import Table
 
 from fermiclass.errors import ClusterError, RowsError, in_one_line
 from fermiclass.labelling.prediction_columns import add_domain, add_prediction
+from fermiclass.nimgp.prediction.prediction import Prediction, join
 from fermiclass.rows.chunk import Chunk, Rows
 from fermiclass.rows.parquet import parquet_writer
 from fermiclass.rows.rows_model import RowsModel, check_classes
@@ -84,14 +85,12 @@ def predict_rows(
 def label_block(model: RowsModel, rows: Rows, span: tuple[int, int]) -> Table:
     """Return the label table of rows `span[0]` to `span[1]` − 1."""
     chunk = rows.read(*span)
-    return _table(model, chunk, model.estimator.predict_distribution(chunk.X, X_var=chunk.X_var))
+    return _table(model, chunk, join(list(model.fitted.blocks(chunk.X, chunk.X_var))))
 
 
 def _template(model: RowsModel, rows: Rows) -> Table:
     """Return a label table without rows."""
-    from fermiclass.nimgp.prediction.predictor import Prediction
-
-    classes = [str(name) for name in model.estimator.classes_]
+    classes = [str(name) for name in model.fitted.target.classes]
     check_classes(classes)
     none, nothing = np.empty((0, len(classes))), rows.read(0, 0)
     template = _table(model, nothing._replace(kept={}), Prediction(none, none, *np.empty((3, 0))))
@@ -105,7 +104,7 @@ def _template(model: RowsModel, rows: Rows) -> Table:
 
 def _table(model: RowsModel, chunk: Chunk, prediction: Any) -> Table:
     table = Table(dict(chunk.kept))
-    add_prediction(table, [str(name) for name in model.estimator.classes_], prediction)
+    add_prediction(table, [str(name) for name in model.fitted.target.classes], prediction)
     if model.domain is not None:
         add_domain(table, model.domain.score(chunk.X, chunk.X_var), 0)
     return table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from fermiclass.rows.passes import RowStatistics, row_statistics, shuffled_minib
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+    from fermiclass.nimgp.estimators.fitted import Fitted
     from fermiclass.nimgp.training.loop import TrainingState
 
 _SAMPLE_ROWS = 20_000  # rows that give inducing points and p(x)
@@ -43,11 +45,18 @@ class RowsProvenance:
 class RowsModel:
     """A classifier that labels rows in files of any size."""
 
-    estimator: NIMGPClassifier  #: The fitted classifier.
+    fitted: Fitted  #: What was learned, which predicts.
     columns: Columns  #: Columns of features, uncertainties and label.
     provenance: RowsProvenance = field(default_factory=RowsProvenance)
     #: A sample of the training rows, which others are compared with; None for labels without ``OOD_SCORE``.
     domain: TrainingDomain | None = None
+
+    @cached_property
+    def estimator(self) -> NIMGPClassifier:
+        """The fitted classifier, with the interface of scikit-learn."""
+        from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+
+        return NIMGPClassifier.of(self.fitted)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -64,12 +73,10 @@ class RowsModel:
         }
 
     @classmethod
-    def from_entries(
-        cls, entries: Mapping[str, Any], estimator: NIMGPClassifier, domain: TrainingDomain | None
-    ) -> RowsModel:
+    def from_entries(cls, entries: Mapping[str, Any], fitted: Fitted, domain: TrainingDomain | None) -> RowsModel:
         """Return the model with the entries of :meth:`to_entries`."""
         columns = typed(Columns, {name: entries[name] for name in ("features", "uncertainties", "label")})
-        return cls(estimator, columns, typed(RowsProvenance, entries["provenance"]), domain)
+        return cls(fitted, columns, typed(RowsProvenance, entries["provenance"]), domain)
 
     def open(self, path: str | os.PathLike[str], *, keep: Sequence[str] = (), hdu: int | str = 1) -> Rows:
         """Open rows to be labelled, which need no labels: :func:`fermiclass.open_rows`.
@@ -154,9 +161,9 @@ def fit_rows(
         limits,
         {"features": rows.columns.features, "contents": found.digest},
     )
-    fitted = clone(estimator).fit_stream(minibatches, statistics, checkpoint=place, progress=progress)
+    fitted = clone(estimator).fit_stream(minibatches, statistics, checkpoint=place, progress=progress).fitted_
     provenance = RowsProvenance(Path(rows.source).name, found.num_labelled, versions())
-    return RowsModel(fitted, rows.columns, provenance, _domain(typical, fitted.classes_))
+    return RowsModel(fitted, rows.columns, provenance, _domain(typical, fitted.target.classes))
 
 
 def check_classes(classes: Sequence[Any]) -> None:

@@ -142,7 +142,7 @@ def print_counterparts(labels: Table, candidates: Sequence[Candidates], path: Pa
 def print_training(model: CatalogModel, folder: Path) -> None:
     """Print the training sources of a model and its folder."""
     console = console_for_tables()
-    console.print(f"Trained {model.estimator.method} on {_learned(model)}: {folder}")
+    console.print(f"Trained {model.fitted.settings.method} on {_learned(model)}: {folder}")
 
 
 def _learned(model: CatalogModel) -> str:
@@ -159,8 +159,8 @@ def print_rows_training(model: RowsModel, folder: Path) -> None:
     exact = f" (without error bars: {', '.join(without)})" if without else ""
     console = console_for_tables()
     console.print(
-        f"Trained {model.estimator.method} on {about.rows}, {about.num_rows:,} rows with a label. Classes: "
-        f"{', '.join(map(str, model.estimator.classes_))}. Features: {', '.join(columns.features)}{exact}. "
+        f"Trained {model.fitted.settings.method} on {about.rows}, {about.num_rows:,} rows with a label. Classes: "
+        f"{', '.join(map(str, model.fitted.target.classes))}. Features: {', '.join(columns.features)}{exact}. "
         f"Model: {folder}"
     )
 
@@ -202,7 +202,7 @@ def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
     rows = [*counts, (), ("all", len(labels), confident, len(labels), round(np.sum(labels[LASTS])))]
     console.print(rich_table("class", ">most probable", f">P ≥ {CONFIDENT}", ">expected", ">that last", rows=rows))
     if stated := stated_priors(labels.meta):
-        names = [str(name) for name in model.estimator.classes_]
+        names = [str(name) for name in model.fitted.target.classes]
         priors = [
             (group, *(f"{given[name]:.4g}" if name in given else "" for name in names))
             for group, given in stated.items()

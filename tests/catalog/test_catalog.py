@@ -4,7 +4,7 @@ from astropy.table import MaskedColumn
 
 from fermiclass.catalog import SOURCE_STATUSES, Catalog, read_catalog
 from fermiclass.labelling.labels import label_table
-from fermiclass.nimgp.prediction.predictor import Prediction
+from fermiclass.nimgp.prediction.prediction import Prediction
 from tests.conftest import slim_path
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from fermiclass.io.tables import read_table
 from tests.cli.test_cli import DR4
-from tests.commands import refuses, run, run_well
+from tests.commands import imported_by, refuses, run, run_well
 
 QUICK = ("--steps", "100", "--inducing", "15", "--batch-size", "256")
 
@@ -124,6 +124,12 @@ def test_what_is_read_is_not_overwritten(features, tmp_path, as_folder):
         assert message in done.stderr
     assert part.read_bytes() == features.read_bytes()
     assert list(tmp_path.iterdir()) == [part]
+
+
+def test_rows_are_labelled_without_tensorflow(features, model, tmp_path):
+    _, imported = imported_by("classify-rows", features, "--model", model, "-o", tmp_path / "labels.parquet")
+    assert len(read_table(tmp_path / "labels.parquet")) == 7195
+    assert not {"tensorflow", "gpflow", "sklearn", "scipy.stats"} & imported
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from fermiclass.labelling.labels import (
     second_association,
 )
 from fermiclass.labelling.prediction_columns import OOD_LIMIT
-from fermiclass.nimgp.prediction.predictor import Prediction
+from fermiclass.nimgp.prediction.prediction import Prediction
 
 CLASSES = ["bll", "fsrq", "psr"]
 UCDS = {

@@ -9,7 +9,7 @@ from fermiclass.catalog import THREE_CLASSES, CatalogWarning
 from fermiclass.errors import FeatureError
 from fermiclass.labelling.unknown_values import average, below, doubted, find_companions
 from fermiclass.nimgp.domain import TrainingDomain
-from fermiclass.nimgp.prediction.predictor import Prediction
+from fermiclass.nimgp.prediction.prediction import Prediction
 
 SIX = {"classes": THREE_CLASSES, "features": "six"}
 

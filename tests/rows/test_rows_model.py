@@ -255,7 +255,7 @@ def test_what_cannot_be_labelled(model, path, data, tmp_path):
         fc.predict_rows(model, model.open(tmp_path / "clash.parquet", keep=["P_bll"]), labels)
     with pytest.raises(OutputError, match="cannot be written in blocks"):
         fc.predict_rows(model, ArrayRows(*data[::2], X_var=data[1]), tmp_path / "labels.csv")
-    odd = replace(model, estimator=SimpleNamespace(classes_=np.array(["MAX", "bll"])))
+    odd = replace(model, fitted=SimpleNamespace(target=SimpleNamespace(classes=np.array(["MAX", "bll"]))))
     with pytest.raises(RowsError, match="P_MAX"):
         fc.predict_rows(odd, ArrayRows(data[0], X_var=data[1]), labels)
     assert [place.name for place in tmp_path.iterdir()] == ["clash.parquet"]

@@ -13,7 +13,7 @@ from halves import half_to_score, model_of_others
 
 import fermiclass as fc
 from fermiclass.features import FEATURE_SETS
-from fermiclass.nimgp.prediction.predictor import join
+from fermiclass.nimgp.prediction.prediction import join
 
 NAMES = [feature.name for feature in FEATURE_SETS["galactic"]]
 BANDS = [name for name in NAMES if name.startswith("HR_")]

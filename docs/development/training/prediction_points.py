@@ -20,7 +20,7 @@ import tensorflow as tf
 import fermiclass as fc
 from fermiclass.features import extract_features
 from fermiclass.labelling.training import default_estimator, train
-from fermiclass.nimgp.likelihoods.base import gaussian_points
+from fermiclass.nimgp.likelihoods.draws import gaussian_points
 from fermiclass.nimgp.names import FIRST_ORDER
 from fermiclass.nimgp.prediction.predictor import ClassPredictor, first_order_moments
 

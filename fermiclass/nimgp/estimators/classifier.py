@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from fermiclass.nimgp.estimators.fitting import Fitted, check_start, fit_prepared
+from fermiclass.nimgp.estimators.fitted import Fitted
+from fermiclass.nimgp.estimators.fitting import check_start, fit_prepared
 from fermiclass.nimgp.estimators.folds import NUM_DRAWS, fold_temperature
 from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP
 from fermiclass.nimgp.estimators.preparation import labelled_rows, new_rows, prepare, training_rows
@@ -20,7 +21,7 @@ from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import FOLDS, HyperOptions, InputOptions, Settings, TrainingOptions
 
 if TYPE_CHECKING:
-    from fermiclass.nimgp.prediction.predictor import Prediction
+    from fermiclass.nimgp.prediction.prediction import Prediction
     from fermiclass.nimgp.training.loop import TrainingState
 
 
@@ -311,7 +312,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         -------
         Prediction
             Arrays ``probabilities`` and ``std``, ``(n, C)``, and ``entropy``, ``information`` and ``noise_entropy``,
-            ``(n,)`` in nats; see :class:`fermiclass.nimgp.prediction.predictor.Prediction`.
+            ``(n,)`` in nats; see :class:`fermiclass.nimgp.prediction.prediction.Prediction`.
 
         Raises
         ------
@@ -320,7 +321,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         PredictionError
             When probabilities are NaN or infinite.
         """
-        from fermiclass.nimgp.prediction.predictor import join
+        from fermiclass.nimgp.prediction.prediction import join
 
         return join(list(self.predict_blocks(X, X_var=X_var)))
 
@@ -332,10 +333,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         """
         refuse_after_fork()
         check_is_fitted(self)
-        fitted, rows = self.fitted_, new_rows(self, X, X_var, ensure_all_finite="allow-nan")
-        options = {"num_draws": fitted.num_draws, "ratio": ratio, "temperature": fitted.temperature}
-        blocks: Iterator[Prediction] = fitted.predictor.blocks(*fitted.inputs(*rows), **options)
-        return blocks
+        return self.fitted_.blocks(*new_rows(self, X, X_var, ensure_all_finite="allow-nan"), ratio)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fermiclass.nimgp.estimators.preparation import Prepared, Scaling
-from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.label_sets import LabelTable
-from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER, PER_SOURCE
-from fermiclass.nimgp.outputs import Outputs
-from fermiclass.nimgp.processes import is_broken_fork
+from fermiclass.nimgp.estimators.fitted import Fitted, predictor_of, untrained
+from fermiclass.nimgp.estimators.preparation import Prepared
+from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.nimgp.settings import AUTO, Settings
 
 if TYPE_CHECKING:
@@ -27,117 +23,6 @@ BATCH_SIZE = 512
 _FEWEST_STEPS, _PASSES, _MOST_STEPS = 500, 10, 10_000
 
 Progress = Callable[["TrainingState"], None]
-
-_PRIOR = ("input_prior.weights", "input_prior.mean", "input_prior.precision")
-_OUTPUTS = tuple(f"outputs.{name}" for name in Outputs._fields)
-_OTHERS = (*Scaling._fields, "objective", "temperature", *_PRIOR)
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """What was learned, which predicts: names as in `Prepared`, and the parameters of the model by name."""
-
-    settings: Settings
-    target: Any  #: What labels or outputs mean: a `LabelTable`, or `Outputs`.
-    scaling: Scaling
-    prior: InputPrior
-    temperature: float
-    objective: np.ndarray
-    parameters: Mapping[str, np.ndarray]
-    predictor: Any  #: ``ClassPredictor``, or ``ResponsePredictor`` of outputs.
-    #: Inputs that were learned from, standardised, ``(N, D)``; None where there is no q(x), and after a restoration.
-    learned_from: np.ndarray | None = None
-
-    @property
-    def classes(self) -> np.ndarray | None:
-        """Class labels ``(C,)``, sorted; None of outputs."""
-        return self.target.classes if isinstance(self.target, LabelTable) else None
-
-    def inputs(self, X: np.ndarray, X_var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows in the units of the training as the predictor takes them, without variances that it ignores."""
-        settings = self.settings
-        X, X_var = self.scaling.apply(X, X_var, settings)
-        if settings.method not in (*AVERAGING, *FIRST_ORDER):
-            X_var = np.zeros_like(X_var)
-        elif settings.noise != "given":
-            X_var = np.broadcast_to(self.parameters["noise"], X.shape)
-        return self.prior.moments(X, X_var) if settings.expected_inputs else (X, X_var)
-
-    @property
-    def num_draws(self) -> int:
-        """Number of draws of each noisy input."""
-        return self.settings.num_draws if self.settings.method in (*AVERAGING, *FIRST_ORDER) else 1
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """Return all that was learned but the classes as arrays by name, for files and pickles."""
-        prior = dict(zip(_PRIOR, (self.prior.weights, self.prior.mean, self.prior.precision), strict=True))
-        found = {**self.scaling._asdict(), "objective": self.objective}
-        if isinstance(self.target, Outputs):
-            found |= {name: np.asarray(value) for name, value in zip(_OUTPUTS, self.target, strict=True)}
-        return {**found, "temperature": np.array(self.temperature), **prior, **self.parameters}
-
-    @classmethod
-    def from_arrays(cls, settings: Settings, classes: np.ndarray | None, arrays: Mapping[str, np.ndarray]) -> Fitted:
-        """Return what :meth:`to_arrays` was of; `classes` is None of outputs.
-
-        Raises ValueError when the arrays do not fit the settings or each other, or have values that are not possible.
-        """
-        from fermiclass.nimgp.model import assign_weights
-
-        others = _OTHERS if classes is not None else (*_OTHERS, *_OUTPUTS)
-        missing = [name for name in (*others, "posterior.Z") if name not in arrays]
-        if missing:
-            raise ValueError(f"the arrays lack {', '.join(missing)}")
-        parameters = {name: array for name, array in arrays.items() if name not in others}
-        Z, scaling = arrays["posterior.Z"], Scaling(*(arrays[name] for name in Scaling._fields))
-        fitting = Z.ndim == 3 and {each.shape for each in scaling} == {Z.shape[2:]}
-        if not fitting or not np.all(scaling.scale > 0) or not np.all(scaling.usual_var >= 0):
-            raise ValueError(f"posterior.Z has shape {Z.shape}, which does not fit mean and scale")
-        prior = _checked_prior(InputPrior(*(arrays[name] for name in _PRIOR)), len(scaling.mean))
-        temperature = arrays["temperature"]
-        if temperature.shape != () or not temperature > 0:
-            raise ValueError(f"the temperature is {temperature}, not one positive number")
-        target: LabelTable | Outputs
-        if classes is None:
-            target = Outputs.from_arrays(*(arrays[name] for name in _OUTPUTS))
-        else:
-            target = LabelTable(classes, classes)
-        model = _untrained(settings, target, Z[0], num_data=0)
-        assign_weights(model, parameters)
-        known = settings, target, scaling, prior, float(temperature), arrays["objective"], parameters
-        return cls(*known, _predictor(settings, target, prior, model))
-
-    def __reduce__(self) -> Any:
-        return _unpickled, (self.settings, self.classes, self.to_arrays())
-
-
-def _unpickled(settings: Settings, classes: np.ndarray | None, arrays: Mapping[str, np.ndarray]) -> Fitted | None:
-    # An error here would leave a pool of processes waiting: prediction refuses instead.
-    return None if is_broken_fork() else Fitted.from_arrays(settings, classes, arrays)
-
-
-def _untrained(settings: Settings, target: LabelTable | Outputs, Z: np.ndarray, **options: Any) -> NoisyInputGP:
-    from fermiclass.nimgp.model import build_model, build_output_model
-
-    if isinstance(target, Outputs):
-        return build_output_model(settings, Z, target, **options)
-    options |= {"num_classes": len(target.classes), "sets": target.sets}
-    return build_model(settings, Z, dtype=settings.precision, **options)
-
-
-def _predictor(settings: Settings, target: LabelTable | Outputs, prior: InputPrior, model: NoisyInputGP) -> Any:
-    from fermiclass.nimgp.prediction.predictor import ClassPredictor, ResponsePredictor
-
-    kind = ResponsePredictor if isinstance(target, Outputs) else ClassPredictor
-    return kind(model, input_prior=prior, first_order=settings.method in FIRST_ORDER)
-
-
-def _checked_prior(prior: InputPrior, input_dim: int) -> InputPrior:
-    components = len(prior.weights) if prior.weights.ndim == 1 else 0
-    shapes = (components, input_dim), (components, input_dim, input_dim)
-    if not components or (prior.mean.shape, prior.precision.shape) != shapes:
-        raise ValueError(f"p(x) has arrays of other shapes than a mixture of Gaussians of {input_dim} inputs")
-    return prior
 
 
 def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | None = None) -> Schedule:
@@ -176,7 +61,7 @@ def fit_prepared(
 
     settings, target, prior = prepared.settings, prepared.target, prepared.prior
     options = {"num_data": prepared.num_data, "input_prior": prior, "seed": prepared.seed}
-    model = _untrained(settings, target, prepared.Z, **options)
+    model = untrained(settings, target, prepared.Z, **options)
     if start is not None:
         assign_weights(model, start.parameters)
         _keep_inputs(model, start, prepared)
@@ -185,9 +70,9 @@ def fit_prepared(
         if progress is not None:
             progress(state)
     parameters = weights_of(model)
-    assign_weights(model, parameters)  # as they are rounded in a model that is restored
+    predictor = predictor_of(settings, target, prior, parameters, model=model)
     known = settings, target, prepared.scaling, prior, prepared.temperature
-    found = state.history.astype(np.float64), parameters, _predictor(settings, target, prior, model)
+    found = state.history.astype(np.float64), parameters, predictor
     return Fitted(*known, *found, prepared.X if parameters_of(model.input_model) else None)
 
 

@@ -13,7 +13,7 @@ from fermiclass.nimgp.label_sets import has_label
 from fermiclass.nimgp.validation import align_columns
 
 if TYPE_CHECKING:
-    from fermiclass.nimgp.estimators.fitting import Fitted
+    from fermiclass.nimgp.estimators.fitted import Fitted
 
 
 class NoisyClassifierMixin(ClassifierMixin):
@@ -74,6 +74,11 @@ class SparseGP(BaseEstimator):
     """An estimator that predicts by what was fitted, and shows it as attributes."""
 
     fitted_: Fitted
+
+    @classmethod
+    def of(cls, fitted: Fitted) -> Self:
+        """Return the estimator of what was fitted."""
+        return cls(**fitted.settings.params())._adopt(fitted)
 
     def _adopt(self, fitted: Fitted) -> Self:
         self.mean_, self.scale_ = fitted.scaling[:2]

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from fermiclass.nimgp.arrays import mean_and_scale, without_outliers
+from fermiclass.nimgp.estimators.fitted import Scaling
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.label_sets import LabelTable, has_label
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
@@ -115,36 +116,6 @@ def new_rows(
 def _finiteness(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the option by which NaN in X, and then in X_var too, is allowed."""
     return {name: option for name, option in options.items() if name == "ensure_all_finite"}
-
-
-class Scaling(NamedTuple):
-    """Mean and scale by which inputs are standardised, and what counts as a variance that is not known, ``(D,)`` each.
-
-    This is the median of the known variances of the feature, or its spread where none is known.
-    """
-
-    mean: np.ndarray
-    scale: np.ndarray
-    usual_var: np.ndarray
-
-    @classmethod
-    def of(cls, mean: np.ndarray, scale: np.ndarray, X_var: np.ndarray) -> Scaling:
-        """Return the scaling of rows with the variances ``X_var`` (N, D)."""
-        columns = zip(X_var.T, ~np.isnan(X_var).T, scale**2, strict=True)
-        return cls(
-            mean, scale, np.array([np.median(v[known]) if known.any() else spread for v, known, spread in columns])
-        )
-
-    def apply(self, X: np.ndarray, X_var: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
-        """Return standardised inputs and variances, within the limits of the settings."""
-        X_var = np.where(np.isnan(X_var), self.usual_var, X_var)
-        unknown = np.isnan(X)  # they get mean and variance of all rows
-        X, X_var = np.where(unknown, 0.0, (X - self.mean) / self.scale), np.where(unknown, 1.0, X_var / self.scale**2)
-        if settings.inputs.clip is not None:
-            X = np.clip(X, -settings.inputs.clip, settings.inputs.clip)
-        if settings.inputs.max_noise is not None:
-            X_var = np.minimum(X_var, settings.inputs.max_noise)
-        return X, X_var
 
 
 class Rows(NamedTuple):

@@ -23,7 +23,7 @@ from fermiclass.nimgp.label_sets import LabelTable, has_label
 from fermiclass.nimgp.settings import Number, check_setting
 
 if TYPE_CHECKING:
-    from fermiclass.nimgp.prediction.predictor import Prediction
+    from fermiclass.nimgp.prediction.prediction import Prediction
 
 #: The values of settings.
 _ALLOWED: dict[str, tuple[Any, ...]] = {
@@ -197,7 +197,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         X, X_var
             As for :meth:`predict_proba`.
         """
-        from fermiclass.nimgp.prediction.predictor import Prediction
+        from fermiclass.nimgp.prediction.prediction import Prediction
 
         probabilities = self.predict_proba(X, X_var=X_var)
         num_classes, rate = len(self.classes_), self.label_noise_

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fermiclass.nimgp.estimators.fitting import Fitted, fit_prepared
+from fermiclass.nimgp.estimators.fitted import Fitted
+from fermiclass.nimgp.estimators.fitting import fit_prepared
 from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, SparseGP
 from fermiclass.nimgp.estimators.preparation import measured_rows, new_rows, prepare, training_rows
 from fermiclass.nimgp.outputs import check_outputs

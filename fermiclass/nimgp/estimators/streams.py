@@ -12,10 +12,10 @@ import numpy as np
 
 from fermiclass.nimgp.arrays import scale_of
 from fermiclass.nimgp.errors import LabelsError
-from fermiclass.nimgp.estimators.fitting import Fitted, Progress, fit_prepared
+from fermiclass.nimgp.estimators.fitted import Fitted, Scaling
+from fermiclass.nimgp.estimators.fitting import Progress, fit_prepared
 from fermiclass.nimgp.estimators.preparation import (
     Prepared,
-    Scaling,
     inducing_points,
     input_prior,
     random_seed,

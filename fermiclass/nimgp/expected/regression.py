@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from fermiclass.nimgp.errors import TrainingError
 from fermiclass.nimgp.expected.kernels import ExpectedKernel, Sources, covariance, hyper_parameter, make_kernel
-from fermiclass.nimgp.likelihoods.base import gaussian_points
+from fermiclass.nimgp.likelihoods.draws import gaussian_points
 from fermiclass.nimgp.modules import Module, Parameter, call_graph
 from fermiclass.nimgp.processes import refuse_after_fork
 

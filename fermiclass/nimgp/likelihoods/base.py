@@ -11,32 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 import tensorflow as tf
-from scipy.special import ndtri
-from scipy.stats import qmc
+import tensorflow.experimental.numpy as tnp
 
+from fermiclass.nimgp.likelihoods.draws import POINTS_OF_F, PredictiveMoments, gaussian_points, moments_by
 from fermiclass.nimgp.modules import Module
 from fermiclass.nimgp.posterior import LatentMoments
 
 _PAIRS_IN_ALL = 1 << 14  # pairs of points of f of which training takes blocks
-_POINTS_IN_ALL = 256  # smallest number of points of f for each input
 _NODES = 20  # Gauss-Hermite nodes of a single function
 FAR = 1e30  #: Functions that are lower by this have no weight.
 
-
-class PredictiveMoments(NamedTuple):
-    """Moments over f of class probabilities π(f), with a weight r_c for each class.
-
-    With ``Z = Σ_c r_c π_c`` and the weighted probabilities ``ρ_c = r_c π_c / Z`` these are ``E[Z ρ_c]`` (C, n),
-    ``E[Z ρ_c²]`` (C, n) and ``E[Z H(ρ)]`` (n,), where H is the entropy in nats. If all r_c are 1, Z is 1 and ρ is π.
-    """
-
-    mean: tf.Tensor
-    second: tf.Tensor
-    entropy: tf.Tensor
+moments_of_draws = partial(moments_by, tnp)
 
 
 #: ``E_q log p(y | f)`` or ``log E_q p(y | f)``, ``(n,)``, of moments of f, labels ``y`` (n,), and a seed of draws.
@@ -129,24 +119,13 @@ def both_functions(values: tf.Tensor) -> tf.Tensor:
     return tf.concat([tf.zeros_like(values), values], axis=-2) if values.shape[-2] == 1 else values
 
 
-def gaussian_points(num_points: int, dim: int) -> np.ndarray:
-    """Return quasi-Monte Carlo draws of N(0, I), ``(num_points, dim)``: always the same scrambled Sobol set.
-
-    ``num_points`` should be a power of 2, because only then a Sobol set is balanced.
-    """
-    balanced = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(20210107)).random_base2(
-        int(np.ceil(np.log2(num_points)))
-    )
-    return ndtri(balanced[:num_points])
-
-
 def draws_of_f(latent: LatentMoments, num_draws: int, num_points: int) -> tf.Tensor:
     """Return quasi-Monte Carlo points of L latent functions, shape (S, L, n).
 
     Each draw of a noisy input has its own part of one long Sobol sequence, so that all draws cover f densely.
     """
     num_functions = latent.mean.shape[0]
-    num_points = max(num_points, _POINTS_IN_ALL // num_draws)
+    num_points = max(num_points, POINTS_OF_F // num_draws)
     points = gaussian_points(num_draws * num_points, num_functions)
     points = points.reshape(num_draws, num_points, num_functions).transpose(1, 2, 0)[:, :, None, :]
     mean, scale = (tf.reshape(a, [num_functions, -1, num_draws]) for a in (latent.mean, tf.sqrt(latent.var)))
@@ -166,23 +145,6 @@ def antithetic_draws(latent: LatentMoments, num_draws: int, seed: tf.Tensor) -> 
     chosen = tf.gather(tf.constant(points, latent.mean.dtype), block)
     half = tf.sqrt(latent.var) * tf.transpose(chosen)
     return latent.mean + tf.concat([half, -half], axis=0)
-
-
-def moments_of_draws(log_pi: tf.Tensor, ratio: tf.Tensor) -> PredictiveMoments:
-    """Return moments over S equally likely draws of ``log π`` plus any constant, (S, C, n)."""
-    # With g = log π + log r: ρ = softmax(g), Z = Σ exp g / Σ exp(log π), and H(ρ) = log Σ exp g − Σ ρ g.
-    g = log_pi + tf.math.log(ratio)
-    g -= tf.reduce_max(g, axis=1, keepdims=True)
-    exp_g = tf.exp(g)
-    sum_g = tf.reduce_sum(exp_g, axis=1, keepdims=True)
-    rho = exp_g / sum_g
-    Z = sum_g / tf.reduce_sum(exp_g / ratio, axis=1, keepdims=True)
-    entropy = tf.math.log(sum_g) - tf.reduce_sum(rho * g, axis=1, keepdims=True)
-    return PredictiveMoments(
-        mean=tf.reduce_mean(Z * rho, axis=0),
-        second=tf.reduce_mean(Z * tf.square(rho), axis=0),
-        entropy=tf.reduce_mean(Z * entropy, axis=0)[0],
-    )
 
 
 def one_hot(y: tf.Tensor, num_classes: int, dtype: tf.DType, sets: np.ndarray | None = None) -> tf.Tensor:

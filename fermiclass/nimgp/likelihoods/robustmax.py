@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.likelihoods.base import PredictiveMoments, draws_of_f, moments_of_draws, one_hot
+from fermiclass.nimgp.likelihoods.base import draws_of_f, moments_of_draws, one_hot
+from fermiclass.nimgp.likelihoods.draws import PredictiveMoments
 from fermiclass.nimgp.modules import SIGMOID, Module, Parameter
 from fermiclass.nimgp.posterior import LatentMoments
 

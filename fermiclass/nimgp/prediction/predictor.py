@@ -8,43 +8,23 @@ rounding, and not on its position in the table or on the number of other sources
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from scipy.special import ndtr
 
-from fermiclass.nimgp.errors import PredictionError
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.likelihoods.base import draws_of_f, gaussian_points
+from fermiclass.nimgp.likelihoods.base import draws_of_f
+from fermiclass.nimgp.likelihoods.draws import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import call_graph
 from fermiclass.nimgp.posterior import Functions, LatentMoments
+from fermiclass.nimgp.prediction.prediction import Prediction, join, of_moments
 
 _POINTS_PER_BLOCK = 4096  # input points of one block: enough to keep the cores busy, few enough for the cache
 _MATRICES_PER_BLOCK = 2**23  # size of the matrices of the inputs of one block: 64 MB
 _POINTS_OF_F = 4  # points of f for each draw of a noisy input, for quantiles
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """Prediction of n sources. Entropies are in nats."""
-
-    probabilities: np.ndarray  #: ``E_x E_f p(y | f(x))``, ``(n, C)``. Rows sum to 1.
-    std: np.ndarray  #: Standard deviation of ``p(y | f(x))`` over f and x, ``(n, C)``.
-    #: Entropy of ``probabilities``, ``(n,)``. It is the sum of the next two quantities and of a rest that no knowledge
-    #: of f or x removes.
-    entropy: np.ndarray
-    #: ``E_x { H[E_f p] − E_f H[p] }``, the mutual information of label and latent functions (BALD), ``(n,)``.
-    information: np.ndarray
-    #: ``H[E_x E_f p] − E_x H[E_f p]``, the mutual information of label and noiseless input, ``(n,)``. It is zero for
-    #: first-order methods: their input noise is noise of f, and its part is in `information`.
-    noise_entropy: np.ndarray
-
-    def take(self, rows: np.ndarray) -> Prediction:
-        """Return the prediction of some of the sources."""
-        return Prediction(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 def first_order_moments(functions: Functions, X: tf.Tensor, scale: tf.Tensor) -> LatentMoments:
@@ -74,11 +54,6 @@ def draw_inputs(num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.
 def rows_per_block(input_dim: int, num_draws: int) -> int:
     """Return the number of inputs per block: their draws fit into the cache, covariances (D, D) of each into memory."""
     return max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // input_dim**2))
-
-
-def join(blocks: Sequence[Prediction]) -> Prediction:
-    """Join the predictions of consecutive blocks of sources."""
-    return Prediction(*(np.concatenate([getattr(b, field.name) for b in blocks]) for field in fields(Prediction)))
 
 
 class Predictor:
@@ -167,10 +142,10 @@ class ClassPredictor(Predictor):
         ratio = np.ones((len(X), self.model.likelihood.num_classes)) if ratio is None else ratio
         for start in range(0, len(X), block_size):
             rows = slice(start, start + block_size)
-            noisy = np.any(X_var[rows] > 0, axis=1)
+            noisy = np.any(X_var[rows] > 0, axis=1) & (num_draws > 1)
             kinds = ([num_draws] if noisy.any() else []) + ([1] if not noisy.all() else [])
             block = X[rows], X_var[rows], ratio[rows], temperature
-            first, *others = (self._block(draws, block_size, *block) for draws in kinds)
+            first, *others = (list(vars(self._block(draws, block_size, *block)).values()) for draws in kinds)
             for exact in others:
                 first = [
                     np.where(noisy if a.ndim == 1 else noisy[:, None], a, b) for a, b in zip(first, exact, strict=True)
@@ -179,22 +154,9 @@ class ClassPredictor(Predictor):
 
     def _block(
         self, num_draws: int, size: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray, temperature: float
-    ) -> Sequence[np.ndarray]:
-        """Return the arrays of a `Prediction`."""
-        count = len(X)
+    ) -> Prediction:
         found = self._evaluate(self._moments, num_draws, size, X, X_var, [ratio], [temperature])
-        mean, second, entropy_given_x, entropy_given_f = (a[..., :count].astype(float) for a in found)
-        if not all(np.all(np.isfinite(a)) for a in (mean, second, entropy_given_x, entropy_given_f)):
-            raise PredictionError(
-                f"the probabilities of a block of {count} sources are NaN or infinite: {self.model.diagnosis()}. Train "
-                "again, with fewer inducing points, or precision='float64'."
-            )
-        # Rounding and quadrature leave small errors: sums differ from 1, differences of entropies may be below 0.
-        probabilities = (mean / mean.sum(axis=0)).T
-        entropy = -np.sum(probabilities * np.log(np.maximum(probabilities, 1e-300)), axis=1)
-        std = np.sqrt(np.maximum(second.T - probabilities**2, 0.0))
-        information = np.maximum(entropy_given_x - entropy_given_f, 0.0)
-        return probabilities, std, entropy, information, np.maximum(entropy - entropy_given_x, 0.0)
+        return of_moments(self.model.diagnosis, *(a[..., : len(X)] for a in found))
 
     def _moments(
         self, num_draws: int, latent: LatentMoments, ratio: tf.Tensor, temperature: tf.Tensor

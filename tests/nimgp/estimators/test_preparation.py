@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from fermiclass import NIMGPClassifier
-from fermiclass.nimgp.estimators.fitting import Fitted, schedule
-from fermiclass.nimgp.estimators.preparation import Scaling, input_prior
+from fermiclass.nimgp.estimators.fitted import Fitted, Scaling
+from fermiclass.nimgp.estimators.fitting import schedule
+from fermiclass.nimgp.estimators.preparation import input_prior
 from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.prediction.prediction import join
 from fermiclass.nimgp.settings import Settings
 
 
@@ -77,11 +79,11 @@ SPOILT = {
 }
 
 
-@pytest.fixture(scope="module")
-def fitted():
+@pytest.fixture(scope="module", params=["nimgp-nn", "nimgp-fo"])
+def fitted(request):
     X = np.random.default_rng(1).normal(size=(60, 2))
     settings = {"steps": 1, "num_inducing": 5, "inputs": {"prior": "mixture", "components": 2}}
-    return NIMGPClassifier(method="nimgp-nn", **settings).fit(X, X[:, 0] > 0).fitted_
+    return NIMGPClassifier(method=request.param, **settings).fit(X, X[:, 0] > 0).fitted_
 
 
 def test_arrays_round_trip(fitted):
@@ -91,7 +93,7 @@ def test_arrays_round_trip(fitted):
     for name, array in again.to_arrays().items():
         np.testing.assert_array_equal(array, arrays[name], err_msg=name)
     X = np.zeros((3, 2))
-    one, other = (each.predictor.predict(*each.inputs(X, X + 0.1)) for each in (again, fitted))
+    one, other = (join(list(each.blocks(X, X + 0.1))) for each in (again, fitted))
     np.testing.assert_array_equal(one.probabilities, other.probabilities)
 
 

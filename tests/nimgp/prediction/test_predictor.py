@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 from scipy.special import softmax
 
-from fermiclass.nimgp.prediction.predictor import ClassPredictor, join
+from fermiclass.nimgp.prediction.prediction import join
+from fermiclass.nimgp.prediction.predictor import ClassPredictor
 from tests.nimgp.conftest import C, D, M, draw, mixture
 from tests.nimgp.likelihoods.definitions import robust_max
 

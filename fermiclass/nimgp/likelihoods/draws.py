@@ -1,0 +1,55 @@
+"""Points of latent functions in prediction, and moments over them, for NumPy and TensorFlow."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+POINTS_OF_F = 256  #: Smallest number of points of f for each input.
+
+
+class PredictiveMoments(NamedTuple):
+    """Moments over f of class probabilities π(f), with a weight r_c for each class.
+
+    With ``Z = Σ_c r_c π_c`` and the weighted probabilities ``ρ_c = r_c π_c / Z`` these are ``E[Z ρ_c]`` (C, n),
+    ``E[Z ρ_c²]`` (C, n) and ``E[Z H(ρ)]`` (n,), where H is the entropy in nats. If all r_c are 1, Z is 1 and ρ is π.
+    """
+
+    mean: Any
+    second: Any
+    entropy: Any
+
+
+def gaussian_points(num_points: int, dim: int) -> np.ndarray:
+    """Return quasi-Monte Carlo draws of N(0, I), ``(num_points, dim)``: always the same scrambled Sobol set.
+
+    ``num_points`` should be a power of 2, because only then a Sobol set is balanced.
+    """
+    from scipy.special import ndtri
+    from scipy.stats import qmc  # three quarters of a second
+
+    balanced = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(20210107)).random_base2(
+        int(np.ceil(np.log2(num_points)))
+    )
+    return ndtri(balanced[:num_points])
+
+
+def moments_by(xp: Any, log_pi: Any, ratio: Any) -> PredictiveMoments:
+    """Return moments over S equally likely draws of ``log π`` plus any constant, (S, C, n).
+
+    `xp` is the module of the arrays, NumPy or TensorFlow's.
+    """
+    # With g = log π + log r: ρ = softmax(g), Z = Σ exp g / Σ exp(log π), and H(ρ) = log Σ exp g − Σ ρ g.
+    g = log_pi + xp.log(ratio)
+    g -= xp.max(g, axis=1, keepdims=True)
+    exp_g = xp.exp(g)
+    sum_g = xp.sum(exp_g, axis=1, keepdims=True)
+    rho = exp_g / sum_g
+    Z = sum_g / xp.sum(exp_g / ratio, axis=1, keepdims=True)
+    entropy = xp.log(sum_g) - xp.sum(rho * g, axis=1, keepdims=True)
+    return PredictiveMoments(
+        mean=xp.mean(Z * rho, axis=0),
+        second=xp.mean(Z * xp.square(rho), axis=0),
+        entropy=xp.mean(Z * entropy, axis=0)[0],
+    )

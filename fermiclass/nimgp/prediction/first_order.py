@@ -1,0 +1,115 @@
+"""First-order prediction of classes in NumPy, for which TensorFlow need not start. Its formulae are those of the graph.
+
+The latent functions have the kernel ``Σ σ² exp(−r²/2) + Σ σ² x · x'`` and white noise; the likelihood is the softmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from fermiclass.nimgp.arrays import FloatArray, check_arrays
+from fermiclass.nimgp.likelihoods.draws import POINTS_OF_F, gaussian_points, moments_by
+from fermiclass.nimgp.names import AVERAGING, PER_SOURCE, WITH_EXPECTATIONS
+from fermiclass.nimgp.prediction.prediction import Prediction, of_moments
+from fermiclass.nimgp.settings import Settings
+
+_LEAST = 1e-8  # rounding may make a variance smaller, or negative
+_NUMBERS = 2**17  # draws of f of one block of rows: they fit into the cache
+
+
+def in_numpy(settings: Settings) -> bool:
+    """Return whether a classifier with these settings predicts by :class:`FirstOrderPredictor`."""
+    kernels = settings.kernel.split("+") if isinstance(settings.kernel, str) else [""]
+    known = set(kernels) <= set(WITH_EXPECTATIONS) and settings.likelihood in ("softmax", "softmax-bound")
+    return known and settings.method not in (*AVERAGING, *PER_SOURCE)
+
+
+class FirstOrderPredictor:
+    """Prediction by moments of f at the observed input, whose noise adds ``∇mean_cᵀ V ∇mean_c`` to the variances.
+
+    `parameters` of the model are by name, and `points` of the latent functions ``(S, L)``. Raises ValueError when the
+    parameters are not those of such a model.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        num_classes: int,
+        parameters: Mapping[str, FloatArray],
+        points: FloatArray | None = None,
+    ) -> None:
+        Z = self._Z = parameters["posterior.Z"]
+        L, M, D = 1 if num_classes == 2 else num_classes, *Z.shape[1:]
+        kernels = [(name, f"kernel.kernels[{j}]") for j, name in enumerate(settings.kernel.split("+"))]
+        positive = {"posterior.jitter": (), "kernel.white": (L,)} | {f"{own}.variance": (L,) for _, own in kernels}
+        positive |= {f"{own}.lengthscales": (L, D) for name, own in kernels if name == "se"}
+        positive |= {} if settings.noise == "given" else {"noise": (1 if settings.noise == "shared" else D,)}
+        positive |= {"label_noise": ()} if settings.label_noise else {}
+        shapes = {"posterior.Z": (L, M, D), "posterior.q_mu": (L, M), "posterior.q_sqrt": (L, M, M)}
+        self.points = gaussian_points(POINTS_OF_F, L) if points is None else points
+        check_arrays({**parameters, "points": self.points}, {**shapes, **positive, "points": (POINTS_OF_F, L)})
+        if not all(np.all(parameters[name] > 0) for name in positive):
+            raise ValueError("a parameter has a value that it cannot take, such as a variance of 0 or below")
+        self._dtype = np.dtype(settings.precision)
+        #: Variances (L, 1, 1) of each kernel, with the squares of its length-scales (L, 1, D), None of a linear one.
+        self._kernels = [
+            (parameters[f"{own}.variance"][:, None, None], np.square(parameters[f"{own}.lengthscales"])[:, None])
+            if name == "se"
+            else (parameters[f"{own}.variance"][:, None, None], None)
+            for name, own in kernels
+        ]
+        self._white, white = parameters["kernel.white"][:, None], parameters["kernel.white"][:, None, None] * np.eye(M)
+        K = sum(k for k, _ in self._covariances(Z)) + white
+        jitter = parameters["posterior.jitter"] * np.trace(K, axis1=1, axis2=2) / M
+        whiten = np.linalg.inv(np.linalg.cholesky(K + jitter[:, None, None] * np.eye(M)))  # L⁻¹
+        back, root = np.swapaxes(whiten, 1, 2), np.tril(parameters["posterior.q_sqrt"])
+        self._weights = back @ parameters["posterior.q_mu"][..., None]  # (L, M, 1)
+        self._precision = back @ (np.eye(M) - root @ np.swapaxes(root, 1, 2)) @ whiten
+
+    def _covariances(self, X: FloatArray) -> Iterator[tuple[FloatArray, FloatArray | None]]:
+        """Yield k of ``X`` (L or 1, n, D) with Z, (L, n, M), and the squares of the length-scales, for each kernel."""
+        for variance, squares in self._kernels:
+            product = (X if squares is None else X / squares) @ np.swapaxes(self._Z, 1, 2)
+            if squares is not None:
+                of_X, of_Z = (np.sum(np.square(A) / squares, axis=-1) for A in (X, self._Z))
+                product = np.exp(np.minimum(product - 0.5 * (of_X[..., None] + of_Z[:, None]), 0.0))
+            yield variance * product, squares
+
+    def moments(self, X: FloatArray, X_var: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of f at ``X`` (n, D) with the noise ``X_var`` (n, D), both (L, n)."""
+        total, gradient, var = np.zeros(()), np.zeros(()), self._white
+        for (k, squares), (variance, _) in zip(self._covariances(X[None]), self._kernels, strict=True):
+            total = total + k
+            if squares is None:
+                gradient = gradient + variance * np.swapaxes(self._weights, 1, 2) @ self._Z
+                var = var + variance[:, 0] * np.sum(np.square(X), axis=1)
+            else:
+                mean = k * np.swapaxes(self._weights, 1, 2)
+                gradient = gradient + (mean @ self._Z - X * mean.sum(axis=2, keepdims=True)) / squares
+                var = var + variance[:, 0]
+        var = np.maximum(var - np.sum(total * (total @ self._precision), axis=2), _LEAST)
+        return (total @ self._weights)[..., 0], var + np.sum(np.square(gradient) * X_var, axis=2)
+
+    def blocks(
+        self,
+        X: FloatArray,
+        X_var: FloatArray,
+        *,
+        num_draws: int = 1,
+        ratio: FloatArray | None = None,
+        temperature: float = 1.0,
+    ) -> Iterator[Prediction]:
+        """Predict sources block by block; see :meth:`fermiclass.nimgp.prediction.predictor.ClassPredictor.blocks`."""
+        size, points = max(1, _NUMBERS // self.points.size), self.points.astype(self._dtype)[..., None]
+        for start in range(0, len(X), size):
+            rows = np.minimum(np.arange(start, start + size), len(X) - 1)  # blocks of one size round alike
+            mean, var = self.moments(X[rows], X_var[rows])
+            mean, scale = ((a / temperature).astype(self._dtype) for a in (mean, np.sqrt(var)))
+            f = mean + scale * points  # (S, L, n)
+            f = np.concatenate([np.zeros_like(f), f], axis=1) if f.shape[1] == 1 else f
+            ratios = np.ones((1, 1)) if ratio is None else ratio[rows].T
+            mean, second, entropy = (a[..., : len(X) - start] for a in moments_by(np, f, ratios.astype(self._dtype)))
+            total = mean.sum(axis=0)
+            yield of_moments(lambda: "f overflows", mean / total, second / total, None, entropy / total)

@@ -1,0 +1,44 @@
+"""First-order prediction in NumPy: equal to the graph, and the same for any neighbours of a row."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from fermiclass.nimgp.model import build_model, weights_of
+from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LIKELIHOODS, METHODS
+from fermiclass.nimgp.prediction.first_order import FirstOrderPredictor, in_numpy
+from fermiclass.nimgp.prediction.prediction import Prediction
+from fermiclass.nimgp.prediction.predictor import ClassPredictor
+from fermiclass.nimgp.settings import Settings
+from tests.nimgp.conftest import D, M, perturbed
+
+
+def test_settings_that_numpy_predicts():
+    assert in_numpy(Settings())
+    assert {m for m in METHODS if in_numpy(Settings(m))} == {*FIRST_ORDER, "mgp", "mgp-sampling"}
+    assert {k for k in KERNELS if in_numpy(Settings(kernel=k))} == {"se", "linear"}
+    assert {name for name in LIKELIHOODS if in_numpy(Settings(likelihood=name))} == {"softmax", "softmax-bound"}
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+@pytest.mark.parametrize("kernel", ["se", "linear", "se+linear", "linear+se+se"])
+@pytest.mark.parametrize(("precision", "close"), [("float64", 1e-9), ("float32", 2e-5)])
+def test_equals_the_graph(rng, kernel, num_classes, precision, close):
+    training = {"precision": precision}
+    for settings in (
+        Settings(kernel=kernel, training=training),
+        Settings("mgp", "softmax-bound", kernel, noise="per-feature", label_noise=0.0, training=training),
+    ):
+        Z = rng.normal(size=(M, D))
+        model = perturbed(build_model(settings, Z, num_classes=num_classes, num_data=9, dtype=precision), rng)
+        ours = FirstOrderPredictor(settings, num_classes, weights_of(model))
+        X, X_var = 2.0 * rng.normal(size=(300, D)), rng.uniform(0.0, 0.5, (300, D))
+        options = {"ratio": rng.uniform(0.2, 3.0, (300, num_classes)), "temperature": 1.7}
+        for given in ({}, options):
+            graph = ClassPredictor(model, first_order=True).predict(X, X_var, **given)
+            found = list(ours.blocks(X, X_var, **given))
+            for name in (field.name for field in fields(Prediction)):
+                one = np.concatenate([getattr(block, name) for block in found])
+                # A standard deviation is a root of a difference.
+                np.testing.assert_allclose(one, getattr(graph, name), atol=close**0.5 if name == "std" else close)
