@@ -6,15 +6,17 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from astropy.table import Table
+from threadpoolctl import threadpool_limits
 
 from fermiclass.errors import ClusterError, RowsError, in_one_line
+from fermiclass.io import FloatArray
 from fermiclass.labelling.prediction_columns import add_domain, add_prediction
 from fermiclass.nimgp.prediction.prediction import Prediction, join
 from fermiclass.rows.chunk import Chunk, Rows
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 _CONNECT_SECONDS, _WORKER_SECONDS = 10, 30
+_PART = 4096  # rows that a thread labels at a time
 
 
 def predict_rows(
@@ -85,7 +88,17 @@ def predict_rows(
 def label_block(model: RowsModel, rows: Rows, span: tuple[int, int]) -> Table:
     """Return the label table of rows `span[0]` to `span[1]` − 1."""
     chunk = rows.read(*span)
-    return _table(model, chunk, join(list(model.fitted.blocks(chunk.X, chunk.X_var))))
+
+    def label(part: slice) -> tuple[Prediction, FloatArray | None]:
+        X, X_var = chunk.X[part], chunk.X_var[part]
+        return join(list(model.fitted.blocks(X, X_var))), None if domain is None else domain.score(X, X_var)
+
+    domain = model.domain
+    first, *others = (slice(start, start + _PART) for start in range(0, len(chunk.X), _PART))
+    with threadpool_limits(1), ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = [label(first), *pool.map(label, others)]  # the first makes what is made once
+    predictions, scores = zip(*found, strict=True)
+    return _table(model, chunk, join(predictions), None if domain is None else np.concatenate(scores))
 
 
 def _template(model: RowsModel, rows: Rows) -> Table:
@@ -93,7 +106,8 @@ def _template(model: RowsModel, rows: Rows) -> Table:
     classes = [str(name) for name in model.fitted.target.classes]
     check_classes(classes)
     none, nothing = np.empty((0, len(classes))), rows.read(0, 0)
-    template = _table(model, nothing._replace(kept={}), Prediction(none, none, *np.empty((3, 0))))
+    prediction, score = Prediction(none, none, *np.empty((3, 0))), None if model.domain is None else np.empty(0)
+    template = _table(model, nothing._replace(kept={}), prediction, score)
     both = sorted(set(nothing.kept) & set(template.colnames))
     if both:
         raise RowsError(f"kept columns have names of results: {', '.join(both)}. Rename them, or leave them out.")
@@ -102,11 +116,11 @@ def _template(model: RowsModel, rows: Rows) -> Table:
     return template
 
 
-def _table(model: RowsModel, chunk: Chunk, prediction: Any) -> Table:
+def _table(model: RowsModel, chunk: Chunk, prediction: Prediction, score: FloatArray | None) -> Table:
     table = Table(dict(chunk.kept))
     add_prediction(table, [str(name) for name in model.fitted.target.classes], prediction)
-    if model.domain is not None:
-        add_domain(table, model.domain.score(chunk.X, chunk.X_var), 0)
+    if score is not None:
+        add_domain(table, score, 0)
     return table
 
 

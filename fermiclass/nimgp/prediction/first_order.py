@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from fermiclass.nimgp.arrays import FloatArray, check_arrays
 from fermiclass.nimgp.likelihoods.draws import POINTS_OF_F, gaussian_points, moments_by
@@ -103,13 +104,16 @@ class FirstOrderPredictor:
     ) -> Iterator[Prediction]:
         """Predict sources block by block; see :meth:`fermiclass.nimgp.prediction.predictor.ClassPredictor.blocks`."""
         size, points = max(1, _NUMBERS // self.points.size), self.points.astype(self._dtype)[..., None]
-        for start in range(0, len(X), size):
-            rows = np.minimum(np.arange(start, start + size), len(X) - 1)  # blocks of one size round alike
-            mean, var = self.moments(X[rows], X_var[rows])
-            mean, scale = ((a / temperature).astype(self._dtype) for a in (mean, np.sqrt(var)))
-            f = mean + scale * points  # (S, L, n)
-            f = np.concatenate([np.zeros_like(f), f], axis=1) if f.shape[1] == 1 else f
-            ratios = np.ones((1, 1)) if ratio is None else ratio[rows].T
-            mean, second, entropy = (a[..., : len(X) - start] for a in moments_by(np, f, ratios.astype(self._dtype)))
-            total = mean.sum(axis=0)
-            yield of_moments(lambda: "f overflows", mean / total, second / total, None, entropy / total)
+        with threadpool_limits(1):  # such small products take longer on several threads
+            for start in range(0, len(X), size):
+                rows = np.minimum(np.arange(start, start + size), len(X) - 1)  # blocks of one size round alike
+                mean, var = self.moments(X[rows], X_var[rows])
+                mean, scale = ((a / temperature).astype(self._dtype) for a in (mean, np.sqrt(var)))
+                f = mean + scale * points  # (S, L, n)
+                f = np.concatenate([np.zeros_like(f), f], axis=1) if f.shape[1] == 1 else f
+                ratios = np.ones((1, 1)) if ratio is None else ratio[rows].T
+                mean, second, entropy = (
+                    a[..., : len(X) - start] for a in moments_by(np, f, ratios.astype(self._dtype))
+                )
+                total = mean.sum(axis=0)
+                yield of_moments(lambda: "f overflows", mean / total, second / total, None, entropy / total)
