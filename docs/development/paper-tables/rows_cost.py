@@ -5,8 +5,8 @@
 
 Rows of 3 classes and 10 features with error bars are read from a Parquet file. A step has 1024 rows and 200 inducing
 points for each class, in single precision. Each number of rows has its own process, so that its peak memory can be
-measured. The SVGP of GPflow does the same steps, with the rows in memory. A label is an average over 16 draws if the
-method draws input noise.
+measured. The SVGP of GPflow does the same steps, with the rows in memory. Labels are those of `classify-rows`, and an
+average over 16 draws if the method draws input noise; their parts are microseconds of a processor for a row.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import multiprocessing
 import resource
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -60,6 +60,13 @@ def rows_of(path: Path) -> Any:
     return open_rows(path, FEATURES, uncertainties=ERRORS, label="CLASS1")
 
 
+def processor_seconds(call: Callable[[], object]) -> float:
+    """Return the seconds of a processor that a call takes."""
+    begin = time.process_time()
+    call()
+    return time.process_time() - begin
+
+
 def ours(path: Path, steps: int, method: str) -> dict[str, float]:
     """Train on the rows, then label all of them."""
     load_tensorflow(quiet=True, large=True)
@@ -67,16 +74,26 @@ def ours(path: Path, steps: int, method: str) -> dict[str, float]:
     own = {"method": method, "kernel": "se", "num_inducing": M, "batch_size": B, "steps": steps, "num_draws": 16}
     estimator = fc.NIMGPClassifier(**{**FULL_BATCH, **own})
     model = fit_rows(estimator, rows, progress=lambda _: times.append(time.perf_counter()))
+    chunk = rows.read(0, min(rows.num_rows, 2**16))
+    parts = {
+        "reading": lambda: rows.read(0, len(chunk.X)),
+        "GP": lambda: list(model.fitted.blocks(chunk.X, chunk.X_var)),
+        "OOD_SCORE": lambda: model.domain.score(chunk.X, chunk.X_var),
+    }
+    of_parts = {name: 1e6 * processor_seconds(part) / len(chunk.X) for name, part in parts.items()}
     calls = np.diff(times)
     step = float(np.median(calls[1:])) / CALL if len(calls) > 1 else float(calls[0]) / steps
     with TemporaryDirectory() as folder:
-        labels = Path(folder) / "labels.parquet"
-        labelling = seconds_of(lambda: predict_rows(replace(model, domain=None), rows, labels))
+        begin = time.perf_counter()
+        every = processor_seconds(lambda: predict_rows(model, rows, Path(folder) / "labels.parquet"))
+        labelling = time.perf_counter() - begin
     unit = 2**20 if sys.platform == "darwin" else 2**10  # kilobytes; bytes on macOS
     return {
         "ms a step": 1e3 * step,
         "rows a second": B / step,
         "labels a second": rows.num_rows / labelling,
+        **of_parts,
+        "all": 1e6 * every / rows.num_rows,
         "seconds before": float(calls[0] - step * min(steps, CALL)),
         "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit,
     }

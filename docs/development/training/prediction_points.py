@@ -15,14 +15,13 @@ import sys
 import time
 
 import numpy as np
-import tensorflow as tf
 
 import fermiclass as fc
 from fermiclass.features import extract_features
 from fermiclass.labelling.training import default_estimator, train
 from fermiclass.nimgp.likelihoods.draws import gaussian_points
 from fermiclass.nimgp.names import FIRST_ORDER
-from fermiclass.nimgp.prediction.predictor import ClassPredictor, first_order_moments
+from fermiclass.nimgp.prediction.predictor import ClassPredictor
 
 MANY = 2**14
 MANY_POINTS = 2**17
@@ -59,16 +58,14 @@ def main() -> None:
     sources = sources[np.random.default_rng(0).permutation(len(sources))[:512]]
     table = extract_features(sources, model.features, model.grouping, imputation=model.imputation)
     trained = model.estimator.fitted_
-    trained_model = trained.predictor.model
-    X, X_var = trained.scaling.apply(table.X, table.X_var, trained.settings)
+    X, X_var = trained.inputs(table.X, table.X_var)
 
     if trained.settings.method in FIRST_ORDER:
-        functions = trained_model.posterior.predictor(trained_model.kernel)
-        latent = first_order_moments(functions, *(tf.constant(a, tf.float32) for a in (X, X_var**0.5)))
-        compare_points(latent.mean.numpy().T, latent.var.numpy().T ** 0.5)
+        mean, var = trained.predictor.moments(X, X_var)
+        compare_points(mean.T, var.T**0.5)
         return
 
-    predictor = ClassPredictor(trained_model, input_prior=trained.prior)
+    predictor = ClassPredictor(trained.predictor.model, input_prior=trained.prior)
     true = predictor.predict(X, X_var, num_draws=MANY)
     print("draws  rms      largest  rms of std  processor time")
     for draws in DRAWS:
