@@ -54,44 +54,47 @@ class FirstOrderPredictor:
         if not all(np.all(parameters[name] > 0) for name in positive):
             raise ValueError("a parameter has a value that it cannot take, such as a variance of 0 or below")
         self._dtype = np.dtype(settings.precision)
-        #: Variances (L, 1, 1) of each kernel, with the squares of its length-scales (L, 1, D), None of a linear one.
+        ones = np.ones((L, D))  # a linear kernel has no length-scales
+        #: Names of the kernels, variances (L, 1, 1), and squares of length-scales (L, 1, D).
         self._kernels = [
-            (parameters[f"{own}.variance"][:, None, None], np.square(parameters[f"{own}.lengthscales"])[:, None])
-            if name == "se"
-            else (parameters[f"{own}.variance"][:, None, None], None)
+            (
+                name,
+                parameters[f"{own}.variance"][:, None, None],
+                parameters.get(f"{own}.lengthscales", ones)[:, None] ** 2,
+            )
             for name, own in kernels
         ]
         self._white, white = parameters["kernel.white"][:, None], parameters["kernel.white"][:, None, None] * np.eye(M)
-        K = sum(k for k, _ in self._covariances(Z)) + white
+        K = sum(self._covariances(Z)) + white
         jitter = parameters["posterior.jitter"] * np.trace(K, axis1=1, axis2=2) / M
         whiten = np.linalg.inv(np.linalg.cholesky(K + jitter[:, None, None] * np.eye(M)))  # L⁻¹
         back, root = np.swapaxes(whiten, 1, 2), np.tril(parameters["posterior.q_sqrt"])
         self._weights = back @ parameters["posterior.q_mu"][..., None]  # (L, M, 1)
         self._precision = back @ (np.eye(M) - root @ np.swapaxes(root, 1, 2)) @ whiten
 
-    def _covariances(self, X: FloatArray) -> Iterator[tuple[FloatArray, FloatArray | None]]:
-        """Yield k of ``X`` (L or 1, n, D) with Z, (L, n, M), and the squares of the length-scales, for each kernel."""
-        for variance, squares in self._kernels:
-            product = (X if squares is None else X / squares) @ np.swapaxes(self._Z, 1, 2)
-            if squares is not None:
-                of_X, of_Z = (np.sum(np.square(A) / squares, axis=-1) for A in (X, self._Z))
+    def _covariances(self, X: FloatArray) -> Iterator[FloatArray]:
+        """Yield the covariances of ``X`` (L or 1, n, D) with Z by each kernel, (L, n, M)."""
+        for name, variance, squares in self._kernels:
+            product = X / squares @ np.swapaxes(self._Z, 1, 2)
+            if name == "se":
+                of_X, of_Z = (np.sum(np.square(A) / squares, axis=2) for A in (X, self._Z))
                 product = np.exp(np.minimum(product - 0.5 * (of_X[..., None] + of_Z[:, None]), 0.0))
-            yield variance * product, squares
+            yield variance * product
 
     def moments(self, X: FloatArray, X_var: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return means and variances of f at ``X`` (n, D) with the noise ``X_var`` (n, D), both (L, n)."""
-        total, gradient, var = np.zeros(()), np.zeros(()), self._white
-        for (k, squares), (variance, _) in zip(self._covariances(X[None]), self._kernels, strict=True):
-            total = total + k
-            if squares is None:
-                gradient = gradient + variance * np.swapaxes(self._weights, 1, 2) @ self._Z
-                var = var + variance[:, 0] * np.sum(np.square(X), axis=1)
-            else:
-                mean = k * np.swapaxes(self._weights, 1, 2)
-                gradient = gradient + (mean @ self._Z - X * mean.sum(axis=2, keepdims=True)) / squares
+        K, gradient, var = np.zeros(()), np.zeros(()), self._white
+        weights = np.swapaxes(self._weights, 1, 2)
+        for k, (name, variance, squares) in zip(self._covariances(X[None]), self._kernels, strict=True):
+            K = K + k
+            if name == "se":
+                gradient = gradient + (k * weights @ self._Z - X * (k @ self._weights)) / squares
                 var = var + variance[:, 0]
-        var = np.maximum(var - np.sum(total * (total @ self._precision), axis=2), _LEAST)
-        return (total @ self._weights)[..., 0], var + np.sum(np.square(gradient) * X_var, axis=2)
+            else:
+                gradient = gradient + variance * weights @ self._Z
+                var = var + variance[:, 0] * np.sum(np.square(X), axis=1)
+        var = np.maximum(var - np.sum(K * (K @ self._precision), axis=2), _LEAST)
+        return (K @ self._weights)[..., 0], var + np.sum(np.square(gradient) * X_var, axis=2)
 
     def blocks(
         self,
