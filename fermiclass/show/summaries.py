@@ -333,7 +333,8 @@ def rich_table(*columns: str, rows: Iterable[Iterable[object]] = (), padding: Pa
     """Return a table of these columns and rows; an empty row is a line between others.
 
     A heading that begins with ``>`` is aligned to the right, over numbers that no line breaks. Columns that begin with
-    ``?`` are left out, the last one first, where the terminal is too narrow.
+    ``?`` are left out, the last one first, where the terminal is too narrow. The first column, and one without a
+    heading, stay as they are.
     """
     texts, console = [list(map(str, row)) for row in rows], console_for_tables()
     chosen = list(range(len(columns)))
@@ -342,7 +343,7 @@ def rich_table(*columns: str, rows: Iterable[Iterable[object]] = (), padding: Pa
         for k in chosen:
             right, name = columns[k].startswith((">", "?>")), columns[k].lstrip("?>")
             cells = [name, *(row[k] for row in texts if row)]
-            parts = cells if k == 0 else [word for cell in cells for word in cell.split()]
+            parts = cells if k == 0 or not name else [word for cell in cells for word in cell.split()]
             least = max(map(cell_len, parts), default=0)
             whole = least == max(map(cell_len, cells))
             justify: JustifyMethod = "right" if right else "left"
