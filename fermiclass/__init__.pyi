@@ -4,6 +4,8 @@ from ._version import __citation__ as __citation__
 from ._version import __version__ as __version__
 from .analysis.census import Census as Census
 from .analysis.census import take_census as take_census
+from .analysis.estimate import Estimates as Estimates
+from .analysis.estimate import estimate as estimate
 from .analysis.explain import Explanation as Explanation
 from .analysis.explain import explain as explain
 from .analysis.followup import followup as followup

@@ -22,7 +22,7 @@ from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
 _LOG = logging.getLogger(__name__)
 _MOST_SHOWN = 5
-_JOINED = "joined"  # metadata of columns that a table has brought
+JOINED = "joined"  #: Metadata of columns that a table has brought.
 
 #: Error ellipses within which a position may be that of a source. They have 97 % of the pulsars of the third LAT pulsar
 #: catalogue; the 95 % ellipses themselves have 90 % (docs/development/open-world/exclusion_radius.py).
@@ -106,7 +106,7 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
     clash: dict[str, NDArray[np.bool_]] = {}
     for name, standard in own_names(plain.colnames).items():
         column, before = plain[name], result[standard] if standard in result.colnames else None
-        if column.dtype.kind not in "fiu" or column.ndim != 1 or (before is not None and _JOINED not in before.meta):
+        if column.dtype.kind not in "fiu" or column.ndim != 1 or (before is not None and JOINED not in before.meta):
             continue
         if before is not None and column.unit and before.unit and column.unit != before.unit:
             raise CatalogError(
@@ -122,10 +122,10 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
         clash[_quantity(standard)] = clash.get(_quantity(standard), False) | differs
     for standard, (before, values) in columns.items():  # no value of one table with the error of another
         filled = np.isnan(before) & np.isfinite(values) & ~clash[_quantity(standard)]
-        brought.append(f"{standard} ({np.sum(filled)} more values)" if _JOINED in before.meta else standard)
+        brought.append(f"{standard} ({np.sum(filled)} more values)" if JOINED in before.meta else standard)
         result[standard] = before.copy()
         result[standard][filled] = values[filled]
-        result[standard].meta[_JOINED] = True
+        result[standard].meta[JOINED] = True
     if needed and not brought:
         raise CatalogError(f"'{source}' has no column of numbers that {catalog.source} lacks.")
     notes = (*catalog.notes, *matches.notes, f"columns of '{source}': {', '.join(brought) or 'none'}")

@@ -39,6 +39,7 @@ ABOUT = {
     "compare": "Compare labels with another list.",
     "report": "Write a self-contained HTML page of labelled sources.",
     "outliers": "Find associations that the data contradict.",
+    "estimate": "Estimate a number that some sources have, for the others.",
     "evaluate": "Measure how far the probabilities can be trusted.",
     "train-rows": "Train on any number of rows in a file.",
     "classify-rows": "Label any number of rows in a file.",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from astropy.table import Table
 
     from fermiclass.analysis.compare import Comparison
+    from fermiclass.analysis.estimate import Estimates
     from fermiclass.catalog import Catalog
     from fermiclass.catalog.candidates import Candidates
     from fermiclass.labelling.catalog_model import CatalogModel
@@ -211,6 +212,18 @@ def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
     for sentence in caveats(about):
         console.print(sentence)
     console.print(f"Labels: {path}", soft_wrap=True)
+
+
+def print_estimates(found: Estimates, column: str) -> None:
+    """Print how good estimates of a number are, beside the mean and a forest."""
+    console = console_for_tables()
+    rows = (
+        (test, method, n, f"{rmse:.3g}", f"{r2:.2f} ± {error:.2f}", "" if np.isnan(inside) else f"{inside:.1%}")
+        for test, method, n, rmse, r2, error, inside in found.scores.iterrows()
+    )
+    console.print(rich_table("test", "method", ">sources", ">RMSE", ">R²", ">in 90 % interval", rows=rows))
+    limits = f" {found.limits} upper limits are not learned from." if found.limits else ""
+    console.print(f"as bright: weighted by Signif_Avg like the {len(found.table)} sources without {column}.{limits}")
 
 
 def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10) -> None:

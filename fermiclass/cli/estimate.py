@@ -1,0 +1,58 @@
+"""``fermiclass estimate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fermiclass.catalog import TARGETS, read_catalog
+from fermiclass.cli import options
+from fermiclass.cli.options import FILE, BroughtIn
+from fermiclass.errors import CatalogError
+from fermiclass.io.tables import check_writable, write_table
+from fermiclass.show.summaries import print_estimates, print_sources
+from fermiclass.show.terminal import load_tensorflow, progress_bar
+
+
+@click.command()
+@options.catalog_argument
+@options.table_option()
+@options.join_option
+@click.option("--column", required=True, metavar="X|log_X|ln_X", help="The number: a column, or its logarithm.")
+@click.option("--later", type=FILE, help="A later table with the column, whose new numbers test the estimates.")
+@options.features_option
+@click.option("--targets", type=click.Choice(TARGETS), help="Which sources to estimate. [default: uncertain]")
+@click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Number of folds.")
+@click.option("--force", is_flag=True, help="Write estimates that are no better than the mean, too.")
+@options.seed_option
+@options.common_options
+def estimate(
+    catalog: Path, output: Path, joined: tuple[Path, ...], column: str, later: Path | None, quiet: bool, **chosen: Any
+) -> None:
+    """Estimate a number that some sources have, for those that lack it.
+
+    A source gets a mean, a standard deviation and quantiles. Held-out sources tell what these are worth.
+
+    \b
+    Example:
+      fermiclass estimate 4FGL-DR4.fits --join 4lac.fits --column log_nu_syn -o peaks.fits
+    """  # noqa: D301
+    of_later = (later,) if later else ()
+    check_writable(output, catalog, *joined, *of_later)
+    plain = read_catalog(catalog)
+    loaded = BroughtIn(joined).into(plain)
+    load_tensorflow(quiet=quiet)
+    from fermiclass.analysis.estimate import estimate as estimated
+
+    given = {name: value for name, value in chosen.items() if value is not None}
+    with progress_bar("training", quiet=quiet) as progress:
+        later_numbers = BroughtIn(of_later).into(plain) if later else None
+        found = estimated(loaded, column, later=later_numbers, progress=progress, **given)
+    if not quiet:
+        print_sources(loaded, [])
+        print_estimates(found, column)
+    if not (found.better or chosen["force"]):
+        raise CatalogError(f"estimates of {column} are no better than the mean, so nothing is written (--force does)")
+    write_table(found.table, output)
