@@ -16,7 +16,7 @@ import functools
 import json
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
 from typing import NamedTuple
@@ -72,9 +72,8 @@ class SelectionPrior:
     learns from AGN with a type, which become rarer towards the plane. τ₀ is the mean over AGN with a type. S₀, the
     significance at which an AGN's odds stay as trained, is that of greatest likelihood for the unassociated sources at
     10 degrees and more: they are a mixture of AGN and others, with the densities that the classifier has learned.
-    Everything is estimated from the training catalogue, with the default features: :func:`of_release`. With other
-    features S₀ is that with which as many AGN are expected among its unassociated sources: :meth:`expecting`. Without
-    the latitude, for example, the odds of AGN in the Galactic plane are too high.
+    Everything is estimated from the training catalogue, with the default features: :func:`of_release`. Other features
+    have another constant, and maybe fewer factors: :meth:`expecting`.
     """
 
     slope: float = 0.0  #: Exponent of the significance, at most 0.
@@ -131,19 +130,25 @@ class SelectionPrior:
         significance = np.exp(self.slope * (np.where(known, ln_s, 0.0) - np.log(self.reference)))
         return np.where(known & (sources.classes == ""), latitude * significance, 1.0)
 
-    def expecting(self, fraction: float, p_agn: FloatArray, sources: Catalog) -> SelectionPrior:
-        """Return the prior with the S₀ that makes a fraction of n unassociated sources AGN, on average.
+    def expecting(
+        self, fraction: float, p_agn: FloatArray, sources: Catalog, columns: Collection[str]
+    ) -> SelectionPrior:
+        """Return the prior of a model with other features, of these columns of the catalogue.
 
-        The solution of ``mean[r p / (r p + 1 − p)] = fraction``. `p_agn` has the probabilities p as trained, ``(n,)``.
+        A model without GLAT does not know that AGN are rare in the plane, and one without Signif_Avg not how common
+        bright ones are: it has no factor of them. A constant, in τ₀, makes a fraction of n unassociated sources AGN on
+        average: ``mean[r p / (r p + 1 − p)] = fraction``. `p_agn` has the probabilities p as trained, ``(n,)``.
         """
-        if not self.slope or not len(sources):  # no correction is known, or none is needed
+        if self == SelectionPrior() or not len(sources):  # no correction is known, or none is needed
             return self
         from scipy.optimize import brentq
         from scipy.special import expit, logit
 
-        log_odds = logit(np.clip(p_agn, _SURE, 1.0 - _SURE)) + np.log(self.odds(sources))
+        kept = self if "GLAT" in columns else replace(self, intercept=-np.inf, gradient=0.0, norm=1.0)
+        kept = kept if "Signif_Avg" in columns else replace(kept, slope=0.0)
+        log_odds = logit(np.clip(p_agn, _SURE, 1.0 - _SURE)) + np.log(kept.odds(sources))
         shift = brentq(lambda x: float(np.mean(expit(log_odds + x))) - fraction, -50.0, 50.0)
-        return replace(self, reference=self.reference * math.exp(-shift / self.slope))
+        return replace(kept, norm=kept.norm * math.exp(-shift))
 
     def ratios(self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str]) -> FloatArray:
         """Return the factors of the probabilities, ``(n, C)``.

@@ -130,7 +130,8 @@ class CatalogModel:
         kinds = [kind for kind in known.fractions if self.grouping.within(kind, self.classes).any() or kind == "agn"]
         fraction = known.fractions["agn"] / sum(known.fractions[kind] for kind in kinds)
         p_agn = self._of_bare(catalog, table)[:, self.grouping.of_agn(self.classes)].sum(axis=1)
-        return known.selection.expecting(fraction, p_agn, catalog[catalog.classes == ""])
+        columns = {column for feature in table.features for column in feature.columns}
+        return known.selection.expecting(fraction, p_agn, catalog[catalog.classes == ""], columns)
 
     def _of_bare(self, catalog: Catalog, table: FeatureTable) -> FloatArray:
         """Return the probabilities of the unassociated sources of a catalogue, as trained, ``(n, C)``."""

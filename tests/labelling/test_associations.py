@@ -233,13 +233,15 @@ def test_rates_of_a_small_catalogue_leave_room_for_no_class2():
 
 
 @pytest.mark.parametrize("features", ["PL_Index", "PL_Index,ln_Signif_Avg,asinh_GLAT", "six"])
-def test_the_selection_of_a_release_does_not_depend_on_the_features(few, features):
+def test_the_selection_of_a_release_is_that_of_its_default_features(few, features):
     """Few features say little of which sources are AGN, and nothing of how completely AGN are associated."""
     with without_graphs():
         model = train(few, NIMGPClassifier(steps=20, num_inducing=10), features=features)
     kept = of_release("4FGL-DR4")
     assert model.second == kept.second
-    assert replace(model.selection, reference=kept.selection.reference) == kept.selection
+    found = model.selection
+    assert found.slope == (0.0 if features == "PL_Index" else kept.selection.slope)
+    assert found.gradient == (kept.selection.gradient if "asinh_GLAT" in features else 0.0)
     labels = model.label(few, "unassociated", class2=False)
     assert np.mean(labels["Sum_P_agn"]) == pytest.approx(kept.fractions["agn"], abs=1e-3)
 
@@ -263,11 +265,17 @@ def test_as_many_agn_are_expected_as_are_wanted():
     catalog, p_agn = simulate(4000)
     bare = catalog.classes == ""
     p = np.clip(p_agn[bare], 0.2, 0.7)
-    found = PRIOR.expecting(0.4, p, catalog[bare])
-    r = found.odds(catalog[bare])
-    assert np.mean(r * p / (r * p + 1.0 - p)) == pytest.approx(0.4, abs=1e-9)
-    assert replace(found, reference=PRIOR.reference) == PRIOR
-    assert SelectionPrior().expecting(0.4, p, catalog[bare]) == SelectionPrior()
+    for columns in ({"GLAT", "Signif_Avg"}, {"Signif_Avg"}, {"GLAT"}, set()):
+        found = PRIOR.expecting(0.4, p, catalog[bare], columns)
+        r = found.odds(catalog[bare])
+        assert np.mean(r * p / (r * p + 1.0 - p)) == pytest.approx(0.4, abs=1e-9)
+        for name in ("GLAT", "Signif_Avg"):  # r depends on what the features have, and on nothing else
+            table = catalog[bare].table.copy()
+            table[name] = np.asarray(table[name])[::-1]
+            moved = found.odds(replace(catalog[bare], table=table))
+            assert np.allclose(moved, r) == (name not in columns)
+    assert replace(PRIOR.expecting(0.4, p, catalog[bare], {"GLAT", "Signif_Avg"}), norm=PRIOR.norm) == PRIOR
+    assert SelectionPrior().expecting(0.4, p, catalog[bare], set()) == SelectionPrior()
 
 
 def test_a_reference_at_its_bound_is_a_warning_and_no_correction():
