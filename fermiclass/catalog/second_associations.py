@@ -30,8 +30,11 @@ def lost() -> dict[str, tuple[str, str]]:
 
 
 def put_back(table: Table, release: Release, source: str) -> None:
-    """Put the lost second associations back into a table of 4FGL-DR4, where it has none and a probability of one."""
-    if release.name != _OF_RELEASE or not {*_COLUMNS, "ASSOC_PROB_BAY"} <= {*table.colnames}:
+    """Put the lost second associations back into a table, where it has none and a probability of one.
+
+    That is a table of 4FGL-DR4, or one that does not say of which release it is.
+    """
+    if (release.sources and release.name != _OF_RELEASE) or not {*_COLUMNS, "ASSOC_PROB_BAY"} <= {*table.colnames}:
         return
     names = np.asarray(table["Source_Name"]).astype(str)
     bare = (np.asarray(table["CLASS1"]).astype(str) == "") & (np.asarray(table["CLASS2"]).astype(str) == "")

@@ -309,6 +309,11 @@ def test_second_associations_are_put_back_where_they_are_missing_only(few):
     table["ASSOC_PROB_BAY"][one] = 0.0
     table["CLASS1"][two] = "psr"
     table["CLASS2"][three] = "msp"
+    unnamed = table.copy()
     put_back(table, few.release, "few")
+    put_back(unnamed, OWN_SOURCES, "mine.csv")
+    assert unnamed["CLASS2"].tolist() == table["CLASS2"].tolist()
+    put_back(older := few.table.copy(), read_catalog(slim_path("4FGL-DR3")).release, "older")
+    assert older["CLASS2"].tolist() == few.table["CLASS2"].tolist()
     assert table["CLASS2"][[one, two, three]].tolist() == ["", "", "msp"]
     assert np.sum(np.asarray(table["CLASS2"])[rows] != "") == rows.sum() - 2
