@@ -144,7 +144,7 @@ def test_ways_to_be_wrong(labels, targets, dr4, tmp_path):
         write_report(labels, tmp_path / "page.pdf")
     with pytest.raises(OutputError, match="there is no folder"):
         write_report(labels, tmp_path / "no" / "page.html")
-    with pytest.raises(CatalogError, match=r"it is not a label table"):
+    with pytest.raises(CatalogError, match=r"it is a catalogue\. Label it first"):
         report_page(dr4.table)
     other = make_up_labels(targets[:5], sha256="0" * 64)
     with pytest.raises(CatalogError, match=r"but .* was made with .* of SHA-256 0000"):
