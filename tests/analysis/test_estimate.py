@@ -148,7 +148,7 @@ def test_a_later_table_needs_new_numbers(some):
 @pytest.mark.slow
 def test_synchrotron_peaks(dr4, shared_data):
     """As good as a forest, and the intervals hold."""
-    joined = fc.join(dr4, fc.read_table(shared_data / "external" / "4lac_dr3_h.fits.gz"))
+    joined = fc.join(dr4, fc.read_table(shared_data / "data" / "external" / "4lac_dr3_h.fits.gz"))
     ours = of_ours(found := fc.estimate(joined, "log_nu_syn"))
     assert found.better
     assert np.all(ours["RMSE"] <= found.scores[found.scores["METHOD"] == "forest"]["RMSE"])

@@ -111,12 +111,13 @@ class FirstOrderPredictor:
             for start in range(0, len(X), size):
                 rows = np.minimum(np.arange(start, start + size), len(X) - 1)  # blocks of one size round alike
                 mean, var = self.moments(X[rows], X_var[rows])
-                mean, scale = ((a / temperature).astype(self._dtype) for a in (mean, np.sqrt(var)))
-                f = mean + scale * points  # (S, L, n)
-                f = np.concatenate([np.zeros_like(f), f], axis=1) if f.shape[1] == 1 else f
                 ratios = np.ones((1, 1)) if ratio is None else ratio[rows].T
-                mean, second, entropy = (
-                    a[..., : len(X) - start] for a in moments_by(np, f, ratios.astype(self._dtype))
-                )
-                total = mean.sum(axis=0)
+                with np.errstate(over="ignore", invalid="ignore"):  # `of_moments` refuses what is no number
+                    mean, scale = ((a / temperature).astype(self._dtype) for a in (mean, np.sqrt(var)))
+                    f = mean + scale * points  # (S, L, n)
+                    f = np.concatenate([np.zeros_like(f), f], axis=1) if f.shape[1] == 1 else f
+                    mean, second, entropy = (
+                        a[..., : len(X) - start] for a in moments_by(np, f, ratios.astype(self._dtype))
+                    )
+                    total = mean.sum(axis=0)
                 yield of_moments(lambda: "f overflows", mean / total, second / total, None, entropy / total)
