@@ -44,7 +44,8 @@ _FORMATS = (
     "commas, semicolons, tabs, bars or blanks, or IPAC"
 )
 _OTHERS = {  #: What to do with formats that are not read.
-    b"\x93NUMPY": '. In Python: fermiclass.read_sources(numpy.load("fit.npy", allow_pickle=True).item())',
+    b"\x93NUMPY": '. In Python: fermiclass.read_sources(numpy.load("fit.npy", allow_pickle=True).item()), '
+    "of a file that you trust: a pickle runs code",
     b"PK": ". Save a table of Excel as CSV",
     b"{": ". In Python: fermiclass.read_sources(json.load(...))",
 }

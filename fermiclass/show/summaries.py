@@ -119,7 +119,7 @@ def print_counterparts(labels: Table, candidates: Sequence[Candidates], path: Pa
             each.name,
             each.covers,
             str(each.objects),
-            f"{each.chance:.1f}",
+            "–" if each.covers == "ellipses" else f"{each.chance:.1f}",
             f"{each.share:.2f} ± {each.share_error:.2f}",
         )
         lines = [
