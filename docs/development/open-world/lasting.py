@@ -29,11 +29,11 @@ EDGES = (0.0, 4.5, 5.0, 6.0, np.inf)
 def figures(lasts: np.ndarray, p: np.ndarray, significance: np.ndarray) -> str:
     """Return AUC, NLL, and the numbers of vanished sources by significance: found, and expected with the error."""
     gone = ~lasts
+    chosen = {f"{low:g}-{high:g}": (significance >= low) & (significance < high) for low, high in pairwise(EDGES)}
     parts = [
-        f"{'all' if part.all() else f'{low:g}-{high:g}'}: {gone[part].sum()} found, {(1 - p)[part].sum():.1f} ± "
+        f"{name}: {gone[part].sum()} found, {(1 - p)[part].sum():.1f} ± "
         f"{np.sqrt((p * (1 - p))[part].sum()):.1f} expected"
-        for low, high in ((0.0, np.inf), *pairwise(EDGES))
-        for part in [(significance >= low) & (significance < high)]
+        for name, part in {"all": np.full(len(p), True), **chosen, "LASTS below 0.3": p < 0.3}.items()
     ]
     scores = (
         f"{len(p)} sources, AUC {roc_auc_score(lasts, p):.3f}, NLL {log_loss(lasts, p):.3f} "
