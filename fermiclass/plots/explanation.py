@@ -115,7 +115,7 @@ def feature_effects(
     rows_from_top(axes, features, edge=0.6, fontsize=SMALL)
     widest = max(0.1, 1.15 * float(np.abs(moved).max()))
     axes.set_xlim(-widest, widest)
-    axes.locator_params(axis="x", nbins=5)
+    axes.locator_params(axis="x", nbins=3)
     axes.set_xlabel("moves the log-odds by", fontsize=SMALL)
     return open_frame(axes)
 
