@@ -48,9 +48,8 @@ def from_text(content: bytes, *, is_csv: bool = False) -> Table:
     text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     lines = re.split("\r\n|\r|\n", text.rstrip("\r\n"))
     filled = [line for line in lines if line.strip()]
-    if (
-        filled and filled[0].startswith("|") and filled[-1].startswith("|")
-    ):  # as HEASARC writes; IPAC's rows have blanks
+    # As HEASARC writes a table; the rows of IPAC's begin with a blank.
+    if filled and filled[0].startswith("|") and filled[-1].startswith("|"):
         lines = [line.strip()[1:-1] for line in filled]
     start = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
     bare = [re.sub('"[^"]*"', "", line) for line in lines[start:] if line.strip()][:2] or [""]

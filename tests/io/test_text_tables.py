@@ -60,7 +60,7 @@ def test_a_list_of_names_may_be_a_table(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "form", ["ipac", "fixed_width", "fixed_width_two_line", "commented_header", "basic", "rst", "mrt", "html"]
+    "form", ["ipac", "fixed_width", "fixed_width_two_line", "commented_header", "basic", "rst", "mrt"]
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_forms_of_astropy(form, tmp_path):
