@@ -32,6 +32,16 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+#: The papers, and the benchmarks with the tables of each.
+PAPERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "main": ("astro454", "uci", "toy", "synthetic", "mnist", "active"),
+        "likelihoods": ("gpc", "flights"),
+        "wrong-labels": ("rmgpc",),
+        "uncertain-inputs": ("sincsig", "cartpole"),
+    }
+)
+
 
 def make_benchmark(name: str, *, data: Path = Path(), openml: bool = False, per_round: int = 1) -> Benchmark:
     """Make a benchmark. Only those of the options that it declares concern it.

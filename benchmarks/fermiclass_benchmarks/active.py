@@ -22,7 +22,7 @@ from sklearn.base import clone
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.io import FloatArray
-from fermiclass_benchmarks.benchmark import Benchmark, Problem, Record, score_labels
+from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Problem, Record, score_labels
 from fermiclass_benchmarks.figures import active_figure, learning_curve, title_of
 from fermiclass_benchmarks.methods import METHOD_OPTIONS, MethodOptions, authors_start
 from fermiclass_benchmarks.uci import load_rows
@@ -126,6 +126,7 @@ class Active(Benchmark):
     cells = tuple(f"{acquisition}/{noise}" for acquisition in ACQUISITIONS for noise in NOISES)
     default_cells = tuple(f"{acquisition}/0.25" for acquisition in ACQUISITIONS)
     num_splits = 100
+    tables = MappingProxyType({"Figures 6 and 7": PaperTable("entropy,random", slow=True)})
     options = ("data", "per_round", "noise", "plot", *METHOD_OPTIONS)
 
     def problem(self, cell: str, split: int) -> Problem:

@@ -14,7 +14,7 @@ from fermiclass.io.files import check_figure_place, check_place, os_errors_as_ou
 from fermiclass.io.plain import versions
 from fermiclass.nimgp.names import LIKELIHOODS
 from fermiclass.show.terminal import progress_bar
-from fermiclass_benchmarks import BENCHMARKS, make_benchmark
+from fermiclass_benchmarks import BENCHMARKS, PAPERS, make_benchmark
 
 _CONTINUES = "the same command continues from here"
 
@@ -37,7 +37,8 @@ _NO_SETTING = _OF_WORK | {"json_file", "plot", "data"}  # do not change the resu
     "labels or not); baselines such as logistic. All our methods except rmgpc and smgpc accept a likelihood after @, "
     f"such as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed (label noise of 0.001, "
     "not learned). A likelihood can end in -robust (learns the fraction of wrong labels) or -predictive (trained by "
-    "log E p(y|f), not by the bound), such as softmax-robust. [default: those of the paper's table]",
+    "log E p(y|f), not by the bound), such as softmax-robust. nimgp@authors starts q(x) as the authors' code does. "
+    "[default: those of the paper's table]",
 )
 @click.option("--datasets", metavar="a,b", help="Data sets of the benchmark.")
 @click.option(
@@ -59,7 +60,7 @@ _NO_SETTING = _OF_WORK | {"json_file", "plot", "data"}  # do not change the resu
     metavar="FILE",
     help="Save results in FILE (for all: a folder), split by split. The same command continues where it was stopped.",
 )
-@click.option("--papers", type=click.Choice(["main"]), default="main", show_default=True, help="For all: the paper.")
+@click.option("--papers", type=click.Choice([*PAPERS]), default="main", show_default=True, help="For all: the paper.")
 @click.option("--quick", is_flag=True, help="For all: one split, our optimiser, and no slow tables.")
 @click.option(
     "--per-round",
@@ -145,7 +146,7 @@ def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
         folder.mkdir(exist_ok=True)
     check_place(folder / "results.csv")
     head = _head(ALL, given, options)
-    how = {option: options[option] for option in ("data", "openml", "seed", "quick", "workers")}
+    how = {option: options[option] for option in ("papers", "data", "openml", "seed", "quick", "workers")}
     try:
         with progress_bar("splits", quiet=quiet) as progress:
             for title, benchmark, results in run_tables(

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.io import FloatArray
-from fermiclass_benchmarks.benchmark import Benchmark, Problem
+from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass_benchmarks.gpc import paper_settings
 from fermiclass_benchmarks.methods import METHOD_OPTIONS
 
@@ -49,6 +49,7 @@ class Flights(Benchmark):
     name = "flights"
     cells = (_CELL,)
     num_splits = 10
+    tables = MappingProxyType({"Likelihoods, figure 3": PaperTable(slow=True)})
     # These settings are not tuned.
     fast = MappingProxyType({"steps": 5000, "learning_rate": 0.03, "training": {"decay": True}})
     methods = ("mgp@step", "mgp@softmax-bound")

@@ -51,13 +51,18 @@ _ENDINGS: tuple[tuple[str, tuple[str, ...], Mapping[str, Any], tuple[str, ...]],
     ("-robust", LIKELIHOODS, {"label_noise": LEARNED}, _RULES),
 )
 
-#: Estimator settings by the name that follows the @ of a method. ε is learned if it is not fixed.
-LIKELIHOOD_SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+# The start of q(x) in the authors' code: N(μ, v) with a v that is nearly zero.
+_AUTHORS_Q = {"units": "inputs", "spread": 1e-5}
+
+#: Estimator settings by the name that follows the @ of a method: a likelihood, whose ε is learned if it is not fixed,
+#: or the authors' start of q(x).
+VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         f"{name}{ending}": {"likelihood": name, "hyper": {"epsilon": 1e-3 if name in fixed else None}, **more}
         for ending, likelihoods, more, fixed in _ENDINGS
         for name in likelihoods
     }
+    | {"authors": {"inputs": _AUTHORS_Q}}
 )
 
 
@@ -78,12 +83,12 @@ def authors_start(input_dim: int) -> dict[str, Any]:
     """Return the initial values in the authors' published code, which the paper does not state.
 
     The squared length-scale is the median distance between two inputs, about √(2D) for standardised inputs. The
-    variance of f is e. White noise is only a jitter. A q(x) is N(μ, v) with a v that is nearly zero.
+    variance of f is e. White noise is only a jitter.
     """
     return {
         "hyper": {"lengthscale": float((2.0 * input_dim) ** 0.25), "variance": math.e, "white": 1e-8},
         "training": {"inducing": "random"},
-        "inputs": {"units": "inputs", "spread": 1e-5},
+        "inputs": _AUTHORS_Q,
     }
 
 
@@ -103,7 +108,7 @@ def make_estimator(
     """Make an unfitted estimator.
 
     `name`: name such as ``nimgp``, ``default``, ``classifier:nimgp-nn`` or ``logistic``. The name after an @, as in
-    ``nimgp@probit``, is the likelihood of the method, a key of :data:`LIKELIHOOD_SETTINGS`.
+    ``nimgp@probit``, is a key of :data:`VARIANTS`.
     `settings`: the paper's settings for this cell. Only the methods of the paper use them.
     `options`: settings that all methods share.
     `fast`: settings that replace the paper's optimiser, by default :data:`FAST_OPTIMISER`.
@@ -111,12 +116,12 @@ def make_estimator(
     Raises BenchmarkError when the method or its likelihood is unknown, or the method cannot have the likelihood or the
     kernel.
     """
-    method, at, likelihood = name.partition("@")
+    method, at, variant = name.partition("@")
     base, colon, input_model = method.partition(":")
     others = (*EP_METHODS, *available_baselines())
     if method in others:
         if at:
-            raise BenchmarkError(f"the method '{method}' has no choice of likelihoods: leave out '{at}{likelihood}'")
+            raise BenchmarkError(f"the method '{method}' has no choice of likelihoods: leave out '{at}{variant}'")
         if method not in EP_METHODS:
             return BaselineClassifier(method, seed=options.seed)
         from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
@@ -134,13 +139,13 @@ def make_estimator(
     else:
         known = (*METHODS, DEFAULT, CLASSIFIER, f"{DEFAULT}:METHOD", f"{CLASSIFIER}:METHOD", *others)
         raise BenchmarkError(f"the method '{method}' is unknown: choose among {', '.join(known)} (--methods)")
-    if at and likelihood not in LIKELIHOOD_SETTINGS:
+    if at and variant not in VARIANTS:
         raise BenchmarkError(
-            f"the likelihood '{likelihood}' of the method '{name}' is unknown: choose among "
-            f"{', '.join(LIKELIHOOD_SETTINGS)} (--methods)"
+            f"the likelihood '{variant}' of the method '{name}' is unknown: choose among {', '.join(VARIANTS)} "
+            "(--methods)"
         )
     if at:
-        chosen = join_settings(chosen, LIKELIHOOD_SETTINGS[likelihood])
+        chosen = join_settings(chosen, VARIANTS[variant])
     if options.kernel is not None:
         chosen["kernel"] = options.kernel
     if options.steps is not None:

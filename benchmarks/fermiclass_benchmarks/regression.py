@@ -32,7 +32,7 @@ from sklearn.preprocessing import StandardScaler
 from fermiclass.errors import BenchmarkError
 from fermiclass.io import FloatArray
 from fermiclass.nimgp.names import LEARNED
-from fermiclass_benchmarks.benchmark import Benchmark, Record
+from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Record
 from fermiclass_benchmarks.methods import MethodOptions
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ class SincSig(_Regression):
         *(f"known/{size}" for size in _SIZES),
         *(f"{size}/{bound}" for size in ("50", "200", "300") for bound in _BOUNDS),
     )
+    tables = MappingProxyType({"Uncertain inputs, figures 3, 5 and 6": PaperTable(optimisers=("project",))})
     methods = (*KERNELS, NETWORK)
     scores = MappingProxyType({"mse": ("MSE", ".3g"), "log_density": ("log density", ".3g")})
     options = ("noise",)
@@ -167,6 +168,7 @@ class CartPole(_Regression):
 
     name = "cartpole"
     cells = ("50", "100", "200", "300")
+    tables = MappingProxyType({"Uncertain inputs, figure 7": PaperTable(optimisers=("project",))})
     methods = ("classic", "uncertain", NETWORK)
     scores = MappingProxyType({output: (output, ".3g") for output in OUTPUTS})
     options = ("plot",)

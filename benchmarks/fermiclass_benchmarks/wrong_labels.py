@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from fermiclass_benchmarks.benchmark import Benchmark, Problem
+from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass_benchmarks.methods import METHOD_OPTIONS
 from fermiclass_benchmarks.uci import load_rows, standardised
 
@@ -37,6 +37,7 @@ class WrongLabels(Benchmark):
     name = "rmgpc"
     cells = tuple(f"{data_set}/{share}" for data_set in _DATA_SETS for share in SHARES)
     num_splits = 100
+    tables = MappingProxyType({"Wrong labels, table 2": PaperTable(optimisers=("project",))})
     methods = ("rmgpc", "smgpc")
     scores = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f"), "bcr": ("BCR", ".3f")})
     options = ("data", "openml", "noise", *METHOD_OPTIONS)

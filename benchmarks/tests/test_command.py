@@ -103,6 +103,10 @@ def test_our_methods(tmp_path, data):
         (("toy", "--results", "nowhere/r.jsonl"), "there is no folder '.*nowhere'"),
         (("toy", "--quick"), "the benchmark 'toy' has no option --quick"),
         (("all", "--papers", "main"), "give --results"),
+        (
+            ("all", "--papers", "wrong-labels", "--results", "."),
+            "no table of the paper 'wrong-labels' was filled: give its",
+        ),
         (("all", "--papers", "main", "--results", "nowhere/r"), "cannot write 'nowhere/r': No such file"),
         (("all", "--papers", "main", "--results", ".", "--methods", "mgp"), "'all' has no option --methods"),
     ],

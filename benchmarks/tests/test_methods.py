@@ -89,6 +89,12 @@ def test_a_method_with_a_likelihood(name, likelihood):
     assert made(f"{name}@{likelihood}") == expected
 
 
+def test_the_authors_start_of_q():
+    settings = {"inputs": {"units": "noise", "spread": 0.5}, "noise": "per-feature"}
+    expected = join_settings(made("nimgp", settings, paper=True), {"inputs": {"units": "inputs", "spread": 1e-5}})
+    assert made("nimgp@authors", settings, paper=True) == expected
+
+
 @pytest.mark.parametrize("likelihood", ["step", "probit", "logit"])
 def test_label_noise_may_be_fixed(likelihood):
     fixed = made(f"default:mgp@{likelihood}-fixed")

@@ -26,30 +26,46 @@ def test_no_figure_of_the_page_is_typed(tables):
 
 
 def test_published_figures_are_those_of_the_benchmarks(tables):
-    from fermiclass_benchmarks import make_benchmark
+    from fermiclass_benchmarks import BENCHMARKS, make_benchmark
 
-    benchmarks = {name: make_benchmark(name) for name in ("astro454", "synthetic", "uci", "toy")}
+    benchmarks = {name: make_benchmark(name) for name in BENCHMARKS}
     for (benchmark, _, cell, method, figure), row in tables.read().items():
         published = benchmarks[benchmark].published.get((cell, method), {}).get(figure)
         assert row["published"] == published or (published is None and pd.isna(row["published"]))
 
 
 @pytest.mark.parametrize(
-    ("mean", "se", "published", "splits", "expected"),
+    ("mean", "error", "published", "splits", "expected"),
     [
         (0.3768, 0.02, 0.377, 20, "reached"),
         (0.3774, 0.02, 0.377, 20, "reached"),  # as exactly as it is printed
-        (0.3776, 0.02, 0.377, 20, "within one standard error"),
-        (0.39, 0.02, 0.377, 20, "within one standard error"),
+        (0.3776, 0.02, 0.377, 20, "within one error"),
+        (0.39, 0.02, 0.377, 20, "within one error"),
         (0.40, 0.02, 0.377, 20, "not"),
         (0.39, float("nan"), 0.377, 20, "not"),
         (0.39, 0.02, float("nan"), 20, ""),
-        (0.36, float("nan"), 0.377, 1, ""),  # one split is no evidence
+        (0.34, 0.02, 0.377, 20, "reached"),  # below by less than two errors
+        (0.362, 0.001, 0.377, 20, "reached"),  # below by less than 5 %
+        (0.34, 0.01, 0.377, 20, "better"),
+        (0.36, float("nan"), 0.377, 1, "one split"),
     ],
 )
-def test_verdicts(tables, mean, se, published, splits, expected):
-    row = {"mean": mean, "se": se, "published": published, "splits": splits, "rounding": 0.0005}
+def test_verdicts(tables, mean, error, published, splits, expected):
+    row = {"mean": mean, "error": error, "published": published, "splits": splits, "rounding": 0.0005}
+    row |= {"benchmark": "synthetic", "cell": "n100-d2-c3/0.1", "figure": "nll"}
     assert tables.verdict(row) == expected
+    assert tables.verdict(row | {"cell": "n100-d10-c3/0.1"}) == ("not comparable" if expected else "")
+    turned = row | {"figure": "bcr", "mean": 2 * published - mean}
+    assert tables.verdict(turned) == expected
+
+
+def test_the_papers_own_splits_have_paired_errors(tables):
+    figures = tables.read()
+    paired = figures["astro454", "paper", "six", "mgp", "nll less project"]["se"]
+    for optimiser in ("project", "paper"):
+        row = figures["astro454", optimiser, "six", "mgp", "nll"]
+        assert row["error"] == paired < row["se"]
+    assert all(row["error"] == row["se"] or pd.isna(row["se"]) for key, row in figures.items() if key[0] != "astro454")
 
 
 def test_the_paper_drops_zeros_at_the_end(tables):

@@ -9,9 +9,9 @@ import pytest
 
 from fake import Constant, FakeBenchmark, Learner, WithoutData
 from fermiclass.errors import BenchmarkError
-from fermiclass_benchmarks import BENCHMARKS, harness, papers
+from fermiclass_benchmarks import BENCHMARKS, PAPERS, harness, papers
 from fermiclass_benchmarks.benchmark import PaperTable
-from fermiclass_benchmarks.papers import figures_of, run_tables
+from fermiclass_benchmarks.papers import figures_of, run_tables, splits_of
 
 
 class Paper(FakeBenchmark):
@@ -38,6 +38,7 @@ def made(monkeypatch):
     benchmarks = {"missing": Missing(), "fake": Paper(), "next": Paper()}
     benchmarks["next"].tables = {}
     monkeypatch.setattr(papers, "BENCHMARKS", benchmarks)
+    monkeypatch.setattr(papers, "PAPERS", {"main": benchmarks, "none": ("missing", "next")})
     monkeypatch.setattr(papers, "make_benchmark", lambda name, **_: benchmarks[name])
     work, done = harness.run_split, []
     monkeypatch.setattr(harness, "run_split", lambda one: done.append(one) or work(one))
@@ -92,11 +93,40 @@ def test_figures(made, tmp_path):
     assert math.isnan(by_key.loc["project", "hard/0", "mgp", "nll"]["published"])
 
 
+def test_differences_are_paired_by_split(made, tmp_path):
+    """They are those of the file of splits; Wilcoxon's p of 20 differences of one sign is 2⁻¹⁹."""
+    go(tmp_path)
+    nll = splits_of(tmp_path).set_index(["optimiser", "cell", "method", "split"])["nll"]
+    less = nll["paper", "easy/0", "mgp"] - nll["project", "easy/0", "mgp"]
+    figures = figures_of(tmp_path).query("cell == 'easy/0'").set_index(["optimiser", "method", "figure"])
+    found = figures.loc["paper", "mgp", "nll less project"]
+    assert (found["mean"], found["se"], found["splits"]) == pytest.approx((less.mean(), less.sem(), 20))
+    ours = figures.loc["project", "nimgp"]["mean"]
+    assert (ours["nll less mgp"], ours["nll less mgp, p"]) == (0.0, 1.0)
+    shrunk, grown = (pd.DataFrame({"split": range(20), "nll": c + b * np.arange(20.0)}) for c, b in ((0, 0.5), (1, 1)))
+    (_, _, mean, _, _), (*_, p, _, _) = papers._paired("", grown, shrunk, ["nll"])
+    assert mean == pytest.approx(1 + 9.5 / 2)
+    assert p == pytest.approx(2.0**-19)
+
+
+def test_a_paper_without_a_table_to_fill_is_an_error(made, tmp_path):
+    with pytest.raises(BenchmarkError, match="no table of the paper 'none' was filled: give its data"):
+        go(tmp_path, papers="none")
+    assert not list(tmp_path.iterdir())
+
+
+def test_each_paper_has_tables_and_each_benchmark_a_paper():
+    assert sorted(name for names in PAPERS.values() for name in names) == sorted(BENCHMARKS)
+    tables = [papers.make_benchmark(name).tables for name in BENCHMARKS]
+    assert all(tables)
+    assert len(set().union(*tables)) == sum(map(len, tables))
+    for names in PAPERS.values():
+        assert any(not table.slow for name in names for table in papers.make_benchmark(name).tables.values())
+
+
 def test_the_main_papers_tables_have_published_figures(shared_data):
-    """Each cell of each table, but for images that are not there."""
-    tables = {title for name in BENCHMARKS for title in papers.make_benchmark(name).tables}
-    assert {"Table 1", "Tables 5 and 6", "Tables 9 and 10", "Tables 15 and 16", "Tables 17 and 18"} <= tables
-    for name in set(BENCHMARKS) - {"mnist"}:
+    """Each cell of each table, but for images that are not there, and for what the paper has in figures only."""
+    for name in set(PAPERS["main"]) - {"mnist", "active"}:
         benchmark = papers.make_benchmark(name, data=shared_data / "data")
         for table in benchmark.tables.values():
             for cell in benchmark.choose_cells(table.datasets):
