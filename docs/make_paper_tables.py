@@ -30,8 +30,17 @@ KEY = ["benchmark", "optimiser", "cell", "method"]
 BASELINES = ("logistic", "svm", "forest")
 NAMES = {"mgp": "MGP", "nimgp": "NIMGP", "nimgp-nn": "NIMGP_NN", "nimgp-fo": "NIMGP_FO"} | {
     "nimgp-fo-marginal": "NIMGP_FO, marginal",
+    "nimgp@authors": "NIMGP, the authors' start",
     "classifier": "NIMGP softmax",
     "logistic": "logistic regression",
+    "svm": "SVM",
+    "rmgpc": "RMGPC",
+    "smgpc": "SMGPC",
+    "classic": "the classic process",
+    "uncertain": "expected covariances",
+    "mixture": "both (its equation 20)",
+    "mlp": "MLP",
+    "mgp@softmax-bound": "softmax, closed bound",
 }
 #: Verdicts and their signs. "better" is below by more than two errors and 5 %: another method, or another protocol.
 SIGNS = {
@@ -47,8 +56,6 @@ SIGNS = {
 HIGHER = ("bcr",)
 #: Cells whose length-scales the paper does not state, so that ours are other problems.
 OTHER_PROBLEMS = re.compile("synthetic .*-d(5|10)-")
-#: Decimals of figures that need more or fewer than three.
-DECIMALS = {"mse": 5}
 #: Level of the Wilcoxon signed-rank test; a difference below it has a star.
 LEVEL = 0.01
 #: What the overview remarks on a table.
@@ -156,14 +163,17 @@ def of(figures: Figures, benchmark: str, cell: str, method: str, figure: str) ->
 def title(method: str) -> str:
     """Return the name of a method on the page."""
     name, _, optimiser = method.partition("/")
-    return NAMES.get(name, name) + (", the paper's optimiser" if optimiser else "")
+    likelihood = name.removeprefix("mgp@").replace("step", "RobustMax").replace("-", ", ")
+    known = NAMES.get(name, likelihood if name.startswith("mgp@") else name)
+    return known + (", the paper's optimiser" if optimiser else "")
 
 
 def number(row: dict[str, Any] | None, digits: int | None = None) -> str:
     """Return mean and standard error."""
     if row is None:
         return ""
-    digits = DECIMALS.get(row["figure"].partition(" ")[0], 3) if digits is None else digits
+    if digits is None:
+        digits = 5 if row["figure"].startswith("mse") else 4 if row["figure"] == "nll" and row["mean"] < 0.01 else 3
     return " ± ".join(f"{row[name]:.{digits}f}" for name in ("mean", "se") if not pd.isna(row[name]))
 
 
@@ -210,7 +220,7 @@ def several_cells(
 ) -> list[list[str]]:
     """Lay out a figure: a row for each cell and a column for each method, with the paper's in brackets."""
     table = [["data/noise", "splits", *(title(method) for method in methods)]]
-    figure = figure.replace("-less-", " less ")
+    figure = figure.replace("-less-", " less ").replace("angular_", "angular ")
     with_baselines = benchmark == "uci" and figure == "nll" and "classifier" in methods
     if with_baselines:
         table[0].append("best baseline")
@@ -253,7 +263,7 @@ def ranks(figures: Figures, benchmark: str, cells: list[str], methods: list[str]
     table = [["noise", "cells", *map(title, methods)]]
     rows = {cell: [of(figures, benchmark, cell, method, "nll") for method in methods] for cell in cells}
     frame = pd.DataFrame({cell: of_cell for cell, of_cell in rows.items() if None not in of_cell}, methods).T
-    for noise, group in frame.groupby(frame.index.str.partition("/").get_level_values(2), sort=False):
+    for noise, group in frame.groupby([cell.partition("/")[2] for cell in frame.index], sort=False):
         ours, papers = (
             group.map(lambda row, name=name: row[name]).rank(axis=1).mean() for name in ("mean", "published")
         )
@@ -308,7 +318,10 @@ def render(figures: Figures, order: str) -> str:
     elif figure == "confusion":
         table = confusion(figures, benchmark, data_sets, methods)
     else:
-        every = sorted({cell for bench, _, cell, *_ in figures if bench == benchmark})
+        found = {tuple(cell.partition("/")[::2]) for bench, _, cell, *_ in figures if bench == benchmark}
+        every = [
+            "/".join(filter(None, cell)) for cell in sorted(found, key=lambda cell: (cell[0], float(cell[1] or -1)))
+        ]
         cells = [cell for name in wanted for cell in every if cell.rpartition("/")[0] == name or cell == name]
         if figure in ("verdicts", "ranks"):
             table = {"verdicts": verdicts, "ranks": ranks}[figure](figures, benchmark, cells, methods)

@@ -4,7 +4,7 @@
     python docs/development/paper-tables/uncertain_paper.py curves sincsig.jsonl
 
 ``fits`` draws figures 2 and 8. ``curves`` draws figures 3, 5 and 6 from the records of ``fermiclass benchmark sincsig
---results sincsig.jsonl``, and prints their numbers as tables.
+--results sincsig.jsonl``.
 """
 
 from __future__ import annotations
@@ -81,17 +81,10 @@ def curves(records: Path) -> None:
 def draw(
     frame: pd.DataFrame, score: str, panels: Mapping[str, Callable[[str], str]], methods: tuple[str, ...], number: int
 ) -> None:
-    """Draw one figure, and print its numbers with the paired difference of the first two methods."""
+    """Draw one figure."""
     figure = Figure(figsize=(3.2 * len(panels), 2.9), layout="constrained")
-    print(f"\nfigure {number}, {score}\n| panel | N | sets | {' | '.join(TITLES[m] for m in methods)} | difference |")
-    print("| --- " * (4 + len(methods)) + "|")
     for axes, (title, cell) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
         table = {n: frame[frame["cell"] == cell(n)].pivot(index="split", columns="method", values=score) for n in SIZES}
-        for n, of_n in table.items():
-            found = of_n.reindex(columns=list(methods)).dropna(subset=list(methods[:2]))
-            less = found[methods[0]] - found[methods[1]]
-            values = " | ".join(f"{found[m].mean():.4g} ± {found[m].sem():.2g}" for m in methods)
-            print(f"| {title} | {n} | {len(found)} | {values} | {less.mean():+.2g} ± {less.sem():.2g} |")
         for method in methods:
             means = [(int(n), t[method].mean(), t[method].sem()) for n, t in table.items() if method in t]
             if means:
