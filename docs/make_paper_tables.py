@@ -4,10 +4,11 @@
     python docs/make_paper_tables.py FOLDER
 
 Figures of FOLDER replace those of the same benchmark, optimiser, cell and method that are means over as many splits or
-fewer. Without FOLDER only the page is written. Each table stands between ``<!-- table: BENCHMARK DATASETS FIGURE
-METHODS -->`` and ``<!-- end -->``. A method may end in ``/paper``: it was trained with the paper's optimiser. FIGURE is
-one of paper-results.csv, such as ``nll`` or ``nll-less-project`` (paired by split); ``all``, ``confusion``,
-``verdicts`` or ``ranks``. The table ``overview`` has the command and the verdicts of each table of the papers.
+fewer. Its scores of each split go to ``docs/paper-splits.csv``. Without FOLDER only the page is written. Each table
+stands between ``<!-- table: BENCHMARK DATASETS FIGURE METHODS -->`` and ``<!-- end -->``. A method may end in
+``/paper``: it was trained with the paper's optimiser. FIGURE is one of paper-results.csv, such as ``nll`` or
+``nll-less-project`` (paired by split); ``all``, ``confusion``, ``verdicts`` or ``ranks``. The table ``overview`` has
+the command and the verdicts of each table of the papers.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from fermiclass_benchmarks import PAPERS, make_benchmark
 
 DOCS = Path(__file__).parent
 PAGE, RESULTS = DOCS / "development" / "paper-tables.md", DOCS / "paper-results.csv"
+SPLITS = DOCS / "paper-splits.csv"
 KEY = ["benchmark", "optimiser", "cell", "method"]
 #: Methods of which a table has only the best, in the column "best baseline".
 BASELINES = ("logistic", "svm", "forest")
@@ -345,10 +347,12 @@ def fill(page: str, figures: Figures) -> str:
 def main() -> None:
     """Take up the figures of a folder, and write the page."""
     if len(sys.argv) > 1:
-        from fermiclass_benchmarks.papers import figures_of  # starts slowly
+        from fermiclass_benchmarks.papers import figures_of, splits_of  # starts slowly
 
-        both = merge(pd.read_csv(RESULTS), figures_of(Path(sys.argv[1])))
-        both.to_csv(RESULTS, index=False, float_format="%.7g")
+        folder, earlier = Path(sys.argv[1]), [pd.read_csv(SPLITS)] if SPLITS.exists() else []
+        merge(pd.read_csv(RESULTS), figures_of(folder)).to_csv(RESULTS, index=False, float_format="%.7g")
+        splits = pd.concat([splits_of(folder), *earlier]).drop_duplicates([*KEY, "split"])
+        splits.to_csv(SPLITS, index=False, float_format="%.7g")
     PAGE.write_text(fill(PAGE.read_text(), read()))
 
 
