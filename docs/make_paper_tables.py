@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -275,11 +276,9 @@ def ranks(figures: Figures, benchmark: str, cells: list[str], methods: list[str]
 
 def overview(figures: Figures) -> list[list[str]]:
     """Lay out the tables of the papers: command, and verdicts of all figures that the papers print."""
-    columns = {"better": "⇓", "reached": "✓", "within one error": "≈", "not": "✗"} | {
-        name: name for name in ("one split", "not comparable")
-    }
-    table = [["of the paper", "`fermiclass benchmark …`", "splits", *columns.values(), "not run", "remarks"]]
-    for name in (name for names in PAPERS.values() for name in names):
+    table = [["of the paper", "`fermiclass benchmark …`", "splits"]]
+    table[0] += [*(sign or found for found, sign in SIGNS.items() if found), "not run", "remarks"]
+    for name in chain(*PAPERS.values()):
         benchmark = make_benchmark(name, openml=name == "mnist")  # the paper has all images
         for of_paper, asked in benchmark.tables.items():
             methods, cells = asked.methods or benchmark.methods, benchmark.choose_cells(asked.datasets)
@@ -304,7 +303,7 @@ def overview(figures: Figures) -> list[list[str]]:
                 ]
                 line = [of_paper, f"`{command}{flag}`"]
                 line += [" to ".join(map(str, sorted({min(any_score), max(any_score)}))) if any_score else "none"]
-                counts = [str(counted[verdict]) for verdict in columns] + [str(len(rows) - len(found))]
+                counts = [str(counted[verdict]) for verdict in SIGNS if verdict] + [str(len(rows) - len(found))]
                 table.append([*line, *(counts if entries else [""] * len(counts)), REMARKS.get(of_paper, "")])
     return table
 
