@@ -17,6 +17,7 @@ from .catalog import read_sources as read_sources
 from .catalog.candidates import Candidates as Candidates
 from .catalog.joining import join as join
 from .catalog.joining import relabel as relabel
+from .catalog.own_sources import learn_also as learn_also
 from .errors import FermiclassError as FermiclassError
 from .features import FeatureTable as FeatureTable
 from .features import extract_features as extract_features

@@ -50,6 +50,8 @@ class Catalog:
     #: and their weights, ``(N,)``, 1 for all other sources. None without labels.
     own_labels: NDArray[np.str_] | None = None
     own_weights: NDArray[np.float64] | None = None
+    #: Classes that no catalogue has, of further sources to learn from: :func:`fermiclass.learn_also`.
+    own_classes: tuple[str, ...] = ()
     names: NDArray[np.str_] = field(init=False)  #: (N,) Source_Name.
     #: (N,) class codes in lower case without padding, '' for unassociated sources.
     classes: NDArray[np.str_] = field(init=False)
@@ -98,10 +100,12 @@ class Catalog:
         return np.ascontiguousarray(np.where(np.abs(values) <= LARGEST, values, np.nan))
 
     def grouping(self, classes: str | ClassGrouping | None) -> ClassGrouping:
-        """Return the parsed classes. The item ``default``, or None, stands for the default ones of this catalogue."""
+        """Return the parsed classes, with `own_classes`. None, or the item ``default``, is for the default ones."""
         if isinstance(classes, ClassGrouping):
             return classes
-        return ClassGrouping.parse(with_default(DEFAULT_ITEM if classes is None else classes, self.classes))
+        given = ClassGrouping.parse(with_default(DEFAULT_ITEM if classes is None else classes, self.classes))
+        added = [f"{name}=also" for name in self.own_classes if name not in map(str.lower, given.own)]
+        return ClassGrouping.parse(",".join([given.spec, *added])) if added else given
 
     def __len__(self) -> int:
         return len(self.table)
@@ -123,12 +127,13 @@ class Catalog:
         """Return which sources to label, ``(N,)``.
 
         ``'unassociated'``: sources without a class. ``'bcu'``: blazars of uncertain type. ``'uncertain'``: both, and
-        unk. A source that the grouping learns from, or with a label of one's own, is none. ``'all'``: every source.
+        unk. A source that the grouping learns from, or with a label of one's own, is none. ``'all'``: every source,
+        but those of a class that no catalogue has.
 
         Raises ClassError when `targets` is none of these.
         """
         if targets == "all":
-            return np.ones(len(self), dtype=bool)
+            return ~np.isin(self.classes, self.own_classes)
         chosen = {"unassociated": ("",), "bcu": ("bcu",), "uncertain": ("", *UNCERTAIN_CLASSES)}
         if targets not in chosen:
             raise ClassError(f"targets='{targets}' is unknown: choose one of {', '.join(TARGETS)}")

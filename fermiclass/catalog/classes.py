@@ -80,6 +80,7 @@ SOURCE_STATUSES = ("unassociated", *UNCERTAIN_CLASSES, "associated", "identified
 
 DEFAULT_ITEM = "default"  #: The item that stands for the default classes of the catalogue.
 _OTHER = "other"
+_ALSO = "also"  # stands for a class that no catalogue has
 _OR = "|"  # between groups of which one is right
 _KIND = ":"  # between a kind and the class code of which it is one
 _LEAST_OF_A_KIND = 5  # pulsars of each kind from which on both are learned
@@ -186,6 +187,7 @@ class ClassGrouping:
         ``hsp:bll``             A kind of bll that only labels of one's own tell (:func:`fermiclass.relabel`). A class
                                 has two or more: ``hsp:bll,lsp:bll``, or ``msp,spider:msp``. A bll without such a label
                                 is one of them, unknown which.
+        ``subhalo=also``        A class that no catalogue has, of further sources (:func:`fermiclass.learn_also`).
         ======================  ========================================================================================
 
         :meth:`fermiclass.Catalog.grouping` also knows the item ``default``: :func:`with_default`.
@@ -216,6 +218,11 @@ class ClassGrouping:
                 found[top] = inside
         return found
 
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The groups with a class that no catalogue has."""
+        return tuple(name for name in self.names if not {*self.members[name]} <= {*CLASS_CODES})
+
     def within(self, top: str, names: Iterable[str]) -> NDArray[np.bool_]:
         """Return which groups have only classes of a top class of :data:`CLASS_TREE`, ``(C,)``."""
         return np.array([set(self.members[name]) <= set(CLASS_TREE[top]) for name in names], dtype=bool)
@@ -235,7 +242,7 @@ class ClassGrouping:
         for name, members in self.members.items():
             groups[np.isin(codes, members)] = name
         # A later release may have classes that are not in CLASS_CODES. They are 'other' too.
-        groups[~np.isin(codes, ("", *CLASS_CODES))] = self.rest
+        groups[~np.isin(codes, [*{"", *CLASS_CODES}.union(*self.members.values())])] = self.rest
         return groups
 
     def label_of(self, word: str) -> str:
@@ -310,13 +317,13 @@ def _check(spec: str, items: _Items) -> list[str]:
     named = [code for name, codes in items.members.items() if name not in items.kinds for code in codes]
     named += sorted(set(items.kinds.values()) - set(named))
     for code in named:
-        if code not in (*CLASS_CODES, _OTHER):
+        if code not in (*CLASS_CODES, _OTHER, _ALSO):
             close = difflib.get_close_matches(code, [*CLASS_CODES, _OTHER], n=1)
             hint = f"did you mean '{close[0]}'? " if close else ""
             raise ClassError(
                 f"'{code}' is not a class of the catalogue: {hint}Known are {', '.join(CLASS_CODES)}, and {_OTHER}"
             )
-        if named.count(code) > 1:
+        if named.count(code) > 1 and code != _ALSO:
             raise ClassError(f"the classes '{spec}' name '{code}' more than once: put each class into one group")
     names = [name for name in items.members if name not in items.sets]
     for name, alternatives in items.sets.items():
@@ -344,7 +351,7 @@ def _rest(spec: str, items: _Items, named: list[str]) -> tuple[dict[str, tuple[s
         members = {name: (*codes, "msp") if "psr" in codes else codes for name, codes in members.items()}
     others = tuple(c for c in CLASS_CODES if c not in {*named, *UNCERTAIN_CLASSES})
     members = {
-        name: tuple(c for code in codes for c in (others if code == _OTHER else (code,)))
+        name: tuple(c for code in codes for c in {_OTHER: others, _ALSO: (name.lower(),)}.get(code, (code,)))
         for name, codes in members.items()
     }
     for code in dict.fromkeys(items.kinds.values()):

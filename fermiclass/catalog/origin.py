@@ -14,14 +14,17 @@ from astropy.table import Table
 from fermiclass.errors import CatalogError
 
 #: Kinds of what is brought in, and the option that brings it.
-OPTIONS = {"columns": "--columns", "bins": "--variability-bins", "join": "--join", "labels": "--labels", "rows": ""}
+OPTIONS = {kind: f"--{kind}" for kind in ("columns", "join", "labels", "also")} | {
+    "bins": "--variability-bins",
+    "rows": "",
+}
 
 
 @dataclass(frozen=True, order=True)
 class Brought:
     """What a user brought into a catalogue. Without it, labels that were made from it cannot be made again."""
 
-    kind: str  #: One of :data:`OPTIONS`: what columns are and mean, tables of columns or labels, or a choice of rows.
+    kind: str  #: One of :data:`OPTIONS`: what columns are and mean, tables of columns, labels or sources, chosen rows.
     name: str  #: Name of the table; of columns ``A=a,B=b``; a number of bins; of rows ``600 of 7195``.
     sha256: str = ""  #: Checksum of the table's content, or of the chosen rows.
 
@@ -54,8 +57,8 @@ class Origin:
 
     @property
     def has_labels(self) -> bool:
-        """Whether labels of one's own were brought in."""
-        return any(each.kind == "labels" for each in self.brought)
+        """Whether labels of one's own, or further sources to learn from, were brought in."""
+        return any(each.kind in ("labels", "also") for each in self.brought)
 
     def check(self, found: Origin, what: str) -> None:
         """Raise CatalogError unless another origin is the same; `what`, for the message, is made of this one."""
@@ -72,7 +75,7 @@ class Origin:
         if missing:
             raise CatalogError(
                 f"{what} was made with {self.source} and {' '.join(map(str, missing))}: give the same "
-                "(in Python: read_sources with columns, join, relabel)."
+                "(in Python: read_sources with columns, join, relabel, learn_also)."
             )
         joined, wanted = ([each for each in one.brought if each.kind == "join"] for one in (found, self))
         if not more and joined != wanted:  # a value of two tables is that of the first

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 import astropy.units as u
 import numpy as np
-from astropy.table import Table, vstack
+from astropy.table import Column, Table, vstack
 from numpy.typing import NDArray
 
 from fermiclass.catalog import own_columns as own
@@ -27,7 +28,7 @@ from fermiclass.catalog.own_entries import tables_of
 from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing, wrap_longitudes
 from fermiclass.catalog.releases import REQUIRED_COLUMNS, CatalogWarning, Release
 from fermiclass.catalog.second_associations import put_back
-from fermiclass.catalog.time_bins import BINS
+from fermiclass.catalog.time_bins import BINS, in_bins_of
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io import FloatArray
 from fermiclass.io.files import read_bytes
@@ -42,7 +43,13 @@ _BAND_ERROR, _BAND_LIMIT = "Unc_Flux_Band", "Flux_Band_UL"
 _BANDS = (7, 8)  #: Numbers of bands in 4FGL. Five may be those of 3FGL or of 3FHL.
 
 
-def read_sources(source: Any, columns: Mapping[str, str] | None = None, variability_bins: int | None = None) -> Catalog:
+def read_sources(
+    source: Any,
+    columns: Mapping[str, str] | None = None,
+    variability_bins: int | None = None,
+    *,
+    own_classes: bool = False,
+) -> Catalog:
     """Read sources of one's own, with whatever is known of them.
 
     Parameters
@@ -58,6 +65,8 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None, variabil
     variability_bins
         Number of time bins of Variability_Index, where no column variability_bins has it. Without it this index is left
         out of labels: :func:`fermiclass.catalog.time_bins.rescale`.
+    own_classes
+        Whether a class that is no class code is one that no catalogue has. Else it is no class.
 
     Returns
     -------
@@ -90,7 +99,7 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None, variabil
     said = own.standard_names(columns or {}, [name for each, _ in tables for name in each.colnames], shown)
     parts = []
     for each, places in tables:  # no comprehension, which is one more frame between a warning and the caller
-        parts.append(_as_catalog(each, places, shown, said, len(tables) == 1))
+        parts.append(_as_catalog(each, places, shown, said, len(tables) == 1, own_classes))
     catalog = _together(parts, [place for _, places in tables for place in places])
     brought = [Brought("columns", ",".join(f"{side}={column}" for side, column in columns.items()))] if columns else []
     if variability_bins is not None:
@@ -102,6 +111,55 @@ def read_sources(source: Any, columns: Mapping[str, str] | None = None, variabil
         catalog.table[BINS] = np.where(np.isfinite(bins), bins, variability_bins)
         brought.append(Brought("bins", str(variability_bins)))
     return replace(catalog, sha256=sha256 or catalog.sha256, brought=tuple(brought))
+
+
+def learn_also(catalog: Catalog, source: Any) -> Catalog:
+    """Return a training catalogue with further sources to learn from, which may be of classes that no catalogue has.
+
+    Such classes are learned beside the others; ``also_share`` of :class:`fermiclass.Recipe` is the share of the
+    unassociated sources that is expected to be of them. They are no sources to label.
+
+    Parameters
+    ----------
+    catalog
+        The training catalogue.
+    source
+        The sources, as for :func:`read_sources`, with a column class: a word of letters and digits, or a class code.
+
+    Raises
+    ------
+    CatalogError
+        As :func:`read_sources`; or when a source has no class.
+    """
+    more = in_bins_of(read_sources(source, own_classes=True), catalog.release.name, catalog)
+    if np.any(more.classes == ""):
+        raise CatalogError(
+            f"{more.source}: {np.sum(more.classes == '')} of {len(more)} rows have no class. Give each row a class "
+            "(column class), or leave it out."
+        )
+
+    def longer(mine: Any, theirs: Any = None) -> Any:
+        empty = {"U": "", "f": np.nan}.get(mine.dtype.kind, 0)
+        unknown = np.full((len(more), *mine.shape[1:]), empty, mine.dtype)
+        fits = theirs is not None and theirs.shape == unknown.shape and (theirs.dtype.kind == "U") == (empty == "")
+        return np.concatenate([mine, theirs if fits else unknown])
+
+    table = Table(meta=catalog.table.meta)
+    for name, column in catalog.table.columns.items():
+        values = longer(np.asarray(column), more.table.columns.get(name))
+        table[name] = Column(values, unit=column.unit, description=column.description, meta=column.meta)
+    rest = {"in_doubt": None, "own_labels": None, "own_weights": np.ones(len(more))}
+    given = {name: getattr(catalog, name) for name in rest}
+    counts = Counter(more.classes.tolist())
+    taught = ", ".join(f"{count} {name}" for name, count in counts.items())
+    return replace(
+        catalog,
+        table=table,
+        notes=(*catalog.notes, *more.notes, f"sources of '{more.source}' to learn from: {taught}"),
+        brought=(*catalog.brought, Brought("also", more.source, more.sha256)),
+        own_classes=tuple(sorted({*catalog.own_classes, *counts} - {*CLASS_CODES})),
+        **{name: longer(each, rest[name]) for name, each in given.items() if each is not None},
+    )
 
 
 def _of_release(table: Table) -> bool:
@@ -127,7 +185,9 @@ def _together(parts: list[Catalog], places: list[int]) -> Catalog:
     return replace(parts[0], table=table[order], sha256=sha256, notes=notes, in_doubt=in_doubt)
 
 
-def _as_catalog(given: Table, places: list[int], shown: str, said: Mapping[str, own.Said], alone: bool) -> Catalog:
+def _as_catalog(
+    given: Table, places: list[int], shown: str, said: Mapping[str, own.Said], alone: bool, own_classes: bool
+) -> Catalog:
     """Return the rows of a table as sources with the columns of the catalogue. One that is `alone` needs a spectrum."""
     found = own.find_columns(given, said, shown, needed=alone)
     reading.refuse_hard(given.colnames, own.texts(given[found["Source_Name"]]) if "Source_Name" in found else (), shown)
@@ -174,8 +234,8 @@ def _as_catalog(given: Table, places: list[int], shown: str, said: Mapping[str, 
             clean[name] = plain_column(empty, unit, "not given", ucd)
     words = np.asarray(clean["CLASS1"])
     unknown = (words != "") & ~np.isin(np.char.lower(words), [*CLASS_CODES])
-    clean["CLASS1"] = np.where(unknown, "", words)
-    if np.any(unknown):
+    clean["CLASS1"] = np.where(unknown, np.char.lower(words) if own_classes else "", words)
+    if np.any(unknown) and not own_classes:
         shown_words = ", ".join(np.unique(words[unknown]).tolist()[:_MOST_NAMED])
         notes.append(f"CLASS1 is no class code for {unknown.sum()} sources, which have no class: {shown_words}")
     nameless = np.asarray(clean["Source_Name"]) == ""

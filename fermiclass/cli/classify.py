@@ -149,7 +149,8 @@ def _stem(catalog: Path) -> str:
 def _refuse_with_model() -> None:
     settings = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs", "temperature")
     given = given_options(
-        "features", "classes", "min_significance", "own_labels", "paper", "config", "save_config", "train_on", *settings
+        *("features", "classes", "min_significance", "own_labels", "also", "also_share"),
+        *("paper", "config", "save_config", "train_on", *settings),
     )
     if given:
         names = ", ".join(each.opts[0] for each in given)

@@ -13,6 +13,7 @@ from fermiclass.cli.options import (
     FILE,
     BroughtIn,
     CandidateTables,
+    also_share_option,
     brings_in,
     catalog_argument,
     common_options,
@@ -92,6 +93,7 @@ def _later(about: str, name: str, *flags: str) -> Any:
     help="Add all baselines: other classifiers, mostly of scikit-learn. With --open each learns from two sets of "
     "features in three trainings; else each is there with +unc, too.",
 )
+@also_share_option
 @recipe_seed_option
 @config_option
 @click.option("--json", "json_file", type=FILE, help="Write the results to this file.")

@@ -6,7 +6,7 @@ import logging
 import platform
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from fermiclass._version import __version__
 from fermiclass.catalog import Catalog, read_sources
 from fermiclass.catalog.candidates import COVERS, Candidates
 from fermiclass.catalog.origin import Origin
+from fermiclass.catalog.own_sources import learn_also
 from fermiclass.cli.app import DEBUG
 from fermiclass.errors import OutputError, RecipeError, in_one_line
 from fermiclass.features import FEATURE_SETS
@@ -226,7 +227,16 @@ save_config_option = click.option(
     "--save-config", type=FILE, metavar="FILE.toml", help="Write the recipe, to repeat the labels with --config."
 )
 
+also_share_option = click.option(
+    "--also-share",
+    type=float,
+    metavar="S",
+    help="Share of the unassociated sources expected to be of the classes of --also that no catalogue has. "
+    "[default: 0.01]",
+)
+
 model_options = _options(
+    also_share_option,
     setting_option("method", help="Treatment of the error bars. [default: nimgp-fo]"),
     setting_option("likelihood"),
     label_noise_option(help=f"{_ABOUT['label_noise']}. [default: 0, all labels are trusted]"),
@@ -286,28 +296,40 @@ labels_option = click.option(
 )
 
 
+also_option = click.option(
+    "--also",
+    type=FILE,
+    metavar="FILE",
+    help="Learn from further sources, too: any table with error bars and a column class, which may be a class that no "
+    "catalogue has.",
+)
+
+
 @dataclass(frozen=True)
 class BroughtIn:
-    """What the options ``--join``, ``--labels`` and ``--columns`` bring into a catalogue."""
+    """What the options ``--join``, ``--labels``, ``--also`` and ``--columns`` bring into a catalogue."""
 
     joined: tuple[Path, ...] = ()
     own_labels: Path | None = None
     columns: dict[str, str] | None = None
     bins: int | None = None
+    also: Path | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that are read."""
-        return (*self.joined, *([self.own_labels] if self.own_labels else []))
+        return (*self.joined, *(path for path in (self.own_labels, self.also) if path))
 
     def into(self, catalog: Catalog, *, labels: bool = True, needed: bool = True) -> Catalog:
-        """Return a catalogue with the columns and labels; `needed` as for :func:`fermiclass.join`."""
+        """Return a catalogue with the columns, and labels and further sources; `needed` as for `fermiclass.join`."""
         from fermiclass.catalog.joining import join, relabel
 
         for path in self.joined:
             catalog = join(catalog, read_table(path), path.name, needed=needed)
         if labels and self.own_labels is not None:
             catalog = relabel(catalog, read_table(self.own_labels), self.own_labels.name, needed=needed)
+        if labels and self.also is not None:
+            catalog = learn_also(catalog, self.also)
         return catalog
 
     def again(self, path: Path, labels: Labels, *, training: bool = False) -> Catalog:
@@ -322,17 +344,16 @@ class BroughtIn:
 
 
 def brings_in(*, columns: bool = True) -> Decorator:
-    """Return the options ``--join``, ``--labels`` and ``--columns``; the command gets ``brought``."""
+    """Return the options ``--join``, ``--labels``, ``--also`` and ``--columns``; the command gets ``brought``."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
-        def run(
-            joined: tuple[Path, ...], own_labels: Path | None, columns: Any = None, bins: int | None = None, **rest: Any
-        ) -> Any:
-            return command(brought=BroughtIn(joined, own_labels, columns, bins), **rest)
+        def run(**given: Any) -> Any:
+            brought = {each.name: given.pop(each.name) for each in fields(BroughtIn) if each.name in given}
+            return command(brought=BroughtIn(**brought), **given)
 
         of_own = [columns_option, bins_option] if columns else []
-        return _options(*of_own, join_option, labels_option)(run)
+        return _options(*of_own, join_option, labels_option, also_option)(run)
 
     return decorate
 
@@ -385,7 +406,7 @@ def counterparts_options(command: Callable[..., Any]) -> Callable[..., Any]:
 # --- the recipe ------------------------------------------------------------------------------------------------------
 
 _SETTINGS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
-_FIELDS = ("features", "classes", "min_significance", "targets", "class_priors")
+_FIELDS = ("features", "classes", "min_significance", "targets", "class_priors", "also_share")
 
 
 def with_recipe(base: Callable[[], Recipe] = Recipe) -> Decorator:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fermiclass._version import __version__
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
@@ -22,7 +23,7 @@ from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import typed
-from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior
+from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior, of_release
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
 from fermiclass.labelling.counterparts import add_counterparts, kinds_of_classes, of_those, weigh
 from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAINED_ON, label_table
@@ -105,6 +106,36 @@ class CatalogModel:
                 counts[own] *= 1.0 + learned.get(label, 0) / counts[own].sum()
         return np.asarray(counts / counts.sum())
 
+    @cached_property
+    def own_factors(self) -> FloatArray:
+        """Factors ``(C,)`` of the K classes that no catalogue has, 1 for others: their share is the expected one, s.
+
+        The odds of each against all others are ``s / (K (1 − s))``, however many rows teach it.
+        """
+        own, trained = self._is_own, self.training_shares
+        share = self.recipe.also_share or 0.0
+        return np.where(own, share / (1.0 - share) / max(own.sum(), 1) * trained[~own].sum() / trained, 1.0)
+
+    @property
+    def _is_own(self) -> NDArray[np.bool_]:
+        return np.isin(self.classes, self.grouping.own)
+
+    def _mass(self) -> float:
+        """Return how much the selection prior r raises the total of the other classes, ``Σ_c π_c E[r_c] / Σ_c π_c``.
+
+        r is 1 for what is no AGN, whose fraction among the unassociated sources is known.
+        """
+        known, own = of_release(self.provenance.origin.release), self._is_own
+        if known is None or self.selection == SelectionPrior():
+            return 1.0
+        others = self.training_shares[~own & ~self.grouping.of_agn(self.classes)].sum()
+        return float(others / self.training_shares[~own].sum() / (1.0 - self._fraction_of_agn(known)))
+
+    def _fraction_of_agn(self, known: Associations) -> float:
+        """Return the fraction of AGN among unassociated sources of those kinds of which the model has a class."""
+        kinds = [kind for kind in known.fractions if self.grouping.within(kind, self.classes).any() or kind == "agn"]
+        return known.fractions["agn"] / sum(known.fractions[kind] for kind in kinds)
+
     def associations(self, catalog: Catalog, table: FeatureTable) -> Associations:
         """Return what the associations of the training catalogue say, by the model's own probabilities.
 
@@ -114,7 +145,7 @@ class CatalogModel:
         of_agn = self.grouping.of_agn(self.classes)
         p_agn = np.zeros(len(catalog))
         p_agn[bare] = p[:, of_agn].sum(axis=1)
-        share = self.training_shares[of_agn].sum()
+        share = self.training_shares[of_agn].sum() / self.training_shares[~self._is_own].sum()
         selection = SelectionPrior.fit(catalog, p_agn, share / (1.0 - share))
         corrected = p * selection.ratios(catalog[bare], self.grouping, self.classes)
         mean = (corrected / corrected.sum(axis=1, keepdims=True)).mean(axis=0) if len(p) else np.zeros(p.shape[1])
@@ -127,15 +158,19 @@ class CatalogModel:
 
         `table` is as in :meth:`associations`. Kinds of which the model has no class are left out of the fractions.
         """
-        kinds = [kind for kind in known.fractions if self.grouping.within(kind, self.classes).any() or kind == "agn"]
-        fraction = known.fractions["agn"] / sum(known.fractions[kind] for kind in kinds)
+        fraction = self._fraction_of_agn(known)
         p_agn = self._of_bare(catalog, table)[:, self.grouping.of_agn(self.classes)].sum(axis=1)
         columns = {column for feature in table.features for column in feature.columns}
         return known.selection.expecting(fraction, p_agn, catalog[catalog.classes == ""], columns)
 
     def _of_bare(self, catalog: Catalog, table: FeatureTable) -> FloatArray:
-        """Return the probabilities of the unassociated sources of a catalogue, as trained, ``(n, C)``."""
-        return self.predict(table[catalog.classes == ""]).probabilities
+        """Return the probabilities of the unassociated sources of a catalogue, as trained, ``(n, C)``.
+
+        Classes that no catalogue has are left out: associations say nothing of them.
+        """
+        p = self.predict(table[catalog.classes == ""]).probabilities
+        known = np.where(self._is_own, 0.0, p)
+        return known / known.sum(axis=1, keepdims=True) if self.grouping.own else p
 
     def label(
         self,
@@ -202,11 +237,12 @@ class CatalogModel:
         _LOG.info("labelling %d of %d sources", len(sources), len(catalog))
         features = self.features_of(sources) if table is None else complete(self.domain, table[is_target])
         ratios = self.ratios(sources, recipe.class_priors, recipe.class2)
+        shares = self.training_shares * self.own_factors
         in_doubt = np.zeros(len(sources), bool) if sources.in_doubt is None else sources.in_doubt
 
         def predict(ratios: FloatArray | None) -> Prediction:
             found = self.predict(features, ratios=ratios, progress=progress)
-            return doubted(found, in_doubt, self.training_shares)
+            return doubted(found, in_doubt, shares if not self.grouping.own else shares / shares.sum())
 
         prediction = before = predict(ratios)
         if counterparts:
@@ -257,9 +293,14 @@ class CatalogModel:
         """
         ratios: FloatArray | None = None
         if class_priors == "selection":
-            ratios = self.selection.ratios(sources, self.grouping, self.classes)
+            raised = (sources.classes == "")[:, None] & self._is_own
+            ratios = self.selection.ratios(sources, self.grouping, self.classes) * self.own_factors
+            ratios *= np.where(raised, self._mass(), 1.0)
         elif not isinstance(class_priors, str):
-            ratios = given_ratios(class_priors, sources.status, self.classes, self.training_shares)
+            given = given_ratios(class_priors, sources.status, self.classes, self.training_shares)
+            ratios = np.where(np.isin(sources.status, [*class_priors])[:, None], given, self.own_factors)
+        elif self.grouping.own:
+            ratios = np.tile(self.own_factors, (len(sources), 1))
         if not class2 or not self.second.chance:
             return ratios
         evidence = self.second.factors(sources, self.grouping, self.classes)

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 #: both as JSON; ``{}`` where CLASS2 was not used.
 OPTIONS_KEY, CLASS2_KEY = "options", "class2"
 
+ALSO_SHARE = 0.01  #: Share of the unassociated sources of classes that no catalogue has, where none is stated.
+
 #: Settings of the estimator for catalogues, whatever the defaults of :class:`NIMGPClassifier`.
 DEFAULT_SETTINGS = {
     "method": "nimgp-fo",
@@ -96,11 +98,16 @@ class Recipe:
     settings: Settings = field(default_factory=lambda: Settings(**default_settings()))
     targets: str = "uncertain"  #: Which sources are labelled: 'unassociated', 'bcu', 'uncertain' or 'all'.
     class_priors: str | GroupPriors = DEFAULT_WAY  #: Their class priors: a way, or numbers by group and class.
+    #: Share of the unassociated sources that are expected to be of classes that no catalogue has
+    #: (:func:`fermiclass.learn_also`), the same for each of these classes; None for 0.01 if there are any.
+    also_share: float | None = None
     class2: bool = True  #: Whether CLASS2, the class of a low-probability association, counts as evidence.
 
     def __post_init__(self) -> None:
         if self.targets not in TARGETS:
             raise ClassError(f"targets='{self.targets}' is unknown: choose one of {', '.join(TARGETS)}")
+        if self.also_share is not None and not 0 < self.also_share < 1:
+            raise ClassError(f"also_share={self.also_share} is not valid: give a share between 0 and 1")
         if isinstance(self.classes, ClassGrouping):
             object.__setattr__(self, "classes", self.classes.spec)
 
@@ -160,6 +167,8 @@ class Recipe:
             classes, or there is nothing to label.
         """
         grouping = catalog.grouping(self.classes)
+        if self.also_share is not None and not grouping.own:
+            raise ClassError(f"also_share={self.also_share} has no effect without a class of your own: give --also")
         check_class_priors(self.class_priors, grouping.names)
         features, left_out = self.features, list[str]()
         if sources is not None:
@@ -173,7 +182,8 @@ class Recipe:
             message = f"--columns: {', '.join(unused)} not used, as no feature needs it. Name it, too (--features)"
             warnings.warn(message, CatalogWarning, stacklevel=3)
         names = ",".join(feature.name for feature in table.features)
-        resolved = replace(self, features=names, classes=grouping.spec)
+        share = (self.also_share or ALSO_SHARE) if grouping.own else None
+        resolved = replace(self, features=names, classes=grouping.spec, also_share=share)
         return Checked(
             resolved, catalog, grouping, table, rows, tuple(left_out), catalog if sources is None else sources
         )
@@ -194,6 +204,7 @@ class Recipe:
             **way,
             CLASS2_KEY: None if self.class2 else "{}",
             "min_significance": self.min_significance,
+            "also_share": self.also_share,
             "features": self.features,
             **scalars,
             OPTIONS_KEY: json.dumps(options),
@@ -221,6 +232,7 @@ class Recipe:
                 features=str(meta["features"]),
                 classes=str(meta["classes"]),
                 min_significance=plain_setting(meta.get("min_significance")),
+                also_share=plain_setting(meta.get("also_share")),
                 settings=without_class_sets(settings),
                 targets=str(meta["targets"]),
                 class_priors=stated_priors(meta) or str(meta[WAY_KEY]),

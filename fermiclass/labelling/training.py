@@ -155,6 +155,7 @@ def classify(
     classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     class_priors: str | GroupPriors | None = None,
+    also_share: float | None = None,
     class2: bool | None = None,
     counterparts: Sequence[Candidates] = (),
 ) -> Table:
@@ -168,7 +169,7 @@ def classify(
         As for :func:`train`.
     train_on
         Another training catalogue. Features that no source of `catalog` has are then left out of the model.
-    targets, features, classes, min_significance, class_priors, class2
+    targets, features, classes, min_significance, class_priors, also_share, class2
         Changes of the recipe: see the fields of :class:`fermiclass.Recipe`, and :meth:`CatalogModel.label`.
     counterparts
         As for :meth:`CatalogModel.label`.
@@ -192,6 +193,7 @@ def classify(
         classes=classes,
         min_significance=min_significance,
         class_priors=class_priors,
+        also_share=also_share,
         class2=class2,
     )
     checked = recipe.check(catalog if train_on is None else train_on, catalog)

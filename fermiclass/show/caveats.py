@@ -25,6 +25,8 @@ def caveats(about: Labels) -> list[str]:
     if way == "selection" and "intercept" not in str(about.meta.get(NUMBERS_KEY)):
         way = "unknown selection"
     of_priors = [_OF_PRIORS[way]] if way in _OF_PRIORS else []
+    if share := about.meta.get("also_share"):
+        of_priors.append(f"Classes of your own: {share:g} of the unassociated sources are expected (--also-share).")
     return [*of_priors, lasting_caveat(about), _flag_caveat(about)]
 
 

@@ -62,7 +62,7 @@ def class_meanings(labels: Labels) -> dict[str, str]:
     return {
         name: "all classes in no other group"
         if name == grouping.rest and len(codes) > _MOST_NAMED
-        else ", ".join(CLASS_CODES[code] for code in codes)
+        else ", ".join(CLASS_CODES.get(code, "of your own") for code in codes)
         for name, codes in grouping.members.items()
     }
 
