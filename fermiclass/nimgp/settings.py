@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import InitVar, dataclass, field, fields
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -200,12 +200,14 @@ class Settings(_Checked):
     hyper: HyperOptions = None  # type: ignore[assignment]
     training: TrainingOptions = None  # type: ignore[assignment]
     random_state: Any = 0
+    verbose: InitVar[int] = 0  #: It prints, and is no property of a model.
 
     #: Options that differ from their own defaults unless they are given.
     DEFAULTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, verbose: int) -> None:
         super().__post_init__()
+        check_setting("verbose", verbose, Number(low_counts=True, whole=True), bool)
         for name, kind in _OPTIONS.items():
             value, known = getattr(self, name), [each.name for each in fields(kind)]
             if not isinstance(value, kind):

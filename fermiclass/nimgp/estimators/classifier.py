@@ -93,6 +93,8 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         Optimiser, choice of inducing points and precision (:class:`fermiclass.nimgp.settings.TrainingOptions`).
     random_state : int, RandomState or None
         Seed of all random numbers. The same whole number gives the same classifier.
+    verbose : int
+        Whether to print the objective every few steps of the training: 0 for no, 1 for yes.
 
     Attributes
     ----------
@@ -140,6 +142,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         hyper: HyperOptions | Mapping[str, Any] | None = None,
         training: TrainingOptions | Mapping[str, Any] | None = None,
         random_state: Any = 0,
+        verbose: int = 0,
     ) -> None:
         self.method = method
         self.likelihood = likelihood
@@ -160,6 +163,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         self.hyper = hyper
         self.training = training
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(
         self,
@@ -233,7 +237,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
             temperature = fold_temperature(plain, rows.X, y, rows.X_var, rows.weight, seed=prepared.seed)
             prepared = replace(prepared, temperature=temperature)
         data = TrainingData(prepared.X, prepared.X_var, rows.y, rows.weight)
-        return self._adopt(fit_prepared(prepared, data, start=known, progress=progress))
+        return self._adopt(fit_prepared(prepared, data, start=known, progress=self._observer(progress)))
 
     def _adopt(self, fitted: Fitted) -> Self:
         """Show what was fitted as attributes."""
@@ -276,7 +280,9 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         """
         settings = Settings(**self.get_params(deep=False))
         self.__dict__.pop("fitted_", None)
-        return self._adopt(fit_stream(settings, minibatches, statistics, checkpoint=checkpoint, progress=progress))
+        return self._adopt(
+            fit_stream(settings, minibatches, statistics, checkpoint=checkpoint, progress=self._observer(progress))
+        )
 
     def restore(self, weights: Mapping[str, np.ndarray], classes: Any) -> Self:
         """Use ``weights_`` and ``classes_`` of a fitted classifier with the same settings.

@@ -14,6 +14,8 @@ from fermiclass.nimgp.validation import align_columns
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.fitted import Fitted
+    from fermiclass.nimgp.estimators.fitting import Progress
+    from fermiclass.nimgp.training.loop import TrainingState
 
 
 class NoisyClassifierMixin(ClassifierMixin):
@@ -74,6 +76,17 @@ class SparseGP(BaseEstimator):
     """An estimator that predicts by what was fitted, and shows it as attributes."""
 
     fitted_: Fitted
+    verbose: int
+
+    def _observer(self, progress: Progress | None) -> Progress | None:
+        """Return an observer of training that prints the objective, where it is verbose, and calls `progress`."""
+
+        def tell(state: TrainingState) -> None:
+            print(f"{type(self).__name__}: step {state.step} of {state.steps}, objective {state.value:.6g}")
+            if progress is not None:
+                progress(state)
+
+        return tell if self.verbose else progress
 
     @classmethod
     def of(cls, fitted: Fitted) -> Self:

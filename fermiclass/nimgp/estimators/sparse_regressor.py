@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import TrainingState
 
 
+_UNKNOWN: dict[str, Any] = {"ensure_all_finite": "allow-nan"}  # values of X and X_var
+
+
 class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
     """Sparse Gaussian process regression on inputs with known noise variances: numbers, counts, grades.
 
@@ -35,7 +38,9 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         p(y | f): 'gaussian', 'student-t', 'poisson', 'bernoulli', 'ordinal', 'heteroskedastic', or a likelihood of
         GPflow; see :func:`fermiclass.nimgp.likelihoods.outputs.make_output_likelihood`. A GPflow object is copied, and
         gets y without standardisation. It must have one output per row.
-    method, kernel, num_inducing, steps, epochs, batch_size, learning_rate, num_draws, hyper, training, random_state
+    method, kernel, num_inducing, steps, epochs, batch_size, learning_rate, num_draws
+        As for :class:`fermiclass.NIMGPClassifier`.
+    hyper, training, random_state, verbose
         As for :class:`fermiclass.NIMGPClassifier`. Training always uses double precision.
     inputs : InputOptions, dict or None
         As for the classifier, but the default is a prior p(x) of the population of the training inputs with scale 1,
@@ -65,6 +70,7 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         hyper: HyperOptions | Mapping[str, Any] | None = None,
         training: TrainingOptions | Mapping[str, Any] | None = None,
         random_state: Any = 0,
+        verbose: int = 0,
     ) -> None:
         self.likelihood = likelihood
         self.method = method
@@ -79,6 +85,7 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         self.hyper = hyper
         self.training = training
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(
         self, X: Any, y: Any, *, X_var: Any = None, progress: Callable[[TrainingState], None] | None = None
@@ -88,18 +95,19 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         Parameters
         ----------
         X
-            Observed inputs, ``(N, D)``.
+            Observed inputs, ``(N, D)``; NaN is a value that is not known.
         y
             Outputs, ``(N,)``.
         X_var
-            Noise variances of X, ``(N, D)``, non-negative; None for noiseless inputs.
+            Noise variances of X, ``(N, D)``, non-negative; None for noiseless inputs. NaN, an error that is not known,
+            counts as for :meth:`fermiclass.NIMGPClassifier.fit`.
         progress
             Called with the state of training every few steps.
 
         Raises
         ------
         ValueError
-            When shapes differ, values are not finite or too large to square, a variance is negative, y does not fit the
+            When shapes differ, values are infinite or too large to square, a variance is negative, y does not fit the
             likelihood, or a parameter is not valid.
         TrainingError
             When the objective becomes NaN.
@@ -108,12 +116,12 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
 
         settings = RegressorSettings(**self.get_params(deep=False))
         self.__dict__.pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
-        X, X_var, y = training_rows(self, X, X_var, y, y_numeric=True)
+        X, X_var, y = training_rows(self, X, X_var, y, y_numeric=True, **_UNKNOWN)
         names = getattr(self, "feature_names_in_", None)
         rows = measured_rows(settings, X, X_var, np.asarray(y, np.float64), names)
         prepared = prepare(settings, rows)
         data = TrainingData(prepared.X, prepared.X_var, rows.y)
-        return self._adopt(fit_prepared(prepared, data, progress=progress))
+        return self._adopt(fit_prepared(prepared, data, progress=self._observer(progress)))
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> Self:
         """Use ``weights_`` of a fitted regressor with the same parameters.
@@ -143,9 +151,10 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         Parameters
         ----------
         X
-            Observed inputs, ``(n, D)``.
+            Observed inputs, ``(n, D)``, NaN where not known.
         X_var
-            Noise variances of X, ``(n, D)``; None for noiseless inputs. `method='mgp'` ignores them.
+            Noise variances of X, ``(n, D)``, NaN where not known; None for noiseless inputs. `method='mgp'` ignores
+            them.
         return_std
             Whether to return standard deviations of y too. They contain the noise of the likelihood, and are infinite
             or NaN if the likelihood has no standard deviation.
@@ -206,7 +215,8 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         """
         check_is_fitted(self)
         align_columns(X, y=y)
-        _, y = validate_data(self, part_frame(X, X_var)[0], y, dtype=np.float64, order="C", y_numeric=True, reset=False)
+        options = {"dtype": np.float64, "order": "C", "y_numeric": True, "reset": False, **_UNKNOWN}
+        _, y = validate_data(self, part_frame(X, X_var)[0], y, **options)
         y, likelihood, outputs = np.asarray(y, np.float64), self.fitted_.settings.likelihood, self.fitted_.target
         if isinstance(likelihood, str):
             check_outputs(likelihood, y)
@@ -218,5 +228,10 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
     def _predict(self, what: str, X: Any, X_var: Any, *rest: np.ndarray) -> Any:
         refuse_after_fork()
         check_is_fitted(self)
-        inputs = self.fitted_.inputs(*new_rows(self, X, X_var))
+        inputs = self.fitted_.inputs(*new_rows(self, X, X_var, **_UNKNOWN))
         return getattr(self.fitted_.predictor, what)(*inputs, *rest, num_draws=self.fitted_.num_draws)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

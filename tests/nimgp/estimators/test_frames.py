@@ -140,3 +140,41 @@ def test_an_error_that_is_not_known_is_the_usual_one_of_the_training(tmp_path):
     spread = np.column_stack([some[:, 0], np.full(60, X[:, 1].var())])
     one = clone(MODEL).fit(frame, y).predict_proba(frame)
     np.testing.assert_allclose(one, clone(MODEL).fit(X, y, X_var=spread).predict_proba(X, X_var=spread))
+
+
+@pytest.mark.parametrize("method", ["nimgp-fo", "mgp"])
+def test_a_regressor_takes_what_is_not_known_as_a_classifier_does(method):
+    rng = np.random.default_rng(0)
+    X, V = rng.normal(size=(60, 2)), rng.uniform(0.1, 0.3, (60, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    model = NIMGPRegressor(method=method, steps=20, num_inducing=10)
+    some = np.where(rng.random(X.shape) < 0.3, np.nan, V)
+    usual = np.nanmedian(some, axis=0)
+    one, other = (clone(model).fit(X, y, X_var=each) for each in (some, np.where(np.isnan(some), usual, some)))
+    np.testing.assert_array_equal(one.predict(X, X_var=V), other.predict(X, X_var=V))
+    np.testing.assert_array_equal(one.predict(X, X_var=V * np.nan), other.predict(X, X_var=np.tile(usual, (60, 1))))
+    unknown, filled, of_all = X.copy(), X.copy(), V.copy()
+    unknown[:9, 1], filled[:9, 1], of_all[:9, 1] = np.nan, one.mean_[1], one.scale_[1] ** 2
+    for what in (one.predict, one.predict_quantiles):
+        np.testing.assert_allclose(what(unknown, X_var=V), what(filled, X_var=of_all), rtol=1e-6)
+    density = one.log_density(unknown, y, X_var=V)
+    np.testing.assert_allclose(density, one.log_density(filled, y, X_var=of_all), rtol=1e-6)
+    np.testing.assert_allclose(clone(model).fit(unknown, y).mean_, np.nanmean(unknown, axis=0))
+    unknown[:, 1] = np.nan
+    with pytest.raises(ValueError, match=r"feature 1 .* NaN in every row"):
+        one.fit(unknown, y)
+    with pytest.raises(ValueError, match="NaN"):
+        one.fit(X, y * np.nan)
+
+
+@pytest.mark.parametrize("model", [MODEL, NIMGPRegressor(likelihood="bernoulli", steps=40, num_inducing=5)])
+def test_a_verbose_estimator_prints_its_objective(rows, model, capsys):
+    _, X, V, y = rows
+    y, seen = (np.unique(y, return_inverse=True)[1] > 0) * 1.0, []
+    quiet = clone(model).fit(X, y, X_var=V)
+    assert capsys.readouterr().out == ""
+    loud = clone(model).set_params(verbose=1).fit(X, y, X_var=V, progress=seen.append)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(seen) == len(loud.objective_)
+    assert [float(line.rpartition(" ")[2]) for line in lines] == pytest.approx(loud.objective_.tolist(), rel=1e-5)
+    np.testing.assert_array_equal(loud.objective_, quiet.objective_)
