@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +14,7 @@ from astropy import units as u
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog.classes import CLASS_TREE
+from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
 from fermiclass.catalog.other_list import OtherList
 from fermiclass.catalog.own_columns import own_names
@@ -33,6 +33,8 @@ COVERS = ("all", "ellipses", "claims")
 
 KINDS = tuple(CLASS_TREE)  #: The kinds of sources that may have counterparts in a table.
 
+STATUSES = ("unassociated", *UNCERTAIN_CLASSES)  #: Sources for which counterparts can be sought.
+
 #: χ² of two coordinates that 95 % and 99.9 % of the true positions have at most.
 _CHI2_95, _CHI2_REACH = -2.0 * np.log(0.05), -2.0 * np.log(0.001)
 
@@ -42,7 +44,8 @@ _NEIGHBOURS = 50  #: Objects from which the density around a source is counted, 
 #: 4/(3π) at a straight edge of what the table covers.
 _EDGE = 4.0 / (3.0 * np.pi)
 
-_SAME = 0.1 / 3600.0  #: Objects closer than this are one, in degrees.
+#: Objects of one table, and those of two with exact positions, are one if they are closer than this, in degrees.
+_SAME, _SAME_IN_TWO = 0.1 / 3600.0, 5.0 / 3600.0
 _ERRORS = ("pos_err", "poserr", "pos_error", "radec_err", "e_pos", "unc_position", "position_error")
 _IN_NAME = {"_arcsec": u.arcsec, "_arcmin": u.arcmin, "_deg": u.deg, "_mas": u.mas}
 _LAT_NAME = "FGL J"
@@ -77,20 +80,30 @@ class Candidates:
     covers: str = "all"  #: One of :data:`COVERS`.
     kinds: tuple[str, ...] = ("agn",)  #: Kinds of sources that may have them as counterparts, of :data:`KINDS`.
     notes: tuple[str, ...] = ()  #: Sentences on what was taken.
+    statuses: tuple[str, ...] = STATUSES[:1]  #: The sources for which counterparts are sought, of :data:`STATUSES`.
 
     def __len__(self) -> int:
         return len(self.names)
 
     @classmethod
     def read(
-        cls, path: str | os.PathLike[str], covers: str | None = None, kinds: Sequence[str] = ("agn",)
+        cls,
+        path: str | os.PathLike[str],
+        covers: str | None = None,
+        kinds: Sequence[str] = ("agn",),
+        statuses: Sequence[str] = STATUSES[:1],
     ) -> Candidates:
         """Read a table in any format; see :meth:`of`."""
-        return cls.of(read_table(path), Path(path).name, covers, kinds)
+        return cls.of(read_table(path), Path(path).name, covers, kinds, statuses)
 
     @classmethod
     def of(
-        cls, table: Table, source: str = "<Table>", covers: str | None = None, kinds: Sequence[str] = ("agn",)
+        cls,
+        table: Table,
+        source: str = "<Table>",
+        covers: str | None = None,
+        kinds: Sequence[str] = ("agn",),
+        statuses: Sequence[str] = STATUSES[:1],
     ) -> Candidates:
         """Take the objects of a table that have a position.
 
@@ -108,6 +121,8 @@ class Candidates:
             if some do, and ``'all'`` otherwise.
         kinds
             Kinds of sources that may have them as counterparts: some of :data:`KINDS`. By default AGN alone.
+        statuses
+            The sources for which counterparts are sought: some of :data:`STATUSES`.
 
         Raises
         ------
@@ -118,6 +133,8 @@ class Candidates:
             raise CatalogError(f"covers='{covers}' is unknown: choose one of {', '.join(COVERS)}")
         if not kinds or not set(kinds) <= set(KINDS):
             raise CatalogError(f"'{','.join(kinds)}' are no kinds of sources: choose among {', '.join(KINDS)}")
+        if not statuses or not set(statuses) <= set(STATUSES):
+            raise CatalogError(f"counterparts are sought for {', '.join(STATUSES)}, and not for '{','.join(statuses)}'")
         plain = plain_table(table)
         equinox = str(table.meta.get("EQUINOX", table.meta.get("equinox", "2000"))).strip("J ")
         if not equinox.startswith("2000"):
@@ -154,7 +171,12 @@ class Candidates:
             covers,
             tuple(kinds),
             tuple(notes),
+            tuple(statuses),
         )
+
+    def _of(self, rows: NDArray[np.bool_]) -> Candidates:
+        by_row = ("names", "ra", "dec", "covariance", "membership")
+        return replace(self, **{name: getattr(self, name)[rows] for name in by_row})
 
     @cached_property
     def _tree(self) -> KDTree:
@@ -199,6 +221,27 @@ class Candidates:
         i, j, chi2, f = i[kept], j[kept], chi2[kept], f[kept]
         excess = (f / density[i])[:, None] * self.membership[j] / np.where(share > 0, share, 1.0)
         return Surroundings(i, j, chi2 / _CHI2_95, excess, covered, np.where(covered, density * area, 0.0))
+
+
+def apart(tables: Sequence[Candidates]) -> list[Candidates]:
+    """Return tables of which each object is in one only: it is one candidate, and its place counts once.
+
+    An object of a table that has the place of one in an earlier table, within 95 % of the errors of both, is left out.
+    In the earlier table its category is another one, with its own density and completeness.
+    """
+    parted = list(tables)
+    for k, first in enumerate(parted):
+        for later, other in enumerate(parted[k + 1 :], start=k + 1):
+            distance, nearest = first._tree.query(other._tree.data)
+            variance = first.covariance[nearest, :2].max(axis=1) + other.covariance[:, :2].max(axis=1)
+            same = distance <= chord(np.maximum(np.sqrt(_CHI2_95 * variance), _SAME_IN_TWO))
+            if np.any(same):
+                parted[later] = other._of(~same)
+                both = np.isin(np.arange(len(first)), nearest[same])[:, None]
+                names = (*first.categories, *(f"{name}, {other.source}".strip(", ") for name in first.categories))
+                membership = np.hstack([first.membership * ~both, first.membership * both])
+                first = parted[k] = replace(first, categories=names, membership=membership)
+    return parted
 
 
 def ellipse(major: FloatArray, minor: FloatArray, angle: FloatArray) -> FloatArray:

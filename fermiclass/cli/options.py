@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from fermiclass._version import __version__
 from fermiclass.catalog import Catalog, read_sources
-from fermiclass.catalog.candidates import COVERS, Candidates
+from fermiclass.catalog.candidates import COVERS, STATUSES, Candidates
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.own_sources import learn_also
 from fermiclass.cli.app import DEBUG
@@ -365,18 +365,22 @@ class CandidateTables:
     files: tuple[Path, ...] = ()
     covers: str | None = None
     kinds: tuple[str, ...] = ("agn",)
+    statuses: tuple[str, ...] = STATUSES[:1]
 
     def read(self) -> list[Candidates]:
         """Return the tables."""
-        return [Candidates.read(path, self.covers, self.kinds) for path in self.files]
+        return [Candidates.read(path, self.covers, self.kinds, self.statuses) for path in self.files]
 
 
 def counterparts_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of :class:`CandidateTables`; the command gets ``candidates``."""
 
     @wraps(command)
-    def run(counterparts: tuple[Path, ...], covers: str | None, counterparts_of: str, **rest: Any) -> Any:
-        return command(candidates=CandidateTables(counterparts, covers, tuple(names(counterparts_of))), **rest)
+    def run(
+        counterparts: tuple[Path, ...], covers: str | None, counterparts_of: str, counterparts_for: str, **rest: Any
+    ) -> Any:
+        kinds, statuses = tuple(names(counterparts_of)), tuple(names(counterparts_for))
+        return command(candidates=CandidateTables(counterparts, covers, kinds, statuses), **rest)
 
     return _options(
         click.option(
@@ -399,6 +403,13 @@ def counterparts_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             metavar="a,b",
             help="Kinds of sources that have such counterparts: agn, pulsar, other.",
+        ),
+        click.option(
+            "--counterparts-for",
+            default=STATUSES[0],
+            show_default=True,
+            metavar="a,b",
+            help=f"Sources for which counterparts are sought: some of {', '.join(STATUSES)}.",
         ),
     )(run)
 

@@ -248,7 +248,7 @@ class CatalogModel:
         if counterparts:
             of_kind = kinds_of_classes(self.grouping, self.classes)
             p = before.probabilities @ of_kind
-            factors, strengths = weigh(counterparts, sources.table, p, sources.classes == "")
+            factors, strengths = weigh(counterparts, sources.table, p, sources.status)
             of_class = factors[:, of_kind.argmax(axis=1)]
             prediction = predict(of_class if ratios is None else ratios * of_class)
         labels = label_table(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog import ClassGrouping
-from fermiclass.catalog.candidates import KINDS, Candidates, Surroundings
+from fermiclass.catalog.candidates import KINDS, STATUSES, Candidates, Surroundings, apart
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
@@ -63,6 +63,12 @@ class Strength:
     categories: tuple[str, ...]  #: Names of the K categories.
     completeness: Mapping[str, Sequence[float]]  #: c by kind, (K,) each; {} if the table changes nothing.
     errors: Mapping[str, Sequence[float]]  #: Their standard errors.
+    statuses: Sequence[str] = STATUSES[:1]  #: The sources for which counterparts are sought.
+
+    @property
+    def says(self) -> bool:
+        """Whether there are real counterparts among the objects."""
+        return self.share > LEAST_SIGNIFICANCE * self.share_error
 
     @classmethod
     def fit(cls, candidates: Candidates, near: Surroundings, P: FloatArray, unassociated: NDArray[np.bool_]) -> Self:
@@ -75,19 +81,7 @@ class Strength:
         share = (_MEAN_BY_CHANCE - u.mean()) / scale if len(u) else 0.0
         error = _STD_BY_CHANCE / np.sqrt(max(len(u), 1)) / scale
         learned = near.covered & unassociated
-        numbers: dict[str, Any] = {"completeness": {}, "errors": {}}
-        if share > LEAST_SIGNIFICANCE * error:
-            kinds = [KINDS.index(kind) for kind in candidates.kinds]
-            excess, p = summed(near, len(P))[learned], P[learned]
-            c = _completeness(p[:, kinds], excess, 1.0 - p[:, kinds].sum(axis=1))
-            total = 1.0 + np.einsum("na,nk,ak->n", p[:, kinds], excess - 1.0, c)
-            score = p[:, kinds, None] * (excess[:, None, :] - 1.0) / total[:, None, None]
-            sigma = 1.0 / np.sqrt(np.maximum(np.sum(score**2, axis=0), _LEAST_INFORMATION))
-            numbers = {
-                "completeness": dict(zip(candidates.kinds, c.tolist(), strict=True)),
-                "errors": dict(zip(candidates.kinds, sigma.tolist(), strict=True)),
-            }
-        return cls(
+        found = cls(
             candidates.source,
             candidates.sha256,
             candidates.covers,
@@ -96,8 +90,20 @@ class Strength:
             float(share),
             float(error),
             candidates.categories,
-            **numbers,
+            {},
+            {},
+            candidates.statuses,
         )
+        if found.says:
+            kinds = [KINDS.index(kind) for kind in candidates.kinds]
+            excess, p = summed(near, len(P))[learned], P[learned]
+            c = _completeness(p[:, kinds], excess, 1.0 - p[:, kinds].sum(axis=1))
+            total = 1.0 + np.einsum("na,nk,ak->n", p[:, kinds], excess - 1.0, c)
+            score = p[:, kinds, None] * (excess[:, None, :] - 1.0) / total[:, None, None]
+            sigma = 1.0 / np.sqrt(np.maximum(np.sum(score**2, axis=0), _LEAST_INFORMATION))
+            completeness, errors = (dict(zip(candidates.kinds, each.tolist(), strict=True)) for each in (c, sigma))
+            return replace(found, completeness=completeness, errors=errors)
+        return found
 
     def factors(self, near: Surroundings, number: int) -> FloatArray:
         """Return BF of each kind, ``(N, 3)``; 1 for a source that the table does not cover."""
@@ -161,21 +167,29 @@ def weigh(
     candidates: Sequence[Candidates],
     sources: Table,
     P: FloatArray,
-    unassociated: NDArray[np.bool_],
+    status: NDArray[np.str_],
     learn: NDArray[np.bool_] | None = None,
 ) -> tuple[FloatArray, list[Strength]]:
     """Return the factors of N sources by kind, ``(N, 3)``, and what each table says; P are their probabilities by kind.
 
-    Tables are independent given the class. `learn` are the sources from which the completeness is learned, by default
-    all. Only unassociated ones have factors, and teach.
+    Tables are independent given the class, and an object of several tables counts once: `_apart`. `status` is that of
+    each source, ``(N,)``, one of :data:`fermiclass.catalog.SOURCE_STATUSES`. `learn` are the sources from which the
+    completeness is learned, by default all; only unassociated ones teach.
     """
-    factors, strengths = np.ones(P.shape), list[Strength]()
-    for each in candidates:
-        near = each.around(sources)
-        strength = Strength.fit(each, near, P, unassociated if learn is None else unassociated & learn)
-        factors *= np.where(unassociated[:, None], strength.factors(near, len(P)), 1.0)
-        strengths.append(strength)
-        if not strength.completeness:
+    factors, teach = np.ones(P.shape), (status == STATUSES[0]) & (True if learn is None else learn)
+    strengths = [Strength.fit(each, each.around(sources), P, teach) for each in candidates]
+    for k, (each, strength) in enumerate(zip(_apart(candidates, strengths), strengths, strict=True)):
+        if strength.says and not len(each):  # all its objects are in earlier tables
+            strengths[k] = replace(strength, completeness={}, errors={})
+        elif strength.says:
+            near = each.around(sources)
+            again = Strength.fit(each, near, P, teach)
+            strengths[k] = strength = replace(
+                strength, categories=each.categories, completeness=again.completeness, errors=again.errors
+            )
+            asked = np.isin(status, strength.statuses)[:, None]
+            factors *= np.where(asked, strength.factors(near, len(P)), 1.0)
+        if not strength.says:
             warnings.warn(
                 f"'{each.source}' changes no probability: by their places in the ellipses {strength.share:.2f} ± "
                 f"{strength.share_error:.2f} of its {strength.objects} objects there are counterparts, less than "
@@ -184,6 +198,12 @@ def weigh(
                 stacklevel=3,
             )
     return factors, strengths
+
+
+def _apart(candidates: Sequence[Candidates], strengths: Sequence[Strength]) -> list[Candidates]:
+    """Return the tables with each object in one of those that say something, which :func:`apart` parts."""
+    used = iter(apart([each for each, strength in zip(candidates, strengths, strict=True) if strength.says]))
+    return [next(used) if strength.says else each for each, strength in zip(candidates, strengths, strict=True)]
 
 
 def add_counterparts(
@@ -236,14 +256,16 @@ def counterpart_table(labels: Table, candidates: Sequence[Candidates], *, least:
         raise CatalogError(f"the labels were made with other tables of counterparts: {names}. Give these.")
     of_kind = kinds_of_classes(about.grouping, about.classes).astype(float)
     after = np.stack([np.asarray(labels[f"P_{name}"], float) for name in about.classes], axis=1) @ of_kind
-    bare = np.asarray(labels[STATUS]).astype(str) == "unassociated"
+    status = np.asarray(labels[STATUS]).astype(str)
     parts: dict[str, list[Any]] = {
         name: [] for name in ("ROW", "CPT_NAME", "CPT_RA", "CPT_DEC", "P_CPT", "BF_CPT", "CPT_TABLE")
     }
-    for each, strength in zip(candidates, strengths, strict=True):
+    for each, strength in zip(_apart(candidates, strengths), strengths, strict=True):
+        if not strength.completeness:
+            continue
         near = each.around(labels)
         p, factors = strength.posterior(near, after), of_those(strength.factors(near, len(labels)), after, [strength])
-        chosen = np.flatnonzero(bare[near.source] & (p >= least) & (p > 0))
+        chosen = np.flatnonzero(np.isin(status, strength.statuses)[near.source] & (p >= least) & (p > 0))
         i, j = near.source[chosen], near.candidate[chosen]
         columns: tuple[Any, ...] = (i, each.names[j], each.ra[j], each.dec[j], p[chosen], factors[i])
         for name, column in zip(parts, (*columns, [each.source] * len(i)), strict=True):

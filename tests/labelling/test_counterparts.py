@@ -10,7 +10,7 @@ from astropy.table import Table
 from scipy.optimize import minimize_scalar
 
 from fermiclass import classify
-from fermiclass.catalog.candidates import Candidates
+from fermiclass.catalog.candidates import Candidates, apart
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.labelling.counterparts import (
@@ -119,7 +119,7 @@ def test_planted_counterparts_are_found(covers):
     ra, dec = (np.concatenate([one[has], other]) for one, other in zip(real, chance, strict=True))
     words = np.concatenate([category[has], rng.choice(["bright", "faint"], len(chance[0]))])
     candidates = Candidates.of(Table({"ra": ra, "dec": dec, "category": words}), covers=covers)
-    factors, (strength,) = weigh([candidates], table, P, np.ones(n, bool))
+    factors, (strength,) = weigh([candidates], table, P, np.full(n, "unassociated"))
     for name, c, error in zip(strength.categories, strength.completeness["agn"], strength.errors["agn"], strict=True):
         # Within ellipses the density of objects has the real ones in it, so that c is a little low.
         assert c == pytest.approx(true[name], abs=3 * error + (0.06 if covers == "ellipses" else 0.0))
@@ -138,6 +138,75 @@ def test_planted_counterparts_are_found(covers):
         spread = np.sqrt(np.sum(p[chosen] * (1 - p[chosen])))
         assert found == pytest.approx(expected, abs=4 * spread + (0.15 * expected if covers == "ellipses" else 0))
     assert np.all(np.bincount(near.source, p, n) <= after[:, 0] + 1e-9)  # no more than the source is an AGN
+
+
+def test_an_object_of_two_tables_is_one_candidate():
+    """Of the AGN half are in each table, independently, and so are the objects by chance; P_CPT is calibrated."""
+    rng = np.random.default_rng(11)
+    n = 4000
+    table, P = sources(rng, n), kinds(rng, n)
+    kind = np.array([rng.choice(3, p=p) for p in P])
+    ra, dec = (np.concatenate(each) for each in zip(drawn_within(rng, table), directions(rng, 60_000), strict=True))
+    is_agn = np.append(kind == 0, np.ones(60_000, bool))
+    lists = [np.flatnonzero(is_agn & (rng.uniform(size=n + 60_000) < 0.5)) for _ in range(2)]
+    moved = np.flatnonzero(dec[lists[1]] < 89)
+    dec[lists[1][moved]] += 1e-9
+    tables = [Candidates.of(Table({"ra": ra[rows], "dec": dec[rows]}), f"{k}.csv") for k, rows in enumerate(lists)]
+    status = np.full(n, "unassociated")
+    factors, strengths = weigh(tables, table, P, status)
+    truth = np.arange(n), kind
+
+    def loss(factors):
+        after = P * factors / np.sum(P * factors, axis=1, keepdims=True)
+        return -np.mean(np.log(after[truth]))
+
+    singly = [weigh([each], table, P, status)[0] for each in tables]
+    assert loss(factors) < loss(singly[0] * singly[1]) < loss(singly[0])  # the place would count twice
+    after = P * factors / np.sum(P * factors, axis=1, keepdims=True)
+    p, real, per_source = [], [], np.zeros(n)
+    parted = apart(tables)
+    assert sum(map(len, parted)) == len(np.union1d(*lists))
+    for each, strength in zip(parted, strengths, strict=True):
+        near = each.around(table)
+        p.append(strength.posterior(near, after))
+        there = SkyCoord(each.ra, each.dec, unit="deg")[near.candidate]
+        real.append(there.separation(SkyCoord(ra[:n], dec[:n], unit="deg")[near.source]).arcsec < 1)
+        np.add.at(per_source, near.source, p[-1])
+    p, real = np.concatenate(p), np.concatenate(real)
+    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
+        chosen = (p >= low) & (p < low + 0.2)
+        spread = np.sqrt(np.sum(p[chosen] * (1 - p[chosen])))
+        assert real[chosen].sum() == pytest.approx(p[chosen].sum(), abs=4 * spread + 0.05 * p[chosen].sum())
+
+
+def test_a_table_twice_says_no_more_than_once():
+    rng = np.random.default_rng(12)
+    table, P = sources(rng, 500), kinds(rng, 500)
+    ra, dec = (np.concatenate(each) for each in zip(drawn_within(rng, table), directions(rng, 20_000), strict=True))
+    one, status = objects(ra, dec), np.full(500, "unassociated")
+    near = objects(ra, np.clip(dec + 1 / 3600, -90, 90), pos_err=np.full(len(ra), 3.0) * u.arcsec)
+    (once, (strength,)), (twice, (both, none)) = (weigh(each, table, P, status) for each in ([one], [one, near]))
+    np.testing.assert_allclose(twice, once, rtol=1e-3)
+    assert both.completeness["agn"] == pytest.approx([0.0, *strength.completeness["agn"]], abs=1e-3)
+    assert none.says
+    assert not none.completeness
+
+
+def test_counterparts_are_for_sources_that_are_asked_for():
+    rng = np.random.default_rng(13)
+    table, P = sources(rng, 300), kinds(rng, 300)
+    ra, dec = (np.concatenate(each) for each in zip(drawn_within(rng, table), directions(rng, 5000), strict=True))
+    status = np.resize(["unassociated", "bcu", "unk", "identified"], 300)
+    taught = []
+    for asked in (("unassociated",), ("unassociated", "unk"), ("bcu",)):
+        candidates = Candidates.of(Table({"ra": ra, "dec": dec}), statuses=asked)
+        factors, (strength,) = weigh([candidates], table, P, status)
+        assert {*np.unique(status[np.any(factors != 1.0, axis=1)])} == {*asked}
+        taught.append(strength.completeness)
+    assert taught[0] == taught[1] == taught[2]  # unassociated sources teach
+    for wrong in ((), ("associated",)):
+        with pytest.raises(CatalogError, match="unassociated, bcu, unk"):
+            Candidates.of(Table({"ra": ra, "dec": dec}), statuses=wrong)
 
 
 def test_the_completeness_is_that_of_greatest_likelihood():
@@ -196,7 +265,7 @@ def test_claims_are_capped():
     at = Table({"ra": ra[:200], "dec": dec[:200], "name": ["4FGL J0000.0+0000" if k % 3 else "" for k in range(200)]})
     candidates = Candidates.of(at)
     assert candidates.covers == "claims"
-    factors, _ = weigh([candidates], table, P, np.ones(300, bool))
+    factors, _ = weigh([candidates], table, P, np.full(300, "unassociated"))
     assert factors.max() == MOST_OF_CLAIMS
 
 
@@ -206,7 +275,7 @@ def test_few_claims_in_one_region_count():
     ra, dec = drawn_within(rng, table)
     near = np.argsort(np.abs(table["DEJ2000"] - 40.0) + np.abs(table["RAJ2000"] - 180.0))[:12]
     candidates = Candidates.of(Table({"ra": ra[near], "dec": dec[near]}), covers="claims")
-    factors, (strength,) = weigh([candidates], table, P, np.ones(300, bool))
+    factors, (strength,) = weigh([candidates], table, P, np.full(300, "unassociated"))
     assert strength.completeness
     assert np.all(factors[near, 0] > 1.0)
     assert np.all(np.delete(factors[:, 0], near) < 1.0)
