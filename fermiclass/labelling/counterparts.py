@@ -71,8 +71,8 @@ class Strength:
         return self.share > LEAST_SIGNIFICANCE * self.share_error
 
     @classmethod
-    def fit(cls, candidates: Candidates, near: Surroundings, P: FloatArray, unassociated: NDArray[np.bool_]) -> Self:
-        """Estimate the completeness from the unassociated ones of N sources with probabilities of kinds P, ``(N, 3)``.
+    def of(cls, candidates: Candidates, near: Surroundings, unassociated: NDArray[np.bool_]) -> Self:
+        """Return whether a table says anything of the unassociated ones of N sources, without a completeness.
 
         The share of real counterparts is ``(½ − ū) / (½ − 0.281)``: u is uniform by chance. It needs no density.
         """
@@ -80,8 +80,7 @@ class Strength:
         scale = _MEAN_BY_CHANCE - _MEAN_OF_REAL
         share = (_MEAN_BY_CHANCE - u.mean()) / scale if len(u) else 0.0
         error = _STD_BY_CHANCE / np.sqrt(max(len(u), 1)) / scale
-        learned = near.covered & unassociated
-        found = cls(
+        return cls(
             candidates.source,
             candidates.sha256,
             candidates.covers,
@@ -94,36 +93,55 @@ class Strength:
             {},
             candidates.statuses,
         )
-        if found.says:
-            kinds = [KINDS.index(kind) for kind in candidates.kinds]
-            excess, p = summed(near, len(P))[learned], P[learned]
-            c = _completeness(p[:, kinds], excess, 1.0 - p[:, kinds].sum(axis=1))
-            total = 1.0 + np.einsum("na,nk,ak->n", p[:, kinds], excess - 1.0, c)
-            score = p[:, kinds, None] * (excess[:, None, :] - 1.0) / total[:, None, None]
-            sigma = 1.0 / np.sqrt(np.maximum(np.sum(score**2, axis=0), _LEAST_INFORMATION))
-            completeness, errors = (dict(zip(candidates.kinds, each.tolist(), strict=True)) for each in (c, sigma))
-            return replace(found, completeness=completeness, errors=errors)
-        return found
 
-    def factors(self, near: Surroundings, number: int) -> FloatArray:
+    def factors(self, near: Surroundings, number: int, *, capped: bool = True) -> FloatArray:
         """Return BF of each kind, ``(N, 3)``; 1 for a source that the table does not cover."""
-        factors = np.where(near.covered[:, None], self._factors(near, number), 1.0)
-        return np.minimum(factors, MOST_OF_CLAIMS) if self.covers == "claims" else factors
+        factors = np.where(near.covered[:, None], 1.0 + (summed(near, number) - 1.0) @ self._by_kind.T, 1.0)
+        return np.minimum(factors, MOST_OF_CLAIMS) if capped and self.covers == "claims" else factors
 
-    def posterior(self, near: Surroundings, after: FloatArray) -> FloatArray:
+    def posterior(self, near: Surroundings, after: FloatArray, factors: FloatArray) -> FloatArray:
         """Return the probability that each of P pairs is a source and its counterpart, ``(P,)``.
 
-        `after` are the probabilities of the kinds, ``(N, 3)``, with all tables.
+        `after` are the probabilities of the kinds, and `factors` those of all tables: :func:`together`, ``(N, 3)``.
         """
-        of_pairs = near.excess @ self._by_kind.T
-        return np.sum((after / self._factors(near, len(after)))[near.source] * of_pairs, axis=1)
-
-    def _factors(self, near: Surroundings, number: int) -> FloatArray:
-        return np.asarray(1.0 + (summed(near, number) - 1.0) @ self._by_kind.T)
+        return np.asarray(np.sum((after / factors)[near.source] * (near.excess @ self._by_kind.T), axis=1))
 
     @property
     def _by_kind(self) -> FloatArray:
         return np.array([self.completeness.get(kind, np.zeros(len(self.categories))) for kind in KINDS], float)
+
+
+Used = Sequence[tuple[Candidates, Strength, Surroundings]]  # tables that say something, each object in one of them
+
+
+def together(used: Used, status: NDArray[np.str_], *, capped: bool = True) -> FloatArray:
+    """Return BF of all tables by kind, ``(N, 3)``: ``1 + Σ (BF − 1)``, as a source has one counterpart at most."""
+    total = np.ones((len(status), len(KINDS)))
+    for _, strength, near in used:
+        asked = np.isin(status, strength.statuses)[:, None]
+        total += np.where(asked, strength.factors(near, len(status), capped=capped) - 1.0, 0.0)
+    return total
+
+
+def _learned(used: Used, P: FloatArray, teach: NDArray[np.bool_]) -> list[Strength]:
+    """Return the strengths with the completeness of all tables, which is learned together."""
+    kinds = [k for k, kind in enumerate(KINDS) if any(kind in each.kinds for each, _, _ in used)]
+    has = [np.array([[KINDS[k] in each.kinds] * len(each.categories) for k in kinds]) for each, _, _ in used]
+    excess = np.hstack([np.where(near.covered[:, None], summed(near, len(P)), 1.0) for _, _, near in used])
+    rows = teach & np.any([near.covered for _, _, near in used], axis=0)
+    p, excess = P[rows][:, kinds], excess[rows]
+    c = _completeness(p, excess, 1.0 - p.sum(axis=1), np.hstack(has))
+    total = 1.0 + np.einsum("na,nk,ak->n", p, excess - 1.0, c)
+    score = p[:, :, None] * (excess[:, None, :] - 1.0) / total[:, None, None]
+    sigma = 1.0 / np.sqrt(np.maximum(np.sum(score**2, axis=0), _LEAST_INFORMATION))
+    ends = np.cumsum([len(each.categories) for each, _, _ in used])[:-1]
+    found = []
+    for (each, strength, _), *parts in zip(used, np.split(c, ends, axis=1), np.split(sigma, ends, axis=1), strict=True):
+        by_kind = [
+            {KINDS[k]: part[a].tolist() for a, k in enumerate(kinds) if KINDS[k] in each.kinds} for part in parts
+        ]
+        found.append(replace(strength, categories=each.categories, completeness=by_kind[0], errors=by_kind[1]))
+    return found
 
 
 def summed(near: Surroundings, number: int) -> FloatArray:
@@ -133,12 +151,13 @@ def summed(near: Surroundings, number: int) -> FloatArray:
     return total
 
 
-def _completeness(P: FloatArray, excess: FloatArray, rest: FloatArray) -> FloatArray:
+def _completeness(P: FloatArray, excess: FloatArray, rest: FloatArray, has: Any = True) -> FloatArray:
     """Return c, ``(A, K)``, of greatest ``Σ_i ln [Σ_a P_ia BF_ia + rest_i]`` by EM, less a little for the prior.
 
-    P ``(n, A)`` are the probabilities of the kinds that have counterparts, `rest` those of the others.
+    P ``(n, A)`` are the probabilities of the kinds that have counterparts, `rest` those of the others. `has` says which
+    kind can have one of which category, ``(A, K)``.
     """
-    c = np.full((P.shape[1], excess.shape[1]), 0.5 / excess.shape[1])
+    c = np.full((P.shape[1], excess.shape[1]), 0.5 / excess.shape[1]) * has
     for _ in range(_STEPS):
         weight = P / (np.sum(P * (1.0 + (excess - 1.0) @ c.T), axis=1) + rest)[:, None]
         found = c * (weight.T @ excess)
@@ -172,38 +191,32 @@ def weigh(
 ) -> tuple[FloatArray, list[Strength]]:
     """Return the factors of N sources by kind, ``(N, 3)``, and what each table says; P are their probabilities by kind.
 
-    Tables are independent given the class, and an object of several tables counts once: `_apart`. `status` is that of
-    each source, ``(N,)``, one of :data:`fermiclass.catalog.SOURCE_STATUSES`. `learn` are the sources from which the
-    completeness is learned, by default all; only unassociated ones teach.
+    The counterpart is in one table at most: an object of several counts in the first, and c is learned together.
+    `status` is that of each source, ``(N,)``, one of :data:`fermiclass.catalog.SOURCE_STATUSES`. `learn` are the
+    sources from which it is learned, by default all; only unassociated ones teach.
     """
-    factors, teach = np.ones(P.shape), (status == STATUSES[0]) & (True if learn is None else learn)
-    strengths = [Strength.fit(each, each.around(sources), P, teach) for each in candidates]
-    for k, (each, strength) in enumerate(zip(_apart(candidates, strengths), strengths, strict=True)):
-        if strength.says and not len(each):  # all its objects are in earlier tables
-            strengths[k] = replace(strength, completeness={}, errors={})
-        elif strength.says:
-            near = each.around(sources)
-            again = Strength.fit(each, near, P, teach)
-            strengths[k] = strength = replace(
-                strength, categories=each.categories, completeness=again.completeness, errors=again.errors
-            )
-            asked = np.isin(status, strength.statuses)[:, None]
-            factors *= np.where(asked, strength.factors(near, len(P)), 1.0)
-        if not strength.says:
-            warnings.warn(
-                f"'{each.source}' changes no probability: by their places in the ellipses {strength.share:.2f} ± "
-                f"{strength.share_error:.2f} of its {strength.objects} objects there are counterparts, less than "
-                f"{LEAST_SIGNIFICANCE:g} σ",
-                CatalogWarning,
-                stacklevel=3,
-            )
-    return factors, strengths
+    teach = (status == STATUSES[0]) & (True if learn is None else learn)
+    strengths = [Strength.of(each, each.around(sources), teach) for each in candidates]
+    for each in (each for each in strengths if not each.says):
+        warnings.warn(
+            f"'{each.name}' changes no probability: by their places in the ellipses {each.share:.2f} ± "
+            f"{each.share_error:.2f} of its {each.objects} objects there are counterparts, less than "
+            f"{LEAST_SIGNIFICANCE:g} σ",
+            CatalogWarning,
+            stacklevel=3,
+        )
+    used = _used(candidates, strengths, sources)
+    learned = _learned(used, P, teach) if used else []
+    for (_, before, _), after in zip(used, learned, strict=True):
+        strengths[strengths.index(before)] = after
+    return together([(t, s, near) for (t, _, near), s in zip(used, learned, strict=True)], status), strengths
 
 
-def _apart(candidates: Sequence[Candidates], strengths: Sequence[Strength]) -> list[Candidates]:
-    """Return the tables with each object in one of those that say something, which :func:`apart` parts."""
-    used = iter(apart([each for each, strength in zip(candidates, strengths, strict=True) if strength.says]))
-    return [next(used) if strength.says else each for each, strength in zip(candidates, strengths, strict=True)]
+def _used(candidates: Sequence[Candidates], strengths: Sequence[Strength], sources: Table) -> Used:
+    """Return the tables that say something, with each object in one of them: :func:`apart`."""
+    says = [k for k, strength in enumerate(strengths) if strength.says]
+    parted = zip(says, apart([candidates[k] for k in says]), strict=True)
+    return [(each, strengths[k], each.around(sources)) for k, each in parted if len(each)]
 
 
 def add_counterparts(
@@ -260,11 +273,11 @@ def counterpart_table(labels: Table, candidates: Sequence[Candidates], *, least:
     parts: dict[str, list[Any]] = {
         name: [] for name in ("ROW", "CPT_NAME", "CPT_RA", "CPT_DEC", "P_CPT", "BF_CPT", "CPT_TABLE")
     }
-    for each, strength in zip(_apart(candidates, strengths), strengths, strict=True):
-        if not strength.completeness:
-            continue
-        near = each.around(labels)
-        p, factors = strength.posterior(near, after), of_those(strength.factors(near, len(labels)), after, [strength])
+    used = _used(candidates, strengths, labels)
+    total = together(used, status, capped=False)
+    for each, strength, near in used:
+        p = strength.posterior(near, after, total)
+        factors = of_those(strength.factors(near, len(labels)), after, [strength])
         chosen = np.flatnonzero(np.isin(status, strength.statuses)[near.source] & (p >= least) & (p > 0))
         i, j = near.source[chosen], near.candidate[chosen]
         columns: tuple[Any, ...] = (i, each.names[j], each.ra[j], each.dec[j], p[chosen], factors[i])

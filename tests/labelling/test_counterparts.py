@@ -87,7 +87,7 @@ def test_random_tables_say_nothing():
         c = _completeness(P[:, :1], each, 1 - P[:, 0])
         score = P[:, :1] * (each - 1.0) / (1 + P[:, :1] * (each - 1) * c)
         within.append(c[0, 0] < 2.0 / np.sqrt(np.sum(score**2)))
-        used += bool(Strength.fit(candidates, near, P, np.ones(150, bool)).completeness)
+        used += Strength.of(candidates, near, np.ones(150, bool)).says
     assert np.mean(excess) == pytest.approx(1.0, abs=4 * np.std(excess) / np.sqrt(200))
     assert np.mean(within) > 0.9
     assert used < 12  # 2.3 % by chance
@@ -129,7 +129,7 @@ def test_planted_counterparts_are_found(covers):
     loss = [-np.mean(np.log(np.sum(p * truth, axis=1))) for p in (P, after)]
     assert loss[1] < loss[0] - 0.01
     near = candidates.around(table)
-    p = strength.posterior(near, after)
+    p = strength.posterior(near, after, factors)
     hosts = np.flatnonzero(has)
     is_real = (near.candidate < len(hosts)) & (hosts[np.minimum(near.candidate, len(hosts) - 1)] == near.source)
     for low in (0.0, 0.2, 0.4, 0.6, 0.8):
@@ -168,10 +168,11 @@ def test_an_object_of_two_tables_is_one_candidate():
     assert sum(map(len, parted)) == len(np.union1d(*lists))
     for each, strength in zip(parted, strengths, strict=True):
         near = each.around(table)
-        p.append(strength.posterior(near, after))
+        p.append(strength.posterior(near, after, factors))
         there = SkyCoord(each.ra, each.dec, unit="deg")[near.candidate]
         real.append(there.separation(SkyCoord(ra[:n], dec[:n], unit="deg")[near.source]).arcsec < 1)
         np.add.at(per_source, near.source, p[-1])
+    assert np.all(per_source <= after[:, 0] + 1e-9)  # a source has one counterpart
     p, real = np.concatenate(p), np.concatenate(real)
     for low in (0.0, 0.2, 0.4, 0.6, 0.8):
         chosen = (p >= low) & (p < low + 0.2)
