@@ -67,6 +67,7 @@ REMARKS = {
     "Tables 2 and 3, noise given": "[own problems](#synthetic-data-with-given-noise-its-tables-2-and-3)",
     "Tables 2 and 3, noise learned": "[input noise](input-noise.md)",
     "Tables 5 and 6": "[optimiser, NIMGP_FO's V](#uci-data-with-learned-noise-its-tables-5-and-6)",
+    "Tables 5 and 6, the authors' start": "[four data sets](#uci-data-with-learned-noise-its-tables-5-and-6)",
     "Tables 5 and 6, satellite": "[optimiser, NIMGP_FO's V](#uci-data-with-learned-noise-its-tables-5-and-6)",
     "Tables 7 and 8": "60,000 images (`--openml`); [5,000 were run](#handwritten-digits-its-tables-7-and-8)",
     "Figures 6 and 7": "figures only; run with [ten labels a round](#active-learning-its-figures-6-and-7)",
