@@ -66,7 +66,8 @@ class Results:
         Rows of the label table that are unassociated.
     ways
         Unassociated sources by the way to label them: `default`, `trained`, `mgp`, `three` (a closed world of three
-        classes), and `dr3`, those of 4FGL-DR3.
+        classes), `light` and `heavy` (the ends of the range of the weight of guessed labels), `low` and `high` (those
+        of S₀), and `dr3`, those of 4FGL-DR3.
     censuses
         Censuses of 4FGL-DR4 (`default`), with the latitudes as groups, and of 4FGL-DR3 (`dr3`).
     near_agn
@@ -99,16 +100,26 @@ def grouped(table: Table) -> FloatArray:
 def compute() -> Results:
     """Label with the default, as trained, without error bars, and in a world of three classes; and label 4FGL-DR3."""
     import fermiclass as fc
+    from fermiclass.labelling.associations import REFERENCE_RANGE
+    from fermiclass.labelling.training import train_checked
+    from fermiclass.labelling.training_rows import GUESS, GUESS_RANGE
 
     catalog, earlier = fc.read_catalog(REPOSITORY / CATALOG), fc.read_catalog(REPOSITORY / EARLIER)
     labels = fc.read_table(REPOSITORY / LABELS)
     sources = unassociated(labels)
+    checked = fc.Recipe(targets="unassociated").check(catalog)
+    light, heavy = (train_checked(checked.with_guesses(w)) for w in (GUESS / GUESS_RANGE, GUESS * GUESS_RANGE))
+    model = train_checked(checked)
     without_errors = fc.classify(catalog, recipe=fc.Recipe().with_settings(method="mgp"))
     ways = {
         "default": sources,
         "trained": fc.classify(catalog, targets="unassociated", class_priors="trained"),
         "mgp": unassociated(without_errors),
         "three": fc.classify(catalog, targets="unassociated", classes="bll,fsrq,psr"),
+        "light": light.label(catalog),
+        "heavy": heavy.label(catalog),
+        "low": model.with_reference(1.0 / REFERENCE_RANGE).label(catalog),
+        "high": model.with_reference(REFERENCE_RANGE).label(catalog),
         "dr3": fc.classify(earlier, targets="unassociated"),
     }
     b = latitude(catalog.table)

@@ -1,7 +1,8 @@
 """A census of a catalogue: how many sources without a class are of each class, with intervals.
 
-The sum of the probabilities of a group is an expected number. Its error has three parts that are drawn here: the
-scatter of the sources, the classifier's own uncertainty, and its miscalibration; see docs/development/mathematics.md.
+The sum of the probabilities of a group is an expected number. Its error has four parts that are drawn here: the
+scatter of the sources, the classifier's own uncertainty, its miscalibration, and the range of two numbers that are set
+by hand; see docs/development/mathematics.md.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.io import FloatArray
+from fermiclass.labelling.associations import REFERENCE_RANGE
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.labelling.training import estimator_of, train_checked
+from fermiclass.labelling.training_rows import GUESS, GUESS_RANGE
 from fermiclass.nimgp.estimators.folds import Split, fit_folds
 
 if TYPE_CHECKING:
@@ -83,8 +86,10 @@ def take_census(
     """Count the sources of each class among those without one, with intervals that hold the errors of the method.
 
     The draws lie about the sums of the probabilities that `classify` gives by default, with its class priors. The
-    intervals hold the scatter of the sources, the classifier's own uncertainty and its miscalibration, but no error of
-    the class priors. The census trains the model, and one without each of :data:`FOLDS` parts of the training sources.
+    intervals hold the scatter of the sources, the classifier's own uncertainty and its miscalibration; the reference
+    S₀ of the class priors, within a factor of :data:`REFERENCE_RANGE`; and the weight of labels that are guesses,
+    within :data:`GUESS_RANGE`. The census trains the model, one without each of :data:`FOLDS` parts of the training
+    sources, and one for each end of the range of the weight.
 
     Parameters
     ----------
@@ -113,6 +118,7 @@ def take_census(
     everything, table = checked.table, checked.rows
     place = extract_features(catalog, _PLACE).X
     model = train_checked(checked)
+    of_weights = [train_checked(checked.with_guesses(w)).estimator for w in (GUESS / GUESS_RANGE, GUESS * GUESS_RANGE)]
     names = model.classes
     part = rng.permutation(len(table)) % FOLDS
     unfitted = estimator_of(recipe, table)
@@ -127,14 +133,24 @@ def take_census(
         if not np.any(chosen):
             continue
         new = everything[chosen]
+        p, ratios = _predict(model.estimator, new), model.ratios(catalog[chosen])
+        ends = [[_log(_predict(one, new)) - _log(p) for one in of_weights]]
+        if ratios is not None:
+            ends.append(
+                [
+                    np.log(model.with_reference(f).ratios(catalog[chosen]) / ratios)
+                    for f in (1 / REFERENCE_RANGE, REFERENCE_RANGE)
+                ]
+            )
         masks = {name: mask[chosen] for name, mask in parts.items() if np.any(mask[chosen])}
         numbers = draw_numbers(
             *held_out,
-            Predictions(_predict(model.estimator, new), place[chosen]),
+            Predictions(p, place[chosen]),
             list(masks.values()),
             rng,
             refits=np.array([_predict(one, new) for one in fitted]),
-            ratios=model.ratios(catalog[chosen]),
+            ratios=ratios,
+            ranges=np.array(ends),
             num_draws=num_draws,
         )
         for k, name in enumerate(masks):
@@ -187,6 +203,7 @@ def draw_numbers(
     *,
     refits: FloatArray | None = None,
     ratios: FloatArray | None = None,
+    ranges: FloatArray | None = None,
     num_draws: int = 200,
 ) -> NDArray[np.int64]:
     """Draw the numbers of sources of each class in G groups of the m sources to count, ``(num_draws, G, C)``.
@@ -204,6 +221,8 @@ def draw_numbers(
     `refits`: probabilities of the m sources by the K models that made `held_out`, ``(K, m, C)``, each trained without a
     K-th part of the training sources. Their scatter (jackknife) is the classifier's own uncertainty.
     `ratios`: factors of the probabilities by the class priors, ``(m, C)``.
+    `ranges`: changes of ln p at the lower and upper ends of the ranges of J numbers, ``(J, 2, m, C)``. A draw takes a
+    part u of one of them, with u from a uniform distribution in [−1, 1] for each number.
     `num_draws`: number of draws.
     """
     n, num_classes = held_out.p.shape
@@ -214,6 +233,7 @@ def draw_numbers(
     known = np.eye(num_classes)[y]
     log_ratios = np.zeros_like(new_logs) if ratios is None else np.log(ratios)
     moves = _jackknife(refits) if refits is not None else np.zeros((1, *sources.p.shape))
+    ranges = np.zeros((0, 2, *sources.p.shape)) if ranges is None else ranges
 
     zero = np.zeros((len(prior_std), num_classes))
     best = fit_calibration(inputs, np.ones(n), zero, prior_std, zero, offset=logs, target=known)
@@ -224,7 +244,9 @@ def draw_numbers(
         centre = prior_std[:, None] * rng.standard_normal(zero.shape)
         a = fit_calibration(inputs, weights, centre, prior_std, best, offset=logs, target=known)
         a += (rng.standard_normal() - 1.0) * best
-        p = softmax(moved + np.column_stack([new_basis, moved]) @ a + log_ratios, axis=1)
+        u = rng.uniform(-1.0, 1.0, len(ranges))
+        by_hand = np.tensordot(np.maximum([-u, u], 0.0).T, ranges, axes=2)
+        p = softmax(moved + np.column_stack([new_basis, moved]) @ a + log_ratios + by_hand, axis=1)
         of_class = (p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1)
         drawn[k] = [np.bincount(of_class[group], minlength=num_classes) for group in groups]
     return drawn

@@ -46,6 +46,9 @@ _SURE = 1e-12  # no probability is nearer to 0 or 1
 #: Bounds of S₀, and the factor within which a value is at a bound.
 _REFERENCES, _INSIDE = (1.0, 1e3), 1.01
 
+#: Factor within which S₀ may be right: later lists allow it, and the fit of S₀ cannot tell.
+REFERENCE_RANGE = 1.5
+
 _AGN = CLASS_TREE["agn"]
 
 _SECOND = "CLASS2"
@@ -69,11 +72,11 @@ class SelectionPrior:
     / τ₀``. A logistic regression of *unassociated* against *associated AGN* on ln S, at 10 degrees and more from the
     Galactic plane, gives the slope. The weight of an unassociated source is its probability to be an AGN. A logistic
     regression of *AGN without a type* (bcu) against *AGN with a type* on asinh(|b|/3°) gives α and β: the classifier
-    learns from AGN with a type, which become rarer towards the plane. τ₀ is the mean over AGN with a type. S₀, the
-    significance at which an AGN's odds stay as trained, is that of greatest likelihood for the unassociated sources at
-    10 degrees and more: they are a mixture of AGN and others, with the densities that the classifier has learned.
-    Everything is estimated from the training catalogue, with the default features: :func:`of_release`. Other features
-    have another constant, and maybe fewer factors: :meth:`expecting`.
+    learns from AGN with a type, which become rarer towards the plane. τ₀ is the mean over AGN with a type. S₀ is the
+    significance at which an AGN's odds stay as trained. How it is found is a rule of thumb (:func:`_reference`): later
+    lists support the value within a factor of :data:`REFERENCE_RANGE`, and no derivation does. Everything is estimated
+    from the training catalogue, with the default features: :func:`of_release`. Other features have another constant,
+    and maybe fewer factors: :meth:`expecting`.
     """
 
     slope: float = 0.0  #: Exponent of the significance, at most 0.
@@ -177,12 +180,14 @@ def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray, NDArray[np.b
     return ln_s, near, np.isfinite(ln_s) & np.isfinite(near)
 
 
-def _reference(r: FloatArray, slope: float, p: FloatArray, odds: float) -> float:
-    """Return S₀ of greatest likelihood for sources that have the odds r at S₀ = 1 and are AGN with p as trained.
+def _reference(r: FloatArray, slope: float, p: FloatArray, odds: float | FloatArray) -> float:
+    """Return S₀ that maximises ``Π (a p + 1 − p) / (a odds + 1)`` with ``a = r S₀^−slope``.
 
-    With densities f₁ of AGN and f₀ of others, ``p = odds f₁ / (odds f₁ + f₀)`` as trained. A source has the density
-    ``(a odds f₁ + f₀) / (a odds + 1)`` with ``a = r S₀^−slope``, which is proportional to ``(a p + 1 − p) / (a odds +
-    1)``.
+    The sources have the odds r at S₀ = 1, and are AGN with p as trained. If they were a mixture of AGN and others that
+    look like the training sources, each factor would be a likelihood with the odds of an AGN among the training sources
+    *at its significance and latitude*, which p contains. With the odds among all training sources, as they are given
+    here, S₀ comes out twice as large. But the sources are no such mixture: the likelihood expects 40 % fewer AGN than
+    later lists find, and twice its S₀ as many as they find (docs/development/open-world/selection.py).
     """
     from scipy.optimize import minimize_scalar  # a quarter of a second, which no other command needs
 

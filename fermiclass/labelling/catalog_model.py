@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.fitted import Fitted
 
 _LOG = logging.getLogger(__name__)
+
+_EM_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -91,20 +93,32 @@ class CatalogModel:
 
     @property
     def training_shares(self) -> FloatArray:
-        """Shares of the C classes in the weights of the training sources of one class; NaN if they are not known.
+        """Shares of the C classes in the weights of the training sources; NaN if they are not known.
 
-        Of the sources of a class whose kind is not known, a kind has its share of those whose kind is known.
+        A source whose label stands for several classes is of each by their shares: the fixed point of EM.
         """
+        return self._shares({label for label in self._learned if label not in self.classes})
+
+    @property
+    def _learned(self) -> dict[str, float]:
+        """Weights of the training sources of each label."""
         learned: dict[str, float] = {}
         for word, count in self.provenance.training_counts.items():
             label, _, weight = word.partition("@")
             learned[label] = learned.get(label, 0.0) + count * float(weight or 1.0)
+        return learned
+
+    def _shares(self, labels: Collection[str]) -> FloatArray:
+        """Return the shares in the weights of the training sources of one class and of these other labels."""
+        learned = self._learned
         counts = np.array([learned.get(name, np.nan) for name in self.classes])
-        for label, names in self.grouping.sets.items():
-            if set.intersection(*(set(self.grouping.members[name]) for name in names)):  # kinds of one class
-                own = np.isin(self.classes, names)
-                counts[own] *= 1.0 + learned.get(label, 0) / counts[own].sum()
-        return np.asarray(counts / counts.sum())
+        sets = {label: np.isin(self.classes, label.split("|")) for label in labels}
+        shares = counts / counts.sum()
+        for _ in range(_EM_STEPS):
+            of_sets = [learned[label] * inside * shares / shares[inside].sum() for label, inside in sets.items()]
+            total = counts + np.sum(of_sets, axis=0)
+            shares = total / total.sum()
+        return shares
 
     @cached_property
     def own_factors(self) -> FloatArray:
@@ -145,7 +159,10 @@ class CatalogModel:
         of_agn = self.grouping.of_agn(self.classes)
         p_agn = np.zeros(len(catalog))
         p_agn[bare] = p[:, of_agn].sum(axis=1)
-        share = self.training_shares[of_agn].sum() / self.training_shares[~self._is_own].sum()
+        members = self.grouping.members
+        of_one = [k for k, names in self.grouping.sets.items() if set.intersection(*(set(members[n]) for n in names))]
+        shares = self._shares(set(self._learned).intersection(of_one))
+        share = shares[of_agn].sum() / shares[~self._is_own].sum()
         selection = SelectionPrior.fit(catalog, p_agn, share / (1.0 - share))
         corrected = p * selection.ratios(catalog[bare], self.grouping, self.classes)
         mean = (corrected / corrected.sum(axis=1, keepdims=True)).mean(axis=0) if len(p) else np.zeros(p.shape[1])
@@ -162,6 +179,11 @@ class CatalogModel:
         p_agn = self._of_bare(catalog, table)[:, self.grouping.of_agn(self.classes)].sum(axis=1)
         columns = {column for feature in table.features for column in feature.columns}
         return known.selection.expecting(fraction, p_agn, catalog[catalog.classes == ""], columns)
+
+    def with_reference(self, factor: float) -> CatalogModel:
+        """Return the model with S₀ of its class priors multiplied by a factor."""
+        selection = replace(self.selection, reference=self.selection.reference * factor)
+        return replace(self, selection=selection)
 
     def _of_bare(self, catalog: Catalog, table: FeatureTable) -> FloatArray:
         """Return the probabilities of the unassociated sources of a catalogue, as trained, ``(n, C)``.

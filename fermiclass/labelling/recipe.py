@@ -305,6 +305,12 @@ class Checked:
         """The sources to learn from that have one class: none whose label stands for several, or is a guess."""
         return self.rows[np.isin(self.table.y[self.rows.rows], self.grouping.names)]
 
+    def with_guesses(self, weight: float) -> Checked:
+        """Return the same with another weight of labels that are guesses."""
+        limit = self.recipe.min_significance
+        rows = training_rows(self.catalog, self.table, self.grouping, min_significance=limit, guess=weight)
+        return replace(self, rows=rows)
+
 
 def targets_of(catalog: Catalog, grouping: ClassGrouping, targets: str) -> np.ndarray:
     """Return a mask ``(N,)`` of the sources to label: :meth:`Catalog.is_target`. Raises CatalogError if none is."""

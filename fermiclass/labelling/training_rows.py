@@ -13,15 +13,25 @@ from fermiclass.features import FeatureTable
 #: Weight of labels that are guesses. Chance associations have what their code can be. Unassociated sources that the
 #: catalogue flags as soft Galactic emission are no pulsars: most match no known class, and two of the 22 that got a
 #: class since DR4 are pulsars. Both are much more alike than the sources with a class.
-_GUESS = 0.15
+GUESS = 0.15
+
+#: Factor within which the weight may be right: no later list can choose between them.
+GUESS_RANGE = 3.0
 
 MIN_PER_CLASS = 5  #: Least number of training sources of a class.
 
 
 def training_rows(
-    catalog: Catalog, table: FeatureTable, grouping: ClassGrouping, *, min_significance: float | None = None
+    catalog: Catalog,
+    table: FeatureTable,
+    grouping: ClassGrouping,
+    *,
+    min_significance: float | None = None,
+    guess: float = GUESS,
 ) -> FeatureTable:
     """Return the rows of the sources to learn from in the features of all sources of a catalogue.
+
+    `guess` is the weight of labels that are guesses.
 
     Raises ClassError when a class has too few sources to learn from.
     """
@@ -36,11 +46,11 @@ def training_rows(
                 f"needed (found: {found}). Leave the class out or merge it with another (--classes), lower "
                 "--min-significance, or learn from another catalogue (--train-on)."
             )
-    table = _with_guesses(catalog, table, grouping)
+    table = _with_guesses(catalog, table, grouping, guess)
     return table[table.labelled]
 
 
-def _with_guesses(catalog: Catalog, table: FeatureTable, grouping: ClassGrouping) -> FeatureTable:
+def _with_guesses(catalog: Catalog, table: FeatureTable, grouping: ClassGrouping, guess: float) -> FeatureTable:
     """Return a table with the labels of soft Galactic sources, and with the weight of labels that are guesses."""
     codes = catalog.classes[table.rows]
     guessed = np.isin(codes, CHANCE_CODES) & np.isin(table.y, list(grouping.sets))
@@ -48,5 +58,5 @@ def _with_guesses(catalog: Catalog, table: FeatureTable, grouping: ClassGrouping
     soft = catalog.soft_galactic[table.rows] & (codes == "") & bool(grouping.sets and covers_all)
     no_pulsar = "|".join(np.array(grouping.names)[~grouping.within("pulsar", grouping.names)])
     own = False if catalog.own_labels is None else (catalog.own_labels != "")[table.rows]
-    weight = np.where((guessed | soft) & ~own, _GUESS, table.weight)
+    weight = np.where((guessed | soft) & ~own, guess, table.weight)
     return replace(table, y=np.where(soft & ~own, no_pulsar, table.y), weight=weight)

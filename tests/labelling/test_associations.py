@@ -76,6 +76,29 @@ def test_the_reference_is_that_of_the_mixture():
     assert np.mean(ratio / (1 + ratio)) == pytest.approx(is_agn.mean(), abs=1e-3)
 
 
+@pytest.mark.parametrize("reference", [2.5, 6.0])
+def test_a_classifier_that_knows_the_place_makes_the_reference_too_large(reference):
+    """S₀ is that of the mixture with the odds at each source's place; with those of all sources it is no likelihood."""
+    rng, n, odds, slope = np.random.default_rng(2), 40_000, 5.0, -2.2
+
+    def draw(n, scale, width, centre):
+        return 4.0 * (1.0 + rng.pareto(scale, n)), np.abs(rng.normal(0.0, width, n)), rng.normal(centre, size=n)
+
+    agn = np.array(draw(20 * n, 1.0, 60.0, 1.0))
+    r = (agn[0] / reference) ** slope
+    num_agn = rng.binomial(n, odds * r.mean() / (odds * r.mean() + 1.0))
+    chosen = rng.choice(agn.shape[1], num_agn, p=r / r.sum())
+    S, b, x = np.concatenate([agn[:, chosen], draw(n - num_agn, 0.5, 15.0, -1.0)], axis=1)
+    of_significance = (1.0 / 4.0) * (S / 4.0) ** -2.0 / ((0.5 / 4.0) * (S / 4.0) ** -1.5)
+    of_latitude = np.exp(-0.5 * (b / 60.0) ** 2) / 60.0 / (np.exp(-0.5 * (b / 15.0) ** 2) / 15.0)
+    local = odds * of_significance * of_latitude
+    p = local * np.exp(2.0 * x) / (1.0 + local * np.exp(2.0 * x))
+    far = b >= 10.0
+    found = [_reference(S[far] ** slope, slope, p[far], each) for each in (local[far], odds)]
+    assert found[0] == pytest.approx(reference, rel=0.05)
+    assert found[1] > 1.3 * reference
+
+
 def test_only_probabilities_of_unassociated_sources_matter():
     catalog, p_agn = simulate(2000)
     spoilt = np.where(catalog.classes == "", p_agn, 0.123)

@@ -97,7 +97,7 @@ def main() -> None:
 
     vary_number(associations, "RATIO", (1, 3, 6, 10), estimated_again)
     if given.weights:
-        vary_number(training_rows, "_GUESS", (0.05, 0.15, 0.5, 1), lambda: losses(targets, trained(split))["all"])
+        vary_number(training_rows, "GUESS", (0.05, 0.15, 0.5, 1), lambda: losses(targets, trained(split))["all"])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-POINTS_OF_F = 256  #: Smallest number of points of f for each input.
+POINTS_OF_F = 1024  #: Smallest number of points of f for each input.
 
 
 class PredictiveMoments(NamedTuple):

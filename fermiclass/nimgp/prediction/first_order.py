@@ -17,7 +17,7 @@ from fermiclass.nimgp.prediction.prediction import Prediction, of_moments
 from fermiclass.nimgp.settings import Settings
 
 _LEAST = 1e-8  # rounding may make a variance smaller, or negative
-_NUMBERS = 2**17  # draws of f of one block of rows: they fit into the cache
+_NUMBERS = 2**19  # draws of f of one block of rows: they fit into the cache
 
 
 def in_numpy(settings: Settings) -> bool:

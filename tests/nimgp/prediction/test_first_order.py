@@ -4,7 +4,9 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
+from fermiclass.nimgp.likelihoods.draws import POINTS_OF_F, gaussian_points, moments_by
 from fermiclass.nimgp.model import build_model, weights_of
 from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LIKELIHOODS, METHODS
 from fermiclass.nimgp.prediction.first_order import FirstOrderPredictor, in_numpy
@@ -42,3 +44,17 @@ def test_equals_the_graph(rng, kernel, num_classes, precision, close):
                 one = np.concatenate([getattr(block, name) for block in found])
                 # A standard deviation is a root of a difference.
                 np.testing.assert_allclose(one, getattr(graph, name), atol=close**0.5 if name == "std" else close)
+
+
+def test_points_of_f_against_quadrature(rng):
+    """Means and variances of the probabilities of three classes, by a product of Gauss-Hermite rules."""
+    mean, scale = 3.0 * rng.normal(size=(3, 40)), np.sqrt(rng.uniform(0.2, 3.0, (3, 40)))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    grid = np.stack(np.meshgrid(nodes, nodes, nodes), axis=-1).reshape(-1, 3, 1)
+    weight = np.prod(np.stack(np.meshgrid(weights, weights, weights), axis=-1), axis=-1).ravel() / weights.sum() ** 3
+    pi = softmax(mean + scale * grid, axis=1)
+    true = [np.einsum("s,scn->cn", weight, moment) for moment in (pi, pi**2)]
+    found = moments_by(np, mean + scale * gaussian_points(POINTS_OF_F, 3)[..., None], np.ones((3, 40)))
+    for one, other in zip(found, true, strict=False):
+        assert np.abs(one - other).max() < 0.003
+        assert np.sqrt(np.mean((one - other) ** 2)) < 0.0006
