@@ -94,6 +94,19 @@ def difference(result: dict[str, Any]) -> str:
     return f"{versus['mean']:+.3f} ± {versus['se']:.3f}"
 
 
+def same_factors(result: dict[str, Any]) -> str:
+    """Return the paired difference of the losses of the default and the best baseline with the default's factors."""
+    versus = result["same_factors"]["default"]["all"]
+    return f"{versus['mean']:+.3f} ± {versus['se']:.3f} ({versus['baseline']})"
+
+
+def without_factors(result: dict[str, Any]) -> str:
+    """Return the loss of the default without its factors, and that of the best baseline with them."""
+    own, bare = (result["same_factors"][name]["all"] for name in ("default", "default without factors"))
+    best = result["methods"]["default"]["nll"] / own["ratio"]
+    return f"{bare['ratio'] * best:.3f} / {best:.3f}"
+
+
 def ranking(result: dict[str, Any]) -> str:
     """Return the average precision of P_psr among all unassociated sources."""
 
@@ -123,7 +136,12 @@ def main() -> None:
         for name in arguments.releases
     }
     losses = {name: compared(*figure) for name, figure in FIGURES.items()}
-    print(table(results, {**losses, "default − best baseline, three groups": difference}), end="\n\n")
+    apart = {
+        "default − best baseline, three groups": difference,
+        "default − best baseline with its factors": same_factors,
+        "default without factors / best baseline with them": without_factors,
+    }
+    print(table(results, losses | apart), end="\n\n")
     counts = {
         f"{where}: {group}": numbers(place, key)
         for place, where in (("high", "10° and more"), ("low", "closer"))
