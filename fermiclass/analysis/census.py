@@ -133,15 +133,12 @@ def take_census(
         if not np.any(chosen):
             continue
         new = everything[chosen]
-        p, ratios = _predict(model.estimator, new), model.ratios(catalog[chosen])
-        ends = [[_log(_predict(one, new)) - _log(p) for one in of_weights]]
-        if ratios is not None:
-            ends.append(
-                [
-                    np.log(model.with_reference(f).ratios(catalog[chosen]) / ratios)
-                    for f in (1 / REFERENCE_RANGE, REFERENCE_RANGE)
-                ]
-            )
+        p = _predict(model.estimator, new)
+        low, usual, high = (
+            np.log(model.with_reference(factor).selection.ratios(catalog[chosen], model.grouping, names))
+            for factor in (1.0 / REFERENCE_RANGE, 1.0, REFERENCE_RANGE)
+        )
+        ends = [[_log(_predict(one, new)) - _log(p) for one in of_weights], [low - usual, high - usual]]
         masks = {name: mask[chosen] for name, mask in parts.items() if np.any(mask[chosen])}
         numbers = draw_numbers(
             *held_out,
@@ -149,7 +146,7 @@ def take_census(
             list(masks.values()),
             rng,
             refits=np.array([_predict(one, new) for one in fitted]),
-            ratios=ratios,
+            ratios=model.ratios(catalog[chosen]),
             ranges=np.array(ends),
             num_draws=num_draws,
         )
