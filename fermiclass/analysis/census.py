@@ -218,8 +218,8 @@ def draw_numbers(
     `refits`: probabilities of the m sources by the K models that made `held_out`, ``(K, m, C)``, each trained without a
     K-th part of the training sources. Their scatter (jackknife) is the classifier's own uncertainty.
     `ratios`: factors of the probabilities by the class priors, ``(m, C)``.
-    `ranges`: changes of ln p at the lower and upper ends of the ranges of J numbers, ``(J, 2, m, C)``. A draw takes a
-    part u of one of them, with u from a uniform distribution in [−1, 1] for each number.
+    `ranges`: changes of ln p at the lower and upper ends of the ranges of J numbers, ``(J, 2, m, C)``. For each number
+    a draw has a u, uniform in [−1, 1], and adds −u times the change at the lower end, or u times that at the upper end.
     `num_draws`: number of draws.
     """
     n, num_classes = held_out.p.shape

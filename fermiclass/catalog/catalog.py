@@ -50,8 +50,9 @@ class Catalog:
     #: and their weights, ``(N,)``, 1 for all other sources. None without labels.
     own_labels: NDArray[np.str_] | None = None
     own_weights: NDArray[np.float64] | None = None
-    #: Classes that no catalogue has, of further sources to learn from: :func:`fermiclass.learn_also`.
-    own_classes: tuple[str, ...] = ()
+    #: (N,) further sources, to learn from and not to label: :func:`fermiclass.learn_also`. None without any.
+    further: NDArray[np.bool_] | None = None
+    own_classes: tuple[str, ...] = ()  #: Their classes that no catalogue has.
     names: NDArray[np.str_] = field(init=False)  #: (N,) Source_Name.
     #: (N,) class codes in lower case without padding, '' for unassociated sources.
     classes: NDArray[np.str_] = field(init=False)
@@ -113,31 +114,30 @@ class Catalog:
     def __getitem__(self, rows: Any) -> Catalog:
         """Return the catalogue of some rows, given as a mask, indices or a slice."""
         index = np.arange(len(self))[rows]
-        by_row = (self.in_doubt, self.own_labels, self.own_weights)
-        in_doubt, own, weights = (None if each is None else each[index] for each in by_row)
+        by_row = {name: getattr(self, name) for name in ("in_doubt", "own_labels", "own_weights", "further")}
+        of_rows: dict[str, Any] = {name: None if each is None else each[index] for name, each in by_row.items()}
         brought = self.brought
         if not np.array_equal(index, np.arange(len(self))):
             chosen = hashlib.sha256(np.ascontiguousarray(index, np.int64).tobytes()).hexdigest()
             brought = (*brought, Brought("rows", f"{len(index)} of {len(self)}", chosen))
-        return replace(
-            self, table=self.table[index], brought=brought, in_doubt=in_doubt, own_labels=own, own_weights=weights
-        )
+        return replace(self, table=self.table[index], brought=brought, **of_rows)
 
     def is_target(self, grouping: ClassGrouping, targets: str = "uncertain") -> NDArray[np.bool_]:
         """Return which sources to label, ``(N,)``.
 
         ``'unassociated'``: sources without a class. ``'bcu'``: blazars of uncertain type. ``'uncertain'``: both, and
-        unk. A source that the grouping learns from, or with a label of one's own, is none. ``'all'``: every source,
-        but those of a class that no catalogue has.
+        unk. A source that the grouping learns from, or with a label of one's own, is none. ``'all'``: every source.
+        One of the sources `further` is never one to label.
 
         Raises ClassError when `targets` is none of these.
         """
+        own = np.ones(len(self), bool) if self.further is None else ~self.further
         if targets == "all":
-            return ~np.isin(self.classes, self.own_classes)
+            return own
         chosen = {"unassociated": ("",), "bcu": ("bcu",), "uncertain": ("", *UNCERTAIN_CLASSES)}
         if targets not in chosen:
             raise ClassError(f"targets='{targets}' is unknown: choose one of {', '.join(TARGETS)}")
-        return np.isin(self.classes, chosen[targets]) & (self.labels(grouping) == "")
+        return own & np.isin(self.classes, chosen[targets]) & (self.labels(grouping) == "")
 
     def labels(self, grouping: ClassGrouping) -> NDArray[np.str_]:
         """Return the label of each source in a grouping, ``(N,)``, as :meth:`ClassGrouping.assign` or its own."""

@@ -148,8 +148,14 @@ def learn_also(catalog: Catalog, source: Any) -> Catalog:
     for name, column in catalog.table.columns.items():
         values = longer(np.asarray(column), more.table.columns.get(name))
         table[name] = Column(values, unit=column.unit, description=column.description, meta=column.meta)
-    rest = {"in_doubt": None, "own_labels": None, "own_weights": np.ones(len(more))}
-    given = {name: getattr(catalog, name) for name in rest}
+    rest = {
+        "in_doubt": None,
+        "own_labels": None,
+        "own_weights": np.ones(len(more)),
+        "further": np.ones(len(more), bool),
+    }
+    given = {"further": np.zeros(len(catalog), bool)}
+    given |= {name: each for name in rest if (each := getattr(catalog, name)) is not None}
     counts = Counter(more.classes.tolist())
     taught = ", ".join(f"{count} {name}" for name, count in counts.items())
     return replace(
@@ -158,7 +164,7 @@ def learn_also(catalog: Catalog, source: Any) -> Catalog:
         notes=(*catalog.notes, *more.notes, f"sources of '{more.source}' to learn from: {taught}"),
         brought=(*catalog.brought, Brought("also", more.source, more.sha256)),
         own_classes=tuple(sorted({*catalog.own_classes, *counts} - {*CLASS_CODES})),
-        **{name: longer(each, rest[name]) for name, each in given.items() if each is not None},
+        **{name: longer(each, rest[name]) for name, each in given.items()},
     )
 
 

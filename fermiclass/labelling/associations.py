@@ -186,8 +186,8 @@ def _reference(r: FloatArray, slope: float, p: FloatArray, odds: float | FloatAr
     The sources have the odds r at S₀ = 1, and are AGN with p as trained. If they were a mixture of AGN and others that
     look like the training sources, each factor would be a likelihood with the odds of an AGN among the training sources
     *at its significance and latitude*, which p contains. With the odds among all training sources, as they are given
-    here, S₀ comes out twice as large. But the sources are no such mixture: the likelihood expects 40 % fewer AGN than
-    later lists find, and twice its S₀ as many as they find (docs/development/open-world/selection.py).
+    here, S₀ comes out twice as large. But the sources are no such mixture: S₀ of the likelihood makes a third fewer of
+    DR4's unassociated sources AGN, and labels worse on FL16Y (docs/development/open-world/selection.py).
     """
     from scipy.optimize import minimize_scalar  # a quarter of a second, which no other command needs
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-_EM_STEPS = 100
+_EM_STEPS = 100  # more than the shares need to settle
 
 
 @dataclass(frozen=True)

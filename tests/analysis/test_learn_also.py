@@ -52,8 +52,13 @@ def test_the_sources_of_the_catalogue_stay(few):
 
 
 def test_a_known_class_has_more_sources(few):
-    counts = Recipe(features="six").check(learn_also(few, like(few, 40, "MSP"))).rows.y.tolist().count("msp")
+    made = learn_also(few, like(few, 40, "MSP"))
+    counts = Recipe(features="six").check(made).rows.y.tolist().count("msp")
     assert counts == Recipe(features="six").check(few).rows.y.tolist().count("msp") + 40
+    for each in (made, made[np.arange(len(made))[::-1]], learn_also(made, like(few, 5, "bcu"))):
+        for targets in ("all", "uncertain"):
+            labelled = each.names[targets_of(each, each.grouping(None), targets)]
+            assert sorted(labelled) == sorted(few.names[targets_of(few, few.grouping(None), targets)])
 
 
 def test_the_share_counts_and_not_the_number_of_rows(few):
