@@ -118,7 +118,11 @@ def take_census(
     everything, table = checked.table, checked.rows
     place = extract_features(catalog, _PLACE).X
     model = train_checked(checked)
-    of_weights = [train_checked(checked.with_guesses(w)).estimator for w in (GUESS / GUESS_RANGE, GUESS * GUESS_RANGE)]
+    ends_of_weight = [checked.with_guesses(weight) for weight in (GUESS / GUESS_RANGE, GUESS * GUESS_RANGE)]
+    of_weights = [  # without guesses the weight changes nothing
+        (model if np.array_equal(each.rows.weight, table.weight) else train_checked(each)).estimator
+        for each in ends_of_weight
+    ]
     names = model.classes
     part = rng.permutation(len(table)) % FOLDS
     unfitted = estimator_of(recipe, table)
