@@ -25,6 +25,7 @@ import numpy as np
 DOCS = Path(__file__).parent
 REPOSITORY = DOCS.parent
 MEASURED = DOCS / "measured.json"
+sys.path.append(str(DOCS / "development" / "benchmarks"))  # open_world.py
 LATEST = "DR4 to FL16Y"
 PAIRS = ("DR1 to DR4", "DR2 to DR4", "DR3 to DR4", LATEST)
 #: Edges of the probability of a label.
@@ -125,7 +126,6 @@ def measure(later: Path, folder: Path) -> dict[str, Any]:
 
 def open_figures(result: dict[str, Any]) -> dict[str, Any]:
     """Return the losses of the default and the best baseline, expected numbers, and rows of README's table."""
-    sys.path.append(str(DOCS / "development" / "benchmarks"))
     from open_world import FIGURES, best, of
 
     own = result["methods"]["default"]
