@@ -38,7 +38,7 @@ def gaussian_points(num_points: int, dim: int) -> np.ndarray:
     places: np.ndarray = np.arange(_BITS, dtype=np.uint32)
     shift = np.sum(rng.integers(2, size=(dim, _BITS), dtype=np.uint32) << places, axis=1, dtype=np.uint32)
     lower = np.tril(rng.integers(2, size=(dim, _BITS, _BITS), dtype=np.uint32), -1) + np.eye(_BITS, dtype=np.uint32)
-    of_digits: np.ndarray = np.sum(lower << places[::-1, None], axis=1, dtype=np.uint32)  # what each changes
+    of_digits = np.asarray(np.sum(lower << places[::-1, None], axis=1, dtype=np.uint32))  # what each changes
     digits = int(np.ceil(np.log2(num_points)))
     whole = (_sobol_points(1 << digits, dim) * 2.0**_BITS).astype(np.uint32)
     points: np.ndarray = np.broadcast_to(shift, whole.shape)
