@@ -18,6 +18,7 @@ from gpflow.utilities import multiple_assign, parameter_dict, set_trainable
 
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.errors import KernelError
+from fermiclass.nimgp.kernels import Differentiated
 from fermiclass.nimgp.likelihoods.base import antithetic_draws, draws_of_f, moments_of_draws, one_hot
 from fermiclass.nimgp.likelihoods.draws import PredictiveMoments
 from fermiclass.nimgp.likelihoods.integrals import log_expectation
@@ -30,7 +31,7 @@ _INFINITY = 1e10  # TensorFlow's erf returns NaN at infinity
 _REACH, _FINE, _COARSE = 6.5, 401, 21  # range of several functions in standard deviations, and numbers of points
 
 
-class GPflowKernel(Module):
+class GPflowKernel(Differentiated):
     """Copies of a kernel of GPflow, one for each latent function.
 
     They compute in the type of GPflow's default, as do their parameters. Inputs and covariances have the type `dtype`.

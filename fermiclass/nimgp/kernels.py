@@ -35,6 +35,26 @@ class Kernel(Protocol):
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Variances ``(C, n)``, white noise included."""
 
+    def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Covariances k of Z with X ``(1, n, D)``, and ``∇_x Σ_m w_m k(z_m, x)`` (C, n, D) with weights ``(C, M)``."""
+
+
+class Differentiated(Module):
+    """A kernel that TensorFlow differentiates."""
+
+    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
+        """Covariances."""
+        raise NotImplementedError
+
+    def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Covariances and gradient: the sum at a point depends on that point alone, so one backward pass gives all."""
+        of_each = tf.tile(X, [weights.shape[0], 1, 1])
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(of_each)
+            k = self.K(Z, of_each)
+        weights, none = tf.broadcast_to(weights[:, :, None], tf.shape(k)), tf.UnconnectedGradients.ZERO
+        return k, tape.gradient(k, of_each, output_gradients=weights, unconnected_gradients=none)
+
 
 @dataclass(frozen=True)
 class Scales:
@@ -104,7 +124,7 @@ class Starts(NamedTuple):
         return self.positive(shape, start, median, self.scales.width, SOFTPLUS)
 
 
-class Stationary(Module):
+class Stationary(Differentiated):
     """``σ² κ(r²)``, ``r² = Σ_j (x_j − x'_j)² / ℓ_j²``. A subclass has the formula, and may have more parameters.
 
     Standardise the inputs: in single precision, distances are lost a thousand length-scales from the origin. ℓ is the
@@ -138,6 +158,15 @@ class SquaredExponential(Stationary):
         """Covariances."""
         return tf.exp(distances.squared(-0.5, tf.math.log(self.variance)))
 
+    def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Covariances, and ``Σ_m w_m k_m (z_m − x) / ℓ²``."""
+        scale = self.lengthscales[:, None, :]
+        A, B = Z / scale, X / scale
+        k = self.at(Distances(A, B))
+        with_ones = tf.concat([A, tf.ones_like(A[..., :1])], axis=-1)  # for both sums in one matrix product
+        sums = tf.matmul(weights[:, :, None] * k, with_ones, transpose_a=True)
+        return k, (sums[..., :-1] - sums[..., -1:] * B) / scale
+
 
 class Matern32(Stationary):
     """``σ² (1 + √3 r) exp(−√3 r)``."""
@@ -157,7 +186,7 @@ class Matern52(Stationary):
         return self.variance[:, None, None] * (1.0 + r + tf.square(r) / 3.0) * tf.exp(-r)
 
 
-class Linear(Module):
+class Linear(Differentiated):
     """``σ² x · x'``: latent functions that are linear in the inputs. σ² is the prior variance of each slope."""
 
     def __init__(self, starts: Starts) -> None:
@@ -172,8 +201,13 @@ class Linear(Module):
         """Variances σ² |x|²."""
         return self.variance[:, None] * tf.reduce_sum(tf.square(X), axis=-1)
 
+    def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Covariances, and ``σ² Σ_m w_m z_m``, the same everywhere."""
+        gradient = self.variance[:, None] * tf.linalg.matvec(Z, weights, transpose_a=True)
+        return self.K(Z, X), tf.repeat(gradient[:, None], tf.shape(X)[1], axis=1)
 
-class Polynomial(Module):
+
+class Polynomial(Differentiated):
     """ARD polynomial, ``σ² (1 + Σ_j x_j x'_j / ℓ_j²)^p``, with the parameters of :class:`Stationary` and a degree p."""
 
     def __init__(self, starts: Starts) -> None:
@@ -215,6 +249,12 @@ class Sum(Module):
         """Sum of the covariances, with ``σ₀² I`` for a set of points with itself."""
         total = reduce(tf.add, (kernel.K(X, X2) for kernel in self.kernels))
         return total if X2 is not None else tf.linalg.set_diag(total, tf.linalg.diag_part(total) + self.white[:, None])
+
+    def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Sum of the covariances, and sum of the gradients."""
+        found = [kernel.K_and_gradient(Z, X, weights) for kernel in self.kernels]
+        k, gradient = (reduce(tf.add, each) for each in zip(*found, strict=True))
+        return k, gradient
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
         """Sum of the variances."""

@@ -60,9 +60,9 @@ class SparsePosterior(Module):
     def functions(self, kernel: Kernel) -> TrainingFunctions:
         """Return the latent functions for training. All that the points share is computed once."""
         Z, L = tf.convert_to_tensor(self.Z), self._cholesky(kernel)
-        slope = tf.linalg.triangular_solve(L, self.q_mu[:, :, None], adjoint=True)
+        weights = tf.linalg.triangular_solve(L, self.q_mu[:, :, None], adjoint=True)[:, :, 0]
         S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
-        return TrainingFunctions(kernel, Z, lambda X: kernel.K(Z, X), slope, L, self.q_mu, S_sqrt)
+        return TrainingFunctions(kernel, Z, weights, L, self.q_mu, S_sqrt)
 
     def kl_divergence(self) -> tf.Tensor:
         """``Σ_c KL(q(v_c) ‖ N(0, I)) = ½ Σ_c [tr S_c + m_cᵀ m_c − M − log |S_c|]``."""
@@ -79,34 +79,24 @@ class SparsePosterior(Module):
             tf.linalg.band_part(self.q_sqrt, -1, 0),
         )
         weights, precision = (tf.cast(a, Z.dtype) for a in _weights_and_precision(L, self.q_mu, S_sqrt))
-        return PredictiveFunctions(kernel, Z, lambda X: kernel.K(X, Z), weights[:, None], weights, precision)
+        return PredictiveFunctions(kernel, Z, weights, precision)
 
 
 @dataclass(frozen=True, eq=False)
 class Functions:
-    """Latent functions that can be evaluated anywhere, by the covariances of points and inducing points."""
+    """Latent functions that can be evaluated anywhere, by the covariances of inducing points and points."""
 
     kernel: Kernel
     Z: tf.Tensor
-    covariances: Callable[[tf.Tensor], tf.Tensor]  #: k of points ``(C, n, D)`` or ``(1, n, D)`` with Z.
-    slope: tf.Tensor  #: α = L⁻ᵀ m, the derivative of the mean by k, in the shape of k but for the points.
+    weights: tf.Tensor  #: α = L⁻ᵀ m, ``(C, M)``: the mean is kᵀ α.
 
     def moments(self, X: tf.Tensor) -> LatentMoments:
         """Mean and variance at ``X`` (n, D)."""
-        return self._moments(X[None], self.covariances(X[None]))
+        return self._moments(X[None], self.kernel.K(self.Z, X[None]))
 
     def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
-        """Mean and variance at ``X`` (n, D), and ``∇ mean_c``, ``(C, n, D)``.
-
-        The mean at a point depends on that point alone: one backward pass gives the gradients at all points.
-        """
-        of_each = tf.tile(X[None], [self.slope.shape[0], 1, 1])
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(of_each)
-            k = self.covariances(of_each)
-        slope = tf.broadcast_to(self.slope, tf.shape(k))
-        none = tf.UnconnectedGradients.ZERO
-        gradient = tape.gradient(k, of_each, output_gradients=slope, unconnected_gradients=none)
+        """Mean and variance at ``X`` (n, D), and ``∇ mean_c``, ``(C, n, D)``."""
+        k, gradient = self.kernel.K_and_gradient(self.Z, X[None], self.weights)
         return self._moments(X[None], k), gradient
 
     def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
@@ -132,12 +122,7 @@ class TrainingFunctions(Functions):
     def _moments(self, X: tf.Tensor, k: tf.Tensor) -> LatentMoments:
         A = tf.linalg.triangular_solve(self.L, k)  # (C, M, n)
         mean = tf.linalg.matvec(A, self.q_mu, transpose_a=True)
-        var = (
-            self.kernel.K_diag(X)
-            - tf.reduce_sum(tf.square(A), axis=-2)
-            + tf.reduce_sum(tf.square(tf.matmul(self.S_sqrt, A, transpose_a=True)), axis=-2)
-        )
-        return LatentMoments(mean, tf.maximum(var, _LEAST))
+        return LatentMoments(mean, tf.maximum(self.kernel.K_diag(X) - _squares(_shrink(self.S_sqrt), A), _LEAST))
 
     def _weights_and_precision(self) -> tuple[tf.Tensor, tf.Tensor]:
         return _weights_and_precision(self.L, self.q_mu, self.S_sqrt)
@@ -147,12 +132,11 @@ class TrainingFunctions(Functions):
 class PredictiveFunctions(Functions):
     """``mean = kᵀ α`` and ``var = k(x, x) − kᵀ P k`` with α = L⁻ᵀ m (C, M), P = L⁻ᵀ (I − S) L⁻¹ (C, M, M)."""
 
-    weights: tf.Tensor
     precision: tf.Tensor
 
     def _moments(self, X: tf.Tensor, k: tf.Tensor) -> LatentMoments:
-        mean = tf.linalg.matvec(k, self.weights)
-        var = self.kernel.K_diag(X) - tf.reduce_sum(k * tf.matmul(k, self.precision), axis=-1)
+        mean = tf.linalg.matvec(k, self.weights, transpose_a=True)
+        var = self.kernel.K_diag(X) - tf.reduce_sum(k * tf.matmul(self.precision, k), axis=-2)
         return LatentMoments(mean, tf.maximum(var, _LEAST))
 
     def _weights_and_precision(self) -> tuple[tf.Tensor, tf.Tensor]:
@@ -164,6 +148,27 @@ def _weights_and_precision(L: tf.Tensor, q_mu: tf.Tensor, S_sqrt: tf.Tensor) -> 
     L, m, S_sqrt = (tf.cast(a, tf.float64) for a in (L, q_mu, S_sqrt))
     identity = tf.eye(tf.shape(L)[-1], batch_shape=tf.shape(L)[:-2], dtype=tf.float64)
     L_inverse = tf.linalg.triangular_solve(L, identity)
-    shrink = identity - tf.matmul(S_sqrt, S_sqrt, transpose_b=True)
+    shrink = _shrink(S_sqrt)
     weights = tf.linalg.matvec(L_inverse, m, transpose_a=True)
     return weights, tf.matmul(L_inverse, tf.matmul(shrink, L_inverse), transpose_a=True)
+
+
+def _shrink(S_sqrt: tf.Tensor) -> tf.Tensor:
+    """Return I − S, by which the data reduce the variances, ``(C, M, M)``."""
+    square = tf.matmul(S_sqrt, S_sqrt, transpose_b=True)
+    return tf.linalg.set_diag(-square, 1.0 - tf.linalg.diag_part(square))
+
+
+@tf.custom_gradient
+def _squares(B: tf.Tensor, A: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]]:
+    """Return ``aᵀ B a`` of the columns of A (C, M, n) with symmetric B (C, M, M), ``(C, n)``.
+
+    The gradient by a is ``2 B a``, which is known: TensorFlow would make the product B A again.
+    """
+    product = tf.matmul(B, A)
+
+    def gradient(of_squares: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        weighted = of_squares[:, None, :] * A
+        return tf.matmul(weighted, A, transpose_b=True), 2.0 * of_squares[:, None, :] * product
+
+    return tf.reduce_sum(A * product, axis=-2), gradient

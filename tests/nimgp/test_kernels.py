@@ -87,6 +87,21 @@ def test_derivatives_are_finite_where_points_coincide(name, Z):
     assert all(np.all(np.isfinite(g)) for g in gradients)
 
 
+@pytest.mark.parametrize("name", [*KERNELS, "gpflow", "sum"])
+def test_gradient_of_a_weighted_sum(name, rng, Z):
+    X, weights = tf.constant(rng.normal(size=(1, n, D))), tf.constant(rng.normal(size=(C, M)))
+    if name == "sum":
+        kernel = Sum([make("se"), make("linear")], Parameter(np.full(C, 0.3)))
+    else:
+        kernel = counterpart("matern32", make("matern32")) if name == "gpflow" else make(name)
+    with tf.GradientTape() as tape:
+        tape.watch(of_each := tf.tile(X, [C, 1, 1]))
+        total = tf.reduce_sum(weights[:, :, None] * kernel.K(Z, of_each))
+    k, gradient = kernel.K_and_gradient(Z, X, weights)
+    np.testing.assert_allclose(k, kernel.K(Z, X), rtol=1e-12)
+    np.testing.assert_allclose(gradient, tape.gradient(total, of_each), rtol=1e-9, atol=1e-12)
+
+
 def test_white_noise_knows_the_same_point_from_the_same_place(X):
     linear = make("linear")
     kernel = Sum([linear], Parameter(np.full(C, 0.3)))

@@ -53,6 +53,21 @@ def test_predictor_gives_the_same_moments(parts, rng):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
+def test_gradients_of_moments_are_those_of_the_predictor(parts, rng):
+    """The one has closed forms of gradients, the other inverses that TensorFlow differentiates."""
+    posterior, kernel = parts
+    X, a, b = (tf.constant(rng.normal(size=shape)) for shape in ((9, 2), (C, 9), (C, 9)))
+    variables = [*posterior.trainable_variables, *kernel.trainable_variables]
+    gradients = []
+    for prepare in (posterior.functions, posterior.predictor):
+        with tf.GradientTape() as tape:
+            mean, var = prepare(kernel).moments(X)
+            total = tf.reduce_sum(a * mean + b * var)
+        gradients.append(tape.gradient(total, variables))
+    for ours, theirs in zip(*gradients, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5 * np.abs(theirs).max())
+
+
 @pytest.mark.parametrize("prepare", ["functions", "predictor"])
 def test_moments_and_the_gradient_of_the_mean(parts, rng, prepare):
     posterior, kernel = parts

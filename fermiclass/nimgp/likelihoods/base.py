@@ -98,6 +98,15 @@ class ClassLikelihood(Module):
 
     def _log_p_at_draws(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return logarithms of the weights of S values of f, ``(S, 1)``, and ``log p(y | f)`` there, ``(S, n)``."""
+        log_weights, f = self._draws(latent, seed)
+        log_p = self.log_p(f)
+        own = one_hot(y, self.num_classes, log_p.dtype, self.sets)
+        if self.sets is None:
+            return log_weights, tf.reduce_sum(own * log_p, axis=-2)
+        return log_weights, tf.reduce_logsumexp(log_p - (1.0 - own) * FAR, axis=-2)
+
+    def _draws(self, latent: LatentMoments, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return logarithms of the weights of S values of f, ``(S, 1)``, and the values, ``(S, C, n)``."""
         if latent.mean.shape[0] > 1:
             f = antithetic_draws(latent, self.num_draws, seed)
             log_weights = np.full(self.num_draws, -np.log(self.num_draws))
@@ -105,13 +114,7 @@ class ClassLikelihood(Module):
             nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
             log_weights = np.log(weights / weights.sum())
             f = latent.mean + tf.sqrt(latent.var) * tf.constant(nodes[:, None, None], latent.mean.dtype)
-        log_p = self.log_p(both_functions(f))
-        own = one_hot(y, self.num_classes, log_p.dtype, self.sets)
-        if self.sets is None:
-            log_p = tf.reduce_sum(own * log_p, axis=-2)
-        else:
-            log_p = tf.reduce_logsumexp(log_p - (1.0 - own) * FAR, axis=-2)
-        return tf.constant(log_weights[:, None], latent.mean.dtype), log_p
+        return tf.constant(log_weights[:, None], latent.mean.dtype), both_functions(f)
 
 
 def both_functions(values: tf.Tensor) -> tf.Tensor:

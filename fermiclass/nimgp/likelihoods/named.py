@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -28,6 +29,11 @@ class Softmax(ClassLikelihood):
         """``f^c − log Σ_c exp(f^c)``."""
         return f - tf.reduce_logsumexp(f, axis=-2, keepdims=True)
 
+    def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``log E_q p(y | f)``, shape (n,)."""
+        log_weights, f = self._draws(latent, seed)
+        return _log_mean_softmax(f, one_hot(y, self.num_classes, f.dtype, self.sets), log_weights)
+
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``mean_y − E_q log Σ_c exp(f^c)``, shape (n,): only the second term needs draws."""
         if self.sets is not None or latent.mean.shape[0] == 1:
@@ -35,6 +41,30 @@ class Softmax(ClassLikelihood):
         own = one_hot(y, self.num_classes, latent.mean.dtype)
         normaliser = tf.reduce_logsumexp(antithetic_draws(latent, self.num_draws, seed), axis=-2)
         return tf.reduce_sum(own * latent.mean, axis=-2) - tf.reduce_mean(normaliser, axis=0)
+
+
+@tf.custom_gradient
+def _log_mean_softmax(f: tf.Tensor, own: tf.Tensor, log_weights: tf.Tensor) -> tuple[tf.Tensor, Any]:
+    """Return the logarithm of the mean of ``Σ_{c in own} softmax(f)_c``, ``(n,)``, for f (S, C, n).
+
+    The derivative by f^c at one draw is ``w (own_c / Σ_{own} exp f − 1 / Σ exp f) exp f^c``, where w is the share of
+    the draw in the mean: the automatic derivative has several times as many operations on S · C · n numbers.
+
+    `own`: ones for the classes of each row, ``(C, n)``.
+    `log_weights`: logarithms of the weights of the draws, ``(S, 1)``.
+    """
+    # A class that is further below the largest than numbers reach stays there, with the gradient of its probability.
+    least = 0.9 * float(np.log(np.finfo(f.dtype.as_numpy_dtype).tiny))
+    e = tf.exp(tf.maximum(f - tf.reduce_max(f, axis=-2, keepdims=True), least))
+    of_all, of_own = tf.reduce_sum(e, axis=-2), tf.reduce_sum(own * e, axis=-2)
+    joint = log_weights + tf.math.log(of_own / of_all)
+    log_mean = tf.reduce_logsumexp(joint, axis=0)
+
+    def gradient(of_mean: tf.Tensor) -> tuple[tf.Tensor, None, None]:
+        w = tf.exp(joint - log_mean) * of_mean
+        return (own * (w / of_own)[:, None] - (w / of_all)[:, None]) * e, None, None
+
+    return log_mean, gradient
 
 
 class SoftmaxBound(Softmax):

@@ -1,5 +1,7 @@
 """Likelihoods against Monte Carlo, quadrature and closed forms of two classes."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -7,7 +9,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr, softmax
 from scipy.stats import norm
 
-from fermiclass.nimgp.likelihoods.base import antithetic_draws
+from fermiclass.nimgp.likelihoods.base import ClassLikelihood, antithetic_draws
 from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE, Softmax, SoftmaxBound, make_likelihood
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax
 from fermiclass.nimgp.names import LIKELIHOODS
@@ -119,6 +121,34 @@ def test_argmax_is_finite_far_into_the_tails(noise, epsilon, var):
         assert np.all(np.isfinite(tape.gradient(value, [*latent])))
     for values in likelihood.predict(latent, tf.ones([3, 1])):
         assert np.all(np.isfinite(values))
+
+
+@pytest.mark.parametrize("num_classes", [2, C])
+@pytest.mark.parametrize("sets", [None, "pairs"])
+def test_gradient_of_the_softmax_is_the_automatic_one(num_classes, sets, latent):
+    table = None if sets is None else np.array([*np.eye(num_classes), np.arange(num_classes) < 2], float)
+    likelihood = Softmax(num_classes, sets=table)
+    latent = LatentMoments(*(a[: 1 if num_classes == 2 else C] for a in latent))
+    y, found = tf.constant(np.arange(n) % (num_classes + (table is not None))), []
+    for of_draws in (likelihood.log_predictive, partial(ClassLikelihood.log_predictive, likelihood)):
+        with tf.GradientTape() as tape:
+            tape.watch(latent)
+            value = of_draws(latent, y, SEED)
+            total = tf.reduce_sum(value * tf.constant(np.arange(1.0, n + 1)))
+        found.append([value, *tape.gradient(total, latent)])
+    for ours, automatic in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, automatic, rtol=1e-10, atol=1e-12)
+
+
+def test_softmax_of_single_precision_knows_where_to_go_from_far():
+    mean = tf.constant([[300.0], [-300.0], [0.0]])
+    for y in range(3):
+        with tf.GradientTape() as tape:
+            tape.watch(mean)
+            value = Softmax(3).log_predictive(LatentMoments(mean, tf.fill([3, 1], 1e-4)), tf.constant([y]), SEED)
+        expected = np.eye(3)[y] - [1.0, 0.0, 0.0]
+        np.testing.assert_allclose(tape.gradient(value, mean)[:, 0], expected, atol=1e-5)
+        assert value.numpy() <= 0.0
 
 
 def test_few_draws_of_the_softmax_give_a_lower_log_predictive(latent):
