@@ -59,10 +59,13 @@ class NoisyInputGP(Module):
     #: each source has a measured one.
     noise: Parameter | None
     posterior: SparsePosterior
-    num_data: int  #: N, which scales the terms of a minibatch.
+    num_data: Any  #: N, which scales the terms of a minibatch: a number, kept as a variable.
     predictive: bool = False  #: Whether the objective has ``log E p(y | f)`` instead of ``E log p(y | f)``.
     #: Probability ρ that a label is wrong, of which predictions are free; None where all labels are trusted.
     label_noise: Parameter | None = None
+
+    def __post_init__(self) -> None:
+        self.num_data = tf.Variable(self.num_data, dtype=tf.int64, trainable=False)
 
     def objective(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """Return an unbiased estimate of what training maximises, by default the evidence lower bound.

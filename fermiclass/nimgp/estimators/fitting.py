@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fermiclass.nimgp.estimators.fitted import Fitted, predictor_of, untrained
 from fermiclass.nimgp.estimators.preparation import Prepared
-from fermiclass.nimgp.names import PER_SOURCE
+from fermiclass.nimgp.label_sets import LabelTable
+from fermiclass.nimgp.names import AVERAGING, PER_SOURCE
 from fermiclass.nimgp.settings import AUTO, Settings
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def fit_prepared(
         assign_weights(model, start.parameters)
         _keep_inputs(model, start, prepared)
     steps = schedule(settings, prepared.num_data, prepared.seed, batch_size=batch_size)
-    for state in maximise(model, data, steps, checkpoint=checkpoint):
+    for state in maximise(model, data, steps, checkpoint=checkpoint, alike=_alike(prepared)):
         if progress is not None:
             progress(state)
     parameters = weights_of(model)
@@ -74,6 +76,18 @@ def fit_prepared(
     known = settings, target, prepared.scaling, prior, prepared.temperature
     found = state.history.astype(np.float64), parameters, predictor
     return Fitted(*known, *found, prepared.X if parameters_of(model.input_model) else None)
+
+
+def _alike(prepared: Prepared) -> Hashable:
+    """Return all but numbers by which graphs of training differ, None if it has no name: objects, or draws for good."""
+    settings, target = prepared.settings, prepared.target
+    named = isinstance(settings.kernel, str) and isinstance(settings.likelihood, str)
+    if not named or not isinstance(target, LabelTable) or settings.method == "mgp-aug":
+        return None
+    p = prepared.prior if settings.method in AVERAGING else None
+    constants = (target.sets,) if p is None else (target.sets, p.weights, p.mean, p.precision)
+    same = repr(replace(settings, random_state=None)), len(target.classes)
+    return *same, *(None if each is None else each.tobytes() for each in constants)
 
 
 def _keep_inputs(model: NoisyInputGP, start: Fitted, prepared: Prepared) -> None:

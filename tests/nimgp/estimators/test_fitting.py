@@ -40,6 +40,28 @@ def test_a_warm_start_goes_on_where_the_first_ended(noise):
         np.testing.assert_allclose(second.weights_[name], values, atol=1e-3, err_msg=name)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"likelihood": "probit"},
+        {"hyper": {"priors": False}},
+        {"label_noise": 0.1},
+        {"method": "nimgp", "inputs": {"prior": "population"}},
+        {"method": "mgp-aug", "random_state": 2},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_what_was_trained_before_has_no_effect(changed):
+    """Trainings share graphs of TensorFlow where these are the same."""
+    X, y, X_var = make_data(45, 1)
+    alone = NIMGPClassifier(**SMALL | changed).fit(X, y, X_var=X_var)
+    for other in (SMALL, SMALL | {"method": changed.get("method", "nimgp-fo")}, SMALL | changed):
+        NIMGPClassifier(**other).fit(X[5:] + 1.0, y[5:], X_var=2.0 * X_var[5:])
+    again = NIMGPClassifier(**SMALL | changed).fit(X, y, X_var=X_var)
+    for name, values in alone.weights_.items():
+        np.testing.assert_array_equal(again.weights_[name], values, err_msg=name)
+
+
 @pytest.mark.usefixtures("eagerly")
 def test_a_warm_start_keeps_the_standardisation_and_the_inducing_points():
     """Of data that grow: the parameters mean something in the first data's units."""

@@ -12,7 +12,7 @@ from fermiclass.nimgp.estimators.preparation import inducing_points
 from fermiclass.nimgp.model import build_model, weights_of
 from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.training.loop import StreamedData, TrainingData, maximise
-from fermiclass.nimgp.training.optimisers import NaturalGradient, Schedule
+from fermiclass.nimgp.training.optimisers import NaturalGradient, Optimiser, Schedule
 
 
 @pytest.fixture
@@ -107,11 +107,11 @@ def test_a_stream_of_the_same_batches_trains_the_same_model(problem):
     """Random numbers, step sizes and scale of the bound are those of training in memory."""
     X, _, y = problem
     settings = Schedule(steps=6, batch_size=20, learning_rate=0.05, seed=4)
-    feed = TrainingData(*problem).feed(20, 4, tf.float64)
+    take = TrainingData(*problem).feed(20, 4, tf.float64).open(0)
 
     def opened(first):
         while True:
-            (rows,) = feed.take(1)
+            (rows,) = take(1)
             yield tuple(a[rows[0].numpy()] for a in problem)
 
     Z = inducing_points(Settings(num_inducing=12), X, len(X), 0)
@@ -125,8 +125,32 @@ def test_a_stream_of_the_same_batches_trains_the_same_model(problem):
         np.testing.assert_array_equal(weights[1][name], values)
 
 
+@pytest.mark.parametrize(("method", "batch_size"), [("mgp", 20), ("nimgp-fo", None), ("nimgp-nn", 20)])
+def test_models_that_are_alike_share_a_graph(problem, monkeypatch, method, batch_size):
+    """With other sources, other numbers of them, initial values and seeds each is trained as alone."""
+    traced, step = [], Optimiser.step
+    monkeypatch.setattr(Optimiser, "step", lambda *args: traced.append(args) or step(*args))
+
+    def trained_on(rows, alike):
+        data = TrainingData(*(a[rows] for a in problem))
+        settings, Z = Settings(method, objective="elbo"), data.X[:12]
+        model = build_model(settings, Z, num_classes=3, num_data=len(data.y), seed=len(data.y))
+        *_, last = maximise(model, data, Schedule(8, batch_size, 0.05, seed=len(data.y)), alike=alike)
+        return weights_of(model), last.value
+
+    trained_on(slice(0, 80), (method, batch_size))
+    before = len(traced)
+    weights, value = trained_on(slice(20, 90), (method, batch_size))
+    assert len(traced) == before
+    alone, value_alone = trained_on(slice(20, 90), None)
+    assert len(traced) > before
+    assert value == value_alone
+    for name, each in weights.items():
+        np.testing.assert_array_equal(each, alone[name])
+
+
 def test_each_source_is_once_in_an_epoch(problem):
-    (steps,) = TrainingData(*problem).feed(20, 4, tf.float64).take(9)
+    (steps,) = TrainingData(*problem).feed(20, 4, tf.float64).open(0)(9)
     first, second = steps.numpy().reshape(2, 90)
     for epoch in (first, second):
         np.testing.assert_array_equal(np.sort(epoch), np.arange(90))
