@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -176,7 +176,15 @@ def predictor_of(
     model = untrained(settings, target, parameters["posterior.Z"][0], num_data=0) if model is None else model
     assign_weights(model, parameters)  # a model that was trained has them as they are rounded in one that is restored
     kind = ResponsePredictor if isinstance(target, Outputs) else ClassPredictor
-    return kind(model, input_prior=prior, first_order=settings.method in FIRST_ORDER)
+    options: dict[str, Any] = {"first_order": settings.method in FIRST_ORDER, "alike": of_graphs(settings, target)}
+    return kind(model, input_prior=prior, **options)
+
+
+def of_graphs(settings: Settings, target: LabelTable | Outputs) -> tuple[Any, ...] | None:
+    """Return all but numbers and shapes by which graphs of models differ; None with objects of GPflow."""
+    if isinstance(target, Outputs) or not all(isinstance(each, str) for each in (settings.kernel, settings.likelihood)):
+        return None
+    return repr(replace(settings, random_state=None)), len(target.classes)
 
 
 def _checked_prior(prior: InputPrior, input_dim: int) -> InputPrior:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fermiclass.nimgp.estimators.fitted import Fitted, predictor_of, untrained
+from fermiclass.nimgp.estimators.fitted import Fitted, of_graphs, predictor_of, untrained
 from fermiclass.nimgp.estimators.preparation import Prepared
-from fermiclass.nimgp.label_sets import LabelTable
 from fermiclass.nimgp.names import AVERAGING, PER_SOURCE
 from fermiclass.nimgp.settings import AUTO, Settings
 
@@ -79,15 +77,14 @@ def fit_prepared(
 
 
 def _alike(prepared: Prepared) -> Hashable:
-    """Return all but numbers by which graphs of training differ, None if it has no name: objects, or draws for good."""
-    settings, target = prepared.settings, prepared.target
-    named = isinstance(settings.kernel, str) and isinstance(settings.likelihood, str)
-    if not named or not isinstance(target, LabelTable) or settings.method == "mgp-aug":
+    """Return all but numbers and shapes by which graphs of training differ, as :func:`of_graphs`."""
+    settings, p = prepared.settings, prepared.prior
+    known = of_graphs(settings, prepared.target)
+    if known is None or settings.method == "mgp-aug":  # whose draws are constants
         return None
-    p = prepared.prior if settings.method in AVERAGING else None
-    constants = (target.sets,) if p is None else (target.sets, p.weights, p.mean, p.precision)
-    same = repr(replace(settings, random_state=None)), len(target.classes)
-    return *same, *(None if each is None else each.tobytes() for each in constants)
+    sets = getattr(prepared.target, "sets", None)
+    constants = (sets, p.weights, p.mean, p.precision) if settings.method in AVERAGING else (sets,)
+    return *known, *(None if each is None else each.tobytes() for each in constants)
 
 
 def _keep_inputs(model: NoisyInputGP, start: Fitted, prepared: Prepared) -> None:

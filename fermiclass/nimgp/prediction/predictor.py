@@ -7,18 +7,20 @@ rounding, and not on its position in the table or on the number of other sources
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from scipy.special import ndtr
 
+from fermiclass.nimgp.inputs.models import ObservedInputs
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.likelihoods.base import draws_of_f
 from fermiclass.nimgp.likelihoods.draws import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.modules import call_graph
+from fermiclass.nimgp.modules import call_graph, copied
 from fermiclass.nimgp.posterior import Functions, LatentMoments
 from fermiclass.nimgp.prediction.prediction import Prediction, join, of_moments
 
@@ -57,20 +59,26 @@ def rows_per_block(input_dim: int, num_draws: int) -> int:
 
 
 class Predictor:
-    """Prediction with a trained model, in blocks of rows. Terms of the model alone are computed once.
+    """Prediction with a trained model, in blocks of rows.
 
     `model`: trained model. It is not copied and must not change.
     `input_prior`: p(x) of the sources to be predicted; flat by default. The noiseless input of a source has the
     distribution ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)``.
     `first_order`: whether input noise becomes noise of the latent functions, ``var_c + ∇mean_cᵀ V ∇mean_c`` at the
     observed input. p(x) is then not used.
+    `alike`: a value that says all but numbers and shapes by which graphs of models differ: those that are alike share
+    graphs of TensorFlow, whose traces take longer than small predictions. None for graphs of its own.
     """
 
     def __init__(
-        self, model: NoisyInputGP, *, input_prior: InputPrior | None = None, first_order: bool = False
+        self,
+        model: NoisyInputGP,
+        *,
+        input_prior: InputPrior | None = None,
+        first_order: bool = False,
+        alike: Hashable = None,
     ) -> None:
-        self.model = model
-        self._functions = model.posterior.predictor(model.kernel)
+        self.model, self._alike = model, alike
         self._input_prior = input_prior or InputPrior.isotropic(model.posterior.Z.shape[-1], np.inf)
         self._first_order = first_order
         self._traced: dict[tuple[str, int], Callable[..., tuple[tf.Tensor, ...]]] = {}
@@ -91,21 +99,52 @@ class Predictor:
         """
         inputs = (X, np.sqrt(X_var)) if self._first_order else self._input_prior.condition(X, X_var)
         padded = [np.pad(a, [(0, size - len(a))] + [(0, 0)] * (a.ndim - 1), mode="edge") for a in (*inputs, *rows)]
-        key = compute.__name__, num_draws
-        if key not in self._traced:  # tracing takes a quarter of a second
+        given = [tf.constant(a, self.model.posterior.Z.dtype) for a in (*padded, *numbers)]
+        with self._with_graphs() as predictor:
+            graph = predictor._graph(compute.__name__, num_draws, len(inputs))
+            return [a.numpy() for a in call_graph(graph, *given)]
 
-            def graph(*given: tf.Tensor) -> Any:
-                inputs_now, rest = given[: len(inputs)], given[len(inputs) :]
-                if self._first_order:
-                    latent = first_order_moments(self._functions, *inputs_now)
-                else:
-                    latent = self._functions.moments(draw_inputs(num_draws, *inputs_now))
-                return compute(num_draws, latent, *rest)
+    def _graph(self, name: str, num_draws: int, num_inputs: int) -> Callable[..., tuple[tf.Tensor, ...]]:
+        """Return the graph of a method `name` of the arguments (num_draws, latent moments, …)."""
+        model, compute = self.model, getattr(self, name)
 
-            self._traced[key] = tf.function(graph, autograph=False)
-        dtype = self._functions.Z.dtype
-        found = call_graph(self._traced[key], *(tf.constant(a, dtype) for a in (*padded, *numbers)))
-        return [a.numpy() for a in found]
+        def graph(*given: tf.Tensor) -> Any:
+            inputs, rest = given[:num_inputs], given[num_inputs:]
+            functions = model.posterior.predictor(model.kernel)
+            if self._first_order:
+                return compute(num_draws, first_order_moments(functions, *inputs), *rest)
+            return compute(num_draws, functions.moments(draw_inputs(num_draws, *inputs)), *rest)
+
+        return self._traced.setdefault((name, num_draws), tf.function(graph, autograph=False))
+
+    @contextmanager
+    def _with_graphs(self) -> Iterator[Predictor]:
+        """Give the predictor that has the graphs, with the numbers of this one: itself, or one that is kept."""
+        if self._alike is None:
+            yield self
+            return
+        numbers = _variables(self.model)
+        key = type(self).__name__, self._first_order, self._alike, *(tuple(variable.shape) for variable in numbers)
+        kept = _kept.pop(key, None)  # another thread does not find it
+        if kept is None:
+            kept = type(self)(copied(self.model), first_order=self._first_order)
+            kept.model.input_model = ObservedInputs()  # which is not for prediction, and may be large
+        for own, other in zip(_variables(kept.model), numbers, strict=True):
+            own.assign(other)
+        yield kept
+        _kept[key] = kept
+        while len(_kept) > _MOST_KEPT:
+            _kept.pop(next(iter(_kept)), None)
+
+
+_MOST_KEPT = 4
+_kept: dict[Hashable, Any] = {}  # predictors that have graphs, the latest last
+
+
+def _variables(model: NoisyInputGP) -> list[tf.Variable]:
+    """Return what prediction depends on."""
+    parts: tuple[Any, ...] = (model.posterior, model.kernel, model.likelihood)
+    return [variable for part in parts for variable in part.variables]
 
 
 class ClassPredictor(Predictor):

@@ -51,15 +51,20 @@ def test_a_warm_start_goes_on_where_the_first_ended(noise):
     ],
     ids=lambda changed: next(iter(changed)),
 )
+@pytest.mark.usefixtures("small_blocks")
 def test_what_was_trained_before_has_no_effect(changed):
     """Trainings share graphs of TensorFlow where these are the same."""
     X, y, X_var = make_data(45, 1)
     alone = NIMGPClassifier(**SMALL | changed).fit(X, y, X_var=X_var)
-    for other in (SMALL, SMALL | {"method": changed.get("method", "nimgp-fo")}, SMALL | changed):
+    for other in (SMALL | {"method": changed.get("method", "nimgp-fo")}, SMALL | changed):
         NIMGPClassifier(**other).fit(X[5:] + 1.0, y[5:], X_var=2.0 * X_var[5:])
     again = NIMGPClassifier(**SMALL | changed).fit(X, y, X_var=X_var)
     for name, values in alone.weights_.items():
         np.testing.assert_array_equal(again.weights_[name], values, err_msg=name)
+    other = NIMGPClassifier(**SMALL | changed).fit(X[5:], y[5:], X_var=X_var[5:])
+    p, p_of_other = (each.predict_proba(X, X_var=X_var) for each in (alone, other))
+    np.testing.assert_array_equal(again.predict_proba(X, X_var=X_var), p)
+    assert np.abs(p - p_of_other).max() > 1e-6
 
 
 @pytest.mark.usefixtures("eagerly")
