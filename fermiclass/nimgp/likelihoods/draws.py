@@ -67,16 +67,17 @@ def moments_by(xp: Any, log_pi: Any, ratio: Any) -> PredictiveMoments:
 
     `xp` is the module of the arrays, NumPy or TensorFlow's.
     """
-    # With g = log π + log r: ρ = softmax(g), Z = Σ exp g / Σ exp(log π), and H(ρ) = log Σ exp g − Σ ρ g.
+    # With g = log π + log r: Z ρ = exp g / Σ exp(log π), ρ = exp g / Σ exp g, and H(ρ) = log Σ exp g − Σ ρ g.
     g = log_pi + xp.log(ratio)
     g -= xp.max(g, axis=1, keepdims=True)
     exp_g = xp.exp(g)
     sum_g = xp.sum(exp_g, axis=1, keepdims=True)
-    rho = exp_g / sum_g
-    Z = sum_g / xp.sum(exp_g / ratio, axis=1, keepdims=True)
-    entropy = xp.log(sum_g) - xp.sum(rho * g, axis=1, keepdims=True)
+    weight = 1.0 / xp.sum(exp_g / ratio, axis=1, keepdims=True)
+    first = exp_g * weight
+    entropy = weight * (sum_g * xp.log(sum_g) - xp.sum(exp_g * g, axis=1, keepdims=True))
+    # Sums of thousand draws in single precision would leave no digit of a small variance E ρ² − (E ρ)².
     return PredictiveMoments(
-        mean=xp.mean(Z * rho, axis=0),
-        second=xp.mean(Z * xp.square(rho), axis=0),
-        entropy=xp.mean(Z * entropy, axis=0)[0],
+        mean=xp.mean(first, axis=0, dtype=np.float64),
+        second=xp.mean(first * (exp_g / sum_g), axis=0, dtype=np.float64),
+        entropy=xp.mean(entropy, axis=0, dtype=np.float64)[0],
     )
