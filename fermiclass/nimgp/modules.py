@@ -92,7 +92,7 @@ class Parameter(tf.Module):
 
     def assign(self, value: Any) -> None:
         """Set the value: numbers, or with no transform a tensor of a graph too, as natural gradients do."""
-        if self.transform is not IDENTITY:
+        if self.transform != IDENTITY:  # a copy has another object
             with np.errstate(all="ignore"):
                 value = self.transform.inverse(np.asarray(value, np.float64))
             if not np.all(np.isfinite(value)):

@@ -125,8 +125,10 @@ def test_a_stream_of_the_same_batches_trains_the_same_model(problem):
         np.testing.assert_array_equal(weights[1][name], values)
 
 
-@pytest.mark.parametrize(("method", "batch_size"), [("mgp", 20), ("nimgp-fo", None), ("nimgp-nn", 20)])
-def test_models_that_are_alike_share_a_graph(problem, monkeypatch, method, batch_size):
+@pytest.mark.parametrize(
+    ("method", "batch_size", "gamma"), [("mgp", 20, 0.1), ("nimgp-fo", None, None), ("nimgp-nn", 20, None)]
+)
+def test_models_that_are_alike_share_a_graph(problem, monkeypatch, method, batch_size, gamma):
     """With other sources, other numbers of them, initial values and seeds each is trained as alone."""
     traced, step = [], Optimiser.step
     monkeypatch.setattr(Optimiser, "step", lambda *args: traced.append(args) or step(*args))
@@ -135,7 +137,8 @@ def test_models_that_are_alike_share_a_graph(problem, monkeypatch, method, batch
         data = TrainingData(*(a[rows] for a in problem))
         settings, Z = Settings(method, objective="elbo"), data.X[:12]
         model = build_model(settings, Z, num_classes=3, num_data=len(data.y), seed=len(data.y))
-        *_, last = maximise(model, data, Schedule(8, batch_size, 0.05, seed=len(data.y)), alike=alike)
+        schedule = Schedule(8, batch_size, 0.05, seed=len(data.y), natural_gradient=gamma)
+        *_, last = maximise(model, data, schedule, alike=alike)
         return weights_of(model), last.value
 
     trained_on(slice(0, 80), (method, batch_size))
