@@ -1,84 +1,107 @@
-"""How long the parts of ``fermiclass classify`` take, for asv: start, read, extract, step, fit, predict."""
+"""What users wait for, for asv: processor time relative to a fixed piece of linear algebra in the same process.
+
+A slow machine makes both slow, so that the ratios of two commits can be compared although the machine was not the same.
+"""
 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 # As the commands set them.
 os.environ |= {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_NUM_INTRAOP_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
+import numpy as np
+from threadpoolctl import threadpool_limits
+
 import fermiclass as fc
 from fermiclass.features import extract_features
 
-DR4 = Path(__file__).parents[4] / "catalogs" / "4FGL-DR4.fits.gz"
+DR4 = str(Path(__file__).parents[4] / "catalogs" / "4FGL-DR4.fits.gz")
+ROUNDS, TIMES = 3, 20
+COMMANDS = {
+    "import": ["-c", "import fermiclass"],
+    "--help": ["-m", "fermiclass", "--help"],
+    "info": ["-m", "fermiclass", "info", DR4],
+    "classify": ["-m", "fermiclass", "classify", DR4, "-o", "labels.fits"],
+    "classify --model": ["-m", "fermiclass", "classify", DR4, "--model", "model", "-o", "labels.fits"],
+    "explain": ["-m", "fermiclass", "explain", "model", "Mkn 421", "--catalog", DR4],
+    "classify-rows": [
+        "-m",
+        "fermiclass",
+        "classify-rows",
+        "rows.parquet",
+        "--model",
+        "of-rows",
+        "-o",
+        "labels.parquet",
+    ],
+}
 
 
-class Start:
-    """Commands that need no TensorFlow, each a process of its own."""
-
-    params = (["--version", "--help", "info"],)
-    param_names = ("command",)
-    timeout = 120
-
-    def time_command(self, command: str) -> None:
-        arguments = [command, DR4] if command == "info" else [command]
-        subprocess.run([sys.executable, "-m", "fermiclass", *arguments], check=True, stdout=subprocess.DEVNULL)
+def reference() -> None:
+    """Make Cholesky factors and products of the sizes of a training step, enough to be measured."""
+    A = np.random.default_rng(0).normal(size=(5, 60, 512)).astype(np.float32)
+    with threadpool_limits(1):
+        for _ in range(TIMES):
+            np.linalg.cholesky(A @ np.swapaxes(A, 1, 2))
 
 
-class Imports:
-    """Of the package, and of what a fit needs."""
+def seconds(work: Callable[[], object]) -> float:
+    """Return processor time of this process and of those that it started."""
 
-    def timeraw_fermiclass(self) -> str:
-        return "import fermiclass"
+    def so_far() -> float:
+        both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return sum(used.ru_utime + used.ru_stime for used in both)
 
-    def timeraw_training(self) -> str:
-        return "import fermiclass.nimgp.training.loop"
-
-
-class Catalogue:
-    """Read 4FGL-DR4, and extract the default features."""
-
-    def setup(self) -> None:
-        self.catalog = fc.read_catalog(DR4)
-
-    def time_read(self) -> None:
-        fc.read_catalog(DR4)
-
-    def time_extract(self) -> None:
-        extract_features(self.catalog)
+    start = so_far()
+    work()
+    return so_far() - start
 
 
-class Step:
-    """A training step: 3 classes, 100 inducing points per class, 50 sources."""
-
-    params = (["mgp", "nimgp", "nimgp-nn", "nimgp-fo"], ["softmax", "step"])
-    param_names = ("method", "likelihood")
-
-    unit = "ms"
-
-    def track_step(self, method: str, likelihood: str) -> float:
-        sys.path.append(str(Path(__file__).parents[2] / "paper-tables"))
-        from step_cost import our_step
-
-        return our_step(method, likelihood)[0]
+def ratio(work: Callable[[], object]) -> float:
+    """Return the median ratio of some work to the reference, measured in turn."""
+    reference()
+    return float(np.median([seconds(work) / seconds(reference) for _ in range(ROUNDS)]))
 
 
-class Labels:
-    """Fit the default model to 4FGL-DR4, and label its sources without a class."""
+class Commands:
+    """Each command is a process of its own; rows are 50,000 copies of the sources of 4FGL-DR4."""
 
-    timeout = 600
-    number, repeat, warmup_time = 1, (1, 3, 60.0), 0
+    params, param_names, unit, timeout = list(COMMANDS), ["command"], "references", 900
 
-    def setup_cache(self) -> tuple[fc.Catalog, fc.CatalogModel]:
+    def setup_cache(self) -> None:
+        # asv runs this, and each benchmark, in a folder of its own.
+        few = extract_features(fc.read_catalog(DR4)).to_table()
+        for name, table in (("few", few), ("rows", few[np.arange(50_000) % len(few)])):
+            table.write(f"{name}.parquet")
+        for made in (["train", DR4, "-o", "model"], ["train-rows", "few.parquet", "-o", "of-rows"]):
+            subprocess.run([sys.executable, "-m", "fermiclass", *made], check=True)
+
+    def track_command(self, command: str) -> float:
+        def run() -> None:
+            for labels in Path().glob("labels.*"):
+                labels.unlink()
+            subprocess.run([sys.executable, *COMMANDS[command]], check=True, stdout=subprocess.DEVNULL)
+
+        return ratio(run)
+
+
+class Parts:
+    """Parts of ``classify``: a fit has the graph of the last; a step has 3 classes, 100 points each, 50 sources."""
+
+    params, param_names, unit, timeout = ["read", "features", "fit", "step"], ["part"], "references", 900
+
+    def track_part(self, part: str) -> float:
         catalog = fc.read_catalog(DR4)
-        return catalog, fc.train(catalog)
+        if part == "step":
+            sys.path.append(str(Path(__file__).parents[2] / "paper-tables"))
+            from step_cost import our_step
 
-    def time_fit(self, cache: tuple[fc.Catalog, fc.CatalogModel]) -> None:
-        fc.train(cache[0])
-
-    def time_label(self, cache: tuple[fc.Catalog, fc.CatalogModel]) -> None:
-        catalog, model = cache
-        model.label(catalog)
+            return our_step("nimgp-fo", "softmax")[0] * 1e-3 / seconds(reference)
+        work = {"read": lambda: fc.read_catalog(DR4), "features": lambda: extract_features(catalog)}
+        return ratio(work.get(part, lambda: fc.train(catalog)))
