@@ -12,7 +12,6 @@ This is the posterior of Villacampa-Calvo et al. (2021), equation (13). Its equa
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -159,16 +158,10 @@ def _shrink(S_sqrt: tf.Tensor) -> tf.Tensor:
     return tf.linalg.set_diag(-square, 1.0 - tf.linalg.diag_part(square))
 
 
-@tf.custom_gradient
-def _squares(B: tf.Tensor, A: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]]:
-    """Return ``aᵀ B a`` of the columns of A (C, M, n) with symmetric B (C, M, M), ``(C, n)``.
+def _squares(B: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
+    """Return ``aᵀ B a`` of the columns of A (C, M, n) with symmetric B (C, M, M), ``(C, n)``, and first derivatives.
 
-    The gradient by a is ``2 B a``, which is known: TensorFlow would make the product B A again.
+    The derivative by a is ``2 B a``, which is known: TensorFlow would make the product B A again.
     """
-    product = tf.matmul(B, A)
-
-    def gradient(of_squares: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        weighted = of_squares[:, None, :] * A
-        return tf.matmul(weighted, A, transpose_b=True), 2.0 * of_squares[:, None, :] * product
-
-    return tf.reduce_sum(A * product, axis=-2), gradient
+    fixed = tf.stop_gradient(A)
+    return tf.reduce_sum((2.0 * A - fixed) * tf.matmul(B, fixed), axis=-2)

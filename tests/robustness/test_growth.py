@@ -53,3 +53,12 @@ def test_fits_in_a_loop_leave_nothing_behind(make, monkeypatch):
     first = left()
     assert [left() for _ in range(5)] == [first] * 5
     assert not warned
+
+
+def test_graphs_of_kinds_that_were_not_used_for_long_go():
+    rng, counts = np.random.default_rng(0), []
+    for size in range(30, 38):  # a source more is another kind, as it has a q(x)
+        X, y = rng.normal(size=(size, 2)), np.arange(size) % 3
+        NIMGPClassifier(method="nimgp", num_inducing=5, steps=1).fit(X, y, X_var=np.full_like(X, 0.1))
+        counts.append(graphs())
+    assert counts[-1] == counts[-2] == counts[-3]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -43,9 +42,8 @@ class Softmax(ClassLikelihood):
         return tf.reduce_sum(own * latent.mean, axis=-2) - tf.reduce_mean(normaliser, axis=0)
 
 
-@tf.custom_gradient
-def _log_mean_softmax(f: tf.Tensor, own: tf.Tensor, log_weights: tf.Tensor) -> tuple[tf.Tensor, Any]:
-    """Return the logarithm of the mean of ``Σ_{c in own} softmax(f)_c``, ``(n,)``, for f (S, C, n).
+def _log_mean_softmax(f: tf.Tensor, own: tf.Tensor, log_weights: tf.Tensor) -> tf.Tensor:
+    """Return the logarithm of the mean of ``Σ_{c in own} softmax(f)_c``, ``(n,)``, for f (S, C, n); first derivatives.
 
     The derivative by f^c at one draw is ``w (own_c / Σ_{own} exp f − 1 / Σ exp f) exp f^c``, where w is the share of
     the draw in the mean: the automatic derivative has several times as many operations on S · C · n numbers.
@@ -55,16 +53,15 @@ def _log_mean_softmax(f: tf.Tensor, own: tf.Tensor, log_weights: tf.Tensor) -> t
     """
     # A class that is further below the largest than numbers reach stays there, with the gradient of its probability.
     least = 0.9 * float(np.log(np.finfo(f.dtype.as_numpy_dtype).tiny))
-    e = tf.exp(tf.maximum(f - tf.reduce_max(f, axis=-2, keepdims=True), least))
+    fixed = tf.stop_gradient(f)
+    e = tf.exp(tf.maximum(fixed - tf.reduce_max(fixed, axis=-2, keepdims=True), least))
     of_all, of_own = tf.reduce_sum(e, axis=-2), tf.reduce_sum(own * e, axis=-2)
     joint = log_weights + tf.math.log(of_own / of_all)
     log_mean = tf.reduce_logsumexp(joint, axis=0)
-
-    def gradient(of_mean: tf.Tensor) -> tuple[tf.Tensor, None, None]:
-        w = tf.exp(joint - log_mean) * of_mean
-        return (own * (w / of_own)[:, None] - (w / of_all)[:, None]) * e, None, None
-
-    return log_mean, gradient
+    w = tf.exp(joint - log_mean)
+    slope = (own * (w / of_own)[:, None] - (w / of_all)[:, None]) * e
+    # A sum that is 0 and has these derivatives: TensorFlow never forgets the graphs of a `tf.custom_gradient`.
+    return log_mean + tf.reduce_sum(slope * (f - fixed), axis=[0, 1])
 
 
 class SoftmaxBound(Softmax):
