@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from math import lgamma
-from typing import Any, NamedTuple
+from threading import Lock
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
+
+T = TypeVar("T")
 
 
 class LogNormal(NamedTuple):
@@ -168,6 +172,31 @@ def call_graph(function: Any, *arguments: Any, any_length: bool = False) -> Any:
         else:
             function.get_concrete_function(*arguments)
     return function(*arguments)
+
+
+class Kept(Generic[T]):
+    """The latest few things of a kind that take long to make, such as graphs, by keys.
+
+    `most`: how many are kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, Lock()
+        self._things: dict[Hashable, T] = {}
+
+    @contextmanager
+    def lent(self, key: Hashable, make: Callable[[], T]) -> Iterator[T]:
+        """Give the thing of a key, or a new one; another thread does not get it in the meantime."""
+        with self._lock:
+            thing = self._things.pop(key, None)
+        thing = make() if thing is None else thing
+        try:
+            yield thing
+        finally:
+            with self._lock:
+                self._things[key] = thing
+                while len(self._things) > self._most:
+                    del self._things[next(iter(self._things))]
 
 
 def forget_graphs() -> None:

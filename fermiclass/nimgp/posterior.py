@@ -159,9 +159,10 @@ def _shrink(S_sqrt: tf.Tensor) -> tf.Tensor:
 
 
 def _squares(B: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
-    """Return ``aᵀ B a`` of the columns of A (C, M, n) with symmetric B (C, M, M), ``(C, n)``, and first derivatives.
+    """Return ``aᵀ B a`` of the columns of A (C, M, n) with symmetric B (C, M, M), ``(C, n)``.
 
-    The derivative by a is ``2 B a``, which is known: TensorFlow would make the product B A again.
+    The first derivatives are right, and there are no second ones. That by a is ``2 B a``, which is known: TensorFlow
+    would make the product B A again.
     """
     fixed = tf.stop_gradient(A)
     return tf.reduce_sum((2.0 * A - fixed) * tf.matmul(B, fixed), axis=-2)

@@ -43,10 +43,11 @@ class Softmax(ClassLikelihood):
 
 
 def _log_mean_softmax(f: tf.Tensor, own: tf.Tensor, log_weights: tf.Tensor) -> tf.Tensor:
-    """Return the logarithm of the mean of ``Σ_{c in own} softmax(f)_c``, ``(n,)``, for f (S, C, n); first derivatives.
+    """Return the logarithm of the mean of ``Σ_{c in own} softmax(f)_c``, ``(n,)``, for f (S, C, n).
 
-    The derivative by f^c at one draw is ``w (own_c / Σ_{own} exp f − 1 / Σ exp f) exp f^c``, where w is the share of
-    the draw in the mean: the automatic derivative has several times as many operations on S · C · n numbers.
+    The first derivatives are right, and there are no second ones. That by f^c at one draw is
+    ``w (own_c / Σ_{own} exp f − 1 / Σ exp f) exp f^c``, where w is the share of the draw in the mean: the automatic
+    derivative has several times as many operations on S · C · n numbers.
 
     `own`: ones for the classes of each row, ``(C, n)``.
     `log_weights`: logarithms of the weights of the draws, ``(S, 1)``.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.likelihoods.base import draws_of_f
 from fermiclass.nimgp.likelihoods.draws import gaussian_points
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.modules import call_graph, copied
+from fermiclass.nimgp.modules import Kept, call_graph, copied
 from fermiclass.nimgp.posterior import Functions, LatentMoments
 from fermiclass.nimgp.prediction.prediction import Prediction, join, of_moments
 
@@ -125,20 +126,18 @@ class Predictor:
             return
         numbers = _variables(self.model)
         key = type(self).__name__, self._first_order, self._alike, *(tuple(variable.shape) for variable in numbers)
-        kept = _kept.pop(key, None)  # another thread does not find it
-        if kept is None:
-            kept = type(self)(copied(self.model), first_order=self._first_order)
-            kept.model.input_model = ObservedInputs()  # which is not for prediction, and may be large
-        for own, other in zip(_variables(kept.model), numbers, strict=True):
-            own.assign(other)
-        yield kept
-        _kept[key] = kept
-        while len(_kept) > _MOST_KEPT:
-            _kept.pop(next(iter(_kept)), None)
+
+        def alike() -> Predictor:  # without the input model, which is not for prediction, and may be large
+            model = copied(replace(self.model, input_model=ObservedInputs()))
+            return type(self)(model, first_order=self._first_order)
+
+        with _kept.lent(key, alike) as predictor:
+            for own, other in zip(_variables(predictor.model), numbers, strict=True):
+                own.assign(other)
+            yield predictor
 
 
-_MOST_KEPT = 4
-_kept: dict[Hashable, Any] = {}  # predictors that have graphs, the latest last
+_kept = Kept[Predictor](most=4)
 
 
 def _variables(model: NoisyInputGP) -> list[tf.Variable]:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import tensorflow as tf
 from fermiclass.nimgp.errors import TrainingError, TrainingWarning
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.model import NoisyInputGP
-from fermiclass.nimgp.modules import call_graph, copied, forget_graphs
+from fermiclass.nimgp.modules import Kept, call_graph, copied, forget_graphs
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.nimgp.training.optimisers import Optimiser, Schedule
 
@@ -175,29 +176,25 @@ class _Graph:
             own.assign(other)
 
 
-_MOST_KEPT = 4
-_kept: dict[Hashable, _Graph] = {}  # graphs of earlier trainings, the latest last
+_kept = Kept[_Graph](most=4)
+_LARGEST_KEPT = 10**7  # numbers of a model: the training of a larger one takes far longer than its trace
 
 
 @contextmanager
 def _graph(model: NoisyInputGP, settings: Schedule, slower: float, feed: Feed, alike: Hashable) -> Iterator[_Graph]:
     """Give the graph that trained a model that is alike, if there is one, with the values of this model and for it."""
-    if alike is None or slower < 1.0:
+    shapes = [tuple(variable.shape) for variable in model.variables]
+    if alike is None or slower < 1.0 or sum(map(prod, shapes)) > _LARGEST_KEPT:
         yield _Graph.of(model, settings, slower, feed.batch)
         return
-    key = alike, replace(settings, seed=0), feed.batch, *(tuple(variable.shape) for variable in model.variables)
-    graph = _kept.pop(key, None)  # another thread does not find it
-    if graph is None:
-        graph = _Graph.of(copied(model), settings, slower, feed.batch)
-    graph.begin_as(model)
-    try:
-        yield graph
-    finally:
-        for own, other in zip(model.variables, graph.model.variables, strict=True):
-            own.assign(other)
-        _kept[key] = graph
-        while len(_kept) > _MOST_KEPT:
-            _kept.pop(next(iter(_kept)), None)
+    key = alike, replace(settings, seed=0), feed.batch, *shapes
+    with _kept.lent(key, lambda: _Graph.of(copied(model), settings, slower, feed.batch)) as graph:
+        graph.begin_as(model)
+        try:
+            yield graph
+        finally:
+            for own, other in zip(model.variables, graph.model.variables, strict=True):
+                own.assign(other)
 
 
 def maximise(
