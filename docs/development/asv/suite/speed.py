@@ -22,7 +22,6 @@ import fermiclass as fc
 from fermiclass.features import extract_features
 
 DR4 = str(Path(__file__).parents[4] / "catalogs" / "4FGL-DR4.fits.gz")
-ROUNDS, TIMES = 3, 20
 COMMANDS = {
     "import": ["-c", "import fermiclass"],
     "--help": ["-m", "fermiclass", "--help"],
@@ -47,7 +46,7 @@ def reference() -> None:
     """Make Cholesky factors and products of the sizes of a training step, enough to be measured."""
     A = np.random.default_rng(0).normal(size=(5, 60, 512)).astype(np.float32)
     with threadpool_limits(1):
-        for _ in range(TIMES):
+        for _ in range(20):
             np.linalg.cholesky(A @ np.swapaxes(A, 1, 2))
 
 
@@ -55,8 +54,7 @@ def seconds(work: Callable[[], object]) -> float:
     """Return processor time of this process and of those that it started."""
 
     def so_far() -> float:
-        both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        return sum(used.ru_utime + used.ru_stime for used in both)
+        return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
     start = so_far()
     work()
@@ -64,9 +62,8 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def ratio(work: Callable[[], object]) -> float:
-    """Return the median ratio of some work to the reference, measured in turn."""
-    reference()
-    return float(np.median([seconds(work) / seconds(reference) for _ in range(ROUNDS)]))
+    """Return the median ratio of some work to the reference, in turn."""
+    return float(np.median([seconds(work) / seconds(reference) for _ in range(3)]))
 
 
 class Commands:
