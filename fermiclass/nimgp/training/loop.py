@@ -219,7 +219,7 @@ def maximise(
     Training changes the parameters of the model, at the latest when it ends. It resumes from a checkpoint, which keeps
     its state, also where training ends early.
 
-    The trace takes a quarter of the time of a short training. With `alike`, training uses the graph of an earlier model
+    The trace may take longer than a short training. With `alike`, training uses the graph of an earlier model
     with the same schedule, shapes and `alike`: a value that says all else by which graphs of models differ. Numbers in
     variables and data may be others, and so may be the number of sources.
 
