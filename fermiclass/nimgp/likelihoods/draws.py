@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 POINTS_OF_F = 1024  #: Smallest number of points of f for each input.
+_BITS = 30  # digits of a point of a Sobol set
+_MOST_OF_TENSORFLOW = 1111  # dimensions of its Sobol points, which are there at once: scipy.stats takes a second
 
 
 class PredictiveMoments(NamedTuple):
@@ -25,14 +27,39 @@ def gaussian_points(num_points: int, dim: int) -> np.ndarray:
     """Return quasi-Monte Carlo draws of N(0, I), ``(num_points, dim)``: always the same scrambled Sobol set.
 
     ``num_points`` should be a power of 2, because only then a Sobol set is balanced.
+
+    Each binary digit of a point changes later ones, by random bits, and a random shift changes all points alike
+    (Matoušek 1998, Journal of Complexity 14, 527): they stay as even. The points are those of
+    ``scipy.stats.qmc.Sobol(dim, rng=np.random.default_rng(20210107))``, to the last bit.
     """
     from scipy.special import ndtri
-    from scipy.stats import qmc  # three quarters of a second
 
-    balanced = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(20210107)).random_base2(
-        int(np.ceil(np.log2(num_points)))
-    )
-    return ndtri(balanced[:num_points])
+    rng = np.random.default_rng(20210107).spawn(1)[0]  # as there
+    places: np.ndarray = np.arange(_BITS, dtype=np.uint32)
+    shift = np.sum(rng.integers(2, size=(dim, _BITS), dtype=np.uint32) << places, axis=1, dtype=np.uint32)
+    lower = np.tril(rng.integers(2, size=(dim, _BITS, _BITS), dtype=np.uint32), -1) + np.eye(_BITS, dtype=np.uint32)
+    of_digits = np.asarray(np.sum(lower << places[::-1, None], axis=1, dtype=np.uint32))  # what each changes
+    digits = int(np.ceil(np.log2(num_points)))
+    whole = (_sobol_points(1 << digits, dim) * 2.0**_BITS).astype(np.uint32)
+    points: np.ndarray = np.broadcast_to(shift, whole.shape)
+    for k in range(digits):
+        points = points ^ (whole >> places[-1 - k] & 1) * of_digits[:, k]
+    return np.asarray(ndtri(points[:num_points] / 2.0**_BITS))
+
+
+def _sobol_points(num_points: int, dim: int) -> np.ndarray:
+    """Return the first points of the Sobol sequence, ``(num_points, dim)``."""
+    if dim > _MOST_OF_TENSORFLOW:
+        from scipy.stats import qmc
+
+        return np.asarray(qmc.Sobol(dim, scramble=False).random(num_points))
+    import tensorflow as tf
+
+    points = np.zeros((num_points, dim))
+    if num_points > 1:
+        with tf.init_scope(), tf.device("CPU"):  # also where a graph is traced
+            points[1:] = tf.math.sobol_sample(dim, num_points - 1, dtype=tf.float64)
+    return points
 
 
 def moments_by(xp: Any, log_pi: Any, ratio: Any) -> PredictiveMoments:
