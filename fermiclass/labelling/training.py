@@ -20,6 +20,8 @@ from fermiclass.labelling.labels import Labels
 from fermiclass.labelling.recipe import Checked, Recipe, default_settings
 from fermiclass.labelling.unknown_values import complete
 from fermiclass.nimgp.domain import TrainingDomain
+from fermiclass.nimgp.estimators.fitting import fit_classes
+from fermiclass.nimgp.estimators.preparation import labelled_rows, refuse_rescaled
 from fermiclass.nimgp.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,10 +45,13 @@ def estimator_of(recipe: Recipe, rows: FeatureTable | None = None) -> NIMGPClass
     """Return the unfitted estimator of a recipe; it knows the labels of `rows` that stand for sets of classes."""
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
+    return NIMGPClassifier(**_settings(recipe, rows).params())
+
+
+def _settings(recipe: Recipe, rows: FeatureTable | None) -> Settings:
     labels = [] if rows is None else np.unique(rows.y).tolist()
-    sets: dict[str, Any] = {label: tuple(label.split("|")) for label in labels if "|" in label}
-    estimator = NIMGPClassifier(**recipe.settings.params())
-    return estimator.set_params(label_sets={**sets, **(estimator.label_sets or {})} or None)
+    sets = {label: tuple(label.split("|")) for label in labels if "|" in label}
+    return replace(recipe.settings, label_sets={**sets, **(recipe.settings.label_sets or {})})
 
 
 def train(
@@ -93,7 +98,7 @@ def train(
 def train_checked(checked: Checked, progress: Progress | None = None) -> CatalogModel:
     """Train the classifier of a recipe that was checked."""
     catalog, grouping, rows = checked.catalog, checked.grouping, checked.rows
-    unfitted = estimator_of(checked.recipe, rows)
+    settings = _settings(checked.recipe, rows)
     domain = _domain(rows, grouping)
     limited = np.isfinite(rows.upper)
     if np.any(limited):  # such values are known from then on: what nobody looked for is like sources with limits, too
@@ -102,8 +107,10 @@ def train_checked(checked: Checked, progress: Progress | None = None) -> Catalog
     # A feature that many sources lack has, for them, mean and variance of the population with their other features.
     often = rows.imputed_value.mean(axis=0) >= _OFTEN
     known = complete(domain, rows, rows.imputed_value & often)
+    refuse_rescaled(known.X, known.X_var, as_columns=False)
+    used = labelled_rows(settings, known.X, known.X_var, rows.y, rows.weight)
     model = CatalogModel(
-        fitted=unfitted.fit(known.X, rows.y, X_var=known.X_var, sample_weight=rows.weight, progress=progress).fitted_,
+        fitted=fit_classes(settings, used, progress=progress),
         recipe=checked.recipe,
         imputation=rows.imputation,
         domain=domain,

@@ -165,7 +165,9 @@ def test_same_seed_same_bytes_and_rows_in_any_order(tmp_path):
 
 def test_train_then_classify_is_classify(tmp_path, few_file, model_folder):
     direct, by_model = tmp_path / "direct.csv", tmp_path / "by_model.csv"
-    run_well("classify", few_file, "-o", direct, *QUICK, *THREE)
+    imported = imported_by("classify", few_file, "-o", direct, *QUICK, *THREE)[1]
+    assert "tensorflow" in imported
+    assert not {"gpflow", "sklearn", "scipy.stats"} & imported
     imported = imported_by("classify", few_file, "-o", by_model, "--model", model_folder)[1]
     imported |= imported_by("explain", model_folder, read_table(by_model)["Source_Name"][0], "--catalog", few_file)[1]
     assert not {"tensorflow", "gpflow", "sklearn", "scipy.stats"} & imported

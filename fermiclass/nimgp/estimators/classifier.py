@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from fermiclass.nimgp.estimators.fitted import Fitted
-from fermiclass.nimgp.estimators.fitting import check_start, fit_prepared
-from fermiclass.nimgp.estimators.folds import NUM_DRAWS, fold_temperature
-from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP
-from fermiclass.nimgp.estimators.preparation import labelled_rows, new_rows, prepare, training_rows
+from fermiclass.nimgp.estimators.fitting import fit_classes
+from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP, new_rows, training_rows
+from fermiclass.nimgp.estimators.preparation import labelled_rows
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
+from fermiclass.nimgp.label_sets import has_label
 from fermiclass.nimgp.processes import refuse_after_fork
-from fermiclass.nimgp.settings import FOLDS, HyperOptions, InputOptions, Settings, TrainingOptions
+from fermiclass.nimgp.settings import HyperOptions, InputOptions, Settings, TrainingOptions
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.prediction.prediction import Prediction
@@ -211,8 +211,6 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         NotFittedError
             When `start` is not trained.
         """
-        from fermiclass.nimgp.training.loop import TrainingData
-
         settings = Settings(**self.get_params(deep=False))
         if start is not None:
             if not isinstance(start, NIMGPClassifier):
@@ -223,21 +221,10 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         X, X_var, y = training_rows(self, X, X_var, y, ensure_all_finite="allow-nan")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        names = getattr(self, "feature_names_in_", None)
-        rows = labelled_rows(settings, X, X_var, y, sample_weight, names)
-        if known is None:
-            prepared = prepare(settings, rows)
-        else:
-            check_start(settings, rows.target.classes, X.shape[1], known)
-            prepared = prepare(settings, rows, scaling=known.scaling, Z=known.parameters["posterior.Z"][0])
-        if settings.temperature == FOLDS:
-            num_draws = min(NUM_DRAWS, settings.num_draws)
-            plain = clone(self).set_params(temperature=1.0, num_draws=num_draws, label_weights=None)
-            y = rows.target.names[rows.y]
-            temperature = fold_temperature(plain, rows.X, y, rows.X_var, rows.weight, seed=prepared.seed)
-            prepared = replace(prepared, temperature=temperature)
-        data = TrainingData(prepared.X, prepared.X_var, rows.y, rows.weight)
-        return self._adopt(fit_prepared(prepared, data, start=known, progress=self._observer(progress)))
+        has_label(y)  # refuses bytes, with its own words
+        check_classification_targets(y)
+        rows = labelled_rows(settings, X, X_var, y, sample_weight, getattr(self, "feature_names_in_", None))
+        return self._adopt(fit_classes(settings, rows, start=known, progress=self._observer(progress)))
 
     def _adopt(self, fitted: Fitted) -> Self:
         """Show what was fitted as attributes."""

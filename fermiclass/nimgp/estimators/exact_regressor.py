@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fermiclass.nimgp.arrays import mean_and_scale, without_outliers
-from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin
-from fermiclass.nimgp.estimators.preparation import check_variances, new_rows, training_rows
+from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, check_variances, new_rows, training_rows
 from fermiclass.nimgp.expected import KERNELS
 from fermiclass.nimgp.names import LEARNED
 from fermiclass.nimgp.processes import is_broken_fork, refuse_after_fork

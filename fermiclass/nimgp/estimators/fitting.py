@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fermiclass.nimgp.estimators.fitted import Fitted, of_graphs, predictor_of, untrained
-from fermiclass.nimgp.estimators.preparation import Prepared
+from fermiclass.nimgp.estimators.preparation import Prepared, Rows, labelled_rows, prepare
 from fermiclass.nimgp.names import AVERAGING, PER_SOURCE
-from fermiclass.nimgp.settings import AUTO, Settings
+from fermiclass.nimgp.settings import AUTO, FOLDS, Settings
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.model import NoisyInputGP
@@ -40,6 +41,27 @@ def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | 
         steps = settings.epochs * max(1, round(per_pass))
     options = settings.training
     return Schedule(steps, size, settings.learning_rate, options.decay, options.mean, seed, options.natural_gradient)
+
+
+def fit_classes(
+    settings: Settings, rows: Rows, *, start: Fitted | None = None, progress: Progress | None = None
+) -> Fitted:
+    """Train on labelled rows; see :meth:`fermiclass.NIMGPClassifier.fit`. Raises ValueError as `check_start`."""
+    from fermiclass.nimgp.training.loop import TrainingData
+
+    if start is not None:
+        check_start(settings, rows.target.classes, rows.X.shape[1], start)
+    prepared = prepare(settings, rows, start)
+    if settings.temperature == FOLDS:
+        from fermiclass.nimgp.estimators.folds import NUM_DRAWS, fold_temperature  # they need scikit-learn
+
+        seed, num_draws = prepared.seed, min(NUM_DRAWS, settings.num_draws)
+        plain = replace(settings, temperature=1.0, num_draws=num_draws, label_weights=None, random_state=seed)
+        of_rows = rows.X, rows.X_var, rows.target.names[rows.y], rows.weight
+        found = fold_temperature(lambda *part: fit_classes(plain, labelled_rows(plain, *part)), *of_rows, seed=seed)
+        prepared = replace(prepared, temperature=found)
+    data = TrainingData(prepared.X, prepared.X_var, rows.y, rows.weight)
+    return fit_prepared(prepared, data, start=start, progress=progress)
 
 
 def fit_prepared(

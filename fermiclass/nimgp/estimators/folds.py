@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from fermiclass.nimgp.arrays import FloatArray
+from fermiclass.nimgp.estimators.fitted import Fitted
+from fermiclass.nimgp.prediction.prediction import join
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]  #: Rows to train on, and rows that are held out.
 
@@ -53,13 +56,13 @@ NUM_DRAWS = 64  #: Number of draws of each noisy input. It is enough for a mean 
 
 
 def fold_temperature(
-    estimator: Any, X: FloatArray, y: np.ndarray, X_var: FloatArray, weight: FloatArray, *, seed: int
+    fit: Callable[..., Fitted], X: FloatArray, X_var: FloatArray, y: np.ndarray, weight: FloatArray, *, seed: int
 ) -> float:
     """Return the temperature T that suits sources outside the training set.
 
-    It minimises the weighted NLL of ``E_x E_f softmax(f/T)`` over stratified folds. A classifier that was trained on
-    the other folds predicts each fold (Guo, Pleiss, Sun & Weinberger 2017, ICML, section 4.2, here inside the
-    expectations).
+    `fit` trains on inputs, variances, labels and weights. T minimises the weighted NLL of ``E_x E_f softmax(f/T)`` over
+    stratified folds, which models of the other folds predict (Guo, Pleiss, Sun & Weinberger 2017, ICML, section 4.2,
+    here inside the expectations).
 
     Raises ValueError when a class has a single source.
     """
@@ -72,16 +75,17 @@ def fold_temperature(
             "leave the class out, or give a number"
         )
     splits = stratified_folds(y, _MAX_FOLDS, seed)
-    fitted = fit_folds(estimator, splits, X, y, X_var, weight)
+    fitted = [fit(X[train], X_var[train], y[train], weight[train]) for train, _ in splits]
     # Labels that stand for a set of classes are used for training, but not for the NLL.
-    held_out = [(fold, test[np.isin(y[test], fold.classes_)]) for fold, (_, test) in zip(fitted, splits, strict=True)]
-    held_out_weight = sum(float(weight[test].sum()) for _, test in held_out)
+    tests = [test[np.isin(y[test], fold.target.classes)] for fold, (_, test) in zip(fitted, splits, strict=True)]
+    held_out_weight = sum(float(weight[test].sum()) for test in tests)
 
     def nll(ln_temperature: float) -> float:
         total = 0.0
-        for fold, test in held_out:
-            p = fold.at_temperature(np.exp(ln_temperature)).predict_proba(X[test], X_var=X_var[test])
-            of_truth = p[np.arange(len(test)), np.searchsorted(fold.classes_, y[test])]
+        for fold, test in zip(fitted, tests, strict=True):
+            scaled = replace(fold, temperature=float(np.exp(ln_temperature)))
+            p = join(list(scaled.blocks(X[test], X_var[test]))).probabilities
+            of_truth = p[np.arange(len(test)), np.searchsorted(fold.target.classes, y[test])]
             total -= float(np.sum(weight[test] * np.log(np.maximum(of_truth, _LEAST))))
         return total / held_out_weight
 

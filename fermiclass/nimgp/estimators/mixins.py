@@ -1,21 +1,91 @@
-"""What estimators share: scores with variances, what was fitted, and probabilities of wrong labels."""
+"""What estimators share: checks by scikit-learn, scores, what was fitted, and probabilities of wrong labels."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fermiclass.nimgp.estimators.preparation import refuse_rescaled
 from fermiclass.nimgp.label_sets import has_label
-from fermiclass.nimgp.validation import align_columns
+from fermiclass.nimgp.validation import align_columns, part_frame
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.fitted import Fitted
     from fermiclass.nimgp.estimators.fitting import Progress
     from fermiclass.nimgp.training.loop import TrainingState
+
+
+def check_variances(X: np.ndarray, X_var: Any, *, ensure_all_finite: bool | str = True) -> np.ndarray:
+    """Return the variances of X; None means zeros.
+
+    Raises ValueError when their shape differs from the shape of X, a variance is negative, or as `check_array` where it
+    is not finite.
+    """
+    if X_var is None:
+        return np.zeros_like(X)
+    X_var = check_array(X_var, dtype=np.float64, order="C", input_name="X_var", ensure_all_finite=ensure_all_finite)
+    if X_var.shape != X.shape:
+        raise ValueError(f"X_var has shape {X_var.shape}, X has {X.shape}: every value of X needs its variance")
+    if np.any(X_var < 0):
+        row, column = np.argwhere(X_var < 0)[0]
+        raise ValueError(f"X_var is negative in row {row}, column {column}: variances are zero or positive")
+    return X_var
+
+
+def training_rows(
+    estimator: Any, X: Any, X_var: Any, y: Any, *, y_var: Any = None, check: Any = check_variances, **options: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return values, variances and labels of training rows: a frame that has both or X and X_var, with aligned columns.
+
+    The estimator keeps the names of the columns of standard deviations as ``uncertainties_in_``. `check` is like
+    :func:`check_variances`; `options` are for :func:`sklearn.utils.validation.validate_data`. Raises ValueError as
+    these, :func:`part_frame`, :func:`align_columns` and :func:`refuse_rescaled`.
+    """
+    X, X_var, errors = part_frame(X, X_var)
+    estimator.uncertainties_in_ = errors
+    X_var = align_columns(X, X_var, y=y, y_var=y_var)
+    if X_var is not None and np.shape(X_var) == np.shape(X) and np.size(X):
+        refuse_rescaled(np.asarray(X, np.float64), np.asarray(X_var, np.float64), as_columns=bool(errors))
+    X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", **options)
+    return X, check(X, X_var, **_finiteness(options)), y
+
+
+def new_rows(
+    estimator: Any, X: Any, X_var: Any, *, check: Any = check_variances, **options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return values and variances of new rows as :func:`training_rows`, with columns in the order of X's.
+
+    Raises ValueError when names differ; when columns of standard deviations are missing that the training had; or when
+    variances are missing though scikit-learn was asked to pass them to `fit`: then what it calls next, such as
+    ``cross_val_predict``, has lost them.
+    """
+    given = X_var is not None
+    X, X_var, errors = part_frame(X, X_var)
+    missing = [name for name in getattr(estimator, "uncertainties_in_", ()) if name not in errors]
+    if missing and not given:
+        raise ValueError(f"X lacks {', '.join(missing)}, which the training had: give it, or zeros for exact values")
+    if X_var is None and get_config()["enable_metadata_routing"]:
+        requested = estimator.get_metadata_routing().fit.requests.get("X_var")
+        if requested not in (None, False):
+            raise ValueError(
+                "X_var is requested in fit, but did not come to the prediction. cross_val_predict and scorers pass "
+                "none on: give X as a frame with columns Unc_x, or predict with X_var, zeros for exact inputs"
+            )
+    X_var = align_columns(X, X_var, features=getattr(estimator, "feature_names_in_", None))
+    X = validate_data(estimator, X, dtype=np.float64, order="C", reset=False, **options)
+    return X, check(X, X_var, **_finiteness(options))
+
+
+def _finiteness(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the option by which NaN in X, and then in X_var too, is allowed."""
+    return {name: option for name, option in options.items() if name == "ensure_all_finite"}
 
 
 class NoisyClassifierMixin(ClassifierMixin):

@@ -1,50 +1,25 @@
-"""Preparation of training: from what users give to labelled rows, standardised inputs, p(x) and inducing points."""
+"""Preparation of training: labelled rows, standardised inputs, p(x) and inducing points. It needs no scikit-learn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import get_config
-from sklearn.cluster import KMeans
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from fermiclass.nimgp.arrays import mean_and_scale, without_outliers
-from fermiclass.nimgp.estimators.fitted import Scaling
+from fermiclass.nimgp.estimators.fitted import Fitted, Scaling
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.label_sets import LabelTable, has_label
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
 from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.settings import FOLDS, Settings
-from fermiclass.nimgp.validation import align_columns, part_frame
 
 _MAX_BY_FRACTION = 100
 _ENOUGH = 20_000  # number of rows for k-means; more rows take longer and hardly improve the centres
-
-Check = Callable[..., np.ndarray]  #: A check of X_var for X ``(N, D)``, zeros for None.
-
-
-def check_variances(X: np.ndarray, X_var: Any, *, ensure_all_finite: bool | str = True) -> np.ndarray:
-    """Return the variances of X; None means zeros.
-
-    Raises ValueError when their shape differs from the shape of X, a variance is negative, or as `check_array` where it
-    is not finite.
-    """
-    if X_var is None:
-        return np.zeros_like(X)
-    X_var = check_array(X_var, dtype=np.float64, order="C", input_name="X_var", ensure_all_finite=ensure_all_finite)
-    if X_var.shape != X.shape:
-        raise ValueError(f"X_var has shape {X_var.shape}, X has {X.shape}: every value of X needs its variance")
-    if np.any(X_var < 0):
-        row, column = np.argwhere(X_var < 0)[0]
-        raise ValueError(f"X_var is negative in row {row}, column {column}: variances are zero or positive")
-    return X_var
 
 
 def refuse_rescaled(X: np.ndarray, X_var: np.ndarray, *, as_columns: bool) -> None:
@@ -67,55 +42,6 @@ def refuse_rescaled(X: np.ndarray, X_var: np.ndarray, *, as_columns: bool) -> No
             "X was rescaled, and its errors were not, or by themselves: does a step before rescale the columns? "
             "The estimator standardises values and errors itself, leave such a step out"
         )
-
-
-def training_rows(
-    estimator: Any, X: Any, X_var: Any, y: Any, *, y_var: Any = None, check: Check = check_variances, **options: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return values, variances and labels of training rows: a frame that has both or X and X_var, with aligned columns.
-
-    The estimator keeps the names of the columns of standard deviations as ``uncertainties_in_``. `options` are for
-    :func:`sklearn.utils.validation.validate_data`. Raises ValueError as this, `check`, :func:`part_frame`,
-    :func:`align_columns` and :func:`refuse_rescaled`.
-    """
-    X, X_var, errors = part_frame(X, X_var)
-    estimator.uncertainties_in_ = errors
-    X_var = align_columns(X, X_var, y=y, y_var=y_var)
-    if X_var is not None and np.shape(X_var) == np.shape(X) and np.size(X):
-        refuse_rescaled(np.asarray(X, np.float64), np.asarray(X_var, np.float64), as_columns=bool(errors))
-    X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", **options)
-    return X, check(X, X_var, **_finiteness(options)), y
-
-
-def new_rows(
-    estimator: Any, X: Any, X_var: Any, *, check: Check = check_variances, **options: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return values and variances of new rows as :func:`training_rows`, with columns in the order of X's.
-
-    Raises ValueError when names differ; when columns of standard deviations are missing that the training had; or when
-    variances are missing though scikit-learn was asked to pass them to `fit`: then what it calls next, such as
-    ``cross_val_predict``, has lost them.
-    """
-    given = X_var is not None
-    X, X_var, errors = part_frame(X, X_var)
-    missing = [name for name in getattr(estimator, "uncertainties_in_", ()) if name not in errors]
-    if missing and not given:
-        raise ValueError(f"X lacks {', '.join(missing)}, which the training had: give it, or zeros for exact values")
-    if X_var is None and get_config()["enable_metadata_routing"]:
-        requested = estimator.get_metadata_routing().fit.requests.get("X_var")
-        if requested not in (None, False):
-            raise ValueError(
-                "X_var is requested in fit, but did not come to the prediction. cross_val_predict and scorers pass "
-                "none on: give X as a frame with columns Unc_x, or predict with X_var, zeros for exact inputs"
-            )
-    X_var = align_columns(X, X_var, features=getattr(estimator, "feature_names_in_", None))
-    X = validate_data(estimator, X, dtype=np.float64, order="C", reset=False, **options)
-    return X, check(X, X_var, **_finiteness(options))
-
-
-def _finiteness(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the option by which NaN in X, and then in X_var too, is allowed."""
-    return {name: option for name, option in options.items() if name == "ensure_all_finite"}
 
 
 class Rows(NamedTuple):
@@ -158,11 +84,10 @@ def labelled_rows(
 
     `names` of the features are for warnings of outliers. Labels that may stand for every class count as none.
 
-    Raises ValueError as :meth:`LabelTable.of`, or when a feature has no value, or y no class labels.
+    Raises ValueError as :meth:`LabelTable.of`, or when a feature has no value.
     """
     weight = np.ones(len(y)) if weight is None else weight
     used = np.flatnonzero(has_label(y) & (weight > 0))
-    check_classification_targets(y)
     table = LabelTable.of(y[used], settings.label_sets)
     used = used[np.isin(y[used], table.names)]
     codes = table.codes(y[used])
@@ -194,18 +119,23 @@ def measured_rows(
 
 def random_seed(settings: Settings) -> int:
     """Return a seed from the random state of the settings."""
-    return int(check_random_state(settings.random_state).randint(2**31 - 1))
+    state = settings.random_state
+    if isinstance(state, Integral):
+        return int(np.random.RandomState(int(state)).randint(2**31 - 1))
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(state).randint(2**31 - 1))
 
 
-def prepare(settings: Settings, rows: Rows, *, scaling: Scaling | None = None, Z: np.ndarray | None = None) -> Prepared:
-    """Standardise rows, and choose initial values of training; `scaling` and `Z` may be those of another."""
+def prepare(settings: Settings, rows: Rows, start: Fitted | None = None) -> Prepared:
+    """Standardise rows, and choose initial values of training; scaling and Z are those of `start`, if it is given."""
     seed = random_seed(settings)
-    scaling = Scaling.of(*mean_and_scale(rows.X), rows.X_var) if scaling is None else scaling
+    scaling = Scaling.of(*mean_and_scale(rows.X), rows.X_var) if start is None else start.scaling
     X, X_var = scaling.apply(rows.X, rows.X_var, settings)
     prior = input_prior(settings, X, X_var, seed)
     if settings.expected_inputs:
         X, X_var = prior.moments(X, X_var)
-    Z = inducing_points(settings, X, len(X), seed) if Z is None else Z
+    Z = inducing_points(settings, X, len(X), seed) if start is None else start.parameters["posterior.Z"][0]
     temperature = 1.0 if settings.temperature == FOLDS else float(settings.temperature)
     return Prepared(settings, rows.target, scaling, X, X_var, Z, prior, len(X), seed, temperature)
 
@@ -236,5 +166,28 @@ def inducing_points(settings: Settings, X: np.ndarray, num_data: int, seed: int)
     enough = max(_ENOUGH, number)
     if len(distinct) > enough:
         distinct = distinct[rng.choice(len(distinct), enough, replace=False)]
+    return cluster_centres(distinct, number)
+
+
+def cluster_centres(X: np.ndarray, number: int) -> np.ndarray:
+    """Return the centres of clusters of standardised rows ``X`` (N, D), ``(number, D)``, always the same: k-means.
+
+    It begins at rows that are far apart (k-means++; Arthur & Vassilvitskii 2007, SODA, 1027), and ends when the centres
+    move less than a hundredth of a standard deviation in all (Lloyd 1982, IEEE Trans. Inf. Theory 28, 129).
+    """
+    rng, distance = np.random.default_rng(0), np.full(len(X), np.inf)
+    chosen = [int(rng.integers(len(X)))]
+    while len(chosen) < number:
+        distance = np.minimum(distance, np.sum(np.square(X - X[chosen[-1]]), axis=1))
+        total = np.cumsum(distance)
+        chosen.append(int(np.searchsorted(total, rng.uniform() * total[-1])))
+    centres, enough = X[chosen], 1e-4 * np.mean(np.var(X, axis=0))
     with threadpool_limits(limits=1):  # several threads would add partial sums in a random order
-        return KMeans(number, n_init=1, random_state=0).fit(distinct).cluster_centers_
+        for _ in range(300):  # it ends before
+            nearest = np.argmax(X @ centres.T - 0.5 * np.sum(np.square(centres), axis=1), axis=1)
+            size = np.bincount(nearest, minlength=number)[:, None]
+            sums = np.stack([np.bincount(nearest, column, number) for column in X.T], axis=1)
+            before, centres = centres, np.where(size > 0, sums / np.maximum(size, 1), centres)
+            if np.sum(np.square(centres - before)) <= enough:
+                break
+    return centres

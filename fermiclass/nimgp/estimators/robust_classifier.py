@@ -17,8 +17,7 @@ from fermiclass.nimgp.ep.evidence import EPSettings, Trained, fit_evidence
 from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.posterior import EPPredictor
-from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin
-from fermiclass.nimgp.estimators.preparation import new_rows, training_rows
+from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, new_rows, training_rows
 from fermiclass.nimgp.label_sets import LabelTable, has_label
 from fermiclass.nimgp.settings import Number, check_setting
 

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fermiclass.nimgp.estimators.fitted import Fitted
 from fermiclass.nimgp.estimators.fitting import fit_prepared
-from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, SparseGP
-from fermiclass.nimgp.estimators.preparation import measured_rows, new_rows, prepare, training_rows
+from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, SparseGP, new_rows, training_rows
+from fermiclass.nimgp.estimators.preparation import measured_rows, prepare
 from fermiclass.nimgp.outputs import check_outputs
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import HyperOptions, InputOptions, RegressorSettings, TrainingOptions

@@ -55,10 +55,9 @@ def _sobol_points(num_points: int, dim: int) -> np.ndarray:
         return np.asarray(qmc.Sobol(dim, scramble=False).random(num_points))
     import tensorflow as tf
 
-    points = np.zeros((num_points, dim))
-    if num_points > 1:
-        with tf.init_scope(), tf.device("CPU"):  # also where a graph is traced
-            points[1:] = tf.math.sobol_sample(dim, num_points - 1, dtype=tf.float64)
+    points = np.zeros((num_points, dim))  # the first is 0, and TensorFlow leaves it out
+    with tf.init_scope(), tf.device("CPU"):  # also where a graph is traced
+        points[1:] = tf.math.sobol_sample(dim, max(num_points - 1, 1), dtype=tf.float64)[: num_points - 1]
     return points
 
 

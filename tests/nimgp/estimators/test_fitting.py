@@ -154,7 +154,11 @@ def problem():
 @pytest.fixture(scope="module")
 def found(problem):
     X, y, X_var = problem
-    return fold_temperature(NIMGPClassifier(**SETTINGS), X, y, X_var, np.ones(len(y)), seed=3)
+
+    def fit(X, X_var, y, weight):
+        return NIMGPClassifier(**SETTINGS).fit(X, y, X_var=X_var, sample_weight=weight).fitted_
+
+    return fold_temperature(fit, X, X_var, y, np.ones(len(y)), seed=3)
 
 
 @pytest.mark.slow

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
 
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.estimators.fitted import Fitted, Scaling
 from fermiclass.nimgp.estimators.fitting import schedule
-from fermiclass.nimgp.estimators.preparation import input_prior
+from fermiclass.nimgp.estimators.preparation import cluster_centres, input_prior, random_seed
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.prediction.prediction import join
 from fermiclass.nimgp.settings import Settings
@@ -25,6 +27,56 @@ def test_the_schedule_counts_passes():
     assert schedule(Settings("nimgp"), 5_000, 0).batch_size is None
     replaced = schedule(Settings(epochs=3, batch_size=10), 100, 5, batch_size=50)
     assert (replaced.steps, replaced.batch_size, replaced.seed) == (6, 50, 5)
+
+
+@pytest.mark.parametrize("state", [7, np.int64(7), None, np.random, np.random.RandomState(7)])
+def test_seeds_are_those_of_scikit_learn(state):
+    np.random.seed(3)  # noqa: NPY002  # what None and np.random draw from
+    found, then = random_seed(Settings(random_state=state)), random_seed(Settings(random_state=state))
+    if isinstance(state, np.random.RandomState):
+        state.seed(7)
+    np.random.seed(3)  # noqa: NPY002
+    assert [check_random_state(state).randint(2**31 - 1) for _ in range(2)] == [found, then]
+
+
+# --- k-means ---------------------------------------------------------------------------------------------------------
+
+
+def squares(X, centres):
+    """Squares of the distances of rows from centres, (N, K)."""
+    return np.sum(np.square(X[:, None] - centres), axis=2)
+
+
+def test_centres_are_the_means_of_what_is_nearest():
+    X = np.random.default_rng(2).normal(size=(2000, 4))
+    centres = cluster_centres(X, 30)
+    np.testing.assert_array_equal(centres, cluster_centres(X, 30))
+    nearest = np.argmin(squares(X, centres), axis=1)
+    means = np.array([X[nearest == k].mean(axis=0) for k in range(30)])  # none is empty
+    np.testing.assert_allclose(means, centres, atol=0.02)
+    least = KMeans(30, n_init=1, random_state=0).fit(X).inertia_
+    assert squares(X, centres).min(axis=1).sum() < 1.05 * least
+
+
+def test_every_group_has_a_centre():
+    """Of groups that are far apart, also where their rows nearly agree, and there are more centres than groups."""
+    rng = np.random.default_rng(2)
+    groups = rng.normal(size=(12, 3))
+    X = np.repeat(groups, 40, axis=0) + 1e-9 * rng.normal(size=(480, 3))
+    for number in (12, 20, 480):
+        centres = cluster_centres(X, number)
+        assert centres.shape == (number, 3)
+        for near in squares(groups, centres).min(axis=1), squares(centres, groups).min(axis=1):
+            np.testing.assert_allclose(near, 0.0, atol=1e-15)
+
+
+@pytest.mark.parametrize("X", [[[0.0]], [[0.0], [1e-200]], [[1.0, 2.0], [1.0, 3.0], [1.0, 4.0]]])
+def test_rows_that_are_all_centres(X):
+    found = cluster_centres(np.array(X), len(X))
+    np.testing.assert_allclose(np.sort(found, axis=0), X, atol=1e-15)
+
+
+# --- standardisation and p(x) ----------------------------------------------------------------------------------------
 
 
 def standardise(X, X_var, **settings):

@@ -7,8 +7,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, UncertainGPRegressor
-from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin
-from fermiclass.nimgp.estimators.preparation import new_rows
+from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, new_rows
 
 LOST = "X_var is requested in fit, but did not come to the prediction"
 
