@@ -26,13 +26,7 @@ from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.kernels import NAMED, WHITE, Kernel, Scales, Starts, Sum
 from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
 from fermiclass.nimgp.likelihoods.named import make_likelihood, of_given_labels
-from fermiclass.nimgp.modules import (
-    SIGMOID,
-    Beta,
-    Module,
-    Parameter,
-    parameters_of,
-)
+from fermiclass.nimgp.modules import SIGMOID, Beta, Module, Parameter, parameters_of
 from fermiclass.nimgp.names import LEARNED
 from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.posterior import SparsePosterior

@@ -236,7 +236,7 @@ def test_the_same_labels_come_back(model, path, tmp_path):
 def test_arrays_have_no_names(data, tmp_path):
     np.save(tmp_path / "X.npy", data[0][:, :2])
     np.save(tmp_path / "y.npy", (data[2] == "psr").astype(int))
-    model = fc.fit_rows(fc.NIMGPClassifier(**SMALL | {"steps": 20}), open_training_rows(tmp_path))
+    model = fc.fit_rows(fc.NIMGPClassifier(**FEW), open_training_rows(tmp_path))
     assert model.columns == Columns(("x0", "x1"), (None, None), "CLASS")
     fc.predict_rows(model, model.open(tmp_path), tmp_path / "labels.parquet")
     assert set(fc.read_table(tmp_path / "labels.parquet")["PRED_CLASS"]) == {"0", "1"}

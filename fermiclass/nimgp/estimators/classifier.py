@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -281,11 +280,6 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         """
         settings = Settings(**self.get_params(deep=False))
         return self._adopt(Fitted.from_arrays(settings, np.asarray(classes), weights))
-
-    def at_temperature(self, temperature: float) -> Self:
-        """Set the temperature of a fitted classifier; see the parameter `temperature`."""
-        check_is_fitted(self)
-        return self._adopt(replace(self.fitted_, temperature=float(temperature)))
 
     def predict_proba(self, X: Any, *, X_var: Any = None) -> np.ndarray:
         """Return class probabilities, ``(n, C)`` in the order of ``classes_``; see :meth:`predict_distribution`."""

@@ -245,7 +245,7 @@ def _check_output_noise(y: np.ndarray, y_var: Any) -> np.ndarray:
     return variances
 
 
-def check_input_noise(X: np.ndarray, X_var: Any) -> np.ndarray:
+def check_input_noise(X: np.ndarray, X_var: Any, *, ensure_all_finite: bool = True) -> np.ndarray:
     """Return variances ``(N, D)`` or covariances ``(N, D, D)`` of inputs ``(N, D)``, zeros for None.
 
     Raises ValueError when the shape does not fit, a value is not finite, a variance is negative, or a covariance is not
@@ -253,7 +253,7 @@ def check_input_noise(X: np.ndarray, X_var: Any) -> np.ndarray:
     """
     V = np.asarray(0.0 if X_var is None else X_var, np.float64)
     if V.ndim != 3:
-        return check_variances(X, X_var)
+        return check_variances(X, X_var, ensure_all_finite=ensure_all_finite)
     if V.shape != (*X.shape, X.shape[1]) or not np.all(np.isfinite(V)):
         raise ValueError(f"X_var has shape {V.shape}, X has {X.shape}: every row of X needs a matrix of finite numbers")
     limit = _TOLERANCE * np.abs(V).max(axis=(1, 2), initial=0.0)

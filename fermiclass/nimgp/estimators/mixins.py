@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -40,7 +39,15 @@ def check_variances(X: np.ndarray, X_var: Any, *, ensure_all_finite: bool | str 
 
 
 def training_rows(
-    estimator: Any, X: Any, X_var: Any, y: Any, *, y_var: Any = None, check: Any = check_variances, **options: Any
+    estimator: Any,
+    X: Any,
+    X_var: Any,
+    y: Any,
+    *,
+    y_var: Any = None,
+    check: Any = check_variances,
+    ensure_all_finite: bool | str = True,
+    **options: Any,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values, variances and labels of training rows: a frame that has both or X and X_var, with aligned columns.
 
@@ -53,12 +60,13 @@ def training_rows(
     X_var = align_columns(X, X_var, y=y, y_var=y_var)
     if X_var is not None and np.shape(X_var) == np.shape(X) and np.size(X):
         refuse_rescaled(np.asarray(X, np.float64), np.asarray(X_var, np.float64), as_columns=bool(errors))
-    X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", **options)
-    return X, check(X, X_var, **_finiteness(options)), y
+    options |= {"dtype": np.float64, "order": "C", "ensure_all_finite": ensure_all_finite}
+    X, y = validate_data(estimator, X, y, **options)
+    return X, check(X, X_var, ensure_all_finite=ensure_all_finite), y
 
 
 def new_rows(
-    estimator: Any, X: Any, X_var: Any, *, check: Any = check_variances, **options: Any
+    estimator: Any, X: Any, X_var: Any, *, check: Any = check_variances, ensure_all_finite: bool | str = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return values and variances of new rows as :func:`training_rows`, with columns in the order of X's.
 
@@ -79,13 +87,8 @@ def new_rows(
                 "none on: give X as a frame with columns Unc_x, or predict with X_var, zeros for exact inputs"
             )
     X_var = align_columns(X, X_var, features=getattr(estimator, "feature_names_in_", None))
-    X = validate_data(estimator, X, dtype=np.float64, order="C", reset=False, **options)
-    return X, check(X, X_var, **_finiteness(options))
-
-
-def _finiteness(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the option by which NaN in X, and then in X_var too, is allowed."""
-    return {name: option for name, option in options.items() if name == "ensure_all_finite"}
+    X = validate_data(estimator, X, dtype=np.float64, order="C", reset=False, ensure_all_finite=ensure_all_finite)
+    return X, check(X, X_var, ensure_all_finite=ensure_all_finite)
 
 
 class NoisyClassifierMixin(ClassifierMixin):

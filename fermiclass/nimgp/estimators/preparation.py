@@ -29,12 +29,8 @@ def refuse_rescaled(X: np.ndarray, X_var: np.ndarray, *, as_columns: bool) -> No
     MinMaxScaler may have rescaled them too.
     """
     values = np.ma.masked_invalid(X)
-    mean, std, largest, most = (
-        values.mean(axis=0),
-        values.std(axis=0),
-        np.abs(values).max(axis=0),
-        np.fmax.reduce(X_var, axis=0),
-    )
+    mean, std, largest = values.mean(axis=0), values.std(axis=0), np.abs(values).max(axis=0)
+    most = np.fmax.reduce(X_var, axis=0)
     standard = np.ma.allclose(mean, 0.0, atol=1e-9) and np.ma.allclose(std, std > 0.5, atol=1e-9)  # or constant
     to_one = as_columns and np.ma.allclose(largest, largest > 0.5) and np.ma.allclose(most, most > 0.5)
     if to_one or (standard and (np.any(np.mean(X_var > 1.0, axis=0) > 0.5) or (as_columns and not np.any(X_var)))):
@@ -119,12 +115,10 @@ def measured_rows(
 
 def random_seed(settings: Settings) -> int:
     """Return a seed from the random state of the settings."""
-    state = settings.random_state
+    state: Any = settings.random_state
     if isinstance(state, Integral):
-        return int(np.random.RandomState(int(state)).randint(2**31 - 1))
-    from sklearn.utils import check_random_state
-
-    return int(check_random_state(state).randint(2**31 - 1))
+        state = np.random.RandomState(int(state))
+    return int((np.random if state is None else state).randint(2**31 - 1))
 
 
 def prepare(settings: Settings, rows: Rows, start: Fitted | None = None) -> Prepared:
@@ -170,24 +164,33 @@ def inducing_points(settings: Settings, X: np.ndarray, num_data: int, seed: int)
 
 
 def cluster_centres(X: np.ndarray, number: int) -> np.ndarray:
-    """Return the centres of clusters of standardised rows ``X`` (N, D), ``(number, D)``, always the same: k-means.
+    """Return the centres of clusters of rows ``X`` (N, D), ``(number, D)``, always the same: k-means.
 
-    It begins at rows that are far apart (k-means++; Arthur & Vassilvitskii 2007, SODA, 1027), and ends when the centres
-    move less than a hundredth of a standard deviation in all (Lloyd 1982, IEEE Trans. Inf. Theory 28, 129).
+    It begins at rows that are far apart (k-means++ with the best of some draws for each; Arthur & Vassilvitskii 2007,
+    SODA, 1027), and ends when the centres move by a hundredth of the scatter in all (Lloyd 1982, IEEE Trans. Inf.
+    Theory 28, 129). The draws are those of ``sklearn.cluster.KMeans(number, n_init=1, random_state=0)``.
     """
-    rng, distance = np.random.default_rng(0), np.full(len(X), np.inf)
-    chosen = [int(rng.integers(len(X)))]
-    while len(chosen) < number:
-        distance = np.minimum(distance, np.sum(np.square(X - X[chosen[-1]]), axis=1))
-        total = np.cumsum(distance)
-        chosen.append(int(np.searchsorted(total, rng.uniform() * total[-1])))
-    centres, enough = X[chosen], 1e-4 * np.mean(np.var(X, axis=0))
+    rng, trials, mean = np.random.RandomState(0), 2 + int(np.log(number)), X.mean(axis=0)
+    enough, X = 1e-4 * np.mean(np.var(X, axis=0)), X - mean
+    norms = np.sum(np.square(X), axis=1)
+
+    def squares(centres: np.ndarray) -> np.ndarray:
+        return np.sum(np.square(centres), axis=1)[:, None] - 2.0 * centres @ X.T + norms
+
     with threadpool_limits(limits=1):  # several threads would add partial sums in a random order
+        centres = X[[rng.choice(len(X), p=np.full(len(X), 1.0 / len(X)))]]
+        least = np.maximum(squares(centres)[0], 0.0)
+        while len(centres) < number:
+            drawn = np.searchsorted(np.cumsum(least), rng.uniform(size=trials) * least.sum())
+            drawn = np.minimum(drawn, len(X) - 1)  # the two sums are rounded in another order
+            those = np.clip(squares(X[drawn]), 0.0, least)
+            best = np.argmin(those.sum(axis=1))
+            centres, least = np.vstack([centres, X[drawn[best]]]), those[best]
         for _ in range(300):  # it ends before
-            nearest = np.argmax(X @ centres.T - 0.5 * np.sum(np.square(centres), axis=1), axis=1)
+            nearest = np.argmin(squares(centres), axis=0)
             size = np.bincount(nearest, minlength=number)[:, None]
             sums = np.stack([np.bincount(nearest, column, number) for column in X.T], axis=1)
             before, centres = centres, np.where(size > 0, sums / np.maximum(size, 1), centres)
             if np.sum(np.square(centres - before)) <= enough:
                 break
-    return centres
+    return centres + mean

@@ -8,7 +8,7 @@ import numpy as np
 
 POINTS_OF_F = 1024  #: Smallest number of points of f for each input.
 _BITS = 30  # digits of a point of a Sobol set
-_MOST_OF_TENSORFLOW = 1111  # dimensions of its Sobol points, which are there at once: scipy.stats takes a second
+_MOST = 1111  # dimensions of TensorFlow's Sobol points
 
 
 class PredictiveMoments(NamedTuple):
@@ -30,35 +30,25 @@ def gaussian_points(num_points: int, dim: int) -> np.ndarray:
 
     Each binary digit of a point changes later ones, by random bits, and a random shift changes all points alike
     (Matoušek 1998, Journal of Complexity 14, 527): they stay as even. The points are those of
-    ``scipy.stats.qmc.Sobol(dim, rng=np.random.default_rng(20210107))``, to the last bit.
+    ``scipy.stats.qmc.Sobol(dim, rng=np.random.default_rng(20210107))``, to the last bit. In more dimensions than
+    TensorFlow's Sobol points have, they are random.
     """
+    import tensorflow as tf  # it is there at once, scipy.stats takes a second
     from scipy.special import ndtri
 
     rng = np.random.default_rng(20210107).spawn(1)[0]  # as there
+    if dim > _MOST:
+        return rng.standard_normal((num_points, dim))
     places: np.ndarray = np.arange(_BITS, dtype=np.uint32)
     shift = np.sum(rng.integers(2, size=(dim, _BITS), dtype=np.uint32) << places, axis=1, dtype=np.uint32)
     lower = np.tril(rng.integers(2, size=(dim, _BITS, _BITS), dtype=np.uint32), -1) + np.eye(_BITS, dtype=np.uint32)
     of_digits = np.asarray(np.sum(lower << places[::-1, None], axis=1, dtype=np.uint32))  # what each changes
-    digits = int(np.ceil(np.log2(num_points)))
-    whole = (_sobol_points(1 << digits, dim) * 2.0**_BITS).astype(np.uint32)
-    points: np.ndarray = np.broadcast_to(shift, whole.shape)
-    for k in range(digits):
-        points = points ^ (whole >> places[-1 - k] & 1) * of_digits[:, k]
-    return np.asarray(ndtri(points[:num_points] / 2.0**_BITS))
-
-
-def _sobol_points(num_points: int, dim: int) -> np.ndarray:
-    """Return the first points of the Sobol sequence, ``(num_points, dim)``."""
-    if dim > _MOST_OF_TENSORFLOW:
-        from scipy.stats import qmc
-
-        return np.asarray(qmc.Sobol(dim, scramble=False).random(num_points))
-    import tensorflow as tf
-
     points = np.zeros((num_points, dim))  # the first is 0, and TensorFlow leaves it out
     with tf.init_scope(), tf.device("CPU"):  # also where a graph is traced
         points[1:] = tf.math.sobol_sample(dim, max(num_points - 1, 1), dtype=tf.float64)[: num_points - 1]
-    return points
+    digits = int(np.ceil(np.log2(num_points)))
+    bits = (points * 2.0**_BITS).astype(np.uint32)[:, :, None] >> places[::-1][:digits] & 1
+    return np.asarray(ndtri((shift ^ np.bitwise_xor.reduce(bits * of_digits[:, :digits], axis=2)) / 2.0**_BITS))
 
 
 def moments_by(xp: Any, log_pi: Any, ratio: Any) -> PredictiveMoments:

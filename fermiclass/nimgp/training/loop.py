@@ -198,12 +198,7 @@ def _graph(model: NoisyInputGP, settings: Schedule, slower: float, feed: Feed, a
 
 
 def maximise(
-    model: NoisyInputGP,
-    data: Data,
-    settings: Schedule,
-    *,
-    checkpoint: Checkpoint | None = None,
-    alike: Hashable = None,
+    model: NoisyInputGP, data: Data, settings: Schedule, *, checkpoint: Checkpoint | None = None, alike: Hashable = None
 ) -> Iterator[TrainingState]:
     """Maximise ``model.objective`` plus the log density of the priors. Yield a state every few steps.
 

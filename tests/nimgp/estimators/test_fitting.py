@@ -1,6 +1,7 @@
 """Training that starts from another classifier, and temperatures from held-out folds, which predictions use."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.estimators.folds import fold_temperature
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from fermiclass.nimgp.modules import parameters_of
+from fermiclass.nimgp.prediction.prediction import join
 from tests.nimgp.estimators.test_classifier import make_data
 
 SMALL = {"steps": 4, "num_inducing": 12, "num_draws": 16, "learning_rate": 0.1, "training": {"precision": "float64"}}
@@ -161,6 +163,10 @@ def found(problem):
     return fold_temperature(fit, X, X_var, y, np.ones(len(y)), seed=3)
 
 
+def at_temperature(model, temperature, X, X_var):
+    return join(list(replace(model.fitted_, temperature=temperature).blocks(X, X_var))).probabilities
+
+
 @pytest.mark.slow
 def test_it_is_the_best_of_the_folds(problem, found):
     X, y, X_var = problem
@@ -172,7 +178,7 @@ def test_it_is_the_best_of_the_folds(problem, found):
     def nll(temperature):
         losses = []
         for model, test in fitted:
-            p = model.at_temperature(temperature).predict_proba(X[test], X_var=X_var[test])
+            p = at_temperature(model, temperature, X[test], X_var[test])
             losses.append(-np.log(p[np.arange(len(test)), np.searchsorted(model.classes_, y[test])]))
         return np.concatenate(losses).mean()
 
@@ -189,9 +195,9 @@ def test_the_classifier_uses_it(problem):
     assert scaled.temperature_ != 1.0
     usual = plain.predict_proba(X, X_var=X_var)
     np.testing.assert_array_equal(
-        plain.at_temperature(scaled.temperature_).predict_proba(X, X_var=X_var), scaled.predict_proba(X, X_var=X_var)
+        at_temperature(plain, scaled.temperature_, X, X_var), scaled.predict_proba(X, X_var=X_var)
     )
-    flatter = np.abs(plain.at_temperature(4.0).predict_proba(X, X_var=X_var) - 0.5)
+    flatter = np.abs(at_temperature(plain, 4.0, X, X_var) - 0.5)
     assert np.max(flatter - np.abs(usual - 0.5)) < 1e-3  # the points of the average are not symmetric about the mean
 
 
