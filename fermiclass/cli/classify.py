@@ -8,22 +8,9 @@ from pathlib import Path
 import click
 
 from fermiclass.catalog import TARGETS, read_catalog
+from fermiclass.cli import options
 from fermiclass.cli.folders import load_catalogue_model, read_catalogue_model
-from fermiclass.cli.options import (
-    FILE,
-    BroughtIn,
-    CandidateTables,
-    brings_in,
-    catalog_argument,
-    class_priors_option,
-    common_options,
-    counterparts_options,
-    feature_options,
-    given_options,
-    model_options,
-    table_option,
-    with_recipe,
-)
+from fermiclass.cli.options import FILE, BroughtIn, CandidateTables
 from fermiclass.cli.train import train_with_bar
 from fermiclass.io.samp import check_hub, check_sendable, send_table
 from fermiclass.io.tables import check_writable, write_table
@@ -37,17 +24,17 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
 
 
 @click.command()
-@catalog_argument
-@table_option("The label table to write", default="CATALOG-labels.fits")
+@options.catalog_argument
+@options.table_option("The label table to write", default="CATALOG-labels.fits")
 @click.option("--model", "model_folder", type=FILE, help="Use a model that 'train' saved.")
 @click.option("--train-on", type=FILE, metavar="CATALOG", help="Learn from another catalogue.")
-@brings_in()
+@options.brings_in()
 @click.option(
     "--targets",
     type=click.Choice(TARGETS),
     help="Sources to label; 'uncertain' means unassociated, bcu and unk. [default: uncertain]",
 )
-@class_priors_option(
+@options.class_priors_option(
     help="Class priors of the sources to label. trained: as in training. selection: corrected for the selection of "
     "AGN. Or a JSON file with the prior of each class by group, such as "
     '{"unassociated": {"bll": 0.4, "fsrq": 0.2, "psr": 0.1, "msp": 0.1, "other": 0.2}}. Groups are unassociated, '
@@ -55,12 +42,12 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
     "--paper]"
 )
 @click.option("--no-class2", is_flag=True, help="Do not take the class of a low-probability association as evidence.")
-@counterparts_options
+@options.counterparts_options
 @click.option("--send", is_flag=True, help="Send the table to TOPCAT, Aladin and others by SAMP; .fits or .vot.")
-@feature_options
-@model_options
-@common_options
-@with_recipe()
+@options.feature_options
+@options.model_options
+@options.common_options
+@options.with_recipe()
 def classify(
     catalog: Path,
     output: Path | None,
@@ -97,7 +84,7 @@ def classify(
         files = read_catalogue_model(model_folder)
         loaded = brought.read(catalog)
         model = load_catalogue_model(model_folder, files, quiet=quiet)
-        chosen = [each.name for each in given_options("targets", "class_priors")]
+        chosen = [each.name for each in options.given_options("targets", "class_priors")]
         changes = {name: getattr(recipe, name) for name in chosen} | ({} if recipe.class2 else {"class2": False})
         recipe = replace(model.recipe, **changes)
     else:
@@ -148,7 +135,7 @@ def _stem(catalog: Path) -> str:
 
 def _refuse_with_model() -> None:
     settings = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs", "temperature")
-    given = given_options(
+    given = options.given_options(
         *("features", "classes", "min_significance", "own_labels", "also", "also_share"),
         *("paper", "config", "save_config", "train_on", *settings),
     )

@@ -9,22 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fermiclass.catalog import read_catalog
-from fermiclass.cli.options import (
-    FILE,
-    BroughtIn,
-    CandidateTables,
-    also_share_option,
-    brings_in,
-    catalog_argument,
-    common_options,
-    config_option,
-    counterparts_options,
-    feature_options,
-    names,
-    recipe_seed_option,
-    setting_option,
-    with_recipe,
-)
+from fermiclass.cli import options
+from fermiclass.cli.options import FILE, BroughtIn, CandidateTables
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
 from fermiclass.labelling.recipe import Recipe
@@ -42,7 +28,7 @@ def _later(about: str, name: str, *flags: str) -> Any:
 
 
 @click.command()
-@catalog_argument
+@options.catalog_argument
 @_later(
     "Score unassociated sources by any class that a later release gives them: AGN, pulsar or other.",
     "open_world",
@@ -73,9 +59,9 @@ def _later(about: str, name: str, *flags: str) -> Any:
     show_default=True,
     help="With --open: score the whole sky, or the even or odd cells of a chessboard of 15 degrees.",
 )
-@counterparts_options
-@brings_in(columns=False)
-@feature_options
+@options.counterparts_options
+@options.brings_in(columns=False)
+@options.feature_options
 @click.option(
     "--methods",
     default=_DEFAULT,
@@ -86,20 +72,20 @@ def _later(about: str, name: str, *flags: str) -> Any:
     f"the error bars. With {_CORE}, as in nimgp{_CORE}, it is the estimator as in the paper: it maximises the evidence "
     "lower bound, and learns from sources of one class.",
 )
-@setting_option("likelihood", help="Likelihood of the methods that are named.")
+@options.setting_option("likelihood", help="Likelihood of the methods that are named.")
 @click.option(
     "--baselines",
     is_flag=True,
     help="Add all baselines: other classifiers, mostly of scikit-learn. With --open each learns from two sets of "
     "features in three trainings; else each is there with +unc, too.",
 )
-@also_share_option
-@recipe_seed_option
-@config_option
+@options.also_share_option
+@options.recipe_seed_option
+@options.config_option
 @click.option("--json", "json_file", type=FILE, help="Write the results to this file.")
 @click.option("--plot", type=FILE, help="Figure of the results: .png, .pdf or .svg.")
-@common_options
-@with_recipe()
+@options.common_options
+@options.with_recipe()
 def evaluate(
     catalog: Path,
     open_world: Path | None,
@@ -155,7 +141,7 @@ def evaluate(
         known = evaluation.bright_to_faint(earlier, faint, recipe)
     else:
         known = evaluation.folds(earlier, folds or 10, recipe, seed=seed)
-    chosen = names(methods)
+    chosen = options.names(methods)
     if not {name.removesuffix(_CORE) for name in chosen}.isdisjoint((_DEFAULT, *METHODS)):
         load_tensorflow(quiet=quiet)
     own, bins = list[Method](), []

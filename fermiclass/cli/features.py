@@ -6,32 +6,23 @@ from pathlib import Path
 
 import click
 
-from fermiclass.cli.options import (
-    BroughtIn,
-    brings_in,
-    catalog_argument,
-    classes_option,
-    common_options,
-    features_option,
-    significance_option,
-    table_option,
-    with_recipe,
-)
+from fermiclass.cli import options
+from fermiclass.cli.options import BroughtIn
 from fermiclass.features import extract_features
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.recipe import Recipe
 
 
 @click.command()
-@catalog_argument
-@table_option()
-@brings_in()
-@features_option
-@classes_option
-@significance_option(help="Write sources with Signif_Avg above S only.")
+@options.catalog_argument
+@options.table_option()
+@options.brings_in()
+@options.features_option
+@options.classes_option
+@options.significance_option(help="Write sources with Signif_Avg above S only.")
 @click.option("--paper", is_flag=True, help="Features and classes of Villacampa-Calvo et al. (2021) as default.")
-@common_options
-@with_recipe()
+@options.common_options
+@options.with_recipe()
 def features(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, quiet: bool) -> None:
     """Write the table of features with their uncertainties, one row for each source.
 

@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from fermiclass.catalog import read_catalog
-from fermiclass.cli.options import (
-    BroughtIn,
-    brings_in,
-    catalog_argument,
-    classes_option,
-    common_options,
-    features_option,
-    given_options,
-    recipe_seed_option,
-    setting_option,
-    significance_option,
-    table_option,
-    with_recipe,
-)
+from fermiclass.cli import options
+from fermiclass.cli.options import BroughtIn
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.nimgp.names import EP_METHODS, LIKELIHOODS, METHODS
@@ -41,12 +29,12 @@ def _base() -> Recipe:
 
 
 @click.command()
-@catalog_argument
-@table_option()
-@brings_in(columns=False)
-@features_option
-@classes_option
-@significance_option(help="Use sources with Signif_Avg above S only.")
+@options.catalog_argument
+@options.table_option()
+@options.brings_in(columns=False)
+@options.features_option
+@options.classes_option
+@options.significance_option(help="Use sources with Signif_Avg above S only.")
 @click.option(
     "--method",
     "by",
@@ -55,8 +43,8 @@ def _base() -> Recipe:
     "[default: nimgp-fo]",
 )
 @click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Likelihood of right labels. [default: softmax]")
-@setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
-@setting_option("steps")
+@options.setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
+@options.setting_option("steps")
 @click.option(
     "--folds",
     type=click.IntRange(min=2),
@@ -64,9 +52,9 @@ def _base() -> Recipe:
     show_default=True,
     help="Number of folds. A model that learned from the other folds judges the sources of a fold.",
 )
-@recipe_seed_option
-@common_options
-@with_recipe(_base)
+@options.recipe_seed_option
+@options.common_options
+@options.with_recipe(_base)
 def outliers(
     catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, by: str | None, folds: int, quiet: bool
 ) -> None:
@@ -100,10 +88,10 @@ def outliers(
 
 
 def _expectation_propagation() -> RobustGPClassifier:
-    given = given_options("likelihood", "num_inducing", "steps")
+    given = options.given_options("likelihood", "num_inducing", "steps")
     if given:
-        options = ", ".join(sorted(each.opts[0] for each in given))
-        raise click.UsageError(f"--method {RMGPC} has its own likelihood and optimiser: leave out {options}.")
+        named = ", ".join(sorted(each.opts[0] for each in given))
+        raise click.UsageError(f"--method {RMGPC} has its own likelihood and optimiser: leave out {named}.")
     from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 
     return RobustGPClassifier()

@@ -7,16 +7,8 @@ from pathlib import Path
 import click
 
 from fermiclass.catalog import read_catalog
-from fermiclass.cli.options import (
-    FILE,
-    BroughtIn,
-    brings_in,
-    catalog_argument,
-    common_options,
-    feature_options,
-    model_options,
-    with_recipe,
-)
+from fermiclass.cli import options
+from fermiclass.cli.options import FILE, BroughtIn
 from fermiclass.io.model_folder import check_model_folder_writable
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.recipe import Checked, Recipe
@@ -27,13 +19,13 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 
 @click.command()
-@catalog_argument
+@options.catalog_argument
 @click.option("-o", "--output", type=FILE, required=True, help="The model folder to write.")
-@brings_in(columns=False)
-@feature_options
-@model_options
-@common_options
-@with_recipe()
+@options.brings_in(columns=False)
+@options.feature_options
+@options.model_options
+@options.common_options
+@options.with_recipe()
 def train(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, quiet: bool) -> None:
     """Train on the associated sources of a catalogue and save the model.
 

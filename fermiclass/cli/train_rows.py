@@ -7,16 +7,8 @@ from typing import Any
 
 import click
 
-from fermiclass.cli.options import (
-    FILE,
-    common_options,
-    hdu_option,
-    label_noise_option,
-    names,
-    rows_argument,
-    seed_option,
-    setting_option,
-)
+from fermiclass.cli import options
+from fermiclass.cli.options import FILE
 from fermiclass.io.model_folder import check_model_folder_writable
 from fermiclass.nimgp.names import METHODS, PER_SOURCE
 from fermiclass.rows import fit_rows, open_training_rows
@@ -26,7 +18,7 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 
 @click.command("train-rows")
-@rows_argument
+@options.rows_argument
 @click.option("-o", "--output", type=FILE, required=True, help="The model folder to write.")
 @click.option(
     "--features", metavar="a,b", help="Columns of features. [default: all columns x that have a column Unc_x]"
@@ -38,28 +30,28 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
     "Unc_x that exist]",
 )
 @click.option("--label", metavar="COLUMN", help="Column with the class; '' means no class. [default: CLASS]")
-@hdu_option
-@setting_option(
+@options.hdu_option
+@options.setting_option(
     "method",
     type=click.Choice([name for name in METHODS if name not in PER_SOURCE]),
     default="nimgp-fo-marginal",
     show_default=True,
     help="Treatment of the error bars.",
 )
-@setting_option("likelihood")
-@label_noise_option()
-@setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
-@setting_option("steps", default=2000, show_default=True, help="Number of training steps.")
-@setting_option("batch_size", default=1024, show_default=True, help="Number of rows in a step.")
-@setting_option("learning_rate", type=click.FloatRange(min=0, min_open=True), metavar="R")
+@options.setting_option("likelihood")
+@options.label_noise_option()
+@options.setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
+@options.setting_option("steps", default=2000, show_default=True, help="Number of training steps.")
+@options.setting_option("batch_size", default=1024, show_default=True, help="Number of rows in a step.")
+@options.setting_option("learning_rate", type=click.FloatRange(min=0, min_open=True), metavar="R")
 @click.option(
     "--checkpoint",
     type=FILE,
     metavar="FILE",
     help="Save the training in FILE (.npz) once a minute and at Ctrl-C. The same command continues from it.",
 )
-@seed_option
-@common_options
+@options.seed_option
+@options.common_options
 def train_rows(
     rows: Path,
     output: Path,
@@ -83,8 +75,8 @@ def train_rows(
     check_model_folder_writable(output)
     opened = open_training_rows(
         rows,
-        None if features is None else names(features),
-        uncertainties=None if uncertainties is None else [name or None for name in names(uncertainties)],
+        None if features is None else options.names(features),
+        uncertainties=None if uncertainties is None else [name or None for name in options.names(uncertainties)],
         label=label,
         hdu=hdu,
     )
