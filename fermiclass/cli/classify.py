@@ -9,17 +9,20 @@ import click
 
 from fermiclass.catalog import TARGETS, read_catalog
 from fermiclass.cli import options
-from fermiclass.cli.folders import load_catalogue_model, read_catalogue_model
+from fermiclass.cli.folders import load_folder, read_folder
 from fermiclass.cli.options import FILE, BroughtIn, CandidateTables
 from fermiclass.cli.train import train_with_bar
+from fermiclass.io.model_folder import CATALOGUE
 from fermiclass.io.samp import check_hub, check_sendable, send_table
 from fermiclass.io.tables import check_writable, write_table
+from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.counterparts import counterpart_table
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.show.summaries import print_counterparts, print_labels, print_sources
 from fermiclass.show.terminal import progress_bar
 
 _COMPRESSED = (".gz", ".bz2", ".xz")
+_OF_LABELLING = {"targets", "class_priors"}  # options of the recipe that do not change a model
 _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", ".ecsv")
 
 
@@ -81,10 +84,10 @@ def classify(
     table, training = None, None
     if model_folder is not None:
         _refuse_with_model()
-        files = read_catalogue_model(model_folder)
+        files = read_folder(model_folder, CATALOGUE)
         loaded = brought.read(catalog)
-        model = load_catalogue_model(model_folder, files, quiet=quiet)
-        chosen = [each.name for each in options.given_options("targets", "class_priors")]
+        model: CatalogModel = load_folder(model_folder, files, quiet=quiet)
+        chosen = [each.name for each in options.given_options(*_OF_LABELLING)]
         changes = {name: getattr(recipe, name) for name in chosen} | ({} if recipe.class2 else {"class2": False})
         recipe = replace(model.recipe, **changes)
     else:
@@ -134,11 +137,9 @@ def _stem(catalog: Path) -> str:
 
 
 def _refuse_with_model() -> None:
-    settings = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs", "temperature")
-    given = options.given_options(
-        *("features", "classes", "min_significance", "own_labels", "also", "also_share"),
-        *("paper", "config", "save_config", "train_on", *settings),
-    )
+    learned = {*options.SETTINGS, *options.RECIPE_FIELDS} - _OF_LABELLING
+    others = ("own_labels", "also", "paper", "config", "save_config", "train_on", "temperature")
+    given = options.given_options(*learned, *others)
     if given:
         names = ", ".join(each.opts[0] for each in given)
         raise click.UsageError(f"--model brings its own settings: leave out {names}")

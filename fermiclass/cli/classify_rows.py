@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
-from fermiclass.cli.folders import load_rows_model
+from fermiclass.cli.folders import load_folder, read_folder
 from fermiclass.cli.options import FILE, common_options, hdu_option, names, rows_argument
 from fermiclass.io.files import exists
-from fermiclass.rows import predict_rows
+from fermiclass.io.model_folder import ROWS
+from fermiclass.rows import RowsModel, predict_rows
 from fermiclass.rows.parquet import check_rows_place
 from fermiclass.rows.predict import connected
 from fermiclass.show.terminal import progress_bar
@@ -62,7 +63,7 @@ def classify_rows(
       fermiclass classify-rows survey.parquet --model model -o labels.parquet --dask tcp://127.0.0.1:8786
     """  # noqa: D301
     check_rows_place(output, rows, *(rows.glob("*.parquet") if exists(rows) else ()))
-    model = load_rows_model(model_folder, quiet=quiet)
+    model: RowsModel = load_folder(model_folder, read_folder(model_folder, ROWS), quiet=quiet)
     opened = model.open(rows, keep=names(keep or ""), hdu=hdu)
     with connected(dask) if dask else nullcontext() as client, progress_bar("labelling", quiet=quiet) as progress:
         predict_rows(

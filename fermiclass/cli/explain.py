@@ -13,12 +13,12 @@ from fermiclass.analysis.explain import explain as explain_source
 from fermiclass.catalog import Catalog, read_sources
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.source_names import find_source
-from fermiclass.cli.folders import load_catalogue_model, look_for, read_catalogue_model
+from fermiclass.cli.folders import load_folder, look_for, read_folder
 from fermiclass.cli.options import FILE, BroughtIn, brings_in, class_priors_option, common_options
 from fermiclass.cli.train import train_with_bar
 from fermiclass.errors import CatalogError
 from fermiclass.io.files import check_figure_place, exists, write_figure
-from fermiclass.io.model_folder import ModelFiles
+from fermiclass.io.model_folder import CATALOGUE, ModelFiles
 from fermiclass.labelling.catalog_model import origin_of
 from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.labelling.counterparts import BEFORE, COUNTERPARTS_KEY
@@ -80,7 +80,7 @@ def explain(
         raise CatalogError(f"there is no label table or model folder '{labels_or_model}'. Check the name.")
     about: Labels | ModelFiles
     if labels_or_model.is_dir():
-        about = read_catalogue_model(labels_or_model)
+        about = read_folder(labels_or_model, CATALOGUE)
         made_of = trained_on = origin_of(about.model)
     elif class_priors is not None:
         raise click.UsageError("a label table contains its own class priors: leave out --class-priors")
@@ -108,7 +108,7 @@ def explain(
         _compare(about, explained)
     else:
         trained_on.check(training.origin, f"the model in '{labels_or_model}'")
-        model = load_catalogue_model(labels_or_model, about, quiet=quiet)
+        model = load_folder(labels_or_model, about, quiet=quiet)
         explained = explain_source(model, loaded, found, train_on=training, class_priors=class_priors)
     if plot is not None:
         from matplotlib.figure import Figure

@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from fermiclass.catalog import Catalog, read_sources
 from fermiclass.catalog.origin import Origin
 from fermiclass.errors import CatalogError, ModelFolderError
 from fermiclass.io.model_folder import CATALOGUE, ESTIMATOR, ROWS, ModelFiles, read_model_folder
-from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.nimgp.prediction.first_order import in_numpy
 from fermiclass.nimgp.settings import Settings
 from fermiclass.saved import load_model
 from fermiclass.show.terminal import load_tensorflow
-
-if TYPE_CHECKING:
-    from fermiclass.rows import RowsModel
-
-
-def read_catalogue_model(folder: Path) -> ModelFiles:
-    """Return the content of a folder with a model of catalogues, without starting TensorFlow."""
-    return _read(folder, CATALOGUE)
-
-
-def load_catalogue_model(folder: Path, files: ModelFiles, *, quiet: bool) -> CatalogModel:
-    """Load a model of catalogues; `files` are those of :func:`read_catalogue_model`."""
-    return cast("CatalogModel", _load(folder, files, quiet=quiet))
-
-
-def load_rows_model(folder: Path, *, quiet: bool) -> RowsModel:
-    """Load a model of rows."""
-    return cast("RowsModel", _load(folder, _read(folder, ROWS), quiet=quiet))
 
 
 def look_for(origin: Origin, beside: Path, option: str) -> Catalog:
@@ -52,7 +33,8 @@ def look_for(origin: Origin, beside: Path, option: str) -> Catalog:
     )
 
 
-def _load(folder: Path, files: ModelFiles, *, quiet: bool) -> Any:
+def load_folder(folder: Path, files: ModelFiles, *, quiet: bool) -> Any:
+    """Load a model of any kind; `files` are those of :func:`read_folder`. TensorFlow starts if the model needs it."""
     try:
         light = in_numpy(Settings.from_json(files.estimator))
     except (ValueError, TypeError, AttributeError):  # the model is damaged: load_model says how
@@ -62,7 +44,8 @@ def _load(folder: Path, files: ModelFiles, *, quiet: bool) -> Any:
     return load_model(folder, files)
 
 
-def _read(folder: Path, kind: str) -> ModelFiles:
+def read_folder(folder: Path, kind: str) -> ModelFiles:
+    """Return the content of a folder with a model of a kind, without starting TensorFlow."""
     files = read_model_folder(folder)
     if files.kind != kind:
         trained_on, use = {

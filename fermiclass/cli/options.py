@@ -6,6 +6,7 @@ import logging
 import platform
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce, wraps
 from pathlib import Path
@@ -55,13 +56,10 @@ def _options(*options: Decorator) -> Decorator:
 def _label_noise(text: str) -> float | str:
     if text == LEARNED:
         return text
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = -1.0
-    if not 0 <= rate < 1:
-        raise click.BadParameter(f"'{text}' is neither '{LEARNED}' nor a number from 0 to below 1.")
-    return rate
+    with suppress(ValueError):
+        if 0 <= (rate := float(text)) < 1:
+            return rate
+    raise click.BadParameter(f"'{text}' is neither '{LEARNED}' nor a number from 0 to below 1.")
 
 
 def _kernel(text: str) -> str:
@@ -416,8 +414,8 @@ def counterparts_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 # --- the recipe ------------------------------------------------------------------------------------------------------
 
-_SETTINGS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
-_FIELDS = ("features", "classes", "min_significance", "targets", "class_priors", "also_share")
+SETTINGS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
+RECIPE_FIELDS = ("features", "classes", "min_significance", "targets", "class_priors", "also_share")
 
 
 def with_recipe(base: Callable[[], Recipe] = Recipe) -> Decorator:
@@ -446,7 +444,7 @@ def _recipe(base: Callable[[], Recipe], chosen: dict[str, Any]) -> Recipe:
         found = {name: chosen.pop(name, None) for name in names}
         return {name: value for name, value in found.items() if value is not None}
 
-    settings, fields, others = take(*_SETTINGS), take(*_FIELDS), take("config", "paper", "temperature", "seed")
+    settings, fields, others = take(*SETTINGS), take(*RECIPE_FIELDS), take("config", "paper", "temperature", "seed")
     config, paper = others.get("config"), others.get("paper")
     if {"steps", "epochs"} <= settings.keys():
         raise click.UsageError("--steps and --epochs cannot be combined: give one of them")

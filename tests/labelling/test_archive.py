@@ -13,9 +13,9 @@ from sklearn.exceptions import NotFittedError
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, load_model, save_model, train
 from fermiclass.catalog import THREE_CLASSES
-from fermiclass.cli.folders import read_catalogue_model
+from fermiclass.cli.folders import read_folder
 from fermiclass.errors import ModelFolderError, OutputError
-from fermiclass.io.model_folder import FORMAT_VERSION, check_model_folder_writable, read_model_folder
+from fermiclass.io.model_folder import CATALOGUE, FORMAT_VERSION, check_model_folder_writable, read_model_folder
 from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.settings import InputOptions, TrainingOptions
@@ -137,7 +137,7 @@ def test_a_classifier_alone_comes_back(kernel, tmp_path):
     with pytest.raises(ValueError, match="Unc_u"):
         back.predict_proba(frame[["u", "v"]])
     with pytest.raises(ModelFolderError, match="load_model"):
-        read_catalogue_model(tmp_path / "model")
+        read_folder(tmp_path / "model", CATALOGUE)
 
 
 @pytest.mark.parametrize("likelihood", ["gaussian", "ordinal"])
