@@ -86,49 +86,32 @@ def supported_features(catalog: Catalog) -> tuple[Feature, ...]:
 
 
 def _of_column(
-    name: str,
-    column: str,
-    transform: Transform,
-    about: str,
-    ucd: str,
-    *,
-    errors: bool = True,
-    unit: str = "",
-    cap: float = math.inf,
+    name: str, transform: Transform, about: str, ucd: str, *, errors: bool = True, unit: str = "", cap: float = math.inf
 ) -> Feature:
-    """Return the feature of a column with errors in the column ``Unc_...``, or without any."""
+    """Return the feature of the column in its name, with errors in the column ``Unc_...``, or without any."""
+    column = name.removeprefix("ln_").removeprefix("asinh_")
     columns = (column, f"Unc_{column}") if errors else (column,)
     return Feature(name, (Column(columns, cap=cap),), transform, about, unit, ucd)
 
 
 _FLUX = "phot.flux;em.gamma"
 
-_LN_FLUX = _of_column("ln_Flux1000", "Flux1000", LOG, "ln of Flux1000 / (ph cm-2 s-1), 1 to 100 GeV", _FLUX)
-_LN_SIGNIF = _of_column("ln_Signif_Avg", "Signif_Avg", LOG, "ln of Signif_Avg", "stat.snr", errors=False)
-_LN_PIVOT = _of_column("ln_Pivot_Energy", "Pivot_Energy", LOG, "ln of Pivot_Energy / MeV", "em.energy", errors=False)
-_LP_INDEX = _of_column("LP_Index", "LP_Index", IDENTITY, "LogParabola: photon index at Pivot_Energy", "spect.index")
-_LP_BETA = _of_column("LP_beta", "LP_beta", IDENTITY, "LogParabola: curvature beta", "spect.index")
-_ASINH_CURV = _of_column(
-    "asinh_LP_SigCurv", "LP_SigCurv", ASINH, "LogParabola: asinh of LP_SigCurv", "stat.snr", errors=False
-)
-_FLUX1000 = _of_column("Flux1000", "Flux1000", IDENTITY, "Photon flux, 1 to 100 GeV", _FLUX, unit="ph cm-2 s-1")
-_LN_CURV = _of_column(
-    "ln_LP_SigCurv", "LP_SigCurv", ROUNDED_LOG, "ln of LP_SigCurv to 0.01, 0 made 0.1", "stat.snr", errors=False
-)
-_LN_VARIABILITY = _of_column(
-    "ln_Variability_Index", "Variability_Index", LOG, "ln of Variability_Index", "src.var.index", errors=False
-)
+_LN_FLUX = _of_column("ln_Flux1000", LOG, "ln of Flux1000 / (ph cm-2 s-1), 1 to 100 GeV", _FLUX)
+_LN_SIGNIF = _of_column("ln_Signif_Avg", LOG, "ln of Signif_Avg", "stat.snr", errors=False)
+_LN_PIVOT = _of_column("ln_Pivot_Energy", LOG, "ln of Pivot_Energy / MeV", "em.energy", errors=False)
+_LP_INDEX = _of_column("LP_Index", IDENTITY, "LogParabola: photon index at Pivot_Energy", "spect.index")
+_LP_BETA = _of_column("LP_beta", IDENTITY, "LogParabola: curvature beta", "spect.index")
+_ASINH_CURV = _of_column("asinh_LP_SigCurv", ASINH, "LogParabola: asinh of LP_SigCurv", "stat.snr", errors=False)
+_FLUX1000 = _of_column("Flux1000", IDENTITY, "Photon flux, 1 to 100 GeV", _FLUX, unit="ph cm-2 s-1")
+_LN_CURV = _of_column("ln_LP_SigCurv", ROUNDED_LOG, "ln of LP_SigCurv to 0.01, 0 made 0.1", "stat.snr", errors=False)
+_LN_VARIABILITY = _of_column("ln_Variability_Index", LOG, "ln of Variability_Index", "src.var.index", errors=False)
 # An error of 10 means that the fractional variability is not constrained (9.999999 in DR1).
-_FRAC_VARIABILITY = _of_column(
-    "Frac_Variability", "Frac_Variability", IDENTITY, "Fractional variability", "src.var.amplitude", cap=9.99
-)
+_FRAC_VARIABILITY = _of_column("Frac_Variability", IDENTITY, "Fractional variability", "src.var.amplitude", cap=9.99)
 _ASINH_PLEC = _of_column(
-    "asinh_PLEC_SigCurv", "PLEC_SigCurv", ASINH, "Exponential cutoff: asinh of PLEC_SigCurv", "stat.snr", errors=False
+    "asinh_PLEC_SigCurv", ASINH, "Exponential cutoff: asinh of PLEC_SigCurv", "stat.snr", errors=False
 )
-_LN_ENERGY_FLUX = _of_column(
-    "ln_Energy_Flux100", "Energy_Flux100", LOG, "ln of Energy_Flux100 / (erg cm-2 s-1), 0.1 to 100 GeV", _FLUX
-)
-_PL_INDEX = _of_column("PL_Index", "PL_Index", IDENTITY, "Power law: photon index", "spect.index")
+_LN_ENERGY_FLUX = _of_column("ln_Energy_Flux100", LOG, "ln of Energy_Flux100 / (erg cm-2 s-1), 0.1 to 100 GeV", _FLUX)
+_PL_INDEX = _of_column("PL_Index", IDENTITY, "Power law: photon index", "spect.index")
 
 #: The six features of the main paper, in a form that suits faint sources.
 SIX_FEATURES: tuple[Feature, ...] = (_LN_FLUX, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _ASINH_CURV)
@@ -171,7 +154,7 @@ EXTENDED_FEATURES: tuple[Feature, ...] = (
 )
 
 _ASINH_GLAT = _of_column(
-    "asinh_GLAT", "GLAT", ASINH_DISTANCE, f"asinh of |GLAT| / {DISC:g} deg", "pos.galactic.lat", errors=False
+    "asinh_GLAT", ASINH_DISTANCE, f"asinh of |GLAT| / {DISC:g} deg", "pos.galactic.lat", errors=False
 )
 
 #: The extended set, and how far a source lies from the Galactic plane: the default.
