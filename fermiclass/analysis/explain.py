@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -220,7 +220,7 @@ def explain(
     x, x_var = table.X[0], table.X_var[0]
     D = len(x)
     kinds = feature_kinds(model.features)
-    expectation = _Expectation(model, training, x, x_var)
+    expectation = _expectation(model, training, x, x_var)
 
     # Rows: the source, the source without error bars, the source with each feature, or each kind, replaced in turn, and
     # the source without the evidence of CLASS2, which counts as one more kind where there is any.
@@ -285,30 +285,29 @@ def _training_sources(model: CatalogModel, catalog: Catalog) -> FeatureTable:
     return table
 
 
-class _Expectation:
-    """e and s² of :func:`explain` for any features of a source with ``x`` and ``x_var``, ``(D,)``."""
+def _expectation(
+    model: CatalogModel, training: FeatureTable, x: FloatArray, x_var: FloatArray
+) -> Callable[[Sequence[int]], tuple[FloatArray, FloatArray]]:
+    """Return the function that gives e and s² of :func:`explain` for any features of a source, from all others."""
+    from fermiclass.nimgp.inputs.prior import InputPrior
 
-    def __init__(self, model: CatalogModel, training: FeatureTable, x: FloatArray, x_var: FloatArray) -> None:
-        from fermiclass.nimgp.inputs.prior import InputPrior
+    centre, scale, _ = model.fitted.scaling
+    population = InputPrior.population(
+        (training.X - centre) / scale, training.X_var / scale**2, iterations=_DECONVOLUTION_STEPS
+    )
+    mean, covariance = population.mean[0], np.linalg.inv(population.precision[0])
+    offset, variance = (x - centre) / scale - mean, x_var / scale**2
 
-        self.centre, self.scale, _ = model.fitted.scaling
-        population = InputPrior.population(
-            (training.X - self.centre) / self.scale, training.X_var / self.scale**2, iterations=_DECONVOLUTION_STEPS
-        )
-        self.mean, self.covariance = population.mean[0], np.linalg.inv(population.precision[0])
-        self.offset, self.variance = (x - self.centre) / self.scale - self.mean, x_var / self.scale**2
-
-    def __call__(self, features: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-        """Return the expected values of these features from all others, and their variances."""
+    def expected(features: Sequence[int]) -> tuple[FloatArray, FloatArray]:
         j = np.asarray(features)
-        rest = np.setdiff1d(np.arange(len(self.offset)), j)
-        weights = np.linalg.solve(
-            self.covariance[np.ix_(rest, rest)] + np.diag(self.variance[rest]), self.covariance[np.ix_(rest, j)]
-        )
-        expected = self.mean[j] + weights.T @ self.offset[rest]
-        variance = np.diag(self.covariance)[j] - np.sum(weights * self.covariance[np.ix_(rest, j)], axis=0)
-        scale = self.scale[j]
-        return self.centre[j] + scale * expected, scale**2 * np.maximum(variance, 0.0)
+        rest = np.setdiff1d(np.arange(len(offset)), j)
+        across = covariance[np.ix_(rest, j)]
+        weights = np.linalg.solve(covariance[np.ix_(rest, rest)] + np.diag(variance[rest]), across)
+        left = np.diag(covariance)[j] - np.sum(weights * across, axis=0)
+        value = centre[j] + scale[j] * (mean[j] + weights.T @ offset[rest])
+        return value, scale[j] ** 2 * np.maximum(left, 0.0)
+
+    return expected
 
 
 def _nearest(model: CatalogModel, training: FeatureTable, catalog: Catalog, source: FeatureTable, number: int) -> Table:

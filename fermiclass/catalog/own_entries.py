@@ -148,8 +148,7 @@ def _row_of_model(model: Any) -> dict[str, Any]:
         row[REFERENCE] = parameters["reference"].quantity.to("MeV")
         covariance = spectrum.covariance.get_subcovariance([parameters["alpha"], parameters["beta"]])
         row[COVARIANCE] = float(covariance.data[0, 1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         pivot = getattr(spectrum, "pivot_energy", None)
     if pivot is not None and np.isfinite(pivot.value):
         row["Pivot_Energy"] = pivot.to("MeV")

@@ -29,9 +29,8 @@ def to_fits(table: Table) -> bytes:
         data = np.asarray(table[name])
         data = np.char.encode(data, "ascii", "replace") if data.dtype.kind == "U" else data
         bare[name] = plain_column(data, table[name].unit, None, None)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(action="ignore", category=AstropyWarning):
         # Units that the FITS standard does not know are written as they are.
-        warnings.simplefilter("ignore", AstropyWarning)
         hdu = fits.table_to_hdu(bare)
     hdu.name = "FERMICLASS"
     for number, name in enumerate(table.colnames, start=1):
@@ -55,8 +54,7 @@ def to_fits(table: Table) -> bytes:
 
 def from_fits(content: bytes, columns: Collection[str] = (), usual: Collection[str] = ()) -> Table:
     """Return the table of a FITS file that :func:`hdu_table` chooses. Raises any error of astropy for damaged files."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AstropyWarning)
+    with warnings.catch_warnings(action="ignore", category=AstropyWarning):
         warnings.filterwarnings("error", ".*truncated", AstropyUserWarning)
         with fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False, character_as_bytes=True) as hdus:
             return hdu_table(hdus, columns, usual)

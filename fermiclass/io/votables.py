@@ -45,9 +45,8 @@ def to_votable(table: Table) -> bytes:
     bare = check_dimensions(table, 2).copy()
     bare.meta.clear()
     stream = io.BytesIO()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(action="ignore", category=AstropyWarning):
         # VOUnit deprecates erg, the unit of our energy fluxes. Names that are not valid as an XML ID get another ID.
-        warnings.simplefilter("ignore", AstropyWarning)
         file = VOTableFile.from_table(bare)
         element = file.get_first_table()
         element.name = "fermiclass"
@@ -82,9 +81,8 @@ def from_votable(content: bytes, columns: Collection[str] = ()) -> Table:
             if starts and tag == "STREAM" and "href" in attributes:
                 place = attributes["href"]
                 raise ValueError(f"its data are not in the file but at '{place}', which is not opened: put them in")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(action="ignore", category=AstropyWarning):
         # Units and names of other tools may break the standard and still be clear.
-        warnings.simplefilter("ignore", AstropyWarning)
         tables = list(parse(io.BytesIO(content), verify="ignore").iter_tables())
         element = the_table(tables, [[field.name for field in table.fields] for table in tables], columns)
         table = element.to_table(use_names_over_ids=True)

@@ -16,30 +16,22 @@ if TYPE_CHECKING:
 #: The colours of Okabe & Ito without yellow and black, then the darkest three of Paul Tol's muted scheme.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#332288", "#882255", "#999933")
 
-#: Classes with a fixed colour. Other names take the remaining colours of `PALETTE`, in order.
-CLASS_COLOURS = {
-    "bll": "#0072B2",
-    "fsrq": "#D55E00",
-    "psr": "#009E73",
-    "pulsar": "#117733",
-    "agn": "#332288",
-    "msp": "#CC79A7",
-    "bcu": "#E69F00",
-    "other": "#6E6E6E",
-    "": "#B0B0B0",
+_STYLES = {  # colour and marker of a class
+    "bll": ("#0072B2", "o"),
+    "fsrq": ("#D55E00", "s"),
+    "psr": ("#009E73", "^"),
+    "pulsar": ("#117733", "v"),
+    "agn": ("#332288", "p"),
+    "msp": ("#CC79A7", "D"),
+    "bcu": ("#E69F00", "P"),
+    "other": ("#6E6E6E", "X"),
+    "": ("#B0B0B0", "."),
 }
 
-_CLASS_MARKERS = {
-    "bll": "o",
-    "fsrq": "s",
-    "psr": "^",
-    "pulsar": "v",
-    "agn": "p",
-    "msp": "D",
-    "bcu": "P",
-    "other": "X",
-    "": ".",
-}
+#: Classes with a fixed colour. Other names take the remaining colours of `PALETTE`, in order.
+CLASS_COLOURS = {name: colour for name, (colour, _) in _STYLES.items()}
+
+_CLASS_MARKERS = {name: marker for name, (_, marker) in _STYLES.items()}
 _MARKERS = ("D", "P", "v", "<", ">", "p", "h", "*", "d")
 
 _PALEST = 0.25  # strength of the colour at the lowest confidence

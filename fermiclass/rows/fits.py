@@ -53,8 +53,7 @@ class FITSRows(TableRows):
 def open_fits(path: Path, hdu: int | str) -> fits.FITS_rec:
     """Map a binary table into memory; RowsError if that is not possible."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AstropyWarning)
+        with warnings.catch_warnings(action="ignore", category=AstropyWarning):
             warnings.filterwarnings("error", "File may have been truncated")
             with fits.open(path, memmap=True) as hdus:
                 if hdus._file.compression:  # it would be unpacked in memory

@@ -71,9 +71,8 @@ def load_tensorflow(*, quiet: bool, large: bool = False) -> None:
     with (
         console.status("starting TensorFlow ...") if console.is_terminal and not quiet else nullcontext(),
         tempfile.TemporaryFile() as sink,
-        warnings.catch_warnings(),
+        warnings.catch_warnings(action="ignore"),
     ):
-        warnings.simplefilter("ignore")
         os.dup2(sink.fileno(), 2)
         # TensorFlow imports this module to register optimisers and goes on without it: a second less, in which Keras
         # and Matplotlib would be imported. tf.keras still works.
