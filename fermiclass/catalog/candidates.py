@@ -151,7 +151,8 @@ class Candidates:
         covariance, errors = _covariance(plain, source)
         categories, membership, by = _categories(plain)
         if covers is None:
-            named = max((float(np.mean(_lat_names(plain, name))) for name in plain.colnames), default=0.0)
+            texts = [np.asarray(plain[name]) for name in plain.colnames if plain[name].dtype.kind == "U"]
+            named = max((float(np.mean(np.char.find(each, _LAT_NAME) >= 0)) for each in texts), default=0.0)
             covers = "ellipses" if named > 0.99 else "claims" if named > 0.01 else "all"
         if covers == "all" and len(rows) < _NEIGHBOURS:
             raise CatalogError(
@@ -344,8 +345,3 @@ def _categories(table: Table) -> tuple[tuple[str, ...], FloatArray, str]:
     membership = np.stack([1.0 - above[:, 0], above[:, 0] - above[:, 1], above[:, 1]], axis=1)
     shown = f"flux below {edges[0]:.3g}, up to {edges[1]:.3g}, above"
     return ("faint", "middle", "bright"), membership, f"categories: {shown}"
-
-
-def _lat_names(table: Table, name: str) -> NDArray[np.bool_]:
-    values = np.asarray(table[name])
-    return np.char.find(values, _LAT_NAME) >= 0 if values.dtype.kind == "U" else np.zeros(len(table), bool)

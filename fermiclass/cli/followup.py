@@ -10,7 +10,7 @@ import click
 
 from fermiclass.analysis.followup import CRITERIA
 from fermiclass.analysis.followup import followup as rank
-from fermiclass.catalog import CLASS_TREE, Catalog
+from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import NATURES
 from fermiclass.catalog.other_list import OtherList
 from fermiclass.cli.folders import look_for
@@ -19,6 +19,15 @@ from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.target_lists import check_targets, read_list, write_targets
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.summaries import print_followup
+
+
+def _bits(text: str) -> tuple[int, ...]:
+    if text == "none":
+        return ()
+    try:
+        return tuple(int(bit) for bit in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"'{text}' is neither 'none' nor bits such as 4,8.", param_hint="--flags") from None
 
 
 @click.command()
@@ -75,11 +84,13 @@ from fermiclass.show.summaries import print_followup
 )
 @click.option(
     "--status",
+    type=names,
     metavar="a,b",
     help="Keep sources of these kinds: unassociated, bcu, unk, associated, identified. [default: all]",
 )
 @click.option(
     "--flags",
+    type=_bits,
     metavar="BITS|none",
     help="Leave out sources with any of these bits of LABEL_FLAGS. [default: 4,8 with --want, else none]",
 )
@@ -118,8 +129,6 @@ def followup(
     charts: Path | None,
     beam: float | None,
     catalog: Path | None,
-    status: str | None,
-    flags: str | None,
     quiet: bool,
     **chosen: Any,
 ) -> None:
@@ -138,11 +147,11 @@ def followup(
     if charts is not None:
         check_figure_place(charts, labels, catalog, *excluded)
     about = Labels.read(labels)
-    around = None if charts is None else _catalogue_of(about, labels, catalog)
+    around = None
+    if charts is not None:
+        around = BroughtIn().again(catalog, about) if catalog else look_for(about.of, labels, "--catalog")
     ranking = rank(
         about.table,
-        status=None if status is None else names(status),
-        flags=None if flags is None else _bits(flags),
         exclude=[OtherList.of(read_list(path), path.name) for path in excluded],
         **chosen,
     )
@@ -155,17 +164,3 @@ def followup(
         write_targets(ranking, output)
     if not quiet:
         print_followup(ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10)
-
-
-def _catalogue_of(labels: Labels, path: Path, given: Path | None) -> Catalog:
-    """Return the given catalogue, or that which was labelled."""
-    return look_for(labels.of, path, "--catalog") if given is None else BroughtIn().again(given, labels)
-
-
-def _bits(text: str) -> tuple[int, ...]:
-    if text == "none":
-        return ()
-    try:
-        return tuple(int(bit) for bit in text.split(","))
-    except ValueError:
-        raise click.BadParameter(f"'{text}' is neither 'none' nor bits such as 4,8.", param_hint="--flags") from None

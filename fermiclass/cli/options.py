@@ -39,6 +39,11 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 FILE = click.Path(path_type=Path)  # a file or folder, which need not exist
 
 
+def names(text: str) -> list[str]:
+    """Return the names of a comma-separated list."""
+    return [name.strip() for name in text.split(",")] if text.strip() else []
+
+
 def completing(words: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
     """Return what completes the last of some words, with commas between them, in a shell."""
 
@@ -343,15 +348,20 @@ class BroughtIn:
 
 def brings_in(*, columns: bool = True) -> Decorator:
     """Return the options ``--join``, ``--labels``, ``--also`` and ``--columns``; the command gets ``brought``."""
+    of_own = [columns_option, bins_option] if columns else []
+    return _gathered(BroughtIn, "brought", *of_own, join_option, labels_option, also_option)
+
+
+def _gathered(kind: type[Any], name: str, *options: Decorator) -> Decorator:
+    """Return options with the names of a dataclass's fields; the command gets them in one, under a name."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def run(**given: Any) -> Any:
-            brought = {each.name: given.pop(each.name) for each in fields(BroughtIn) if each.name in given}
-            return command(brought=BroughtIn(**brought), **given)
+            values = {each.name: given.pop(each.name) for each in fields(kind) if each.name in given}
+            return command(**{name: kind(**values)}, **given)
 
-        of_own = [columns_option, bins_option] if columns else []
-        return _options(*of_own, join_option, labels_option, also_option)(run)
+        return _options(*options)(run)
 
     return decorate
 
@@ -360,56 +370,54 @@ def brings_in(*, columns: bool = True) -> Decorator:
 class CandidateTables:
     """What the options ``--counterparts``, ``--covers`` and ``--counterparts-of`` say."""
 
-    files: tuple[Path, ...] = ()
-    covers: str | None = None
-    kinds: tuple[str, ...] = ("agn",)
-    statuses: tuple[str, ...] = STATUSES[:1]
+    files: tuple[Path, ...]
+    covers: str | None
+    kinds: list[str]
+    statuses: list[str]
 
     def read(self) -> list[Candidates]:
         """Return the tables."""
         return [Candidates.read(path, self.covers, self.kinds, self.statuses) for path in self.files]
 
 
-def counterparts_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of :class:`CandidateTables`; the command gets ``candidates``."""
-
-    @wraps(command)
-    def run(
-        counterparts: tuple[Path, ...], covers: str | None, counterparts_of: str, counterparts_for: str, **rest: Any
-    ) -> Any:
-        kinds, statuses = tuple(names(counterparts_of)), tuple(names(counterparts_for))
-        return command(candidates=CandidateTables(counterparts, covers, kinds, statuses), **rest)
-
-    return _options(
-        click.option(
-            "--counterparts",
-            type=FILE,
-            multiple=True,
-            metavar="FILE",
-            help="Table of objects that may be the counterparts of unassociated sources: names and positions, maybe "
-            "with errors, a category or a flux. It is evidence of their classes.",
-        ),
-        click.option(
-            "--covers",
-            type=click.Choice(COVERS),
-            help="What these tables cover: all of a part of the sky, only the error ellipses of sources, or claimed "
-            "counterparts. [default: by names of LAT sources in the table]",
-        ),
-        click.option(
-            "--counterparts-of",
-            default="agn",
-            show_default=True,
-            metavar="a,b",
-            help="Kinds of sources that have such counterparts: agn, pulsar, other.",
-        ),
-        click.option(
-            "--counterparts-for",
-            default=STATUSES[0],
-            show_default=True,
-            metavar="a,b",
-            help=f"Sources for which counterparts are sought: some of {', '.join(STATUSES)}.",
-        ),
-    )(run)
+#: The options of :class:`CandidateTables`; the command gets ``candidates``.
+counterparts_options = _gathered(
+    CandidateTables,
+    "candidates",
+    click.option(
+        "--counterparts",
+        "files",
+        type=FILE,
+        multiple=True,
+        metavar="FILE",
+        help="Table of objects that may be the counterparts of unassociated sources: names and positions, maybe "
+        "with errors, a category or a flux. It is evidence of their classes.",
+    ),
+    click.option(
+        "--covers",
+        type=click.Choice(COVERS),
+        help="What these tables cover: all of a part of the sky, only the error ellipses of sources, or claimed "
+        "counterparts. [default: by names of LAT sources in the table]",
+    ),
+    click.option(
+        "--counterparts-of",
+        "kinds",
+        type=names,
+        default="agn",
+        show_default=True,
+        metavar="a,b",
+        help="Kinds of sources that have such counterparts: agn, pulsar, other.",
+    ),
+    click.option(
+        "--counterparts-for",
+        "statuses",
+        type=names,
+        default=STATUSES[0],
+        show_default=True,
+        metavar="a,b",
+        help=f"Sources for which counterparts are sought: some of {', '.join(STATUSES)}.",
+    ),
+)
 
 
 # --- the recipe ------------------------------------------------------------------------------------------------------
@@ -494,11 +502,6 @@ def table_option(what: str = "The table to write", *, default: str | None = None
 
 
 rows_argument = click.argument("rows", type=FILE)
-
-
-def names(text: str) -> list[str]:
-    """Return the names of a comma-separated list."""
-    return [name.strip() for name in text.split(",")] if text.strip() else []
 
 
 hdu_option = click.option(

@@ -21,10 +21,14 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 @options.rows_argument
 @click.option("-o", "--output", type=FILE, required=True, help="The model folder to write.")
 @click.option(
-    "--features", metavar="a,b", help="Columns of features. [default: all columns x that have a column Unc_x]"
+    "--features",
+    type=options.names,
+    metavar="a,b",
+    help="Columns of features. [default: all columns x that have a column Unc_x]",
 )
 @click.option(
     "--uncertainties",
+    type=lambda text: [name or None for name in options.names(text)],
     metavar="Unc_a,,…",
     help="Columns of the features' standard deviations; empty for a feature without errors. [default: the columns "
     "Unc_x that exist]",
@@ -55,8 +59,8 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 def train_rows(
     rows: Path,
     output: Path,
-    features: str | None,
-    uncertainties: str | None,
+    features: list[str] | None,
+    uncertainties: list[str | None] | None,
     label: str | None,
     hdu: int | str,
     checkpoint: Path | None,
@@ -73,13 +77,7 @@ def train_rows(
       fermiclass train-rows survey.parquet -o model --features g_r,r_i --label type --checkpoint survey.npz
     """  # noqa: D301
     check_model_folder_writable(output)
-    opened = open_training_rows(
-        rows,
-        None if features is None else options.names(features),
-        uncertainties=None if uncertainties is None else [name or None for name in options.names(uncertainties)],
-        label=label,
-        hdu=hdu,
-    )
+    opened = open_training_rows(rows, features, uncertainties=uncertainties, label=label, hdu=hdu)
     load_tensorflow(quiet=quiet, large=True)
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 

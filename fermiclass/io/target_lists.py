@@ -102,11 +102,8 @@ def _in_few_digits(table: Table) -> Table:
         column = table[name]
         if column.dtype.kind == "f" and column.ndim == 1:
             numbers = np.ma.filled(np.ma.asarray(column, np.float64), np.nan)
-            few = (
-                np.round(numbers, 4)
-                if column.unit == "deg" or name in PLACE
-                else [float(f"{x:.4g}") for x in numbers.tolist()]
-            )
+            is_angle = column.unit == "deg" or name in PLACE
+            few = np.round(numbers, 4) if is_angle else [float(f"{x:.4g}") for x in numbers.tolist()]
             shown[name] = np.minimum(few, 0.9999) if name.startswith(("P_", "Sum_P_")) else few
     return shown
 

@@ -270,9 +270,7 @@ def counterpart_table(labels: Table, candidates: Sequence[Candidates], *, least:
     of_kind = kinds_of_classes(about.grouping, about.classes).astype(float)
     after = np.stack([np.asarray(labels[f"P_{name}"], float) for name in about.classes], axis=1) @ of_kind
     status = np.asarray(labels[STATUS]).astype(str)
-    parts: dict[str, list[Any]] = {
-        name: [] for name in ("ROW", "CPT_NAME", "CPT_RA", "CPT_DEC", "P_CPT", "BF_CPT", "CPT_TABLE")
-    }
+    parts: dict[str, list[Any]] = {name: [] for name in list(_COLUMNS)[1:]}  # Source_Name comes last
     used = _used(candidates, strengths, labels)
     total = together(used, status, capped=False)
     for each, strength, near in used:

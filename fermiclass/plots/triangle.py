@@ -76,22 +76,18 @@ def _frame(axes: Axes, names: Sequence[str], colours: Sequence[str]) -> None:
     axes.axis("off")
     axes.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.12, CORNERS[2, 1] + 0.1))
     axes.add_patch(Polygon(CORNERS, closed=True, fill=False, edgecolor="0.2", linewidth=1.0, zorder=2))
-    for level in (0.2, 0.4, 0.6, 0.8):
-        for c in range(3):
-            ends = np.zeros((2, 3))
-            ends[:, c] = level
-            ends[0, (c + 1) % 3] = ends[1, (c + 2) % 3] = 1.0 - level
-            axes.plot(*to_plane(ends).T, color="0.88", linewidth=0.6, zorder=1)
-    for middle in 0.5 * (1.0 - np.eye(3)):  # of an edge
-        ends = np.stack([np.full(3, 1.0 / 3.0), middle])
-        axes.plot(*to_plane(ends).T, color="0.4", linewidth=0.8, linestyle="--", zorder=2)
     ticks = ((-0.015, 0.0, "right", "center"), (0.0, -0.015, "center", "top"), (0.015, 0.0, "left", "center"))
     for level in (0.2, 0.4, 0.6, 0.8):
         for c, (dx, dy, ha, va) in enumerate(ticks):  # an edge shows the probability of the class at its end
-            p = np.zeros(3)
-            p[c], p[(c - 1) % 3] = level, 1.0 - level
-            x, y = to_plane(p)
-            axes.text(x + dx, y + dy, f"{level:g}", ha=ha, va=va, fontsize="x-small", color=colours[c])
+            ends = np.zeros((2, 3))
+            ends[:, c] = level
+            ends[0, (c + 1) % 3] = ends[1, (c + 2) % 3] = 1.0 - level
+            line = to_plane(ends)
+            axes.plot(*line.T, color="0.88", linewidth=0.6, zorder=1)
+            axes.text(*line[1] + (dx, dy), f"{level:g}", ha=ha, va=va, fontsize="x-small", color=colours[c])
+    for middle in 0.5 * (1.0 - np.eye(3)):  # of an edge
+        ends = np.stack([np.full(3, 1.0 / 3.0), middle])
+        axes.plot(*to_plane(ends).T, color="0.4", linewidth=0.8, linestyle="--", zorder=2)
     offsets = ((-0.02, -0.03, "right", "top"), (0.02, -0.03, "left", "top"), (0.0, 0.03, "center", "bottom"))
     for c, (dx, dy, ha, va) in enumerate(offsets):
         x, y = CORNERS[c]

@@ -17,7 +17,7 @@ from fermiclass.io.files import check_place
 from fermiclass.io.plain import typed, versions
 from fermiclass.nimgp.arrays import usual_range, warn_of_outliers
 from fermiclass.nimgp.domain import TrainingDomain
-from fermiclass.rows.chunk import Chunk, Rows
+from fermiclass.rows.chunk import Rows
 from fermiclass.rows.columns import Columns
 from fermiclass.rows.opening import kind_of, open_rows
 from fermiclass.rows.passes import RowStatistics, row_statistics, shuffled_minibatches
@@ -163,7 +163,10 @@ def fit_rows(
     )
     fitted = clone(estimator).fit_stream(minibatches, statistics, checkpoint=place, progress=progress).fitted_
     provenance = RowsProvenance(Path(rows.source).name, found.num_labelled, versions())
-    return RowsModel(fitted, rows.columns, provenance, _domain(typical, fitted.target.classes))
+    y = np.asarray(typical.y)
+    of_one = np.isin(y, fitted.target.classes)  # not those that stand for several classes
+    domain = TrainingDomain.fit(typical.X[of_one], typical.X_var[of_one], y[of_one])
+    return RowsModel(fitted, rows.columns, provenance, domain)
 
 
 def check_classes(classes: Sequence[Any]) -> None:
@@ -188,9 +191,3 @@ def _joined_labels(found: RowStatistics) -> dict[str, tuple[str, ...]]:
     labels = {str(label) for label in (() if found.labels is None else found.labels)}
     joined = {label: tuple(label.split("|")) for label in sorted(labels) if "|" in label}
     return {label: parts for label, parts in joined.items() if labels.issuperset(parts)}
-
-
-def _domain(chunk: Chunk, classes: np.ndarray) -> TrainingDomain:
-    y = np.asarray(chunk.y)
-    known = np.isin(y, classes)  # not those that stand for several classes
-    return TrainingDomain.fit(chunk.X[known], chunk.X_var[known], y[known])

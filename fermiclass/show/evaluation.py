@@ -35,11 +35,9 @@ def definitions() -> str:
 def directions() -> str:
     """Return in which of the printed metrics lower is better, a sentence."""
     higher = [column.heading for column in COLUMNS.values() if column.heading and column.higher_is_better]
-    return (
-        f"Higher is better in {', '.join(higher)}, lower in all others."
-        if higher
-        else "Lower is better in all of them."
-    )
+    if not higher:
+        return "Lower is better in all of them."
+    return f"Higher is better in {', '.join(higher)}, lower in all others."
 
 
 def shown(evaluation: Evaluation) -> list[str]:
@@ -112,9 +110,10 @@ def classes_table(evaluation: Evaluation, method: str) -> Table:
             continue
         where = "" if population == "all" else f", |b| {evaluation.targets.populations[population].heading}"
         for name, row in evaluation.per_class(method, population).items():
-            figures = (_number(row[key]) for key in ("precision", "recall", "average_precision"))
+            figures = (row[key] for key in ("precision", "recall", "average_precision"))
+            cells = ("–" if each is None else f"{each:.3f}" for each in figures)
             expected = f"{row['expected']:.1f} ± {row['expected_se']:.1f}"
-            rows.append((f"{name.replace('|', ' or ')}{where}", row["n"], expected, *figures))
+            rows.append((f"{name.replace('|', ' or ')}{where}", row["n"], expected, *cells))
     return _table("class", "found", "expected", "precision", "recall", "average\nprecision", rows=rows)
 
 
@@ -228,7 +227,3 @@ def _range(low: float, high: float) -> str:
     if np.isinf(high):
         return f"≥ {low:g}"
     return f"< {high:g}" if low == 0 else f"{low:g}–{high:g}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"

@@ -142,8 +142,7 @@ def print_counterparts(labels: Table, candidates: Sequence[Candidates], path: Pa
 
 def print_training(model: CatalogModel, folder: Path) -> None:
     """Print the training sources of a model and its folder."""
-    console = console_for_tables()
-    console.print(f"Trained {model.fitted.settings.method} on {_learned(model)}: {folder}")
+    console_for_tables().print(f"Trained {model.fitted.settings.method} on {_learned(model)}: {folder}")
 
 
 def _learned(model: CatalogModel) -> str:
@@ -158,8 +157,7 @@ def print_rows_training(model: RowsModel, folder: Path) -> None:
     columns, about = model.columns, model.provenance
     without = [f for f, noise in zip(columns.features, columns.uncertainties, strict=True) if noise is None]
     exact = f" (without error bars: {', '.join(without)})" if without else ""
-    console = console_for_tables()
-    console.print(
+    console_for_tables().print(
         f"Trained {model.fitted.settings.method} on {about.rows}, {about.num_rows:,} rows with a label. Classes: "
         f"{', '.join(map(str, model.fitted.target.classes))}. Features: {', '.join(columns.features)}{exact}. "
         f"Model: {folder}"

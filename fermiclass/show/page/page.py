@@ -190,11 +190,9 @@ def _data(about: Labels, catalog: Catalog | None, trained_on: Catalog | None, tr
 
 def _catalog_name(labels: Table) -> str:
     release = str(labels.meta.get("release", ""))
-    return (
-        release
-        if release not in ("", "unknown", OWN_SOURCES.name)
-        else str(labels.meta.get("catalog") or "an unnamed catalogue")
-    )
+    if release in ("", "unknown", OWN_SOURCES.name):
+        return str(labels.meta.get("catalog") or "an unnamed catalogue")
+    return release
 
 
 def _text(folder: str, name: str) -> str:
