@@ -9,10 +9,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from fermiclass.cli.options import FILE, common_options, kernel_option, names, seed_option
+from fermiclass.cli.options import FILE, common_options, names, seed_option
 from fermiclass.io.files import check_figure_place, check_place, os_errors_as_output_errors, write_figure, write_json
 from fermiclass.io.plain import versions
-from fermiclass.nimgp.names import LIKELIHOODS
+from fermiclass.nimgp.names import KERNELS, LIKELIHOODS
 from fermiclass.show.terminal import progress_bar
 from fermiclass_benchmarks import BENCHMARKS, PAPERS, make_benchmark
 
@@ -24,6 +24,12 @@ _OF_ALL = _OF_WORK | {"papers", "quick", "data", "openml", "seed"}
 # Options that every benchmark has. A benchmark declares the others.
 _COMMON = _OF_WORK | {"methods", "datasets", "splits", "json_file"}
 _NO_SETTING = _OF_WORK | {"json_file", "plot", "data"}  # do not change the results
+
+
+def _kernel(text: str) -> str:
+    if not set(text.split("+")) <= set(KERNELS):
+        raise click.BadParameter(f"'{text}' is not a sum of some of {', '.join(KERNELS)}.")
+    return text
 
 
 @click.command()
@@ -49,7 +55,12 @@ _NO_SETTING = _OF_WORK | {"json_file", "plot", "data"}  # do not change the resu
 )
 @click.option("--splits", type=click.IntRange(min=1), metavar="N", help="Number of splits. [default: all]")
 @click.option("--paper", is_flag=True, help="Use the optimiser of the paper too; slower.")
-@kernel_option
+@click.option(
+    "--kernel",
+    metavar="a+b",
+    type=_kernel,
+    help=f"Kernel of our methods, a sum of some of {', '.join(KERNELS)}. [default: as in the paper or in classify]",
+)
 @click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Number of training steps of our methods.")
 @seed_option
 @click.option("--data", type=FILE, default=".", metavar="DIR", help="Folder with astro454/, uci/ and so on.")

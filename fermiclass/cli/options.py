@@ -28,7 +28,7 @@ from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import WAYS, GroupPriors, read_priors
 from fermiclass.labelling.labels import Labels
 from fermiclass.labelling.recipe import Recipe
-from fermiclass.nimgp.names import KERNELS, LEARNED
+from fermiclass.nimgp.names import LEARNED
 from fermiclass.nimgp.settings import FIELDS, FOLDS
 
 _ROOT = logging.getLogger("fermiclass")
@@ -65,12 +65,6 @@ def _label_noise(text: str) -> float | str:
         if 0 <= (rate := float(text)) < 1:
             return rate
     raise click.BadParameter(f"'{text}' is neither '{LEARNED}' nor a number from 0 to below 1.")
-
-
-def _kernel(text: str) -> str:
-    if not set(text.split("+")) <= set(KERNELS):
-        raise click.BadParameter(f"'{text}' is not a sum of some of {', '.join(KERNELS)}.")
-    return text
 
 
 _ABOUT = {
@@ -118,13 +112,6 @@ def _class_priors(text: str) -> str | GroupPriors:
 
 #: ``--class-priors``: one of the named ways, or the numbers of a JSON file.
 class_priors_option = partial(click.option, "--class-priors", metavar="trained|selection|FILE", type=_class_priors)
-
-kernel_option = click.option(
-    "--kernel",
-    metavar="a+b",
-    type=_kernel,
-    help=f"Kernel of our methods, a sum of some of {', '.join(KERNELS)}. [default: as in the paper or in classify]",
-)
 
 _SEED = click.IntRange(min=0, max=2**32 - 1)
 seed_option = click.option("--seed", type=_SEED, default=0, show_default=True)
