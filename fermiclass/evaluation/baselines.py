@@ -119,13 +119,11 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         with threadpool_limits(1):
             p = np.asarray(self.model_.predict_proba(self._inputs(X, X_var)), dtype=np.float64)
-        normalised: FloatArray = p / p.sum(axis=1, keepdims=True)  # XGBoost works in single precision
-        return normalised
+        return p / p.sum(axis=1, keepdims=True)  # XGBoost works in single precision
 
     def predict(self, X: ArrayLike, *, X_var: ArrayLike | None = None) -> NDArray[Any]:
         """Return the most probable classes, ``(n,)``."""
-        best: NDArray[Any] = self.classes_[np.argmax(self.predict_proba(X, X_var=X_var), axis=1)]
-        return best
+        return self.classes_[np.argmax(self.predict_proba(X, X_var=X_var), axis=1)]
 
     def _inputs(self, X: ArrayLike, X_var: ArrayLike | None) -> FloatArray:
         X = np.asarray(X, dtype=np.float64)

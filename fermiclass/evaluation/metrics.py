@@ -96,8 +96,7 @@ def known(truth: Truth) -> NDArray[np.bool_]:
 
 def nll_per_source(p: FloatArray, truth: Truth) -> FloatArray:
     """Return −ln Σ_{c true} p_ic, ``(n,)``. Smaller sums count as 10⁻⁵."""
-    loss: FloatArray = -np.log(np.clip((p * truth).sum(axis=1), _FLOOR, 1.0))
-    return loss
+    return -np.log(np.clip((p * truth).sum(axis=1), _FLOOR, 1.0))
 
 
 def nll(p: FloatArray, truth: Truth) -> float:

@@ -199,8 +199,7 @@ class Evaluation:
             own = [name for name, each in same.results.items() if not each.method.is_baseline]
             found["same_factors"] = {name: same.versus_baselines(name) for name in own}
         # JSON has no NaN and no infinity: null stands for an undefined number.
-        plain: dict[str, Any] = json.loads(json.dumps(plain_value(found)), parse_constant=lambda name: None)
-        return plain
+        return json.loads(json.dumps(plain_value(found)), parse_constant=lambda name: None)
 
     def _method_to_dict(self, name: str) -> dict[str, Any]:
         result, targets = self.results[name], self.targets

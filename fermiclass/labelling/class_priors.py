@@ -65,8 +65,7 @@ def read_priors(text: str) -> dict[str, dict[str, float]]:
         content = json.loads(text, object_pairs_hook=_without_repetition)
     except RecursionError as error:
         raise ValueError(f"expected numbers by group and class, {error}") from error
-    found: dict[str, dict[str, float]] = typed(GroupPriors, content, "class_priors")
-    return found
+    return typed(GroupPriors, content, "class_priors")
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

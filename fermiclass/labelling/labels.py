@@ -247,8 +247,7 @@ class Labels:
     @property
     def meta(self) -> Mapping[str, Any]:
         """The metadata of the table."""
-        meta: Mapping[str, Any] = self.table.meta
-        return meta
+        return self.table.meta
 
     @property
     def _columns(self) -> list[str]:

@@ -269,10 +269,9 @@ class Recipe:
             _refuse_unknown(content, [each.name for each in fields(cls)], "entry")
             given = _swapped(content.pop("settings", {}), "none", None)
             _refuse_unknown(given, FIELDS, "setting")
-            recipe: Self = typed(cls, content).with_settings(**given)
+            return typed(cls, content).with_settings(**given)
         except (TypeError, ValueError, AttributeError) as error:  # those of TOML and of classes are ValueErrors
             raise RecipeError(f"{source} cannot be used: {in_one_line(error).rstrip('.')}.") from error
-        return recipe
 
 
 def _refuse_unknown(content: Mapping[str, Any], known: Iterable[str], what: str) -> None:

@@ -73,8 +73,7 @@ def axes_or_new(axes: Any, size: tuple[float, float], **subplot: Any) -> Axes:
         import matplotlib.pyplot as plt
 
         _, axes = plt.subplots(figsize=size, layout="constrained", subplot_kw=subplot or None)
-    made: Axes = axes
-    return made
+    return axes
 
 
 def open_frame(axes: Axes, **properties: Any) -> Axes:

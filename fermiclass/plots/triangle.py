@@ -84,7 +84,8 @@ def _frame(axes: Axes, names: Sequence[str], colours: Sequence[str]) -> None:
             ends[0, (c + 1) % 3] = ends[1, (c + 2) % 3] = 1.0 - level
             line = to_plane(ends)
             axes.plot(*line.T, color="0.88", linewidth=0.6, zorder=1)
-            axes.text(*line[1] + (dx, dy), f"{level:g}", ha=ha, va=va, fontsize="x-small", color=colours[c])
+            x, y = line[1]
+            axes.text(x + dx, y + dy, f"{level:g}", ha=ha, va=va, fontsize="x-small", color=colours[c])
     for middle in 0.5 * (1.0 - np.eye(3)):  # of an edge
         ends = np.stack([np.full(3, 1.0 / 3.0), middle])
         axes.plot(*to_plane(ends).T, color="0.4", linewidth=0.8, linestyle="--", zorder=2)

@@ -36,8 +36,7 @@ class Trust:
     @property
     def per_class(self) -> Mapping[str, Mapping[str, Any]]:
         """Precision, recall and n by class."""
-        found: Mapping[str, Mapping[str, Any]] = self.scores["all"].get("per_class", {})
-        return found
+        return self.scores["all"].get("per_class", {})
 
     @property
     def reliability(self) -> list[dict[str, float]]:

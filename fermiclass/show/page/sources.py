@@ -221,5 +221,4 @@ def grid() -> dict[str, Any]:
 
 
 def _line(lon: NDArray[Any], lat: NDArray[Any]) -> list[list[float]]:
-    points: list[list[float]] = np.round(project(lon, lat), 4).tolist()
-    return points
+    return np.round(project(lon, lat), 4).tolist()
