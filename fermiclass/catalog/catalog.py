@@ -33,6 +33,9 @@ DISC = 3.0
 #: Larger numbers count as missing: their squares and products would overflow, and no catalogue has any.
 LARGEST = 1e100
 
+#: Attributes of a catalogue that have a value for each source, or are None.
+BY_ROW = ("in_doubt", "own_labels", "own_weights", "further")
+
 
 @dataclass(frozen=True, eq=False)
 class Catalog:
@@ -114,8 +117,7 @@ class Catalog:
     def __getitem__(self, rows: Any) -> Catalog:
         """Return the catalogue of some rows, given as a mask, indices or a slice."""
         index = np.arange(len(self))[rows]
-        by_row = {name: getattr(self, name) for name in ("in_doubt", "own_labels", "own_weights", "further")}
-        of_rows: dict[str, Any] = {name: None if each is None else each[index] for name, each in by_row.items()}
+        of_rows = {name: each[index] for name in BY_ROW if (each := getattr(self, name)) is not None}
         brought = self.brought
         if not np.array_equal(index, np.arange(len(self))):
             chosen = hashlib.sha256(np.ascontiguousarray(index, np.int64).tobytes()).hexdigest()

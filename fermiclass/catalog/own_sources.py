@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import own_columns as own
 from fermiclass.catalog import reading
-from fermiclass.catalog.catalog import Catalog
+from fermiclass.catalog.catalog import BY_ROW, Catalog
 from fermiclass.catalog.classes import CLASS_CODES
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.own_entries import tables_of
@@ -148,14 +148,9 @@ def learn_also(catalog: Catalog, source: Any) -> Catalog:
     for name, column in catalog.table.columns.items():
         values = longer(np.asarray(column), more.table.columns.get(name))
         table[name] = Column(values, unit=column.unit, description=column.description, meta=column.meta)
-    rest = {
-        "in_doubt": None,
-        "own_labels": None,
-        "own_weights": np.ones(len(more)),
-        "further": np.ones(len(more), bool),
-    }
+    rest = {"own_weights": np.ones(len(more)), "further": np.ones(len(more), bool)}
     given = {"further": np.zeros(len(catalog), bool)}
-    given |= {name: each for name in rest if (each := getattr(catalog, name)) is not None}
+    given |= {name: each for name in BY_ROW if (each := getattr(catalog, name)) is not None}
     counts = Counter(more.classes.tolist())
     taught = ", ".join(f"{count} {name}" for name, count in counts.items())
     return replace(
@@ -164,7 +159,7 @@ def learn_also(catalog: Catalog, source: Any) -> Catalog:
         notes=(*catalog.notes, *more.notes, f"sources of '{more.source}' to learn from: {taught}"),
         brought=(*catalog.brought, Brought("also", more.source, more.sha256)),
         own_classes=tuple(sorted({*catalog.own_classes, *counts} - {*CLASS_CODES})),
-        **{name: longer(each, rest[name]) for name, each in given.items()},
+        **{name: longer(each, rest.get(name)) for name, each in given.items()},
     )
 
 
