@@ -243,6 +243,5 @@ def _fit_and_predict(estimator: Any, split: Split, features: str, classes: str) 
     fitted = clone(estimator).fit(table.X[learn], table.y[learn], X_var=table.X_var[learn])
     p = np.asarray(fitted.predict_proba(table.X[split.rows], X_var=table.X_var[split.rows]), dtype=np.float64)
     ordered = np.zeros((len(split.rows), len(names)))
-    for k, name in enumerate(fitted.classes_):
-        ordered[:, names.index(str(name))] = p[:, k]
+    ordered[:, [names.index(str(name)) for name in fitted.classes_]] = p
     return ordered

@@ -162,8 +162,6 @@ def versions(packages: Iterable[str] = MODEL_PACKAGES) -> dict[str, str]:
     """Return versions by the name of the package, or 'python'. Packages that are not installed are left out."""
     found = {}
     for name in packages:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = platform.python_version() if name == "python" else version(name)
-        except PackageNotFoundError:
-            continue
     return found

@@ -42,10 +42,9 @@ def lasting_caveat(about: Labels) -> str:
         text += f", {lost[bare].sum():.0f} of them unassociated"
     for name in about.classes:
         chosen = sure & (np.asarray(labels["PRED_CLASS"]) == name)
-        if lost[chosen].sum() >= max(1.0, MANY_VANISH * chosen.sum()):
-            text += (
-                f"; of {chosen.sum()} {unassociated}{name} with P ≥ {CONFIDENT} it will lack {lost[chosen].sum():.0f}"
-            )
+        number, gone = chosen.sum(), lost[chosen].sum()
+        if gone >= max(1.0, MANY_VANISH * number):
+            text += f"; of {number} {unassociated}{name} with P ≥ {CONFIDENT} it will lack {gone:.0f}"
     return f"{text} ({LASTS})."
 
 
