@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation import metrics
 from fermiclass.io import FloatArray
+from fermiclass.nimgp.estimators.classifier import NIMGPClassifier, fit_copies
 from fermiclass_benchmarks.methods import METHOD_OPTIONS, MethodOptions, make_estimator
 
 if TYPE_CHECKING:
@@ -128,27 +129,35 @@ class Benchmark:
         """Return an unfitted estimator. Raises BenchmarkError when the method is unknown, or cannot have an option."""
         return make_estimator(method, self.settings(cell), options, fast=self.fast)
 
-    def run(self, cell: str, estimator: Any, split: int) -> Record:
-        """Train and test on a split.
+    def run(self, cell: str, estimator: Any, splits: Sequence[int]) -> list[Record]:
+        """Train and test on some splits, whose models are trained in one graph where they can.
 
-        Returns the record of the split, with
+        Returns the record of each split, with
 
         - ``"nll"``, ``"error"``, ``"classes"`` and ``"confusion"``; see :func:`score_labels`;
-        - ``"seconds"`` of training and prediction;
+        - ``"seconds"`` of training and prediction, the mean over the splits;
         - ``"bayes_nll"``, the NLL of the Bayes classifier, and ``"excess"``, the NLL above it, if it is known;
         - ``"noise"``, the noise variance of each feature, if the method learned it;
         - the last ``"elbo"``, if the estimator has one;
         - for wrong labels their number ``"wrong"`` and the balanced class rate ``"bcr"``. Also ``"found"``, the number
           of wrong labels among the first 1.25 × ``"wrong"`` training rows, if the method ranks them.
         """
-        problem = self.problem(cell, split)
+        problems = [self.problem(cell, split) for split in splits]
         started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            fitted = clone(estimator).fit(problem.X, problem.y, X_var=problem.X_var)
-        p = fitted.predict_proba(problem.X_test, X_var=problem.X_var_test)
-        seconds = {"seconds": time.perf_counter() - started}
-        return _scores(problem, p, fitted.classes_) | _wrong_labels(problem, p, fitted) | _learned(fitted) | seconds
+            parts = [{"X": each.X, "y": each.y, "X_var": each.X_var} for each in problems]
+            together = isinstance(estimator, NIMGPClassifier)
+            fitted = fit_copies(estimator, parts) if together else [clone(estimator).fit(**part) for part in parts]
+        found = [
+            (problem, one.predict_proba(problem.X_test, X_var=problem.X_var_test), one)
+            for problem, one in zip(problems, fitted, strict=True)
+        ]
+        seconds = {"seconds": (time.perf_counter() - started) / len(splits)}
+        return [
+            _scores(problem, p, one.classes_) | _wrong_labels(problem, p, one) | _learned(one) | seconds
+            for problem, p, one in found
+        ]
 
     def figure(self, estimators: Mapping[tuple[str, str], Any], records: pd.DataFrame) -> Figure:
         """Draw the results of a run, if the benchmark has the option ``plot``."""

@@ -1,7 +1,7 @@
 """Runs a benchmark split by split, in this process or in several; and goes on where it stopped.
 
-The unit of work is one method on one split of a cell. Every finished split has a record, which is the same wherever it
-was made.
+The unit of work is one method on some splits of a cell. Every finished split has a record, which is the same but for
+rounding wherever it was made.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from joblib import Parallel, delayed
 
 from fermiclass.errors import BenchmarkError, OutputError
 from fermiclass.io.files import check_place
+from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.show.terminal import load_tensorflow
 from fermiclass_benchmarks.benchmark import Benchmark, Record
 
@@ -27,15 +28,18 @@ from fermiclass_benchmarks.benchmark import Benchmark, Record
 PACKAGES = ("python", "fermiclass", "tensorflow", "gpflow", "numpy", "scipy", "scikit-learn", "xgboost-cpu", "xgboost")
 
 
+_TOGETHER = 20  # largest number of splits that are trained in one graph, and recorded at once
+
+
 @dataclass(frozen=True, eq=False)
 class Work:
-    """One method on one split, with everything that another process needs for it."""
+    """One method on some splits, with everything that another process needs for it."""
 
     benchmark: Benchmark
     cell: str
     method: str
     estimator: Any
-    split: int
+    splits: Sequence[int]
 
 
 def run(
@@ -59,31 +63,37 @@ def run(
     done = {(r["cell"], r["method"], r["split"]): r for r in ([] if file is None else file.load())}
     _check_settings(done.values(), estimators)
     wanted = [(cell, method, split) for cell, method in estimators for split in range(num_splits)]
-    works = [
-        Work(benchmark, cell, method, estimators[cell, method], split)
-        for cell, method, split in wanted
-        if (cell, method, split) not in done
-    ]
+    works = []
+    for (cell, method), estimator in estimators.items():
+        left = [split for split in range(num_splits) if (cell, method, split) not in done]
+        size = max(1, min(_TOGETHER, len(left) // workers)) if isinstance(estimator, NIMGPClassifier) else 1
+        blocks = [left[k : k + size] for k in range(0, len(left), size)]
+        works += [Work(benchmark, cell, method, estimator, block) for block in blocks]
     report = progress or (lambda finished, total: None)
-    finished = len(wanted) - len(works)
+    finished = len(wanted) - sum(len(work.splits) for work in works)
     report(finished, len(wanted))
-    for number, record in enumerate(_results(works, workers), finished + 1):
-        if file is not None:
-            file.append(record)
-        done[record["cell"], record["method"], record["split"]] = record
-        report(number, len(wanted))
+    for records in _results(works, workers):
+        for record in records:
+            if file is not None:
+                file.append(record)
+            done[record["cell"], record["method"], record["split"]] = record
+        finished += len(records)
+        report(finished, len(wanted))
     return pd.DataFrame([done[key] for key in wanted])
 
 
-def run_split(work: Work) -> Record:
-    """Return the record of a split."""
+def run_splits(work: Work) -> list[Record]:
+    """Return the records of the splits."""
     if type(work.estimator).__module__.startswith("fermiclass.nimgp") and "tensorflow" not in sys.modules:
         load_tensorflow(quiet=True)
-    head = {"cell": work.cell, "method": work.method, "split": work.split}
     started = time.perf_counter()
-    record = work.benchmark.run(work.cell, work.estimator, work.split)
-    record.setdefault("seconds", time.perf_counter() - started)
-    return head | record | {"settings": settings_of(work.estimator)}
+    records = work.benchmark.run(work.cell, work.estimator, work.splits)
+    head = {"cell": work.cell, "method": work.method}
+    tail = {"settings": settings_of(work.estimator)}
+    seconds = {"seconds": (time.perf_counter() - started) / len(records)}
+    return [
+        head | {"split": split} | seconds | record | tail for split, record in zip(work.splits, records, strict=True)
+    ]
 
 
 def settings_of(estimator: Any) -> dict[str, Any]:
@@ -106,10 +116,10 @@ def _check_settings(earlier: Any, estimators: Mapping[tuple[str, str], Any]) -> 
             )
 
 
-def _results(works: Sequence[Work], workers: int) -> Iterator[Record]:
-    """Yield the record of each finished split, in any order. joblib gives each process its share of the cores."""
+def _results(works: Sequence[Work], workers: int) -> Iterator[list[Record]]:
+    """Yield the records of finished splits, in any order. joblib gives each process its share of the cores."""
     try:
-        yield from Parallel(workers, return_as="generator_unordered")(delayed(run_split)(work) for work in works)
+        yield from Parallel(workers, return_as="generator_unordered")(delayed(run_splits)(work) for work in works)
     except BrokenProcessPool as error:
         raise BenchmarkError(
             f"one of {workers} worker processes was ended from outside, most often because memory ran out. Give fewer "

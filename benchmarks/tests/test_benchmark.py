@@ -10,12 +10,12 @@ from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier
 from fermiclass_benchmarks import BENCHMARKS, make_benchmark
 from fermiclass_benchmarks.benchmark import Problem
-from fermiclass_benchmarks.harness import Work, run_split
+from fermiclass_benchmarks.harness import Work, run_splits
 from fermiclass_benchmarks.methods import MethodOptions, join_settings
 
 
 def records_of(estimator, cell="easy/0", splits=(0, 3)):
-    return [run_split(Work(FakeBenchmark(), cell, "some", estimator, split)) for split in splits]
+    return run_splits(Work(FakeBenchmark(), cell, "some", estimator, splits))
 
 
 def test_scores_are_those_of_the_estimator_alone():
@@ -44,7 +44,7 @@ def test_a_class_that_was_not_learned_has_no_probability():
             zeros = np.zeros((4, 1))
             return Problem(zeros, zeros, np.array(list("acac")), zeros, zeros, np.array(list("abcc")))
 
-    record = run_split(Work(Missing(), "easy/0", "some", Constant((0.6, 0.4)), 0))
+    (record,) = run_splits(Work(Missing(), "easy/0", "some", Constant((0.6, 0.4)), [0]))
     assert record["classes"] == ["a", "b", "c"]
     assert record["nll"] == pytest.approx(-np.mean(np.log([0.6, 1e-5, 0.4, 0.4])))
     assert record["error"] == 0.75
@@ -75,11 +75,11 @@ class WithWrongLabels(FakeBenchmark):
 
 
 def test_wrong_labels():
-    record = run_split(Work(WithWrongLabels(), "easy/0", "some", Ranked(), 0))
+    (record,) = run_splits(Work(WithWrongLabels(), "easy/0", "some", Ranked(), [0]))
     assert record["bcr"] == 0.5  # all of a, none of b, and no test row of c
     assert record["error"] == 0.25
     assert (record["wrong"], record["found"]) == (4, 3)
-    record = run_split(Work(WithWrongLabels(), "easy/0", "some", Constant(), 0))
+    (record,) = run_splits(Work(WithWrongLabels(), "easy/0", "some", Constant(), [0]))
     assert record["wrong"] == 4
     assert "found" not in record
     assert not {"wrong", "bcr", "found"} & set(records_of(Constant())[0])

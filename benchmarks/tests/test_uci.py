@@ -62,7 +62,7 @@ def test_the_papers_protocol_starts_near_the_paper(benchmark, method):
     """After a fiftieth of its epochs, with larger steps: no noise that is wider than the data."""
     estimator = benchmark.estimator("svmguide2/0", method, MethodOptions(paper=True))
     estimator.set_params(epochs=20, learning_rate=0.01)
-    record = benchmark.run("svmguide2/0", estimator, 0)
+    (record,) = benchmark.run("svmguide2/0", estimator, [0])
     assert max(record.get("noise", [0.0])) < 0.3
     assert record["error"] == pytest.approx(benchmark.published["svmguide2/0", method]["error"], abs=0.15)
 

@@ -87,7 +87,10 @@ def read_sources(
         known = {name for usual in own.NAMES.values() for name in usual}
         table, shown = parse_table(content, path, reading.KEY_COLUMNS, known), path.name
         sha256 = hashlib.sha256(content).hexdigest()
-    if isinstance(table, Table) and not columns and variability_bins is None and _of_release(table):
+    of_release = isinstance(table, Table) and (
+        set(REQUIRED_COLUMNS) <= set(table.colnames) or "cds-name" in map(str.lower, map(str, table.meta))
+    )
+    if of_release and not columns and variability_bins is None:
         return reading.read_catalog(table) if path is None else reading.as_catalog(table, path, sha256)
     tables = tables_of(table)
     if not any(places for _, places in tables):
@@ -161,10 +164,6 @@ def learn_also(catalog: Catalog, source: Any) -> Catalog:
         own_classes=tuple(sorted({*catalog.own_classes, *counts} - {*CLASS_CODES})),
         **{name: longer(each, rest.get(name)) for name, each in given.items()},
     )
-
-
-def _of_release(table: Table) -> bool:
-    return set(REQUIRED_COLUMNS) <= set(table.colnames) or "cds-name" in map(str.lower, map(str, table.meta))
 
 
 def _together(parts: list[Catalog], places: list[int]) -> Catalog:

@@ -125,8 +125,9 @@ def find_fixed_point(model: PriorAndLabels, *, start: Sites | None = None, rules
         moved = _move(model, sites, matches.sites(sites), rules.damping)
         if moved is None:
             break
-        change = _change(posterior, moved[1])
-        sites, posterior = moved
+        old, (sites, posterior) = posterior, moved
+        pairs = (old.mean, posterior.mean), (old.var, posterior.var), (expit(old.log_odds), expit(posterior.log_odds))
+        change = max(float(np.abs(a - b).max()) for a, b in pairs)
         converged = bool(matches.exists.all()) and change < rules.tolerance
     return FixedPoint(sites, posterior, converged, rounds)
 
@@ -168,8 +169,3 @@ def centred(model: PriorAndLabels, sites: Sites, posterior: Posterior) -> tuple[
     )
     shift = labels.by_class(sites.shift, sites.own_shift)
     return sites, replace(posterior, mean=posterior.mean + by, shift=shift)
-
-
-def _change(old: Posterior, new: Posterior) -> float:
-    pairs = ((old.mean, new.mean), (old.var, new.var), (expit(old.log_odds), expit(new.log_odds)))
-    return max(float(np.abs(a - b).max()) for a, b in pairs)

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from fermiclass.nimgp.estimators.fitted import Fitted
-from fermiclass.nimgp.estimators.fitting import fit_classes
+from fermiclass.nimgp.estimators.fitting import fit_classes, fit_together
 from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP, new_rows, training_rows
-from fermiclass.nimgp.estimators.preparation import labelled_rows
+from fermiclass.nimgp.estimators.preparation import Rows, labelled_rows
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
 from fermiclass.nimgp.label_sets import has_label
 from fermiclass.nimgp.processes import refuse_after_fork
@@ -217,13 +218,17 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
             check_is_fitted(start)
         known = None if start is None else start.fitted_
         self.__dict__.pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
+        rows = self._labelled(settings, X, y, X_var, sample_weight)
+        return self._adopt(fit_classes(settings, rows, start=known, progress=self._observer(progress)))
+
+    def _labelled(self, settings: Settings, X: Any, y: Any, X_var: Any = None, sample_weight: Any = None) -> Rows:
+        """Check what is to be learned; see :meth:`fit`."""
         X, X_var, y = training_rows(self, X, X_var, y, ensure_all_finite="allow-nan")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         has_label(y)  # refuses bytes, with its own words
         check_classification_targets(y)
-        rows = labelled_rows(settings, X, X_var, y, sample_weight, getattr(self, "feature_names_in_", None))
-        return self._adopt(fit_classes(settings, rows, start=known, progress=self._observer(progress)))
+        return labelled_rows(settings, X, X_var, y, sample_weight, getattr(self, "feature_names_in_", None))
 
     def _adopt(self, fitted: Fitted) -> Self:
         """Show what was fitted as attributes."""
@@ -326,3 +331,11 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def fit_copies(estimator: NIMGPClassifier, parts: Sequence[Mapping[str, Any]]) -> list[NIMGPClassifier]:
+    """Return a copy of a classifier for each set of arguments of `fit`, trained with them: see :func:`fit_together`."""
+    copies = [clone(estimator) for _ in parts]
+    settings = Settings(**estimator.get_params(deep=False))
+    rows = [one._labelled(settings, **part) for one, part in zip(copies, parts, strict=True)]
+    return [one._adopt(fitted) for one, fitted in zip(copies, fit_together(settings, rows), strict=True)]

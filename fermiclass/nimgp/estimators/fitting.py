@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,38 @@ def fit_classes(
     return fit_prepared(prepared, data, start=start, progress=progress)
 
 
+_SMALL = 10_000  # numbers of one K(X, Z) in a step: larger models are as fast alone
+
+
+def fit_together(settings: Settings, parts: Sequence[Rows]) -> list[Fitted]:
+    """Train on several sets of rows as :func:`fit_classes`, but for rounding; small models of one kind in one graph."""
+    from fermiclass.nimgp.training.loop import TrainingData, maximise_together
+
+    prepared = [prepare(settings, rows) for rows in parts]
+    graphs = {_of_one_graph(each) for each in prepared}
+    if len(graphs) != 1 or None in graphs:
+        return [fit_classes(settings, rows) for rows in parts]
+    models, first = [_untrained(each) for each in prepared], prepared[0]
+    data = [TrainingData(each.X, each.X_var, rows.y, rows.weight) for each, rows in zip(prepared, parts, strict=True)]
+    steps = schedule(settings, first.num_data, first.seed)
+    trained = zip(prepared, models, maximise_together(models, data, steps, alike=graphs.pop()), parts, strict=True)
+    return [
+        _fitted(each, model, history) if history is not None else fit_classes(settings, rows)  # it diverged
+        for each, model, history, rows in trained
+    ]
+
+
+def _of_one_graph(prepared: Prepared) -> Hashable:
+    """Return by what a model differs from others that can be trained in one graph with it; None if alone."""
+    settings, num_data = prepared.settings, prepared.num_data
+    steps, alike = schedule(settings, num_data, prepared.seed), _alike(prepared)
+    several_runs = settings.temperature == FOLDS or steps.natural_gradient is not None
+    size = steps.batch_size or num_data  # only minibatches gain
+    if alike is None or several_runs or size >= num_data or size * len(prepared.Z) > _SMALL:
+        return None
+    return alike, steps, prepared.Z.shape, num_data
+
+
 def fit_prepared(
     prepared: Prepared,
     data: Data,
@@ -77,13 +109,11 @@ def fit_prepared(
 
     See :meth:`fermiclass.NIMGPClassifier.fit_stream` for `checkpoint` and `progress`, and :func:`check_start`.
     """
-    from fermiclass.nimgp.model import assign_weights, weights_of
-    from fermiclass.nimgp.modules import parameters_of
+    from fermiclass.nimgp.model import assign_weights
     from fermiclass.nimgp.training.loop import maximise
 
-    settings, target, prior = prepared.settings, prepared.target, prepared.prior
-    options = {"num_data": prepared.num_data, "input_prior": prior, "seed": prepared.seed}
-    model = untrained(settings, target, prepared.Z, **options)
+    settings = prepared.settings
+    model = _untrained(prepared)
     if start is not None:
         assign_weights(model, start.parameters)
         _keep_inputs(model, start, prepared)
@@ -91,10 +121,22 @@ def fit_prepared(
     for state in maximise(model, data, steps, checkpoint=checkpoint, alike=_alike(prepared)):
         if progress is not None:
             progress(state)
-    parameters = weights_of(model)
+    return _fitted(prepared, model, state.history)
+
+
+def _untrained(prepared: Prepared) -> NoisyInputGP:
+    options = {"num_data": prepared.num_data, "input_prior": prepared.prior, "seed": prepared.seed}
+    return untrained(prepared.settings, prepared.target, prepared.Z, **options)
+
+
+def _fitted(prepared: Prepared, model: NoisyInputGP, history: np.ndarray) -> Fitted:
+    from fermiclass.nimgp.model import weights_of
+    from fermiclass.nimgp.modules import parameters_of
+
+    settings, target, prior, parameters = prepared.settings, prepared.target, prepared.prior, weights_of(model)
     predictor = predictor_of(settings, target, prior, parameters, model=model)
     known = settings, target, prepared.scaling, prior, prepared.temperature
-    found = state.history.astype(np.float64), parameters, predictor
+    found = history.astype(np.float64), parameters, predictor
     return Fitted(*known, *found, prepared.X if parameters_of(model.input_model) else None)
 
 

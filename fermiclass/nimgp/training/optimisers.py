@@ -12,6 +12,7 @@ from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import Parameter
 from fermiclass.nimgp.posterior import SparsePosterior
+from fermiclass.nimgp.training.together import Together
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-7
 _LEAST = 0.01  # last step size relative to the first, if it falls
@@ -180,13 +181,13 @@ class Optimiser:
     `slower`: factor of the step sizes of the schedule.
     """
 
-    def __init__(self, model: NoisyInputGP, settings: Schedule, slower: float) -> None:
+    def __init__(self, model: NoisyInputGP | Together, settings: Schedule, slower: float) -> None:
         self._model = model
         self._natural = None
-        if settings.natural_gradient is not None:
+        if settings.natural_gradient is not None and isinstance(model, NoisyInputGP):
             self._natural = NaturalGradient(model.posterior, settings.natural_gradient * slower)
         self._of_posterior = [] if self._natural is None else self._natural.variables
-        others = [v for v in model.trainable_variables if not any(v is own for own in self._of_posterior)]
+        others = [v for v in model.variables if v.trainable and not any(v is own for own in self._of_posterior)]
         self._adam = Adam(others, settings.learning_rate * slower, steps=settings.steps if settings.decay else None)
         self._variables = [*self._of_posterior, *others]
         self._before_mean = round(_BEFORE_MEAN * settings.steps)
@@ -194,12 +195,15 @@ class Optimiser:
         #: Means over the later steps, beside the variables that are to end there.
         self.means = [(tf.Variable(tf.zeros_like(x), trainable=False), x) for x in averaged]
         #: All variables that training changes.
-        self.state = [*self._variables, model.posterior.jitter.unconstrained_variable, *self._adam.state]
+        self.state = [*model.variables, *self._adam.state]
         self.state += [mean for mean, _ in self.means] + ([] if self._natural is None else [self._natural.state])
 
     @tf.autograph.experimental.do_not_convert  # no control flow to convert in here: this halves the time of the trace
     def step(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """Make one step. Return the objective before it, or NaN if the objective or a gradient is not finite."""
+        """Make one step. Return the objective before it, or NaN if the objective or a gradient is not finite.
+
+        Of S models together there are S objectives; one that is not finite stops only its own model.
+        """
         variables = self._variables
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(variables)
@@ -208,9 +212,13 @@ class Optimiser:
         # Zeros for parameters that do not enter the objective, such as a learned V in a method that ignores it.
         gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         # If a number is not finite, the gradients are 0: only momentum moves the parameters, and training can go on.
-        finite = [tf.reduce_all(tf.math.is_finite(number)) for number in (value, *gradients)]
-        usable = tf.reduce_all(finite)
-        gradients = [tf.where(usable, gradient, tf.zeros_like(gradient)) for gradient in gradients]
+        models, numbers = value.shape.rank, [value, *gradients]
+        finite = [tf.reduce_all(tf.math.is_finite(a), axis=list(range(models, a.shape.rank))) for a in numbers]
+        usable = tf.reduce_all(finite, axis=0)
+        gradients = [
+            tf.where(tf.reshape(usable, usable.shape + [1] * (a.shape.rank - models)), a, tf.zeros_like(a))
+            for a in gradients
+        ]
         count = len(self._of_posterior)
         if self._natural is not None:
             self._natural.apply_gradients(*gradients[:count])

@@ -117,7 +117,8 @@ def report_page(
     first, settings = provenance(labels.meta)
     data = _data(about, catalog, trained_on, trust)
     style = _style(marks)
-    scripts = [*(_text("vendor", name) for name in _LIBRARIES), _script()]
+    ours = "\n".join(_text("assets", f"{name}.js") for name in _SCRIPTS)  # in a function: their names clash with none
+    scripts = [*(_text("vendor", name) for name in _LIBRARIES), f'(() => {{\n"use strict";\n{ours}}})();\n']
     environment = Environment(
         loader=PackageLoader("fermiclass.show.page"),
         autoescape=True,
@@ -197,12 +198,6 @@ def _catalog_name(labels: Table) -> str:
 
 def _text(folder: str, name: str) -> str:
     return files("fermiclass.show.page").joinpath(folder, name).read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    """Join our scripts into one function, so that their names do not clash with others."""
-    parts = "\n".join(_text("assets", f"{name}.js") for name in _SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 def _style(marks: Sequence[Mark]) -> str:
