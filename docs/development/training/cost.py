@@ -25,8 +25,7 @@ from fermiclass.labelling.training import default_estimator
 
 D, B = 17, 512
 INDUCING, CLASSES, ROWS = (30, 60, 100, 200, 300), (2, 4, 10, 26), (1_000, 10_000, 100_000, 1_000_000, 2_000_000)
-SHORT, WHOLE = 100, 500  # steps: to time a step, and to time a fit
-CALL = 20  # steps between two reports of progress
+SHORT, WHOLE, CALL = 100, 500, 20  # steps: to time a step, to time a fit, and between two reports of progress
 
 
 def made_up(num_rows: int, num_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
