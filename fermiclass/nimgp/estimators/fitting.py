@@ -73,7 +73,7 @@ def fit_together(settings: Settings, parts: Sequence[Rows]) -> list[Fitted]:
 
     prepared = [prepare(settings, rows) for rows in parts]
     graphs = {_of_one_graph(each) for each in prepared}
-    if len(graphs) != 1 or None in graphs:
+    if len(parts) < 2 or len(graphs) > 1 or None in graphs:
         return [fit_classes(settings, rows) for rows in parts]
     models, first = [_untrained(each) for each in prepared], prepared[0]
     data = [TrainingData(each.X, each.X_var, rows.y, rows.weight) for each, rows in zip(prepared, parts, strict=True)]

@@ -59,9 +59,9 @@ def test_each_is_as_alone(name, together):
     "change", [{"batch_size": None}, {"training": {"natural_gradient": 0.1}}, {"num_inducing": 59}]
 )
 def test_others_are_trained_alone(change, together):
-    """All sources in a step, natural gradients, and numbers of sources or shapes that differ."""
+    """All sources in a step, natural gradients, numbers of sources that differ, and a single one."""
     precise = {"training": {"precision": "float64", **change.get("training", {})}}
-    sizes = [60, 80] if "num_inducing" in change else [60, 60]
+    sizes = {"num_inducing": [60, 80], "steps": [60]}.get(next(iter(change)), [60, 60])
     estimator, parts = NIMGPClassifier(method="mgp", **SMALL | change | precise), parts_of(sizes)
     check_same(fit_copies(estimator, parts), estimator, parts)
     assert together == []
