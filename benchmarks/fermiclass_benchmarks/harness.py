@@ -21,6 +21,7 @@ from joblib import Parallel, delayed
 from fermiclass.errors import BenchmarkError, OutputError
 from fermiclass.io.files import check_place
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+from fermiclass.nimgp.estimators.fitting import SMALL
 from fermiclass.show.terminal import load_tensorflow
 from fermiclass_benchmarks.benchmark import Benchmark, Record
 
@@ -28,7 +29,8 @@ from fermiclass_benchmarks.benchmark import Benchmark, Record
 PACKAGES = ("python", "fermiclass", "tensorflow", "gpflow", "numpy", "scipy", "scikit-learn", "xgboost-cpu", "xgboost")
 
 
-_TOGETHER = 20  # largest number of splits that are trained in one graph, and recorded at once
+_TOGETHER = 10  # largest number of splits that are trained in one graph, and recorded at once
+_MOST_BY_FRACTION = 100  # inducing points
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,7 @@ def run(
     works = []
     for (cell, method), estimator in estimators.items():
         left = [split for split in range(num_splits) if (cell, method, split) not in done]
-        size = max(1, min(_TOGETHER, len(left) // workers)) if isinstance(estimator, NIMGPClassifier) else 1
+        size = max(1, min(_TOGETHER, len(left) // workers)) if _in_one_graph(estimator) else 1
         blocks = [left[k : k + size] for k in range(0, len(left), size)]
         works += [Work(benchmark, cell, method, estimator, block) for block in blocks]
     report = progress or (lambda finished, total: None)
@@ -80,6 +82,14 @@ def run(
         finished += len(records)
         report(finished, len(wanted))
     return pd.DataFrame([done[key] for key in wanted])
+
+
+def _in_one_graph(estimator: Any) -> bool:
+    """Return whether splits may be trained in one graph. Others are recorded one by one, so that a stop loses one."""
+    if not isinstance(estimator, NIMGPClassifier) or not isinstance(estimator.batch_size, int):
+        return False
+    points = estimator.num_inducing if isinstance(estimator.num_inducing, int) else _MOST_BY_FRACTION
+    return estimator.batch_size * points <= SMALL
 
 
 def run_splits(work: Work) -> list[Record]:

@@ -64,16 +64,16 @@ def fit_classes(
     return fit_prepared(prepared, data, start=start, progress=progress)
 
 
-_SMALL = 10_000  # numbers of one K(X, Z) in a step: larger models are as fast alone
+SMALL = 10_000  #: numbers of one K(X, Z) in a step: larger models are as fast alone
 
 
 def fit_together(settings: Settings, parts: Sequence[Rows]) -> list[Fitted]:
     """Train on several sets of rows as :func:`fit_classes`, but for rounding; small models of one kind in one graph."""
     from fermiclass.nimgp.training.loop import TrainingData, maximise_together
 
-    prepared = [prepare(settings, rows) for rows in parts]
+    prepared = [prepare(settings, rows) for rows in parts] if len(parts) > 1 else []
     graphs = {_of_one_graph(each) for each in prepared}
-    if len(parts) < 2 or len(graphs) > 1 or None in graphs:
+    if len(graphs) != 1 or None in graphs:
         return [fit_classes(settings, rows) for rows in parts]
     models, first = [_untrained(each) for each in prepared], prepared[0]
     data = [TrainingData(each.X, each.X_var, rows.y, rows.weight) for each, rows in zip(prepared, parts, strict=True)]
@@ -91,7 +91,7 @@ def _of_one_graph(prepared: Prepared) -> Hashable:
     steps, alike = schedule(settings, num_data, prepared.seed), _alike(prepared)
     several_runs = settings.temperature == FOLDS or steps.natural_gradient is not None
     size = steps.batch_size or num_data  # only minibatches gain
-    if alike is None or several_runs or size >= num_data or size * len(prepared.Z) > _SMALL:
+    if alike is None or several_runs or size >= num_data or size * len(prepared.Z) > SMALL:
         return None
     return alike, steps, prepared.Z.shape, num_data
 
