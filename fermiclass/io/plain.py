@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 
 def plain_table(table: Table) -> Table:
-    """Copy a table to columns of bool, int, float and str without masks, and metadata of plain Python types.
+    """Copy a table, or frame, to columns of bool, int, float and str without masks, and metadata of plain Python types.
 
     Raises TypeError if a column holds anything else.
     """
+    table = table if isinstance(table, Table) else Table.from_pandas(table)
     plain = Table(meta={str(key): plain_value(value) for key, value in table.meta.items()})
     for name in table.colnames:
         column = table[name]

@@ -46,7 +46,7 @@ _FORMATS = (
 _OTHERS = {  #: What to do with formats that are not read.
     b"\x93NUMPY": '. In Python: fermiclass.read_sources(numpy.load("fit.npy", allow_pickle=True).item()), '
     "of a file that you trust: a pickle runs code",
-    b"PK": ". Save a table of Excel as CSV",
+    b"PK\x03\x04": ". Save a table of Excel as CSV",
     b"{": ". In Python: fermiclass.read_sources(json.load(...))",
 }
 
@@ -134,8 +134,9 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual
         elif re.search(r"\.(fits?|vot(able)?|xml|parquet)(\.|$)", path.name.lower()):
             raise ValueError("it is not a FITS, VOTable or Parquet file: it does not begin like one")
         else:
-            again = _FORMATS + next((remedy for magic, remedy in _OTHERS.items() if content.startswith(magic)), "")
-            if b"\0" in content[:4096] and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+            remedy = next((remedy for magic, remedy in _OTHERS.items() if content.startswith(magic)), "")
+            again = _FORMATS + remedy
+            if remedy or (b"\0" in content[:4096] and content[:2] not in (b"\xff\xfe", b"\xfe\xff")):
                 raise ValueError("it has no known format")
             table = from_text(content, is_csv=".csv" in path.name.lower())
         if not table.colnames:
@@ -144,7 +145,7 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual
     except MemoryError:
         raise
     except Exception as error:  # every parser has its own exceptions, and every compression
-        reason = in_one_line(error).partition(": Unable to guess")[0]
+        reason = "no separator fits all lines" if "Unable to guess" in str(error) else in_one_line(error)
         raise CatalogError(f"'{path}' cannot be read ({reason}). {again}.") from error
 
 

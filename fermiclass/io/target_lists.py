@@ -13,6 +13,7 @@ from fermiclass.errors import OutputError
 from fermiclass.io import FloatArray
 from fermiclass.io.files import check_place, read_bytes, write_bytes
 from fermiclass.io.tables import read_table, table_endings, write_table
+from fermiclass.io.text_tables import decoded
 
 PLACE = ("RAJ2000", "DEJ2000")
 ELLIPSE = ("Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
@@ -113,7 +114,7 @@ def read_list(path: str | os.PathLike[str]) -> Table:
 
     Raises CatalogError as :func:`fermiclass.io.tables.read_table`.
     """
-    text = "," if Path(path).suffix.lower() != ".txt" else read_bytes(Path(path)).decode("utf-8-sig", "replace")
+    text = "," if Path(path).suffix.lower() != ".txt" else decoded(read_bytes(Path(path)))
     if re.search(r"[,;\t|]", text.strip().partition("\n")[0]):
         return read_table(path)
     if text.partition("\n")[0].split() == [*_HEADER.split(), "ra", "dec"]:

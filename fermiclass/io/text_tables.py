@@ -36,22 +36,32 @@ def to_csv(table: Table) -> bytes:
     return _to_text(check_dimensions(table, 1), "ascii.csv")
 
 
+def decoded(content: bytes) -> str:
+    """Return a text in UTF-8 or UTF-16, or else as Excel writes Western languages."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-16")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace")
+
+
 def from_text(content: bytes, *, is_csv: bool = False) -> Table:
     """Return the table of a text file as a plain table: separated values, or what astropy can guess, such as IPAC.
 
     The separator is a comma, semicolon, tab or bar; beside the others a number may have a decimal comma. Lines that
-    begin with # before the names of the columns are comments, unless the last one has the names. Units, if any, stand
-    between the names and a line of dashes, as VizieR writes them.
+    begin with # before the names of the columns are comments, unless the last one has the names; below them, lines of #
+    without a separator, and rows without any value, are left out. Units, if any, stand between the names and a line of
+    dashes, as VizieR writes them.
 
     Raises any error of astropy, and ValueError, where there is no table.
     """
-    text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    lines = re.split("\r\n|\r|\n", text.rstrip("\r\n"))
+    lines = re.split("\r\n|\r|\n", decoded(content).rstrip("\r\n"))
     filled = [line for line in lines if line.strip()]
     # As HEASARC writes a table; the rows of IPAC's begin with a blank.
     if filled and filled[0].startswith("|") and filled[-1].startswith("|"):
         lines = [line.strip()[1:-1] for line in filled]
-    start = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
+    start = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith(("#", "sep="))), 0)
     bare = [re.sub('"[^"]*"', "", line) for line in lines[start:] if line.strip()][:2] or [""]
     separator = max(",;\t|", key=lambda each: min(line.count(each) for line in bare))
     if (not is_csv and separator not in bare[0]) or bare[0].startswith(("|", "\\")):
@@ -64,8 +74,9 @@ def from_text(content: bytes, *, is_csv: bool = False) -> Table:
         start -= 1
         lines[start] = above
     dashes = next((k for k in range(start + 1, min(start + 4, len(lines))) if _DASHES.fullmatch(lines[k])), start)
-    form = {"format": "tab"} if separator == "\t" else {"format": "csv", "delimiter": separator}
-    table = ascii.read("\n".join([lines[start], *lines[dashes + 1 :], ""]), **form)
+    rows = [x for x in lines[dashes + 1 :] if x.strip(f"{separator} ") and (separator in x or not x.startswith("#"))]
+    form = {"format": "tab", "comment": "\0"} if separator == "\t" else {"format": "csv", "delimiter": separator}
+    table = ascii.read("\n".join([lines[start], *rows, ""]), **form)
     units = lines[dashes - 1].split(separator) if dashes > start + 1 else []
     for name, unit in zip(table.colnames, units, strict=False):
         table[name].unit = unit.strip() or None

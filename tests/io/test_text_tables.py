@@ -35,6 +35,9 @@ FORMS = {
     "wide.txt": written("\t").encode("utf-16"),
     "comments.csv": written(above="# by somebody, today\n#\n").encode(),
     "commented.csv": ("# " + written()).encode(),
+    "below.tsv": (written("\t") + "# the end\n").encode(),
+    "empty rows.csv": (written(";") + ";;\n;;\n").encode(),
+    "named.csv": written(";", above="sep=;\r\n").encode("cp1252"),
     "vizier.tsv": written("\t", above="#RESOURCE=yCat\n#\n", below=UNITS).encode(),
     "heasarc.txt": "\n".join(f"|{line}|" for line in written("|").splitlines()).encode(),
     "-": written(";").encode(),
@@ -52,10 +55,19 @@ def test_forms_of_separated_values(name, tmp_path, monkeypatch):
     assert str(table["ra"].unit) == ("deg" if name == "vizier.tsv" else "None")
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_a_hash_in_a_cell_is_no_comment(separator, tmp_path):
+    rows = [("#1", "#N/A", "x"), ("b", "#", "#2")]
+    (tmp_path / "t.txt").write_text("\n".join(map(separator.join, [("name", "note", "other"), *rows])))
+    assert [tuple(row) for row in read_table(tmp_path / "t.txt")] == rows
+
+
 def test_a_list_of_names_may_be_a_table(tmp_path):
     (tmp_path / "list.txt").write_bytes(FORMS["commas.csv"])
     assert read_list(tmp_path / "list.txt").colnames == list(NAMES)
     (tmp_path / "list.txt").write_text("\ufeff4FGL J0001.2-0747\nMkn 421\n")
+    assert read_list(tmp_path / "list.txt")["name"].tolist() == ["4FGL J0001.2-0747", "Mkn 421"]
+    (tmp_path / "list.txt").write_bytes("4FGL J0001.2-0747\nMkn 421\n".encode("utf-16"))
     assert read_list(tmp_path / "list.txt")["name"].tolist() == ["4FGL J0001.2-0747", "Mkn 421"]
 
 
@@ -83,6 +95,7 @@ def test_lists_in_cells_are_values_of_one_source(tmp_path):
     ("content", "words"),
     [
         (b"\x93NUMPY\x01\x00v\x00", "numpy.load"),
+        (b'{"name": {"0": "a"}, "flux1000": {"0": 1e-9}}', "json.load"),
         (b"PK\x03\x04\x00\x00", "Save a table of Excel as CSV"),
         (b"some words\nthat are no table at all.\n", "separated by commas, semicolons"),
         (b"name ra\n", "separated by commas"),
