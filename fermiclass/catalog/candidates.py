@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
-from fermiclass.catalog.other_list import OtherList
+from fermiclass.catalog.other_list import OtherList, texts
 from fermiclass.catalog.own_columns import own_names
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
@@ -151,8 +151,8 @@ class Candidates:
         covariance, errors = _covariance(plain, source)
         categories, membership, by = _categories(plain)
         if covers is None:
-            texts = [np.asarray(plain[name]) for name in plain.colnames if plain[name].dtype.kind == "U"]
-            named = max((float(np.mean(np.char.find(each, _LAT_NAME) >= 0)) for each in texts), default=0.0)
+            words = [np.asarray(plain[name]) for name in plain.colnames if plain[name].dtype.kind == "U"]
+            named = max((float(np.mean(np.char.find(each, _LAT_NAME) >= 0)) for each in words), default=0.0)
             covers = "ellipses" if named > 0.99 else "claims" if named > 0.01 else "all"
         if covers == "all" and len(rows) < _NEIGHBOURS:
             raise CatalogError(
@@ -160,22 +160,11 @@ class Candidates:
                 "table, or say what it covers: ellipses or claims (--covers)."
             )
         notes += [note for note in (errors, by) if note]
-        return cls(
-            source,
-            digest(plain),
-            listed.names[rows],
-            listed.ra[rows],
-            listed.dec[rows],
-            covariance[rows],
-            categories,
-            membership[rows],
-            covers,
-            tuple(kinds),
-            tuple(notes),
-            tuple(statuses),
-        )
+        by_row = (listed.names, listed.ra, listed.dec, covariance)
+        rest = (covers, tuple(kinds), tuple(notes), tuple(statuses))
+        return cls(source, digest(plain), *by_row, categories, membership, *rest)._of(rows)
 
-    def _of(self, rows: NDArray[np.bool_]) -> Candidates:
+    def _of(self, rows: NDArray[Any]) -> Candidates:
         by_row = ("names", "ra", "dec", "covariance", "membership")
         return replace(self, **{name: getattr(self, name)[rows] for name in by_row})
 
@@ -298,7 +287,7 @@ def _covariance(table: Table, source: str) -> tuple[FloatArray, str]:
     """Return the covariance of each position, ``(n, 3)`` deg², and a sentence on where it is from."""
     names = {name.lower(): name for name in reversed(table.colnames)}
     if {each.lower() for each in ELLIPSE} <= names.keys():
-        axes = [_in_degrees(table, names[each.lower()], u.deg, source) for each in ELLIPSE]
+        axes = [_in_degrees(table, names[each.lower()], source, u.deg) for each in ELLIPSE]
         return ellipse(*axes), "errors of their positions: Conf_95_SemiMajor"
     pair = [names[each] for each in ("e_raj2000", "e_dej2000") if each in names]
     if len(pair) < 2:
@@ -306,15 +295,13 @@ def _covariance(table: Table, source: str) -> tuple[FloatArray, str]:
         pair = [names[each] for each in words if each in names][:1] * 2
     if not pair:
         return np.zeros((len(table), 3)), ""
-    east, north = (
-        _in_degrees(table, name, _IN_NAME.get(f"_{name.lower().rpartition('_')[2]}"), source) for name in pair
-    )
+    east, north = (_in_degrees(table, name, source) for name in pair)
     return np.stack([east**2, north**2, np.zeros(len(table))], axis=1), f"errors of their positions: {pair[0]}, 1 σ"
 
 
-def _in_degrees(table: Table, name: str, unit: u.UnitBase | None, source: str) -> FloatArray:
+def _in_degrees(table: Table, name: str, source: str, unit: u.UnitBase | None = None) -> FloatArray:
     """Return a column of angles in degrees, 0 where there is none."""
-    unit = table[name].unit or unit
+    unit = table[name].unit or unit or _IN_NAME.get(f"_{name.lower().rpartition('_')[2]}")
     if unit is None:
         raise CatalogError(
             f"the column {name} of '{source}' has no unit. Name it {name}_arcsec or {name}_deg, or give it a unit."
@@ -329,7 +316,7 @@ def _categories(table: Table) -> tuple[tuple[str, ...], FloatArray, str]:
     """Return names of categories, membership ``(n, K)``, and a sentence on what they are."""
     names = {own.lower(): name for name, own in reversed(own_names(table.colnames).items())}
     if "category" in names:
-        words = np.char.strip(np.asarray(table[names["category"]]).astype(str))
+        words = texts(table[names["category"]])
         found = np.unique(words)
         return tuple(found.tolist()), (words[:, None] == found).astype(float), f"{len(found)} categories"
     flux = np.asarray(table[names["flux"]]) if "flux" in names else np.empty(0)

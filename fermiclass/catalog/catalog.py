@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -72,11 +73,8 @@ class Catalog:
     @property
     def soft_galactic(self) -> NDArray[np.bool_]:
         """Whether the release flags a source as soft Galactic emission, ``(N,)``; False where it has no flag."""
-        bit = self.release.soft_galactic_bit
-        if not bit or "Flags" not in self.table.colnames:
-            return np.zeros(len(self), bool)
-        flags = np.nan_to_num(np.ma.filled(np.ma.asarray(self.table["Flags"], dtype=float), 0.0)).astype(np.int64)
-        return np.asarray(flags & bit > 0)
+        flags = np.nan_to_num(self.column("Flags")).astype(np.int64)
+        return np.asarray(flags & self.release.soft_galactic_bit > 0)
 
     @property
     def status(self) -> NDArray[np.str_]:
@@ -161,11 +159,8 @@ class Catalog:
         import pandas as pd
 
         data: dict[str, Any] = {}
-        for name in self.table.colnames:
-            values = np.asarray(self.table[name])
-            if values.ndim == 1:
-                data[name] = values
-            else:
-                flat = values.reshape(len(values), -1)
-                data.update({f"{name}_{k + 1}": flat[:, k] for k in range(flat.shape[1])})
+        for name, column in self.table.columns.items():
+            flat = np.asarray(column).reshape(len(self), math.prod(column.shape[1:]))
+            names = [name] if column.ndim == 1 else [f"{name}_{k + 1}" for k in range(flat.shape[1])]
+            data |= dict(zip(names, flat.T, strict=True))
         return pd.DataFrame(data)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
-from fermiclass.catalog.other_list import RADIUS, OtherList, place_of
+from fermiclass.catalog.other_list import RADIUS, OtherList, place_of, texts
 from fermiclass.catalog.own_columns import own_names
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError
@@ -170,7 +170,7 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
         weights = np.zeros(len(plain))
     if weights.ndim != 1 or not np.all((weights > 0) & (weights <= 1)):
         raise CatalogError(f"'{source}' has weights that are not in (0, 1]. Correct them, or leave the rows out.")
-    words = np.char.strip(np.asarray(plain[column]).astype(str)).tolist()
+    words = texts(plain[column]).tolist()
     says = np.array([f"{word}@{weight}" for word, weight in zip(words, weights, strict=True)])
     matches = match(catalog, OtherList.of(plain, source, class_column=column), says=says, needed=needed)
     own = np.full(len(catalog), "", object) if catalog.own_labels is None else catalog.own_labels.astype(object)

@@ -14,17 +14,14 @@ from astropy.table import Table
 from fermiclass.errors import CatalogError
 
 #: Kinds of what is brought in, and the option that brings it.
-OPTIONS = {kind: f"--{kind}" for kind in ("columns", "join", "labels", "also")} | {
-    "bins": "--variability-bins",
-    "rows": "",
-}
+OPTIONS = {kind: f"--{kind}" for kind in ("columns", "join", "labels", "also")} | {"bins": "--variability-bins"}
 
 
 @dataclass(frozen=True, order=True)
 class Brought:
     """What a user brought into a catalogue. Without it, labels that were made from it cannot be made again."""
 
-    kind: str  #: One of :data:`OPTIONS`: what columns are and mean, tables of columns, labels or sources, chosen rows.
+    kind: str  #: One of :data:`OPTIONS`: what columns are and mean, tables of columns, labels or sources; or ``rows``.
     name: str  #: Name of the table; of columns ``A=a,B=b``; a number of bins; of rows ``600 of 7195``.
     sha256: str = ""  #: Checksum of the table's content, or of the chosen rows.
 
@@ -45,10 +42,8 @@ class Origin:
     @property
     def columns(self) -> dict[str, str]:
         """Names of columns that were brought in, by those of the catalogue."""
-        pairs = (
-            pair.partition("=") for each in self.brought if each.kind == "columns" for pair in each.name.split(",")
-        )
-        return {standard: own for standard, _, own in pairs}
+        said = [each.name for each in self.brought if each.kind == "columns"]
+        return dict(pair.split("=", 1) for name in said for pair in name.split(","))
 
     @property
     def bins(self) -> int | None:

@@ -22,28 +22,18 @@ _NAMES = (
     "source_name", "4fgl", "source_name_4fgl", "4fgl_name", "name_4fgl", "4fgl-dr4", "4fgl-dr3", "4fgl-dr2", "fgl",
     "name", "source", "assoc_4fgl", "psrj", "jname", "psr", "psrb", "bname", "id",
 )  # fmt: skip
-_RA = ("raj2000", "_raj2000", "_ra", "ra_icrs", "ra", "ra_deg", "rajd", "raj")
-_DEC = (
-    "dej2000",
-    "_dej2000",
-    "decj2000",
-    "_dec",
-    "_de",
-    "de_icrs",
-    "dec_icrs",
-    "dec",
-    "de",
-    "dec_deg",
-    "decjd",
-    "decj",
-)
+RA_NAMES = ("raj2000", "_raj2000", "ra", "ra_deg", "radeg", "ra_j2000", "ra_icrs", "_ra", "rajd", "raj")
+DEC_NAMES = (
+    "dej2000", "_dej2000", "dec", "de", "dec_deg", "de_deg", "dedeg", "decj2000", "dec_j2000", "de_icrs", "dec_icrs",
+    "_dec", "_de", "decjd", "decj",
+)  # fmt: skip
 _CLASSES = ("class", "class1", "pred_class", "type", "classification", "cl")
 
 #: The part of a gamma-ray name that says where the source is, such as J0007.0+7303.
 _PLACE = re.compile(r"J\d{4}\.\d[+-]\d{4}[a-z]?", re.IGNORECASE)
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
-
+EMPTY = ("", "-", "--", "nan", "na", "n/a", "#n/a", "<na>", "none", "null", "*")  #: Texts of no number.
 RADIUS = 0.1  #: Radius in degrees for sources without an error ellipse.
 
 
@@ -98,8 +88,8 @@ class OtherList:
             raise CatalogError(f"radius={radius:g} is not valid: give degrees above 0, at most 10")
         found = {
             "name": _column(table, source, name, _NAMES),
-            "ra": _column(table, source, ra, _RA),
-            "dec": _column(table, source, dec, _DEC),
+            "ra": _column(table, source, ra, RA_NAMES),
+            "dec": _column(table, source, dec, DEC_NAMES),
             "classes": _column(table, source, class_column, _CLASSES),
             "probability": _column(table, source, probability, ()),
         }
@@ -112,10 +102,10 @@ class OtherList:
         nothing = np.full(len(table), np.nan)
         return cls(
             source,
-            np.full(len(table), "") if found["name"] is None else _texts(table, found["name"]),
+            np.full(len(table), "") if found["name"] is None else texts(table[found["name"]]),
             _degrees(table, found["ra"], source, u.hourangle, 360.0) if found["ra"] is not None else nothing,
             _degrees(table, found["dec"], source, u.deg, 90.0) if found["dec"] is not None else nothing,
-            None if found["classes"] is None else _texts(table, found["classes"]),
+            None if found["classes"] is None else texts(table[found["classes"]]),
             None if found["probability"] is None else _numbers(table, found["probability"], source),
             radius,
         )
@@ -164,13 +154,23 @@ def _column(table: Table, source: str, given: str | None, usual: tuple[str, ...]
     return next((by_name[name] for name in usual if name in by_name), None)
 
 
-def _texts(table: Table, name: str) -> NDArray[np.str_]:
-    return np.char.strip(np.asarray(table[name]).astype(str))
+def texts(column: Any) -> NDArray[np.str_]:
+    """Return a column as texts without blanks at their ends."""
+    data = np.char.strip(np.asarray(column).astype(str))
+    return np.where(data == "--", "", data)  # what is masked, as a text of gammapy
+
+
+def numbers(data: NDArray[Any]) -> FloatArray:
+    """Return numbers, or texts of numbers, in double precision, NaN for an empty one. Raises ValueError for others."""
+    if data.dtype.kind != "U":
+        return data.astype(np.float64)
+    words = np.char.strip(data)
+    return np.where(np.isin(np.char.lower(words), EMPTY), "nan", words).astype(np.float64)
 
 
 def _numbers(table: Table, name: str, source: str) -> FloatArray:
     try:
-        return np.asarray(table[name]).astype(np.float64)
+        return numbers(np.asarray(table[name]))
     except ValueError as error:
         raise CatalogError(f"the column {name} of '{source}' does not hold numbers ({error}). Name another.") from error
 
@@ -181,12 +181,9 @@ def _degrees(table: Table, name: str, source: str, sexagesimal: u.UnitBase, most
     Numbers are degrees, unless the column has a unit; for texts see :func:`text_degrees`.
     """
     values, unit = np.asarray(table[name]), table[name].unit
-    degrees = np.full(len(values), np.nan)
     try:
-        if values.dtype.kind != "U":
-            degrees[:] = _numbers(table, name, source) * (unit or u.deg).to("deg")
-        else:
-            degrees = text_degrees(values, unit, sexagesimal)
+        is_text = values.dtype.kind == "U"
+        degrees = text_degrees(values, unit, sexagesimal) if is_text else numbers(values) * (unit or u.deg).to("deg")
         degrees[~np.isfinite(degrees)] = np.nan
         if np.any(np.abs(degrees) > most):
             raise ValueError(f"{degrees[np.abs(degrees) > most][0]:g} is beyond {most:g} degrees")
@@ -201,15 +198,16 @@ def text_degrees(values: NDArray[np.str_], unit: u.UnitBase | None, sexagesimal:
     Decimal numbers are degrees and others sexagesimal, unless the column has a unit, or the text, such as 5h34m32s.
     Raises ValueError where a text is no angle, or decimal numbers and others are mixed.
     """
-    texts = np.char.replace(np.char.strip(values), "−", "-")
+    words = np.char.replace(np.char.strip(values), "−", "-")
     unit = None if isinstance(unit, u.UnrecognizedUnit) else unit  # VizieR has "h:m:s"
-    known = ~np.isin(np.char.lower(texts), ("", "nan", "--"))
-    decimal = [bool(_DECIMAL.fullmatch(text)) for text in texts[known].tolist()]
+    known = ~np.isin(np.char.lower(words), EMPTY)
+    decimal = [bool(_DECIMAL.fullmatch(text)) for text in words[known].tolist()]
     if any(decimal) and not all(decimal):
-        raise ValueError("some are decimal numbers, others are sexagesimal: write all in one form")
-    degrees = np.full(len(texts), np.nan)
+        odd = words[known][decimal.index(False)]
+        raise ValueError(f"some are decimal numbers, others sexagesimal or none, such as '{odd}': use one form")
+    degrees = np.full(len(words), np.nan)
     if any(decimal):
-        degrees[known] = texts[known].astype(np.float64) * (unit or u.deg).to("deg")
+        degrees[known] = words[known].astype(np.float64) * (unit or u.deg).to("deg")
     else:
-        degrees[known] = Angle(texts[known].tolist(), unit=unit or sexagesimal).deg
+        degrees[known] = Angle(words[known].tolist(), unit=unit or sexagesimal).deg
     return degrees

@@ -12,7 +12,7 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog.other_list import text_degrees
+from fermiclass.catalog.other_list import DEC_NAMES, RA_NAMES, numbers, text_degrees, texts
 from fermiclass.catalog.plausibility import EXPECTED, PLACES
 from fermiclass.catalog.reading import USUAL
 from fermiclass.catalog.releases import RAW_COLUMNS
@@ -31,9 +31,9 @@ _LIMIT_NAMES = ("{}_ul", "{}_ul95", "ul_{}", "{}_upper_limit")
 #: Usual names, in lower case, of the catalogue's columns and of these quantities: those of fermipy, gammapy, VizieR and
 #: HEASARC. The first that is there is taken.
 NAMES: dict[str, tuple[str, ...]] = {
-    "Source_Name": ("source_name", "name", "source", "src_name", "4fgl"),
-    "RAJ2000": ("raj2000", "ra", "ra_deg", "ra_j2000", "_raj2000", "ra_icrs"),
-    "DEJ2000": ("dej2000", "dec", "de", "decj2000", "dec_deg", "dec_j2000", "_dej2000", "de_icrs"),
+    "Source_Name": ("source_name", "name", "source", "src_name", "4fgl", "psrj", "jname"),
+    "RAJ2000": RA_NAMES,
+    "DEJ2000": DEC_NAMES,
     "GLON": ("glon", "lii"),
     "GLAT": ("glat", "bii"),
     "Conf_95_SemiMajor": ("conf_95_semimajor", "pos_r95", "r95", "semi_major_axis_95", "amaj95"),
@@ -73,7 +73,6 @@ UNITS = {"eflux100": "MeV cm-2 s-1", "eflux": "MeV cm-2 s-1"}
 #: Names that mean other things, too, such as a number of the row: taken as :func:`_is_meant` says.
 _DOUBTFUL = ("index", "gamma", "reference", "e_0", "e0", "eb", "scale", "energy_flux")
 _INDICES = (-1.0, 8.0)  #: Least and highest photon index under such a name.
-_EMPTY = ("", "--", "nan", "na", "n/a", "<na>", "none", "null")  #: Texts of no number.
 
 
 def _spellings(forms: Iterable[str], name: str) -> list[str]:
@@ -113,7 +112,7 @@ def standard_names(columns: Mapping[str, str], there: Collection[str], shown: st
     Raises CatalogError when a name is not known, two mean the same, or a column is missing.
     """
     found: dict[str, Said] = {}
-    for side, given in columns.items():
+    for side, given in ((side, str(column)) for side, column in columns.items()):
         name = _SIDES.get(side.lower())
         if name is None or name in found:
             near = dict.fromkeys(_SIDES[each] for each in difflib.get_close_matches(side.lower(), _SIDES, 5, 0.5))
@@ -132,7 +131,8 @@ def find_columns(given: Table, said: Mapping[str, Said], shown: str, *, needed: 
 
     Raises CatalogError when none tells a spectrum and one is needed.
     """
-    there = {name.lower(): name for name in reversed(given.colnames)}
+    exact_last = sorted(given.colnames, key=lambda name: (name in NAMES, -given.colnames.index(name)))
+    there = {name.strip().lower(): name for name in exact_last}
     if "flux_band_0" in there:
         raise CatalogError(f"{shown} has {there['flux_band_0']}: bands count from 1, at 50 to 100 MeV. Rename them.")
     found = {name: each.column for name, each in said.items() if each.column in given.colnames}
@@ -151,6 +151,9 @@ def find_columns(given: Table, said: Mapping[str, Said], shown: str, *, needed: 
     for name in KINDS if SPECTRUM in found else ["LP_Index" if curved else "PL_Index"]:
         if name not in found:
             found = {f"{unc}{name}": original for unc, original in given_index.items()} | found
+    wide = [x for name, x in found.items() if given[x].ndim > 1 and "Band" not in name and name not in (VALUES, ERRORS)]
+    if wide:
+        raise CatalogError(f"{shown} has several values for each source in {', '.join(wide)}. Give one, or none.")
     if needed and not {*found} - {*USUAL, "CLASS1", "ASSOC1", "Flags"}:
         raise CatalogError(
             f"{shown} has no column that tells a spectrum; it has {', '.join(there.values())}. Name them, such as "
@@ -159,9 +162,11 @@ def find_columns(given: Table, said: Mapping[str, Said], shown: str, *, needed: 
     return found
 
 
-def unit_of(name: str, found: Mapping[str, str], said: Mapping[str, Said]) -> str | None:
-    """Return the unit that the names of a column, or else of its quantity, imply: what the user says, or its own."""
-    of = name.removeprefix("Unc_").removesuffix("_UL")
+def unit_of(name: str, given: Table, found: Mapping[str, str], said: Mapping[str, Said]) -> Any:
+    """Return the unit of a column without one: its quantity's, or that of what the user calls them, or their names."""
+    of = name.removeprefix("Unc_").replace("_UL", "")
+    if of != name and of in found and given[found[of]].unit is not None:
+        return given[found[of]].unit
     words = [word for x in (name, of) for word in (said[x].side if x in said else "", found.get(x, "").lower())]
     return next((UNITS[word] for word in words if word in UNITS), None)
 
@@ -194,7 +199,7 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
     if name == "Energy_Flux100":
         return "flux_1_100_gev" in there
     try:
-        values = numbers(column, name, "")
+        values = numbers_of(column, name, "")
     except CatalogError:
         return False
     values = values[np.isfinite(values)]
@@ -233,28 +238,19 @@ def values_of(
 ) -> tuple[NDArray[Any], str]:
     """Return the values of a column of the catalogue, and where they are taken: an index, by its type of spectrum."""
     of = name.removeprefix("Unc_")
-    data = texts(given[found[name]]) if of in TEXTS else numbers(given[found[name]], name, shown)
+    data = texts(given[found[name]]) if of in TEXTS else numbers_of(given[found[name]], name, shown)
     if SPECTRUM not in found or of not in KINDS or of in said or found.get(of, "").lower() not in NAMES[INDEX]:
         return data, ""
     kinds = np.char.lower(texts(given[found[SPECTRUM]]))
     return np.where(kinds == KINDS[of].lower(), data, np.nan), f" where {SPECTRUM} is {KINDS[of]}"
 
 
-def texts(column: Any) -> NDArray[np.str_]:
-    """Return a column as texts without blanks at their ends."""
-    data = np.char.strip(np.asarray(column).astype(str))
-    return np.where(data == "--", "", data)  # what is masked, as a text of gammapy
-
-
-def numbers(column: Any, name: str, shown: str) -> NDArray[Any]:
+def numbers_of(column: Any, name: str, shown: str) -> NDArray[Any]:
     """Return a column as numbers, NaN where it is empty; places as degrees. Raises CatalogError when it has others."""
     data = np.asarray(column)
     try:
-        if data.dtype.kind != "U":
-            return data.astype(float)
-        if name in PLACES:
+        if name in PLACES and data.dtype.kind == "U":
             return text_degrees(data, column.unit, u.hourangle if name == "RAJ2000" else u.deg)
-        data = np.char.strip(data)
-        return np.where(np.isin(np.char.lower(data), _EMPTY), "nan", data).astype(np.float64)
+        return numbers(data)
     except (ValueError, u.UnitTypeError) as error:
         raise CatalogError(f"{shown}: column {column.name} does not hold numbers ({in_one_line(error)}).") from error

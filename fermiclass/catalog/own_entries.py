@@ -13,12 +13,13 @@ from astropy.table import Row, Table
 from fermiclass.catalog.flux_points import band_fluxes
 from fermiclass.catalog.own_columns import COVARIANCE, ERRORS, NAMES, REFERENCE, VALUES
 from fermiclass.catalog.releases import CatalogWarning
-from fermiclass.errors import CatalogError
+from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.plain import plain_column
 
 _SKY_COORDS = ("position", "coord", "skycoord")  #: Names of a `SkyCoord`.
 #: Names, in small letters, of what one source has one value of. A dictionary with a list under one has columns.
 _OF_ONE = {x for name, usual in NAMES.items() if "Band" not in name and name not in (VALUES, ERRORS) for x in usual}
+_NO_SHAPE = ("amplitude", "reference", "emin", "emax", "redshift", "alpha_norm")  #: Parameters of gammapy's spectra.
 _KNOWN = {x for usual in NAMES.values() for x in usual}
 
 
@@ -33,11 +34,15 @@ def tables_of(source: Any) -> list[tuple[Table, list[int]]]:
         return [(_without_objects(table), [*range(len(table))])]
     if isinstance(source, Mapping):
         source = source["sources"] if isinstance(source.get("sources"), Mapping) else source  # a file of fermipy
-        if source and all(isinstance(entry, Mapping) for entry in source.values()):
-            source = [{"name": name} | dict(entry) for name, entry in source.items()]
-    single = isinstance(source, Mapping | Row | np.void) or hasattr(source, "spectral_model") or hasattr(source, "iloc")
-    single |= not isinstance(source, Iterable)
-    rows = [_as_row(each) for each in ([source] if single else source)]
+        inner = {name: _values(entry) for name, entry in source.items()}
+        if inner and all(isinstance(entry, Mapping) for entry in inner.values()):
+            if _KNOWN.isdisjoint(str(x).lower() for entry in inner.values() for x in entry):  # columns, as of pandas
+                names = {"name": [*next(iter(inner.values()))]}
+                return tables_of(names | {name: [*entry.values()] for name, entry in inner.items()})
+            source = [{"name": name} | dict(entry) for name, entry in inner.items()]
+    single = isinstance(_values(source), Mapping) or hasattr(source, "spectral_model")
+    entries = [source] if single or not isinstance(source, Iterable) else source
+    rows = [_as_row(row) for entry in entries for row in (_as_table(entry) or [entry])]
     shapes: dict[str, set[Any]] = {}
     for name, entry in (pair for row in rows for pair in row.items()):
         shapes.setdefault(name, set()).add(_shape(entry))
@@ -58,10 +63,13 @@ def _as_table(source: Any) -> Table | None:
     if isinstance(source, Table):
         return source
     if hasattr(source, "to_dict") and hasattr(source, "columns"):
+        if isinstance(source.columns, list):  # a frame of polars
+            return Table(source.to_dict(as_series=False))
         repeated = sorted(set(map(str, source.columns[source.columns.duplicated()])))
         if repeated:
             raise CatalogError(f"columns are there more than once: {', '.join(repeated)}. Rename them.")
-        return Table.from_pandas(source.rename(columns=str))
+        frame = source.set_axis([*map(str, source.columns)], axis=1)
+        return Table.from_pandas(frame, index=frame.index.name not in (None, *frame))
     if isinstance(source, np.ndarray) and source.dtype.names:
         return Table(np.atleast_1d(source))
     if isinstance(getattr(source, "table", None), Table) and not isinstance(source, Row):  # a catalogue of gammapy
@@ -100,16 +108,24 @@ def _stacked(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _as_row(source: Any) -> dict[str, Any]:
-    """Return one source as values by name: a row of a table, a dictionary, or an object of gammapy or fermipy."""
+def _values(source: Any) -> Any:
+    """Return a row of a table as values by name, and other objects as they are."""
     if isinstance(source, Row):  # a number of a row has lost the unit of its column
         units = {name: source.table[name].info.unit for name in source.colnames}
         source = {name: source[name] for name in source.colnames}
         source |= {name: x * units[name] for name, x in source.items() if units[name] and isinstance(x, np.number)}
-    elif hasattr(source, "iloc") or hasattr(source, "_asdict"):  # a series of pandas, or a row of its `itertuples`
-        source = source._asdict() if hasattr(source, "_asdict") else dict(source)
+    elif hasattr(source, "_asdict"):  # a row of pandas' `itertuples`
+        source = source._asdict()
+    elif hasattr(source, "iloc") and getattr(source, "ndim", 0) == 1:
+        source = dict(source)
     elif isinstance(source, np.void) and source.dtype.names:
         source = {name: source[name] for name in source.dtype.names}
+    return source
+
+
+def _as_row(source: Any) -> dict[str, Any]:
+    """Return one source as values by name: a row of a table, a dictionary, or an object of gammapy or fermipy."""
+    source = _values(source)
     if hasattr(source, "spectral_model") and not hasattr(source, "data"):
         return _row_of_model(source)
     row = source if isinstance(source, Mapping) else getattr(source, "data", None)
@@ -121,32 +137,37 @@ def _as_row(source: Any) -> dict[str, Any]:
     model, points = row.get("model"), row.get("flux_points", row.get("sed"))
     values = {str(name): value for name, value in row.items() if not isinstance(value, Mapping)}
     values = {name: value for name, value in values.items() if name not in ("model", "flux_points")}
-    fitted = _row_of_model(model) if hasattr(model, "spectral_model") else {}
-    if points is not None and not isinstance(points, str) and points != {}:  # fermipy has an empty "sed" before it fits
+    fitted = _row_of_model(model) if hasattr(getattr(model, "spectral_model", model), "integral_error") else {}
+    empty = isinstance(points, Mapping) and not points  # as fermipy has it before it fits
+    if not (points is None or isinstance(points, str) or empty):
         fitted |= dict(zip(("Flux_Band", "Unc_Flux_Band"), band_fluxes(points, model), strict=True))
     return fitted | values
 
 
 def _row_of_model(model: Any) -> dict[str, Any]:
     """Return fluxes, and index and curvature, of a `SkyModel` of gammapy with their errors; one of 0 is not known."""
-    spectrum = model.spectral_model
-    row: dict[str, Any] = {"name": str(model.name)}
+    spectrum = getattr(model, "spectral_model", model)
+    row: dict[str, Any] = {"name": str(model.name)} if hasattr(model, "name") else {}
     position = getattr(model, "position", None)
     if position is not None and getattr(model, "spatial_model", None) is not None:
         row |= {"ra": position.icrs.ra.deg, "dec": position.icrs.dec.deg}
-    for name, both, unit in (
-        ("Flux1000", spectrum.integral_error(1 * u.GeV, 100 * u.GeV), "cm-2 s-1"),
-        ("Energy_Flux100", spectrum.energy_flux_error(0.1 * u.GeV, 100 * u.GeV), "erg cm-2 s-1"),
-    ):
-        value, error = (number.to(unit) * (u.photon if name == "Flux1000" else 1) for number in both[:2])
-        row |= {name: value, f"Unc_{name}": error if error.value > 0.0 else error * np.nan}
-    parameters = {each.name: each for each in spectrum.parameters}
-    for name in ("index", "alpha", "beta"):
-        if name in parameters:
-            row |= {name: float(parameters[name].value), f"{name}_err": float(parameters[name].error) or np.nan}
-    if {"alpha", "beta"} <= set(parameters):
-        row[REFERENCE] = parameters["reference"].quantity.to("MeV")
-        covariance = spectrum.covariance.get_subcovariance([parameters["alpha"], parameters["beta"]])
+    try:
+        for name, of, low, unit in (
+            ("Flux1000", spectrum.integral_error, 1 * u.GeV, "cm-2 s-1"),
+            ("Energy_Flux100", spectrum.energy_flux_error, 0.1 * u.GeV, "erg cm-2 s-1"),
+        ):
+            value, error = (x.to(unit) * (u.photon if name == "Flux1000" else 1) for x in of(low, 100 * u.GeV)[:2])
+            row |= {name: value, f"Unc_{name}": error if error.value > 0.0 else error * np.nan}
+    except (ValueError, TypeError) as failed:
+        what = f"gammapy gives no flux of {type(spectrum).__name__} ({in_one_line(failed)})"
+        raise CatalogError(f"{what}. Leave this model out, or give its source as a dictionary.") from failed
+    shape = [each for each in spectrum.parameters if each.name not in _NO_SHAPE]
+    if [each.name for each in shape] in (["index"], ["alpha", "beta"]):  # those of a cut-off are others
+        for each in shape:
+            row |= {each.name: float(each.value), f"{each.name}_err": float(each.error) or np.nan}
+    if "beta" in row:
+        row[REFERENCE] = spectrum.parameters["reference"].quantity.to("MeV")
+        covariance = spectrum.covariance.get_subcovariance(shape)
         row[COVARIANCE] = float(covariance.data[0, 1])
     with warnings.catch_warnings(action="ignore"):
         pivot = getattr(spectrum, "pivot_energy", None)
@@ -167,6 +188,8 @@ def _without_objects(table: Table) -> Table:
             table["DEJ2000"] = np.hstack([np.nan if each is None else each.dec.deg for each in places])
             table.remove_column(name)
             break
+    for name in (name for name in table.colnames if table[name].shape[1:] == (1,)):
+        table[name] = table[name][:, 0]
     kept = [name for name in table.colnames if np.ma.getdata(table[name]).dtype.kind in "biufUSO"]
     dropped = sorted(set(table.colnames) - set(kept))
     if dropped:

@@ -11,10 +11,10 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
-import astropy.units as u
 import numpy as np
 from astropy.table import Column, Table, vstack
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from fermiclass.catalog import reading
 from fermiclass.catalog.catalog import BY_ROW, Catalog
 from fermiclass.catalog.classes import CLASS_CODES
 from fermiclass.catalog.origin import Brought, digest
+from fermiclass.catalog.other_list import texts
 from fermiclass.catalog.own_entries import tables_of
 from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing, wrap_longitudes
 from fermiclass.catalog.releases import REQUIRED_COLUMNS, CatalogWarning, Release
@@ -106,10 +107,8 @@ def read_sources(
     catalog = _together(parts, [place for _, places in tables for place in places])
     brought = [Brought("columns", ",".join(f"{side}={column}" for side, column in columns.items()))] if columns else []
     if variability_bins is not None:
-        if variability_bins != int(variability_bins) or variability_bins < 2:
-            raise CatalogError(
-                f"variability_bins={variability_bins} is not valid: give the number of time bins, from 2."
-            )
+        if not isinstance(variability_bins, Real) or not (variability_bins >= 2 and variability_bins % 1 == 0):
+            raise CatalogError(f"variability_bins={variability_bins} is no number of time bins: give one from 2.")
         bins = catalog.column(BINS)
         catalog.table[BINS] = np.where(np.isfinite(bins), bins, variability_bins)
         brought.append(Brought("bins", str(variability_bins)))
@@ -190,15 +189,16 @@ def _as_catalog(
 ) -> Catalog:
     """Return the rows of a table as sources with the columns of the catalogue. One that is `alone` needs a spectrum."""
     found = own.find_columns(given, said, shown, needed=alone)
-    reading.refuse_hard(given.colnames, own.texts(given[found["Source_Name"]]) if "Source_Name" in found else (), shown)
+    reading.refuse_hard(given.colnames, texts(given[found["Source_Name"]]) if "Source_Name" in found else (), shown)
     clean, notes = Table(), []
     for name, original in found.items():
         column, (unit, ucd) = given[original], reading.USUAL.get(name, (None, None))
         data, where = own.values_of(name, given, found, said, shown)
         expected = EXPECTED[name].unit if name in EXPECTED else None
-        usual = own.unit_of(name, found, said) or expected
-        of_text = name in reading.USUAL and column.dtype.kind == "U"  # positions, which are degrees now
-        given_unit = None if of_text else column.unit
+        usual = own.unit_of(name, given, found, said) or expected
+        given_unit = (
+            None if name in reading.USUAL and column.dtype.kind == "U" else column.unit
+        )  # texts are degrees now
         clean[name] = plain_column(data, given_unit or usual or unit, column.description, ucd)
         taken = f", taken as {usual}" if expected and column.unit is None else ""
         if original != name or where or taken:
@@ -219,11 +219,6 @@ def _as_catalog(
     _warn_of_unused(clean, said, done)
     more = f" and {len(rest) - _MOST_NAMED} more" if len(rest) > _MOST_NAMED else ""
     notes += [f"not known by name (--columns): {', '.join(rest[:_MOST_NAMED])}{more}"] if rest else []
-    if "RAJ2000" not in clean.colnames and {"GLON", "GLAT"} <= set(clean.colnames):
-        from astropy.coordinates import SkyCoord
-
-        place = SkyCoord(*(np.asarray(clean[name]) * u.deg for name in ("GLON", "GLAT")), frame="galactic").icrs
-        clean["RAJ2000"], clean["DEJ2000"] = plain_column(place.ra.deg, "deg", None, None), place.dec.deg
     in_doubt |= take_implausible_as_missing(clean, shown)  # of what was derived
     wrap_longitudes(clean)
     errors = [f"Unc_{name}" for name in clean.colnames if f"Unc_{name}" in EXPECTED]
@@ -242,7 +237,7 @@ def _as_catalog(
     numbered = np.array([f"row {place + 1}" for place in places])
     clean["Source_Name"] = np.where(nameless, numbered, clean["Source_Name"])
     put_back(clean, OWN_SOURCES, shown)
-    reading.add_galactic(clean)
+    reading.fill_places(clean)
     return Catalog(clean, OWN_SOURCES, shown, digest(given), tuple(notes), in_doubt=in_doubt)
 
 
@@ -305,7 +300,7 @@ def _complete_bands(table: Table) -> None:
     if {"Flux_Band", _BAND_LIMIT}.isdisjoint(table.colnames):
         return
     flux, error, limit = (
-        np.asarray(table[name], float) if name in table.colnames else np.full((len(table), 0), np.nan)
+        np.asarray(table[name], float).reshape(len(table), -1) if name in table.colnames else np.empty((len(table), 0))
         for name in ("Flux_Band", _BAND_ERROR, _BAND_LIMIT)
     )
     bands = flux.shape[-1] or limit.shape[-1]
@@ -318,7 +313,6 @@ def _complete_bands(table: Table) -> None:
     if np.flatnonzero(np.isfinite(flux).any(axis=0)).tolist() == [0, 1, 2, 3, 4]:
         message = "bands 1 to 5 are taken as those of 4FGL, from 50 MeV to 10 GeV; those of 3FGL and 3FHL are others"
         warnings.warn(message, CatalogWarning, stacklevel=4)
-    error = error.reshape(len(table), -1)
     if error.shape[1] <= max(_BANDS):
         error = _of_width(error, bands)
         error = np.stack([-np.abs(error), error], axis=2)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import digest
+from fermiclass.catalog.other_list import numbers
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units
 from fermiclass.catalog.releases import BAND_EDGES, Release, UnknownReleaseWarning, recognise
 from fermiclass.catalog.second_associations import put_back
@@ -80,9 +81,7 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
         try:
             return as_catalog(plain_table(source), "<Table>", digest(source))
         except TypeError as error:
-            raise CatalogError(
-                f"<Table>: {in_one_line(error)}. Remove the column, or use another catalogue."
-            ) from error
+            raise CatalogError(f"<Table>: {in_one_line(error)}. Remove the column.") from error
     if not isinstance(source, fits.HDUList | fits.BinTableHDU):
         raise CatalogError(
             f"the catalogue is a {type(source).__name__}, expected a path, an astropy table or an open FITS file. Turn "
@@ -126,15 +125,16 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     check_values(clean, shown)
     check_texts(clean, shown)
     put_back(clean, release, shown)
-    add_galactic(clean)
+    fill_places(clean)
     _LOG.info("read '%s': %s, %d sources", source, release.name, len(clean))
     return Catalog(clean, release, name, sha256)
 
 
 def refuse_hard(columns: Collection[str], names: Iterable[str], source: str) -> None:
     """Raise CatalogError for 1FHL, 2FHL and 3FHL, by columns that they alone have, or by names without a Flux1000."""
-    hard = {"HEP_Energy", "Flux10_30GeV"} & {*columns}
-    hard |= {name[:4] for name in names if re.match("[123]FHL ", name)} if "Flux1000" not in columns else set()
+    small = {name.lower(): name for name in columns}
+    hard = {small[name] for name in ("hep_energy", "flux10_30gev") if name in small}
+    hard |= {name[:4].upper() for name in names if re.match(r"[123]FHL\s*J", name, re.I) and "flux1000" not in small}
     if hard:
         raise CatalogError(
             f"{source} has {' and '.join(sorted(hard))}, as 1FHL, 2FHL and 3FHL do: fluxes and indices above 10 or 50 "
@@ -161,15 +161,11 @@ def join_bands(table: Table, known: Collection[int] = tuple(BAND_EDGES)) -> None
             continue
         parts = [table[members[k]] if k in members else np.full(first.shape, np.nan) for k in range(1, size + 1)]
         try:
-            data = np.stack([_as_floats(np.asarray(part)) for part in parts], axis=1)
+            data = np.stack([numbers(np.asarray(part)) for part in parts], axis=1)
         except ValueError as error:
             raise CatalogError(f"columns {first.name} ... do not hold numbers ({in_one_line(error)}).") from error
         table[name] = Column(data, unit=first.unit, meta=first.meta)
         table.remove_columns(list(members.values()))
-
-
-def _as_floats(data: NDArray[Any]) -> NDArray[np.float64]:
-    return (np.where(data == "", "nan", data) if data.dtype.kind == "U" else data).astype(np.float64)
 
 
 def _check_required(table: Table, release: Release, source: str) -> None:
@@ -197,28 +193,30 @@ def _check_required(table: Table, release: Release, source: str) -> None:
 def _as_flags(data: NDArray[Any], source: str) -> NDArray[Any]:
     """Return Flags as whole numbers, also from text. Missing ones become NaN."""
     try:
-        numbers = _as_floats(data) if data.dtype.kind == "U" else data
+        values = numbers(data) if data.dtype.kind == "U" else data
     except ValueError:
-        numbers = np.full(len(data), 0.5)
-    if data.dtype.kind == "b" or data.ndim != 1 or np.any((numbers != np.rint(numbers)) & ~np.isnan(numbers)):
+        values = np.full(len(data), 0.5)
+    if data.dtype.kind == "b" or data.ndim != 1 or np.any((values != np.rint(values)) & ~np.isnan(values)):
         raise CatalogError(
             f"{source}: column Flags holds {data.dtype} of shape {data.shape}, expected a whole number for each "
             "source. Write its bits as one number, or remove it."
         )
-    return numbers
+    return values
 
 
-def add_galactic(table: Table) -> None:
-    """Add GLON and GLAT to a table that lacks them."""
-    if "GLON" in table.colnames and "GLAT" in table.colnames:
-        return
-    import astropy.units as u
-    from astropy.coordinates import SkyCoord
+def fill_places(table: Table) -> None:
+    """Fill GLON and GLAT from RAJ2000 and DEJ2000 where they are not known, and these from those."""
+    columns = {"galactic": ("GLON", "GLAT"), "icrs": ("RAJ2000", "DEJ2000")}
+    nothing = np.full(len(table), np.nan)
+    places = {x: [np.array(table.columns.get(name, nothing), float) for name in columns[x]] for x in columns}
+    known = {frame: np.isfinite(lon) & (np.abs(lat) <= 90.0) for frame, (lon, lat) in places.items()}
+    for frame, other in (("galactic", "icrs"), ("icrs", "galactic")):
+        empty = known[other] & ~known[frame]
+        if not np.any(empty) and {*columns[frame]} <= {*table.colnames}:
+            continue
+        from astropy.coordinates import SkyCoord
 
-    right_ascension, declination = (np.asarray(table[name], np.float64) for name in ("RAJ2000", "DEJ2000"))
-    declination = np.where(np.abs(declination) <= 90.0, declination, np.nan)  # if most are beyond the poles
-    right_ascension = np.where(np.isfinite(right_ascension), right_ascension, np.nan)
-    icrs = SkyCoord(right_ascension * u.deg, declination * u.deg, frame="icrs")
-    for name, angle in (("GLON", icrs.galactic.l), ("GLAT", icrs.galactic.b)):
-        unit, ucd = USUAL[name]
-        table[name] = plain_column(angle.deg, unit, f"{name}, computed from RAJ2000 and DEJ2000", ucd)
+        place = SkyCoord(*(x[empty] for x in places[other]), unit="deg", frame=other).transform_to(frame).spherical
+        for name, values, angle in zip(columns[frame], places[frame], (place.lon, place.lat), strict=True):
+            values[empty] = angle.deg
+            table[name] = plain_column(values, USUAL[name][0], f"{name}, computed from {other}", USUAL[name][1])

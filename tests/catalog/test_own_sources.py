@@ -399,6 +399,19 @@ def test_a_model_of_gammapy():
     unfitted = read_sources(model)
     assert np.isnan([value(unfitted, "Unc_Flux1000"), value(unfitted, "Unc_LP_beta")]).all()
     assert not unfitted.in_doubt.any()
+    assert_same(read_sources({"model": spectrum, "name": "mine", "ra": 83.6, "dec": 22.0}), unfitted)
+
+
+def test_the_index_of_a_cut_off_is_none_of_a_power_law():
+    models = pytest.importorskip("gammapy.modeling.models", reason="gammapy is not installed")
+    cut = models.SkyModel(models.ExpCutoffPowerLawSpectralModel(index=1.3, lambda_="0.5 GeV-1"))
+    straight = models.SkyModel(models.PowerLawSpectralModel(index=2.2))
+    table = read_sources([cut, straight]).table
+    np.testing.assert_array_equal(table["PL_Index"], [np.nan, 2.2])
+    assert np.isnan(table["LP_Index"]).all()
+    background = models.FoVBackgroundModel(dataset_name="d")
+    with pytest.raises(CatalogError, match="Leave this model out"):
+        read_sources([straight, background])
 
 
 def test_upper_limits_in_place_of_values():
@@ -440,7 +453,8 @@ def test_limits_of_bands_beside_values_do_not_count(limit):
 
 def test_1fhl_is_refused_as_the_others():
     row = {"Signif_Avg": 6.2, "Spectral_Index": 2.9, "Flux": 5e-11}
-    for more in ({"Source_Name": "1FHL J0102.3+0405"}, {"name": "x", "Flux10_30GeV": 4e-11}):
+    hard = [{"Source_Name": "1FHL J0102.3+0405"}, {"name": "3fhlJ0102.3+0405"}, {"name": "x", "Flux10_30GeV": 4e-11}]
+    for more in (*hard, {"name": "x", "hep_energy": 40.0}):
         with pytest.raises(CatalogError, match="ASSOC_FHL"):
             read_sources(row | more)
     assert len(read_sources(row | {"Source_Name": "3FHL J0102.3+0405", "Flux1000": 1e-9}))  # fitted from 1 GeV
@@ -526,6 +540,67 @@ def test_what_is_said_and_not_used_is_a_warning(more, columns):
         read_sources(row, columns)
 
 
+BANDS_OF_TWO = {"Flux_Band": np.outer([1e-9, 2e-9], np.ones(8))}
+
+
+class Polars:
+    """What is used of a frame of polars."""
+
+    def __init__(self, frame):
+        self.columns, self.frame = list(frame), frame
+
+    def to_dict(self, as_series):
+        assert not as_series
+        return self.frame.to_dict("list")
+
+
+@pytest.mark.parametrize("name", ["name", "ra", "TS", "alpha", "beta_err", "flux1000"])
+def test_several_values_of_one_source_are_refused(name):
+    with pytest.raises(CatalogError, match=f"several values for each source in {name}"):
+        read_sources(Table({x: [[entry, entry]] if x == name else [entry] for x, entry in ROW.items()}))
+
+
+def test_a_place_is_known_from_either_pair():
+    """Row by row, in tables and in lists of rows."""
+    at = SkyCoord([10.0, 200.0], [20.0, -30.0], unit="deg")
+    equatorial = {"ra": at.ra.deg, "dec": at.dec.deg}
+    galactic = {"glon": at.galactic.l.deg, "glat": at.galactic.b.deg}
+    plain = read_sources(Table({"PL_Index": [2.2, 2.3]} | equatorial))
+    first, second = np.array([True, False]), np.array([False, True])
+    gaps = {name: np.where(first, x, np.nan) for name, x in equatorial.items()}
+    gaps |= {name: np.where(second, x, np.nan) for name, x in galactic.items()}
+    rows = [{"PL_Index": 2.2, "ra": 10.0, "dec": 20.0}, {"PL_Index": 2.3} | {x: y[1] for x, y in galactic.items()}]
+    for form in (Table({"PL_Index": [2.2, 2.3]} | gaps), rows, Table({"PL_Index": [2.2, 2.3]} | galactic)):
+        found = read_sources(form)
+        for name in ("RAJ2000", "DEJ2000", "GLON", "GLAT"):
+            np.testing.assert_allclose(found.table[name], plain.table[name], rtol=1e-9)
+            assert found.table[name].unit == "deg"
+
+
+@pytest.mark.parametrize("mark", ["NA", "null", "-", "*", "None"])
+def test_a_place_without_numbers_is_empty(mark):
+    table = read_sources([ROW | {"ra": "83.6", "dec": "22"}, ROW | {"ra": mark, "dec": mark}]).table
+    np.testing.assert_array_equal(table["RAJ2000"], [83.6, np.nan])
+
+
+@pytest.mark.parametrize(("name", "limit"), [("Energy_Flux100", "energy_flux100_ul"), ("eflux100", "eflux100_ul95")])
+def test_an_error_without_a_unit_has_that_of_its_value(name, limit):
+    plain = read_sources(ROW | {"Energy_Flux100": 1e-11, "Unc_Energy_Flux100": 1e-12, "Energy_Flux100_UL": 3e-11})
+    with pytest.warns(CatalogWarning, match="converted"):
+        found = read_sources(ROW | {name: 1e-14 * u.Unit("W m-2"), f"{name}_err": 1e-15, limit: 3e-14})
+    assert_same(found, plain)
+
+
+def test_a_name_as_in_the_catalogue_goes_before_another_case():
+    assert value(read_sources(ROW | {"FLUX1000": 5e-9, "Flux1000": 2e-9}), "Flux1000") == 2e-9
+
+
+@pytest.mark.parametrize("bins", [float("nan"), float("inf"), "12", 1, 2.5])
+def test_bins_that_are_no_number_are_refused(bins):
+    with pytest.raises(CatalogError, match="no number of time bins"):
+        read_sources(ROW, variability_bins=bins)
+
+
 def test_sources_in_any_form_are_the_same():
     """Each of a list becomes columns of the catalogue on its own; others beside it do not count."""
     rows = [
@@ -541,13 +616,16 @@ def test_sources_in_any_form_are_the_same():
     forms += [[*table.as_array()], [rows[0], table[1]], [table.loc["a"], rows[1]]]
     forms += [frame, [each for _, each in frame.iterrows()], [*frame.itertuples()]]
     forms += [[rows[0] | {"covar": np.eye(2)}, rows[1] | {"covar": [[1], [2, 3]]}]]
+    forms += [[table[:1], table[1:]], [frame[:1], frame[1:]], {row["name"]: row for row in table}]
+    forms += [frame.rename(columns={"Source_Name": "name"}).set_index("name"), Polars(frame), frame.to_dict()]
+    forms += [{name: np.asarray(table[name])[:, None] for name in table.colnames if name != "Flux_Band"} | BANDS_OF_TWO]
     for form in forms:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*not read")
             found = read_sources(form)
         assert found.names.tolist() == ["a", "b"]
         assert_same(found, plain)
-    for one in (table[1], table.loc["b"], frame.iloc[1], table.as_array()[1]):
+    for one in (table[1], table.loc["b"], frame.iloc[1], table.as_array()[1], next(frame[1:].itertuples())):
         assert_same(read_sources(one), plain[1:])
     different = [{"name": "c", "PL_Index": 2.0, "pivot_energy": 2.0 * u.GeV}, rows[0], {"ra": "05:34:32", "dec": "22"}]
     with pytest.warns(CatalogWarning, match="converted"):
