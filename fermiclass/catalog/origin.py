@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -43,7 +44,7 @@ class Origin:
     def columns(self) -> dict[str, str]:
         """Names of columns that were brought in, by those of the catalogue."""
         said = [each.name for each in self.brought if each.kind == "columns"]
-        return dict(pair.split("=", 1) for name in said for pair in name.split(","))
+        return dict(pair.split("=", 1) for name in said for pair in re.split(r",(?=\w+=)", name))
 
     @property
     def bins(self) -> int | None:

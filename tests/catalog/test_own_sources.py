@@ -66,6 +66,8 @@ def test_names_of_ones_own():
     assert (value(catalog, "Flux1000"), value(catalog, "Unc_Flux1000")) == (1e-9, 1e-10)
     assert value(catalog, "PL_Index") == 2.0
     assert "odd" in catalog.notes[-1]
+    odd = {"Flux1000": "flux, 1-100 GeV", "Unc_Flux1000": "a=b"}
+    assert read_sources({"flux, 1-100 GeV": 1e-9, "a=b": 1e-10}, odd).origin.columns == odd
     with pytest.raises(CatalogError, match="no column G"):
         read_sources(row, {"Flux1000": "G"})
     with pytest.raises(CatalogError, match="no column that tells a spectrum"):
