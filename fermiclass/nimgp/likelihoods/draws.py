@@ -51,22 +51,26 @@ def gaussian_points(num_points: int, dim: int) -> np.ndarray:
     return np.asarray(ndtri((shift ^ np.bitwise_xor.reduce(bits * of_digits[:, :digits], axis=2)) / 2.0**_BITS))
 
 
-def moments_by(xp: Any, log_pi: Any, ratio: Any) -> PredictiveMoments:
+def moments_by(xp: Any, log_pi: Any, ratio: Any = None) -> PredictiveMoments:
     """Return moments over S equally likely draws of ``log π`` plus any constant, (S, C, n).
 
-    `xp` is the module of the arrays, NumPy or TensorFlow's.
+    `xp` is the module of the arrays, NumPy or TensorFlow's. Without `ratio`, whose r_c are then 1, an array of NumPy is
+    overwritten: room for new ones takes longer than their numbers.
     """
     # With g = log π + log r: Z ρ = exp g / Σ exp(log π), ρ = exp g / Σ exp g, and H(ρ) = log Σ exp g − Σ ρ g.
-    g = log_pi + xp.log(ratio)
+    g = log_pi if ratio is None else log_pi + xp.log(ratio)
     g -= xp.max(g, axis=1, keepdims=True)
     exp_g = xp.exp(g)
     sum_g = xp.sum(exp_g, axis=1, keepdims=True)
-    weight = 1.0 / xp.sum(exp_g / ratio, axis=1, keepdims=True)
+    weight = 1.0 / (sum_g if ratio is None else xp.sum(exp_g / ratio, axis=1, keepdims=True))
+    g *= exp_g
+    entropy = weight * (sum_g * xp.log(sum_g) - xp.sum(g, axis=1, keepdims=True))
     first = exp_g * weight
-    entropy = weight * (sum_g * xp.log(sum_g) - xp.sum(exp_g * g, axis=1, keepdims=True))
+    exp_g *= first
+    exp_g /= sum_g
     # Sums of thousand draws in single precision would leave no digit of a small variance E ρ² − (E ρ)².
     return PredictiveMoments(
         mean=xp.mean(first, axis=0, dtype=np.float64),
-        second=xp.mean(first * (exp_g / sum_g), axis=0, dtype=np.float64),
+        second=xp.mean(exp_g, axis=0, dtype=np.float64),
         entropy=xp.mean(entropy, axis=0, dtype=np.float64)[0],
     )
