@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import warnings
 from collections import Counter
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.other_list import RADIUS, OtherList, place_of, texts
 from fermiclass.catalog.own_columns import own_names
+from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError
 from fermiclass.io.plain import plain_column, plain_table
@@ -22,6 +24,7 @@ from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
 _LOG = logging.getLogger(__name__)
 _MOST_SHOWN = 5
+_SAME = "Give both the same unit"
 JOINED = "joined"  #: Metadata of columns that a table has brought.
 
 #: Error ellipses within which a position may be that of a source. They have 97 % of the pulsars of the third LAT pulsar
@@ -97,26 +100,37 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
     ------
     CatalogError
         See `needed`; or if the table has neither names nor positions, or a column has another unit than in an earlier
-        table.
+        table, or than its error or limit.
+
+    Warns
+    -----
+    CatalogWarning
+        When a column has a unit in one table, and none in another.
     """
     plain = plain_table(table)
     matches = match(catalog, OtherList.of(plain, source), needed=needed)
     result = catalog.table.copy()
     brought, columns = [], {}
     clash: dict[str, NDArray[np.bool_]] = {}
-    for name, standard in own_names(plain.colnames).items():
+    names = own_names(plain.colnames)
+    units = {standard: plain[name].unit for name, standard in names.items()}
+    for name, standard in names.items():
         column, before = plain[name], result[standard] if standard in result.colnames else None
         if column.dtype.kind not in "fiu" or column.ndim != 1 or (before is not None and JOINED not in before.meta):
             continue
-        if before is not None and column.unit and before.unit and column.unit != before.unit:
-            raise CatalogError(
-                f"column {name} of '{source}' is in {column.unit}, and in an earlier table in {before.unit}. Give both "
-                "the same unit."
-            )
+        of = units.get(_quantity(standard))
+        unit = column.unit or of
+        if of and unit != of:
+            raise CatalogError(f"column {name} of '{source}' is in {unit}, and {_quantity(standard)} in {of}. {_SAME}.")
+        if before is not None and unit != before.unit:
+            where = f"column {name} of '{source}' is in {unit or 'no unit'}, and in an earlier table in {before.unit}"
+            if unit and before.unit:
+                raise CatalogError(f"{where}. {_SAME}.")
+            warnings.warn(f"{where}: taken as the same. {_SAME}", CatalogWarning, stacklevel=2)
         values = np.full(len(catalog), np.nan)
         values[matches.mine] = column[matches.theirs]
         if before is None:
-            before = plain_column(np.full_like(values, np.nan), column.unit, column.description, column.meta.get("ucd"))
+            before = plain_column(np.full_like(values, np.nan), unit, column.description, column.meta.get("ucd"))
         columns[standard] = before, values
         differs = np.asarray(np.abs(values - before) > 1e-6 * np.abs(before))
         clash[_quantity(standard)] = clash.get(_quantity(standard), False) | differs

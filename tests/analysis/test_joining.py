@@ -10,7 +10,7 @@ from astropy.coordinates import SkyCoord
 from astropy.table import Table
 
 from fermiclass import NIMGPClassifier, extract_features, join, train
-from fermiclass.catalog import THREE_CLASSES
+from fermiclass.catalog import THREE_CLASSES, CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.features import known_features
 from tests.commands import run, run_well
@@ -87,6 +87,16 @@ def test_columns_of_the_catalogue_and_other_units_are_not_filled(some):
     table["X"].unit = "s"
     with pytest.raises(CatalogError, match="X of 'south' is in s, and in an earlier table in m"):
         join(joined, table, "south")
+    table["X"].unit = None
+    with pytest.warns(CatalogWarning, match="in no unit, and in an earlier table in m: taken as the same"):
+        assert join(joined, table, "south").table["X"].unit == "m"
+    table["X_err"] = np.ones(20) * u.s
+    assert join(some, table).table["Unc_X"].unit == "s"
+    table["X"].unit = "m"
+    with pytest.raises(CatalogError, match="X_err of 'south' is in s, and X in m"):
+        join(some, table, "south")
+    table["X_err"].unit = None
+    assert join(some, table).table["Unc_X"].unit == "m"  # as in tables of one's own
 
 
 @pytest.mark.parametrize("names", [("Unc_X", "X_err"), ("X_err", "e_X"), ("X_UL", "x_ul95"), ("X_err", "unc_x")])
