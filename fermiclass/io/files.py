@@ -47,7 +47,8 @@ def read_bytes(path: Path) -> bytes:
         reason = getattr(error, "strerror", None) or error
         raise CatalogError(f"'{path}' cannot be read: {reason}. Check its name and permissions.") from error
     if not content:
-        raise CatalogError(f"'{path}' is empty. Download it again.")
+        again = "Check what writes it" if str(path) == "-" else "Download it, or write it, again"
+        raise CatalogError(f"'{path}' is empty. {again}.")
     return content
 
 

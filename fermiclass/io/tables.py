@@ -47,7 +47,7 @@ _OTHERS = {  #: What to do with formats that are not read.
     b"\x93NUMPY": '. In Python: fermiclass.read_sources(numpy.load("fit.npy", allow_pickle=True).item()), '
     "of a file that you trust: a pickle runs code",
     b"PK\x03\x04": ". Save a table of Excel as CSV",
-    b"{": ". In Python: fermiclass.read_sources(json.load(...))",
+    **dict.fromkeys((b"{", b"[{"), ". In Python: fermiclass.read_sources(json.load(...))"),
 }
 
 _WRITERS: dict[str, Callable[[Table], bytes]] = {
@@ -134,7 +134,8 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual
         elif re.search(r"\.(fits?|vot(able)?|xml|parquet)(\.|$)", path.name.lower()):
             raise ValueError("it is not a FITS, VOTable or Parquet file: it does not begin like one")
         else:
-            remedy = next((remedy for magic, remedy in _OTHERS.items() if content.startswith(magic)), "")
+            bare = b"".join(start.split())
+            remedy = next((remedy for magic, remedy in _OTHERS.items() if bare.startswith(magic)), "")
             again = _FORMATS + remedy
             if remedy or (b"\0" in content[:4096] and content[:2] not in (b"\xff\xfe", b"\xfe\xff")):
                 raise ValueError("it has no known format")

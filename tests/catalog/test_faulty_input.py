@@ -1,6 +1,8 @@
 """What users meet has one clear message, and no wrong number comes without a word."""
 
 import gzip
+import io
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from astropy.io import fits
 from astropy.io.votable.tree import VOTableFile
 from astropy.table import Table
 
-from fermiclass.catalog import REQUIRED_COLUMNS, CatalogWarning, read_catalog
+from fermiclass.catalog import REQUIRED_COLUMNS, CatalogWarning, read_catalog, read_sources
 from fermiclass.errors import CatalogError
 
 
@@ -34,6 +36,12 @@ def test_empty_missing_and_folder(tmp_path):
     for name, message in (("empty.fits", "is empty"), ("nowhere.fits", "there is no file"), (".", "directory")):
         with pytest.raises(CatalogError, match=message):
             read_catalog(tmp_path / name)
+
+
+def test_nothing_on_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    with pytest.raises(CatalogError, match=r"'-' is empty\. Check what writes it"):
+        read_sources("-")
 
 
 def test_fits_without_a_table(tmp_path):

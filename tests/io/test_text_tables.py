@@ -96,6 +96,7 @@ def test_lists_in_cells_are_values_of_one_source(tmp_path):
     [
         (b"\x93NUMPY\x01\x00v\x00", "numpy.load"),
         (b'{"name": {"0": "a"}, "flux1000": {"0": 1e-9}}', "json.load"),
+        (b'\n[\n {"name": "a",\n "flux1000": 1e-9}\n]\n', "json.load"),
         (b"PK\x03\x04\x00\x00", "Save a table of Excel as CSV"),
         (b"some words\nthat are no table at all.\n", "separated by commas, semicolons"),
         (b"name ra\n", "separated by commas"),
