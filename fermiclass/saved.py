@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -118,6 +119,9 @@ def load_model(path: str | Path, files: ModelFiles | None = None) -> Model:
             from fermiclass.rows import RowsModel
 
             model = RowsModel.from_entries(files.model, fitted, _domain(files))
+        written = json.loads(json.dumps(model.to_entries()))
+        if incomplete := [name for name, entry in written.items() if entry != files.model[name]]:
+            raise ValueError(f"{', '.join(incomplete)} lacks an entry")
         if len(fitted.scaling.mean) != len(model.features):
             raise ValueError(f"its weights are those of {len(fitted.scaling.mean)} features, not {len(model.features)}")
         return model

@@ -308,6 +308,8 @@ DAMAGE = {
     "text as median": (inside("model", "imputation", "features", 0, median="0"), "median='0'"),
     "NaN in the imputation": (inside("model", "imputation", "features", 0, high=np.nan), "high=nan"),
     "variance": (inside("model", "imputation", "features", 0, variance=-1.0), "variance"),
+    **{f"no {name}": (inside("model", **{name: {}}), name) for name in ("provenance", "selection")},
+    "a lost entry of the recipe": (without("model", "recipe", "class2"), "recipe lacks an entry"),
     "text as slope": (inside("model", "selection", slope="x"), "slope='x'"),
     "reference": (inside("model", "selection", reference=0), "reference=0.0"),
     "unknown kind": (inside("model", "second", zzz=0.01), "zzz"),
