@@ -192,7 +192,8 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
     """Whether a column is the quantity of its name, for certain if the name is not doubtful.
 
     A photon index has an error column, or values that are possible and do not count rows. An energy has a unit, or is
-    possible in MeV beside a fitted log-parabola. An energy flux has HEASARC's photon flux beside it.
+    possible in MeV beside a fitted log-parabola; a reference may be a year. An energy flux has HEASARC's photon flux
+    beside it.
     """
     if column.name.lower() not in _DOUBTFUL:
         return True
@@ -206,8 +207,10 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
     if name == REFERENCE:
         fitted = "Unc_LP_beta" in found and not {"Unc_LP_Index", f"Unc_{INDEX}"}.isdisjoint(found)
         possible = np.all((values >= EXPECTED[name].least) & (values <= EXPECTED[name].most))
+        years = np.all((values >= 1900) & (values <= 2100) & (values == np.rint(values)))
+        other = years and column.name.lower() == "reference"
         is_energy = column.unit is not None and column.unit.is_equivalent("MeV")
-        return is_energy or bool(fitted and values.size and possible)
+        return is_energy or bool(fitted and values.size and possible and not other)
     if column.unit not in (None, u.dimensionless_unscaled):
         return False
     if _first(_ERROR_NAMES, column.name, there):

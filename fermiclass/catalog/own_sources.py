@@ -92,6 +92,9 @@ def read_sources(
         set(REQUIRED_COLUMNS) <= set(table.colnames) or "cds-name" in map(str.lower, map(str, table.meta))
     )
     if of_release and not columns and variability_bins is None:
+        if {"CLASS", "CLASS1"}.isdisjoint(table.colnames):  # sources to label
+            table = Table(table, copy=False)
+            table["CLASS1"] = ""
         return reading.read_catalog(table) if path is None else reading.as_catalog(table, path, sha256)
     tables = tables_of(table)
     if not any(places for _, places in tables):
@@ -237,7 +240,7 @@ def _as_catalog(
     numbered = np.array([f"row {place + 1}" for place in places])
     clean["Source_Name"] = np.where(nameless, numbered, clean["Source_Name"])
     put_back(clean, OWN_SOURCES, shown)
-    reading.fill_places(clean)
+    reading.fill_places(clean, shown)
     return Catalog(clean, OWN_SOURCES, shown, digest(given), tuple(notes), in_doubt=in_doubt)
 
 

@@ -125,7 +125,7 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     check_values(clean, shown)
     check_texts(clean, shown)
     put_back(clean, release, shown)
-    fill_places(clean)
+    fill_places(clean, shown)
     _LOG.info("read '%s': %s, %d sources", source, release.name, len(clean))
     return Catalog(clean, release, name, sha256)
 
@@ -204,19 +204,29 @@ def _as_flags(data: NDArray[Any], source: str) -> NDArray[Any]:
     return values
 
 
-def fill_places(table: Table) -> None:
-    """Fill GLON and GLAT from RAJ2000 and DEJ2000 where they are not known, and these from those."""
+def fill_places(table: Table, source: str) -> None:
+    """Fill GLON and GLAT from RAJ2000 and DEJ2000 where they are not known, and these from those.
+
+    Raises CatalogError where both are known, and more than a degree apart.
+    """
+    from astropy.coordinates import SkyCoord
+
     columns = {"galactic": ("GLON", "GLAT"), "icrs": ("RAJ2000", "DEJ2000")}
     nothing = np.full(len(table), np.nan)
     places = {x: [np.array(table.columns.get(name, nothing), float) for name in columns[x]] for x in columns}
     known = {frame: np.isfinite(lon) & (np.abs(lat) <= 90.0) for frame, (lon, lat) in places.items()}
+    at = {x: SkyCoord(*np.where(known[x], places[x], 0.0), unit="deg", frame=x) for x in columns}
+    far = np.flatnonzero((at["icrs"].separation(at["galactic"]).deg > 1.0) & known["icrs"] & known["galactic"])
+    if len(far):
+        raise CatalogError(
+            f"{source}: GLON and GLAT of {len(far)} of {len(table)} sources, such as {table['Source_Name'][far[0]]}, "
+            "are more than a degree from RAJ2000 and DEJ2000. Remove the wrong columns."
+        )
     for frame, other in (("galactic", "icrs"), ("icrs", "galactic")):
         empty = known[other] & ~known[frame]
         if not np.any(empty) and {*columns[frame]} <= {*table.colnames}:
             continue
-        from astropy.coordinates import SkyCoord
-
-        place = SkyCoord(*(x[empty] for x in places[other]), unit="deg", frame=other).transform_to(frame).spherical
+        place = at[other][empty].transform_to(frame).spherical
         for name, values, angle in zip(columns[frame], places[frame], (place.lon, place.lat), strict=True):
             values[empty] = angle.deg
             table[name] = plain_column(values, USUAL[name][0], f"{name}, computed from {other}", USUAL[name][1])

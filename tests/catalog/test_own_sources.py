@@ -100,6 +100,7 @@ def assert_same(found, expected):
         {"scale": [1.0, 1.0, 1.0], "scale_err": [0.1, 0.1, 0.1]},
         {"Eb": [0.1, 0.3, 0.2]},
         {"reference": ["Ajello+2020", "", "this work"]},
+        {"reference": [2009, 2020, 2023]},
         {"gamma": ["low", "high", "high"], "e0": [np.nan, np.nan, np.nan]},
     ],
 )
@@ -577,6 +578,24 @@ def test_a_place_is_known_from_either_pair():
         for name in ("RAJ2000", "DEJ2000", "GLON", "GLAT"):
             np.testing.assert_allclose(found.table[name], plain.table[name], rtol=1e-9)
             assert found.table[name].unit == "deg"
+
+
+def test_places_that_contradict_each_other_are_refused():
+    right = ROW | {"name": "other", "glon": 184.6, "glat": -5.8}
+    assert len(read_sources([right, ROW])) == 2
+    with pytest.raises(CatalogError, match="such as mine, are more than a degree"):
+        read_sources([right, ROW | {"glon": 184.6, "glat": 5.8}])
+
+
+def test_a_release_without_its_classes_is_that_release(dr4):
+    """Its header tells how many time bins its variability has; all its sources are to be labelled."""
+    table = dr4.table[:20].copy()
+    table.remove_columns(["CLASS1", "ASSOC1"])
+    found = read_sources(table)
+    assert found.release == dr4.release
+    assert found.classes.tolist() == [""] * 20
+    with pytest.raises(CatalogError, match="lacks columns: CLASS1"):
+        read_catalog(table)
 
 
 @pytest.mark.parametrize("mark", ["NA", "null", "-", "*", "None"])
