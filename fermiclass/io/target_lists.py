@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -47,13 +48,12 @@ def angles(table: Table, name: str, most: float = 360.0) -> FloatArray:
 def to_regions(table: Table) -> bytes:
     """Return the 95 % error ellipses of sources as a region file of ds9; a source without an ellipse is a point.
 
-    ds9 counts angles from the west to the north, so that of the semi-major axis is its position angle and 90 degrees.
+    All have positions. ds9 counts angles from the west to the north, so that of the semi-major axis is the position angle
+    and 90 degrees.
     """
     lines = ["# Region file format: DS9 version 4.1", "global color=green", "icrs"]
     columns = zip(*(angles(table, name) for name in (*PLACE, *ELLIPSE)), strict=True)
     for name, (ra, dec, major, minor, angle) in zip(table["Source_Name"], columns, strict=True):
-        if not (np.isfinite(ra) and np.isfinite(dec)):
-            continue
         shape = f"point({ra:.5f},{dec:.5f}) # point=cross"
         if major > 0 and minor > 0:
             shape = f"ellipse({ra:.5f},{dec:.5f},{major:.5f}d,{minor:.5f}d,{(np.nan_to_num(angle) + 90) % 360:.2f}) #"
@@ -62,11 +62,11 @@ def to_regions(table: Table) -> bytes:
 
 
 def to_list(table: Table) -> bytes:
-    """Return a line for each source with a position: name with underscores for blanks, RA and declination, J2000."""
+    """Return a line for each source: name with underscores for blanks, RA and declination, J2000; all are known."""
     names = ["_".join(_NO_TEXT.sub(" ", str(name)).split()) or "?" for name in table["Source_Name"]]
     width = max(map(len, (*names, _HEADER)))
     rows = [(_HEADER, "ra", "dec"), *zip(names, *sexagesimal(table), strict=True)]
-    return "".join(f"{name:{width}}  {ra:10}  {dec}\n" for name, ra, dec in rows if "nan" not in (ra, dec)).encode()
+    return "".join(f"{name:{width}}  {ra:10}  {dec}\n" for name, ra, dec in rows).encode()
 
 
 _WRITERS = {".reg": to_regions, ".txt": to_list}
@@ -88,13 +88,17 @@ def write_targets(table: Table, path: str | os.PathLike[str]) -> None:
     """Write sources as a table, as regions of ds9 (.reg) or as a list of names and coordinates (.txt).
 
     A .csv file is to be read by people: angles have four decimals, other numbers four digits, and no probability is 1.
+    Warns with UserWarning where regions or a list lack sources that have no position.
     """
     target = check_targets(path)
     writer = _WRITERS.get(target.suffix.lower())
     if writer is None:
         write_table(_in_few_digits(table) if target.suffix.lower() == ".csv" else table, path)
     else:
-        write_bytes(target, writer(table))
+        placed = np.isfinite(angles(table, PLACE[0]) + angles(table, PLACE[1], 90.0))
+        if not placed.all():
+            warnings.warn(f"'{path}' lacks {np.sum(~placed)} of {len(table)} sources: no position", stacklevel=2)
+        write_bytes(target, writer(table[placed]))
 
 
 def _in_few_digits(table: Table) -> Table:
