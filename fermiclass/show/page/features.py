@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fermiclass.catalog import Catalog
-from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features
+from fermiclass.errors import FeatureError
+from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features, parse_features
 from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.page.sources import catalogue_rows
@@ -32,7 +33,10 @@ def feature_columns(about: Labels, catalog: Catalog, trained_on: Catalog | None 
     Raises CatalogError when the catalogue lacks a labelled source, FeatureError when the catalogue lacks a feature.
     """
     classes = about.classes
-    features = str(about.meta.get("features") or DEFAULT_FEATURE_SET)
+    features = parse_features(str(about.meta.get("features") or DEFAULT_FEATURE_SET), trained_on or catalog)
+    lacking = [feature.name for feature in features if feature.missing(catalog)]
+    if lacking and trained_on is None:
+        raise FeatureError(f"{catalog} lacks {', '.join(lacking)}: give the training catalogue, too (--train-on).")
     learned = extract_features(trained_on or catalog, features, about.grouping)
     table = learned
     if trained_on is not None:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -149,6 +150,10 @@ def test_ways_to_be_wrong(labels, targets, dr4, tmp_path):
     other = make_up_labels(targets[:5], sha256="0" * 64)
     with pytest.raises(CatalogError, match=r"but .* was made with .* of SHA-256 0000"):
         report_page(other, catalog=dr4)
+    without = replace(dr4, table=dr4.table.copy())
+    without.table.remove_column("PL_Index")
+    with pytest.raises(FeatureError, match=r"lacks PL_Index: give the training catalogue, too \(--train-on\)"):
+        report_page(make_up_labels(targets[:5], features="PL_Index,LP_Index"), catalog=without)
     with pytest.raises(FeatureError, match="unknown"):
         report_page(make_up_labels(targets[:5], features="beauty"), catalog=dr4)
     assert list(tmp_path.iterdir()) == []
