@@ -91,11 +91,16 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
     meant: dict[str, list[int]] = {}
     unknown: dict[str, int] = {}
     if other.classes is not None:
-        if no_news.all():
+        meant, unknown = _meant(said, other.classes, about)
+        if no_news.all() and other.probability is None:
             raise ClassError(
                 f"'{other.source}' calls all common sources bcu or AGN, and so does the catalogue: compare others"
             )
-        meant, unknown = _meant(said, other.classes, about)
+        if not meant and other.probability is None:
+            raise ClassError(
+                f"no class of the other list is known: it has {', '.join(list(unknown)[:5]) or 'empty ones only'}, the "
+                f"labels have {', '.join(classes)}. Give the right column (--class-column)."
+            )
     elif other.probability is None:
         meant = {str(of): [classes.index(name) for name in of_classes]}
     agreement, confusion, disagrees = _agree(table, said, meant, labels[mine], classes)
@@ -160,11 +165,6 @@ def _meant(
             meant[word] = found
         elif code:
             unknown[word] = count
-    if not meant:
-        raise ClassError(
-            f"no class of the other list is known: it has {', '.join(list(unknown)[:5]) or 'empty ones only'}, the "
-            f"labels have {', '.join(classes)}. Give the right column (--class-column)."
-        )
     return meant, unknown
 
 

@@ -27,7 +27,7 @@ DEC_NAMES = (
     "dej2000", "_dej2000", "dec", "de", "dec_deg", "de_deg", "dedeg", "decj2000", "dec_j2000", "de_icrs", "dec_icrs",
     "_dec", "_de", "decjd", "decj",
 )  # fmt: skip
-_CLASSES = ("class", "class1", "pred_class", "type", "classification", "cl")
+_CLASSES = ("pred_class", "class", "class1", "type", "classification", "cl")  #: Labels have CLASS1, too.
 
 #: The part of a gamma-ray name that says where the source is, such as J0007.0+7303.
 _PLACE = re.compile(r"J\d{4}\.\d[+-]\d{4}[a-z]?", re.IGNORECASE)

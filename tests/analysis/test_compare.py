@@ -44,6 +44,20 @@ def test_names_of_other_programs(name):
         np.testing.assert_allclose([found.ra[0], found.dec[0]], [69.3158, -47.2525], atol=1e-4)
 
 
+def test_labels_compared_with_others_are_predictions(labels):
+    """Not the classes of the catalogue, which such tables have, too."""
+    found = compare(labels, OtherList.of(labels))
+    assert {word: of["agree"] for word, of in found.agreement.items()} == dict.fromkeys(found.agreement, 1.0)
+    assert sum(of["n"] for of in found.agreement.values()) == len(labels)
+
+
+def test_probabilities_need_no_known_classes(labels):
+    other = Table({"name": labels["Source_Name"], "class": [""] * len(labels), "P": labels["P_psr"]})
+    found = compare(labels, OtherList.of(other, probability="P"), of="psr")
+    assert found.ranks == {"n": len(labels), "rho": pytest.approx(1.0)}
+    assert not found.agreement
+
+
 def test_classes(labels, published):
     found = compare(labels, OtherList.of(published))
     n = len(published)
