@@ -23,7 +23,9 @@ from fermiclass.show.summaries import print_comparison
     metavar="CLASS",
     help="Class, or group such as pulsar, of all sources in the other list, or of its probabilities.",
 )
-@click.option("--class-column", metavar="COLUMN", help="The other list's classes. [default: CLASS, Type or similar]")
+@click.option(
+    "--class-column", metavar="COLUMN", help="The other list's classes. [default: PRED_CLASS, CLASS or similar]"
+)
 @click.option("--probability", metavar="COLUMN", help="The other list's probability of the class --of.")
 @click.option("--name", metavar="COLUMN", help="The other list's 4FGL names. [default: Source_Name, Name or similar]")
 @click.option(

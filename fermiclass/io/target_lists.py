@@ -48,8 +48,7 @@ def angles(table: Table, name: str, most: float = 360.0) -> FloatArray:
 def to_regions(table: Table) -> bytes:
     """Return the 95 % error ellipses of sources as a region file of ds9; a source without an ellipse is a point.
 
-    All have positions. ds9 counts angles from the west to the north, so that of the semi-major axis is the position angle
-    and 90 degrees.
+    All have positions. Angles count from the west to the north: that of an axis is its position angle and 90 degrees.
     """
     lines = ["# Region file format: DS9 version 4.1", "global color=green", "icrs"]
     columns = zip(*(angles(table, name) for name in (*PLACE, *ELLIPSE)), strict=True)
