@@ -127,11 +127,12 @@ class SelectionPrior:
         return replace(found, reference=reference)
 
     def odds(self, sources: Catalog) -> FloatArray:
-        """Return r for unassociated sources, ``(n,)``; 1 for all others, and if S or b is unknown."""
-        ln_s, near, known = _coordinates(sources)
-        latitude = (1.0 + np.exp(self.intercept + self.gradient * np.where(known, near, 0.0))) / self.norm
-        significance = np.exp(self.slope * (np.where(known, ln_s, 0.0) - np.log(self.reference)))
-        return np.where(known & (sources.classes == ""), latitude * significance, 1.0)
+        """Return r for unassociated sources, ``(n,)``; 1 for all others, and if S or b, where it counts, is unknown."""
+        ln_s, near, _ = _coordinates(sources)
+        latitude = 1.0 + np.exp(self.intercept + (self.gradient * near if self.gradient else 0.0))
+        significance = np.exp(self.slope * (ln_s - np.log(self.reference))) if self.slope else 1.0
+        odds = latitude / self.norm * significance
+        return np.where(np.isfinite(odds) & (sources.classes == ""), odds, 1.0)
 
     def expecting(
         self, fraction: float, p_agn: FloatArray, sources: Catalog, columns: Collection[str]

@@ -146,8 +146,10 @@ class CatalogModel:
         return float(others / self.training_shares[~own].sum() / (1.0 - self._fraction_of_agn(known)))
 
     def _fraction_of_agn(self, known: Associations) -> float:
-        """Return the fraction of AGN among unassociated sources of those kinds of which the model has a class."""
-        kinds = [kind for kind in known.fractions if self.grouping.within(kind, self.classes).any() or kind == "agn"]
+        """Return the fraction of AGN among unassociated sources of the kinds that the classes of the model have."""
+        agn = self.grouping.of_agn(self.classes)
+        rest = {code for name in np.array(self.classes)[~agn].tolist() for code in self.grouping.members[name]}
+        kinds = [kind for kind in known.fractions if kind == "agn" or not rest.isdisjoint(CLASS_TREE[kind])]
         return known.fractions["agn"] / sum(known.fractions[kind] for kind in kinds)
 
     def associations(self, catalog: Catalog, table: FeatureTable) -> Associations:
@@ -173,7 +175,7 @@ class CatalogModel:
     def expecting(self, known: Associations, catalog: Catalog, table: FeatureTable) -> SelectionPrior:
         """Return the selection prior with which the model expects as many AGN in its training catalogue as are known.
 
-        `table` is as in :meth:`associations`. Kinds of which the model has no class are left out of the fractions.
+        `table` is as in :meth:`associations`. Kinds that no class of the model has are left out of the fractions.
         """
         fraction = self._fraction_of_agn(known)
         p_agn = self._of_bare(catalog, table)[:, self.grouping.of_agn(self.classes)].sum(axis=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
-from fermiclass import NIMGPClassifier, read_catalog, train
+from fermiclass import NIMGPClassifier, read_catalog, read_sources, train
 from fermiclass.catalog import OWN_SOURCES, Catalog, ClassGrouping, default_classes
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.second_associations import lost, put_back
@@ -267,6 +267,18 @@ def test_the_selection_of_a_release_is_that_of_its_default_features(few, feature
     assert found.gradient == (kept.selection.gradient if "asinh_GLAT" in features else 0.0)
     labels = model.label(few, "unassociated", class2=False)
     assert np.mean(labels["Sum_P_agn"]) == pytest.approx(kept.fractions["agn"], abs=1e-3)
+    if features == "PL_Index":  # neither place nor significance counts, and a table of one's own may lack them
+        own = few.table["Source_Name", "PL_Index", "Unc_PL_Index"][few.classes == ""]
+        mine = model.label(read_sources(Table(own, meta={})), class2=False)
+        assert np.mean(mine["Sum_P_agn"]) == pytest.approx(kept.fractions["agn"], abs=1e-2)
+
+
+@pytest.mark.parametrize("classes", ["agn=bll+fsrq,other", "agn=bll+fsrq,psr,other"])
+def test_a_class_of_all_that_is_no_agn_has_pulsars_and_others(few, classes):
+    with without_graphs():
+        model = train(few, NIMGPClassifier(steps=20, num_inducing=10), features="PL_Index", classes=classes)
+    labels = model.label(few, "unassociated", class2=False)
+    assert np.mean(labels["P_agn"]) == pytest.approx(of_release("4FGL-DR4").fractions["agn"], abs=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore::fermiclass.catalog.releases.UnknownReleaseWarning")
@@ -297,6 +309,8 @@ def test_as_many_agn_are_expected_as_are_wanted():
             table[name] = np.asarray(table[name])[::-1]
             moved = found.odds(replace(catalog[bare], table=table))
             assert np.allclose(moved, r) == (name not in columns)
+            table[name] = np.nan
+            np.testing.assert_allclose(found.odds(replace(catalog[bare], table=table)), 1.0 if name in columns else r)
     assert replace(PRIOR.expecting(0.4, p, catalog[bare], {"GLAT", "Signif_Avg"}), norm=PRIOR.norm) == PRIOR
     assert SelectionPrior().expecting(0.4, p, catalog[bare], set()) == SelectionPrior()
 
