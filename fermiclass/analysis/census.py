@@ -233,7 +233,9 @@ def draw_numbers(
     prior_std = np.array([CALIBRATION] * new_basis.shape[1] + [SHARPNESS] * num_classes)
     known = np.eye(num_classes)[y]
     log_ratios = np.zeros_like(new_logs) if ratios is None else np.log(ratios)
-    moves = _jackknife(refits) if refits is not None else np.zeros((1, *sources.p.shape))
+    moves = np.zeros((1, *sources.p.shape))
+    if refits is not None:  # with standard normal factors, the sum of moves of ln p has the jackknife's covariance
+        moves = np.sqrt((len(refits) - 1.0) / len(refits)) * (_log(refits) - _log(refits).mean(axis=0))
     ranges = np.zeros((0, 2, *sources.p.shape)) if ranges is None else ranges
 
     zero = np.zeros((len(prior_std), num_classes))
@@ -319,9 +321,3 @@ def _curvature(inputs: FloatArray, weights: FloatArray, p: FloatArray, std: Floa
 def _log(p: FloatArray) -> FloatArray:
     p = np.maximum(p, FLOOR)
     return np.asarray(np.log(p / p.sum(axis=-1, keepdims=True)))
-
-
-def _jackknife(refits: FloatArray) -> FloatArray:
-    """Return moves (K, m, C) of ln p; with standard normal factors their sum has the covariance of the jackknife."""
-    logs, K = _log(refits), len(refits)
-    return np.asarray(np.sqrt((K - 1.0) / K) * (logs - logs.mean(axis=0)))

@@ -10,7 +10,7 @@ import click
 from fermiclass.catalog import TARGETS, read_catalog
 from fermiclass.cli import options
 from fermiclass.cli.folders import load_folder, read_folder
-from fermiclass.cli.options import FILE, BroughtIn, CandidateTables
+from fermiclass.cli.options import BroughtIn, CandidateTables
 from fermiclass.cli.train import train_with_bar
 from fermiclass.io.model_folder import CATALOGUE
 from fermiclass.io.samp import check_hub, check_sendable, send_table
@@ -29,8 +29,8 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
 @click.command()
 @options.catalog_argument
 @options.table_option("The label table to write", default="CATALOG-labels.fits")
-@click.option("--model", "model_folder", type=FILE, help="Use a model that 'train' saved.")
-@click.option("--train-on", type=FILE, metavar="CATALOG", help="Learn from another catalogue.")
+@options.file_option("--model", "model_folder", help="Use a model that 'train' saved.")
+@options.file_option("--train-on", metavar="CATALOG", help="Learn from another catalogue.")
 @options.brings_in()
 @click.option(
     "--targets",

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fermiclass.cli.folders import load_folder, read_folder
-from fermiclass.cli.options import FILE, common_options, hdu_option, names, rows_argument
+from fermiclass.cli.options import common_options, file_option, hdu_option, names, rows_argument
 from fermiclass.io.files import exists
 from fermiclass.io.model_folder import ROWS
 from fermiclass.rows import RowsModel, predict_rows
@@ -19,20 +19,9 @@ from fermiclass.show.terminal import progress_bar
 
 @click.command("classify-rows")
 @rows_argument
-@click.option(
-    "--model",
-    "model_folder",
-    type=FILE,
-    required=True,
-    metavar="DIR",
-    help="Folder of a model that 'train-rows' saved.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    required=True,
-    help="The label table to write, .parquet. It has a row for each input row.",
+@file_option("--model", "model_folder", required=True, metavar="DIR", help="Folder of a model that 'train-rows' saved.")
+@file_option(
+    "-o", "--output", required=True, help="The label table to write, .parquet. It has a row for each input row."
 )
 @click.option("--keep", metavar="a,b", help="Columns to copy into the label table, such as Source_Name.")
 @hdu_option

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fermiclass.cli.options import FILE, common_options, table_option
+from fermiclass.cli.options import FILE, common_options, file_option, table_option
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.tables import check_writable, read_table, write_table
 from fermiclass.labelling.labels import Labels
@@ -41,7 +41,7 @@ from fermiclass.show.summaries import print_comparison
     help="Largest separation of sources that have no common name.",
 )
 @click.option("--truth", is_flag=True, help="Take the other list as right, and measure ROC curves against it.")
-@click.option("--plot", type=FILE, metavar="FILE", help="Figure of the comparison: .png, .pdf or .svg.")
+@file_option("--plot", metavar="FILE", help="Figure of the comparison: .png, .pdf or .svg.")
 @common_options
 def compare(
     labels: Path,

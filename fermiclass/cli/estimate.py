@@ -9,7 +9,7 @@ import click
 
 from fermiclass.catalog import TARGETS, read_catalog
 from fermiclass.cli import options
-from fermiclass.cli.options import FILE, BroughtIn
+from fermiclass.cli.options import BroughtIn
 from fermiclass.errors import CatalogError
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.show.summaries import print_estimates, print_sources
@@ -21,7 +21,7 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 @options.table_option()
 @options.join_option
 @click.option("--column", required=True, metavar="X|log_X|ln_X", help="The number: a column, or its logarithm.")
-@click.option("--later", type=FILE, help="A later table with the column, whose new numbers test the estimates.")
+@options.file_option("--later", help="A later table with the column, whose new numbers test the estimates.")
 @options.features_option
 @click.option("--targets", type=click.Choice(TARGETS), help="Which sources to estimate. [default: uncertain]")
 @click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Number of folds.")

@@ -10,7 +10,7 @@ import click
 
 from fermiclass.catalog import read_catalog
 from fermiclass.cli import options
-from fermiclass.cli.options import FILE, BroughtIn, CandidateTables
+from fermiclass.cli.options import BroughtIn, CandidateTables
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
 from fermiclass.labelling.recipe import Recipe
@@ -24,7 +24,7 @@ _DEFAULT, _CORE = "default", "@core"
 
 
 def _later(about: str, name: str, *flags: str) -> Any:
-    return click.option(*flags, name, type=FILE, metavar="LATER", help=about)
+    return options.file_option(*flags, name, metavar="LATER", help=about)
 
 
 @click.command()
@@ -82,8 +82,8 @@ def _later(about: str, name: str, *flags: str) -> Any:
 @options.also_share_option
 @options.recipe_seed_option
 @options.config_option
-@click.option("--json", "json_file", type=FILE, help="Write the results to this file.")
-@click.option("--plot", type=FILE, help="Figure of the results: .png, .pdf or .svg.")
+@options.file_option("--json", "json_file", help="Write the results to this file.")
+@options.file_option("--plot", help="Figure of the results: .png, .pdf or .svg.")
 @options.common_options
 @options.with_recipe()
 def evaluate(

@@ -14,7 +14,7 @@ from fermiclass.catalog import Catalog, read_sources
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.folders import load_folder, look_for, read_folder
-from fermiclass.cli.options import FILE, BroughtIn, brings_in, class_priors_option, common_options
+from fermiclass.cli.options import FILE, BroughtIn, brings_in, class_priors_option, common_options, file_option
 from fermiclass.cli.train import train_with_bar
 from fermiclass.errors import CatalogError
 from fermiclass.io.files import check_figure_place, exists, write_figure
@@ -35,21 +35,19 @@ _SAME, _ROUNDED = 1e-3, 0.05
 @click.command()
 @click.argument("labels_or_model", type=FILE)
 @click.argument("name")
-@click.option(
+@file_option(
     "--catalog",
-    type=FILE,
     help="The catalogue with the source. [default: the catalogue of the labels or of the model, if it is in this "
     "folder or beside them]",
 )
-@click.option(
+@file_option(
     "--train-on",
-    type=FILE,
     metavar="CATALOG",
     help="The training catalogue, if it is another one. [default: searched for in the same folders]",
 )
 @brings_in()
 @class_priors_option(help="Class priors, for a model folder only, as in 'classify'. A label table contains its own.")
-@click.option("--plot", type=FILE, help="Figure of the explanation: .png, .pdf or .svg.")
+@file_option("--plot", help="Figure of the explanation: .png, .pdf or .svg.")
 @common_options
 def explain(
     labels_or_model: Path,

@@ -14,7 +14,7 @@ from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import NATURES
 from fermiclass.catalog.other_list import OtherList
 from fermiclass.cli.folders import look_for
-from fermiclass.cli.options import FILE, BroughtIn, common_options, completing, names
+from fermiclass.cli.options import FILE, BroughtIn, common_options, completing, file_option, names
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.target_lists import check_targets, read_list, write_targets
 from fermiclass.labelling.labels import Labels
@@ -32,19 +32,17 @@ def _bits(text: str) -> tuple[int, ...]:
 
 @click.command()
 @click.argument("labels", type=FILE)
-@click.option(
+@file_option(
     "-o",
     "--output",
     "outputs",
-    type=FILE,
     multiple=True,
     help="A file to write, can be repeated: a table (.fits, .fits.gz, .ecsv, .vot, .csv or .parquet), regions of ds9 "
     "(.reg), or a list of names and coordinates (.txt). [default: none]",
 )
-@click.option(
+@file_option(
     "--exclude",
     "excluded",
-    type=FILE,
     multiple=True,
     metavar="FILE",
     help="Leave out the sources of another list, such as known pulsars or targets observed, by name or position; can "
@@ -105,10 +103,8 @@ def _bits(text: str) -> tuple[int, ...]:
     "--max-error", type=float, metavar="DEG", help="Maximum semi-major axis of the position's 95 % error ellipse."
 )
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Keep only the first N sources.")
-@click.option(
-    "--charts",
-    type=FILE,
-    help="Finder charts: error ellipses, and the sources around. A .pdf file; three fit on a .png or .svg.",
+@file_option(
+    "--charts", help="Finder charts: error ellipses, and the sources around. A .pdf file; three fit on a .png or .svg."
 )
 @click.option(
     "--beam",
@@ -116,9 +112,8 @@ def _bits(text: str) -> tuple[int, ...]:
     metavar="DEG",
     help="Draw a telescope's beam of this diameter, such as its full width at half maximum, into the charts.",
 )
-@click.option(
+@file_option(
     "--catalog",
-    type=FILE,
     help="The catalogue for the charts. [default: that of the labels, if it is in this folder or beside them]",
 )
 @common_options
@@ -150,11 +145,7 @@ def followup(
     around = None
     if charts is not None:
         around = BroughtIn().again(catalog, about) if catalog else look_for(about.of, labels, "--catalog")
-    ranking = rank(
-        about.table,
-        exclude=[OtherList.of(read_list(path), path.name) for path in excluded],
-        **chosen,
-    )
+    ranking = rank(about.table, exclude=[OtherList.of(read_list(path), path.name) for path in excluded], **chosen)
     if charts is not None and around is not None:
         from fermiclass.plots.finder import finder_pages
 

@@ -37,6 +37,7 @@ _LOG = logging.getLogger(__name__)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 FILE = click.Path(path_type=Path)  # a file or folder, which need not exist
+file_option = partial(click.option, type=FILE)
 
 
 def names(text: str) -> list[str]:
@@ -210,11 +211,11 @@ significance_option = partial(click.option, "--min-significance", type=float, me
 class_options = _options(classes_option, significance_option(help="Learn from sources with Signif_Avg above S only."))
 feature_options = _options(features_option, class_options)
 
-config_option = click.option(
-    "--config", type=FILE, metavar="FILE.toml", help="Recipe to start from: a file that --save-config wrote."
+config_option = file_option(
+    "--config", metavar="FILE.toml", help="Recipe to start from: a file that --save-config wrote."
 )
-save_config_option = click.option(
-    "--save-config", type=FILE, metavar="FILE.toml", help="Write the recipe, to repeat the labels with --config."
+save_config_option = file_option(
+    "--save-config", metavar="FILE.toml", help="Write the recipe, to repeat the labels with --config."
 )
 
 also_share_option = click.option(
@@ -266,29 +267,26 @@ bins_option = click.option(
     help="Number of time bins of Variability_Index in a table of your own; without it this column is left out.",
 )
 
-join_option = click.option(
+join_option = file_option(
     "--join",
     "joined",
-    type=FILE,
-    multiple=True,
     metavar="FILE",
+    multiple=True,
     help="Bring columns from another table, by Source_Name or by position in the error ellipse, such as XFLUX and "
     "Unc_XFLUX for --features galactic,ln_XFLUX.",
 )
 
-labels_option = click.option(
+labels_option = file_option(
     "--labels",
     "own_labels",
-    type=FILE,
     metavar="FILE",
     help="Learn from labels of your own in place of classes, by Source_Name or position: columns label and, if you "
     "like, weight. A label is a class of --classes, or several, such as bll|fsrq.",
 )
 
 
-also_option = click.option(
+also_option = file_option(
     "--also",
-    type=FILE,
     metavar="FILE",
     help="Learn from further sources, too: any table with error bars and a column class, which may be a class that no "
     "catalogue has.",
@@ -371,10 +369,9 @@ class CandidateTables:
 counterparts_options = _gathered(
     CandidateTables,
     "candidates",
-    click.option(
+    file_option(
         "--counterparts",
         "files",
-        type=FILE,
         multiple=True,
         metavar="FILE",
         help="Table of objects that may be the counterparts of unassociated sources: names and positions, maybe "
@@ -485,7 +482,7 @@ def table_option(what: str = "The table to write", *, default: str | None = None
     """Return ``-o`` for a table of any format; without a default it is required."""
     formats = ".fits, .fits.gz, .ecsv, .vot, .csv or .parquet"
     ending = "." if default is None else f". [default: {default}]"
-    return click.option("-o", "--output", type=FILE, required=default is None, help=f"{what}: {formats}{ending}")
+    return file_option("-o", "--output", required=default is None, help=f"{what}: {formats}{ending}")
 
 
 rows_argument = click.argument("rows", type=FILE)

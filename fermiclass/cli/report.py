@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fermiclass.cli.options import FILE, BroughtIn, brings_in, common_options
+from fermiclass.cli.options import FILE, BroughtIn, brings_in, common_options, file_option
 from fermiclass.io.tables import table_endings
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
@@ -14,24 +14,18 @@ from fermiclass.show.page import check_page_place, read_candidates, read_metrics
 
 @click.command()
 @click.argument("labels", type=FILE)
-@click.option("-o", "--output", type=FILE, help="The page to write: .html. [default: LABELS.html]")
-@click.option("--catalog", type=FILE, help="The catalogue that was labelled. It adds features with error bars.")
-@click.option(
+@file_option("-o", "--output", help="The page to write: .html. [default: LABELS.html]")
+@file_option("--catalog", help="The catalogue that was labelled. It adds features with error bars.")
+@file_option(
     "--train-on",
-    type=FILE,
     metavar="CATALOG",
     help="The training catalogue, if it is another one: its sources of known class are shown among the features.",
 )
 @brings_in()
-@click.option(
-    "--metrics",
-    type=FILE,
-    help="The file that 'evaluate --json' wrote. It adds the measured reliability of the labels.",
-)
-@click.option(
+@file_option("--metrics", help="The file that 'evaluate --json' wrote. It adds the measured reliability of the labels.")
+@file_option(
     "--open",
     "open_world",
-    type=FILE,
     help="The file that 'evaluate --open LATER --json' wrote. It adds what became of earlier pulsar candidates.",
 )
 @common_options

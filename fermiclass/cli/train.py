@@ -8,7 +8,7 @@ import click
 
 from fermiclass.catalog import read_catalog
 from fermiclass.cli import options
-from fermiclass.cli.options import FILE, BroughtIn
+from fermiclass.cli.options import BroughtIn
 from fermiclass.io.model_folder import check_model_folder_writable
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.recipe import Checked, Recipe
@@ -20,7 +20,7 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 @click.command()
 @options.catalog_argument
-@click.option("-o", "--output", type=FILE, required=True, help="The model folder to write.")
+@options.file_option("-o", "--output", required=True, help="The model folder to write.")
 @options.brings_in(columns=False)
 @options.feature_options
 @options.model_options

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from fermiclass.cli import options
-from fermiclass.cli.options import FILE
 from fermiclass.io.model_folder import check_model_folder_writable
 from fermiclass.nimgp.names import METHODS, PER_SOURCE
 from fermiclass.rows import fit_rows, open_training_rows
@@ -19,7 +18,7 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 @click.command("train-rows")
 @options.rows_argument
-@click.option("-o", "--output", type=FILE, required=True, help="The model folder to write.")
+@options.file_option("-o", "--output", required=True, help="The model folder to write.")
 @click.option(
     "--features",
     type=options.names,
@@ -48,9 +47,8 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 @options.setting_option("steps", default=2000, show_default=True, help="Number of training steps.")
 @options.setting_option("batch_size", default=1024, show_default=True, help="Number of rows in a step.")
 @options.setting_option("learning_rate", type=click.FloatRange(min=0, min_open=True), metavar="R")
-@click.option(
+@options.file_option(
     "--checkpoint",
-    type=FILE,
     metavar="FILE",
     help="Save the training in FILE (.npz) once a minute and at Ctrl-C. The same command continues from it.",
 )

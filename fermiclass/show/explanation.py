@@ -65,7 +65,8 @@ def print_explanation(explained: Explanation, console: Console | None = None) ->
     if np.any(explained.imputed_value | explained.imputed_uncertainty):
         note += f" {IMPUTED_MARK} Imputed, because the catalogue gives no usable value or error."
     console.print(note)
-    console.print(_neighbours_table(explained))
+    near = [(row["Source_Name"], row["CLASS"], row["ASSOC1"], f"{row['DISTANCE']:.3g}") for row in explained.neighbours]
+    console.print(rich_table("nearest training sources", "class", "association", ">distance", rows=near))
     for sentence in _flags(explained):
         console.print(sentence, markup=False)
 
@@ -163,11 +164,6 @@ def _features_table(explained: Explanation) -> RichTable:
         ranges = [f"{a:{form}}{gap}…{gap}{b:{form}}".replace("-", "−") for a, b in zip(low, high, strict=True)]
         lines.append((name, explained.feature_text(j, gap), *ranges))
     return rich_table("feature", ">value", *(f"?>{name}" for name in explained.classes), rows=lines, padding=padding)
-
-
-def _neighbours_table(explained: Explanation) -> RichTable:
-    rows = ((row["Source_Name"], row["CLASS"], row["ASSOC1"], f"{row['DISTANCE']:.3g}") for row in explained.neighbours)
-    return rich_table("nearest training sources", "class", "association", ">distance", rows=rows)
 
 
 def _flags(explained: Explanation) -> list[str]:

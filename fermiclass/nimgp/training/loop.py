@@ -255,7 +255,9 @@ def maximise(
     with checkpoint or nullcontext():
         while True:
             try:
-                yield from _train(model, data, settings, checkpoint, attempt, alike)
+                feed = data.feed(settings.batch_size, settings.seed, model.dtype)
+                with _graph(model, settings, _SMALLER**attempt, feed, alike) as graph:
+                    yield from _steps(graph, feed, settings, checkpoint, attempt)
                 return
             except _DivergedError as diverged:
                 _start_again(model.variables, start)
@@ -266,15 +268,6 @@ def maximise(
                     warnings.warn(text, TrainingWarning, stacklevel=2)
             finally:
                 forget_graphs()
-
-
-def _train(
-    model: NoisyInputGP, data: Data, settings: Schedule, checkpoint: Checkpoint | None, attempt: int, alike: Hashable
-) -> Iterator[TrainingState]:
-    """Train with one step size; see :func:`maximise`."""
-    feed = data.feed(settings.batch_size, settings.seed, model.dtype)
-    with _graph(model, settings, _SMALLER**attempt, feed, alike) as graph:
-        yield from _steps(graph, feed, settings, checkpoint, attempt)
 
 
 def _steps(
