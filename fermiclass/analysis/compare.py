@@ -84,7 +84,9 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
     about_separation = "Distance of the two positions, NaN if unknown"
     table["SEPARATION"] = Column(pairs.separation, unit="deg", description=about_separation)
     table.meta["compared"] = other.source
-    said = np.full(len(mine), of or "") if other.classes is None else _one_spelling(other.classes[theirs])
+    said = np.full(len(mine), of or "") if other.classes is None else other.classes[theirs]
+    cases = Counter(word.lower() for word in set(said.tolist()))  # catalogues write identified sources in capitals
+    said = np.array([w.lower() if cases[w.lower()] > 1 else w for w in said.tolist()], dtype=said.dtype)
     no_news = np.isin([_code(word) for word in said.tolist()], ["bcu", "agn"])
     no_news &= np.asarray(table["STATUS"], str) == "bcu" if "STATUS" in table.colnames else False
     said = np.where(no_news, "", said)
@@ -126,12 +128,6 @@ def _nearest(labels: Table, other: OtherList) -> Pairs:
     for side in ("theirs", "mine"):
         found = found[np.sort(np.unique(getattr(found, side), return_index=True)[1])]
     return found
-
-
-def _one_spelling(said: NDArray[np.str_]) -> NDArray[np.str_]:
-    """Return words in lower case where they occur in several cases: catalogues write identified sources in capitals."""
-    spellings = Counter(word.lower() for word in set(said.tolist()))
-    return np.array([word.lower() if spellings[word.lower()] > 1 else word for word in said.tolist()], dtype=said.dtype)
 
 
 def _code(word: str) -> str:

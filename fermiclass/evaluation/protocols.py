@@ -149,8 +149,7 @@ def open_world(
     inside = np.full(len(rows), True) if cells == "all" else is_odd == (cells == "odd")
     status, low = earlier.classes[rows], _low(earlier)[rows]
     two_kinds = has_two_kinds(later.classes)
-    typeless = np.isin(code, CLASS_TREE["agn"]) & (status != "bcu")  # a type says more of known blazars only
-    truth = natures_of(np.where(typeless, "bcu", code), two_kinds=two_kinds)
+    truth = _open_truth(code, status, two_kinds)
     agn, pulsar, other = (np.isin(NATURES, members) for members in OPEN_GROUPS.values())
     ambiguous = (truth @ pulsar & truth @ other & ~(truth @ agn))[:, None]  # a pulsar or another source, and no AGN
     face = np.where(ambiguous, other, truth)
@@ -368,6 +367,14 @@ def _targets(
         meta=meta,
         **about,
     )
+
+
+def _open_truth(code: NDArray[np.str_], status: NDArray[np.str_], two_kinds: bool) -> Truth:
+    """Return which of :data:`NATURES` a source may have by its later class, ``(N, 5)``.
+
+    The type of an AGN counts only where the earlier release knows it to be a blazar.
+    """
+    return natures_of(np.where(np.isin(code, CLASS_TREE["agn"]) & (status != "bcu"), "bcu", code), two_kinds=two_kinds)
 
 
 def _low(catalog: Catalog) -> NDArray[np.bool_]:
