@@ -73,10 +73,9 @@ def classify(
       fermiclass classify mine.csv --train-on 4FGL-DR4.fits --columns Flux1000=flux,Unc_Flux1000=flux_err
     """  # noqa: D301
     output = output or Path(f"{_stem(catalog)}-labels.fits")
-    check_writable(output, catalog, train_on, *brought.files, *candidates.files)
     beside = output.with_name(f"{_stem(output)}-counterparts{output.name.removeprefix(_stem(output))}")
-    if candidates.files:
-        check_writable(beside, catalog, train_on, *brought.files, *candidates.files)
+    for place in (output, beside) if candidates.files else (output,):
+        check_writable(place, catalog, train_on, *brought.files, *candidates.files)
     counterparts = candidates.read()
     if send:
         check_sendable(output)

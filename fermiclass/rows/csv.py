@@ -9,7 +9,7 @@ from astropy.table import Table
 
 from fermiclass.errors import CatalogError, RowsError
 from fermiclass.io.tables import read_table
-from fermiclass.rows.chunk import Chunk, TableRows, stamp_of
+from fermiclass.rows.chunk import Chunk, TableRows
 
 
 class CSVRows(TableRows):
@@ -17,9 +17,7 @@ class CSVRows(TableRows):
 
     def _open(self, path: Path, hdu: int | str) -> None:
         self._table = open_csv(path)
-        self._stamps = {path: stamp_of(path)}
-        self.num_rows = len(self._table)
-        self.block_edges = np.array([0, self.num_rows])
+        self._is_one_block(path, len(self._table))
         self.columns.check(self._table.colnames, lambda name: self._table[name].dtype.kind in "biuf", self.source)
 
     def _read(self, start: int, stop: int) -> Chunk:

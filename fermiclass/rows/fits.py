@@ -12,7 +12,7 @@ from astropy.utils.exceptions import AstropyWarning
 from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError, in_one_line
-from fermiclass.rows.chunk import Chunk, TableRows, stamp_of
+from fermiclass.rows.chunk import Chunk, TableRows
 
 
 class FITSRows(TableRows):
@@ -20,9 +20,7 @@ class FITSRows(TableRows):
 
     def _open(self, path: Path, hdu: int | str) -> None:
         self._data = open_fits(path, hdu)
-        self._stamps = {path: stamp_of(path)}
-        self.num_rows = len(self._data)
-        self.block_edges = np.array([0, self.num_rows])
+        self._is_one_block(path, len(self._data))
         columns, types = self._data.columns, self._data.dtype
 
         def is_number(name: str) -> bool:
