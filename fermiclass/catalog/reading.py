@@ -20,7 +20,7 @@ from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import digest
 from fermiclass.catalog.other_list import numbers
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units
-from fermiclass.catalog.releases import BAND_EDGES, Release, UnknownReleaseWarning, recognise
+from fermiclass.catalog.releases import BAND_EDGES, CatalogWarning, Release, UnknownReleaseWarning, recognise
 from fermiclass.catalog.second_associations import put_back
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.files import read_bytes
@@ -207,7 +207,7 @@ def _as_flags(data: NDArray[Any], source: str) -> NDArray[Any]:
 def fill_places(table: Table, source: str) -> None:
     """Fill GLON and GLAT from RAJ2000 and DEJ2000 where they are not known, and these from those.
 
-    Raises CatalogError where both are known, and more than a degree apart.
+    Where both are known and more than a degree apart, the former are missing. Raises CatalogError if these are many.
     """
     from astropy.coordinates import SkyCoord
 
@@ -216,12 +216,14 @@ def fill_places(table: Table, source: str) -> None:
     places = {x: [np.array(table.columns.get(name, nothing), float) for name in columns[x]] for x in columns}
     known = {frame: np.isfinite(lon) & (np.abs(lat) <= 90.0) for frame, (lon, lat) in places.items()}
     at = {x: SkyCoord(*np.where(known[x], places[x], 0.0), unit="deg", frame=x) for x in columns}
-    far = np.flatnonzero((at["icrs"].separation(at["galactic"]).deg > 1.0) & known["icrs"] & known["galactic"])
-    if len(far):
-        raise CatalogError(
-            f"{source}: GLON and GLAT of {len(far)} of {len(table)} sources, such as {table['Source_Name'][far[0]]}, "
-            "are more than a degree from RAJ2000 and DEJ2000. Remove the wrong columns."
-        )
+    far = (at["icrs"].separation(at["galactic"]).deg > 1.0) & known["icrs"] & known["galactic"]
+    if np.any(far):
+        such = f"GLON and GLAT of {np.sum(far)} of {len(table)} sources, such as {table['Source_Name'][far][0]},"
+        text = f"{source}: {such} are more than a degree from RAJ2000 and DEJ2000"
+        if np.mean(far) > 0.1:  # no few values
+            raise CatalogError(f"{text}. Remove the wrong columns.")
+        warnings.warn(f"{text}: the former are taken as missing, and computed", CatalogWarning, stacklevel=4)
+        known["galactic"] &= ~far
     for frame, other in (("galactic", "icrs"), ("icrs", "galactic")):
         empty = known[other] & ~known[frame]
         if not np.any(empty) and {*columns[frame]} <= {*table.colnames}:

@@ -80,7 +80,23 @@ def test_an_impossible_number_is_a_missing_one(table, name, values):
         expected = read_catalog(other)
         for column in table.colnames:
             np.testing.assert_array_equal(found.table[column], expected.table[column])
-        assert name in ("RAJ2000", "DEJ2000") or name.startswith("Conf") or extract_features(found, "galactic").flags[3]
+        place = name in ("RAJ2000", "DEJ2000", "GLAT")  # the latitude is computed then
+        assert place or name.startswith("Conf") or extract_features(found, "galactic").flags[3]
+
+
+def test_places_that_contradict_each_other(table):
+    """Of a few sources the Galactic coordinates are computed; where there are many, columns are wrong."""
+    one = table.copy()
+    one["GLAT"][3] = -one["GLAT"][3]
+    with pytest.warns(
+        CatalogWarning, match=f"1 of {len(one)} sources, such as {one['Source_Name'][3]},.*taken as missing"
+    ):
+        found = read_catalog(one)
+    for name in ("GLON", "GLAT"):
+        np.testing.assert_allclose(found.table[name], table[name], atol=1e-3)
+    one["GLAT"] = -one["GLAT"]
+    with pytest.raises(CatalogError, match=r"more than a degree from RAJ2000.*Remove the wrong columns"):
+        read_catalog(one)
 
 
 def test_right_ascensions_on_both_sides_of_zero(table):
@@ -132,7 +148,6 @@ def test_the_unit_of_another_quantity_is_refused(table, name, unit, expected):
         ("Flux1000", lambda values: -values, "no usable value"),
         ("Unc_LP_Index", lambda values: values * np.nan, "no usable value"),
         ("LP_Index", lambda values: values * 0 + 2, "is 2 for all sources"),
-        ("DEJ2000", lambda values: values + 90, "beyond"),
         ("Frac_Variability", lambda values: values * 100, "implausible"),
         ("Unc_Frac_Variability", lambda values: values * 100, "implausible"),
         ("Source_Name", lambda values: np.full(len(values), "x"), "more than once"),
