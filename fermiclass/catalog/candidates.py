@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
-from fermiclass.catalog.other_list import OtherList, texts
+from fermiclass.catalog.other_list import OtherList
 from fermiclass.catalog.own_columns import own_names
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
-from fermiclass.io.plain import plain_table
+from fermiclass.io.plain import plain_table, texts
 from fermiclass.io.tables import read_table
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
-from fermiclass.catalog.other_list import RADIUS, OtherList, place_of, texts
+from fermiclass.catalog.other_list import RADIUS, OtherList, place_of
 from fermiclass.catalog.own_columns import own_names
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError
-from fermiclass.io.plain import plain_column, plain_table
+from fermiclass.io.plain import plain_column, plain_table, texts
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
 _LOG = logging.getLogger(__name__)

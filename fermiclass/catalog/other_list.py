@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog.source_names import with_hyphens
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
+from fermiclass.io.plain import EMPTY, numbers, texts
 
 #: Usual names of columns, in lower case; the first that a list has is taken.
 _NAMES = (
@@ -32,7 +33,8 @@ _CLASSES = ("pred_class", "class", "class1", "type", "classification", "cl")  #:
 #: The part of a gamma-ray name that says where the source is, such as J0007.0+7303.
 _PLACE = re.compile(r"J\d{4}\.\d[+-]\d{4}[a-z]?", re.IGNORECASE)
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
-EMPTY = ("", "-", "--", "nan", "na", "n/a", "#n/a", "<na>", "none", "null", "*")  #: Texts of no number.
+
+
 RADIUS = 0.1  #: Radius in degrees for sources without an error ellipse.
 
 
@@ -151,20 +153,6 @@ def _column(table: Table, source: str, given: str | None, usual: tuple[str, ...]
         return given
     by_name = {name.lower(): name for name in reversed(columns)}
     return next((by_name[name] for name in usual if name in by_name), None)
-
-
-def texts(column: Any) -> NDArray[np.str_]:
-    """Return a column as texts without blanks at their ends."""
-    data = np.char.strip(np.asarray(column).astype(str))
-    return np.where(data == "--", "", data)  # what is masked, as a text of gammapy
-
-
-def numbers(data: NDArray[Any]) -> FloatArray:
-    """Return numbers, or texts of numbers, in double precision, NaN for an empty one. Raises ValueError for others."""
-    if data.dtype.kind != "U":
-        return data.astype(np.float64)
-    words = np.char.strip(data)
-    return np.where(np.isin(np.char.lower(words), EMPTY), "nan", words).astype(np.float64)
 
 
 def _numbers(table: Table, name: str, source: str) -> FloatArray:

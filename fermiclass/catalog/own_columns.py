@@ -12,11 +12,12 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog.other_list import DEC_NAMES, RA_NAMES, numbers, text_degrees, texts
+from fermiclass.catalog.other_list import DEC_NAMES, RA_NAMES, text_degrees
 from fermiclass.catalog.plausibility import EXPECTED, PLACES
 from fermiclass.catalog.reading import USUAL
 from fermiclass.catalog.releases import RAW_COLUMNS
 from fermiclass.errors import CatalogError, in_one_line
+from fermiclass.io.plain import numbers, texts
 
 #: Quantities that are no columns of a catalogue but tell one: TS, the ΔTS of curvature, the energy at which a spectrum
 #: has its index, the covariance of index and curvature, fermipy's parameters, and the type of the spectrum.

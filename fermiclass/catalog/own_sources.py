@@ -24,7 +24,6 @@ from fermiclass.catalog import reading
 from fermiclass.catalog.catalog import BY_ROW, Catalog
 from fermiclass.catalog.classes import CLASS_CODES
 from fermiclass.catalog.origin import Brought, digest
-from fermiclass.catalog.other_list import texts
 from fermiclass.catalog.own_entries import tables_of
 from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing, wrap_longitudes
 from fermiclass.catalog.releases import REQUIRED_COLUMNS, CatalogWarning, Release
@@ -33,7 +32,7 @@ from fermiclass.catalog.time_bins import BINS, in_bins_of
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io import FloatArray
 from fermiclass.io.files import read_bytes
-from fermiclass.io.plain import plain_column, plain_table
+from fermiclass.io.plain import plain_column, plain_table, texts
 from fermiclass.io.tables import parse_table
 
 #: What stands for the release of sources that are in no catalogue.
@@ -199,9 +198,8 @@ def _as_catalog(
         data, where = own.values_of(name, given, found, said, shown)
         expected = EXPECTED[name].unit if name in EXPECTED else None
         usual = own.unit_of(name, given, found, said) or expected
-        given_unit = (
-            None if name in reading.USUAL and column.dtype.kind == "U" else column.unit
-        )  # texts are degrees now
+        of_text = name in reading.USUAL and column.dtype.kind == "U"  # positions, which are degrees now
+        given_unit = None if of_text else column.unit
         clean[name] = plain_column(data, given_unit or usual or unit, column.description, ucd)
         taken = f", taken as {usual}" if expected and column.unit is None else ""
         if original != name or where or taken:

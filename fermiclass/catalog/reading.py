@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import digest
-from fermiclass.catalog.other_list import numbers
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units
 from fermiclass.catalog.releases import BAND_EDGES, CatalogWarning, Release, UnknownReleaseWarning, recognise
 from fermiclass.catalog.second_associations import put_back
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.files import read_bytes
 from fermiclass.io.fits_tables import hdu_table
-from fermiclass.io.plain import plain_column, plain_table
+from fermiclass.io.plain import numbers, plain_column, plain_table
 from fermiclass.io.tables import parse_table
 
 _LOG = logging.getLogger(__name__)
@@ -228,7 +227,7 @@ def fill_places(table: Table, source: str) -> None:
         empty = known[other] & ~known[frame]
         if not np.any(empty) and {*columns[frame]} <= {*table.colnames}:
             continue
-        place = at[other][empty].transform_to(frame).spherical
+        place, given = at[other][empty].transform_to(frame).spherical, " and ".join(columns[other])
         for name, values, angle in zip(columns[frame], places[frame], (place.lon, place.lat), strict=True):
             values[empty] = angle.deg
-            table[name] = plain_column(values, USUAL[name][0], f"{name}, computed from {other}", USUAL[name][1])
+            table[name] = plain_column(values, USUAL[name][0], f"{name}, computed from {given}", USUAL[name][1])

@@ -18,6 +18,8 @@ from astropy.table import Column, Table
 from astropy.units import Unit, UnrecognizedUnit
 from numpy.typing import NDArray
 
+EMPTY = ("", "-", "--", "nan", "na", "n/a", "#n/a", "<na>", "none", "null", "*")  #: Texts of no number.
+
 
 def plain_table(table: Table) -> Table:
     """Copy a table, or frame, to columns of bool, int, float and str without masks, and metadata of plain Python types.
@@ -71,6 +73,19 @@ def text_of(item: Any) -> str:
     if item is None:
         return ""
     return item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
+
+
+def texts(column: Any) -> NDArray[np.str_]:
+    """Return a column as texts without blanks at their ends."""
+    data = np.char.strip(np.asarray(column).astype(str))
+    return np.where(data == "--", "", data)  # what is masked, as a text of gammapy
+
+
+def numbers(data: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers, or texts of numbers, in double precision, NaN for an empty one. Raises ValueError for others."""
+    if data.dtype.kind == "U":
+        data = np.where(np.isin(np.char.lower(np.char.strip(data)), EMPTY), "nan", data)
+    return data.astype(np.float64)
 
 
 def plain_column(data: Any, unit: Any, description: str | None, ucd: str | None) -> Column:

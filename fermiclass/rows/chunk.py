@@ -126,7 +126,7 @@ class TableRows(Rows):
     def _open(self, path: Path, hdu: int | str) -> None:
         """Open the file, check its columns, and set the other attributes."""
 
-    def _is_one_block(self, path: Path, num_rows: int) -> None:
+    def _open_one_block(self, path: Path, num_rows: int) -> None:
         self._stamps, self.num_rows, self.block_edges = {path: stamp_of(path)}, num_rows, np.array([0, num_rows])
 
     def _chunk(self, column: Callable[[str], NDArray[Any]], start: int) -> Chunk:

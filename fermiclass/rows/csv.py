@@ -17,7 +17,7 @@ class CSVRows(TableRows):
 
     def _open(self, path: Path, hdu: int | str) -> None:
         self._table = open_csv(path)
-        self._is_one_block(path, len(self._table))
+        self._open_one_block(path, len(self._table))
         self.columns.check(self._table.colnames, lambda name: self._table[name].dtype.kind in "biuf", self.source)
 
     def _read(self, start: int, stop: int) -> Chunk:

@@ -20,7 +20,7 @@ class FITSRows(TableRows):
 
     def _open(self, path: Path, hdu: int | str) -> None:
         self._data = open_fits(path, hdu)
-        self._is_one_block(path, len(self._data))
+        self._open_one_block(path, len(self._data))
         columns, types = self._data.columns, self._data.dtype
 
         def is_number(name: str) -> bool:
