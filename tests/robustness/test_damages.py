@@ -97,6 +97,11 @@ def test_places_that_contradict_each_other(table):
     one["GLAT"] = -one["GLAT"]
     with pytest.raises(CatalogError, match=r"more than a degree from RAJ2000.*Remove the wrong columns"):
         read_catalog(one)
+    one.remove_columns(["GLON", "GLAT"])
+    np.testing.assert_allclose(read_catalog(one).table["GLAT"], table["GLAT"], atol=1e-3)
+    one["DEJ2000"] = one["DEJ2000"] + 90.0
+    with pytest.warns(CatalogWarning, match="DEJ2000 is beyond"):
+        assert np.isnan(read_catalog(one).table["GLAT"]).mean() > 0.3
 
 
 def test_right_ascensions_on_both_sides_of_zero(table):

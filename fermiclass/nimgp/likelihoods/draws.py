@@ -55,7 +55,7 @@ def moments_by(xp: Any, log_pi: Any, ratio: Any = None) -> PredictiveMoments:
     """Return moments over S equally likely draws of ``log π`` plus any constant, (S, C, n).
 
     `xp` is the module of the arrays, NumPy or TensorFlow's. Without `ratio`, whose r_c are then 1, an array of NumPy is
-    overwritten: room for new ones takes longer than their numbers.
+    overwritten, because room for a new one takes longer than its numbers.
     """
     # With g = log π + log r: Z ρ = exp g / Σ exp(log π), ρ = exp g / Σ exp g, and H(ρ) = log Σ exp g − Σ ρ g.
     g = log_pi if ratio is None else log_pi + xp.log(ratio)
