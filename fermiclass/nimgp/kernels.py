@@ -102,26 +102,29 @@ class Starts(NamedTuple):
     dtype: tf.DType = tf.float64
 
     def positive(
-        self, shape: Sequence[int], value: float, median: float, width: float = WIDE, transform: Transform = EXP
+        self,
+        value: float,
+        median: float,
+        width: float = WIDE,
+        transform: Transform = EXP,
+        shape: Sequence[int] | None = None,
     ) -> Parameter:
-        """Return a parameter above 0. Its logarithm has a normal prior of this width, if there are priors."""
-        prior = LogNormal(median, width) if self.hyper.priors else None
+        """Return a parameter above 0, by default of each latent function, ``(C,)``.
+
+        Its logarithm has a normal prior of this width, if there are priors.
+        """
+        shape, prior = shape or [self.num_functions], LogNormal(median, width) if self.hyper.priors else None
         return Parameter(np.full(shape, value), dtype=self.dtype, transform=transform, prior=prior)
 
-    def of_functions(self, value: float, median: float, width: float = WIDE, transform: Transform = EXP) -> Parameter:
-        """Return a parameter above 0 of each latent function, ``(C,)``."""
-        return self.positive([self.num_functions], value, median, width, transform)
-
-    def variance(self, transform: Transform) -> Parameter:
-        """Return variances σ², ``(C,)``."""
-        start = self.hyper.variance or self.scales.initial_variance
-        return self.of_functions(start, self.scales.variance, transform=transform)
-
-    def lengthscales(self) -> Parameter:
-        """Return length-scales ℓ, ``(C, D)``."""
-        median = self.scales.lengthscale_over_root_d * np.sqrt(self.input_dim)
-        shape, start = [self.num_functions, self.input_dim], self.hyper.lengthscale or median
-        return self.positive(shape, start, median, self.scales.width, SOFTPLUS)
+    def variance_and_lengthscales(self, transform: Transform) -> tuple[Parameter, Parameter]:
+        """Return variances σ², ``(C,)``, which the transform keeps above 0, and length-scales ℓ, ``(C, D)``."""
+        scales, shape = self.scales, [self.num_functions, self.input_dim]
+        variance = self.hyper.variance or scales.initial_variance
+        median = scales.lengthscale_over_root_d * np.sqrt(self.input_dim)
+        return (
+            self.positive(variance, scales.variance, transform=transform),
+            self.positive(self.hyper.lengthscale or median, median, scales.width, SOFTPLUS, shape),
+        )
 
 
 class Stationary(Differentiated):
@@ -135,7 +138,7 @@ class Stationary(Differentiated):
 
     def __init__(self, starts: Starts) -> None:
         super().__init__()
-        self.variance, self.lengthscales = starts.variance(SOFTPLUS), starts.lengthscales()
+        self.variance, self.lengthscales = starts.variance_and_lengthscales(SOFTPLUS)
 
     def at(self, distances: Distances) -> tf.Tensor:
         """Covariances at these distances."""
@@ -191,7 +194,7 @@ class Linear(Differentiated):
 
     def __init__(self, starts: Starts) -> None:
         super().__init__()
-        self.variance = starts.of_functions(_SLOPE_VARIANCE, _SLOPE_VARIANCE, _NARROW)
+        self.variance = starts.positive(_SLOPE_VARIANCE, _SLOPE_VARIANCE, _NARROW)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""
@@ -212,7 +215,7 @@ class Polynomial(Differentiated):
 
     def __init__(self, starts: Starts) -> None:
         super().__init__()
-        self.degree, self.variance, self.lengthscales = starts.hyper.degree, starts.variance(EXP), starts.lengthscales()
+        self.degree, (self.variance, self.lengthscales) = starts.hyper.degree, starts.variance_and_lengthscales(EXP)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
         """Covariances."""

@@ -61,11 +61,7 @@ class NoisyInputGP(Module):
 
     def __post_init__(self) -> None:
         self.num_data = tf.Variable(self.num_data, dtype=tf.int64, trainable=False)
-
-    @property
-    def dtype(self) -> tf.DType:
-        """The type of its numbers."""
-        return self.posterior.q_mu.dtype
+        self.dtype = self.posterior.q_mu.dtype
 
     def objective(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """Return an unbiased estimate of what training maximises, by default the evidence lower bound.
@@ -191,7 +187,7 @@ def compose_model(
     noise = None
     if settings.noise != "given":
         start = settings.hyper.noise
-        noise = starts.positive([1 if settings.noise == "shared" else input_dim], start, start)
+        noise = starts.positive(start, start, shape=[1 if settings.noise == "shared" else input_dim])
     if isinstance(settings.kernel, str):
         kernels = [NAMED[name](starts) for name in settings.kernel.split("+")]
     else:
@@ -200,7 +196,7 @@ def compose_model(
         check_kernel(settings.kernel, input_dim)
         kernels = [GPflowKernel(settings.kernel, num_latent, dtype=dtype)]
     return NoisyInputGP(
-        Sum(kernels, white=starts.of_functions(settings.hyper.white, WHITE)),
+        Sum(kernels, white=starts.positive(settings.hyper.white, WHITE)),
         likelihood,
         make_input_model(settings, (num_data, input_dim), encode, input_prior, seed, dtype),
         noise,

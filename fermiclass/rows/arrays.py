@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError, in_one_line
-from fermiclass.nimgp.validation import align_columns
+from fermiclass.nimgp.arrays import align_columns
 from fermiclass.rows.chunk import Chunk, Rows, stamp_of
 from fermiclass.rows.columns import DEFAULT_LABEL, UNCERTAINTY_PREFIX, Columns, as_floats, plain_values, refuse
 

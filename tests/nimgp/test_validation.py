@@ -9,7 +9,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.exceptions import DataConversionWarning
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, UncertainGPRegressor
-from fermiclass.nimgp.validation import align_columns
+from fermiclass.nimgp.arrays import align_columns
 from tests.conftest import without_graphs
 
 SMALL = {"steps": 1, "num_inducing": 4, "num_draws": 4}

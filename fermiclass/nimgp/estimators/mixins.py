@@ -11,9 +11,9 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fermiclass.nimgp.arrays import align_columns, part_frame
 from fermiclass.nimgp.estimators.preparation import refuse_rescaled
 from fermiclass.nimgp.label_sets import has_label
-from fermiclass.nimgp.validation import align_columns, part_frame
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.fitted import Fitted

@@ -91,16 +91,8 @@ def labelled_rows(
     if settings.label_weights:
         weight = weight * table.weights(codes, settings.label_weights)
     order = np.lexsort((*X_var[used].T, *X[used].T, -weight, codes))
-    rows, codes, weight = used[order], codes[order], weight[order]
-    X, X_var = X[rows], X_var[rows]
-    return Rows(_usual(X, names), X_var, codes, table, weight)
-
-
-def _usual(X: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
-    """Return training rows without outliers. Raises ValueError when a feature has no value."""
-    if np.any(nowhere := np.isnan(X).all(axis=0)):
-        raise ValueError(f"feature {np.argmax(nowhere)} (counted from 0) is NaN in every row: leave it out")
-    return without_outliers(X, names)
+    rows = used[order]
+    return Rows(without_outliers(X[rows], names), X_var[rows], codes[order], table, weight[order])
 
 
 def measured_rows(
@@ -110,7 +102,7 @@ def measured_rows(
     order = np.lexsort((*X_var.T, *X.T, y))
     X, X_var, y = X[order], X_var[order], y[order]
     outputs = Outputs.of(settings.likelihood, y)
-    return Rows(_usual(X, names), X_var, (y - outputs.mean) / outputs.scale, outputs)
+    return Rows(without_outliers(X, names), X_var, (y - outputs.mean) / outputs.scale, outputs)
 
 
 def random_seed(settings: Settings) -> int:

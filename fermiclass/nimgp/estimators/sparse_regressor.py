@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fermiclass.nimgp.arrays import align_columns, part_frame
 from fermiclass.nimgp.estimators.fitted import Fitted
 from fermiclass.nimgp.estimators.fitting import fit_prepared
 from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, SparseGP, new_rows, training_rows
@@ -15,7 +16,6 @@ from fermiclass.nimgp.estimators.preparation import measured_rows, prepare
 from fermiclass.nimgp.outputs import check_outputs
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import HyperOptions, InputOptions, RegressorSettings, TrainingOptions
-from fermiclass.nimgp.validation import align_columns, part_frame
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import TrainingState

@@ -186,13 +186,6 @@ class _Graph:
 
         return cls(model, optimiser, run)
 
-    def begin_as(self, model: Any) -> None:
-        """Take the values of another model, and begin anew."""
-        for variable in self.optimiser.state:
-            variable.assign(tf.zeros_like(variable))
-        for own, other in zip(self.model.variables, model.variables, strict=True):
-            own.assign(other)
-
 
 _kept = Kept[_Graph](most=4)
 _LARGEST_KEPT = 10**7  # numbers of a model: the training of a larger one takes far longer than its trace
@@ -207,12 +200,13 @@ def _graph(model: Any, settings: Schedule, slower: float, feed: Feed, alike: Has
         return
     key = alike, replace(settings, seed=0), feed.batch, *shapes
     with _kept.lent(key, lambda: _Graph.of(copied(model), settings, slower, feed.batch)) as graph:
-        graph.begin_as(model)
+        for variable in graph.optimiser.state:
+            variable.assign(tf.zeros_like(variable))
+        _assign(graph.model.variables, model.variables)
         try:
             yield graph
         finally:
-            for own, other in zip(model.variables, graph.model.variables, strict=True):
-                own.assign(other)
+            _assign(model.variables, graph.model.variables)
 
 
 def maximise(
@@ -260,7 +254,7 @@ def maximise(
                     yield from _steps(graph, feed, settings, checkpoint, attempt)
                 return
             except _DivergedError as diverged:
-                _start_again(model.variables, start)
+                _assign(model.variables, start)
                 attempt = diverged.attempt
                 if str(diverged):
                     rate = settings.learning_rate * _SMALLER**attempt
@@ -371,12 +365,12 @@ def _restored(checkpoint: Checkpoint, state: Sequence[tf.Variable], attempt: int
     if int(kept.get("attempt", attempt)) > attempt:
         raise _DivergedError(int(kept["attempt"]), "")
     if int(kept.get("attempt", 0)) < attempt:  # the checkpoint holds the attempt that diverged
-        _start_again(state, fresh)
+        _assign(state, fresh)
         return {}
     return kept
 
 
-def _start_again(variables: Sequence[tf.Variable], values: Sequence[np.ndarray]) -> None:
+def _assign(variables: Sequence[tf.Variable], values: Sequence[Any]) -> None:
     for variable, value in zip(variables, values, strict=True):
         variable.assign(value)
 
